@@ -1,0 +1,39 @@
+# Everything runs in .venv, made here from pyproject.toml; nothing on the machine is changed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+
+.PHONY: help demo test lint bench clean
+help:  ## what can be made
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit("rrcollect needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/demo.stamp: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/test.stamp: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@touch $@
+
+demo: $(VENV)/demo.stamp  ## the main job end to end, no server and no configuration
+	$(BIN)/python examples/tour.py
+
+test: $(VENV)/test.stamp  ## all tests, with branch coverage
+	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
+
+lint: $(VENV)/test.stamp  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/test.stamp  ## speed against named competitors, as ratios
+	$(BIN)/python -m benchmarks.run
+
+clean:  ## remove what make built
+	rm -rf $(VENV) build dist .coverage .hypothesis

@@ -1,0 +1,105 @@
+"""The two pictures of the paper (extra `plot`): where the optimum switches, and where it lies.
+
+`plot_switch_point` is [HLM17] Figure 1, the level sets of g(ε, δ).  `plot_feasible_region` draws R′ in the (p00, p11)
+plane with its two tight edges R″, the variance as a background, and the optimum.  Both return the matplotlib axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from rrcollect.design.matrix import Design
+from rrcollect.design.optimal import optimal_designs, switch_point
+from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, count, probability
+from rrcollect.errors import MissingExtra, ParameterError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_feasible_region", "plot_switch_point"]
+
+LEVELS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+
+
+def _axes(ax: Axes | None) -> Axes:
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtra("matplotlib", "plot") from error
+    return Figure(figsize=(6.4, 4.8), layout="constrained").add_subplot()
+
+
+def plot_switch_point(
+    ax: Axes | None = None,
+    *,
+    levels: Sequence[float] = LEVELS,
+    max_epsilon: float = 2.0,
+    max_delta: float = 0.5,
+    points: int = 60,
+) -> Axes:
+    """Level sets of g over ε and δ: left of and above a curve (1, δ) is optimal at that prevalence."""
+    steps = count("points", points, least=2)
+    if not levels or any(not 0 < level < 1 for level in levels):
+        raise ParameterError("levels", levels, "prevalences strictly between 0 and 1")
+    if not max_epsilon > 0 or not 0 < max_delta <= 1:
+        raise ParameterError("(max_epsilon, max_delta)", (max_epsilon, max_delta), "ε above 0 and δ in (0, 1]")
+    axes = _axes(ax)
+    epsilons = [max_epsilon * i / steps for i in range(1, steps + 1)]
+    deltas = [max_delta * j / steps for j in range(1, steps + 1)]
+    g = [[switch_point(Fraction(e), Fraction(d)) for e in epsilons] for d in deltas]
+    lines = axes.contour(epsilons, deltas, g, levels=sorted(levels), cmap="viridis")
+    axes.clabel(lines, fmt=lambda level: f"π = {level:g}")
+    axes.set_xlabel("ε")
+    axes.set_ylabel("δ")
+    axes.set_title("g(ε, δ): above its curve, (1, δ) is optimal at prevalence π")
+    return axes
+
+
+def plot_feasible_region(
+    epsilon: EpsilonLike, delta: NumberLike = 0, *, prevalence: NumberLike = "1/2", ax: Axes | None = None
+) -> Axes:
+    """The designs that keep (ε, δ), the variance over them, the two tight edges and the optimum (or optima)."""
+    big_e, d = float(Epsilon(epsilon).exp), float(probability("delta", delta))
+    pi = float(probability("prevalence", prevalence))
+    found = optimal_designs(epsilon, delta, prevalence=prevalence)
+    axes = _axes(ax)
+    q = (big_e + d) / (big_e + 1)
+    corner = [(1.0, 0.0), (1.0, d), (q, q), (d, 1.0), (0.0, 1.0)]
+    axes.fill(*zip(*corner, strict=True), color="tab:blue", alpha=0.12, label="keeps the promise (R′)")
+    axes.plot(*zip(*corner[1:4], strict=True), color="tab:blue", linewidth=2, label="a tight inequality (R″)")
+    axes.plot([0, 1], [1, 0], color="grey", linestyle=":", label="p00 + p11 = 1: nothing learned")
+    _variance_lines(axes, pi, min(float(design.variance(prevalence)) for design in found))
+    for design in found:
+        _mark(axes, design)
+    axes.set_xlim(0, 1.02)
+    axes.set_ylim(0, 1.02)
+    axes.set_aspect("equal")
+    axes.set_xlabel("p00 = P(say no | truth no)")
+    axes.set_ylabel("p11 = P(say yes | truth yes)")
+    axes.set_title(f"ε = {Epsilon(epsilon)}, δ = {probability('delta', delta)}, prevalence {pi:g}")
+    axes.legend(loc="lower left", fontsize="small")
+    return axes
+
+
+def _variance_lines(axes: Axes, pi: float, best: float) -> None:
+    """Level lines of n·variance above the diagonal: the optimum's own, and multiples of it."""
+    ticks = [i / 100 for i in range(101)]
+
+    def n_variance(p00: float, p11: float) -> float:
+        c = p00 + p11 - 1
+        yes = 1 - p00 + pi * c
+        return yes * (1 - yes) / (c * c) if c > 0.02 else float("nan")
+
+    levels = [m * best for m in (1, 1.5, 2.5, 5, 10)] if best > 0 else [0.1, 0.25, 0.5, 1, 2]
+    grid = [[n_variance(x, y) for x in ticks] for y in ticks]
+    lines = axes.contour(ticks, ticks, grid, levels=levels, colors="grey", linewidths=0.6)
+    axes.clabel(lines, fmt="%.3g", fontsize="x-small")
+
+
+def _mark(axes: Axes, design: Design) -> None:
+    words = "optimum" + (f' (a "{design.proofs[0]}" is a proof)' if design.proofs else "")
+    axes.plot(float(design.p00), float(design.p11), "o", color="tab:red", label=words)

@@ -1,0 +1,199 @@
+"""The numbers a person types (ε, δ, a probability, a prevalence, a sample size), taken exactly or refused.
+
+Rules
+1. What is written is what is meant: "0.1" and the float 0.1 both mean 1/10, "1/3" means 1/3, "ln 3" means that e^ε
+   is 3.  No binary rounding happens between what was typed and what is promised.
+2. ε = r + ln m with rationals r and m > 0, so e^ε = m·e^r.  Sums of such numbers are such numbers: composition over
+   questions stays exact.  Two of them are equal only if r and m are (Lindemann), so every comparison is decided.
+3. Whatever is not a number in range (NaN, infinite, negative, a bool, "1e999999999") raises `ParameterError` with the
+   name, the value and what is allowed.  No input makes parsing slow: exponents and lengths are bounded.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+from decimal import Decimal
+from fractions import Fraction
+from functools import total_ordering
+
+from rrcollect.design.exponential import ExpNumber, sign_at_exp
+from rrcollect.errors import ParameterError
+
+__all__ = ["Epsilon", "EpsilonLike", "NumberLike", "count", "fraction", "probability"]
+
+NumberLike = int | float | str | Decimal | Fraction
+LONGEST_TEXT = 20_000  # characters; a total over hundreds of questions still fits
+LARGEST_EXPONENT = 5_000  # of ten, in "1e-300" and Decimal
+WRITTEN = "an int, Fraction, Decimal, float or a str such as '0.5' or '1/3'"
+
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,6}))?", re.ASCII)
+_QUOTIENT = re.compile(r"[+-]?[0-9]+ ?/ ?[0-9]+", re.ASCII)
+_LOGARITHM = re.compile(r"ln(?:\s*\((?P<inner>[^()]*)\)|\s+(?P<bare>[^\s()/]+))")
+
+
+def fraction(name: str, value: object, allowed: str = WRITTEN) -> Fraction:
+    """`value` as the exact number it is written as; no range is checked.
+
+    >>> fraction("x", 0.1), fraction("x", "1/3"), fraction("x", "2.5e-3")
+    (Fraction(1, 10), Fraction(1, 3), Fraction(1, 400))
+    """
+    if isinstance(value, str):
+        return _from_text(name, value, allowed)
+    if isinstance(value, bool):
+        raise ParameterError(name, value, allowed)
+    if isinstance(value, numbers.Rational):  # int, Fraction and NumPy's integers
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, float):
+        return _from_text(name, float.__repr__(value), allowed)
+    if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) <= LARGEST_EXPONENT:
+        return Fraction(value)
+    raise ParameterError(name, value, allowed)
+
+
+def _from_text(name: str, text: str, allowed: str) -> Fraction:
+    stripped = text.strip()
+    try:
+        if len(stripped) > LONGEST_TEXT:
+            raise ValueError("too long")
+        if _QUOTIENT.fullmatch(stripped):
+            over, under = stripped.split("/")
+            return Fraction(int(over), int(under))
+        match = _DECIMAL.fullmatch(stripped)
+        if match is None or abs(int(match[1] or 0)) > LARGEST_EXPONENT:
+            raise ValueError("not a number")
+        return Fraction(stripped)
+    except (ValueError, ZeroDivisionError):
+        raise ParameterError(name, text, allowed) from None
+
+
+def probability(name: str, value: object) -> Fraction:
+    """`value` as an exact fraction in [0, 1].
+
+    >>> probability("delta", "1e-6")
+    Fraction(1, 1000000)
+    """
+    allowed = f"a number between 0 and 1 ({WRITTEN})"
+    exact = fraction(name, value, allowed)
+    if not 0 <= exact <= 1:
+        raise ParameterError(name, value, allowed)
+    return exact
+
+
+def count(name: str, value: object, least: int = 1) -> int:
+    """`value` as a whole number of people, answers or draws."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise ParameterError(name, value, f"a whole number, {least} or more")
+    return int(value)
+
+
+@total_ordering
+class Epsilon:
+    """A privacy loss ε >= 0, exactly: `rational` + ln `factor`.
+
+    >>> Epsilon("ln 3").exp == 3
+    True
+    >>> Epsilon("ln(3)") + Epsilon(0.5)
+    Epsilon('1/2 + ln(3)')
+    >>> Epsilon(1.0986122886681098) > Epsilon("ln 3")  # the double printed is above ln 3
+    True
+    """
+
+    __slots__ = ("factor", "rational")
+    rational: Fraction
+    factor: Fraction
+
+    ALLOWED = f"a finite number, 0 or more: {WRITTEN}, also 'ln 3', 'ln(3/2)', '1/2 + ln(3)'"
+
+    def __init__(self, value: EpsilonLike) -> None:
+        rational, factor = Fraction(0), Fraction(1)
+        if isinstance(value, Epsilon):
+            rational, factor = value.rational, value.factor
+        elif isinstance(value, str):
+            if len(value) > LONGEST_TEXT:
+                raise ParameterError("epsilon", value, self.ALLOWED)
+            for term in value.split(" + "):
+                logarithm = _LOGARITHM.fullmatch(term.strip())
+                if logarithm is None:
+                    rational += fraction("epsilon", term, self.ALLOWED)
+                else:
+                    factor *= fraction("epsilon", logarithm["inner"] or logarithm["bare"] or "", self.ALLOWED)
+        else:
+            rational = fraction("epsilon", value, self.ALLOWED)
+        if factor <= 0 or sign_at_exp((Fraction(-1), factor), rational) < 0:
+            raise ParameterError("epsilon", value, self.ALLOWED)
+        object.__setattr__(self, "rational", rational)
+        object.__setattr__(self, "factor", factor)
+
+    @classmethod
+    def of_ratio(cls, ratio: Fraction) -> Epsilon:
+        """ln `ratio`: the ε of an answer that changes the odds by this factor."""
+        return cls(f"ln({ratio.numerator}/{ratio.denominator})")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"an Epsilon cannot be changed ({name})")
+
+    @property
+    def exp(self) -> ExpNumber:
+        """e^ε, an exact number."""
+        return ExpNumber.exp(self.rational, self.factor)
+
+    def __add__(self, other: Epsilon) -> Epsilon:
+        if not isinstance(other, Epsilon):
+            return NotImplemented
+        return Epsilon(_written(self.rational + other.rational, self.factor * other.factor))
+
+    def _compare(self, other: Epsilon) -> int:
+        return sign_at_exp((-other.factor, self.factor), self.rational - other.rational)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Epsilon):
+            return NotImplemented
+        return (self.rational, self.factor) == (other.rational, other.factor)
+
+    def __lt__(self, other: Epsilon) -> bool:
+        if not isinstance(other, Epsilon):
+            return NotImplemented
+        return self._compare(other) < 0
+
+    def __hash__(self) -> int:
+        return hash((self.rational, self.factor))
+
+    def __float__(self) -> float:
+        """A double whose printed decimal is not below ε, at most a few units in the last place above it."""
+        try:
+            guess = max(0.0, float(self.rational) + _log(self.factor))
+        except OverflowError:
+            return math.inf
+        while Epsilon(guess) < self:
+            guess = math.nextafter(guess, math.inf)
+        return guess
+
+    def __str__(self) -> str:
+        return _written(self.rational, self.factor)
+
+    def __repr__(self) -> str:
+        return f"Epsilon({str(self)!r})"
+
+    def __reduce__(self) -> tuple[type[Epsilon], tuple[str]]:
+        return Epsilon, (str(self),)
+
+
+EpsilonLike = NumberLike | Epsilon
+
+
+def _written(rational: Fraction, factor: Fraction) -> str:
+    if factor == 1:
+        return str(rational)
+    return f"ln({factor})" if rational == 0 else f"{rational} + ln({factor})"
+
+
+def _log(factor: Fraction) -> float:
+    """ln `factor` to a few units in the last place, also next to 1 and beyond the range of doubles."""
+    if Fraction(1, 2) < factor < 2:
+        return math.log1p(float(factor - 1))
+    try:
+        return math.log(float(factor))
+    except (OverflowError, ValueError):
+        return math.log(factor.numerator) - math.log(factor.denominator)
