@@ -39,7 +39,7 @@ def full_support_design(
     >>> capped.worst_likelihood_ratio <= 20, float(capped.variance(0.1))
     (True, 0.3237741184035233)
     >>> float(full_support_design(1, "2/5").variance(0.1))  # without a cap: symmetric, a larger variance here
-    0.38502441026703243
+    0.3850244102670324
     """
     promise = Promise.of(epsilon, delta)
     if max_ratio is None and prevalence is None:
