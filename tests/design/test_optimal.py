@@ -1,0 +1,277 @@
+"""The optimal mechanism: the paper's theorems, its four examples with their errata, its limits, and the words."""
+
+import math
+import pickle
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+
+from rrcollect import (
+    Design,
+    Epsilon,
+    ParameterError,
+    optimal_design,
+    optimal_designs,
+    optimal_warner_design,
+    switch_point,
+)
+from rrcollect.design.matrix import GRID
+from rrcollect.errors import UninformativeDesign
+from tests.design.strategies import deltas, epsilons, positive_deltas, prevalences
+
+TENTH = 5e-11  # figures are printed with ten digits
+
+
+def corner(epsilon: float, delta: float) -> float:
+    return (math.exp(epsilon) + delta) / (math.exp(epsilon) + 1)
+
+
+# ---- numbers -----------------------------------------------------------------------------------------------------
+
+
+def test_strict_optimum_at_epsilon_1():
+    design = optimal_design(1)
+    assert design.numerators == (13485650502877570762,) * 2
+    assert float(design.p00) == pytest.approx(0.7310585786, abs=TENTH)
+    assert float(design.variance(0)) == pytest.approx(0.9206735942, abs=TENTH)  # K: the variance without π(1−π)
+
+
+def test_numerators_on_the_grid():
+    assert optimal_design("0.5", "0.1", prevalence="0.25").numerators == (12178787588446674674,) * 2
+    assert optimal_design(100).numerators == (2**64 - 1,) * 2
+
+
+def test_example_1():
+    designs = optimal_designs("1/2", "1/10", prevalence="1/4")
+    assert [d.proofs for d in designs] == [()]
+    assert float(designs[0].p00) == pytest.approx(0.6602133981, abs=TENTH)
+    assert switch_point("1/2", "1/10") == pytest.approx(0.2427674292, abs=TENTH)
+    assert dict(designs[0].compared)["symmetric"] == pytest.approx(2.372406863, abs=1e-9)
+    assert dict(designs[0].compared)["(1, δ)"] == 2.4375
+
+
+def test_example_2():
+    design = optimal_design(1, "2/5", prevalence="1/10")
+    assert design == Design(1, "2/5").to_grid()
+    assert switch_point(1, "2/5") == pytest.approx(0.1966829402, abs=TENTH)
+    assert dict(design.compared)["symmetric"] == pytest.approx(0.3850244103, abs=TENTH)
+    assert dict(design.compared)["(1, δ)"] == 0.24
+
+
+def test_example_3_with_its_erratum():
+    """The paper prints 0.143 and 1.911; right are 0.29 and 1.89, at (δ, 1) and (r(t0), s(t0)) = (1, 1/3)."""
+    design = optimal_design("1/2", "1/3", prevalence="9/10")
+    assert design == Design("1/3", 1).to_grid()
+    figures = dict(design.compared)
+    assert figures["symmetric"] == pytest.approx(0.8536891948, abs=TENTH)
+    assert figures["(δ, 1)"] == pytest.approx(0.29, abs=1e-15)
+    assert figures["(1, δ)"] == pytest.approx(1.89, abs=1e-15)
+    assert Design("1/3", 1).variance("9/10") == Fraction(29, 100)
+    assert Design(1, "1/3").variance("9/10") == Fraction(189, 100)
+
+
+def test_example_4_is_an_exact_tie():
+    designs = optimal_designs("ln 2", "1/4", prevalence="1/4")
+    assert designs == [Design("3/4", "3/4"), Design(1, "1/4")]
+    assert [d.variance("1/4") for d in designs] == [Fraction(15, 16)] * 2
+    assert switch_point("ln 2", "1/4") == 0.25
+    assert all("a tie" in d.rule for d in designs)
+    assert optimal_design("ln 2", "1/4", prevalence="1/4") == designs[0]
+
+
+def test_a_hair_beside_the_tie_there_is_none():
+    hair = Fraction(1, 10**40)
+    below = optimal_designs("ln 2", "1/4", prevalence=Fraction(1, 4) - hair)
+    above = optimal_designs("ln 2", "1/4", prevalence=Fraction(1, 4) + hair)
+    assert (below, above) == ([Design(1, "1/4")], [Design("3/4", "3/4")])
+
+
+# ---- the theorems as stated -----------------------------------------------------------------------------------------
+
+
+@given(epsilons, positive_deltas, prevalences)
+def test_theorem_3_and_corollary_2(epsilon, delta, pi):
+    """g against π, decided exactly, names the corner; erratum 4 is the one exception (π = 1/2, g >= 1/2)."""
+    big_e = epsilon.exp
+    g = delta * (big_e + delta) / ((big_e + 2 * delta - 1) * (big_e + 2 * delta - 1))
+    side = min(pi, 1 - pi)
+    order = (g - side).sign()
+    asymmetric = [Design(1, delta).to_grid()] if pi <= Fraction(1, 2) else []
+    asymmetric += [Design(delta, 1).to_grid()] if pi >= Fraction(1, 2) else []
+    found = optimal_designs(epsilon, delta, prevalence=pi)
+    symmetric = optimal_warner_design(epsilon, delta)
+    expected = {1: asymmetric, 0: [symmetric, *asymmetric], -1: [symmetric]}[order]
+    assert found == expected
+
+
+@given(epsilons, prevalences)
+def test_theorem_2_strict(epsilon, pi):
+    assert optimal_designs(epsilon, 0, prevalence=pi) == [optimal_design(epsilon)] == [optimal_warner_design(epsilon)]
+
+
+def test_erratum_4_at_one_half_the_two_proofs_tie():
+    assert optimal_designs("0.1", "0.3", prevalence="1/2") == [Design(1, "0.3").to_grid(), Design("0.3", 1).to_grid()]
+    assert Epsilon("0.1") < Epsilon("ln 2")  # it happens only for ε <= ln2/2
+
+
+@pytest.mark.parametrize("delta", ["1/5", "2/5"])
+def test_erratum_4_three_ways(delta):
+    """g = 1/2 means E² + s² = 2 with δ = (2 − E ± s)/2; the point (7/5, 1/5) of that circle gives δ = 1/5, 2/5."""
+    assert switch_point("ln(7/5)", delta) == 0.5
+    designs = optimal_designs("ln(7/5)", delta, prevalence="1/2")
+    assert [x.proofs for x in designs] == [(), ("yes",), ("no",)]
+
+
+def test_erratum_4_only_for_small_epsilon():
+    """g >= 1/2 for some δ in (0, 1) exactly while e^{2ε} <= 2."""
+    for eps, possible in (("0.34", True), ("0.35", False)):
+        best = max(switch_point(eps, Fraction(k, 2000)) for k in range(1, 2000))
+        assert (best >= 0.5) == possible
+
+
+def test_erratum_7_epsilon_0():
+    """Both privacy lines coincide; (q, q) is a midpoint and the theorem still holds."""
+    assert optimal_designs(0, "1/10", prevalence="1/10") == [Design(1, "1/10").to_grid()]
+    assert optimal_design(0, "1/8") == Design("9/16", "9/16")
+    midpoint = Design(1, "1/8"), Design("1/8", 1)
+    assert sum(d.p00 for d in midpoint) / 2 == Fraction(9, 16)
+    assert switch_point(0, "1/10") == pytest.approx((1 + 0.1) / 0.4)
+
+
+def test_erratum_8_prevalence_0():
+    """At π = 0 the variance vanishes on all of (1, p11), 0 < p11 <= δ; (1, δ) is returned."""
+    assert optimal_designs(1, "1/5", prevalence=0) == [Design(1, "1/5").to_grid()]
+    assert {Design(1, p).variance(0) for p in ("1/5", "1/10", "1/1000")} == {0}
+    assert optimal_designs(1, "1/5", prevalence=1) == [Design("1/5", 1).to_grid()]
+
+
+@given(epsilons, deltas)
+def test_theorem_4_warner(epsilon, delta):
+    design = optimal_warner_design(epsilon, delta)
+    assert design.p00 == design.p11
+    assert design.satisfies(epsilon, delta)
+    step = Fraction(1, GRID)
+    if design.p00 + step <= 1:
+        assert not Design(design.p00 + step, design.p11 + step).satisfies(epsilon, delta)
+
+
+# ---- the corners of the parameter range -------------------------------------------------------------------------
+
+
+def test_delta_1_is_direct_questioning_and_says_so():
+    design = optimal_design(1, 1, prevalence="0.3")
+    assert design == Design(1, 1)
+    assert "promises nothing" in design.reason
+    assert "would be exposed for certain" in design.disclosure()
+
+
+def test_nothing_said_about_the_prevalence_never_discloses():
+    for delta in (0, "1e-30", "1e-9", "0.05", "0.5", "0.999", 1):
+        for epsilon in (0, "1e-6", "ln 2", 1, 50, 10**6, 10**30):
+            if (epsilon, delta) in ((0, 0), (0, "1e-30")):
+                continue
+            design = optimal_design(epsilon, delta)
+            assert design.proofs == ()
+            assert design.p00 == design.p11 <= 1 - Fraction(1, GRID)
+            assert design.satisfies(epsilon, delta)
+
+
+def test_epsilon_and_delta_0_teach_nothing():
+    for prevalence in (None, "0.1"):
+        with pytest.raises(UninformativeDesign, match="nothing c"):
+            optimal_design(0, 0, prevalence=prevalence)
+    with pytest.raises(UninformativeDesign, match="larger ε"):
+        optimal_design("1e-25", 0)
+    with pytest.raises(ParameterError, match="not both 0"):
+        switch_point(0, 0)
+
+
+def test_delta_below_the_grid_drops_the_proof():
+    design = optimal_design(1, Fraction(1, 2**65), prevalence=0)
+    assert design.proofs == ()
+    assert "fall off the grid" in design.reason
+    assert optimal_design(1, Fraction(1, 2**64), prevalence=0) == Design(1, Fraction(1, 2**64))
+    assert optimal_design("1e-25", Fraction(1, 2**64), prevalence="0.1").proofs == ("yes",)
+
+
+@pytest.mark.parametrize("epsilon", ["44.4", 45, 100, 10**6, 10**100])
+def test_huge_epsilon_never_becomes_certainty(epsilon):
+    for prevalence in (None, "0.3"):
+        design = optimal_design(epsilon, 0, prevalence=prevalence)
+        assert design.numerators == (2**64 - 1,) * 2
+        assert design.satisfies(epsilon, 0)
+    assert "as good as a proof" in design.disclosure()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ((math.nan,), "epsilon"),
+        ((-1,), "epsilon"),
+        (("junk",), "epsilon"),
+        ((1, -0.1), "delta"),
+        ((1, 1.5), "delta"),
+        ((1, math.inf), "delta"),
+        ((1, None), "delta"),
+    ],
+)
+def test_bad_promises(arguments, name):
+    with pytest.raises(ParameterError, match=f"^{name} is"):
+        optimal_design(*arguments)
+    with pytest.raises(ParameterError, match="^prevalence is"):
+        optimal_design(1, prevalence=-0.5)
+
+
+@given(epsilons, positive_deltas)
+def test_switch_point_is_g(epsilon, delta):
+    e, d = float(epsilon.exp), float(delta)
+    assert switch_point(epsilon, delta) == pytest.approx(d * (e + d) / (e + 2 * d - 1) ** 2, rel=1e-9)
+
+
+def test_stable_forms_agree():
+    """c = δ + (1−δ)tanh(ε/2) and g with x = e^−ε."""
+    for eps, delta in ((0.01, 0.3), (1, 0.05), (3, 1e-6), (30, 0.2)):
+        design = optimal_design(eps, delta)
+        x = math.exp(-eps)
+        assert float(design.c) == pytest.approx(delta + (1 - delta) * math.tanh(eps / 2), rel=1e-13)
+        stable = delta * x * (1 + delta * x) / (1 + (2 * delta - 1) * x) ** 2
+        assert switch_point(eps, delta) == pytest.approx(stable, rel=1e-13)
+
+
+# ---- the words -----------------------------------------------------------------------------------------------------
+
+
+def test_a_proof_is_said_plainly_with_the_number_exposed_and_the_way_out():
+    words = optimal_design(1, "2/5", prevalence="1/10").explain(n=5000)
+    assert 'A "yes" proves that the person has the attribute' in words
+    assert "Of 5000 respondents about 200 would be exposed" in words
+    assert "Without a proof the best is p00 = 0.8386351472, p11 = 0.8386351472" in words
+    assert "1.6 times" in words
+    assert "g(ε, δ) = 0.196683 > π = 0.1" in words
+    mirrored = optimal_design(1, "2/5", prevalence="9/10").explain(n=5000)
+    assert 'A "no" proves that the person does not have the attribute' in mirrored
+
+
+def test_no_proof_no_alarm():
+    words = optimal_design(1).explain()
+    assert "No answer proves anything" in words
+    assert "2.718" in words
+    assert "Theorem 2" in words
+    assert "proof" not in optimal_design(1).disclosure()
+
+
+def test_advice_at_a_vanishing_variance_and_at_a_tie():
+    assert "instead of 0" in optimal_design(1, "1/5", prevalence=0).disclosure()
+    assert "its variance is the same" in optimal_designs("ln 2", "1/4", prevalence="1/4")[1].disclosure()
+    lost = optimal_design("1e-25", Fraction(1, 2**64), prevalence="0.1")
+    assert "No design without a proof can be applied" in lost.disclosure()
+
+
+def test_a_chosen_design_is_its_matrix():
+    chosen = optimal_design("ln 3")
+    assert chosen == Design("3/4", "3/4")
+    assert hash(chosen) == hash(Design("3/4", "3/4"))
+    assert pickle.loads(pickle.dumps(chosen)) == chosen  # noqa: S301
+    with pytest.raises(AttributeError):
+        chosen.reason = "because"
