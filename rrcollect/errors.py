@@ -76,3 +76,155 @@ class MissingExtra(RRCollectError, ImportError):
 
     def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
         return type(self), (self.package, self.extra)
+
+
+# ---- a survey document that is not accepted (the publisher's fault, unless said otherwise) -------------------------
+
+
+class SurveyRefused(RRCollectError):
+    """A survey document was not accepted.  Every reason has its own subclass; no random byte was drawn."""
+
+    blame = Blame.PUBLISHER
+
+
+class Oversize(SurveyRefused):
+    """More bytes, or deeper nesting, than a survey may have."""
+
+
+class MalformedDocument(SurveyRefused):
+    """Not the JSON we take: broken syntax or encoding, an unknown or missing field, a value of the wrong kind."""
+
+
+class DuplicateKey(MalformedDocument):
+    """A JSON object names a key twice; readers disagree on which one counts."""
+
+
+class FloatInDocument(MalformedDocument):
+    """A number with a fraction or an exponent, or too large to be exact everywhere."""
+
+
+class NotCanonical(MalformedDocument):
+    """The bytes are not the one canonical form (RFC 8785) of what they say."""
+
+
+class MissingSignature(SurveyRefused):
+    """The envelope carries no signature."""
+
+
+class BadSignature(SurveyRefused):
+    """A signature under a trusted key does not fit the bytes."""
+
+
+class UntrustedKey(SurveyRefused):
+    """Too few of the signatures are by keys this policy trusts for the publisher."""
+
+
+class KeyCountedTwice(SurveyRefused):
+    """One key signed twice; a threshold counts keys, not signatures."""
+
+
+class Expired(SurveyRefused):
+    """The survey is past its expiry."""
+
+
+class RolledBack(SurveyRefused):
+    """An older version than one already seen, or another document under a version already seen."""
+
+
+class ClaimTooSmall(SurveyRefused):
+    """The document promises more privacy than its matrix keeps."""
+
+
+class NotOriented(SurveyRefused):
+    """p00 + p11 <= 1: a device only runs designs whose answers mean what they say."""
+
+
+class OffGridMatrix(SurveyRefused):
+    """The published matrix is not made of multiples of 1/2^64."""
+
+
+class CertainDisclosure(SurveyRefused):
+    """An answer would be a proof, or as good as one, without the opt-in this needs."""
+
+
+class OverPolicy(SurveyRefused):
+    """The privacy loss is above a cap of this device's policy."""
+
+
+# ---- answering ----------------------------------------------------------------------------------------------------
+
+
+class AnswerRefused(RRCollectError):
+    """This device does not answer the question; nothing was drawn."""
+
+
+class UnknownAttribute(AnswerRefused):
+    """The app has not registered the attribute the question asks about."""
+
+
+class AlreadyAnswered(AnswerRefused):
+    """Answered by another design before; that answer cannot honestly serve here, and no second one is drawn."""
+
+    blame = Blame.PUBLISHER
+
+
+class BudgetExhausted(AnswerRefused):
+    """The answer would cost more than is left of the lifetime budget."""
+
+    blame = Blame.DEVICE
+
+
+class BadTruth(RRCollectError, ValueError):
+    """The truth given is not a plain yes or no.  Its value is not shown, here or anywhere."""
+
+
+class NoRandomness(RRCollectError):
+    """The operating system's generator gave no bytes; without them there is no answer."""
+
+    blame = Blame.DEVICE
+
+
+# ---- the ledger ---------------------------------------------------------------------------------------------------
+
+
+class LedgerError(RRCollectError):
+    """The ledger cannot be used; nothing was drawn, and nothing left the device."""
+
+    blame = Blame.DEVICE
+
+
+class LedgerUnavailable(LedgerError):
+    """The ledger's files cannot be opened, locked or written (permissions, disk full, another process)."""
+
+
+class LedgerCorrupt(LedgerError):
+    """The ledger's file is damaged or is no ledger."""
+
+
+class LedgerRestored(LedgerError):
+    """The ledger holds fewer draws than its seal: an old copy was restored, or a file was removed."""
+
+
+# ---- reports and their delivery -----------------------------------------------------------------------------------
+
+
+class MalformedReport(RRCollectError, ValueError):
+    """Bytes that are not a report."""
+
+    blame = Blame.REPORTER
+
+
+class TransportFailed(RRCollectError):
+    """The report may or may not have arrived; sending it again is safe."""
+
+    blame = Blame.DEVICE
+
+    def __init__(self, reason: str, retry_after: float | None = None) -> None:
+        super().__init__(reason)
+        self.retry_after = retry_after
+
+
+class KeyFileError(RRCollectError):
+    """A key file cannot be read, is not ours to read, or would be overwritten."""
+
+    blame = Blame.PUBLISHER

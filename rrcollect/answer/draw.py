@@ -1,0 +1,67 @@
+"""One answer: 64 bits from the operating system, one comparison.
+
+Postcondition.  `randomise(truth, design)` returns 1 with probability exactly T/2^64, where T = k11 if the truth is yes and
+T = 2^64 − k00 if it is no, (k00, k11) being the design's numerators.
+
+Rules
+1. The only source is the operating system's generator; there is no seed.  A test injects its own.
+2. The same statements run for both truths, on the same number of random bytes: both comparisons are made and one is kept.
+3. Neither the truth nor the draw appears in an error.  No random bytes, no answer.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from rrcollect.design.matrix import GRID, Design
+from rrcollect.errors import BadTruth, NoRandomness, NotOriented
+
+__all__ = ["Source", "plain_truth", "randomise", "thresholds"]
+
+Source = Callable[[int], bytes]
+
+
+def thresholds(design: Design) -> tuple[int, int]:
+    """(T0, T1): a draw below T[truth] says 1.  Refuses designs a device does not run (off the grid, c <= 0).
+
+    >>> thresholds(Design("3/4", "1"))
+    (4611686018427387904, 18446744073709551616)
+    """
+    if design.c <= 0:
+        raise NotOriented(f"{design} has p00 + p11 <= 1: its answers would mean their opposite")
+    k00, k11 = design.numerators
+    return GRID - k00, k11
+
+
+def plain_truth(truth: object) -> bool:
+    """The truth as a bool, if it is True, False, 1 or 0; otherwise an error that does not show it."""
+    if isinstance(truth, bool):
+        return truth
+    if type(truth).__name__ in ("int", "bool_", "bool") and truth in (0, 1):  # NumPy's booleans without importing NumPy
+        return bool(truth)
+    raise BadTruth("the truth must be True or False (or 1 or 0); what was given is not shown")
+
+
+def randomise(truth: bool, design: Design, *, source: Source = os.urandom) -> int:
+    """The answer (0 or 1) to send instead of the truth: 1 with probability exactly as the design says.
+
+    >>> randomise(True, Design("3/4", "3/4"), source=lambda n: bytes(n)), randomise(False, Design(1, "1/2"))
+    (1, 0)
+    """
+    limits = thresholds(design)
+    row = plain_truth(truth)
+    drawn = int.from_bytes(eight_bytes(source), "big")
+    said = (drawn < limits[0], drawn < limits[1])
+    return int(said[row])
+
+
+def eight_bytes(source: Source) -> bytes:
+    """Eight fresh bytes, or an error; never fewer."""
+    try:
+        drawn = source(8)
+    except Exception as error:
+        raise NoRandomness(f"the secure generator failed ({type(error).__name__}); no answer was made") from None
+    if not isinstance(drawn, bytes) or len(drawn) != 8:
+        raise NoRandomness("the secure generator did not return 8 bytes; no answer was made")
+    return drawn

@@ -1,0 +1,142 @@
+"""The signed envelope: DSSE around the survey's canonical bytes, Ed25519, one or several keys.
+
+Rules
+1. What is signed is PAE(payload type, payload): the label `SURVEY_TYPE` and the exact bytes.  A signature made for another
+   purpose, or over another spelling of the same document, is worthless here.
+2. The envelope itself is canonical JSON with canonical base64: no bit of it can be changed unnoticed.
+3. A threshold counts distinct trusted keys.  A trusted key whose signature does not fit refuses the whole envelope; a key
+   that appears twice does too; a key nobody here knows is passed over (it may be next year's).
+4. Verification comes before parsing: unsigned content is never interpreted.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rrcollect.errors import (
+    BadSignature,
+    KeyCountedTwice,
+    MalformedDocument,
+    MissingSignature,
+    NotCanonical,
+    ParameterError,
+    UntrustedKey,
+    shown,
+)
+from rrcollect.publish.canonical import canonical, read_canonical
+from rrcollect.publish.keys import PublicKey, SigningKey
+
+__all__ = ["LARGEST_ENVELOPE", "SURVEY_TYPE", "Verified", "add_signature", "pae", "seal", "verify"]
+
+SURVEY_TYPE = "application/vnd.rrcollect.survey.v1+json"
+LARGEST_ENVELOPE = 512 * 1024  # bytes; a survey of 200 long questions is a quarter of it
+MOST_SIGNATURES = 16
+
+
+def pae(payload_type: str, payload: bytes) -> bytes:
+    """DSSE's pre-authentication encoding: what is signed.
+
+    >>> pae("http://example.com/HelloWorld", b"hello world")
+    b'DSSEv1 29 http://example.com/HelloWorld 11 hello world'
+    """
+    kind = payload_type.encode()
+    return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
+
+
+def seal(payload: bytes, keys: Sequence[SigningKey], payload_type: str = SURVEY_TYPE) -> bytes:
+    """The envelope of a payload, signed by every key given."""
+    if not keys:
+        raise ParameterError("keys", list(keys), "one signing key or more")
+    if len({key.public for key in keys}) != len(keys):
+        raise ParameterError("keys", list(keys), "distinct keys: a threshold counts each key once")
+    message = pae(payload_type, payload)
+    return _envelope(payload, payload_type, [(key.public.key_id, key.sign(message)) for key in keys])
+
+
+def add_signature(envelope: bytes, key: SigningKey) -> bytes:
+    """The same envelope with one more signature: for a second signer, or a key rotation."""
+    payload, payload_type, signatures = _opened(envelope)
+    if key.public.key_id in {key_id for key_id, _ in signatures}:
+        raise KeyCountedTwice(f"the key {key.public.key_id[:16]}… has signed this envelope already")
+    return _envelope(payload, payload_type, [*signatures, (key.public.key_id, key.sign(pae(payload_type, payload)))])
+
+
+def _envelope(payload: bytes, payload_type: str, signatures: Iterable[tuple[str, bytes]]) -> bytes:
+    return canonical(
+        {
+            "payload": base64.b64encode(payload).decode(),
+            "payloadType": payload_type,
+            "signatures": [{"keyid": key_id, "sig": base64.b64encode(sig).decode()} for key_id, sig in signatures],
+        }
+    )
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A payload, and the trusted keys that signed exactly these bytes."""
+
+    payload: bytes
+    signers: frozenset[PublicKey]
+
+
+def verify(envelope: bytes, trusted: Iterable[PublicKey], payload_type: str = SURVEY_TYPE) -> Verified:
+    """The payload of an envelope signed by at least one trusted key; how many are needed is the policy's to say."""
+    known = {key.key_id: key for key in trusted}
+    payload, kind, signatures = _opened(envelope)
+    if kind != payload_type:
+        raise MalformedDocument(f"the envelope holds {shown(kind)}, not {payload_type!r}")
+    if not signatures:
+        raise MissingSignature("the envelope carries no signature")
+    if len({key_id for key_id, _ in signatures}) != len(signatures):
+        raise KeyCountedTwice("one key signed this envelope twice")
+    message = pae(kind, payload)
+    signers = set()
+    for key_id, signature in signatures:
+        if key_id in known:
+            if not known[key_id].verifies(signature, message):
+                raise BadSignature(f"the signature under the trusted key {key_id[:16]}… does not fit the document")
+            signers.add(known[key_id])
+    if not signers:
+        raise UntrustedKey("no signature of this envelope is by a key this policy trusts")
+    return Verified(payload, frozenset(signers))
+
+
+def _opened(envelope: bytes) -> tuple[bytes, str, list[tuple[str, bytes]]]:
+    """The parts of an envelope; nothing is verified yet."""
+    value = read_canonical(envelope, LARGEST_ENVELOPE)
+    fields = _fields(value, "envelope", {"payload", "payloadType", "signatures"})
+    listed = fields["signatures"]
+    if not isinstance(listed, list) or len(listed) > MOST_SIGNATURES:
+        raise MalformedDocument(f"signatures must be a list of at most {MOST_SIGNATURES}")
+    signatures = []
+    for item in listed:
+        part = _fields(item, "signature", {"keyid", "sig"})
+        signatures.append((_string(part["keyid"], "keyid"), _base64(part["sig"], "sig")))
+    return _base64(fields["payload"], "payload"), _string(fields["payloadType"], "payloadType"), signatures
+
+
+def _fields(value: object, what: str, names: set[str]) -> dict[str, object]:
+    if not isinstance(value, dict) or set(value) != names:
+        seen = sorted(value) if isinstance(value, dict) else type(value).__name__
+        raise MalformedDocument(f"the {what} has {shown(seen)}; it must have exactly {sorted(names)}")
+    return value
+
+
+def _string(value: object, what: str) -> str:
+    if not isinstance(value, str):
+        raise MalformedDocument(f"{what} is {shown(value)}; it must be a string")
+    return value
+
+
+def _base64(value: object, what: str) -> bytes:
+    text = _string(value, what)
+    try:
+        data = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise MalformedDocument(f"{what} is not base64") from None
+    if base64.b64encode(data).decode() != text:
+        raise NotCanonical(f"{what} is base64 with stray bits at its end")
+    return data

@@ -1,0 +1,73 @@
+"""Publishing: check, compose, sign.  The last chance to stop a survey that would expose people.
+
+Rules
+1. What a device would refuse is refused here first, with advice.
+2. A question in which an answer is a proof, or as good as one, needs its `disclosure` field.  Without it publishing
+   refuses and names the best design in which no answer is a proof, with its cost in variance.
+3. The publisher is shown what the survey costs a respondent in total.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from rrcollect.design.optimal import optimal_design
+from rrcollect.errors import CertainDisclosure, UninformativeDesign
+from rrcollect.publish.composition import Composition, compose
+from rrcollect.publish.envelope import seal
+from rrcollect.publish.keys import SigningKey
+from rrcollect.publish.survey import Question, Survey
+
+__all__ = ["Publication", "publish_survey"]
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A signed survey: the envelope to hand out, its identity, and what it costs a respondent."""
+
+    survey: Survey
+    envelope: bytes
+    digest: str
+    composition: Composition
+
+
+def publish_survey(survey: Survey, keys: Sequence[SigningKey]) -> Publication:
+    """Check and sign a survey with one or several keys.
+
+    >>> from datetime import datetime, timezone
+    >>> from rrcollect import optimal_design
+    >>> survey = Survey(
+    ...     name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
+    ...     expires=datetime(2100, 1, 1, tzinfo=timezone.utc),
+    ...     questions=[Question(id="q1", attribute="doped", text="Have you ever doped?", design=optimal_design("ln 3"))],
+    ... )
+    >>> publication = publish_survey(survey, [SigningKey.generate()])
+    >>> print(publication.composition.explain())  # doctest: +ELLIPSIS
+    q1: ε = 1.099, δ = 0
+    Whoever answers everything spends ε = 1.099, δ = 0: all answers ... by a factor of at most 3.
+    """
+    survey.check()
+    for question in survey.questions:
+        if question.discloses and question.disclosure is None:
+            raise CertainDisclosure(_advice(question))
+    return Publication(survey, seal(survey.payload(), keys), survey.digest, compose(survey))
+
+
+def _advice(question: Question) -> str:
+    design = question.design
+    which = " and ".join(f'a "{word}"' for word in design.proofs) or "an answer"
+    words = (
+        f"question {question.id!r}: {which} would be {'a proof' if design.proofs else 'as good as a proof'} "
+        f"(likelihood ratio {float(design.worst_likelihood_ratio):.3g}). If that is meant, publish it with "
+        "disclosure=Disclosure(exposed=…, respondents=…), the number of people you expect to expose, and clients that opt in "
+        "will answer"
+    )
+    try:
+        other = optimal_design(question.promise.epsilon, question.promise.delta)
+    except UninformativeDesign:
+        return words
+    half = Fraction(1, 2)
+    ratio = other.variance(half) / design.variance(half)
+    return f"{words}. Otherwise use {other}, in which no answer is a proof; its variance at prevalence 1/2 is {float(ratio):.3g} times"

@@ -1,0 +1,261 @@
+"""The survey document: what is asked, with which matrix, under which promise.
+
+Rules
+1. A document has one spelling: canonical JSON of exactly these fields, fractions in lowest terms ("3/4"), no floats.  Its
+   identity is the SHA-256 of those bytes.
+2. Every question carries the matrix that devices apply and the promise (ε, δ) made for it.  The promise must be kept by
+   the matrix, decided exactly; a claim smaller than that is refused here and again on the device.
+3. An attribute is asked at most once a survey; repeated collection is said openly (`rounds`).
+4. A matrix in which an answer is a proof, or as good as one, needs the signed field `disclosure`: how many of how many
+   respondents the publisher expects to expose.
+5. Text is shown to people and is hostile until proven otherwise: no control or direction-changing characters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    ValidationError,
+    model_validator,
+)
+
+from rrcollect.design.chosen import PRACTICAL_PROOF, ChosenDesign, Promise
+from rrcollect.design.matrix import Design
+from rrcollect.design.parameters import Epsilon, probability
+from rrcollect.errors import (
+    ClaimTooSmall,
+    MalformedDocument,
+    NotCanonical,
+    NotOriented,
+    OffGridMatrix,
+    RRCollectError,
+    UninformativeDesign,
+)
+from rrcollect.publish.canonical import canonical, read_canonical
+from rrcollect.publish.envelope import LARGEST_ENVELOPE
+
+__all__ = ["Disclosure", "Question", "Survey", "design_from_wire", "design_to_wire"]
+
+NAME = r"^[a-z0-9][a-z0-9._-]{0,63}$"
+MOST_QUESTIONS = 200
+MOST_ROUNDS = 1000
+
+
+def _readable(text: str) -> str:
+    """Refuse characters that hide, reorder or fake what a person reads."""
+    for char in text:
+        kind = unicodedata.category(char)
+        if kind in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") and char not in "\n\u200d":
+            raise ValueError(f"the character U+{ord(char):04X} cannot be shown to a person")
+    if text != text.strip():
+        raise ValueError("it begins or ends with white space")
+    return text
+
+
+def design_to_wire(design: Design) -> dict[str, str]:
+    """{"p00": "3/4", "p11": "1"}: fractions in lowest terms."""
+    return {"p00": str(design.p00), "p11": str(design.p11)}
+
+
+def design_from_wire(value: object) -> Design:
+    """The design of a wire form; `ValueError` (for pydantic) if it is none."""
+    if isinstance(value, Design):
+        return value
+    if not isinstance(value, dict) or set(value) != {"p00", "p11"}:
+        raise ValueError('a design is {"p00": "…", "p11": "…"}')
+    if not all(isinstance(p, str) for p in value.values()):
+        raise ValueError("a design's probabilities are strings such as '3/4'")
+    return Design(value["p00"], value["p11"])
+
+
+def _promise_from_wire(value: object) -> Promise:
+    if isinstance(value, Promise):
+        return value
+    if not isinstance(value, dict) or set(value) != {"epsilon", "delta"}:
+        raise ValueError('a promise is {"epsilon": "…", "delta": "…"}')
+    if not all(isinstance(part, str) for part in value.values()):
+        raise ValueError("a promise's numbers are strings such as '1/2' or 'ln(3)'")
+    return Promise(Epsilon(value["epsilon"]), probability("delta", value["delta"]))
+
+
+def _promise_to_wire(promise: Promise) -> dict[str, str]:
+    return {"epsilon": str(promise.epsilon), "delta": str(promise.delta)}
+
+
+def _expiry(value: object) -> datetime:
+    if isinstance(value, str):
+        try:
+            value = datetime.strptime(value, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+        except ValueError:
+            raise ValueError("expires must look like 2027-01-31T00:00:00Z") from None
+    if not isinstance(value, datetime) or value.tzinfo is None:
+        raise ValueError("expires must be a datetime with a time zone, or a string such as 2027-01-31T00:00:00Z")
+    return value.astimezone(UTC).replace(microsecond=0)
+
+
+Name = Annotated[str, Field(pattern=NAME)]
+Words = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_readable)]
+LongWords = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_readable)]
+WireDesign = Annotated[Design, PlainValidator(design_from_wire), PlainSerializer(design_to_wire)]
+WirePromise = Annotated[Promise, PlainValidator(_promise_from_wire), PlainSerializer(_promise_to_wire)]
+Moment = Annotated[datetime, PlainValidator(_expiry), PlainSerializer(lambda t: t.strftime("%Y-%m-%dT%H:%M:%SZ"))]
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+    def __init__(self, **fields: Any) -> None:
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise MalformedDocument(_first_fault(error)) from None
+
+
+def _first_fault(error: ValidationError) -> str:
+    """The first fault pydantic saw, with its place; values are not repeated."""
+    fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    place = ".".join(str(part) for part in fault["loc"]) or "document"
+    return f"{place}: {fault['msg']}"
+
+
+class Disclosure(_Document):
+    """The publisher's signed opt-in to exposing people: about `exposed` of every `respondents`."""
+
+    exposed: int = Field(ge=0, le=10**9)
+    respondents: int = Field(ge=1, le=10**9)
+
+
+class Question(_Document):
+    """One yes/no question.
+
+    Without a `promise` the one the design was chosen for is taken, or else the tightest that its matrix keeps.
+
+    >>> from rrcollect import optimal_design
+    >>> question = Question(id="q1", attribute="doped", text="Have you ever doped?", design=optimal_design("ln 3"))
+    >>> print(question.promise, question.rounds)
+    (ε, δ) = (ln(3), 0) 1
+    """
+
+    id: Name
+    attribute: Name
+    text: LongWords
+    design: WireDesign
+    promise: WirePromise
+    rounds: int = Field(default=1, ge=1, le=MOST_ROUNDS)
+    disclosure: Disclosure | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_promise(cls, fields: Any) -> Any:
+        if isinstance(fields, dict) and "promise" not in fields and isinstance(fields.get("design"), Design):
+            design: Design = fields["design"]
+            return {**fields, "promise": design.promise if isinstance(design, ChosenDesign) else tightest(design)}
+        return fields
+
+    def check(self) -> None:
+        """Refuse a matrix a device cannot or should not apply, and a promise it does not keep."""
+        where = f"question {self.id!r}"
+        if self.design.c <= 0:
+            raise NotOriented(f"{where}: p00 + p11 = {float(self.design.c) + 1:.6g}; it must be above 1")
+        if not self.design.on_grid:
+            raise OffGridMatrix(f"{where}: {self.design!r} is off the grid of 1/2^64; publish design.to_grid()")
+        if not self.design.satisfies(self.promise.epsilon, self.promise.delta):
+            raise ClaimTooSmall(
+                f"{where} promises {self.promise}, but its matrix only keeps ε = {self.design.epsilon():.6g} with δ = 0, "
+                f"or δ = {self.design.delta(self.promise.epsilon):.6g} at the promised ε"
+            )
+        if self.disclosure is not None:
+            most = max(self.design.p00, self.design.p11) * self.disclosure.respondents
+            if self.disclosure.exposed > most:
+                raise MalformedDocument(f"{where}: no more than {float(most):.4g} people can be exposed")
+
+    @property
+    def discloses(self) -> bool:
+        """Whether an answer is a proof, or as good as one."""
+        return self.design.worst_likelihood_ratio >= PRACTICAL_PROOF
+
+
+def tightest(design: Design) -> Promise:
+    """The promise to account for one answer: (tight ε, 0) if finite, else (0, |c|), the total variation distance."""
+    tight = design.tight_epsilon
+    return Promise(tight, Fraction(0)) if tight is not None else Promise(Epsilon(0), abs(design.c))
+
+
+class Survey(_Document):
+    """A survey as published.
+
+    `name` and `version` identify it among the publisher's documents: a device refuses a lower version than it has seen.
+    `segments` are the groups a respondent may declare, with the values allowed for each.
+    """
+
+    name: Name
+    version: int = Field(ge=1, le=2**31)
+    title: Words
+    publisher: Words
+    expires: Moment
+    questions: Annotated[list[Question], Field(min_length=1, max_length=MOST_QUESTIONS)]
+    segments: Annotated[
+        dict[Name, Annotated[list[Words], Field(min_length=1, max_length=200)]], Field(max_length=16)
+    ] = Field(default_factory=dict)
+    invite_only: bool = False
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        for what in ("id", "attribute"):
+            seen = [getattr(question, what) for question in self.questions]
+            if len(set(seen)) != len(seen):
+                raise ValueError(f"two questions have the same {what}")
+        for name, values in self.segments.items():
+            if len(set(values)) != len(values):
+                raise ValueError(f"segment {name!r} lists a value twice")
+        return self
+
+    def question(self, question_id: str) -> Question:
+        """The question with this id."""
+        for question in self.questions:
+            if question.id == question_id:
+                return question
+        raise MalformedDocument(f"the survey {self.name!r} has no question {question_id!r}")
+
+    def check(self) -> None:
+        """Every question's own check."""
+        for question in self.questions:
+            question.check()
+
+    def payload(self) -> bytes:
+        """The canonical bytes that are signed."""
+        return canonical(self.model_dump())
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the payload, in hexadecimal: the survey's identity."""
+        return hashlib.sha256(self.payload()).hexdigest()
+
+    @classmethod
+    def from_payload(cls, payload: bytes) -> Survey:
+        """The survey of canonical bytes; every other spelling is refused.  Signatures are the envelope's business."""
+        value = read_canonical(payload, LARGEST_ENVELOPE)
+        if not isinstance(value, dict):
+            raise MalformedDocument("a survey is a JSON object")
+        try:
+            survey = cls.model_validate(value)
+        except ValidationError as error:
+            raise MalformedDocument(_first_fault(error)) from None
+        except UninformativeDesign as error:
+            raise NotOriented(str(error)) from None
+        except RRCollectError as error:
+            raise MalformedDocument(str(error)) from None
+        if survey.payload() != payload:
+            raise NotCanonical("a number or a default is not written in its one canonical form")
+        return survey
