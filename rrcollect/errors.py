@@ -214,6 +214,12 @@ class MalformedReport(RRCollectError, ValueError):
     blame = Blame.REPORTER
 
 
+class ReportRefused(RRCollectError):
+    """The collector will never take this report, and says why; it is not sent again."""
+
+    blame = Blame.REPORTER
+
+
 class TransportFailed(RRCollectError):
     """The report may or may not have arrived; sending it again is safe."""
 

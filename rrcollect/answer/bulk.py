@@ -8,9 +8,9 @@ P(1) = t/256 + l/2^64 = T/2^64 exactly.  Proof that it is the single path's law,
 56 bits as v; then "draw < T" is the rule above.  `tests/answer/test_bulk.py` feeds the same keystream to both paths.
 
 The one undecided byte is 0 for both truths, so finding the undecided answers does not depend on the truth.  The
-threshold byte comes by wrapping arithmetic, 255 − t[x] = x·step + base, with no branch and no table.  T = 2^64 (p11 = 1)
-has no byte t: such answers are set afterwards.  A symmetric design (T0 + T1 = 2^64) says "truth xor [draw < T0]": for a
-true yes that is the single path on the draw 2^64 − 1 − D.  Work proceeds in chunks that stay in the cache.
+threshold byte comes by wrapping arithmetic, 255 − t[x] = x·step + base, with no branch and no table.  T = 2^64 (p11 =
+1) has no byte t: such answers are set afterwards.  A symmetric design (T0 + T1 = 2^64) says "truth xor [draw < T0]":
+for a true yes that is the single path on the draw 2^64 − 1 − D.  Work proceeds in chunks that stay in the cache.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """One answer: 64 bits from the operating system, one comparison.
 
-Postcondition.  `randomise(truth, design)` returns 1 with probability exactly T/2^64, where T = k11 if the truth is yes and
-T = 2^64 − k00 if it is no, (k00, k11) being the design's numerators.
+Postcondition.  `randomise(truth, design)` returns 1 with probability exactly T/2^64, where T = k11 if the truth is
+yes and T = 2^64 − k00 if it is no, (k00, k11) being the design's numerators.
 
 Rules
 1. The only source is the operating system's generator; there is no seed.  A test injects its own.
-2. The same statements run for both truths, on the same number of random bytes: both comparisons are made and one is kept.
+2. The same statements run for both truths, on the same number of random bytes: both comparisons are made and one is
+   kept.
 3. Neither the truth nor the draw appears in an error.  No random bytes, no answer.
 """
 

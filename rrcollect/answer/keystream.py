@@ -1,8 +1,8 @@
 """Secure random bytes in bulk: AES-256 in counter mode, keyed afresh by the operating system for every call.
 
 Rules
-1. A keystream lives inside one call of a bulk function and is used by nobody else.  It is never stored, so a fork cannot
-   duplicate it and no two calls share one.
+1. A keystream lives inside one call of a bulk function and is used by nobody else.  It is never stored, so a fork
+   cannot duplicate it and no two calls share one.
 2. `fill(buffer)` encrypts the buffer in place.  Whatever it held before is independent of the keystream, so the result
    is as random as the keystream itself.
 3. Tests inject their own `fill`; there is no seed.

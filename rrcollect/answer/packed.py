@@ -1,8 +1,8 @@
 """Many answers at once, eight to a byte: the law of `draw.randomise` by bit-sliced comparison.
 
-Theorem.  A draw D is below T iff at the highest bit where they differ T has the 1.  Give every answer its own random bit
-per plane (bit position), plane 63 first, and let s be "D < T as far as seen", a word of 64 answers, folded from the
-lowest plane up.  At a plane where T's bit is
+Theorem.  A draw D is below T iff at the highest bit where they differ T has the 1.  Give every answer its own random
+bit per plane (bit position), plane 63 first, and let s be "D < T as far as seen", a word of 64 answers, folded from
+the lowest plane up.  At a plane where T's bit is
     1 for both truths:  s | r,   r = 1 meaning that D's bit is 0 there (it decides "below");
     0 for both truths:  s & r,   r = 0 meaning that D's bit is 1 there (it decides "not below");
     1 for one truth x:  s where r = 0, and "the truth is x" where r = 1 (D's bit differs from T's).

@@ -45,8 +45,9 @@ class Composition:
         ]
         odds = float(self.whole.epsilon.exp)
         lines.append(
-            f"Whoever answers everything spends ε = {float(self.whole.epsilon):.4g}, δ = {float(self.whole.delta):.4g}: "
-            f"all answers together can change the odds of anything about them by a factor of at most {odds:.4g}"
+            f"Whoever answers everything spends ε = {float(self.whole.epsilon):.4g}, "
+            f"δ = {float(self.whole.delta):.4g}: all answers together can change the odds "
+            f"of anything about them by a factor of at most {odds:.4g}"
             + (", except where an answer is a proof" if self.whole.delta else "")
             + "."
         )

@@ -41,7 +41,7 @@ def publish_survey(survey: Survey, keys: Sequence[SigningKey]) -> Publication:
     >>> survey = Survey(
     ...     name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
     ...     expires=datetime(2100, 1, 1, tzinfo=timezone.utc),
-    ...     questions=[Question(id="q1", attribute="doped", text="Have you ever doped?", design=optimal_design("ln 3"))],
+    ...     questions=[Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))],
     ... )
     >>> publication = publish_survey(survey, [SigningKey.generate()])
     >>> print(publication.composition.explain())  # doctest: +ELLIPSIS
@@ -61,8 +61,8 @@ def _advice(question: Question) -> str:
     words = (
         f"question {question.id!r}: {which} would be {'a proof' if design.proofs else 'as good as a proof'} "
         f"(likelihood ratio {float(design.worst_likelihood_ratio):.3g}). If that is meant, publish it with "
-        "disclosure=Disclosure(exposed=…, respondents=…), the number of people you expect to expose, and clients that opt in "
-        "will answer"
+        "disclosure=Disclosure(exposed=…, respondents=…), the number of people you expect to expose; only clients that "
+        "opt in will answer"
     )
     try:
         other = optimal_design(question.promise.epsilon, question.promise.delta)
@@ -70,4 +70,5 @@ def _advice(question: Question) -> str:
         return words
     half = Fraction(1, 2)
     ratio = other.variance(half) / design.variance(half)
-    return f"{words}. Otherwise use {other}, in which no answer is a proof; its variance at prevalence 1/2 is {float(ratio):.3g} times"
+    cost = f"its variance at prevalence 1/2 is {float(ratio):.3g} times as large"
+    return f"{words}. Otherwise use {other}, in which no answer is a proof; {cost}"

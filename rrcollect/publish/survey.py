@@ -1,8 +1,8 @@
 """The survey document: what is asked, with which matrix, under which promise.
 
 Rules
-1. A document has one spelling: canonical JSON of exactly these fields, fractions in lowest terms ("3/4"), no floats.  Its
-   identity is the SHA-256 of those bytes.
+1. A document has one spelling: canonical JSON of exactly these fields, fractions in lowest terms ("3/4"), no floats.
+   Its identity is the SHA-256 of those bytes.
 2. Every question carries the matrix that devices apply and the promise (ε, δ) made for it.  The promise must be kept by
    the matrix, decided exactly; a claim smaller than that is refused here and again on the device.
 3. An attribute is asked at most once a survey; repeated collection is said openly (`rounds`).
@@ -172,8 +172,8 @@ class Question(_Document):
             raise OffGridMatrix(f"{where}: {self.design!r} is off the grid of 1/2^64; publish design.to_grid()")
         if not self.design.satisfies(self.promise.epsilon, self.promise.delta):
             raise ClaimTooSmall(
-                f"{where} promises {self.promise}, but its matrix only keeps ε = {self.design.epsilon():.6g} with δ = 0, "
-                f"or δ = {self.design.delta(self.promise.epsilon):.6g} at the promised ε"
+                f"{where} promises {self.promise}, but its matrix only keeps ε = {self.design.epsilon():.6g} with "
+                f"δ = 0, or δ = {self.design.delta(self.promise.epsilon):.6g} at the promised ε"
             )
         if self.disclosure is not None:
             most = max(self.design.p00, self.design.p11) * self.disclosure.respondents

@@ -1,0 +1,90 @@
+"""What an app is willing to be asked about, under the app's own names.
+
+Rules
+1. The name of an attribute is the app's.  A publisher that renames, rewords or republishes a question about it reaches
+   the same entry of the ledger, and the same single draw.
+2. A question about anything not registered is refused.
+3. An app that answers whatever a publisher asks (a survey page) registers the publisher instead.  Then the publisher
+   chooses the names, and could ask the same thing under two of them: the lifetime budget is that app's defence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rrcollect.design.parameters import count
+from rrcollect.errors import ParameterError, UnknownAttribute
+from rrcollect.publish.survey import MOST_ROUNDS, Question, Survey
+
+__all__ = ["Attribute", "Attributes", "EveryAttributeOf"]
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An attribute the app can speak about.
+
+    `asked_as`: the names publishers may use for it (its own name if none is given).  `rounds`: how often, at most, it
+    may be collected afresh; every round is debited for life.
+    """
+
+    name: str
+    rounds: int = 1
+    asked_as: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name or "/" in self.name:
+            raise ParameterError("attribute name", self.name, "a text without '/'")
+        if count("rounds", self.rounds) > MOST_ROUNDS:
+            raise ParameterError("rounds", self.rounds, f"at most {MOST_ROUNDS}")
+
+
+@dataclass(frozen=True)
+class EveryAttributeOf:
+    """Whatever this publisher asks, each attribute under "publisher/attribute"."""
+
+    publisher: str
+    rounds: int = 1
+
+    def __post_init__(self) -> None:
+        if count("rounds", self.rounds) > MOST_ROUNDS:
+            raise ParameterError("rounds", self.rounds, f"at most {MOST_ROUNDS}")
+
+
+class Attributes:
+    """The registered attributes, and the rule that finds a question's own one."""
+
+    def __init__(self, registered: Iterable[str | Attribute | EveryAttributeOf]) -> None:
+        self._named: dict[str, Attribute] = {}
+        self._publishers: dict[str, EveryAttributeOf] = {}
+        if isinstance(registered, str):
+            raise ParameterError("attributes", registered, "a list of names")
+        for entry in registered:
+            if isinstance(entry, EveryAttributeOf):
+                self._publishers[entry.publisher] = entry
+                continue
+            attribute = Attribute(entry) if isinstance(entry, str) else entry
+            if not isinstance(attribute, Attribute):
+                raise ParameterError("attributes", type(entry).__name__, "names, Attribute or EveryAttributeOf")
+            for name in attribute.asked_as or (attribute.name,):
+                if name in self._named:
+                    raise ParameterError("attributes", name, "each name asked about belongs to one attribute")
+                self._named[name] = attribute
+
+    def own_name(self, survey: Survey, question: Question, round_: int) -> str:
+        """The app's name for what the question asks, if it is registered for this round."""
+        attribute = self._named.get(question.attribute)
+        publisher = self._publishers.get(survey.publisher)
+        if attribute is not None:
+            name, rounds = attribute.name, attribute.rounds
+        elif publisher is not None:
+            name, rounds = f"{survey.publisher}/{question.attribute}", publisher.rounds
+        else:
+            raise UnknownAttribute(f"this app does not answer about {question.attribute!r} (question {question.id!r})")
+        if type(round_) is not int or not 0 <= round_ < question.rounds:
+            raise ParameterError("round", round_, f"a whole number below the question's {question.rounds} rounds")
+        if round_ >= rounds:
+            raise UnknownAttribute(
+                f"this app answers about {question.attribute!r} in {rounds} rounds; this is {round_}"
+            )
+        return name

@@ -1,0 +1,155 @@
+"""The client an app embeds: accept a survey, answer its questions, deliver the reports.
+
+Rules
+1. The decision to answer is made before the truth is read: a callable truth is called only after every check has
+   passed, and not at all if the answer is already known.
+2. The truth lives in one local variable for the time of one draw.  It is not stored, logged or put into an error.
+3. Whatever was answered is in the ledger before it is returned (see `ledger`); delivery may fail and be repeated.
+4. Declining is not calling `answer`.  `decline` remembers it on this device; nothing goes out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from types import TracebackType
+
+from rrcollect.answer.acceptance import AcceptedSurvey, Seen, accept_survey
+from rrcollect.answer.attributes import Attribute, Attributes, EveryAttributeOf
+from rrcollect.answer.budget import Budget
+from rrcollect.answer.draw import Source, plain_truth, randomise
+from rrcollect.answer.ledger import Asked, Ledger
+from rrcollect.answer.policy import Policy
+from rrcollect.deliver.outbox import Deliveries, Pace, deliver
+from rrcollect.deliver.report import Report
+from rrcollect.deliver.transport import Transport
+from rrcollect.errors import AnswerRefused, Expired, ParameterError
+from rrcollect.publish.survey import Question
+
+__all__ = ["Client"]
+
+
+class Client:
+    """Answers surveys on this device.
+
+    `ledger` is a file of the app's own; `attributes` are what the app is willing to be asked about (names, `Attribute`,
+    or `EveryAttributeOf` a publisher); `policy` names the publishers it trusts and caps what is given away.
+    """
+
+    def __init__(
+        self,
+        ledger: str | os.PathLike[str],
+        *,
+        attributes: Iterable[str | Attribute | EveryAttributeOf],
+        policy: Policy,
+        source: Source = os.urandom,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.policy = policy
+        self._attributes = Attributes(attributes)
+        self._source = source
+        self._clock = clock
+        self._ledger = Ledger(ledger)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing to release: every operation closes what it opened."""
+
+    def accept(self, envelope: bytes) -> AcceptedSurvey:
+        """The survey of a signed envelope, if this device trusts and allows it; an error that says why otherwise."""
+        accepted = accept_survey(envelope, self.policy, now=self._clock(), seen=self._ledger.seen())
+        survey = accepted.survey
+        self._ledger.remember(survey.publisher, survey.name, Seen(survey.version, accepted.digest))
+        return accepted
+
+    def answer(
+        self,
+        survey: AcceptedSurvey,
+        question: str,
+        truth: bool | Callable[[], bool],
+        *,
+        round: int = 0,
+        segments: Mapping[str, str] | None = None,
+        invite: str | None = None,
+    ) -> Report:
+        """The report that answers a question, committed to the ledger and waiting in the outbox.
+
+        Asked again about the same attribute it repeats the first answer, and does not read the truth."""
+        asked_question = survey.survey.question(question)
+        asked = self._asked(survey, asked_question, round)
+        declared = _declared(survey, segments)
+        if survey.survey.invite_only and invite is None:
+            raise ParameterError("invite", None, "the invite this survey requires")
+        done = self._ledger.existing(asked, self.policy)
+        if done is not None:
+            return Report.from_bytes(done.body)
+        known = self._ledger.drawn(asked.attribute, asked.round) is not None
+        value = False if known else plain_truth(truth() if callable(truth) else truth)
+
+        def draw() -> int:
+            if known:  # the ledger had an answer a moment ago and never forgets one
+                raise AnswerRefused("the ledger changed while answering")
+            return randomise(value, asked.design, source=self._source)
+
+        def body(report_id: str, answer: int) -> bytes:
+            return Report(
+                survey=asked.survey,
+                question=asked.question,
+                design=asked.design,
+                answer=answer,
+                id=report_id,
+                round=asked.round,
+                segments=declared,
+                invite=invite,
+            ).to_bytes()
+
+        return Report.from_bytes(self._ledger.answer(asked, self.policy, draw, body).body)
+
+    def _asked(self, survey: AcceptedSurvey, question: Question, round_: int) -> Asked:
+        if not isinstance(survey, AcceptedSurvey):
+            raise ParameterError("survey", type(survey).__name__, "what `accept` returned")
+        if self._clock() >= survey.survey.expires:
+            raise Expired(f"the survey expired at {survey.survey.expires:%Y-%m-%d %H:%M} UTC")
+        return Asked(
+            survey=survey.digest,
+            question=question.id,
+            round=round_,
+            attribute=self._attributes.own_name(survey.survey, question, round_),
+            words=question.text,
+            design=question.design,
+            cost=self.policy.cost(question),
+        )
+
+    def decline(self, survey: AcceptedSurvey, question: str) -> None:
+        """Remember, on this device only, that the person does not want to answer; they may still change their mind."""
+        self._ledger.decline(survey.digest, survey.survey.question(question).id)
+
+    def open_questions(self, survey: AcceptedSurvey) -> list[Question]:
+        """The questions of a survey that were neither answered (in their first round) nor declined."""
+        declined = self._ledger.declined(survey.digest)
+        answered = {r.question for r in self._ledger.outbox() if r.survey == survey.digest}
+        return [q for q in survey.survey.questions if q.id not in declined | answered]
+
+    def budget(self) -> Budget:
+        """What was answered so far and at what cost: `.explain()` in words, `.export()` as data."""
+        return Budget(tuple(self._ledger.draws()), tuple(self._ledger.outbox()), self.policy)
+
+    def deliver(self, transport: Transport, pace: Pace | None = None) -> Deliveries:
+        """Send what waits in the outbox, each report in its own request, in shuffled order; safe to repeat."""
+        return deliver(self._ledger, transport, pace or Pace())
+
+
+def _declared(survey: AcceptedSurvey, segments: Mapping[str, str] | None) -> dict[str, str]:
+    """The declared segments, if the survey allows them; the error names the segment, not the person's value."""
+    declared = dict(segments or {})
+    for name, value in declared.items():
+        if name not in survey.survey.segments:
+            raise ParameterError("segments", name, f"the survey's segments {sorted(survey.survey.segments)}")
+        if value not in survey.survey.segments[name]:
+            raise ParameterError("segments", name, "a value the survey lists for it; the one given is not shown")
+    return declared

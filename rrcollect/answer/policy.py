@@ -1,0 +1,128 @@
+"""The device's own rules.  They win over whatever a document claims.
+
+Defaults, and why
+* One answer may change the odds by a factor of 9 at most (ε = ln 9): from even odds nobody gets surer than 90 %.
+* All answers about one attribute, over all rounds and for life: ln 81, two such answers.  Repeating an answer is free.
+* Everything a device ever answers: ln 59049, five such answers about five attributes.  Nothing renews by the clock:
+  a budget that refills every month is no limit on what is learned about a person.
+* A design whose worst likelihood ratio is above `max_ratio` is a disclosure.  It needs the publisher's signed opt-in
+  and `allow_disclosure` here, and is then charged to the δ budgets as (0, |c|), its total variation distance.
+* Nobody is trusted until named: `publishers` is empty.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from rrcollect.design.chosen import Promise
+from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, count, fraction, probability
+from rrcollect.errors import CertainDisclosure, OverPolicy, ParameterError
+from rrcollect.publish.keys import PublicKey
+from rrcollect.publish.survey import Question, tightest
+
+__all__ = ["Policy", "TrustedPublisher"]
+
+
+@dataclass(frozen=True)
+class TrustedPublisher:
+    """Whose surveys this device takes: the publisher's name, its keys, and how many of them must have signed."""
+
+    name: str
+    keys: frozenset[PublicKey]
+    threshold: int = 1
+
+    def __init__(self, name: str, keys: Iterable[PublicKey], threshold: int = 1) -> None:
+        kept = frozenset(keys)
+        if not kept or not all(isinstance(key, PublicKey) for key in kept):
+            raise ParameterError("keys", kept, "one PublicKey or more")
+        if count("threshold", threshold) > len(kept):
+            raise ParameterError("threshold", threshold, f"at most the number of keys, {len(kept)}")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "keys", kept)
+        object.__setattr__(self, "threshold", threshold)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Caps on what this device gives away; see the module's text for the defaults and their reasons.
+
+    >>> policy = Policy(max_epsilon="ln 3")
+    >>> policy.max_epsilon, policy.attribute_epsilon
+    (Epsilon('ln(3)'), Epsilon('ln(81)'))
+    """
+
+    publishers: tuple[TrustedPublisher, ...] = ()
+    max_epsilon: Epsilon = field(default=Epsilon("ln 9"))
+    max_ratio: Fraction = Fraction(20)
+    attribute_epsilon: Epsilon = field(default=Epsilon("ln 81"))
+    attribute_delta: Fraction = Fraction(1, 100)
+    lifetime_epsilon: Epsilon = field(default=Epsilon("ln 59049"))
+    lifetime_delta: Fraction = Fraction(1, 100)
+    allow_disclosure: bool = False
+
+    def __init__(
+        self,
+        publishers: Iterable[TrustedPublisher] = (),
+        *,
+        max_epsilon: EpsilonLike = "ln 9",
+        max_ratio: NumberLike = 20,
+        attribute_epsilon: EpsilonLike = "ln 81",
+        attribute_delta: NumberLike = "1/100",
+        lifetime_epsilon: EpsilonLike = "ln 59049",
+        lifetime_delta: NumberLike = "1/100",
+        allow_disclosure: bool = False,
+    ) -> None:
+        named = tuple(publishers)
+        if len({publisher.name for publisher in named}) != len(named):
+            raise ParameterError("publishers", [p.name for p in named], "each publisher once, with all its keys")
+        ratio = fraction("max_ratio", max_ratio)
+        if ratio <= 1:
+            raise ParameterError("max_ratio", max_ratio, "a number above 1")
+        if not isinstance(allow_disclosure, bool):
+            raise ParameterError("allow_disclosure", allow_disclosure, "True or False")
+        values = {
+            "publishers": named,
+            "max_epsilon": Epsilon(max_epsilon),
+            "max_ratio": ratio,
+            "attribute_epsilon": Epsilon(attribute_epsilon),
+            "attribute_delta": probability("attribute_delta", attribute_delta),
+            "lifetime_epsilon": Epsilon(lifetime_epsilon),
+            "lifetime_delta": probability("lifetime_delta", lifetime_delta),
+            "allow_disclosure": allow_disclosure,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def keys(self) -> frozenset[PublicKey]:
+        """Every key of every trusted publisher."""
+        return frozenset(key for publisher in self.publishers for key in publisher.keys)
+
+    def publisher(self, name: str) -> TrustedPublisher | None:
+        """The trusted publisher of this name."""
+        return next((publisher for publisher in self.publishers if publisher.name == name), None)
+
+    def cost(self, question: Question) -> Promise:
+        """What one answer is charged, exactly; an error if this policy does not allow the question at all."""
+        design, ratio = question.design, question.design.worst_likelihood_ratio
+        if ratio > self.max_ratio:
+            self._disclosure(question, ratio)
+            return Promise(Epsilon(0), abs(design.c))
+        cost = tightest(design)
+        if cost.epsilon > self.max_epsilon:
+            raise OverPolicy(
+                f"question {question.id!r} costs ε = {float(cost.epsilon):.6g}; "
+                f"this device allows at most {float(self.max_epsilon):.6g} a question"
+            )
+        return cost
+
+    def _disclosure(self, question: Question, ratio: Fraction | float) -> None:
+        shown = "without bound" if ratio == math.inf else f"by a factor of {float(ratio):.4g}"
+        start = f"question {question.id!r}: an answer could change the odds {shown}"
+        if question.disclosure is None:
+            raise CertainDisclosure(f"{start}, and the publisher has not signed that this is meant")
+        if not self.allow_disclosure:
+            raise CertainDisclosure(f"{start}; this device does not allow that (allow_disclosure=False)")

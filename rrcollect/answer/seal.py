@@ -1,0 +1,75 @@
+"""The seal: an append-only file beside the ledger that remembers how many draws there have been.
+
+Rules
+1. After a draw is committed and before its report may leave the device, a line "number, chain" is appended to the seal
+   and synced.  The chain value is a hash over all draws up to that number.
+2. A ledger that has fewer draws than its seal, or another history, is an old copy or a damaged one: it is refused,
+   because answering from it would draw a second time.  A ledger ahead of its seal was cut off between the two steps;
+   it is sealed before anything leaves.
+3. A torn last line (a crash in mid-write) does not count.  Restoring both files together cannot be seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from rrcollect.errors import LedgerUnavailable
+
+__all__ = ["Seal", "link"]
+
+_LINE = 16 + 1 + 64 + 1
+
+
+def link(previous: str, *parts: object) -> str:
+    """The next value of the hash chain."""
+    text = "\x1f".join([previous, *map(str, parts)])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Seal:
+    """The seal of the ledger at `path`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.with_name(path.name + ".seal")
+
+    def last(self) -> tuple[int, str] | None:
+        """(number of draws, chain) of the highest complete line; None if there is no seal."""
+        try:
+            data = self.path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise LedgerUnavailable(f"the ledger's seal cannot be read: {error.strerror}") from None
+        found = None
+        for line in data.split(b"\n")[:-1]:
+            number, _, chain = line.decode("ascii", "replace").partition(" ")
+            if len(line) == _LINE - 1 and number.isdigit() and (found is None or int(number) >= found[0]):
+                found = (int(number), chain)
+        return found
+
+    def append(self, number: int, chain: str) -> None:
+        """Remember this many draws, durably."""
+        try:
+            handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+            try:
+                line = f"{number:016d} {chain}\n".encode()
+                size = os.fstat(handle).st_size
+                torn = size and os.pread(handle, 1, size - 1) != b"\n"
+                if os.write(handle, b"\n" + line if torn else line) < len(line):
+                    raise OSError(28, "No space left on device")
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+            self._sync_folder()
+        except OSError as error:
+            raise LedgerUnavailable(f"the ledger's seal cannot be written: {error.strerror}") from None
+
+    def _sync_folder(self) -> None:
+        if os.name == "posix":
+            folder = os.open(self.path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
