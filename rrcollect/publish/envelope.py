@@ -32,7 +32,7 @@ from rrcollect.publish.keys import PublicKey, SigningKey
 __all__ = ["LARGEST_ENVELOPE", "SURVEY_TYPE", "Verified", "add_signature", "pae", "seal", "verify"]
 
 SURVEY_TYPE = "application/vnd.rrcollect.survey.v1+json"
-LARGEST_ENVELOPE = 512 * 1024  # bytes; a survey of 200 long questions is a quarter of it
+LARGEST_ENVELOPE = 256 * 1024  # bytes; enough for 200 questions of ordinary length
 MOST_SIGNATURES = 16
 
 

@@ -39,7 +39,7 @@ from rrcollect.errors import (
     NotCanonical,
     NotOriented,
     OffGridMatrix,
-    RRCollectError,
+    SurveyRefused,
     UninformativeDesign,
 )
 from rrcollect.publish.canonical import canonical, read_canonical
@@ -119,14 +119,16 @@ class _Document(BaseModel):
         try:
             super().__init__(**fields)
         except ValidationError as error:
-            raise MalformedDocument(_first_fault(error)) from None
+            raise _refusal(error) from None
 
 
-def _first_fault(error: ValidationError) -> str:
-    """The first fault pydantic saw, with its place; values are not repeated."""
-    fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+def _refusal(error: ValidationError) -> SurveyRefused:
+    """Our error for the first fault pydantic saw, with its place; values are not repeated."""
+    fault = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in fault["loc"]) or "document"
-    return f"{place}: {fault['msg']}"
+    words = f"{place}: {fault['msg']}"
+    cause = fault.get("ctx", {}).get("error")
+    return NotOriented(words) if isinstance(cause, UninformativeDesign) else MalformedDocument(words)
 
 
 class Disclosure(_Document):
@@ -251,11 +253,7 @@ class Survey(_Document):
         try:
             survey = cls.model_validate(value)
         except ValidationError as error:
-            raise MalformedDocument(_first_fault(error)) from None
-        except UninformativeDesign as error:
-            raise NotOriented(str(error)) from None
-        except RRCollectError as error:
-            raise MalformedDocument(str(error)) from None
+            raise _refusal(error) from None
         if survey.payload() != payload:
             raise NotCanonical("a number or a default is not written in its one canonical form")
         return survey

@@ -1,0 +1,56 @@
+"""Surveys, keys and policies that the tests share."""
+
+from __future__ import annotations
+
+import base64
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rrcollect import Client, Design, Policy, PublicKey, Question, SigningKey, Survey, TrustedPublisher, publish_survey
+
+VECTORS = Path(__file__).parent.parent / "vectors"
+KEY = SigningKey.generate()
+PUBLISHER = "Example Institute"
+POLICY = Policy([TrustedPublisher(PUBLISHER, [KEY.public])])
+FAR = datetime(2100, 1, 1, tzinfo=UTC)
+THREE_QUARTERS = Design("3/4", "3/4")
+
+
+def question(**changes: Any) -> Question:
+    return Question(**{"id": "q1", "attribute": "doped", "text": "Ever doped?", "design": THREE_QUARTERS, **changes})
+
+
+def survey(*questions: Question, **changes: Any) -> Survey:
+    fields = {"name": "clean-sport", "version": 1, "title": "Clean sport", "publisher": PUBLISHER, "expires": FAR}
+    return Survey(**{**fields, "questions": list(questions) or [question()], **changes})
+
+
+def envelope(*questions: Question, **changes: Any) -> bytes:
+    return publish_survey(survey(*questions, **changes), [KEY]).envelope
+
+
+def client(path: Path, **changes: Any) -> Client:
+    return Client(path / "ledger.sqlite3", **{"attributes": ["doped"], "policy": POLICY, **changes})
+
+
+def load(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text())
+
+
+def vector_policy(case: dict[str, Any]) -> Policy:
+    rules = dict(case["policy"])
+    publishers = [
+        TrustedPublisher(p["name"], [PublicKey(bytes.fromhex(k)) for k in p["keys"]], p["threshold"])
+        for p in rules.pop("publishers")
+    ]
+    return Policy(publishers, **rules)
+
+
+def moment(text: str) -> datetime:
+    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+
+
+def unb64(text: str) -> bytes:
+    return base64.b64decode(text)

@@ -1,0 +1,168 @@
+"""Documents: every good vector is accepted, every bad one refused by name, no random byte is drawn, no bit can flip."""
+
+import os
+
+import pytest
+
+import rrcollect.errors
+from rrcollect import ParameterError, Policy, PublicKey, SigningKey, TrustedPublisher, accept_survey, publish_survey
+from rrcollect.answer.acceptance import Seen
+from rrcollect.errors import RRCollectError, SurveyRefused
+from rrcollect.publish.composition import compose
+from tests.answer.support import KEY, POLICY, VECTORS, envelope, load, moment, survey, unb64, vector_policy
+from tests.vectors.make import PUBLISHER, files
+
+GOOD = sorted((VECTORS / "surveys").glob("good_*.json"))
+BAD = sorted((VECTORS / "surveys").glob("bad_*.json"))
+
+
+@pytest.fixture
+def no_randomness(monkeypatch):
+    """Any draw from the operating system's generator fails the test."""
+
+    def fail(n):
+        raise AssertionError("a random byte was drawn")
+
+    monkeypatch.setattr(os, "urandom", fail)
+    with pytest.raises(AssertionError):
+        os.urandom(1)  # the guard works
+
+
+def judge(case):
+    seen = {(PUBLISHER, "clean-sport"): Seen(**case["seen"])} if "seen" in case else None
+    return accept_survey(unb64(case["envelope"]), vector_policy(case), now=moment(case["now"]), seen=seen)
+
+
+def test_there_are_enough_bad_documents():
+    assert len(BAD) >= 200
+    assert len(GOOD) >= 10
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda p: p.stem)
+def test_good_documents_are_accepted(path, no_randomness):
+    case = load(path)
+    accepted = judge(case)
+    assert accepted.digest == case["digest"] == accepted.survey.digest
+    assert set(accepted.costs) == {q.id for q in accepted.survey.questions}
+    assert accepted.survey.title in accepted.explain()
+
+
+@pytest.mark.parametrize("path", BAD, ids=lambda p: p.stem)
+def test_bad_documents_are_refused_by_name(path, no_randomness):
+    case = load(path)
+    with pytest.raises(SurveyRefused) as caught:
+        judge(case)
+    assert type(caught.value).__name__ == case["error"]
+    assert len(str(caught.value)) < 600
+    assert str(caught.value).isprintable()
+
+
+def test_the_vectors_are_what_their_command_makes():
+    import json
+
+    for path, content in files():
+        assert json.loads((VECTORS / path).read_text()) == content, path
+
+
+def test_every_error_for_documents_has_a_vector():
+    named = {load(path)["error"] for path in BAD}
+    classes = [c for c in vars(rrcollect.errors).values() if isinstance(c, type) and issubclass(c, SurveyRefused)]
+    assert named == {c.__name__ for c in classes} - {"SurveyRefused"}
+
+
+def test_no_single_bit_of_a_signed_survey_can_be_flipped():
+    signed = envelope()
+    accept_survey(signed, POLICY)
+    accepted = 0
+    for position in range(len(signed) * 8):
+        flipped = bytearray(signed)
+        flipped[position // 8] ^= 1 << position % 8
+        try:
+            accept_survey(bytes(flipped), POLICY)
+        except RRCollectError:
+            continue
+        accepted += 1
+    assert accepted == 0
+
+
+def test_the_flip_test_catches_a_verifier_that_ignores_spelling(monkeypatch):
+    """The planted twin: without the canonical check some flips (stray base64 bits) would be accepted."""
+    import base64
+
+    from rrcollect.publish import envelope as module
+
+    monkeypatch.setattr(module, "_base64", lambda value, what: base64.b64decode(str(value) + "=="))
+    signed = envelope()
+    accepted = 0
+    for position in range(len(signed) * 8):
+        flipped = bytearray(signed)
+        flipped[position // 8] ^= 1 << position % 8
+        try:
+            accept_survey(bytes(flipped), POLICY)
+        except (RRCollectError, ValueError):
+            continue
+        accepted += 1
+    assert accepted > 0
+
+
+def test_truncations_are_refused():
+    signed = envelope()
+    for length in range(len(signed)):
+        with pytest.raises(RRCollectError):
+            accept_survey(signed[:length], POLICY)
+
+
+def test_the_clock_can_be_given_or_read():
+    assert accept_survey(envelope(), POLICY).survey.name == "clean-sport"
+    with pytest.raises(ParameterError, match="envelope's bytes"):
+        accept_survey(envelope().decode(), POLICY)
+
+
+def test_the_devices_own_reading_wins_over_the_claim():
+    """A document may claim more loss than there is; the device charges what the matrix really costs."""
+    from rrcollect.design.chosen import Promise
+    from tests.answer.support import question
+
+    loose = envelope(question(promise=Promise.of(2, "1/10")))
+    assert str(accept_survey(loose, POLICY).costs["q1"]) == "(ε, δ) = (ln(3), 0)"
+
+
+def test_composition_is_exact():
+    from tests.answer.support import question
+
+    whole = compose(survey(question(rounds=4), question(id="q2", attribute="b", design=question().design)))
+    assert str(whole.whole.epsilon) == "ln(243)"
+    assert "(4 rounds)" in whole.explain()
+    assert "factor of at most 243" in whole.explain()
+
+
+def test_rotation_with_two_of_three_keys():
+    a, b, c = (SigningKey.generate() for _ in range(3))
+    policy = Policy([TrustedPublisher(PUBLISHER, [a.public, b.public, c.public], threshold=2)])
+    one = publish_survey(survey(), [a]).envelope
+    with pytest.raises(rrcollect.errors.UntrustedKey, match="1 of 2"):
+        accept_survey(one, policy)
+    two = rrcollect.add_signature(one, c)
+    assert accept_survey(two, policy).digest == survey().digest
+    with pytest.raises(rrcollect.errors.KeyCountedTwice):
+        rrcollect.add_signature(two, c)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Policy(max_ratio=1),
+        lambda: Policy(max_epsilon=-1),
+        lambda: Policy(lifetime_delta=2),
+        lambda: Policy(allow_disclosure="yes"),
+        lambda: Policy([TrustedPublisher("a", [KEY.public]), TrustedPublisher("a", [KEY.public])]),
+        lambda: TrustedPublisher("a", []),
+        lambda: TrustedPublisher("a", ["key"]),
+        lambda: TrustedPublisher("a", [KEY.public], threshold=2),
+        lambda: TrustedPublisher("a", [KEY.public], threshold=0),
+        lambda: PublicKey(b"short"),
+    ],
+)
+def test_bad_policies(make):
+    with pytest.raises(ParameterError):
+        make()
