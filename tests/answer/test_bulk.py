@@ -1,0 +1,359 @@
+"""Bulk answers: draw by draw the single path's law, on shared keystreams, exhaustively where it can be exhausted."""
+
+import os
+import tracemalloc
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rrcollect import Design, optimal_design, randomise, randomise_many, randomise_packed
+from rrcollect.answer import bulk, packed
+from rrcollect.answer.draw import thresholds
+from rrcollect.answer.keystream import fresh_keystream
+from rrcollect.errors import BadTruth, NoRandomness, NotOriented, OffGridDesign, ParameterError
+
+GRID = 2**64
+DESIGNS = {
+    "strict": optimal_design(1),
+    "relaxed": optimal_design("1/2", "1/10"),
+    "asymmetric": Design("0.7311", "0.8177").to_grid(),
+    "yes_is_a_proof": Design(1, "1/20").to_grid(),
+    "no_is_a_proof": Design("1/20", 1).to_grid(),
+    "direct": Design(1, 1),
+    "three_quarters": Design("3/4", "3/4"),
+    "one_plane": Design("1/2", 1),
+    "a_hair": Design(1, Fraction(1, GRID)),
+    "almost_direct": optimal_design(100),
+    "tiny_epsilon": optimal_design("1/1000000"),
+}
+by_name = pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS.keys())
+
+
+class Tape:
+    """A fill function that hands out the given bytes, then 0s or fresh ones, and remembers all it gave."""
+
+    def __init__(self, data: bytes = b"", rest=None):
+        self.data, self.rest, self.given = data, rest, []
+
+    def __call__(self, buffer):
+        taken, self.data = self.data[: buffer.size], self.data[buffer.size :]
+        missing = buffer.size - len(taken)
+        taken += self.rest(missing) if self.rest else bytes(missing)
+        buffer[:] = np.frombuffer(taken, np.uint8)
+        self.given.append(taken)
+
+
+def single(truth: bool, design: Design, drawn: int) -> int:
+    return randomise(truth, design, source=lambda n: drawn.to_bytes(8, "big"))
+
+
+def draw_behind(truth: bool, design: Design, byte: int, more: int) -> int:
+    """The 64-bit draw of the single path that the theorem of `bulk` assigns to a byte and, if it is 0, 56 more bits."""
+    limits = thresholds(design)
+    flips = sum(limits) == GRID
+    top = limits[0 if flips else truth] >> 56
+    if top == 256:  # p11 = 1: every draw says yes
+        return more
+    first = top if byte == 0 else 255 - byte if 255 - byte < top else 256 - byte
+    drawn = first << 56 | more
+    return GRID - 1 - drawn if flips and truth else drawn
+
+
+@by_name
+def test_every_first_byte_and_boundary_rests_give_the_single_paths_answer(design):
+    limits = thresholds(design)
+    lows = {t & bulk.LOW for t in limits}
+    rests = sorted({r for low in lows for r in (0, low - 1, low, low + 1, bulk.LOW) if 0 <= r <= bulk.LOW})
+    for truth in (False, True):
+        for rest in rests:
+            tape = Tape(bytes(range(256)), rest=lambda n, r=rest: (r << 8).to_bytes(8, "little") * (n // 8))
+            answers = randomise_many(np.full(256, truth), design, fill=tape)
+            for byte in range(256):
+                assert answers[byte] == single(truth, design, draw_behind(truth, design, byte, rest)), (
+                    truth,
+                    byte,
+                    rest,
+                )
+
+
+@by_name
+def test_the_bytes_behind_the_draws_are_a_bijection(design):
+    """Each of the 256 bytes stands for another top byte, for each truth: nothing is counted twice."""
+    for truth in (False, True):
+        if thresholds(design)[truth] < GRID:
+            tops = {draw_behind(truth, design, byte, 5) >> 56 for byte in range(256)}
+            assert len(tops) == 256
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 3000), st.data())
+def test_booleans_equal_the_single_path_on_a_shared_keystream(n, data):
+    design = data.draw(st.sampled_from(list(DESIGNS.values())))
+    tie_heavy = data.draw(st.booleans())
+    truths = np.frombuffer(os.urandom(n), np.uint8) & 1 == 1
+    first = bytes(n) if tie_heavy else os.urandom(n)
+    tape = Tape(first, rest=os.urandom)
+    answers = randomise_many(truths, design, fill=tape)
+    rests = iter(np.frombuffer(b"".join(tape.given)[n:], "<u8").tolist())
+    needed = any(t & bulk.LOW for t in (thresholds(design)[0], min(thresholds(design)[1], GRID - 1)))
+    order = [i for i in range(n) if first[i] == 0]
+    found = dict(zip(sorted_by_peeling(order), rests, strict=False)) if needed else {}
+    for i in range(n):
+        more = found.get(i, 0) >> 8
+        assert answers[i] == single(bool(truths[i]), design, draw_behind(bool(truths[i]), design, first[i], more))
+
+
+def sorted_by_peeling(positions):
+    """The order in which `set_bits` lists positions: the first of every word of 64, then the second, …"""
+    words: dict[int, list[int]] = {}
+    for p in positions:
+        words.setdefault(p // 64, []).append(p)
+    depth = max((len(w) for w in words.values()), default=0)
+    return [w[level] for level in range(depth) for w in words.values() if level < len(w)]
+
+
+def packed_draws(design: Design, words: int, tape: Tape, truths: np.ndarray) -> list[list[int]]:
+    """Rebuild each answer's 64-bit draw from the planes that were handed out, by the theorem of `packed`."""
+    limits = thresholds(design)
+    flips = sum(limits) == GRID
+    always = limits[1] == GRID and not flips
+    pair = (limits[0], limits[0] if flips else 0 if always else limits[1])
+    stages = packed._Planes(limits, Tape()).stages
+    draws = [[0] * 64 for _ in range(words)]
+    given = iter(tape.given)
+    open_words = list(range(words))
+    undecided = [[True] * 64 for _ in range(words)]
+    plane_number = 63
+    for stage in stages:
+        if not open_words:
+            break
+        planes = np.frombuffer(next(given), np.uint64).reshape(len(stage), len(open_words))[::-1]
+        for plane in planes:
+            for column, word in enumerate(open_words):
+                for bit in range(64):
+                    r = int(plane[column]) >> bit & 1
+                    x = int(truths[word]) >> bit & 1
+                    own = pair[x] >> plane_number & 1
+                    same = (pair[0] >> plane_number & 1) == (pair[1] >> plane_number & 1)
+                    differs = r if not same or own else 1 - r
+                    if undecided[word][bit]:
+                        draws[word][bit] |= (own ^ differs) << plane_number
+                        undecided[word][bit] = not differs
+            plane_number -= 1
+        open_words = [w for w in open_words if any(undecided[w])]
+    return draws
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@by_name
+def test_packed_equals_the_single_path_on_a_shared_keystream(design, ties):
+    """Every answer is the single path's on the draw rebuilt from the planes; with `ties` no first plane decides."""
+    words = 3
+    truths = np.frombuffer(os.urandom(words * 8), np.uint64)
+    limits = thresholds(design)
+    flips = sum(limits) == GRID
+    stages = packed._Planes(limits, Tape()).stages
+    start = b""
+    if ties and stages:  # r = 0 keeps a plane undecided, but where both bits are 0 it is r = 1
+        start = b"".join((b"\xff" if bits == (0, 0) else b"\x00") * 8 * words for bits in reversed(stages[0]))
+    tape = Tape(start, rest=os.urandom)
+    answers = randomise_packed(truths.view(np.uint8), words * 64, design, fill=tape).view(np.uint64)
+    if ties and len(stages) > 1:
+        assert len(tape.given) > 1  # the later stages were reached
+    draws = packed_draws(design, words, tape, truths)
+    for word in range(words):
+        for bit in range(64):
+            truth = bool(int(truths[word]) >> bit & 1)
+            drawn = draws[word][bit]
+            if flips and truth:
+                drawn = GRID - 1 - drawn
+            if limits[1] == GRID and truth:
+                drawn = 0
+            assert int(answers[word]) >> bit & 1 == single(truth, design, drawn)
+
+
+@pytest.mark.parametrize("bits", [1, 2, 3, 4])
+def test_packed_exhaustively_on_small_grids(bits):
+    """All 2^bits planes patterns for every pair of thresholds k/2^bits: counts equal the numerators exactly."""
+    size = 1 << bits
+    patterns = np.arange(size)
+    for k00 in range(size + 1):
+        for k11 in range(size - k00 + 1, size + 1):
+            design = Design(Fraction(k00, size), Fraction(k11, size))
+            for truth, expected in ((0, size - k00), (1, k11)):
+                stages = packed._Planes(thresholds(design), Tape()).stages
+                planes = len(stages[0]) if stages else 0
+                rows = b"".join(
+                    np.packbits(patterns >> p & 1, bitorder="little").tobytes().ljust(8, b"\0") for p in range(planes)
+                )
+                tape = Tape(rows)
+                truths = np.full(8, 255 * truth, np.uint8)
+                said = randomise_packed(truths, 64, design, fill=tape)
+                ones = int(np.unpackbits(said, bitorder="little")[:size].sum())
+                assert ones == expected, (k00, k11, truth)
+
+
+def z_scores(truths, answers, design):
+    for truth in (False, True):
+        n = int((truths == truth).sum())
+        p = float(design.matrix[truth][1])
+        ones = int(answers[truths == truth].sum())
+        if p in (0.0, 1.0):
+            assert ones == n * p
+        else:
+            yield (ones - n * p) / (n * p * (1 - p)) ** 0.5
+
+
+@by_name
+def test_frequencies_with_the_real_keystream(design):
+    """|z| < 7 in at most 4 comparisons a design, 44 in all: false alarms below 44 · 2.6e-12 < 2e-10 a run."""
+    n = 2_000_003
+    truths = np.frombuffer(os.urandom(n), np.uint8) < 77
+    answers = randomise_many(truths, design)
+    unpacked = np.unpackbits(randomise_packed(np.packbits(truths), n, design, bitorder="big"), count=n).astype(bool)
+    for said in (answers, unpacked):
+        assert all(abs(z) < 7 for z in z_scores(truths, said, design))
+
+
+def test_neighbours_are_independent():
+    """Answers to equal truths agree with their neighbours as independent ones do (|z| < 7: below 1e-11 a run)."""
+    design, n = optimal_design(1), 2_000_000
+    p = float(1 - design.p00)
+    for said in (
+        randomise_many(np.zeros(n, bool), design),
+        np.unpackbits(randomise_packed(np.zeros(n // 8, np.uint8), n, design)).astype(bool),
+    ):
+        for lag in (1, 8, 64):
+            both = int((said[:-lag] & said[lag:]).sum())
+            m = n - lag
+            assert abs(both - m * p * p) < 7 * (m * p * p * (1 - p * p) * 3) ** 0.5
+
+
+def test_the_frequency_check_catches_seven_bits():
+    n = 2_000_000
+    truths = np.zeros(n, bool)
+    seven = np.frombuffer(os.urandom(n), np.uint8) >> 1 < round(float(1 - optimal_design(1).p00) * 128)
+    assert any(abs(z) > 7 for z in z_scores(truths, seven, optimal_design(1)) if np.isfinite(z))
+
+
+# ---- calls never share a keystream --------------------------------------------------------------------------------
+
+
+def test_every_call_has_its_own_key(monkeypatch):
+    keys = []
+    real = os.urandom
+
+    def recording(n):
+        keys.append(real(n))
+        return keys[-1]
+
+    monkeypatch.setattr(os, "urandom", recording)
+    for _ in range(50):
+        randomise_many(np.zeros(10, bool), optimal_design(1))
+        randomise_packed(np.zeros(2, np.uint8), 16, optimal_design(1))
+    assert len(keys) == 200
+    assert len(set(keys)) == 200
+
+
+def test_a_failing_generator_makes_no_answers(monkeypatch):
+    def fail(n):
+        raise OSError("no entropy")
+
+    monkeypatch.setattr(os, "urandom", fail)
+    with pytest.raises(NoRandomness):
+        randomise_many(np.zeros(10, bool), optimal_design(1))
+    with pytest.raises(NoRandomness):
+        randomise_packed(np.zeros(2, np.uint8), 16, optimal_design(1))
+
+
+def test_the_keystream_is_aes_in_counter_mode():
+    """Two fills continue one stream: what is filled later is not what was filled before."""
+    fill = fresh_keystream()
+    first, second = np.zeros(64, np.uint8), np.zeros(64, np.uint8)
+    fill(first)
+    fill(second)
+    assert not np.array_equal(first, second)
+
+
+# ---- shapes, sizes, refusals ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 63, 64, 65, bulk.CHUNK - 1, bulk.CHUNK, bulk.CHUNK + 1, bulk.BLOCK + 13])
+def test_every_size_and_the_edges_of_chunks(n):
+    """With T1 = 2^64 and T0 = 0 the answers are the truths, wherever chunks and blocks end."""
+    truths = np.frombuffer(os.urandom(n), np.uint8) & 1 == 1
+    assert np.array_equal(randomise_many(truths, Design(1, 1)), truths)
+    for order in ("little", "big"):
+        bits = np.packbits(truths, bitorder=order)
+        assert np.array_equal(randomise_packed(bits, n, Design(1, 1), bitorder=order), bits)
+    size = packed.BLOCK * 8 + 3
+    big = np.frombuffer(os.urandom(size), np.uint8) if n == 0 else None
+    if big is not None:
+        assert np.array_equal(randomise_packed(big, size * 8, Design(1, 1)), big)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64, np.int8, np.uint32])
+def test_types_shapes_and_layouts(dtype):
+    truths = np.array([[1, 0, 1], [0, 0, 1]], dtype)
+    assert np.array_equal(randomise_many(truths, Design(1, 1)), truths.astype(bool))
+    assert np.array_equal(randomise_many(truths.T[::-1], Design(1, 1)), truths.T[::-1].astype(bool))
+    assert randomise_many(truths.tolist(), Design(1, 1)).shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    "truths",
+    [np.array([0.0, 1.0]), np.array([2, 0]), np.array([-1, 0]), ["yes", "no"], np.array([None]), np.array([np.nan])],
+)
+def test_bad_truths_are_refused_and_not_shown(truths):
+    with pytest.raises(BadTruth, match="not shown"):
+        randomise_many(truths, optimal_design(1))
+
+
+@pytest.mark.parametrize("truths", [np.zeros(2, bool), np.zeros((2, 2), np.uint8), [1, 2], b"12"])
+def test_bad_packed_truths(truths):
+    with pytest.raises(BadTruth, match="not shown"):
+        randomise_packed(truths, 16, optimal_design(1))
+
+
+@pytest.mark.parametrize("n", [-1, 17, 8, True, 16.0, None])
+def test_bad_packed_lengths(n):
+    with pytest.raises(ParameterError, match="^n is"):
+        randomise_packed(np.zeros(2, np.uint8), n, optimal_design(1))
+    with pytest.raises(ParameterError, match="^bitorder is"):
+        randomise_packed(np.zeros(2, np.uint8), 16, optimal_design(1), bitorder="middle")
+
+
+@pytest.mark.parametrize(
+    "call", [lambda d: randomise_many([True], d), lambda d: randomise_packed(np.zeros(1, np.uint8), 8, d)]
+)
+def test_designs_a_device_does_not_run(call):
+    with pytest.raises(OffGridDesign):
+        call(Design("2/3", "2/3"))
+    with pytest.raises(NotOriented):
+        call(Design("1/4", "1/4"))
+
+
+def test_unused_bits_of_the_last_byte_are_0():
+    for order, mask in (("little", 0b11111000), ("big", 0b00011111)):
+        for _ in range(20):
+            said = randomise_packed(np.full(2, 255, np.uint8), 11, optimal_design(1), bitorder=order)
+            assert said[1] & mask == 0
+
+
+@pytest.mark.parametrize("call", [
+    lambda t: randomise_many(t, optimal_design(1)),
+    lambda t: randomise_packed(t, t.size * 8, optimal_design(1)),
+])  # fmt: skip
+def test_memory_beyond_input_and_output(call):
+    truths = np.zeros(20_000_000, np.uint8)
+    call(truths[:1000])
+    tracemalloc.start()
+    try:
+        answers = call(truths)
+        beyond = tracemalloc.get_traced_memory()[1] - answers.nbytes
+    finally:
+        tracemalloc.stop()
+    assert beyond <= 16 * 2**20

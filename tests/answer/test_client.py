@@ -1,0 +1,441 @@
+"""The client: decide before reading the truth, never draw twice, tell the person, show nothing."""
+
+import asyncio
+import io
+import logging
+import os
+from datetime import UTC, datetime
+
+import pytest
+
+from rrcollect import (
+    AsyncClient,
+    Attribute,
+    Client,
+    Disclosure,
+    EveryAttributeOf,
+    ParameterError,
+    Policy,
+    SimulatedCollector,
+    TrustedPublisher,
+    optimal_design,
+)
+from rrcollect.errors import (
+    AlreadyAnswered,
+    BadTruth,
+    BudgetExhausted,
+    CertainDisclosure,
+    Expired,
+    MalformedDocument,
+    NoRandomness,
+    OverPolicy,
+    RolledBack,
+    RRCollectError,
+    UnknownAttribute,
+)
+from tests.answer.support import KEY, POLICY, PUBLISHER, client, envelope, question, survey
+
+
+class Drawn:
+    """A source that counts how often it is asked."""
+
+    def __init__(self, data=None):
+        self.data, self.times = data, 0
+
+    def __call__(self, n):
+        self.times += 1
+        return os.urandom(n) if self.data is None else self.data
+
+
+def never():
+    raise AssertionError("the truth was read")
+
+
+def test_the_whole_of_it_in_a_few_lines(tmp_path):
+    with client(tmp_path) as device:
+        accepted = device.accept(envelope())
+        report = device.answer(accepted, "q1", True)
+        assert report.answer in (0, 1)
+        assert report.survey == survey().digest
+        collector = SimulatedCollector([survey()])
+        assert device.deliver(collector).delivered == 1
+        assert list(collector.reports.values()) == [report]
+
+
+def test_asked_again_it_repeats_the_same_bytes_and_reads_no_truth(tmp_path):
+    source = Drawn()
+    device = client(tmp_path, source=source)
+    accepted = device.accept(envelope())
+    first = device.answer(accepted, "q1", True)
+    for _ in range(3):
+        assert client(tmp_path, source=source).answer(accepted, "q1", never).to_bytes() == first.to_bytes()
+    assert source.times == 1
+
+
+def test_another_survey_about_the_same_attribute_gets_the_same_answer(tmp_path):
+    source = Drawn()
+    device = client(tmp_path, source=source)
+    first = device.answer(device.accept(envelope()), "q1", True)
+    other = device.accept(envelope(question(id="x9", text="Other words?"), name="other"))
+    second = device.answer(other, "x9", never)
+    assert (second.answer, second.design) == (first.answer, first.design)
+    assert second.id != first.id
+    assert source.times == 1
+    assert str(device.budget().spent.epsilon) == "ln(3)"
+
+
+def test_another_design_is_refused(tmp_path):
+    device = client(tmp_path)
+    device.answer(device.accept(envelope()), "q1", True)
+    stronger = device.accept(envelope(question(design=optimal_design(2)), name="other"))
+    with pytest.raises(AlreadyAnswered, match="no second one is drawn"):
+        device.answer(stronger, "q1", never)
+
+
+def attack(device_path, make_client, rounds=1000) -> int:
+    """Republish the question again and again under new ids, texts, versions, names and designs; count the draws."""
+    source = Drawn()
+    device = make_client(device_path, source=source)
+    for i in range(rounds):
+        design = question().design if i % 3 else optimal_design(f"{1 + i % 7}/5")
+        signed = envelope(
+            question(id=f"q{i}", text=f"Wording {i}?", design=design), version=i + 1, name=f"survey-{i % 10}"
+        )
+        try:
+            device.answer(device.accept(signed), f"q{i}", True)
+        except (AlreadyAnswered, OverPolicy):
+            continue
+    return source.times
+
+
+def test_a_server_that_republishes_a_thousand_times_gets_one_draw(tmp_path):
+    assert attack(tmp_path, client) == 1
+
+
+def test_the_attack_catches_a_redrawing_client(tmp_path):
+    """The planted twin: a client that keys its memory by question, as some published ones do."""
+
+    class Redrawing(Client):
+        def _asked(self, accepted, asked, round_):
+            from dataclasses import replace
+
+            return replace(super()._asked(accepted, asked, round_), attribute=f"doped-{asked.id}")
+
+    def make(path, **changes):
+        return Redrawing(path / "ledger.sqlite3", **{"attributes": ["doped"], "policy": POLICY, **changes})
+
+    assert attack(tmp_path, make, rounds=6) > 1
+
+
+# ---- what is decided before the truth is read ---------------------------------------------------------------------
+
+
+def refusals(tmp_path):
+    """(name, error, call): every way to be refused, each with a truth that must not be read."""
+    device = client(tmp_path)
+    accepted = device.accept(envelope(question(), question(id="q2", attribute="other"), segments={"sport": ["ski"]}))
+    invited = device.accept(envelope(name="invited", invite_only=True))
+    yield "unregistered", UnknownAttribute, lambda: device.answer(accepted, "q2", never)
+    yield "unknown_question", MalformedDocument, lambda: device.answer(accepted, "q9", never)
+    yield "unknown_segment", ParameterError, lambda: device.answer(accepted, "q1", never, segments={"city": "Bern"})
+    yield "undeclared_value", ParameterError, lambda: device.answer(accepted, "q1", never, segments={"sport": "go"})
+    yield "round_of_the_question", ParameterError, lambda: device.answer(accepted, "q1", never, round=1)
+    yield "round_negative", ParameterError, lambda: device.answer(accepted, "q1", never, round=-1)
+    yield "no_invite", ParameterError, lambda: device.answer(invited, "q1", never)
+    poor = client(tmp_path / "poor", policy=Policy(POLICY.publishers, lifetime_epsilon="1"))
+    yield "budget", BudgetExhausted, lambda: poor.answer(poor.accept(envelope()), "q1", never)
+    late = client(tmp_path / "late", clock=lambda: datetime(2101, 1, 1, tzinfo=UTC))
+    yield "expired", Expired, lambda: late.answer(accepted, "q1", never)
+    rounds = device.accept(envelope(question(rounds=5), name="rounds"))
+    yield "round_of_the_app", UnknownAttribute, lambda: device.answer(rounds, "q1", never, round=2)
+
+
+NAMES = [
+    "unregistered", "unknown_question", "unknown_segment", "undeclared_value", "round_of_the_question",
+    "round_negative", "no_invite", "budget", "expired", "round_of_the_app",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_refused_before_the_truth_is_read_and_nothing_is_drawn(tmp_path, name):
+    for folder in ("poor", "late"):
+        (tmp_path / folder).mkdir()
+    table = {n: (error, call) for n, error, call in refusals(tmp_path)}
+    assert set(table) == set(NAMES)
+    error, call = table[name]
+    with pytest.raises(error) as caught:
+        call()
+    assert "Bern" not in str(caught.value)
+    assert client(tmp_path).budget().draws == ()
+
+
+def test_a_truth_that_is_none_or_raises_leaves_no_trace(tmp_path):
+    device = client(tmp_path)
+    accepted = device.accept(envelope())
+    with pytest.raises(BadTruth):
+        device.answer(accepted, "q1", "perhaps")
+    with pytest.raises(ZeroDivisionError):
+        device.answer(accepted, "q1", lambda: 1 / 0)
+    assert device.budget().draws == ()
+    assert device.budget().reports == ()
+
+
+def test_no_randomness_no_report(tmp_path):
+    def broken(n):
+        raise OSError
+
+    device = client(tmp_path, source=broken)
+    accepted = device.accept(envelope())
+    with pytest.raises(NoRandomness):
+        device.answer(accepted, "q1", True)
+    assert device.budget().reports == ()
+    assert client(tmp_path).answer(accepted, "q1", True).answer in (0, 1)
+
+
+# ---- attributes, rounds, budgets ----------------------------------------------------------------------------------
+
+
+def test_names_belong_to_the_app(tmp_path):
+    source = Drawn()
+    device = client(tmp_path, attributes=[Attribute("doping", asked_as=("doped", "ever-doped"))], source=source)
+    device.answer(device.accept(envelope()), "q1", True)
+    renamed = device.accept(envelope(question(attribute="ever-doped"), name="renamed"))
+    device.answer(renamed, "q1", never)
+    assert source.times == 1
+    assert [d.attribute for d in device.budget().draws] == ["doping"]
+
+
+def test_every_attribute_of_a_publisher_and_the_cap_that_defends(tmp_path):
+    """A survey page: the publisher chooses the names, the lifetime cap bounds what it can learn."""
+    source = Drawn()
+    device = client(tmp_path, attributes=[EveryAttributeOf(PUBLISHER)], source=source)
+    refused = 0
+    for i in range(20):
+        accepted = device.accept(envelope(question(attribute=f"doped-{i}"), name=f"s{i}"))
+        try:
+            device.answer(accepted, "q1", True)
+        except BudgetExhausted:
+            refused += 1
+    assert source.times == 10  # ln 59049 = 10 · ln 3
+    assert refused == 10
+    assert device.budget().spent.epsilon == POLICY.lifetime_epsilon  # to the last unit
+    assert device.budget().draws[0].attribute == f"{PUBLISHER}/doped-0"
+
+
+def test_rounds_are_explicit_and_debited_for_life(tmp_path):
+    source = Drawn()
+    device = client(tmp_path, attributes=[Attribute("crashed", rounds=10, asked_as=("doped",))], source=source)
+    accepted = device.accept(envelope(question(rounds=10)))
+    for number in range(4):
+        device.answer(accepted, "q1", True, round=number)
+        device.answer(accepted, "q1", never, round=number)
+    assert source.times == 4
+    assert device.budget().spent_on("crashed").epsilon == POLICY.attribute_epsilon
+    with pytest.raises(BudgetExhausted, match="attribute 'crashed'"):
+        device.answer(accepted, "q1", never, round=4)
+
+
+def test_nothing_renews_by_the_clock(tmp_path):
+    now = [datetime(2026, 1, 1, tzinfo=UTC)]
+    device = client(
+        tmp_path,
+        policy=Policy(POLICY.publishers, lifetime_epsilon="ln 3"),
+        attributes=["doped", "b"],
+        clock=lambda: now[0],
+    )
+    accepted = device.accept(envelope(question(), question(id="q2", attribute="b")))
+    device.answer(accepted, "q1", True)
+    for year in (1990, 2026, 2099):
+        now[0] = datetime(year, 1, 1, tzinfo=UTC)
+        with pytest.raises(BudgetExhausted):
+            device.answer(accepted, "q2", never)
+
+
+def test_a_disclosing_design_needs_both_and_is_charged_as_delta(tmp_path):
+    proof = question(
+        design=optimal_design(1, "1/128", prevalence="1/1000"), disclosure=Disclosure(exposed=0, respondents=1000)
+    )
+    signed = envelope(proof)
+    with pytest.raises(CertainDisclosure):
+        client(tmp_path).accept(signed)
+    device = client(tmp_path, policy=Policy(POLICY.publishers, allow_disclosure=True))
+    accepted = device.accept(signed)
+    assert "would prove" in accepted.explain()
+    device.answer(accepted, "q1", True)
+    assert (float(device.budget().spent.epsilon), float(device.budget().spent.delta)) == (0, 1 / 128)
+    strict = client(
+        tmp_path,
+        policy=Policy(POLICY.publishers, allow_disclosure=True, lifetime_delta="1/200"),
+        attributes=["doped", "b"],
+    )
+    other = strict.accept(
+        envelope(question(id="q2", attribute="b", design=proof.design, disclosure=proof.disclosure), name="b")
+    )
+    with pytest.raises(BudgetExhausted):
+        strict.answer(other, "q2", never)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: "doped",
+        lambda: [Attribute("a/b")],
+        lambda: [Attribute("")],
+        lambda: [7],
+        lambda: ["a", "a"],
+        lambda: [Attribute("a", rounds=0)],
+        lambda: [Attribute("a", rounds=2000)],
+        lambda: [EveryAttributeOf("p", rounds=2000)],
+    ],
+)
+def test_bad_registrations(tmp_path, make):
+    with pytest.raises(ParameterError):
+        client(tmp_path, attributes=make())
+
+
+# ---- versions, declining, telling ---------------------------------------------------------------------------------
+
+
+def test_rollback_is_remembered_across_restarts(tmp_path):
+    client(tmp_path).accept(envelope(version=5))
+    with pytest.raises(RolledBack):
+        client(tmp_path).accept(envelope(version=4))
+    with pytest.raises(RolledBack, match="other content"):
+        client(tmp_path).accept(envelope(version=5, title="Other"))
+    client(tmp_path).accept(envelope(version=6))
+    client(tmp_path).accept(envelope(version=1, name="another"))
+
+
+def test_declining_stays_on_the_device(tmp_path):
+    device = client(tmp_path, attributes=["doped", "b"])
+    accepted = device.accept(envelope(question(), question(id="q2", attribute="b")))
+    assert [q.id for q in device.open_questions(accepted)] == ["q1", "q2"]
+    device.decline(accepted, "q1")
+    device.decline(accepted, "q1")
+    assert [q.id for q in device.open_questions(accepted)] == ["q2"]
+    collector = SimulatedCollector([survey()])
+    device.deliver(collector)
+    assert collector.requests == []
+    device.answer(accepted, "q1", True)  # a change of mind
+    assert [q.id for q in device.open_questions(accepted)] == ["q2"]
+    with pytest.raises(MalformedDocument):
+        device.decline(accepted, "q9")
+
+
+def test_the_budget_in_words_and_as_data(tmp_path):
+    import json
+
+    device = client(tmp_path, source=Drawn(bytes(8)))
+    device.answer(device.accept(envelope()), "q1", True)
+    words = device.budget().explain()
+    assert "ε = 1.099 of 10.99" in words
+    assert "doped: sent yes, reported 1 time; it can change the odds about you by a factor of at most 3" in words
+    data = json.loads(json.dumps(device.budget().export()))
+    assert data["answers"][0]["cost"] == {"epsilon": "ln(3)", "delta": "0"}
+    assert data["reports"][0]["text"] == "Ever doped?"
+    assert "changed at random with a chance of up to 25%" in device.accept(envelope()).explain()
+
+
+def test_a_survey_must_come_from_accept(tmp_path):
+    with pytest.raises((ParameterError, AttributeError)):
+        client(tmp_path).answer(survey(), "q1", never)
+
+
+def test_the_async_client(tmp_path):
+    async def go():
+        device = AsyncClient(client(tmp_path))
+        accepted = await device.accept(envelope())
+        reports = await asyncio.gather(*(device.answer(accepted, "q1", True) for _ in range(5)))
+        await device.decline(accepted, "q1")
+        delivered = await device.deliver(SimulatedCollector([survey()]))
+        return reports, await device.budget(), delivered
+
+    reports, budget, delivered = asyncio.run(go())
+    assert len({r.to_bytes() for r in reports}) == 1
+    assert len(budget.draws) == 1
+    assert delivered.delivered == 1
+
+
+# ---- nothing shows the truth or the draw ----------------------------------------------------------------------------
+
+
+def everything_visible(path, truth, drawn, monkeypatch, make=client) -> str:
+    """All that a run leaves behind or shows: reprs, words, errors, logs and the ledger's whole content."""
+    import secrets
+    import sqlite3
+
+    ids = iter(f"{i:032x}" for i in range(1000))
+    monkeypatch.setattr(secrets, "token_hex", lambda n: next(ids))
+    log = io.StringIO()
+    handler = logging.StreamHandler(log)
+    logging.getLogger().addHandler(handler)
+    logging.getLogger().setLevel(logging.DEBUG)
+    shown = []
+    try:
+        device = make(path, source=Drawn(drawn), attributes=["doped", "b"])
+        accepted = device.accept(envelope(question(), question(id="q2", attribute="b")))
+        report = device.answer(accepted, "q1", truth)
+        device.answer(accepted, "q2", lambda: truth)
+        for call in (
+            lambda: device.answer(accepted, "q9", truth),
+            lambda: device.answer(device.accept(envelope(question(design=optimal_design(2)), name="x")), "q1", truth),
+            lambda: device.answer(accepted, "q1", truth, segments={"a": "b"}),
+            lambda: make(path, source=lambda n: drawn[:3], attributes=["c"]).answer(
+                device.accept(envelope(question(attribute="c"), name="c")), "q1", truth
+            ),
+        ):
+            try:
+                call()
+            except RRCollectError as error:
+                shown += [repr(error), str(error), repr(vars(error))]
+        budget = device.budget()
+        shown += [repr(x) for x in (device, report, accepted, budget.draws, budget.reports, device._ledger)]
+        shown += [budget.explain(), str(budget.export()), report.to_bytes().decode()]
+    finally:
+        logging.getLogger().removeHandler(handler)
+        logging.getLogger().setLevel(logging.WARNING)
+    connection = sqlite3.connect(path / "ledger.sqlite3")
+    shown += list(connection.iterdump())
+    connection.close()
+    import re
+
+    return re.sub(r"0x[0-9a-f]+", "0x", "\n".join([*shown, log.getvalue()]))
+
+
+def test_with_the_same_answer_everything_visible_is_the_same_for_both_truths(tmp_path, monkeypatch):
+    """Draw 0 says yes whatever the truth: then nothing at all may differ, nor for two draws that say the same."""
+    seen = set()
+    for i, (truth, drawn) in enumerate(
+        [(True, bytes(8)), (False, bytes(8)), (True, b"\0" * 7 + b"\1"), (False, b"\1" * 8)]
+    ):
+        (tmp_path / str(i)).mkdir()
+        seen.add(everything_visible(tmp_path / str(i), truth, drawn, monkeypatch))
+    assert len(seen) == 1
+
+
+def test_the_check_catches_a_client_that_stores_the_truth(tmp_path, monkeypatch):
+    class Storing(Client):
+        def answer(self, accepted, asked, truth, **options):
+            value = truth() if callable(truth) else truth
+            logging.getLogger("app").debug("answering %s", value)
+            return super().answer(accepted, asked, value, **options)
+
+    def make(path, **changes):
+        return Storing(path / "ledger.sqlite3", **{"policy": POLICY, **changes})
+
+    seen = set()
+    for i, truth in enumerate([True, False]):
+        (tmp_path / str(i)).mkdir()
+        seen.add(everything_visible(tmp_path / str(i), truth, bytes(8), monkeypatch, make))
+    assert len(seen) == 2
+
+
+def test_trusting_two_publishers_does_not_mix_their_keys(tmp_path):
+    from rrcollect import SigningKey, publish_survey
+    from rrcollect.errors import UntrustedKey
+
+    other = SigningKey.generate()
+    policy = Policy([TrustedPublisher(PUBLISHER, [KEY.public]), TrustedPublisher("Other", [other.public])])
+    forged = publish_survey(survey(), [other]).envelope
+    with pytest.raises(UntrustedKey):
+        client(tmp_path, policy=policy).accept(forged)

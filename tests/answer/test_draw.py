@@ -1,0 +1,198 @@
+"""One answer: every draw of small grids, boundary draws of 64 bits, refusals that show nothing, 1,000 forks."""
+
+import os
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rrcollect import Design, optimal_design, randomise
+from rrcollect.answer.draw import thresholds
+from rrcollect.answer.keystream import fresh_keystream
+from rrcollect.errors import BadTruth, NoRandomness, NotOriented, OffGridDesign
+from tests.answer.support import VECTORS, load
+
+
+def feeding(draw: int):
+    return lambda n: draw.to_bytes(8, "big") if n == 8 else b""
+
+
+def count_ones(design: Design, truth: bool, bits: int, answer=randomise) -> int:
+    """How many of all 2^bits draws (low bits all 0, then all 1) say 1; asserts that the low bits do not matter."""
+    ones = 0
+    for top in range(1 << bits):
+        low = answer(truth, design, source=feeding(top << 64 - bits))
+        high = answer(truth, design, source=feeding((top + 1 << 64 - bits) - 1))
+        assert low == high
+        ones += low
+    return ones
+
+
+@pytest.mark.parametrize("bits", [1, 2, 3, 4, 5, 6, 7, 8])
+def test_every_numerator_and_every_draw_of_small_grids(bits):
+    """Counts equal the numerators exactly, for every k/D with D = 2^bits <= 256 and both truths."""
+    size = 1 << bits
+    for k in range(size + 1):
+        for design, truth, expected in (
+            (Design(Fraction(size - k, size), 1) if k < size else None, False, k),
+            (Design(1, Fraction(k, size)) if k else None, True, k),
+        ):
+            if design is not None:
+                assert count_ones(design, truth, bits) == expected
+
+
+def seven_bit(truth, design, *, source):
+    """The planted twin: a sampler that rounds its probability to 1/128, as RAPPOR's did."""
+    limit = round(float(design.matrix[truth][1]) * 128)
+    return int(source(8)[0] >> 1 < limit)
+
+
+def biased(truth, design, *, source):
+    """The planted twin: "<=" instead of "<"."""
+    return int(int.from_bytes(source(8), "big") <= thresholds(design)[truth])
+
+
+def test_the_exhaustive_count_catches_a_7_bit_probability():
+    assert count_ones(Design(1, Fraction(3, 256)), True, 8, answer=seven_bit) != 3
+
+
+@pytest.mark.parametrize("case", load(VECTORS / "draws.json"), ids=lambda c: f"{c['design']['p00'][:9]}-{c['draw']}")
+def test_boundary_draws(case):
+    design = Design(**case["design"])
+    drawn = int(case["draw"], 16)
+    assert randomise(False, design, source=feeding(drawn)) == case["no"]
+    assert randomise(True, design, source=feeding(drawn)) == case["yes"]
+
+
+def test_the_boundary_draws_catch_a_biased_threshold():
+    wrong = 0
+    for case in load(VECTORS / "draws.json"):
+        design, source = Design(**case["design"]), feeding(int(case["draw"], 16))
+        wrong += biased(True, design, source=source) != case["yes"]
+    assert wrong >= 3
+
+
+grid = st.integers(1, 2**64).map(lambda k: Fraction(k, 2**64))
+
+
+@given(grid, grid, st.integers(0, 2**64 - 1))
+def test_the_rule_for_any_grid_design(p00, p11, drawn):
+    if p00 + p11 <= 1:
+        return
+    design = Design(p00, p11)
+    assert randomise(True, design, source=feeding(drawn)) == (Fraction(drawn, 2**64) < p11)
+    assert randomise(False, design, source=feeding(drawn)) == (Fraction(drawn, 2**64) < 1 - p00)
+
+
+@pytest.mark.parametrize("truth", [True, 1, np.True_, np.bool_(True)])
+def test_truths_in_every_plain_form(truth):
+    assert randomise(truth, Design("1/2", 1)) == 1
+
+
+@pytest.mark.parametrize("truth", [2, -1, "yes", None, 1.0, 0.5, [], b"1", object(), np.array([1])])
+def test_other_truths_are_refused_and_not_shown(truth):
+    with pytest.raises(BadTruth) as caught:
+        randomise(truth, optimal_design(1))
+    assert repr(truth) not in str(caught.value).replace("(or 1 or 0)", "")
+    assert caught.value.__cause__ is None
+
+
+def test_designs_a_device_does_not_run():
+    with pytest.raises(OffGridDesign):
+        randomise(True, Design("2/3", "2/3"))
+    with pytest.raises(NotOriented):
+        randomise(True, Design("1/4", "1/4"))
+
+
+def failing(n):
+    raise OSError("no entropy, drew 12345")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [failing, lambda n: b"", lambda n: b"1234567", lambda n: b"123456789", lambda n: "12345678", lambda n: None],
+)
+def test_no_randomness_no_answer(source):
+    with pytest.raises(NoRandomness) as caught:
+        randomise(True, optimal_design(1), source=source)
+    assert "12345" not in str(caught.value)
+
+
+def test_the_same_number_of_bytes_and_the_same_lines_for_both_truths():
+    """Record and replay: the trace of executed lines is the same for both truths, whatever the draw."""
+
+    def trace(truth, drawn):
+        lines, asked = [], []
+
+        def source(n):
+            asked.append(n)
+            return drawn.to_bytes(8, "big")
+
+        def tracer(frame, event, arg):
+            if "rrcollect" in frame.f_code.co_filename:
+                lines.append((frame.f_code.co_name, frame.f_lineno, event))
+            return tracer
+
+        sys.settrace(tracer)
+        try:
+            randomise(truth, design, source=source)
+        finally:
+            sys.settrace(None)
+        return lines, asked
+
+    design = optimal_design(1)
+    for drawn in (0, 2**62, 2**63, 2**64 - 1):
+        assert trace(True, drawn) == trace(False, drawn)
+        assert trace(True, drawn)[1] == [8]
+
+
+def one_draw() -> bytes:
+    seen = []
+    randomise(True, optimal_design(1), source=lambda n: seen.append(os.urandom(n)) or seen[0])
+    return seen[0]
+
+
+def one_keystream() -> bytes:
+    buffer = np.zeros(16, np.uint8)
+    fresh_keystream()(buffer)
+    return buffer.tobytes()
+
+
+def test_a_thousand_forks_repeat_no_draw_and_no_keystream():
+    """Each child draws 8 bytes for an answer and 16 of a keystream; 64-bit collisions by chance: below 3e-14."""
+    one_draw(), one_keystream()  # whatever might be cached in the parent is cached now
+    drawn, streams = set(), set()
+    for _ in range(1000):
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                os.write(write, one_draw() + one_keystream())
+            finally:
+                os._exit(0)
+        os.close(write)
+        data = os.read(read, 24)
+        os.close(read)
+        os.waitpid(child, 0)
+        drawn.add(data[:8])
+        streams.add(data[8:])
+    assert len(drawn) == len(streams) == 1000
+
+
+def test_the_fork_test_catches_a_generator_kept_across_forks():
+    shared = np.random.default_rng(1)
+    drawn = set()
+    for _ in range(20):
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.write(write, shared.bytes(8))
+            os._exit(0)
+        os.close(write)
+        drawn.add(os.read(read, 8))
+        os.close(read)
+        os.waitpid(child, 0)
+    assert len(drawn) == 1

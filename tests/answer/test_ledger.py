@@ -1,0 +1,527 @@
+"""The ledger: killed at every line, raced by 64 processes, full and read-only disks, damaged and restored files."""
+
+import os
+import resource
+import shutil
+import signal
+import sqlite3
+import stat
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from rrcollect.errors import LedgerCorrupt, LedgerError, LedgerRestored, LedgerUnavailable
+from tests.answer.support import client, envelope, question
+
+SIGNED = envelope(question(), question(id="q2", attribute="b"))
+
+
+def device(path: Path, **changes):
+    return client(path, **{"attributes": ["doped", "b"], **changes})
+
+
+def in_child(work) -> tuple[int, bytes]:
+    """Run `work` in a forked child; (exit status or minus the signal, what it returned)."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            os.close(read)
+            os.write(write, work() or b"")
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(write)
+    chunks = []
+    while chunk := os.read(read, 65536):
+        chunks.append(chunk)
+    os.close(read)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status), b"".join(chunks)
+
+
+def rows(path: Path, table: str) -> list[tuple]:
+    connection = sqlite3.connect(path / "ledger.sqlite3")
+    try:
+        return connection.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608
+    finally:
+        connection.close()
+
+
+# ---- killed at every point ------------------------------------------------------------------------------------------
+
+
+def killed_at(line_number: int, path: Path) -> tuple[int, bytes]:
+    """Answer in a child that is killed (SIGKILL) when it is about to run its n-th line inside rrcollect.answer."""
+
+    def work() -> bytes:
+        seen = [0]
+
+        def tracer(frame, event, arg):
+            if "/rrcollect/answer/" not in frame.f_code.co_filename:
+                return None
+            if event == "line":
+                seen[0] += 1
+                if seen[0] == line_number:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            return tracer
+
+        mine = device(path)
+        accepted = mine.accept(SIGNED)
+        sys.settrace(tracer)
+        report = mine.answer(accepted, "q1", True)
+        sys.settrace(None)
+        return report.to_bytes()
+
+    return in_child(work)
+
+
+def test_killed_at_every_line_there_is_never_a_second_draw(tmp_path):
+    """After each kill a restart gives the bytes that were promised, or draws for the first time; one debit in all."""
+    template = tmp_path / "template"
+    template.mkdir()
+    device(template).accept(SIGNED)
+    line, drawn_before, untouched = 0, 0, 0
+    while True:
+        line += 1
+        path = tmp_path / "now"
+        shutil.copytree(template, path)
+        status, returned = killed_at(line, path)
+        found = rows(path, "draws")
+        promised = rows(path, "reports")
+        assert len(found) == len(promised) <= 1  # a draw and its report are one transaction
+        again = device(path)
+        report = again.answer(again.accept(SIGNED), "q1", lambda: True)
+        after = rows(path, "draws")
+        assert len(after) == 1
+        if found:
+            drawn_before += 1
+            assert after == found
+            assert report.to_bytes() == promised[0][6]
+        else:
+            untouched += 1
+        if returned:
+            assert returned == report.to_bytes()
+        shutil.rmtree(path)
+        if status == 0:
+            break
+        assert status == -signal.SIGKILL
+    assert line > 150
+    assert drawn_before > 10  # kills after the commit were among them
+    assert untouched > 50
+
+
+# ---- many at once ---------------------------------------------------------------------------------------------------
+
+
+def race(path: Path, processes: int, make) -> list[bytes]:
+    """Start processes that all wait for one byte, then answer the same question; what each returned."""
+    go_read, go_write = os.pipe()
+    children = []
+    for number in range(processes):
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                os.close(go_write)
+                os.read(go_read, 1)
+                mine = make(path)
+                os.write(write, mine.answer(mine.accept(SIGNED), "q1", number % 2 == 0).to_bytes())
+                status = 0
+            finally:
+                os._exit(status)
+        os.close(write)
+        children.append((child, read))
+    os.close(go_read)
+    os.close(go_write)  # end of file for all: go
+    returned = []
+    for child, read in children:
+        returned.append(os.read(read, 65536))
+        os.close(read)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    return returned
+
+
+@pytest.mark.parametrize("fresh", [True, False], ids=["making_the_ledger", "ledger_there"])
+def test_64_processes_race_on_one_attribute(tmp_path, fresh):
+    if not fresh:
+        device(tmp_path)
+    returned = race(tmp_path, 64, device)
+    assert len(set(returned)) == 1
+    assert len(rows(tmp_path, "draws")) == 1
+    assert len(rows(tmp_path, "reports")) == 1
+
+
+def test_the_race_catches_a_ledger_that_forgets(tmp_path):
+    """The planted twin: a client whose ledger is not shared draws again and again."""
+
+    def forgetful(path):
+        own = path / str(os.getpid())
+        own.mkdir()
+        return device(own)
+
+    assert len(set(race(tmp_path, 8, forgetful))) > 1
+
+
+def test_threads_share_one_client(tmp_path):
+    mine = device(tmp_path)
+    accepted = mine.accept(SIGNED)
+    returned, errors = [], []
+
+    def work():
+        try:
+            returned.append(mine.answer(accepted, "q1", True).to_bytes())
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert len(set(returned)) == 1
+    assert len(mine.budget().draws) == 1
+
+
+def test_a_client_carried_across_a_fork(tmp_path):
+    mine = device(tmp_path)
+    accepted = mine.accept(SIGNED)
+    status, in_fork = in_child(lambda: mine.answer(accepted, "q1", True).to_bytes())
+    assert status == 0
+    assert mine.answer(accepted, "q1", True).to_bytes() == in_fork
+    assert len(mine.budget().draws) == 1
+
+
+# ---- a disk that fails ----------------------------------------------------------------------------------------------
+
+
+def test_a_full_disk_draws_nothing_and_recovers(tmp_path):
+    """RLIMIT_FSIZE stands for the full disk: writes beyond it fail as they do there (EFBIG instead of ENOSPC)."""
+    mine = device(tmp_path)
+    accepted = mine.accept(SIGNED)
+    sizes = sorted({0, 1, 50, 500, 4096, 8192, (tmp_path / "ledger.sqlite3").stat().st_size})
+    for size in sizes:
+
+        def work(limit=size) -> bytes:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+            try:
+                device(tmp_path).answer(accepted, "q1", True)
+            except LedgerError as error:
+                return f"{type(error).__name__}: {error}".encode()
+            return b"answered"
+
+        status, said = in_child(work)
+        assert status == 0
+        assert said.startswith((b"LedgerUnavailable", b"answered")), said
+        if said == b"answered":
+            break
+        assert not mine.budget().reports or mine.budget().draws
+    report = mine.answer(accepted, "q1", True)
+    assert len(mine.budget().draws) == 1
+    assert report.to_bytes() == mine.budget().reports[0].body
+
+
+def test_a_seal_that_cannot_be_written_keeps_the_report_in(tmp_path):
+    """The draw is committed, the seal is not: nothing is handed out until it is, and then the same bytes."""
+    mine = device(tmp_path)
+    accepted = mine.accept(SIGNED)
+    seal = tmp_path / "ledger.sqlite3.seal"
+    kept = seal.read_bytes()
+    seal.unlink()
+    seal.mkdir()
+    with pytest.raises(LedgerUnavailable, match="seal"):
+        mine.answer(accepted, "q1", True)
+    seal.rmdir()
+    seal.write_bytes(kept)
+    first = mine.answer(accepted, "q1", True)
+    assert len(mine.budget().draws) == 1
+    assert seal.read_bytes().count(b"\n") == 2
+    assert first == mine.answer(accepted, "q1", True)
+
+
+def test_a_read_only_folder(tmp_path):
+    mine = device(tmp_path)
+    accepted = mine.accept(SIGNED)
+
+    def work() -> bytes:
+        os.chmod(tmp_path / "ledger.sqlite3", 0o444)
+        os.chmod(tmp_path, 0o555)
+        if os.getuid() == 0:
+            for folder in [tmp_path, *tmp_path.parents]:
+                if os.stat(folder).st_mode & 0o005 != 0o005:
+                    os.chmod(folder, os.stat(folder).st_mode | 0o055)
+            os.setgid(65534)
+            os.setuid(65534)
+        try:
+            mine.answer(accepted, "q1", True)
+        except LedgerUnavailable as error:
+            return str(error).encode()
+        return b""
+
+    status, said = in_child(work)
+    os.chmod(tmp_path, 0o755)
+    os.chmod(tmp_path / "ledger.sqlite3", 0o600)
+    assert status == 0
+    assert b"cannot be" in said
+    assert mine.budget().draws == ()
+
+
+def test_the_ledger_is_its_owners_only(tmp_path):
+    mine = device(tmp_path)
+    mine.answer(mine.accept(SIGNED), "q1", True)
+    for name in ("ledger.sqlite3", "ledger.sqlite3.seal"):
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("path", ["no/such/folder/ledger.sqlite3", "."])
+def test_a_path_that_cannot_be_a_ledger(tmp_path, path):
+    from rrcollect import Client
+    from tests.answer.support import POLICY
+
+    with pytest.raises(LedgerUnavailable):
+        Client(tmp_path / path, attributes=["doped"], policy=POLICY)
+
+
+# ---- files that cannot be trusted ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def used(tmp_path):
+    """A ledger with two draws, and the state it had after the first, in `old`."""
+    mine = device(tmp_path)
+    accepted = mine.accept(SIGNED)
+    mine.answer(accepted, "q1", True)
+    shutil.copytree(tmp_path, tmp_path.parent / "old")
+    mine.answer(accepted, "q2", True)
+    yield tmp_path
+    shutil.rmtree(tmp_path.parent / "old")
+
+
+def restore_old_ledger(path):
+    shutil.copy(path.parent / "old" / "ledger.sqlite3", path / "ledger.sqlite3")
+
+
+def remove_ledger(path):
+    (path / "ledger.sqlite3").unlink()
+
+
+def empty_ledger(path):
+    (path / "ledger.sqlite3").write_bytes(b"")
+
+
+def remove_seal(path):
+    (path / "ledger.sqlite3.seal").unlink()
+
+
+def another_ledger(path):
+    (path / "elsewhere").mkdir()
+    other = device(path / "elsewhere")
+    accepted = other.accept(SIGNED)
+    other.answer(accepted, "q1", True)
+    other.answer(accepted, "q2", True)
+    shutil.copy(path / "elsewhere" / "ledger.sqlite3", path / "ledger.sqlite3")
+
+
+def delete_last_draw(path):
+    connection = sqlite3.connect(path / "ledger.sqlite3")
+    connection.execute("DELETE FROM draws WHERE seq = 2")
+    connection.commit()
+    connection.close()
+
+
+def delete_first_draw(path):
+    connection = sqlite3.connect(path / "ledger.sqlite3")
+    connection.execute("DELETE FROM draws WHERE seq = 1")
+    connection.commit()
+    connection.close()
+
+
+def flip_an_answer(path):
+    connection = sqlite3.connect(path / "ledger.sqlite3")
+    connection.execute("UPDATE draws SET answer = 1 - answer WHERE seq = 1")
+    connection.commit()
+    connection.close()
+
+
+def lower_a_debit(path):
+    connection = sqlite3.connect(path / "ledger.sqlite3")
+    connection.execute("UPDATE draws SET epsilon = '0'")
+    connection.commit()
+    connection.close()
+
+
+def lose_the_beginning(path):
+    connection = sqlite3.connect(path / "ledger.sqlite3")
+    connection.execute("DELETE FROM meta")
+    connection.commit()
+    connection.close()
+
+
+def truncate(path):
+    data = (path / "ledger.sqlite3").read_bytes()
+    (path / "ledger.sqlite3").write_bytes(data[: len(data) // 2])
+
+
+def garbage(path):
+    (path / "ledger.sqlite3").write_bytes(b"not a database at all " * 500)
+
+
+def another_program(path):
+    (path / "ledger.sqlite3").unlink()
+    connection = sqlite3.connect(path / "ledger.sqlite3")
+    connection.execute("CREATE TABLE notes (text)")
+    connection.commit()
+    connection.close()
+
+
+def newer_schema(path):
+    connection = sqlite3.connect(path / "ledger.sqlite3")
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+
+
+def other_application(path):
+    connection = sqlite3.connect(path / "ledger.sqlite3")
+    connection.execute("PRAGMA application_id = 7")
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("damage", "error"),
+    [
+        (restore_old_ledger, LedgerRestored),
+        (remove_ledger, LedgerRestored),
+        (empty_ledger, LedgerRestored),
+        (remove_seal, LedgerRestored),
+        (another_ledger, LedgerRestored),
+        (delete_last_draw, LedgerRestored),
+        (delete_first_draw, LedgerCorrupt),
+        (flip_an_answer, LedgerCorrupt),
+        (lower_a_debit, LedgerCorrupt),
+        (lose_the_beginning, LedgerCorrupt),
+        (truncate, LedgerCorrupt),
+        (garbage, LedgerCorrupt),
+        (another_program, LedgerCorrupt),
+        (newer_schema, LedgerCorrupt),
+        (other_application, LedgerCorrupt),
+    ],
+)
+def test_a_ledger_that_cannot_be_trusted_is_not_used(used, damage, error):
+    for journal in used.glob("ledger.sqlite3-*"):
+        journal.unlink()
+    damage(used)
+    with pytest.raises(error):
+        device(used)
+
+
+def test_damage_while_a_client_is_open_is_seen_before_the_next_draw(used):
+    mine = client(used, attributes=["doped", "b", "c"])
+    accepted = mine.accept(envelope(question(id="q3", attribute="c"), name="third"))
+    restore_old_ledger(used)
+    with pytest.raises(LedgerRestored):
+        mine.answer(accepted, "q3", True)
+
+
+def test_both_files_restored_together_cannot_be_seen(used):
+    """Stated as a limit: an old copy of the ledger and its seal is a consistent ledger."""
+    restore_old_ledger(used)
+    shutil.copy(used.parent / "old" / "ledger.sqlite3.seal", used / "ledger.sqlite3.seal")
+    assert len(device(used).budget().draws) == 1
+
+
+def test_a_torn_last_line_of_the_seal_does_not_count(used):
+    seal = used / "ledger.sqlite3.seal"
+    seal.write_bytes(seal.read_bytes()[:-30])
+    mine = client(used, attributes=["doped", "b", "c"])
+    assert len(mine.budget().draws) == 2
+    mine.answer(mine.accept(envelope(question(id="q3", attribute="c"), name="third")), "q3", True)
+    assert len(device(used).budget().draws) == 3
+    assert seal.read_bytes().splitlines()[-1].startswith(b"0000000000000003 ")
+
+
+def test_a_crash_between_commit_and_seal_is_mended(used):
+    seal = used / "ledger.sqlite3.seal"
+    lines = seal.read_bytes().splitlines(keepends=True)
+    seal.write_bytes(b"".join(lines[:-1]))
+    mine = device(used)
+    assert len(mine.budget().draws) == 2
+    assert seal.read_bytes() == b"".join(lines)
+
+
+def test_durable_settings_are_checked_not_only_asked_for(tmp_path, monkeypatch):
+    from rrcollect.answer import ledger_file
+
+    class Refusing(sqlite3.Connection):
+        def execute(self, statement, *args):
+            if "journal_mode = WAL" in statement:
+                return super().execute("PRAGMA journal_mode = DELETE")
+            return super().execute(statement, *args)
+
+    real = sqlite3.connect
+    monkeypatch.setattr(ledger_file.sqlite3, "connect", lambda *a, **k: real(*a, **k, factory=Refusing))
+    with pytest.raises(LedgerUnavailable, match="does not allow a durable ledger"):
+        device(tmp_path)
+
+
+def test_a_locked_ledger_says_so(tmp_path, monkeypatch):
+    from rrcollect.answer import ledger_file
+
+    mine = device(tmp_path)
+    accepted = mine.accept(SIGNED)
+    monkeypatch.setattr(ledger_file, "BUSY_SECONDS", 0.05)
+    blocker = sqlite3.connect(tmp_path / "ledger.sqlite3", isolation_level=None)
+    blocker.execute("BEGIN EXCLUSIVE")
+    try:
+        with pytest.raises(LedgerUnavailable, match="locked"):
+            mine.answer(accepted, "q1", True)
+    finally:
+        blocker.close()
+    assert mine.budget().draws == ()
+
+
+def test_the_commit_is_synced_before_anything_is_returned(tmp_path):
+    """By tracing the system calls: an fsync of the ledger's log and of the seal precede the return."""
+    import subprocess
+
+    if shutil.which("strace") is None:
+        pytest.fail("strace is needed: apt-get install strace")
+    script = tmp_path / "once.py"
+    script.write_text(
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from tests.answer.test_ledger import SIGNED, device\n"
+        "mine = device(Path(sys.argv[1]))\n"
+        "accepted = mine.accept(SIGNED)\n"
+        "Path(sys.argv[1], 'before').touch()\n"
+        "mine.answer(accepted, 'q1', True)\n"
+        "Path(sys.argv[1], 'after').touch()\n"
+    )
+    log = tmp_path / "log"
+    root = Path(__file__).resolve().parent.parent.parent
+    subprocess.run(
+        [
+            "strace",
+            "-f",
+            "-y",
+            "-e",
+            "trace=fsync,fdatasync,openat",
+            "-o",
+            str(log),
+            sys.executable,
+            str(script),
+            str(tmp_path),
+        ],
+        check=True,
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root)},
+    )
+    text = log.read_text()
+    answering = text[text.index("/before") : text.index("/after")]
+    synced = [line for line in answering.splitlines() if "sync(" in line]
+    assert any("ledger.sqlite3-wal" in line for line in synced)
+    assert any("ledger.sqlite3.seal" in line for line in synced)

@@ -1,0 +1,58 @@
+"""Reports: one spelling, constant length, and the shared vectors."""
+
+import pickle
+from dataclasses import replace
+
+import pytest
+
+from rrcollect import Design, Report, optimal_design
+from rrcollect.errors import MalformedReport
+from tests.answer.support import VECTORS, load, unb64
+
+REPORT = Report(survey="0" * 64, question="q1", design=optimal_design(1), answer=1, id="f" * 32)
+GOOD = sorted((VECTORS / "reports").glob("good_*.json"))
+BAD = sorted((VECTORS / "reports").glob("bad_*.json"))
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda p: p.stem)
+def test_good_reports_round_trip(path):
+    data = unb64(load(path)["report"])
+    assert Report.from_bytes(data).to_bytes() == data
+
+
+@pytest.mark.parametrize("path", BAD, ids=lambda p: p.stem)
+def test_bad_reports_are_refused(path):
+    with pytest.raises(MalformedReport):
+        Report.from_bytes(unb64(load(path)["report"]))
+
+
+def test_there_are_enough():
+    assert len(BAD) >= 40
+
+
+def test_the_length_is_the_same_for_both_answers():
+    for design in (Design("3/4", "3/4"), optimal_design(1), Design(1, "1/128")):
+        lengths = {len(replace(REPORT, design=design, answer=a).to_bytes()) for a in (0, 1)}
+        assert len(lengths) == 1
+
+
+def test_the_two_answers_differ_in_one_byte_only():
+    yes, no = (replace(REPORT, answer=a).to_bytes() for a in (1, 0))
+    assert sum(a != b for a, b in zip(yes, no, strict=True)) == 1
+
+
+def test_no_clock_no_address_no_device():
+    fields = set(load_fields(REPORT.to_bytes()))
+    assert fields == {"answer", "design", "id", "invite", "question", "round", "segments", "survey"}
+
+
+def load_fields(data: bytes):
+    import json
+
+    return json.loads(data)
+
+
+def test_the_repr_does_not_show_the_answer_and_it_pickles():
+    assert repr(REPORT) == repr(replace(REPORT, answer=0))
+    assert pickle.loads(pickle.dumps(REPORT)) == REPORT  # noqa: S301
+    assert hash(REPORT) == hash(replace(REPORT))
