@@ -4,7 +4,7 @@ The flow, and where each step lives:
 
     tally      tally, tallies, builders                 exact counts by question × design × segment
     estimate   estimates, intervals, pooling            the unbiased value and what its bar covers
-    compare    segments, trend                          groups and rounds side by side
+    compare    segments, trends                         groups and rounds side by side
     weigh      weights, strata, records                 respondents who stand for more than themselves
     plan       planning, power                          what n, what margin, what ε
     publish    reporting, figures                       sentences, tables, JSON, plots
@@ -32,11 +32,22 @@ if TYPE_CHECKING:
         tally_from_counts,
         tally_from_packed,
     )
+    from server_agg.comparisons import Comparison, compare_groups
     from server_agg.errors import EmptySelection, MixedDesigns, TooFewAnswers
     from server_agg.estimates import Estimate, estimate
+    from server_agg.figures import plot_privacy_price, plot_segments, plot_trend
+    from server_agg.planning import epsilon_for, margin_of_error, price_table, privacy_price, sample_size
     from server_agg.pooling import PooledEstimate, pool
+    from server_agg.power import power_against, power_between, sample_size_between, sample_size_for_power
+    from server_agg.records import noise_variances, unbiased_values
+    from server_agg.repeated import estimate_repeated
+    from server_agg.segments import SegmentTable, segment_table
+    from server_agg.strata import poststratified_estimate, stratified_estimate
     from server_agg.tallies import Tallies, TallyKey
     from server_agg.tally import Tally
+    from server_agg.trends import Trend, trend
+    from server_agg.two_samples import estimate_moors
+    from server_agg.weights import weighted_estimate
 
 _MODULES = {
     "bars": ("Interval",),
@@ -47,31 +58,67 @@ _MODULES = {
         "tally_from_counts",
         "tally_from_packed",
     ),
+    "comparisons": ("Comparison", "compare_groups"),
     "errors": ("EmptySelection", "MixedDesigns", "TooFewAnswers"),
     "estimates": ("Estimate", "estimate"),
+    "figures": ("plot_privacy_price", "plot_segments", "plot_trend"),
+    "planning": ("epsilon_for", "margin_of_error", "price_table", "privacy_price", "sample_size"),
     "pooling": ("PooledEstimate", "pool"),
+    "power": ("power_against", "power_between", "sample_size_between", "sample_size_for_power"),
+    "records": ("noise_variances", "unbiased_values"),
+    "repeated": ("estimate_repeated",),
+    "segments": ("SegmentTable", "segment_table"),
+    "strata": ("poststratified_estimate", "stratified_estimate"),
     "tallies": ("Tallies", "TallyKey"),
     "tally": ("Tally",),
+    "trends": ("Trend", "trend"),
+    "two_samples": ("estimate_moors",),
+    "weights": ("weighted_estimate",),
 }
 _HOME = {name: f"server_agg.{module}" for module, names in _MODULES.items() for name in names}
 
 __all__ = [
+    "Comparison",
     "EmptySelection",
     "Estimate",
     "Interval",
     "MixedDesigns",
     "PooledEstimate",
+    "SegmentTable",
     "Tallies",
     "Tally",
     "TallyKey",
     "TooFewAnswers",
+    "Trend",
+    "compare_groups",
+    "epsilon_for",
     "estimate",
+    "estimate_moors",
+    "estimate_repeated",
+    "margin_of_error",
+    "noise_variances",
+    "plot_privacy_price",
+    "plot_segments",
+    "plot_trend",
     "pool",
+    "poststratified_estimate",
+    "power_against",
+    "power_between",
+    "price_table",
+    "privacy_price",
+    "sample_size",
+    "sample_size_between",
+    "sample_size_for_power",
+    "segment_table",
+    "stratified_estimate",
     "tallies_from_reports",
     "tally_from_answers",
     "tally_from_column",
     "tally_from_counts",
     "tally_from_packed",
+    "trend",
+    "unbiased_values",
+    "weighted_estimate",
 ]
 
 

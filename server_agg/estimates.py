@@ -112,7 +112,7 @@ class Estimate:
     @property
     def exact_value(self) -> Fraction:
         """The unbiased estimate, exactly."""
-        return (self.says_yes - 1 + self.tally.design.p00) / self.tally.design.c
+        return intervals.unbiased(self.tally)
 
     @property
     def value(self) -> float:

@@ -15,7 +15,7 @@ For the population N ~ Bin(n, λ): an interval for λ maps affinely, π = (λ �
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,7 @@ from server_agg.tally import Tally
 if TYPE_CHECKING:
     from server_agg.estimates import Estimate
 
-__all__ = ["GUARANTEED", "METHODS", "exact_lower", "hoeffding_lower", "interval"]
+__all__ = ["GUARANTEED", "METHODS", "exact_lower", "hoeffding_lower", "hoeffding_reach", "interval", "unbiased"]
 
 METHODS = ("exact", "wilson", "chebyshev", "hoeffding", "likelihood", "wald", "credible")
 GUARANTEED = frozenset({"exact", "chebyshev", "hoeffding"})
@@ -55,7 +55,7 @@ def interval(estimate: Estimate, level: object, method: str, side: Side, prior: 
         words["exact"] = TOO_LARGE
 
     def lower(tally: Tally, prior: StatedPrior) -> float:
-        value = (Fraction(tally.ones, tally.n) - 1 + tally.design.p00) / tally.design.c
+        value = unbiased(tally)
         line = variance_line(tally.design, tally.n, estimate.sampling)
         ends: dict[str, Callable[[], float]] = {
             "exact": lambda: _exact(estimate, tally, tail),
@@ -104,7 +104,16 @@ def exact_lower(tally: Tally, tail: Fraction) -> float:
 
 
 def hoeffding_lower(tally: Tally, tail: Fraction) -> float:
-    """Hoeffding's lower end: P(N/n − λ >= √(ln(1/tail)/(2n))) <= tail."""
-    reach = Fraction(math.sqrt(math.log(1 / tail) / 2 / tally.n)) * (1 + Fraction(4, 2**52))
-    yes = Fraction(tally.ones, tally.n) - reach
-    return float_below((yes - 1 + tally.design.p00) / tally.design.c - OUTWARD)
+    """Hoeffding's lower end; the tally must be oriented (c > 0)."""
+    return float_below(unbiased(tally) - hoeffding_reach([Fraction(1)], [tally], tail) - OUTWARD)
+
+
+def hoeffding_reach(weights: Sequence[Fraction], tallies: Sequence[Tally], tail: Fraction) -> Fraction:
+    """t with P(Σ w·π̂ − its mean >= t) <= tail: a sum of independent answers, each worth w/(n|c|), rounded up."""
+    widths = sum((w * w / (t.n * t.design.c**2) for w, t in zip(weights, tallies, strict=True)), Fraction(0))
+    return Fraction(math.sqrt(math.log(1 / tail) / 2 * widths)) * (1 + Fraction(8, 2**52))
+
+
+def unbiased(tally: Tally) -> Fraction:
+    """π̂ = (N/n − (1−p00))/c, exactly."""
+    return (Fraction(tally.ones, tally.n) - 1 + tally.design.p00) / tally.design.c

@@ -24,6 +24,7 @@ from rrcollect.errors import ParameterError
 from server_agg.bars import OUTWARD, WALD_WARNING, Interval, Side, clipped_interval, tail_of
 from server_agg.errors import EmptySelection, TooFewAnswers
 from server_agg.estimates import Estimate
+from server_agg.intervals import hoeffding_reach, unbiased
 from server_agg.likelihood import deviance_lower, information, maximum_likelihood, mirrored_all
 from server_agg.quantiles import chi_squared_quantile, chi_squared_tail, float_below, normal_quantile
 from server_agg.score import VarianceLine, chebyshev_k2, score_lower, variance_line
@@ -97,17 +98,13 @@ class PooledEstimate:
     @property
     def weights(self) -> tuple[Fraction, ...]:
         """The fixed weights, in the order of the merged designs; they add up to 1."""
-        known = [self.planning or Fraction(1, 2), 1 - self.planning or Fraction(1, 2)]
-        parts = []
-        for tally in self._oriented:
-            spread = tally.design.variance(self.planning) or max(tally.design.variance(pi) for pi in known) or 1
-            parts.append(tally.n / Fraction(spread))
+        parts = [tally.n / tally.design.variance(self.planning) for tally in self._oriented]
         return tuple(part / sum(parts) for part in parts)
 
     @property
     def exact_unbiased(self) -> Fraction:
         """The fixed-weight mean of the unbiased values, exactly; it may leave [0, 1]."""
-        return sum((w * _value(t) for w, t in zip(self.weights, self._oriented, strict=True)), Fraction(0))
+        return sum((w * unbiased(t) for w, t in zip(self.weights, self._oriented, strict=True)), Fraction(0))
 
     @property
     def unbiased(self) -> float:
@@ -139,7 +136,7 @@ class PooledEstimate:
             if method == "chebyshev":
                 return score_lower(value, line, chebyshev_k2(level, side))
             if method == "hoeffding":
-                return float_below(value - _reach(self.weights, self._oriented, tail) - OUTWARD)
+                return float_below(value - hoeffding_reach(self.weights, self._oriented, tail) - OUTWARD)
             return float(value) - normal_quantile(tail) * self.unbiased_standard_error
 
         return clipped_interval(
@@ -194,16 +191,6 @@ class PooledEstimate:
         return json.dumps(self.as_dict(), allow_nan=False)
 
 
-def _value(tally: Tally) -> Fraction:
-    return (Fraction(tally.ones, tally.n) - 1 + tally.design.p00) / tally.design.c
-
-
-def _reach(weights: Sequence[Fraction], tallies: Sequence[Tally], tail: Fraction) -> Fraction:
-    """Hoeffding: the value is a sum of independent terms of width w/(n|c|)."""
-    widths = sum((w * w / (t.n * t.design.c**2) for w, t in zip(weights, tallies, strict=True)), Fraction(0))
-    return Fraction(math.sqrt(math.log(1 / tail) / 2 * widths)) * (1 + Fraction(8, 2**52))
-
-
 def pool(tallies: Iterable[Tally], *, planning: NumberLike = "1/2") -> PooledEstimate:
     """One estimate from tallies of one question, whatever their designs; equal designs are merged first.
 
@@ -213,4 +200,7 @@ def pool(tallies: Iterable[Tally], *, planning: NumberLike = "1/2") -> PooledEst
     for tally in found:
         if not isinstance(tally, Tally):
             raise ParameterError("tallies", tally, "tallies")
-    return PooledEstimate(merged(list(found)), probability("planning", planning))
+    at = probability("planning", planning)
+    if not 0 < at < 1:
+        raise ParameterError("planning", planning, "a prevalence strictly between 0 and 1")
+    return PooledEstimate(merged(list(found)), at)
