@@ -25,54 +25,14 @@ from rrcollect.errors import ParameterError
 from server_agg import intervals
 from server_agg.bars import Interval, Side
 from server_agg.credible import Prior
+from server_agg.diagnostics import Direct, Margin, Misfit, Total
 from server_agg.errors import TooFewAnswers
-from server_agg.quantiles import binomial_at_least, exact_level
+from server_agg.quantiles import binomial_at_least, exact_level, normal_quantile
 from server_agg.tally import Tally
 
-__all__ = ["Direct", "Estimate", "Margin", "Misfit", "TargetLike", "estimate"]
+__all__ = ["Estimate", "TargetLike", "estimate"]
 
 TargetLike = str | int
-
-
-@dataclass(frozen=True)
-class Margin:
-    """A half-width ± with what one assumes by using it."""
-
-    multiplier: float
-    half_width: float
-    assumes: str
-
-
-@dataclass(frozen=True)
-class Misfit:
-    """How well the counts fit the design: the chance of so extreme a count at the nearest end of [0, 1].
-
-    True, as a condition, if the two-sided 95 % exact interval misses [0, 1] altogether.
-    """
-
-    tail_probability: float
-    side: str
-
-    def at(self, level: object = 0.95) -> bool:
-        """Whether the two-sided exact interval at this level misses [0, 1] altogether."""
-        return self.tail_probability <= (1 - exact_level(level)) / 2
-
-    def __bool__(self) -> bool:
-        return self.at()
-
-    def describe(self) -> str:
-        """One sentence."""
-        verdict = "data do not fit the design" if self else "the counts fit the design"
-        return f"{verdict}: P(a count so far {self.side}) = {self.tail_probability:.3g} at that end"
-
-
-@dataclass(frozen=True)
-class Direct:
-    """What n direct and honest answers at the same prevalence would have given."""
-
-    standard_error: float
-    half_width: float
-    level: float
 
 
 @dataclass(frozen=True)
@@ -218,8 +178,6 @@ class Estimate:
 
     def direct(self, level: NumberLike = 0.95) -> Direct:
         """What the same n would have given by direct questioning, had everybody told the truth."""
-        from server_agg.quantiles import normal_quantile
-
         exact, pi = exact_level(level), self._exact_clipped
         error = math.sqrt(self.sampling * pi * (1 - pi) / self.tally.n)
         return Direct(error, normal_quantile((1 - exact) / 2) * error, float(exact))
@@ -295,18 +253,6 @@ class Estimate:
         from server_agg import reporting
 
         return reporting.estimate_html(self)
-
-
-@dataclass(frozen=True)
-class Total:
-    """How many people have the attribute, of `people`; `interval` is the bar of the share it came from."""
-
-    people: int
-    value: float
-    standard_error: float
-    low: float
-    high: float
-    interval: Interval
 
 
 def estimate(tally: Tally, target: TargetLike = "population") -> Estimate:

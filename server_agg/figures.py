@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rrcollect.design.figures import _axes
-from rrcollect.design.parameters import EpsilonLike, NumberLike
+from rrcollect.design.parameters import EpsilonLike, NumberLike, fraction
 from server_agg.planning import METHODS, privacy_price
 from server_agg.segments import SegmentTable
 from server_agg.trends import Trend
@@ -82,8 +82,7 @@ def plot_privacy_price(
     axes.set_yscale("log")
     axes.set_xlabel("ε")
     axes.set_ylabel("answers needed")
-    axes.set_title(
-        f"±{float(str(margin)):g} at {100 * float(str(level)):g} %; dashed: asked directly", fontsize="medium"
-    )
+    width, share = float(fraction("margin", margin)), float(100 * fraction("level", level))
+    axes.set_title(f"±{width:g} at {share:.10g} %; dashed: asked directly", fontsize="medium")
     axes.legend()
     return axes
