@@ -31,7 +31,16 @@ from server_agg.tally import Tally
 if TYPE_CHECKING:
     from server_agg.estimates import Estimate
 
-__all__ = ["GUARANTEED", "METHODS", "exact_lower", "hoeffding_lower", "hoeffding_reach", "interval", "unbiased"]
+__all__ = [
+    "GUARANTEED",
+    "METHODS",
+    "exact_lower",
+    "hoeffding_lower",
+    "hoeffding_reach",
+    "interval",
+    "unbiased",
+    "unclipped_exact",
+]
 
 METHODS = ("exact", "wilson", "chebyshev", "hoeffding", "likelihood", "wald", "credible")
 GUARANTEED = frozenset({"exact", "chebyshev", "hoeffding"})
@@ -78,6 +87,12 @@ def interval(estimate: Estimate, level: object, method: str, side: Side, prior: 
         side=side,
         warning=words.get(method, ""),
     )
+
+
+def unclipped_exact(estimate: Estimate, level: object) -> tuple[float, float]:
+    """The ends of the exact bar before they are cut to [0, 1] (for those who answered they lie in it anyway)."""
+    tally, tail = estimate.tally.oriented(), tail_of(level, "both")
+    return _exact(estimate, tally, tail), 1.0 - _exact(estimate, tally.mirrored(), tail)
 
 
 def _too_large(estimate: Estimate) -> bool:

@@ -124,8 +124,8 @@ def test_homogeneity_says_when_the_designs_disagree():
 
 
 def test_homogeneity_holds_its_size():
-    """Exact: the chance of p < 0.05 under one prevalence, n = 40 each, stays near 0.05."""
-    d1, d2, n = optimal_design(1), optimal_design(3), 40
+    """Exact: the chance of p < 0.05 under one prevalence, n = 30 each, stays near 0.05."""
+    d1, d2, n = optimal_design(1), optimal_design(3), 30
     small = np.array([[pool([Tally(d1, n, j), Tally(d2, n, k)]).homogeneity.p < 0.05 for k in range(n + 1)]
                       for j in range(n + 1)])  # fmt: skip
     for pi in (0.2, 0.5, 0.8):
