@@ -63,17 +63,17 @@ def tallies_from_reports(reports: Iterable[ReportLike]) -> Tallies:
     >>> [(key.segments, tally.n, tally.ones) for key, tally in tallies.items()]
     [((('region', 'north'),), 2, 1), ((('region', 'south'),), 1, 1)]
     """
-    counts: dict[TallyKey, list[int]] = {}
+    counts: dict[tuple[Any, ...], list[int]] = {}
     for position, report in enumerate(reports):
         answer = report.answer
         if isinstance(answer, bool) or answer not in (0, 1):
             raise ParameterError(f"answer of report {position}", answer, ALLOWED)
-        segments = tuple(sorted((report.segments or {}).items()))
-        key = TallyKey(report.survey, report.question, report.design, segments, getattr(report, "round", 0))
+        segments = tuple(sorted(report.segments.items())) if report.segments else ()
+        key = report.survey, report.question, report.design, segments, getattr(report, "round", 0)
         found = counts.setdefault(key, [0, 0])
         found[0] += 1
         found[1] += answer
-    return Tallies({key: Tally(key.design, n, ones) for key, (n, ones) in counts.items()})
+    return Tallies({TallyKey(*key): Tally(key[2], n, ones) for key, (n, ones) in counts.items()})
 
 
 def tally_from_counts(design: Design, *, yes: int, no: int) -> Tally:
@@ -141,7 +141,7 @@ def answer_array(answers: Any) -> NDArray[np.uint8]:
     if array.ndim != 1:
         raise ParameterError("answers", f"an array of shape {array.shape}", "one dimension, one answer each")
     if array.dtype == np.bool_:
-        return array.astype(np.uint8)
+        return array.view(np.uint8)
     if array.dtype.kind not in "iu" and array.size:
         for position, value in enumerate(array.tolist()):
             if not (isinstance(value, bool | int) and value in (0, 1)):

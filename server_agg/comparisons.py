@@ -17,7 +17,7 @@ The groups must be disjoint sets of people; a device that repeats its answer is 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 
 from rrcollect.design.parameters import NumberLike
@@ -27,6 +27,7 @@ from server_agg.estimates import Estimate, estimate
 from server_agg.intervals import unclipped_exact
 from server_agg.pooling import pool
 from server_agg.quantiles import exact_level, normal_quantile, normal_tail
+from server_agg.results import Result
 from server_agg.score import variance_line
 from server_agg.tally import Tally
 
@@ -47,7 +48,7 @@ class RatioInterval:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Result):
     """Group `a` against group `b`.
 
     >>> from rrcollect import Design
@@ -113,6 +114,20 @@ class Comparison:
             guaranteed=method == "guaranteed",
             warning=WALD_WARNING if method == "wald" else "",
         )
+
+    def as_dict(self, level: NumberLike = 0.95, method: str = "mover") -> dict[str, object]:
+        """Inputs and results as plain values, ready for JSON."""
+        ratio = self.ratio_interval(level, "guaranteed" if method == "guaranteed" else "mover")
+        return {
+            "a": self.a.tally.as_dict(),
+            "b": self.b.tally.as_dict(),
+            "difference": self.difference,
+            "standard_error": self.standard_error,
+            "interval": self.interval(level, method).as_dict(),
+            "ratio": self.ratio,
+            "ratio_interval": asdict(ratio),
+            "p": self.p,
+        }
 
     def ratio_interval(self, level: NumberLike = 0.95, method: str = "mover") -> RatioInterval:
         """A bar for the ratio a/b."""

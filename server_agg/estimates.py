@@ -28,6 +28,7 @@ from server_agg.credible import Prior
 from server_agg.diagnostics import Direct, Margin, Misfit, Total
 from server_agg.errors import TooFewAnswers
 from server_agg.quantiles import binomial_at_least, exact_level, normal_quantile
+from server_agg.results import UnbiasedResult
 from server_agg.tally import Tally
 
 __all__ = ["Estimate", "TargetLike", "estimate"]
@@ -36,7 +37,7 @@ TargetLike = str | int
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(UnbiasedResult):
     """The prevalence estimated from `tally` for `target`: "population", "sample", or the size M of a population.
 
     >>> from rrcollect import Design
@@ -75,20 +76,6 @@ class Estimate:
         return intervals.unbiased(self.tally)
 
     @property
-    def value(self) -> float:
-        """The unbiased estimate; it may leave [0, 1], and sums without bias because it may."""
-        return float(self.exact_value)
-
-    @property
-    def clipped(self) -> float:
-        """The maximum-likelihood estimate on [0, 1]: the value cut to it.  Biased."""
-        return float(self._exact_clipped)
-
-    @property
-    def _exact_clipped(self) -> Fraction:
-        return min(max(self.exact_value, Fraction(0)), Fraction(1))
-
-    @property
     def population_variance(self) -> Fraction:
         """v_pop, unbiased for the variance if the respondents were drawn from an infinite population."""
         yes = self.says_yes
@@ -120,11 +107,6 @@ class Estimate:
         """The unbiased estimate of the variance of `value` for the target."""
         f = self.sampled_share
         return (1 - f) * self.population_variance + f * self.noise_variance
-
-    @property
-    def standard_error(self) -> float:
-        """The square root of `variance`."""
-        return math.sqrt(self.variance)
 
     @property
     def target_words(self) -> str:
@@ -174,11 +156,11 @@ class Estimate:
     @property
     def effective_sample_size(self) -> float:
         """How many direct and honest answers would tell as much about the population, at the clipped value."""
-        return float(self.tally.n * self.tally.design.effective_sample_ratio(self._exact_clipped))
+        return float(self.tally.n * self.tally.design.effective_sample_ratio(self.exact_clipped))
 
     def direct(self, level: NumberLike = 0.95) -> Direct:
         """What the same n would have given by direct questioning, had everybody told the truth."""
-        exact, pi = exact_level(level), self._exact_clipped
+        exact, pi = exact_level(level), self.exact_clipped
         error = math.sqrt(self.sampling * pi * (1 - pi) / self.tally.n)
         return Direct(error, normal_quantile((1 - exact) / 2) * error, float(exact))
 

@@ -21,6 +21,7 @@ from fractions import Fraction
 from typing import Any
 
 from server_agg.bars import OUTWARD
+from server_agg.bisection import least
 from server_agg.quantiles import float_below, special
 from server_agg.tally import Tally
 
@@ -68,20 +69,14 @@ def answers_at_least(tally: Tally, t: int) -> float:
 
 
 def _smallest(top: int, possible: Callable[[int], bool]) -> int:
-    """The end of a bisection over 0..top: either 0, or a number whose predecessor is not possible."""
-    if possible(0):
-        return 0
-    low, high = 0, top  # `low` is not possible; `high` is, or is the last one there is
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if possible(middle) else (middle, high)
-    return high
+    """The least of 0..top that is possible; `top` if none is.  Its predecessor was checked and is not."""
+    return 0 if possible(0) else least(possible, 0, top)
 
 
 def sample_lower(tally: Tally, tail: Fraction) -> float:
     """The lower end for the share among those who answered; the tally must be oriented (c > 0)."""
-    least = _smallest(tally.n, lambda t: answers_at_least(tally, t) > tail)
-    return float_below(Fraction(least, tally.n) - OUTWARD)
+    yes = _smallest(tally.n, lambda t: answers_at_least(tally, t) > tail)
+    return float_below(Fraction(yes, tally.n) - OUTWARD)
 
 
 def finite_lower(tally: Tally, size: int, tail: Fraction) -> float:

@@ -18,6 +18,7 @@ from rrcollect.design.matrix import Design
 from rrcollect.design.optimal import optimal_design
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, count, fraction
 from rrcollect.errors import ParameterError
+from server_agg.bisection import least_by_doubling
 from server_agg.quantiles import exact_level, normal_quantile, special
 from server_agg.reporting import text_table
 
@@ -33,6 +34,7 @@ __all__ = [
 
 METHODS = ("normal", "chebyshev", "hoeffding", "exact")
 DIRECT = Design(1, 1)
+LARGEST_N = 10**10  # answers looked at by the exact method
 LARGEST_EPSILON = 44.0  # e^44 is about 2^63.5: beyond, a device's 64 bits cannot tell it from a direct question
 
 
@@ -84,13 +86,10 @@ def sample_size(
         return max(2, math.ceil(Fraction(math.log(2 / miss)) / (2 * design.c**2 * w**2)))
     if method != "exact":
         return max(2, math.ceil(_k2(level, method) * design.variance(at) / w**2))
-    low, high = 1, 2  # `low` answers do not reach the margin; one answer never does
-    while _exact_margin(design, high, level, at) > w:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _exact_margin(design, middle, level, at) <= w else (middle, high)
-    return high
+    found = least_by_doubling(lambda n: _exact_margin(design, n, level, at) <= w, 1, LARGEST_N)
+    if found is None:
+        raise ParameterError("margin", margin, f"a margin that {LARGEST_N} answers can reach")
+    return found
 
 
 def margin_of_error(

@@ -13,7 +13,6 @@ that was not the one applied.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from server_agg.estimates import Estimate
 from server_agg.intervals import hoeffding_reach, unbiased
 from server_agg.likelihood import deviance_lower, information, maximum_likelihood, mirrored_all
 from server_agg.quantiles import chi_squared_quantile, chi_squared_tail, float_below, normal_quantile
+from server_agg.results import Result
 from server_agg.score import VarianceLine, chebyshev_k2, score_lower, variance_line
 from server_agg.tallies import merged
 from server_agg.tally import Tally
@@ -53,7 +53,7 @@ class Homogeneity:
 
 
 @dataclass(frozen=True)
-class PooledEstimate:
+class PooledEstimate(Result):
     """The prevalence behind several tallies of one question; `planning` is π0 of the fixed weights.
 
     >>> from rrcollect import optimal_design
@@ -185,10 +185,6 @@ class PooledEstimate:
             "unbiased_standard_error": self.unbiased_standard_error,
             "homogeneity": {"statistic": test.statistic, "freedom": test.freedom, "p": test.p},
         }
-
-    def to_json(self) -> str:
-        """`as_dict` as JSON."""
-        return json.dumps(self.as_dict(), allow_nan=False)
 
 
 def pool(tallies: Iterable[Tally], *, planning: NumberLike = "1/2") -> PooledEstimate:

@@ -15,6 +15,7 @@ from rrcollect.design.matrix import Design
 from rrcollect.design.parameters import NumberLike, count, fraction, probability
 from rrcollect.errors import ParameterError
 from server_agg.bars import Side, tail_of
+from server_agg.bisection import least, least_by_doubling
 from server_agg.quantiles import binomial_at_least, exact_level, normal_quantile, normal_tail
 
 __all__ = ["power_against", "power_between", "sample_size_between", "sample_size_for_power"]
@@ -25,11 +26,7 @@ STAYS = 200  # how many further n are looked at
 
 def _least_rejected(n: int, yes: float, tail: Fraction) -> int:
     """The least k with P(N >= k) <= tail; n + 1 if there is none."""
-    low, high = 0, n + 1  # P(N >= 0) = 1 > tail; P(N >= n + 1) = 0
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if binomial_at_least(middle, n, yes) <= tail else (middle, high)
-    return high
+    return least(lambda k: binomial_at_least(k, n, yes) <= tail, 0, n + 1)
 
 
 def power_against(
@@ -77,19 +74,14 @@ def sample_size_for_power(
     def reached(n: int) -> bool:
         return power_against(design, n, null=null, prevalence=prevalence, level=level, side=side) >= wanted
 
-    low, high = 1, 2
-    while not reached(high):
-        low, high = high, 2 * high
-        if high > LARGEST_N:
-            raise ParameterError("prevalence", prevalence, "a prevalence on the side of the null that is tested")
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    last_miss = max((n for n in range(high, high + STAYS) if not reached(n)), default=None)
+    found = least_by_doubling(reached, 1, LARGEST_N)
+    if found is None:
+        raise ParameterError("prevalence", prevalence, "a prevalence on the side of the null that is tested")
+    last_miss = max((n for n in range(found, found + STAYS) if not reached(n)), default=None)
     while last_miss is not None:
-        high = last_miss + 1
-        last_miss = max((n for n in range(high, high + STAYS) if not reached(n)), default=None)
-    return high
+        found = last_miss + 1
+        last_miss = max((n for n in range(found, found + STAYS) if not reached(n)), default=None)
+    return found
 
 
 def power_between(
@@ -119,8 +111,6 @@ def _power(design: Design, n: int, first: Fraction, gap: Fraction, z: float) -> 
     middle = first + gap / 2
     null = math.sqrt(2 * design.variance(middle, n))
     there = math.sqrt(design.variance(first, n) + design.variance(first + gap, n))
-    if there == 0:
-        return 1.0
     d = abs(float(gap))
     return min(1.0, normal_tail((z * null - d) / there) + normal_tail((z * null + d) / there))
 
@@ -144,10 +134,7 @@ def sample_size_between(
     def reached(n: int) -> bool:
         return power_between(design, n, difference=difference, prevalence=prevalence, level=level) >= wanted
 
-    low, high = 1, 2
-    while not reached(high) and high < LARGEST_N:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return high
+    found = least_by_doubling(reached, 1, LARGEST_N)
+    if found is None:
+        raise ParameterError("difference", difference, f"a difference that {LARGEST_N} answers can show")
+    return found

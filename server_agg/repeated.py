@@ -20,7 +20,9 @@ from rrcollect.errors import ParameterError
 from server_agg.bars import OUTWARD, Interval, Side, clipped_interval, tail_of
 from server_agg.errors import TooFewAnswers
 from server_agg.quantiles import float_below
+from server_agg.results import UnbiasedResult
 from server_agg.score import chebyshev_k2, score_lower, variance_line, wilson_k2
+from server_agg.tally import design_strings
 
 __all__ = ["RepeatedEstimate", "estimate_repeated"]
 
@@ -28,7 +30,7 @@ METHODS = ("hoeffding", "chebyshev", "wilson")
 
 
 @dataclass(frozen=True)
-class RepeatedEstimate:
+class RepeatedEstimate(UnbiasedResult):
     """The prevalence from `people`: how many people reported 0, 1, …, k."""
 
     design: RepeatedDesign
@@ -50,16 +52,6 @@ class RepeatedEstimate:
         return (self._mean / self.design.draws - 1 + self.design.design.p00) / self.design.design.c
 
     @property
-    def value(self) -> float:
-        """π̂."""
-        return float(self.exact_value)
-
-    @property
-    def clipped(self) -> float:
-        """π̂ cut to [0, 1]."""
-        return min(max(self.value, 0.0), 1.0)
-
-    @property
     def variance(self) -> Fraction:
         """The unbiased variance estimate for the target, exactly."""
         one, k = self.design.design, self.design.draws
@@ -69,10 +61,16 @@ class RepeatedEstimate:
         squares = sum(((r - self._mean) ** 2 * m for r, m in enumerate(self.people)), Fraction(0))
         return squares / (self.n - 1) / (self.n * k**2 * one.c**2)
 
-    @property
-    def standard_error(self) -> float:
-        """The square root of `variance`."""
-        return math.sqrt(self.variance)
+    def as_dict(self, level: NumberLike = 0.95, method: str = "hoeffding") -> dict[str, object]:
+        """Inputs and results as plain values, ready for JSON."""
+        return {
+            "design": design_strings(self.design.design),
+            "draws": self.design.draws,
+            "people": list(self.people),
+            "value": self.value,
+            "standard_error": self.standard_error,
+            "interval": self.interval(level, method).as_dict(),
+        }
 
     def interval(self, level: NumberLike = 0.95, method: str = "hoeffding", *, side: Side = "both") -> Interval:
         """(low, high) by "hoeffding" or "chebyshev" (guaranteed) or "wilson" (approximate)."""

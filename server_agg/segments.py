@@ -11,7 +11,6 @@ Rules
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,11 +20,12 @@ from rrcollect.errors import ParameterError
 from server_agg.bars import Interval
 from server_agg.comparisons import Comparison, compare_groups, root_level
 from server_agg.errors import EmptySelection
-from server_agg.estimates import Estimate, TargetLike, estimate
+from server_agg.estimates import Estimate, estimate
 from server_agg.pooling import METHODS as POOLED_METHODS
 from server_agg.pooling import PooledEstimate, pool
 from server_agg.quantiles import exact_level
 from server_agg.reporting import digits_for, html_table, percent, text_table
+from server_agg.results import Result
 from server_agg.tallies import merged
 from server_agg.tally import Tally
 
@@ -51,7 +51,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class SegmentTable:
+class SegmentTable(Result):
     """Rows with simultaneous bars; `suppressed` lists (cell, answers) that were merged for being too small."""
 
     rows: tuple[Row, ...]
@@ -122,10 +122,6 @@ class SegmentTable:
             "minimum": self.minimum,
         }
 
-    def to_json(self) -> str:
-        """`as_dict` as JSON."""
-        return json.dumps(self.as_dict(), allow_nan=False)
-
 
 def simultaneous_level(level: NumberLike, rows: int, how: str) -> Fraction:
     """The level of each of `rows` bars so that all hold at `level`.
@@ -148,7 +144,7 @@ def segment_table(
     method: str = "exact",
     simultaneous: str = "bonferroni",
     minimum: int = 30,
-    target: TargetLike = "population",
+    target: str = "population",
 ) -> SegmentTable:
     """Estimates by segment, e.g. from `Tallies.by("region")`.
 
@@ -161,6 +157,8 @@ def segment_table(
     (merged)  309        10.2   0.0  22.6  exact
     all 2 bars cover at once with probability >= 95 % (Bonferroni); merged for having fewer than 30 answers ...
     """
+    if target not in ("population", "sample"):
+        raise ParameterError("target", target, "'population' or 'sample'")
     cells = {_label(key): _tallies(key, given) for key, given in segments.items()}
     if not cells:
         raise EmptySelection("no segments; allowed: one or more")
@@ -176,6 +174,8 @@ def segment_table(
         if len(tallies) == 1:
             found = estimate(tallies[0], target)
             rows.append(Row(label, names, found, found.interval(each, method)))
+        elif target != "population":
+            raise ParameterError("target", target, f"'population': {label} was answered by several designs")
         else:
             found = pool(tallies)
             bar = found.interval(each, method if method in POOLED_METHODS else "likelihood")

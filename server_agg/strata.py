@@ -10,7 +10,6 @@ Design effect: v over the variance of one simple random sample of the same answe
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,13 +21,14 @@ from server_agg.errors import EmptySelection
 from server_agg.estimates import Estimate, estimate
 from server_agg.intervals import hoeffding_reach
 from server_agg.quantiles import float_below, normal_quantile
+from server_agg.results import UnbiasedResult
 from server_agg.tally import Tally
 
 __all__ = ["StratifiedEstimate", "poststratified_estimate", "stratified_estimate"]
 
 
 @dataclass(frozen=True)
-class StratifiedEstimate:
+class StratifiedEstimate(UnbiasedResult):
     """The weighted sum of the strata's estimates; `population` is their total size, if known."""
 
     strata: tuple[tuple[str, Fraction, Estimate], ...]
@@ -46,29 +46,14 @@ class StratifiedEstimate:
         return sum((share * found.exact_value for _, share, found in self.strata), Fraction(0))
 
     @property
-    def value(self) -> float:
-        """The estimate; it may leave [0, 1]."""
-        return float(self.exact_value)
-
-    @property
-    def clipped(self) -> float:
-        """The value cut to [0, 1]."""
-        return min(max(self.value, 0.0), 1.0)
-
-    @property
     def variance(self) -> Fraction:
         """Σ W² v_h, exactly; unbiased for the variance."""
         return sum((share**2 * found.variance for _, share, found in self.strata), Fraction(0))
 
     @property
-    def standard_error(self) -> float:
-        """The square root of `variance`."""
-        return math.sqrt(self.variance)
-
-    @property
     def design_effect(self) -> float | None:
         """The variance over that of a simple random sample of the same answers; None if that is 0."""
-        at = Fraction(min(max(self.exact_value, Fraction(0)), Fraction(1)))
+        at = self.exact_clipped
         plain = sum((e.tally.design.variance(at) * e.tally.n for _, _, e in self.strata), Fraction(0)) / self.n**2
         return float(self.variance / plain) if plain else None
 

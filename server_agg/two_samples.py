@@ -7,7 +7,6 @@ hoeffding, since π̂ is a sum of independent answers worth 1/(p n1) and (1−p)
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -20,6 +19,7 @@ from server_agg.comparisons import root_level
 from server_agg.estimates import Estimate, estimate
 from server_agg.intervals import hoeffding_reach
 from server_agg.quantiles import exact_level, float_below, normal_quantile
+from server_agg.results import UnbiasedResult
 from server_agg.tally import Tally
 
 __all__ = ["MoorsEstimate", "estimate_moors"]
@@ -28,7 +28,7 @@ DIRECT = Design(1, 1)
 
 
 @dataclass(frozen=True)
-class MoorsEstimate:
+class MoorsEstimate(UnbiasedResult):
     """The prevalence from sample `first` (both questions) and sample `second` (the harmless one alone)."""
 
     design: MoorsDesign
@@ -42,16 +42,6 @@ class MoorsEstimate:
         return (self.first.exact_value - (1 - p) * self.second.exact_value) / p
 
     @property
-    def value(self) -> float:
-        """π̂."""
-        return float(self.exact_value)
-
-    @property
-    def clipped(self) -> float:
-        """π̂ cut to [0, 1]."""
-        return min(max(self.value, 0.0), 1.0)
-
-    @property
     def innocuous(self) -> float:
         """The harmless question's estimated share of yes."""
         return self.second.value
@@ -62,10 +52,19 @@ class MoorsEstimate:
         p = self.design.p
         return (self.first.variance + (1 - p) ** 2 * self.second.variance) / p**2
 
-    @property
-    def standard_error(self) -> float:
-        """The square root of `variance`."""
-        return math.sqrt(self.variance)
+    def as_dict(self, level: NumberLike = 0.95, method: str = "guaranteed") -> dict[str, object]:
+        """Inputs and results as plain values, ready for JSON."""
+        return {
+            "p": str(self.design.p),
+            "n1": self.first.tally.n,
+            "ones1": self.first.tally.ones,
+            "n2": self.second.tally.n,
+            "ones2": self.second.tally.ones,
+            "value": self.value,
+            "standard_error": self.standard_error,
+            "innocuous": self.innocuous,
+            "interval": self.interval(level, method).as_dict(),
+        }
 
     def interval(self, level: NumberLike = 0.95, method: str = "guaranteed") -> Interval:
         """(low, high) by "guaranteed", "hoeffding" or "normal"."""

@@ -25,6 +25,7 @@ from server_agg.bars import Interval, Side, clipped_interval, tail_of
 from server_agg.errors import TooFewAnswers
 from server_agg.quantiles import normal_quantile
 from server_agg.records import noise_variances, unbiased_values
+from server_agg.results import Result
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +38,7 @@ FIXED = "guaranteed for the weighted mean of the respondents' own prevalences, t
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedEstimate:
+class WeightedEstimate(Result):
     """A weighted share; `values` and `weights` are its inputs, record by record."""
 
     values: NDArray[np.float64]

@@ -96,6 +96,15 @@ def test_a_credible_interval_never_holds_a_certain_prevalence():
     assert found[10:-10].min() > 0.92
 
 
+def test_credible_intervals_hold_their_probability_on_average_over_their_prior():
+    """Averaged over a uniform prevalence the coverage of the uniform prior's interval is the level, exactly; that of
+    another prior's is not (the planted twin)."""
+    design, grid = optimal_design(2), (np.arange(4000) + 0.5) / 4000
+    assert coverage(design, 20, by_method("credible"), grid).mean() == pytest.approx(0.95, abs=3e-4)
+    twin = coverage(design, 20, lambda e: e.interval(0.95, "credible", prior=(4.0, 4.0)), grid).mean()
+    assert abs(twin - 0.95) > 0.02
+
+
 def exact_coverage(design: Design, n: int, bars: list[tuple[float, float]], pi: Fraction) -> Fraction:
     yes = design.says_yes(pi)
     law = [math.comb(n, k) * yes**k * (1 - yes) ** (n - k) for k in range(n + 1)]

@@ -171,6 +171,10 @@ def test_bad_segments():
         segment_table({"a": Tally(D, 50, 3)}, minimum=1)
     with pytest.raises(ParameterError, match="simultaneous"):
         segment_table({"a": Tally(D, 50, 3)}, simultaneous="holm")
+    with pytest.raises(ParameterError, match="target"):
+        segment_table({"a": Tally(D, 50, 3)}, target=100)
+    with pytest.raises(ParameterError, match="several designs"):
+        segment_table({"a": [Tally(D, 50, 3), Tally(optimal_design(2), 50, 9)]}, target="sample")
     with pytest.raises(EmptySelection, match="no row 'x'"):
         segment_table({"a": Tally(D, 50, 30)})["x"]
 

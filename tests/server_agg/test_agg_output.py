@@ -12,9 +12,25 @@ from pathlib import Path
 import pytest
 
 import server_agg
-from rrcollect import Design, optimal_design
+from rrcollect import Design, classic, optimal_design
 from rrcollect.errors import MissingExtra
-from server_agg import Tally, estimate, plot_privacy_price, plot_segments, plot_trend, pool, segment_table, trend
+from server_agg import (
+    Tally,
+    compare_groups,
+    estimate,
+    estimate_moors,
+    estimate_repeated,
+    plot_privacy_price,
+    plot_segments,
+    plot_trend,
+    pool,
+    poststratified_estimate,
+    segment_table,
+    stratified_estimate,
+    trend,
+    weighted_estimate,
+)
+from server_agg.results import Result, UnbiasedResult
 
 ROOT = Path(__file__).parents[2]
 E1 = optimal_design(1)
@@ -72,6 +88,33 @@ def test_the_text_table_names_all_that_is_promised():
     assert html.count("<table>") == 2
     pooled = pool([Tally(E1, 600, 230), Tally(optimal_design(2), 400, 100)])
     assert "the designs agree" in pooled.sentence()
+
+
+def test_every_result_shows_itself():
+    design, moors = Design("3/4", "3/4"), classic.moors("0.7")
+    tallies = {"a": Tally(design, 60, 20), "b": Tally(design, 50, 30)}
+    results = [
+        pool(tallies.values()),
+        compare_groups(tallies["a"], tallies["b"]),
+        weighted_estimate(design, [1, 0, 1], [1.0, 2.0, 1.0]),
+        stratified_estimate(tallies, {"a": 600, "b": 700}),
+        poststratified_estimate(tallies, {"a": 1, "b": 2}),
+        estimate_moors(moors, n1=50, ones1=20, n2=30, ones2=10),
+        estimate_repeated(classic.kuk("0.8", "0.2", draws=2), [5, 3, 2]),
+        segment_table(tallies),
+        estimate(tallies["a"]),
+    ]
+    for result in results:
+        given = json.loads(result.to_json(), parse_constant=pytest.fail)
+        assert given
+        assert "95 %" in str(result) or "interval.level" in str(result)
+        assert result._repr_html_().startswith("<table>")
+    assert [result.clipped for result in results[2:7]] == [min(max(r.value, 0), 1) for r in results[2:7]]
+    with pytest.raises(NotImplementedError):
+        Result().as_dict()
+    for name in ("exact_value", "variance"):
+        with pytest.raises(NotImplementedError):
+            getattr(UnbiasedResult(), name)
 
 
 def test_plots(tmp_path):

@@ -129,6 +129,10 @@ def test_bad_plans():
         sample_size_for_power(E1, null="0.1", prevalence="0.1")
     with pytest.raises(ParameterError, match="on the side"):
         sample_size_for_power(E1, null="0.5", prevalence="0.3", side="lower")
+    with pytest.raises(ParameterError, match="answers can"):
+        sample_size(Design(1, "1e-9"), "0.0001", method="exact")
+    with pytest.raises(ParameterError, match="answers can"):
+        sample_size_between(Design("0.5", "0.500001"), difference="0.00001")
     for difference in (0, 1, "x"):
         with pytest.raises(ParameterError, match="difference"):
             power_between(E1, 10, difference=difference)

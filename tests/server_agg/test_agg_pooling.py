@@ -133,6 +133,12 @@ def test_homogeneity_holds_its_size():
         assert 0.01 < (np.outer(*laws_) * small).sum() < 0.08
 
 
+def test_each_design_on_its_own():
+    pooled = pool([Tally(optimal_design(1), 600, 230), Tally(optimal_design(2), 1, 1)])
+    assert [e.tally.n for e in pooled.estimates] == [600]
+    assert sum(pooled.weights) == 1
+
+
 def test_bad_pools():
     with pytest.raises(EmptySelection):
         pool([])

@@ -91,8 +91,15 @@ def test_mixed_designs_are_refused():
         Tally(D, 10, 3) + Tally(Design("3/4", "3/4"), 10, 3)
     with pytest.raises(MixedDesigns):
         sum([Tally(D, 10, 3), Tally(Design("3/4", "3/4"), 10, 3)])
+    for wrong in (1, True, "x"):
+        with pytest.raises(TypeError):
+            Tally(D, 10, 3) + wrong
+        with pytest.raises(TypeError):
+            wrong + Tally(D, 10, 3)
     with pytest.raises(TypeError):
-        Tally(D, 10, 3) + 1
+        Tallies() + 1
+    with pytest.raises(ParameterError, match="design"):
+        TallyKey("s", "q", None)
 
 
 def test_a_chosen_design_counts_with_the_plain_one():
@@ -123,6 +130,8 @@ def test_methods_sides_and_priors_that_are_none():
         estimate([Tally(D, 10, 3)])
     with pytest.raises(ParameterError, match="people"):
         e.total()
+    with pytest.raises(ParameterError, match="10, the size of the target"):
+        estimate(Tally(D, 10, 3), "sample").total(people=11)
     with pytest.raises(ParameterError, match="share"):
         e.manipulation(2)
 
