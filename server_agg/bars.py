@@ -131,5 +131,11 @@ def clipped_interval(
     high = 1.0 if side == "lower" else 1.0 - min(max(mirrored_lower(), 0.0), 1.0)
     exact = exact_level(level)
     return Interval(
-        (low, high), method=method, level=exact, target=target, guaranteed=guaranteed, side=side, warning=warning
+        (min(low, high), high),
+        method=method,
+        level=exact,
+        target=target,
+        guaranteed=guaranteed,
+        side=side,
+        warning=warning,
     )

@@ -94,7 +94,8 @@ def _deviance(terms: Sequence[_Term], best: float, pi: float) -> float:
             if times:
                 if not here:
                     return math.inf
-                total += times * math.log1p((at_best - here) / here)
+                there = at_best or times / (term.ones + term.zeros)  # it is 0 only by rounding
+                total += times * (math.log1p((there - here) / here) if 2 * there > here else math.log(there / here))
     return 2 * total
 
 

@@ -134,6 +134,15 @@ def test_credible_against_scipy():
         found = estimate(Tally(design, n, ones)).interval(method="credible", prior=prior)
         assert found == pytest.approx(tuple(expected), abs=1e-5)
         assert prior[:5].lower() in found.warning.lower()
+    for a, b, many, yes in (
+        (50, 50, 200, 190),
+        (50, 50, 200, 5),
+        (0.5, 0.5, 30, 0),
+        (0.3, 4, 30, 30),
+        (400, 2, 90, 20),
+    ):
+        found = estimate(Tally(Design(1, 1), many, yes)).interval(method="credible", prior=(float(a), float(b)))
+        assert found == pytest.approx(stats.beta(a + yes, b + many - yes).interval(0.95), abs=2e-5)
     direct = estimate(Tally(Design(1, 1), n, ones)).interval(method="credible", prior=(2.0, 5.0))
     assert direct == pytest.approx(stats.beta(2 + ones, 5 + n - ones).interval(0.95), abs=1e-5)
 

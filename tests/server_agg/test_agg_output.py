@@ -80,6 +80,22 @@ def test_json_text_and_html_hold_no_nan(design, ones, target):
         assert "inf" not in words.lower().replace("information", "")
 
 
+@pytest.mark.parametrize("n", [2, 3, 1000, 10**9, 10**15, 2**63 - 1])
+@pytest.mark.parametrize("epsilon", ["1e-9", 1, 40])
+def test_extreme_counts_and_designs_give_finite_bars(n, epsilon):
+    for design in (optimal_design(epsilon), Design(1, "1e-15"), Design(0, 0), Design(1, 1)):
+        for ones in (0, 1, n // 3, n):
+            for target in ("population", "sample"):
+                e = estimate(Tally(design, n, ones), target)
+                for method in ("exact", "wilson", "chebyshev", "hoeffding", "wald"):
+                    low, high = e.interval(0.95, method)
+                    assert 0 <= low <= high <= 1
+                    assert low - 1e-9 <= e.clipped <= high + 1e-9
+            for method in ("likelihood", "credible"):
+                low, high = estimate(Tally(design, n, ones)).interval(0.95, method)
+                assert 0 <= low <= high <= 1
+
+
 def test_the_text_table_names_all_that_is_promised():
     words = str(estimate(Tally(E1, 1000, 400)))
     for part in ("unbiased", "clipped", "1.96σ", "4.5σ", "direct", "dishonest", "fit", *("exact", "wald", "credible")):
