@@ -1,4 +1,134 @@
-"""server_agg: from collected answers to an unbiased estimate with error bars.
+"""server_agg: from counted answers to a proportion that can be published, with honest error bars.
 
-Nothing is here yet but the package: tallies and estimates come with the next releases (see CHANGELOG.md).
+The flow, and where each step lives:
+
+    tally      tally, tallies, builders                 exact counts by question × design × segment
+    estimate   estimates, intervals, pooling            the unbiased value and what its bar covers
+    compare    segments, trends                         groups and rounds side by side
+    weigh      weights, strata, records                 respondents who stand for more than themselves
+    plan       planning, power                          what n, what margin, what ε
+    publish    reporting, figures                       sentences, tables, JSON, plots
+
+Names are loaded when first used; SciPy (extra `estimate`) when the first bar is asked for.
+
+>>> from rrcollect import optimal_design
+>>> import server_agg
+>>> result = server_agg.estimate(server_agg.Tally(optimal_design(1), n=1000, ones=400))
+>>> print(result.sentence())
+28.4 % (95 % exact interval 21.8–35.1 %), n = 1000, ε = 1; target: the population
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from server_agg.bars import Interval
+    from server_agg.builders import (
+        tallies_from_reports,
+        tally_from_answers,
+        tally_from_column,
+        tally_from_counts,
+        tally_from_packed,
+    )
+    from server_agg.comparisons import Comparison, compare_groups
+    from server_agg.errors import EmptySelection, MixedDesigns, TooFewAnswers
+    from server_agg.estimates import Estimate, estimate
+    from server_agg.figures import plot_privacy_price, plot_segments, plot_trend
+    from server_agg.planning import epsilon_for, margin_of_error, price_table, privacy_price, sample_size
+    from server_agg.pooling import PooledEstimate, pool
+    from server_agg.power import power_against, power_between, sample_size_between, sample_size_for_power
+    from server_agg.records import noise_variances, unbiased_values
+    from server_agg.repeated import estimate_repeated
+    from server_agg.segments import SegmentTable, segment_table
+    from server_agg.strata import poststratified_estimate, stratified_estimate
+    from server_agg.tallies import Tallies, TallyKey
+    from server_agg.tally import Tally
+    from server_agg.trends import Trend, trend
+    from server_agg.two_samples import estimate_moors
+    from server_agg.weights import weighted_estimate
+
+_MODULES = {
+    "bars": ("Interval",),
+    "builders": (
+        "tallies_from_reports",
+        "tally_from_answers",
+        "tally_from_column",
+        "tally_from_counts",
+        "tally_from_packed",
+    ),
+    "comparisons": ("Comparison", "compare_groups"),
+    "errors": ("EmptySelection", "MixedDesigns", "TooFewAnswers"),
+    "estimates": ("Estimate", "estimate"),
+    "figures": ("plot_privacy_price", "plot_segments", "plot_trend"),
+    "planning": ("epsilon_for", "margin_of_error", "price_table", "privacy_price", "sample_size"),
+    "pooling": ("PooledEstimate", "pool"),
+    "power": ("power_against", "power_between", "sample_size_between", "sample_size_for_power"),
+    "records": ("noise_variances", "unbiased_values"),
+    "repeated": ("estimate_repeated",),
+    "segments": ("SegmentTable", "segment_table"),
+    "strata": ("poststratified_estimate", "stratified_estimate"),
+    "tallies": ("Tallies", "TallyKey"),
+    "tally": ("Tally",),
+    "trends": ("Trend", "trend"),
+    "two_samples": ("estimate_moors",),
+    "weights": ("weighted_estimate",),
+}
+_HOME = {name: f"server_agg.{module}" for module, names in _MODULES.items() for name in names}
+
+__all__ = [
+    "Comparison",
+    "EmptySelection",
+    "Estimate",
+    "Interval",
+    "MixedDesigns",
+    "PooledEstimate",
+    "SegmentTable",
+    "Tallies",
+    "Tally",
+    "TallyKey",
+    "TooFewAnswers",
+    "Trend",
+    "compare_groups",
+    "epsilon_for",
+    "estimate",
+    "estimate_moors",
+    "estimate_repeated",
+    "margin_of_error",
+    "noise_variances",
+    "plot_privacy_price",
+    "plot_segments",
+    "plot_trend",
+    "pool",
+    "poststratified_estimate",
+    "power_against",
+    "power_between",
+    "price_table",
+    "privacy_price",
+    "sample_size",
+    "sample_size_between",
+    "sample_size_for_power",
+    "segment_table",
+    "stratified_estimate",
+    "tallies_from_reports",
+    "tally_from_answers",
+    "tally_from_column",
+    "tally_from_counts",
+    "tally_from_packed",
+    "trend",
+    "unbiased_values",
+    "weighted_estimate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(importlib.import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'server_agg' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
