@@ -1,4 +1,4 @@
-"""Every error of rrcollect and server_agg, and whose fault it is.
+"""The errors of the project, and whose fault each is.  (Those about counted answers alone live in server_agg.)
 
 Rules
 1. One base class.  ``except RRCollectError`` catches all that this project raises on purpose, and nothing else.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rrcollect.design.figures import _axes
+from rrcollect.design.figures import axes_for
 from rrcollect.design.parameters import EpsilonLike, NumberLike, fraction
 from server_agg.planning import METHODS, privacy_price
 from server_agg.segments import SegmentTable
@@ -42,7 +42,7 @@ def _covers(table: SegmentTable) -> str:
 
 def plot_segments(table: SegmentTable, ax: Axes | None = None) -> Axes:
     """The rows of a segment table, one below the other."""
-    axes = _axes(ax)
+    axes = axes_for(ax)
     places = list(range(len(table.rows), 0, -1))
     _points(axes, table, places, upright=False)
     axes.set_yticks(places, [f"{row.label} (n = {row.n})" for row in table.rows])
@@ -54,7 +54,7 @@ def plot_segments(table: SegmentTable, ax: Axes | None = None) -> Axes:
 
 def plot_trend(found: Trend, ax: Axes | None = None) -> Axes:
     """The prevalence by round with bars."""
-    axes = _axes(ax)
+    axes = axes_for(ax)
     _points(axes, found.table, [float(number) for number in found.rounds], upright=True)
     axes.set_xticks(list(found.rounds))
     axes.set_xlabel("round")
@@ -73,7 +73,7 @@ def plot_privacy_price(
     methods: Sequence[str] = METHODS[:3],
 ) -> Axes:
     """What does privacy cost: answers needed for ± `margin` against ε, by method; dashed: direct questioning."""
-    axes = _axes(ax)
+    axes = axes_for(ax)
     for number, method in enumerate(methods):
         lines = privacy_price(epsilons, margin=margin, level=level, method=method, prevalence=prevalence)
         colour = f"C{number}"

@@ -18,12 +18,13 @@ from rrcollect.errors import MissingExtra, ParameterError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_feasible_region", "plot_switch_point"]
+__all__ = ["axes_for", "plot_feasible_region", "plot_switch_point"]
 
 LEVELS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 
-def _axes(ax: Axes | None) -> Axes:
+def axes_for(ax: Axes | None) -> Axes:
+    """The given axes, or those of a new figure; `MissingExtra` without matplotlib."""
     if ax is not None:
         return ax
     try:
@@ -47,7 +48,7 @@ def plot_switch_point(
         raise ParameterError("levels", levels, "prevalences strictly between 0 and 1")
     if not max_epsilon > 0 or not 0 < max_delta <= 1:
         raise ParameterError("(max_epsilon, max_delta)", (max_epsilon, max_delta), "ε above 0 and δ in (0, 1]")
-    axes = _axes(ax)
+    axes = axes_for(ax)
     epsilons = [max_epsilon * i / steps for i in range(1, steps + 1)]
     deltas = [max_delta * j / steps for j in range(1, steps + 1)]
     g = [[switch_point(Fraction(e), Fraction(d)) for e in epsilons] for d in deltas]
@@ -66,7 +67,7 @@ def plot_feasible_region(
     big_e, d = float(Epsilon(epsilon).exp), float(probability("delta", delta))
     pi = float(probability("prevalence", prevalence))
     found = optimal_designs(epsilon, delta, prevalence=prevalence)
-    axes = _axes(ax)
+    axes = axes_for(ax)
     q = (big_e + d) / (big_e + 1)
     corner = [(1.0, 0.0), (1.0, d), (q, q), (d, 1.0), (0.0, 1.0)]
     axes.fill(*zip(*corner, strict=True), color="tab:blue", alpha=0.12, label="keeps the promise (R′)")
