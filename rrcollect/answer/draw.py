@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import lru_cache
 
 from rrcollect.design.matrix import GRID, Design
 from rrcollect.errors import BadTruth, NoRandomness, NotOriented
@@ -23,6 +24,7 @@ __all__ = ["Source", "plain_truth", "randomise", "thresholds"]
 Source = Callable[[int], bytes]
 
 
+@lru_cache(maxsize=1024)
 def thresholds(design: Design) -> tuple[int, int]:
     """(T0, T1): a draw below T[truth] says 1.  Refuses designs a device does not run (off the grid, c <= 0).
 

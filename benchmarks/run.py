@@ -1,0 +1,18 @@
+"""Every benchmark in turn.  Run: make bench"""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks import bulk, cold
+
+
+def main() -> None:
+    sys.argv = sys.argv[:1]
+    for title, benchmark in (("Bulk randomisation", bulk), ("A cold start", cold)):
+        print(f"\n== {title}")
+        benchmark.main()
+
+
+if __name__ == "__main__":
+    main()
