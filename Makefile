@@ -14,7 +14,7 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(VENV)/demo.stamp: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable '.[estimate]'
 	@touch $@
 
 $(VENV)/test.stamp: $(BIN)/python pyproject.toml
@@ -22,7 +22,7 @@ $(VENV)/test.stamp: $(BIN)/python pyproject.toml
 	@touch $@
 
 demo: $(VENV)/demo.stamp  ## the main job end to end, no server and no configuration
-	$(BIN)/python examples/tour.py
+	$(BIN)/python examples/demo.py
 
 test: $(VENV)/test.stamp  ## all tests, with branch coverage
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
@@ -32,7 +32,11 @@ lint: $(VENV)/test.stamp  ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/test.stamp  ## speed against named competitors, as ratios
+$(VENV)/bench.stamp: $(VENV)/test.stamp
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	@touch $@
+
+bench: $(VENV)/bench.stamp  ## speed against named competitors, as ratios
 	$(BIN)/python -m benchmarks.run
 
 clean:  ## remove what make built

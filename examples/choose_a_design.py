@@ -1,4 +1,4 @@
-"""A tour of what exists today: choosing a design, exactly.  Run by `make demo`."""
+"""Choosing a design, exactly: the strict and the relaxed optimum, a tie, somebody else's survey, the classics."""
 
 from rrcollect import Design, classic, optimal_design, optimal_designs, switch_point
 
@@ -32,5 +32,3 @@ print(classic.comparison_table(classic.compare(1, "0.1")))
 title("What doubles would have done")
 naive = Design(0.7310585786300049, 0.7310585786300049)
 print(f"p = e/(e+1) as a double keeps ε = 1? {naive.satisfies(1)}.  Ours: {strict.satisfies(1)}")
-
-print("\nAnswering, collecting and estimating are not built yet; this tour shows all there is.")
