@@ -70,9 +70,8 @@ def test_every_error_for_documents_has_a_vector():
     assert named == {c.__name__ for c in classes} - {"SurveyRefused"}
 
 
-def test_no_single_bit_of_a_signed_survey_can_be_flipped():
-    signed = envelope()
-    accept_survey(signed, POLICY)
+def accepted_flips(signed: bytes) -> int:
+    """How many of all single-bit flips of an envelope are accepted."""
     accepted = 0
     for position in range(len(signed) * 8):
         flipped = bytearray(signed)
@@ -81,8 +80,15 @@ def test_no_single_bit_of_a_signed_survey_can_be_flipped():
             accept_survey(bytes(flipped), POLICY)
         except RRCollectError:
             continue
+        except ValueError:  # the planted twin's own decoder
+            continue
         accepted += 1
-    assert accepted == 0
+    return accepted
+
+
+def test_no_single_bit_of_a_signed_survey_can_be_flipped():
+    accept_survey(envelope(), POLICY)
+    assert accepted_flips(envelope()) == 0
 
 
 def test_the_flip_test_catches_a_verifier_that_ignores_spelling(monkeypatch):
@@ -92,17 +98,7 @@ def test_the_flip_test_catches_a_verifier_that_ignores_spelling(monkeypatch):
     from rrcollect.publish import envelope as module
 
     monkeypatch.setattr(module, "_base64", lambda value, what: base64.b64decode(str(value) + "=="))
-    signed = envelope()
-    accepted = 0
-    for position in range(len(signed) * 8):
-        flipped = bytearray(signed)
-        flipped[position // 8] ^= 1 << position % 8
-        try:
-            accept_survey(bytes(flipped), POLICY)
-        except (RRCollectError, ValueError):
-            continue
-        accepted += 1
-    assert accepted > 0
+    assert accepted_flips(envelope()) > 0
 
 
 def test_truncations_are_refused():

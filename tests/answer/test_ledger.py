@@ -327,39 +327,26 @@ def another_ledger(path):
     shutil.copy(path / "elsewhere" / "ledger.sqlite3", path / "ledger.sqlite3")
 
 
-def delete_last_draw(path):
-    connection = sqlite3.connect(path / "ledger.sqlite3")
-    connection.execute("DELETE FROM draws WHERE seq = 2")
-    connection.commit()
-    connection.close()
+def altering(*statements):
+    """Damage done to the database by SQL."""
+
+    def damage(path):
+        connection = sqlite3.connect(path / "ledger.sqlite3")
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+        connection.close()
+
+    return damage
 
 
-def delete_first_draw(path):
-    connection = sqlite3.connect(path / "ledger.sqlite3")
-    connection.execute("DELETE FROM draws WHERE seq = 1")
-    connection.commit()
-    connection.close()
-
-
-def flip_an_answer(path):
-    connection = sqlite3.connect(path / "ledger.sqlite3")
-    connection.execute("UPDATE draws SET answer = 1 - answer WHERE seq = 1")
-    connection.commit()
-    connection.close()
-
-
-def lower_a_debit(path):
-    connection = sqlite3.connect(path / "ledger.sqlite3")
-    connection.execute("UPDATE draws SET epsilon = '0'")
-    connection.commit()
-    connection.close()
-
-
-def lose_the_beginning(path):
-    connection = sqlite3.connect(path / "ledger.sqlite3")
-    connection.execute("DELETE FROM meta")
-    connection.commit()
-    connection.close()
+delete_last_draw = altering("DELETE FROM draws WHERE seq = 2")
+delete_first_draw = altering("DELETE FROM draws WHERE seq = 1")
+flip_an_answer = altering("UPDATE draws SET answer = 1 - answer WHERE seq = 1")
+lower_a_debit = altering("UPDATE draws SET epsilon = '0'")
+lose_the_beginning = altering("DELETE FROM meta")
+newer_schema = altering("PRAGMA user_version = 99")
+other_application = altering("PRAGMA application_id = 7")
 
 
 def truncate(path):
@@ -373,22 +360,7 @@ def garbage(path):
 
 def another_program(path):
     (path / "ledger.sqlite3").unlink()
-    connection = sqlite3.connect(path / "ledger.sqlite3")
-    connection.execute("CREATE TABLE notes (text)")
-    connection.commit()
-    connection.close()
-
-
-def newer_schema(path):
-    connection = sqlite3.connect(path / "ledger.sqlite3")
-    connection.execute("PRAGMA user_version = 99")
-    connection.close()
-
-
-def other_application(path):
-    connection = sqlite3.connect(path / "ledger.sqlite3")
-    connection.execute("PRAGMA application_id = 7")
-    connection.close()
+    altering("CREATE TABLE notes (text)")(path)
 
 
 @pytest.mark.parametrize(
