@@ -22,6 +22,7 @@ from typing import Annotated, Any, Self
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     PlainSerializer,
@@ -102,6 +103,10 @@ def _expiry(value: object) -> datetime:
     if not isinstance(value, datetime) or value.tzinfo is None:
         raise ValueError("expires must be a datetime with a time zone, or a string such as 2027-01-31T00:00:00Z")
     return value.astimezone(UTC).replace(microsecond=0)
+
+
+def _as_tuple(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
 
 
 Name = Annotated[str, Field(pattern=NAME)]
@@ -206,7 +211,9 @@ class Survey(_Document):
     title: Words
     publisher: Words
     expires: Moment
-    questions: Annotated[list[Question], Field(min_length=1, max_length=MOST_QUESTIONS)]
+    questions: Annotated[
+        tuple[Question, ...], BeforeValidator(_as_tuple), Field(min_length=1, max_length=MOST_QUESTIONS)
+    ]
     segments: Annotated[
         dict[Name, Annotated[list[Words], Field(min_length=1, max_length=200)]], Field(max_length=16)
     ] = Field(default_factory=dict)
