@@ -22,7 +22,7 @@ __all__ = ["ExpNumber", "exp_bounds", "sign_at_exp"]
 
 Polynomial = tuple[Fraction, ...]  # coefficients, lowest power first, no zero at the end; () is the number 0
 REDUCE_FROM = 6  # coefficients; shorter quotients are not worth a search for common factors
-HUGE = 1 << 14  # beyond this exponent a quotient is told from its limit by comparison, not by writing e^r out
+HUGE = 1 << 10  # beyond this exponent a quotient is told from its limit by comparison, not by writing e^r out
 
 
 @lru_cache(maxsize=4096)
