@@ -188,7 +188,7 @@ class NoRandomness(RRCollectError):
 
 
 class LedgerError(RRCollectError):
-    """The ledger cannot be used; nothing was drawn, and nothing left the device."""
+    """The ledger cannot be used; nothing left the device, and what was drawn (if anything) is still in it."""
 
     blame = Blame.DEVICE
 

@@ -106,10 +106,10 @@ def tally_from_column(design: Design, frame: Any, column: str) -> Tally:
     return tally_from_answers(design, frame[column])
 
 
-def tally_from_packed(design: Design, packed: Any, n: int, *, bitorder: str = "big") -> Tally:
-    """The tally of n answers packed eight to a byte, as `numpy.packbits` packs them.
+def tally_from_packed(design: Design, packed: Any, n: int, *, bitorder: str = "little") -> Tally:
+    """The tally of n answers packed eight to a byte, in the bit order `rrcollect.randomise_packed` uses by default.
 
-    >>> tally_from_packed(Design("3/4", "3/4"), bytes([0b11100000, 0b10000000]), n=9)
+    >>> tally_from_packed(Design("3/4", "3/4"), bytes([0b00000111, 0b00000001]), n=9)
     Tally(design=Design('3/4', '3/4'), n=9, ones=4)
     """
     import numpy as np
@@ -137,11 +137,14 @@ def answer_array(answers: Any) -> NDArray[np.uint8]:
     import numpy as np
 
     values = answers.to_numpy() if hasattr(answers, "to_numpy") else answers
+    if isinstance(values, np.ma.MaskedArray):
+        raise ParameterError("answers", "a masked array", f"{ALLOWED} for every record; drop the masked ones first")
     array = values if isinstance(values, np.ndarray) else np.asarray(list(values))
     if array.ndim != 1:
         raise ParameterError("answers", f"an array of shape {array.shape}", "one dimension, one answer each")
     if array.dtype == np.bool_:
-        return array.view(np.uint8)
+        ones: NDArray[np.uint8] = (array.view(np.uint8) != 0).astype(np.uint8)  # a byte of 2 is True as well
+        return ones
     if array.dtype.kind not in "iu" and array.size:
         for position, value in enumerate(array.tolist()):
             if not (isinstance(value, bool | int) and value in (0, 1)):

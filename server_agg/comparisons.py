@@ -87,7 +87,9 @@ class Comparison(Result):
         common = Fraction(pool([self.a.tally, self.b.tally]).value)
         lines = [variance_line(e.tally.design, e.tally.n, e.sampling).at(common) for e in (self.a, self.b)]
         spread = sum(lines)
-        return min(1.0, 2 * normal_tail(abs(self.difference) / math.sqrt(spread))) if spread > 0 else 1.0
+        if spread <= 0:  # nothing is random here: a difference is one, or there is none
+            return 1.0 if self.exact_difference == 0 else 0.0
+        return min(1.0, 2 * normal_tail(abs(self.difference) / math.sqrt(spread)))
 
     def _bars(self, level: NumberLike, method: str) -> tuple[Interval, Interval]:
         each = root_level(level, 2) if method == "guaranteed" else exact_level(level)

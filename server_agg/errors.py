@@ -12,15 +12,17 @@ __all__ = ["EmptySelection", "MixedDesigns", "TooFewAnswers"]
 
 
 class TooFewAnswers(RRCollectError, ValueError):
-    """Fewer than two answers: no error bar can be given, and there is no estimate without one."""
+    """Too few answers for an error bar (2), and there is no estimate without one; or for a table's smallest cell."""
 
-    def __init__(self, n: int, what: str = "the tally") -> None:
-        super().__init__(f"{what} holds {n} answer{'s' * (n != 1)}; allowed: 2 or more, else no error bar exists")
+    def __init__(self, n: int, what: str = "the tally", least: int = 2) -> None:
+        why = "else no error bar exists" if least == 2 else "the minimum asked for"
+        super().__init__(f"{what} holds {n} answer{'s' * (n != 1)}; allowed: {least} or more, {why}")
         self.n = n
         self.what = what
+        self.least = least
 
-    def __reduce__(self) -> tuple[type[TooFewAnswers], tuple[int, str]]:
-        return type(self), (self.n, self.what)
+    def __reduce__(self) -> tuple[type[TooFewAnswers], tuple[int, str, int]]:
+        return type(self), (self.n, self.what, self.least)
 
 
 class MixedDesigns(RRCollectError, ValueError):

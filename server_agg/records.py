@@ -2,12 +2,14 @@
 
     r = (x − (1−p00))/c          E[r | truth] = truth, whatever the truth
     e = r·p11(1−p11)/c² + (1−r)·p00(1−p00)/c²       E[e | truth] = Var(r | truth)
+      = p00(1−p11)/c² for an answer 1, p11(1−p00)/c² for an answer 0: never negative
 A slice must be chosen without looking at the answers.  Designs may differ from record to record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from rrcollect.design.matrix import Design
@@ -29,9 +31,9 @@ def unbiased_values(design: Design | Sequence[Design], answers: Any) -> NDArray[
     """
     import numpy as np
 
-    array, p00, p11 = _columns(design, answers)
-    c = p00 + p11 - 1
-    values: NDArray[np.float64] = np.where(array == 1, p00 / c, (p00 - 1) / c)
+    array, designs = _columns(design, answers)
+    no, yes = _by_design(designs, lambda d: ((d.p00 - 1) / d.c, d.p00 / d.c))
+    values: NDArray[np.float64] = np.where(array == 1, yes, no)
     return values
 
 
@@ -41,16 +43,28 @@ def noise_variances(design: Design | Sequence[Design], answers: Any) -> NDArray[
     >>> noise_variances(Design("3/4", "3/4"), [1, 0]).tolist()
     [0.75, 0.75]
     """
-    values = unbiased_values(design, answers)
-    _, p00, p11 = _columns(design, answers)
-    square = (p00 + p11 - 1) ** 2
-    noise: NDArray[np.float64] = (values * p11 * (1 - p11) + (1 - values) * p00 * (1 - p00)) / square
+    import numpy as np
+
+    array, designs = _columns(design, answers)
+    no, yes = _by_design(designs, lambda d: (d.p11 * (1 - d.p00) / d.c**2, d.p00 * (1 - d.p11) / d.c**2))
+    noise: NDArray[np.float64] = np.where(array == 1, yes, no)
     return noise
 
 
-def _columns(design: Design | Sequence[Design], answers: Any) -> tuple[Any, Any, Any]:
+def _by_design(designs: list[Design], pair: Callable[[Design], tuple[Fraction, Fraction]]) -> tuple[Any, Any]:
+    """Two columns, (for answer 0, for answer 1), each number exact until it becomes a float."""
     import numpy as np
 
+    found: dict[Design, tuple[float, float]] = {}
+    for design in designs:
+        if design not in found:
+            no, yes = pair(design)
+            found[design] = float(no), float(yes)
+    columns = np.array([found[design] for design in designs]).reshape(-1, 2)
+    return columns[:, 0], columns[:, 1]
+
+
+def _columns(design: Design | Sequence[Design], answers: Any) -> tuple[Any, list[Design]]:
     array = answer_array(answers)
     designs = [design] if isinstance(design, Design) else list(design)
     if not isinstance(design, Design) and len(designs) != array.size:
@@ -60,4 +74,4 @@ def _columns(design: Design | Sequence[Design], answers: Any) -> tuple[Any, Any,
     for position, one in enumerate(designs):
         if not isinstance(one, Design):
             raise ParameterError(f"design {position}", one, "a Design")
-    return array, np.array([float(d.p00) for d in designs]), np.array([float(d.p11) for d in designs])
+    return array, designs

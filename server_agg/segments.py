@@ -19,7 +19,7 @@ from rrcollect.design.parameters import NumberLike, count
 from rrcollect.errors import ParameterError
 from server_agg.bars import Interval
 from server_agg.comparisons import Comparison, compare_groups, root_level
-from server_agg.errors import EmptySelection
+from server_agg.errors import EmptySelection, TooFewAnswers
 from server_agg.estimates import Estimate, estimate
 from server_agg.pooling import METHODS as POOLED_METHODS
 from server_agg.pooling import PooledEstimate, pool
@@ -164,6 +164,9 @@ def segment_table(
         raise EmptySelection("no segments; allowed: one or more")
     if len(cells) != len(segments) or MERGED in cells:
         raise ParameterError("segments", list(segments), f"names that differ when written, none of them {MERGED!r}")
+    everybody = sum(t.n for ts in cells.values() for t in ts)
+    if everybody < count("minimum", minimum, 2):
+        raise TooFewAnswers(everybody, "the whole table", minimum)
     kept, joined = _suppress({label: sum(t.n for t in ts) for label, ts in cells.items()}, count("minimum", minimum, 2))
     groups = {label: (label,) for label in kept} | ({MERGED: tuple(joined)} if joined else {})
     each = simultaneous_level(level, len(groups), simultaneous)

@@ -137,5 +137,11 @@ def loads(name: str, text: str) -> object:
 
     try:
         return json.loads(text, parse_float=refuse, parse_constant=refuse, object_pairs_hook=once)
-    except (json.JSONDecodeError, TypeError, RecursionError) as error:
-        raise ParameterError(name, text, f"JSON text ({error})") from None
+    except ParameterError:
+        raise
+    except (
+        ValueError,
+        TypeError,
+        RecursionError,
+    ) as error:  # also integers of 5,000 digits, and bytes that are no text
+        raise ParameterError(name, text, f"JSON text ({type(error).__name__})") from None

@@ -62,9 +62,14 @@ class WeightedEstimate(Result):
         return float(self.population)
 
     @property
+    def _shares(self) -> NDArray[np.float64]:
+        """The weights over their scale: no square of a tiny or huge weight is ever taken."""
+        return self.weights / self._scale
+
+    @property
     def value(self) -> float:
         """The weighted share; it may leave [0, 1]."""
-        return float(self.weights @ self.values) / self._scale
+        return float(self._shares @ self.values)
 
     @property
     def clipped(self) -> float:
@@ -75,10 +80,10 @@ class WeightedEstimate(Result):
     def variance(self) -> float:
         """The estimated variance of `value`."""
         if self.target == "sample":
-            return float(self.weights**2 @ self.noise) / self._scale**2
-        parts = self.weights * self.values
-        residuals = parts - self.weights * self.value if self.kind == "hajek" else parts - parts.mean()
-        return self.n / (self.n - 1) * float(residuals @ residuals) / self._scale**2
+            return float(self._shares**2 @ self.noise)
+        parts = self._shares * self.values
+        residuals = parts - self._shares * self.value if self.kind == "hajek" else parts - parts.mean()
+        return self.n / (self.n - 1) * float(residuals @ residuals)
 
     @property
     def standard_error(self) -> float:
@@ -100,7 +105,8 @@ class WeightedEstimate(Result):
     @property
     def kish_design_effect(self) -> float:
         """n·Σw²/(Σw)²: what unequal weights cost if they have nothing to do with the answers."""
-        return self.n * float(self.weights @ self.weights) / float(self.weights.sum()) ** 2
+        parts = self.weights / float(self.weights.sum())
+        return self.n * float(parts @ parts)
 
     @property
     def design_effect(self) -> float | None:
@@ -120,7 +126,7 @@ class WeightedEstimate(Result):
         if method == "normal":
             reach = normal_quantile(tail) * self.standard_error
         else:
-            shares = self.weights * self.widths / self._scale
+            shares = self._shares * self.widths
             reach = math.sqrt(math.log(1 / tail) / 2 * float(shares @ shares)) * (1 + 1e-12)
         return clipped_interval(
             lambda: self.value - reach,

@@ -17,12 +17,12 @@ from datetime import UTC, datetime
 from fractions import Fraction
 
 from rrcollect.answer.policy import Policy
-from rrcollect.design.chosen import Promise
-from rrcollect.errors import Expired, ParameterError, RolledBack, UntrustedKey, shown
+from rrcollect.errors import BadSignature, Expired, ParameterError, RolledBack, UntrustedKey, shown
 from rrcollect.publish.envelope import verify
+from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.survey import Survey
 
-__all__ = ["AcceptedSurvey", "Seen", "accept_survey"]
+__all__ = ["AcceptedSurvey", "Seen", "accept_survey", "check_expiry", "check_trust", "check_version"]
 
 
 @dataclass(frozen=True)
@@ -35,21 +35,21 @@ class Seen:
 
 @dataclass(frozen=True)
 class AcceptedSurvey:
-    """A verified survey and what each of its questions would cost; made by `accept_survey` only."""
+    """A verified survey and the trusted keys that signed it; made by `accept_survey` only."""
 
     survey: Survey
     digest: str
-    costs: dict[str, Promise]
+    signers: frozenset[PublicKey]
 
     def explain(self) -> str:
         """What would be sent, for the person to read before deciding."""
         lines = [f"{self.survey.title} (by {self.survey.publisher})"]
         for question in self.survey.questions:
             design = question.design
-            kept = min(design.p00, design.p11)
+            changed = 100 * float(1 - min(design.p00, design.p11))
             lines.append(f"- {question.text}")
             lines.append(
-                f"  Your answer is changed at random with a chance of up to {float(1 - kept):.0%}; "
+                f"  Your answer is changed at random with a chance of up to {changed:.3g} %; "
                 f"whatever is sent, {_odds(design.worst_likelihood_ratio)}."
             )
         return "\n".join(lines)
@@ -73,26 +73,41 @@ def accept_survey(
     verified = verify(envelope, policy.keys)
     survey = Survey.from_payload(verified.payload)
     survey.check()
-    digest = hashlib.sha256(verified.payload).hexdigest()
+    accepted = AcceptedSurvey(survey, hashlib.sha256(verified.payload).hexdigest(), verified.signers)
+    check_trust(accepted, policy)
+    check_expiry(survey, datetime.now(UTC) if now is None else now)
+    known = (seen or {}).get((survey.publisher, survey.name))
+    check_version(survey.name, Seen(survey.version, accepted.digest), known)
+    for question in survey.questions:
+        policy.cost(question)
+    return accepted
+
+
+def check_trust(accepted: AcceptedSurvey, policy: Policy) -> None:
+    """Enough of the publisher's own keys have signed exactly this survey."""
+    survey = accepted.survey
     publisher = policy.publisher(survey.publisher)
     if publisher is None:
         raise UntrustedKey(f"the publisher {shown(survey.publisher)} is not one this policy trusts")
-    signed = len(publisher.keys & verified.signers)
+    signed = len(publisher.keys & accepted.signers)
     if signed < publisher.threshold:
         raise UntrustedKey(f"{signed} of {publisher.threshold} needed keys of {shown(survey.publisher)} have signed")
-    moment = datetime.now(UTC) if now is None else now
-    if moment >= survey.expires:
-        raise Expired(
-            f"the survey expired at {survey.expires:%Y-%m-%d %H:%M} UTC (this device's clock: {moment:%F %T})"
-        )
-    _check_version(survey, digest, (seen or {}).get((survey.publisher, survey.name)))
-    costs = {question.id: policy.cost(question) for question in survey.questions}
-    return AcceptedSurvey(survey, digest, costs)
+    if survey.digest != accepted.digest:
+        raise BadSignature("the survey was changed after it was accepted")
 
 
-def _check_version(survey: Survey, digest: str, known: Seen | None) -> None:
-    if known is None or survey.version > known.version or digest == known.digest:
+def check_expiry(survey: Survey, now: datetime) -> None:
+    """The survey is not past its expiry by this clock."""
+    if not isinstance(now, datetime) or now.tzinfo is None:
+        raise ParameterError("now", now, "a datetime with a time zone")
+    if now >= survey.expires:
+        raise Expired(f"the survey expired at {survey.expires:%Y-%m-%d %H:%M} UTC (this device's clock: {now:%F %T})")
+
+
+def check_version(name: str, offered: Seen, known: Seen | None) -> None:
+    """Not older than, and not different from, what was seen before."""
+    if known is None or offered.version > known.version or offered == known:
         return
-    if survey.version == known.version:
-        raise RolledBack(f"version {survey.version} of {survey.name!r} was accepted before with other content")
-    raise RolledBack(f"version {survey.version} of {survey.name!r} is older than version {known.version}, seen before")
+    if offered.version == known.version:
+        raise RolledBack(f"version {offered.version} of {name!r} was accepted before with other content")
+    raise RolledBack(f"version {offered.version} of {name!r} is older than version {known.version}, seen before")

@@ -35,6 +35,8 @@ class Attribute:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name or "/" in self.name:
             raise ParameterError("attribute name", self.name, "a text without '/'")
+        if not isinstance(self.asked_as, tuple) or not all(isinstance(name, str) for name in self.asked_as):
+            raise ParameterError("asked_as", self.asked_as, "a tuple of names")
         if count("rounds", self.rounds) > MOST_ROUNDS:
             raise ParameterError("rounds", self.rounds, f"at most {MOST_ROUNDS}")
 
@@ -57,7 +59,7 @@ class Attributes:
     def __init__(self, registered: Iterable[str | Attribute | EveryAttributeOf]) -> None:
         self._named: dict[str, Attribute] = {}
         self._publishers: dict[str, EveryAttributeOf] = {}
-        if isinstance(registered, str):
+        if isinstance(registered, str) or not isinstance(registered, Iterable):
             raise ParameterError("attributes", registered, "a list of names")
         for entry in registered:
             if isinstance(entry, EveryAttributeOf):

@@ -89,9 +89,8 @@ def _meaning(draw: Draw) -> str:
     ratio = _ratio(draw.design, draw.answer)
     if ratio == float("inf"):
         return "this answer proves the truth behind it"
-    return (
-        f"it can change the odds about you by a factor of at most {ratio:.3g} (cost ε = {float(draw.cost.epsilon):.4g})"
-    )
+    cost = f"ε = {float(draw.cost.epsilon):.4g}" if not draw.cost.delta else f"δ = {float(draw.cost.delta):.4g}"
+    return f"it can change the odds about you by a factor of at most {ratio:.3g} (cost {cost})"
 
 
 def _ratio(design: Design, answer: int) -> float:

@@ -56,9 +56,12 @@ def randomise_many(truths: Any, design: Design, *, fill: Fill | None = None) -> 
 
 def as_bytes(truths: Any) -> NDArray[np.uint8]:
     """The truths as a flat array of bytes 0 and 1; the error for anything else shows no value."""
+    if isinstance(truths, np.ma.MaskedArray):
+        raise BadTruth("the truths must not be a masked array: drop the masked ones first")
     array = np.asarray(truths)
     if array.dtype == np.bool_:
-        return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        return flat if flat.size == 0 or flat.max() <= 1 else (flat != 0).view(np.uint8)  # a byte of 2 is True as well
     if array.dtype.kind not in "ui" or (array.size and (array.max() > 1 or array.min() < 0)):
         raise BadTruth("the truths must be an array of booleans, or of integers 0 and 1; what was given is not shown")
     return np.ascontiguousarray(array, np.uint8).reshape(-1)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from types import TracebackType
 
-from rrcollect.answer.acceptance import AcceptedSurvey, Seen, accept_survey
+from rrcollect.answer.acceptance import AcceptedSurvey, Seen, accept_survey, check_expiry, check_trust
 from rrcollect.answer.attributes import Attribute, Attributes, EveryAttributeOf
 from rrcollect.answer.budget import Budget
 from rrcollect.answer.draw import Source, plain_truth, randomise
@@ -24,7 +24,7 @@ from rrcollect.answer.policy import Policy
 from rrcollect.deliver.outbox import Deliveries, Pace, deliver
 from rrcollect.deliver.report import Report
 from rrcollect.deliver.transport import Transport
-from rrcollect.errors import AnswerRefused, Expired, ParameterError
+from rrcollect.errors import AnswerRefused, ParameterError
 from rrcollect.publish.survey import Question
 
 __all__ = ["Client"]
@@ -80,11 +80,25 @@ class Client:
         """The report that answers a question, committed to the ledger and waiting in the outbox.
 
         Asked again about the same attribute it repeats the first answer, and does not read the truth."""
-        asked_question = survey.survey.question(question)
-        asked = self._asked(survey, asked_question, round)
+        asked = self._asked(survey, question, round)
         declared = _declared(survey, segments)
         if survey.survey.invite_only and invite is None:
             raise ParameterError("invite", None, "the invite this survey requires")
+
+        def body(report_id: str, answer: int) -> bytes:
+            made = Report(
+                survey=asked.survey,
+                question=asked.question,
+                design=asked.design,
+                answer=answer,
+                id=report_id,
+                round=asked.round,
+                segments=declared,
+                invite=invite,
+            ).to_bytes()
+            return Report.from_bytes(made).to_bytes()
+
+        body("0" * 32, 0)  # whatever is wrong with the report is seen before the truth is read
         done = self._ledger.existing(asked, self.policy)
         if done is not None:
             return Report.from_bytes(done.body)
@@ -96,25 +110,13 @@ class Client:
                 raise AnswerRefused("the ledger changed while answering")
             return randomise(value, asked.design, source=self._source)
 
-        def body(report_id: str, answer: int) -> bytes:
-            return Report(
-                survey=asked.survey,
-                question=asked.question,
-                design=asked.design,
-                answer=answer,
-                id=report_id,
-                round=asked.round,
-                segments=declared,
-                invite=invite,
-            ).to_bytes()
-
         return Report.from_bytes(self._ledger.answer(asked, self.policy, draw, body).body)
 
-    def _asked(self, survey: AcceptedSurvey, question: Question, round_: int) -> Asked:
-        if not isinstance(survey, AcceptedSurvey):
-            raise ParameterError("survey", type(survey).__name__, "what `accept` returned")
-        if self._clock() >= survey.survey.expires:
-            raise Expired(f"the survey expired at {survey.survey.expires:%Y-%m-%d %H:%M} UTC")
+    def _asked(self, survey: AcceptedSurvey, question_id: str, round_: int) -> Asked:
+        _check_accepted(survey)
+        check_trust(survey, self.policy)
+        check_expiry(survey.survey, self._clock())
+        question = survey.survey.question(question_id)
         return Asked(
             survey=survey.digest,
             question=question.id,
@@ -127,10 +129,12 @@ class Client:
 
     def decline(self, survey: AcceptedSurvey, question: str) -> None:
         """Remember, on this device only, that the person does not want to answer; they may still change their mind."""
+        _check_accepted(survey)
         self._ledger.decline(survey.digest, survey.survey.question(question).id)
 
     def open_questions(self, survey: AcceptedSurvey) -> list[Question]:
-        """The questions of a survey that were neither answered (in their first round) nor declined."""
+        """The questions of a survey that were neither answered (in whatever round) nor declined."""
+        _check_accepted(survey)
         declined = self._ledger.declined(survey.digest)
         answered = {r.question for r in self._ledger.outbox() if r.survey == survey.digest}
         return [q for q in survey.survey.questions if q.id not in declined | answered]
@@ -144,8 +148,15 @@ class Client:
         return deliver(self._ledger, transport, pace or Pace())
 
 
+def _check_accepted(survey: object) -> None:
+    if not isinstance(survey, AcceptedSurvey):
+        raise ParameterError("survey", type(survey).__name__, "what `accept` returned")
+
+
 def _declared(survey: AcceptedSurvey, segments: Mapping[str, str] | None) -> dict[str, str]:
     """The declared segments, if the survey allows them; the error names the segment, not the person's value."""
+    if segments is not None and not isinstance(segments, Mapping):
+        raise ParameterError("segments", type(segments).__name__, "a mapping of segment names to values")
     declared = dict(segments or {})
     for name, value in declared.items():
         if name not in survey.survey.segments:

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rrcollect.answer.acceptance import Seen
+from rrcollect.answer.acceptance import Seen, check_version
 from rrcollect.answer.ledger_file import LedgerFile, head
 from rrcollect.answer.policy import Policy
 from rrcollect.answer.seal import link
@@ -84,8 +84,8 @@ class Ledger:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.file = LedgerFile(path)
-        with self.file.open() as connection:
-            self.file.verify(connection)
+        with self.file.reading():
+            pass  # verified
 
     # ---- asking and answering ---------------------------------------------------------------------------------
 
@@ -93,8 +93,7 @@ class Ledger:
         """The report already made for this question, if any; otherwise the checks that come before a truth is read.
 
         Returns None if the question can be answered, from the memo or by a first draw."""
-        with self.file.open() as connection:
-            self.file.verify(connection)
+        with self.file.reading() as connection:
             done = self._decide(connection, asked, policy)[0]
             if done is not None:
                 self.file.seal_up(connection)
@@ -102,7 +101,7 @@ class Ledger:
 
     def drawn(self, attribute: str, round_: int) -> Draw | None:
         """The draw made for an attribute in a round."""
-        with self.file.open() as connection:
+        with self.file.reading() as connection:
             return _one_draw(connection, attribute, round_)
 
     def answer(
@@ -170,7 +169,7 @@ class Ledger:
 
     def draws(self) -> list[Draw]:
         """Every draw ever made, in order."""
-        with self.file.open() as connection:
+        with self.file.reading() as connection:
             return _all_draws(connection)
 
     def outbox(self, state: str | None = None) -> list[Outgoing]:
@@ -186,13 +185,17 @@ class Ledger:
 
     def seen(self) -> dict[tuple[str, str], Seen]:
         """The newest version accepted of each survey."""
-        with self.file.open() as connection:
+        with self.file.reading() as connection:
             rows = connection.execute("SELECT publisher, name, version, digest FROM surveys").fetchall()
         return {(publisher, name): Seen(version, digest) for publisher, name, version, digest in rows}
 
     def remember(self, publisher: str, name: str, seen: Seen) -> None:
-        """Remember a version, so that a lower one is refused from now on."""
+        """Remember a version, so that a lower one is refused from now on; checked and written in one transaction."""
         with self.file.transaction() as connection:
+            row = connection.execute(
+                "SELECT version, digest FROM surveys WHERE publisher = ? AND name = ?", (publisher, name)
+            ).fetchone()
+            check_version(name, seen, Seen(*row) if row else None)
             connection.execute(
                 "INSERT INTO surveys VALUES (?, ?, ?, ?) ON CONFLICT (publisher, name) DO UPDATE "
                 "SET version = excluded.version, digest = excluded.digest WHERE excluded.version > version",
@@ -206,7 +209,7 @@ class Ledger:
 
     def declined(self, survey: str) -> set[str]:
         """The questions of a survey the person declined."""
-        with self.file.open() as connection:
+        with self.file.reading() as connection:
             rows = connection.execute("SELECT question FROM declined WHERE survey = ?", (survey,)).fetchall()
         return {question for (question,) in rows}
 

@@ -4,11 +4,15 @@ Rules
 1. A connection lives for one operation.  Nothing is shared between threads or processes, and nothing survives a fork.
 2. WAL and synchronous=FULL, checked, not only asked for.  A writing transaction is immediate, verified before it
    writes, committed whole or rolled back whole, and sealed (see `seal`) before anything it holds is handed out.
-3. Every failure of the file becomes a `LedgerError`: unavailable (permissions, lock, full disk), corrupt, or restored.
+3. Every row of every table is under one hash, checked before each operation and renewed by each transaction; the draws
+   are under a chain besides, which the seal repeats.  Indexes are compared with their tables.  A flipped bit anywhere
+   is an error, never a forgotten draw or an altered report.
+4. Every failure of the file becomes a `LedgerError`: unavailable (permissions, lock, full disk), corrupt, or restored.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import sqlite3
@@ -61,14 +65,22 @@ class LedgerFile:
             self._prepare(connection)
             yield connection
         except sqlite3.OperationalError as error:
-            raise LedgerUnavailable(f"the ledger {self.path.name} cannot be used: {error}") from None
-        except sqlite3.DatabaseError as error:
-            raise LedgerCorrupt(f"the ledger {self.path.name} is damaged: {error}") from None
+            kind = LedgerCorrupt if "decode" in str(error) or "no such" in str(error) else LedgerUnavailable
+            raise kind(f"the ledger {self.path.name} cannot be used: {error}") from None
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            raise LedgerCorrupt(f"the ledger {self.path.name} is damaged: {type(error).__name__}") from None
         except OSError as error:
             raise LedgerUnavailable(f"the ledger {self.path.name} cannot be used: {error.strerror}") from None
         finally:
             if connection is not None:
                 connection.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection whose content was verified; what is read is the snapshot that was."""
+        with self.open() as connection:
+            self.verify(connection)
+            yield connection
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -78,6 +90,7 @@ class LedgerFile:
             try:
                 self.verify(connection)
                 yield connection
+                connection.execute("UPDATE meta SET value = ? WHERE key = 'content'", (_content(connection),))
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
@@ -114,7 +127,7 @@ class LedgerFile:
         for statement in _SCHEMA.strip().split(";\n"):
             connection.execute(statement)
         start = link("", secrets.token_hex(16))
-        connection.execute("INSERT INTO meta VALUES ('start', ?)", (start,))
+        connection.execute("INSERT INTO meta VALUES ('start', ?), ('content', ?)", (start, _content(connection)))
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         self.seal.append(0, start)
@@ -122,13 +135,18 @@ class LedgerFile:
     def verify(self, connection: sqlite3.Connection) -> None:
         """The file is whole, its chain is unbroken, and it is not older than its seal."""
         sealed = self.seal.last()  # read first: the database can only be newer
-        if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+        if not connection.in_transaction:
+            connection.execute("BEGIN")  # one snapshot for all the checks; the caller's reads see it too
+        if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
             raise LedgerCorrupt(f"the ledger {self.path.name} is damaged")
-        start = connection.execute("SELECT value FROM meta WHERE key = 'start'").fetchone()
-        if start is None:
-            raise LedgerCorrupt(f"the ledger {self.path.name} has lost its beginning")
-        chain, chains = start[0], [start[0]]
-        for expected, row in enumerate(connection.execute("SELECT * FROM draws ORDER BY seq"), start=1):
+        meta = dict(connection.execute("SELECT key, value FROM meta NOT INDEXED").fetchall())
+        if "start" not in meta or meta.get("content") != _content(connection):
+            raise LedgerCorrupt(f"the ledger {self.path.name} was altered, or has lost its beginning")
+        chain, chains = meta["start"], [meta["start"]]
+        rows = connection.execute("SELECT * FROM draws NOT INDEXED ORDER BY seq").fetchall()
+        if len({row[1:3] for row in rows}) != len(rows):
+            raise LedgerCorrupt(f"the ledger {self.path.name} holds two draws for one attribute")
+        for expected, row in enumerate(rows, start=1):
             chain = link(chain, *row[:-1])
             chains.append(chain)
             if row[0] != expected or row[-1] != chain:
@@ -155,6 +173,15 @@ def head(connection: sqlite3.Connection) -> tuple[int, str]:
     if row:
         return int(row[0]), str(row[1])
     return 0, str(connection.execute("SELECT value FROM meta WHERE key = 'start'").fetchone()[0])
+
+
+def _content(connection: sqlite3.Connection) -> str:
+    """A hash over every row of every table but `meta`."""
+    digest = hashlib.sha256()
+    for table in ("draws", "reports", "surveys", "declined"):
+        for row in connection.execute(f"SELECT * FROM {table} NOT INDEXED ORDER BY rowid"):  # noqa: S608  four fixed names
+            digest.update(repr((table, *row)).encode())
+    return digest.hexdigest()
 
 
 def _make_durable(connection: sqlite3.Connection) -> None:

@@ -76,6 +76,8 @@ class Policy:
         allow_disclosure: bool = False,
     ) -> None:
         named = tuple(publishers)
+        if not all(isinstance(publisher, TrustedPublisher) for publisher in named):
+            raise ParameterError("publishers", named, "TrustedPublisher objects")
         if len({publisher.name for publisher in named}) != len(named):
             raise ParameterError("publishers", [p.name for p in named], "each publisher once, with all its keys")
         ratio = fraction("max_ratio", max_ratio)

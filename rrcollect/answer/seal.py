@@ -11,6 +11,7 @@ Rules
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from pathlib import Path
@@ -54,11 +55,11 @@ class Seal:
         try:
             handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
             try:
-                line = f"{number:016d} {chain}\n".encode()
                 size = os.fstat(handle).st_size
                 torn = size and os.pread(handle, 1, size - 1) != b"\n"
-                if os.write(handle, b"\n" + line if torn else line) < len(line):
-                    raise OSError(28, "No space left on device")
+                line = (b"\n" if torn else b"") + f"{number:016d} {chain}\n".encode()
+                if os.write(handle, line) != len(line):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 os.fsync(handle)
             finally:
                 os.close(handle)

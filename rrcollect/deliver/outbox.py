@@ -5,8 +5,10 @@ Rules
    from order or grouping which reports are one person's.
 2. A report is marked delivered after the collector has it.  A crash in between sends it again; collectors count an id
    once.
-3. A failure is retried with exponential backoff and jitter, at least as long as the collector asks for.  A refusal is
-   final: it is kept with its reason, for the app to see.
+3. A failure is retried with exponential backoff and jitter, not sooner than the collector asks for; if that is longer
+   than the app's patience, the report waits for the next delivery.  Once a report has failed all its attempts the
+   others get one each: a dead network does not cost a wait for every report.  A refusal is final: it is kept with its
+   reason, for the app to see.
 4. What is not delivered stays in the outbox and survives restarts.
 """
 
@@ -46,7 +48,7 @@ class Pace:
         """Sleep before the next attempt: a random share of the doubled wait, or what the collector asked for."""
         ceiling = min(self.longest_wait, self.first_wait * 2**attempt)
         jitter = ceiling * secrets.randbelow(1 << 30) / (1 << 30)
-        self.sleep(max(jitter, min(retry_after or 0.0, self.longest_wait)))
+        self.sleep(max(jitter, retry_after or 0.0))
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def deliver(ledger: Ledger, transport: Transport, pace: Pace) -> Deliveries:
     delivered, refused, waiting, last = 0, [], 0, None
     for report in outgoing:
         try:
-            _send(transport, report, pace)
+            _send(transport, report, pace, pace.attempts if last is None else 1)
         except ReportRefused as error:
             ledger.mark(report.id, "refused", str(error))
             refused.append((report.id, str(error)))
@@ -78,12 +80,12 @@ def deliver(ledger: Ledger, transport: Transport, pace: Pace) -> Deliveries:
     return Deliveries(delivered, tuple(refused), waiting, last)
 
 
-def _send(transport: Transport, report: Outgoing, pace: Pace) -> None:
-    for attempt in range(pace.attempts):
+def _send(transport: Transport, report: Outgoing, pace: Pace, attempts: int) -> None:
+    for attempt in range(attempts):
         try:
             transport.send(report.body)
         except TransportFailed as error:
-            if attempt + 1 == pace.attempts:
+            if attempt + 1 == attempts or (error.retry_after or 0.0) > pace.longest_wait:
                 raise
             pace.wait(attempt, error.retry_after)
         else:

@@ -51,6 +51,8 @@ class SimulatedCollector:
             raise ReportRefused("unknown question")
         if question.design != report.design:
             raise ReportRefused("the matrix is not the published one")
+        if survey.invite_only and report.invite is None:
+            raise ReportRefused("this survey needs an invite")
         if report.round >= question.rounds:
             raise ReportRefused("unknown round")
         if any(value not in survey.segments.get(name, ()) for name, value in report.segments.items()):

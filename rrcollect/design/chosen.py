@@ -3,7 +3,7 @@
 Rules
 1. Equality, hash and arithmetic are the matrix's: a `ChosenDesign` equals the plain `Design` with its numbers.
 2. It lies on the grid, keeps its promise exactly, and says in words which theorem chose it and what was compared.
-3. Where an answer is a proof it says so, with the expected number of people exposed, and names the best design in
+3. Where an answer is a proof it says so, with the expected number of people exposed, and names the symmetric design, in
    which no answer is one with its cost in variance.  An answer that multiplies the odds by `PRACTICAL_PROOF` or more
    is called by its name too: 1 − 10⁻⁹ is no better than 1 for the person it exposes.
 """
@@ -78,7 +78,7 @@ class ChosenDesign(Design):
 
     @property
     def alternative(self) -> Design:
-        """The best design under the same promise in which no answer is a proof (the symmetric corner)."""
+        """The corner under the same promise in which no answer is a proof: the symmetric design."""
         return Design(*[symmetric_numerator(self.promise, full_support=True)] * 2)
 
     def disclosure(self, n: int = 1000) -> str:
@@ -104,7 +104,8 @@ class ChosenDesign(Design):
         if self.low is None or self.high is None:
             return words
         most = max(self.matrix[1][answer] * pi + self.matrix[0][answer] * (1 - pi) for pi in (self.low, self.high))
-        return f"{words} Of {people} respondents about {float(people * most):.4g} would be exposed for certain."
+        about = "about" if self.low == self.high else "up to"
+        return f"{words} Of {people} respondents {about} {float(people * most):.4g} would be exposed for certain."
 
     def _advice(self) -> list[str]:
         try:
@@ -113,7 +114,7 @@ class ChosenDesign(Design):
             return ["No design without a proof can be applied under this promise."]
         if other == self or other.worst_likelihood_ratio >= PRACTICAL_PROOF:
             return []
-        words = f"Without a proof the best is {other}"
+        words = f"The symmetric design {other} lets no answer be a proof"
         if self.low is None or self.high is None:
             return [f"{words}."]
         middle = (self.low + self.high) / 2

@@ -275,6 +275,16 @@ class ExpNumber:
             return Fraction(0)
         return self.over[-1] / self.under[-1] if len(self.over) == len(self.under) else None
 
+    def _float_of_limit(self) -> float | None:
+        """The limit as a double, if the value is certainly as near to it as doubles can tell."""
+        limit, size = self._limit(), self if self.sign() >= 0 else -self
+        if limit is None:
+            return math.inf * self.sign() if size > 1 << 1024 else None
+        if limit == 0:
+            return 0.0 if size < Fraction(1, 1 << 1100) else None
+        off = (self - limit) / limit
+        return float(limit) if Fraction(-1, 1 << 64) < off < Fraction(1, 1 << 64) else None
+
     def floor(self) -> int:
         """The largest integer not above the value, exactly."""
         limit = self._limit() if self.r > HUGE else None
@@ -292,9 +302,9 @@ class ExpNumber:
 
     def __float__(self) -> float:
         """The nearest double, or one of its two neighbours at a tie; overflows to infinity."""
-        if self.r > HUGE:  # the distance to the limit is below every double's spacing
-            limit = self._limit()
-            return math.inf * _sign(self.over[-1] * self.under[-1]) if limit is None else float(limit)
+        near = self._float_of_limit() if self.r > HUGE else None
+        if near is not None:
+            return near
         bits = 96
         while True:
             low, high = self.bounds(bits)

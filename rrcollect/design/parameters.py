@@ -14,9 +14,12 @@ from __future__ import annotations
 import math
 import numbers
 import re
+import struct
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from functools import total_ordering
+from typing import Any
 
 from rrcollect.design.exponential import ExpNumber, sign_at_exp
 from rrcollect.errors import ParameterError
@@ -25,7 +28,8 @@ __all__ = ["Epsilon", "EpsilonLike", "NumberLike", "count", "fraction", "probabi
 
 NumberLike = int | float | str | Decimal | Fraction
 LONGEST_TEXT = 20_000  # characters; a total over hundreds of questions still fits
-LARGEST_EXPONENT = 5_000  # of ten, in "1e-300" and Decimal
+LARGEST_EXPONENT = 4_000  # of ten, in "1e-300" and Decimal
+MOST_BITS = 13_500  # of a numerator or denominator: 4,063 digits, which Python still writes out
 WRITTEN = "an int, Fraction, Decimal, float or a str such as '0.5' or '1/3'"
 
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,6}))?", re.ASCII)
@@ -39,6 +43,13 @@ def fraction(name: str, value: object, allowed: str = WRITTEN) -> Fraction:
     >>> fraction("x", 0.1), fraction("x", "1/3"), fraction("x", "2.5e-3")
     (Fraction(1, 10), Fraction(1, 3), Fraction(1, 400))
     """
+    exact = _exact(name, value, allowed)
+    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > MOST_BITS:
+        raise ParameterError(name, value, f"{allowed}, of at most 4,000 digits")
+    return exact
+
+
+def _exact(name: str, value: object, allowed: str) -> Fraction:
     if isinstance(value, str):
         return _from_text(name, value, allowed)
     if isinstance(value, bool):
@@ -47,8 +58,10 @@ def fraction(name: str, value: object, allowed: str = WRITTEN) -> Fraction:
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, float):
         return _from_text(name, float.__repr__(value), allowed)
-    if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) <= LARGEST_EXPONENT:
-        return Fraction(value)
+    if isinstance(value, Decimal) and value.is_finite():
+        digits, exponent = value.as_tuple().digits, int(value.as_tuple().exponent)
+        if len(digits) <= LARGEST_EXPONENT and abs(exponent) <= LARGEST_EXPONENT:
+            return Fraction(value)
     raise ParameterError(name, value, allowed)
 
 
@@ -127,9 +140,30 @@ class Epsilon:
         object.__setattr__(self, "factor", factor)
 
     @classmethod
+    def of_parts(cls, rational: Fraction, factor: Fraction) -> Epsilon:
+        """`rational` + ln `factor`, of any length."""
+        if factor <= 0 or sign_at_exp((Fraction(-1), factor), rational) < 0:
+            raise ParameterError("epsilon", (rational, factor), cls.ALLOWED)
+        made = cls.__new__(cls)
+        object.__setattr__(made, "rational", rational)
+        object.__setattr__(made, "factor", factor)
+        return made
+
+    @classmethod
     def of_ratio(cls, ratio: Fraction) -> Epsilon:
         """ln `ratio`: the ε of an answer that changes the odds by this factor."""
-        return cls(f"ln({ratio.numerator}/{ratio.denominator})")
+        return cls.of_parts(Fraction(0), ratio)
+
+    @classmethod
+    def total(cls, parts: Iterable[Epsilon]) -> Epsilon:
+        """The exact sum of many: one product, reduced once.
+
+        >>> Epsilon.total([Epsilon("ln 3"), Epsilon("ln 2"), Epsilon(1)])
+        Epsilon('1 + ln(6)')
+        """
+        kept = list(parts)
+        over, under = (math.prod(getattr(e.factor, name) for e in kept) for name in ("numerator", "denominator"))
+        return cls.of_parts(sum((e.rational for e in kept), Fraction(0)), Fraction(over, under))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"an Epsilon cannot be changed ({name})")
@@ -142,7 +176,7 @@ class Epsilon:
     def __add__(self, other: Epsilon) -> Epsilon:
         if not isinstance(other, Epsilon):
             return NotImplemented
-        return Epsilon(_written(self.rational + other.rational, self.factor * other.factor))
+        return Epsilon.total([self, other])
 
     def _compare(self, other: Epsilon) -> int:
         return sign_at_exp((-other.factor, self.factor), self.rational - other.rational)
@@ -161,14 +195,28 @@ class Epsilon:
         return hash((self.rational, self.factor))
 
     def __float__(self) -> float:
-        """A double whose printed decimal is not below ε, at most a few units in the last place above it."""
+        """The smallest double whose printed decimal is not below ε; infinite beyond the doubles."""
         try:
             guess = max(0.0, float(self.rational) + _log(self.factor))
         except OverflowError:
             return math.inf
-        while Epsilon(guess) < self:
-            guess = math.nextafter(guess, math.inf)
-        return guess
+        place = _place(guess)
+        low, high, step = place, place, 1  # search among neighbouring doubles, in steps that double
+        while self._above(low):
+            high, low, step = low, max(low - step, -1), step * 2
+        while not self._above(high):
+            low, high, step = high, high + step, step * 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._above(middle) else (middle, high)
+        return _double(high)
+
+    def _above(self, place: int) -> bool:
+        """Whether the double at this place prints as a number not below ε."""
+        if place < 0:
+            return False
+        value = _double(place)
+        return math.isinf(value) or Epsilon(value) >= self
 
     def __str__(self) -> str:
         return _written(self.rational, self.factor)
@@ -176,8 +224,8 @@ class Epsilon:
     def __repr__(self) -> str:
         return f"Epsilon({str(self)!r})"
 
-    def __reduce__(self) -> tuple[type[Epsilon], tuple[str]]:
-        return Epsilon, (str(self),)
+    def __reduce__(self) -> tuple[Any, tuple[Fraction, Fraction]]:
+        return Epsilon.of_parts, (self.rational, self.factor)
 
 
 EpsilonLike = NumberLike | Epsilon
@@ -185,8 +233,24 @@ EpsilonLike = NumberLike | Epsilon
 
 def _written(rational: Fraction, factor: Fraction) -> str:
     if factor == 1:
-        return str(rational)
-    return f"ln({factor})" if rational == 0 else f"{rational} + ln({factor})"
+        return _digits(rational)
+    return f"ln({_digits(factor)})" if rational == 0 else f"{_digits(rational)} + ln({_digits(factor)})"
+
+
+def _digits(number: Fraction) -> str:
+    """The fraction as text; `Decimal` writes integers that `str` refuses for their length."""
+    parts = [number.numerator] if number.denominator == 1 else [number.numerator, number.denominator]
+    return "/".join(format(Decimal(part), "f") for part in parts)
+
+
+def _place(value: float) -> int:
+    """The number of doubles between 0 and this one."""
+    return int(struct.unpack("<q", struct.pack("<d", value))[0])
+
+
+def _double(place: int) -> float:
+    """The double at a place; infinity at and beyond the end."""
+    return float(struct.unpack("<d", struct.pack("<q", min(place, _place(math.inf))))[0])
 
 
 def _log(factor: Fraction) -> float:

@@ -23,10 +23,8 @@ def total(costs: list[Promise]) -> Promise:
     >>> print(total([Promise.of("ln 3", 0), Promise.of("ln 2", "1/100")]))
     (ε, δ) = (ln(6), 1/100)
     """
-    epsilon, delta = Epsilon(0), Fraction(0)
-    for cost in costs:
-        epsilon, delta = epsilon + cost.epsilon, delta + cost.delta
-    return Promise(epsilon, min(delta, Fraction(1)))
+    delta = sum((cost.delta for cost in costs), Fraction(0))
+    return Promise(Epsilon.total(cost.epsilon for cost in costs), min(delta, Fraction(1)))
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class Composition:
             f"Whoever answers everything spends ε = {float(self.whole.epsilon):.4g}, "
             f"δ = {float(self.whole.delta):.4g}: all answers together can change the odds "
             f"of anything about them by a factor of at most {odds:.4g}"
-            + (", except where an answer is a proof" if self.whole.delta else "")
+            + (f", except with probability {float(self.whole.delta):.4g}" if self.whole.delta else "")
             + "."
         )
         return "\n".join(lines)

@@ -3,7 +3,8 @@
 Rules
 1. What is signed is PAE(payload type, payload): the label `SURVEY_TYPE` and the exact bytes.  A signature made for
    another purpose, or over another spelling of the same document, is worthless here.
-2. The envelope itself is canonical JSON with canonical base64: no bit of it can be changed unnoticed.
+2. The envelope itself is canonical JSON with canonical base64: no bit of the payload, or of the signatures that are
+   counted, can be changed unnoticed.
 3. A threshold counts distinct trusted keys.  A trusted key whose signature does not fit refuses the whole envelope; a
    key that appears twice does too; a key nobody here knows is passed over (it may be next year's).
 4. Verification comes before parsing: unsigned content is never interpreted.

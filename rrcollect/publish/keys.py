@@ -14,7 +14,7 @@ import os
 import stat
 from pathlib import Path
 
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
@@ -60,8 +60,8 @@ class PublicKey:
         """A public key from its PEM text."""
         try:
             key = serialization.load_pem_public_key(pem)
-        except ValueError as error:
-            raise KeyFileError("this is not a public key in PEM form") from error
+        except (ValueError, TypeError, UnsupportedAlgorithm):
+            raise KeyFileError("this is not a public key in PEM form (bytes)") from None
         if not isinstance(key, Ed25519PublicKey):
             raise KeyFileError("this key is not Ed25519")
         return cls(key.public_bytes_raw())
@@ -123,10 +123,14 @@ class SigningKey:
             raise KeyFileError(f"{os.fspath(path)} exists already; a key is never overwritten") from None
         except OSError as error:
             raise KeyFileError(f"{os.fspath(path)} cannot be written: {error.strerror}") from None
-        with os.fdopen(handle, "wb") as file:
-            file.write(pem)
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(pem)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            os.unlink(path)  # a key cut short is no key
+            raise KeyFileError(f"{os.fspath(path)} cannot be written: {error.strerror}") from None
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], password: str | None = None) -> SigningKey:
@@ -140,7 +144,7 @@ class SigningKey:
             raise KeyFileError(f"{os.fspath(path)} has mode {mode:o}: others may read this key; chmod 600 it first")
         try:
             key = serialization.load_pem_private_key(pem, password.encode() if password is not None else None)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, UnsupportedAlgorithm):
             raise KeyFileError(f"{os.fspath(path)} is no private key, or the password is wrong or missing") from None
         if not isinstance(key, Ed25519PrivateKey):
             raise KeyFileError(f"{os.fspath(path)} holds a key that is not Ed25519")

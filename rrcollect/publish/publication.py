@@ -1,7 +1,7 @@
 """Publishing: check, compose, sign.  The last chance to stop a survey that would expose people.
 
 Rules
-1. What a device would refuse is refused here first, with advice.
+1. What a device would refuse is refused here first, with advice: the signed envelope is read back as a device does.
 2. A question in which an answer is a proof, or as good as one, needs its `disclosure` field.  Without it publishing
    refuses and names the best design in which no answer is a proof, with its cost in variance.
 3. The publisher is shown what the survey costs a respondent in total.
@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from fractions import Fraction
 
 from rrcollect.design.optimal import optimal_design
-from rrcollect.errors import CertainDisclosure, UninformativeDesign
+from rrcollect.errors import CertainDisclosure, Expired, UninformativeDesign
 from rrcollect.publish.composition import Composition, compose
-from rrcollect.publish.envelope import seal
+from rrcollect.publish.envelope import seal, verify
 from rrcollect.publish.keys import SigningKey
 from rrcollect.publish.survey import Question, Survey
 
@@ -52,7 +53,11 @@ def publish_survey(survey: Survey, keys: Sequence[SigningKey]) -> Publication:
     for question in survey.questions:
         if question.discloses and question.disclosure is None:
             raise CertainDisclosure(_advice(question))
-    return Publication(survey, seal(survey.payload(), keys), survey.digest, compose(survey))
+    if survey.expires <= datetime.now(UTC):
+        raise Expired(f"the survey expired at {survey.expires:%Y-%m-%d %H:%M} UTC; no device would take it")
+    envelope = seal(survey.payload(), keys)
+    read_back = Survey.from_payload(verify(envelope, [key.public for key in keys]).payload)
+    return Publication(read_back, envelope, read_back.digest, compose(read_back))
 
 
 def _advice(question: Question) -> str:

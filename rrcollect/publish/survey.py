@@ -57,10 +57,16 @@ def _readable(text: str) -> str:
     """Refuse characters that hide, reorder or fake what a person reads."""
     for char in text:
         kind = unicodedata.category(char)
-        if kind in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") and char not in "\n\u200d":
+        if kind in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"):
             raise ValueError(f"the character U+{ord(char):04X} cannot be shown to a person")
     if text != text.strip():
         raise ValueError("it begins or ends with white space")
+    return text
+
+
+def _readable_lines(text: str) -> str:
+    """As `_readable`, over several lines and with the joiner that emoji are made with."""
+    _readable(text.replace("\n", " ").replace("\u200d", ""))
     return text
 
 
@@ -102,6 +108,8 @@ def _expiry(value: object) -> datetime:
             raise ValueError("expires must look like 2027-01-31T00:00:00Z") from None
     if not isinstance(value, datetime) or value.tzinfo is None:
         raise ValueError("expires must be a datetime with a time zone, or a string such as 2027-01-31T00:00:00Z")
+    if not 2000 <= value.year <= 9000:
+        raise ValueError("expires must lie between the years 2000 and 9000")
     return value.astimezone(UTC).replace(microsecond=0)
 
 
@@ -111,7 +119,7 @@ def _as_tuple(value: object) -> object:
 
 Name = Annotated[str, Field(pattern=NAME)]
 Words = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_readable)]
-LongWords = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_readable)]
+LongWords = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_readable_lines)]
 WireDesign = Annotated[Design, PlainValidator(design_from_wire), PlainSerializer(design_to_wire)]
 WirePromise = Annotated[Promise, PlainValidator(_promise_from_wire), PlainSerializer(_promise_to_wire)]
 Moment = Annotated[datetime, PlainValidator(_expiry), PlainSerializer(lambda t: t.strftime("%Y-%m-%dT%H:%M:%SZ"))]
@@ -176,16 +184,27 @@ class Question(_Document):
         if self.design.c <= 0:
             raise NotOriented(f"{where}: p00 + p11 = {float(self.design.c) + 1:.6g}; it must be above 1")
         if not self.design.on_grid:
-            raise OffGridMatrix(f"{where}: {self.design!r} is off the grid of 1/2^64; publish design.to_grid()")
+            raise OffGridMatrix(f"{where}: {self.design} is off the grid of 1/2^64; publish design.to_grid()")
         if not self.design.satisfies(self.promise.epsilon, self.promise.delta):
             raise ClaimTooSmall(
-                f"{where} promises {self.promise}, but its matrix only keeps ε = {self.design.epsilon():.6g} with "
-                f"δ = 0, or δ = {self.design.delta(self.promise.epsilon):.6g} at the promised ε"
+                f"{where} promises (ε, δ) = ({float(self.promise.epsilon):.6g}, {float(self.promise.delta):.6g}), but "
+                f"its matrix only keeps ε = {self.design.epsilon():.6g} with δ = 0, or "
+                f"δ = {self.design.delta(self.promise.epsilon):.6g} at the promised ε"
             )
         if self.disclosure is not None:
-            most = max(self.design.p00, self.design.p11) * self.disclosure.respondents
-            if self.disclosure.exposed > most:
-                raise MalformedDocument(f"{where}: no more than {float(most):.4g} people can be exposed")
+            self._check_disclosure(self.disclosure, where)
+
+    def _check_disclosure(self, said: Disclosure, where: str) -> None:
+        """The number expected to be exposed is possible, and is not 0 where an answer is (nearly) a proof."""
+        chances = [max(row[a] for row in self.design.matrix) for a in (0, 1)]  # of each answer, at its likeliest
+        proving = [chances[a] for a in (0, 1) if self.design.likelihood_ratio(a) >= PRACTICAL_PROOF]
+        most = min(Fraction(1), sum(proving or [max(chances)], Fraction(0)))
+        if said.exposed > most * said.respondents:
+            raise MalformedDocument(f"{where}: no more than {float(most * said.respondents):.4g} people can be exposed")
+        if self.discloses and said.exposed == 0:
+            raise MalformedDocument(
+                f"{where}: somebody will be exposed; name so many respondents that it is one or more"
+            )
 
     @property
     def discloses(self) -> bool:

@@ -312,6 +312,15 @@ def test_bad_truths_are_refused_and_not_shown(truths):
         randomise_many(truths, optimal_design(1))
 
 
+def test_true_is_true_whatever_byte_it_is():
+    odd = np.array([0, 1, 2, 255], np.uint8).view(bool)
+    assert randomise_many(odd, Design(1, 1)).tolist() == [False, True, True, True]
+    said = randomise_many(np.full(100_000, 2, np.uint8).view(bool), Design("3/4", "1/2"))
+    assert abs(said.mean() - 0.5) < 0.05  # 31 standard deviations
+    with pytest.raises(BadTruth, match="masked"):
+        randomise_many(np.ma.array([True, False], mask=[True, False]), optimal_design(1))
+
+
 @pytest.mark.parametrize("truths", [np.zeros(2, bool), np.zeros((2, 2), np.uint8), [1, 2], b"12"])
 def test_bad_packed_truths(truths):
     with pytest.raises(BadTruth, match="not shown"):

@@ -119,7 +119,7 @@ def test_the_attack_catches_a_redrawing_client(tmp_path):
         def _asked(self, accepted, asked, round_):
             from dataclasses import replace
 
-            return replace(super()._asked(accepted, asked, round_), attribute=f"doped-{asked.id}")
+            return replace(super()._asked(accepted, asked, round_), attribute=f"doped-{asked}")
 
     def make(path, **changes):
         return Redrawing(path / "ledger.sqlite3", **{"attributes": ["doped"], "policy": POLICY, **changes})
@@ -253,7 +253,7 @@ def test_nothing_renews_by_the_clock(tmp_path):
 
 def test_a_disclosing_design_needs_both_and_is_charged_as_delta(tmp_path):
     proof = question(
-        design=optimal_design(1, "1/128", prevalence="1/1000"), disclosure=Disclosure(exposed=0, respondents=1000)
+        design=optimal_design(1, "1/128", prevalence="1/1000"), disclosure=Disclosure(exposed=1, respondents=1000)
     )
     signed = envelope(proof)
     with pytest.raises(CertainDisclosure):
@@ -333,12 +333,84 @@ def test_the_budget_in_words_and_as_data(tmp_path):
     data = json.loads(json.dumps(device.budget().export()))
     assert data["answers"][0]["cost"] == {"epsilon": "ln(3)", "delta": "0"}
     assert data["reports"][0]["text"] == "Ever doped?"
-    assert "changed at random with a chance of up to 25%" in device.accept(envelope()).explain()
+    assert "changed at random with a chance of up to 25 %" in device.accept(envelope()).explain()
 
 
 def test_a_survey_must_come_from_accept(tmp_path):
-    with pytest.raises((ParameterError, AttributeError)):
-        client(tmp_path).answer(survey(), "q1", never)
+    device = client(tmp_path)
+    for call in (device.decline, device.open_questions, device.answer):
+        with pytest.raises((ParameterError, TypeError), match="survey|argument"):
+            call(survey())
+    with pytest.raises(ParameterError, match="what `accept` returned"):
+        device.answer(survey(), "q1", never)
+
+
+def test_a_survey_changed_after_acceptance_or_no_longer_trusted_is_refused(tmp_path):
+    from dataclasses import replace
+
+    from rrcollect.errors import BadSignature, UntrustedKey
+
+    device = client(tmp_path)
+    accepted = device.accept(envelope())
+    weaker = replace(accepted, survey=survey(question(design=optimal_design(2))))
+    with pytest.raises(BadSignature, match="changed after"):
+        device.answer(weaker, "q1", never)
+    accepted.survey.segments["sport"] = ["ski"]
+    with pytest.raises(BadSignature):
+        device.answer(accepted, "q1", never)
+    del accepted.survey.segments["sport"]
+    with pytest.raises(UntrustedKey):
+        client(tmp_path, policy=Policy()).answer(accepted, "q1", never)
+    assert device.answer(accepted, "q1", True).answer in (0, 1)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"invite": "x" * 200}, {"invite": "\ud800"}, {"invite": 5}, {"segments": 5}, {"segments": {"long": "v" * 190}}],
+    ids=["long_invite", "half_surrogate", "number", "no_mapping", "oversize"],
+)
+def test_a_report_that_cannot_be_sent_is_refused_before_the_truth_is_read(tmp_path, options):
+    source = Drawn()
+    device = client(tmp_path, source=source)
+    names = {"long": ["v" * 190]} | {f"s{i}": [f"{'清' * 190}{i}"] for i in range(15)}
+    accepted = device.accept(envelope(segments=names))
+    if isinstance(options.get("segments"), dict):  # all of them together: above 8 KiB
+        options = {"segments": {name: values[0] for name, values in names.items()}}
+    with pytest.raises(RRCollectError):
+        device.answer(accepted, "q1", never, **options)
+    assert source.times == 0
+    assert device.budget().reports == ()
+
+
+def test_two_versions_accepted_at_once_leave_no_way_back(tmp_path, monkeypatch):
+    """Check and memory are one transaction: a version read as unseen is refused if a newer one came between."""
+    device = client(tmp_path)
+    real = device._ledger.seen
+    monkeypatch.setattr(device._ledger, "seen", lambda: (client(tmp_path).accept(envelope(version=2)), {})[1])
+    with pytest.raises(RolledBack):
+        device.accept(envelope(version=1))
+    monkeypatch.setattr(device._ledger, "seen", real)
+
+
+@pytest.mark.parametrize("clock", [lambda: datetime(2026, 1, 1), lambda: "now"], ids=["naive", "text"])
+def test_a_clock_without_a_time_zone(tmp_path, clock):
+    with pytest.raises(ParameterError, match="time zone"):
+        client(tmp_path, clock=clock).accept(envelope())
+
+
+def test_many_rounds_of_a_fine_design_stay_exact(tmp_path):
+    """A thousand rounds at ε = 1/100: composition is exact, and the ledger's sums do not outgrow any text."""
+    from rrcollect.publish.composition import compose
+
+    fine = question(design=optimal_design("1/100"), rounds=1000)
+    assert float(compose(survey(fine)).whole.epsilon) == pytest.approx(10, rel=1e-9)
+    rich = Policy(POLICY.publishers, attribute_epsilon=100, lifetime_epsilon=100)
+    device = client(tmp_path, attributes=[Attribute("doped", rounds=1000)], policy=rich)
+    accepted = device.accept(envelope(fine))
+    for number in range(250):
+        device._ledger.answer(device._asked(accepted, "q1", number), rich, lambda: 1, lambda i, a: b"{}")
+    assert float(device.budget().spent.epsilon) == pytest.approx(2.5, rel=1e-9)
+    assert len(device.budget().export()["spent"]["epsilon"]) > 4300
 
 
 def test_the_async_client(tmp_path):

@@ -136,11 +136,12 @@ def test_the_same_number_of_bytes_and_the_same_lines_for_both_truths():
                 lines.append((frame.f_code.co_name, frame.f_lineno, event))
             return tracer
 
+        before = sys.gettrace()
         sys.settrace(tracer)
         try:
             randomise(truth, design, source=source)
         finally:
-            sys.settrace(None)
+            sys.settrace(before)
         return lines, asked
 
     design = optimal_design(1)

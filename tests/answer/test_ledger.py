@@ -9,6 +9,7 @@ import stat
 import sys
 import threading
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -371,7 +372,7 @@ def another_program(path):
         (empty_ledger, LedgerRestored),
         (remove_seal, LedgerRestored),
         (another_ledger, LedgerRestored),
-        (delete_last_draw, LedgerRestored),
+        (delete_last_draw, LedgerCorrupt),
         (delete_first_draw, LedgerCorrupt),
         (flip_an_answer, LedgerCorrupt),
         (lower_a_debit, LedgerCorrupt),
@@ -389,6 +390,45 @@ def test_a_ledger_that_cannot_be_trusted_is_not_used(used, damage, error):
     damage(used)
     with pytest.raises(error):
         device(used)
+
+
+def test_no_single_bit_of_the_ledger_can_be_flipped_into_a_second_draw(used):
+    """Every byte that is not 0, one random bit each (and every bit of every name): an error, or the very same state."""
+    path = used / "ledger.sqlite3"
+    whole = path.read_bytes()
+    accepted = device(used).accept(SIGNED)
+    before = [device(used).answer(accepted, q, True).to_bytes() for q in ("q1", "q2")]
+    whole = path.read_bytes()
+    random = Random(11)
+    places = [i for i, byte in enumerate(whole) if byte]
+    chosen = random.sample(places, 250) + [i + k for i in find_all(whole, b"doped") for k in range(5)]
+    refused = 0
+    for place in chosen:
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << random.randrange(8)
+        for journal in used.glob("ledger.sqlite3-*"):
+            journal.unlink()
+        path.write_bytes(bytes(damaged))
+        try:
+            mine = device(used, source=never_drawn)
+            after = [mine.answer(accepted, q, never_read).to_bytes() for q in ("q1", "q2")]
+        except LedgerError:
+            refused += 1
+            continue
+        assert after == before, place
+    assert refused > len(chosen) / 3
+
+
+def never_drawn(n):
+    raise AssertionError("a second draw")
+
+
+def never_read():
+    raise AssertionError("the truth was read again")
+
+
+def find_all(data: bytes, word: bytes) -> list[int]:
+    return [i for i in range(len(data)) if data.startswith(word, i)]
 
 
 def test_damage_while_a_client_is_open_is_seen_before_the_next_draw(used):

@@ -147,6 +147,17 @@ def test_huge_exponents_have_floors_and_floats():
     assert float(-1 * ExpNumber.exp(Fraction(1000))) == -math.inf
 
 
+def test_huge_exponents_with_tiny_factors_are_not_their_limits():
+    """e^1100 / 10^477 is about 5.3: the limit for an infinite exponent must not be taken for it."""
+    e = ExpNumber.exp(Fraction(1100), Fraction(1, 10**477))
+    with flint.ctx.workprec(3000):
+        value = flint.arb(1100).exp() / flint.arb(10) ** 477
+        assert float(e) == pytest.approx(float(value), rel=1e-15)
+        assert float(e / (e + 1)) == pytest.approx(float(value / (value + 1)), rel=1e-15)
+        assert float(1 / e) == pytest.approx(float(1 / value), rel=1e-15)
+        assert (e * 1000).floor() == int(float(value * 1000))
+
+
 def test_numbers_of_two_fields_do_not_mix_and_zero_does_not_divide():
     with pytest.raises(AssertionError, match="different fields"):
         ExpNumber.exp(Fraction(1)) + ExpNumber.exp(Fraction(2))

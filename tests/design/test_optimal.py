@@ -246,7 +246,7 @@ def test_a_proof_is_said_plainly_with_the_number_exposed_and_the_way_out():
     words = optimal_design(1, "2/5", prevalence="1/10").explain(n=5000)
     assert 'A "yes" proves that the person has the attribute' in words
     assert "Of 5000 respondents about 200 would be exposed" in words
-    assert "Without a proof the best is p00 = 0.8386351472, p11 = 0.8386351472" in words
+    assert "The symmetric design p00 = 0.8386351472, p11 = 0.8386351472 lets no answer be a proof" in words
     assert "1.6 times" in words
     assert "g(ε, δ) = 0.196683 > π = 0.1" in words
     mirrored = optimal_design(1, "2/5", prevalence="9/10").explain(n=5000)

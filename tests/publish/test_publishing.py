@@ -14,10 +14,12 @@ from rrcollect.design.chosen import Promise
 from rrcollect.errors import (
     CertainDisclosure,
     ClaimTooSmall,
+    Expired,
     KeyFileError,
     MalformedDocument,
     NotOriented,
     OffGridMatrix,
+    Oversize,
     ParameterError,
 )
 from rrcollect.publish.envelope import SURVEY_TYPE, pae, seal, verify
@@ -194,10 +196,30 @@ def test_a_disclosing_design_is_not_published_by_accident():
         publish_survey(survey(question(design=proof)), [KEY])
     assert 'a "yes" would be a proof' in str(caught.value)
     assert "Otherwise use p00 = 0.7" in str(caught.value)
-    meant = question(design=proof, disclosure=Disclosure(exposed=0, respondents=1000))
+    meant = question(design=proof, disclosure=Disclosure(exposed=1, respondents=1000))
     publication = publish_survey(survey(meant), [KEY])
     assert publication.composition.whole == Promise.of(0, "1/64")
-    assert "except where an answer is a proof" in publication.composition.explain()
+    assert "except with probability 0.01562" in publication.composition.explain()
+
+
+@pytest.mark.parametrize("said", [(0, 1), (0, 1000), (16, 1000), (1000, 1000)])
+def test_a_disclosure_that_cannot_be_true_is_refused(said):
+    proof = optimal_design(1, "1/64", prevalence="1/1000")
+    with pytest.raises(MalformedDocument, match="exposed"):
+        publish_survey(
+            survey(question(design=proof, disclosure=Disclosure(exposed=said[0], respondents=said[1]))), [KEY]
+        )
+
+
+def test_what_no_device_would_take_is_not_published():
+    long = [question(id=f"q{i}", attribute=f"a{i}", text="x" * 2000) for i in range(200)]
+    with pytest.raises(Oversize):
+        publish_survey(survey(*long), [KEY])
+    with pytest.raises(Expired):
+        publish_survey(survey(expires=FAR.replace(year=2001)), [KEY])
+    for expires in ("1000-01-01T00:00:00Z", "1-01-01T00:00:00Z", FAR.replace(year=9999)):
+        with pytest.raises(MalformedDocument):
+            survey(expires=expires)
 
 
 def test_nearly_a_proof_is_one():

@@ -143,8 +143,8 @@ def test_the_table_merges_small_cells_and_says_so():
     assert json.loads(table.to_json())["suppressed"][1] == {"label": "c", "n": 8}
     two_small = segment_table({"a": Tally(D, 500, 200), "b": Tally(D, 20, 8), "c": Tally(D, 15, 5)}, minimum=30)
     assert [row.cells for row in two_small.rows] == [("a",), ("b", "c")]
-    all_small = segment_table({"a": Tally(D, 5, 2), "b": Tally(D, 6, 2)}, minimum=30)
-    assert [row.cells for row in all_small.rows] == [("a", "b")]
+    just_enough = segment_table({"a": Tally(D, 15, 2), "b": Tally(D, 16, 2)}, minimum=30)
+    assert [row.cells for row in just_enough.rows] == [("a", "b")]
 
 
 def test_rows_by_several_designs_are_pooled():

@@ -402,6 +402,16 @@ def bad_questions() -> Iterator[tuple[str, str, bytes]]:
     yield "disclosure_negative", "MalformedDocument", with_question(disclosure={"exposed": -1, "respondents": 10})
     yield "disclosure_nobody", "MalformedDocument", with_question(disclosure={"exposed": 0, "respondents": 0})
     yield "disclosure_impossible", "MalformedDocument", with_question(disclosure={"exposed": 900, "respondents": 1000})
+    yield (
+        "disclosure_of_nobody",
+        "MalformedDocument",
+        with_survey(questions=[{**PROOF, "disclosure": {"exposed": 0, "respondents": 10}}]),
+    )
+    yield (
+        "disclosure_of_more_than_can_be",
+        "MalformedDocument",
+        with_survey(questions=[{**PROOF, "disclosure": {"exposed": 9, "respondents": 1000}}]),
+    )
     yield "disclosure_true", "MalformedDocument", with_question(disclosure=True)
 
 
