@@ -1,0 +1,262 @@
+"""The command line: every example of --help works when pasted; mistakes are one line and an exit code; JSON is JSON."""
+
+import json
+import os
+import pty
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from rrcollect import Design, SigningKey
+from server_agg import Tallies, Tally, TallyKey
+from server_agg.cli.main import COMMANDS, main
+from server_agg.cli.terminal import plain
+
+SURVEY = """
+name = "clean-sport"
+version = 1
+title = "Clean sport"
+publisher = "Example Institute"
+expires = "2100-01-01T00:00:00Z"
+[segments]
+sport = ["run", "ski"]
+[[questions]]
+id = "q1"
+attribute = "doped"
+text = "Have you ever doped?"
+epsilon = "ln 3"
+[[questions]]
+id = "q2"
+attribute = "pressured"
+text = "Were you pressed?"
+p00 = "3/4"
+p11 = "3/4"
+"""
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch):
+    """A folder with a survey, a key and a signed envelope, as the examples of --help leave it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "survey.toml").write_text(SURVEY)
+    assert main(shlex.split(COMMANDS["keygen"].example)[1:]) == 0
+    assert main(shlex.split(COMMANDS["publish"].example)[1:]) == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("keygen", "publish", "answer")])
+def test_the_example_of_help_works_when_pasted(desk, capsys, name):
+    capsys.readouterr()
+    words = shlex.split(COMMANDS[name].example)
+    assert words[:2] == ["rrcollect", name]
+    assert main(words[1:]) == 0
+    assert capsys.readouterr().out.strip()
+    assert main([*words[1:], "--json"]) == 0
+    json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_teaches(capsys, name):
+    with pytest.raises(SystemExit) as stopped:
+        main([name, "--help"])
+    assert stopped.value.code == 0
+    assert COMMANDS[name].example in capsys.readouterr().out
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys\n"
+        "from server_agg.cli.main import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print('LOADED', *sys.modules)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "exit codes" in said
+    loaded = set(said.split("LOADED")[1].split())
+    assert not loaded & {"numpy", "scipy", "pydantic", "cryptography", "rich", "matplotlib"}
+
+
+# ---- what each says -----------------------------------------------------------------------------------------------
+
+
+def run(capsys, *words):
+    code = main(list(words))
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def test_estimate_from_typed_counts(capsys):
+    code, out, _ = run(capsys, "estimate", "--yes", "400", "--n", "1000", "--epsilon", "1")
+    assert code == 0
+    assert out.startswith("28.4 % (95 % exact interval 21.8–35.1 %), n = 1000, ε = 1; target: the population")
+    _, out, _ = run(
+        capsys, "estimate", "--yes", "400", "--n", "1000", "--p00", "3/4", "--p11", "3/4", "--target", "sample"
+    )
+    assert out.startswith("30.0 %")
+    _, out, _ = run(capsys, "estimate", "--yes", "90", "--n", "200", "--epsilon", "1", "--target", "1000", "--json")
+    assert json.loads(out)["target"]
+
+
+def test_estimate_from_a_file_of_tallies(tmp_path, capsys):
+    design = Design("3/4", "3/4")
+    tallies = Tallies({TallyKey("0" * 64, "q1", design): Tally(design, 1000, 400)})
+    (tmp_path / "t.json").write_text(tallies.to_json())
+    code, out, _ = run(capsys, "estimate", str(tmp_path / "t.json"))
+    assert (code, out.split(":")[0]) == (0, "q1")
+    assert "30.0 %" in out
+
+
+def test_design_in_all_its_ways(capsys):
+    for words, expected in (
+        (["--epsilon", "ln 2", "--delta", "1/4", "--prevalence", "1/4"], "a tie"),
+        (["--epsilon", "1", "--delta", "0.4", "--between", "0", "0.5", "--regret"], "minimax regret"),
+        (["--epsilon", "1", "--delta", "0.4", "--between", "0", "0.5"], "minimax variance"),
+        (["--epsilon", "1", "--delta", "0.4", "--prevalence", "0.1", "--max-ratio", "20"], "ratio cap"),
+        (["--epsilon", "1"], "Theorem 2"),
+    ):
+        code, out, _ = run(capsys, "design", *words)
+        assert code == 0
+        assert expected in out
+
+
+def test_plan_in_all_its_ways(capsys):
+    _, out, _ = run(capsys, "plan", "--epsilon", "1", "--margin", "0.05")
+    assert "1,799" in out
+    assert "9,366" in out
+    assert "3,455" in out
+    assert "±5.00 points" in run(capsys, "plan", "--epsilon", "1", "--n", "1799")[1]
+    assert "ε = " in run(capsys, "plan", "--n", "1799", "--margin", "0.05")[1]
+    assert "ε" in run(capsys, "plan", "--margin", "0.05")[1]
+    assert "found with probability" in run(capsys, "plan", "--epsilon", "1", "--n", "1000", "--difference", "0.2")[1]
+
+
+def test_verify_says_no_by_exit_code(desk, capsys):
+    SigningKey.generate().save(desk / "other.pem")
+    (desk / "other.pub").write_bytes(SigningKey.load(desk / "other.pem").public.to_pem())
+    code, _, err = run(capsys, "verify", "survey.signed.json", "--key", "other.pub")
+    assert code == 1
+    assert "UntrustedKey" in err
+    code, out, _ = run(capsys, "verify", "survey.signed.json", "--key", "other.pub", "--json")
+    assert (code, json.loads(out)["error"]) == (1, "UntrustedKey")
+
+
+def test_keys_with_a_password(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RRCOLLECT_KEY_PASSWORD", "correct horse")
+    (tmp_path / "survey.toml").write_text(SURVEY)
+    assert main(["keygen", "k.pem", "--password"]) == 0
+    assert main(["publish", "survey.toml", "--key", "k.pem", "--out", "s.json", "--password"]) == 0
+    monkeypatch.setenv("RRCOLLECT_KEY_PASSWORD", "wrong")
+    assert main(["publish", "survey.toml", "--key", "k.pem", "--out", "s.json", "--password"]) == 3
+    assert "Traceback" not in capsys.readouterr().err
+
+
+# ---- mistakes -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "hint"),
+    [
+        (["design", "--epsilon", "-1"], 2, "epsilon is '-1'"),
+        (["design", "--epsilon", "abc"], 2, "ln 3"),
+        (["design", "--epsilon", "0"], 2, "nothing could be learned"),
+        (["design", "--epsilon", "1", "--regret"], 2, "--between"),
+        (["design", "--epsilon", "1", "--max-ratio", "2", "--between", "0", "1"], 2, "not with --between"),
+        (["plan"], 2, "two of"),
+        (["plan", "--difference", "0.1"], 2, "--epsilon and --n"),
+        (["estimate"], 2, "--yes and --n"),
+        (["estimate", "--yes", "4", "--n", "3", "--epsilon", "1"], 2, "ones"),
+        (["estimate", "--yes", "1", "--n", "3"], 2, "--epsilon"),
+        (["estimate", "--yes", "400", "--n", "1000", "--epsilon", "1", "--method", "magic"], 2, "magic"),
+        (["estimate", "absent.json"], 2, "readable"),
+        (["publish", "absent.toml", "--key", "k", "--out", "o"], 3, "cannot be read"),
+        (["publish", "junk.toml", "--key", "k", "--out", "o"], 3, "junk.toml"),
+        (["publish", "empty.json", "--key", "k", "--out", "o"], 3, "table of names"),
+        (["verify", "absent.json", "--key", "absent.pub"], 4, "absent"),
+        (["keygen", "no/folder/key.pem"], 3, "cannot be written"),
+    ],
+)
+def test_a_mistake_is_one_line_and_a_code(tmp_path, monkeypatch, capsys, words, code, hint):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "junk.toml").write_text("= =")
+    (tmp_path / "empty.json").write_text("[]")
+    assert main(words) == code
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert hint in said.err
+    assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("change", ['epsilon = "ln 3"', 'id = "q2"', 'publisher = "Example Institute"'])
+def test_surveys_with_something_missing(desk, capsys, change):
+    (desk / "survey.toml").write_text(SURVEY.replace(change, "", 1))
+    assert main(["publish", "survey.toml", "--key", "publisher.pem", "--out", "o.json"]) == 3
+    assert not (desk / "o.json").exists()
+
+
+def test_nothing_is_overwritten(desk, capsys):
+    assert main(["keygen", "publisher.pem"]) == 3
+    (desk / "publisher.pem").unlink()
+    assert main(["keygen", "publisher.pem"]) == 3  # its public half is still there
+
+
+def test_control_characters_are_not_printed():
+    assert plain("a\x1b[31mb\x07\nc") == "a?[31mb?\nc"
+
+
+def test_a_closed_pipe_is_no_error():
+    done = subprocess.run(
+        f"{sys.executable} -m server_agg.cli.main compare --epsilon 1 | head -n 1",
+        shell=True,
+        capture_output=True,
+        check=True,
+    )
+    assert b"Traceback" not in done.stderr
+
+
+# ---- a person at a terminal -----------------------------------------------------------------------------------------
+
+
+def at_a_terminal(words, replies):
+    """Run the command under a pseudo-terminal, type the replies, return (everything shown, exit code)."""
+    child, master = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-m", "server_agg.cli.main", *words])
+    shown = b""
+    waiting = list(replies)
+    while True:
+        try:
+            data = os.read(master, 4096)
+        except OSError:
+            break
+        if not data:
+            break
+        shown += data
+        if waiting and shown.endswith(b"not shown] "):
+            os.write(master, waiting.pop(0).encode() + b"\n")
+    _, status = os.waitpid(child, 0)
+    os.close(master)
+    return shown.decode(), os.waitstatus_to_exitcode(status)
+
+
+def test_answering_shows_neither_what_is_typed_nor_the_truth(desk):
+    words = shlex.split(COMMANDS["answer"].example)[1:]
+    shown, code = at_a_terminal([*words, "--segment", "sport=ski"], ["perhaps", "yes", ""])
+    assert code == 0
+    assert "please type yes or no" in shown
+    assert "perhaps" not in shown
+    assert shown.count("Have you ever doped?") == 3  # once explained, twice asked
+    assert "Spent for life: ε = 1.099" in shown
+    again, code = at_a_terminal(words, [])
+    assert code == 0  # nothing is asked twice
+    assert "not shown]" not in again
+
+
+def test_tables_on_a_terminal_are_drawn(desk):
+    shown, code = at_a_terminal(["plan", "--epsilon", "1", "--margin", "0.05"], [])
+    assert code == 0
+    assert "─" in shown
+    assert "1,799" in shown
