@@ -75,16 +75,22 @@ with tempfile.TemporaryDirectory() as folder:
             print(f"\r{number + 1} of {RESPONDENTS} respondents", end="", file=sys.stderr)
     if sys.stderr.isatty():
         print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
-    said("answer", f"{RESPONDENTS} respondents, {2 * RESPONDENTS} durable answers; the last device says:")
+    said(
+        "answer",
+        f"{RESPONDENTS} respondents, {2 * RESPONDENTS} answers, each on disk before it leaves; the last device says:",
+    )
     said("answer", client.budget().explain())
-said("collect", f"{len(collector.reports)} reports, each alone; one of them:\n{collector.requests[-1].decode()}")
+one = collector.requests[-1].decode()
+said("collect", f"{len(collector.reports)} reports, each in a request of its own; one begins {one[:72]}…")
 
 for question in survey.questions:
     tally = tallies_from_reports(collector.reports.values()).where(question=question.id).one()
     share = sum(truths[question.attribute]) / RESPONDENTS
-    said("estimate", f"{question.text}\n{estimate(tally, 'sample').sentence()}\nin truth {share:.1%} of them")
+    words = estimate(tally, "sample").sentence()
+    said("estimate", f"{question.text}\n{words} (only those who answered)\nin truth {100 * share:.1f} % of them")
+said("estimate", f"{RESPONDENTS} are few, so the bars are wide; the truth should lie inside 95 % of such bars")
 
 stored = np.frombuffer(secrets.token_bytes(STORED), np.uint8) < round(256 * TRUE_SHARE["doped"])
 tally = tally_from_answers(design, randomise_many(stored, design))
 said("bulk", f"{STORED:,} stored truths randomised at once")
-said("bulk", f"{estimate(tally, 'sample').sentence()}\nin truth {stored.mean():.1%} of them")
+said("bulk", f"{estimate(tally, 'sample').sentence()}\nin truth {100 * stored.mean():.1f} % of them")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         tally_from_packed,
     )
     from server_agg.comparisons import Comparison, compare_groups
-    from server_agg.errors import EmptySelection, MixedDesigns, TooFewAnswers
+    from server_agg.errors import EmptySelection, MixedDesigns, MixedQuestions, TooFewAnswers
     from server_agg.estimates import Estimate, estimate
     from server_agg.figures import plot_privacy_price, plot_segments, plot_trend
     from server_agg.planning import epsilon_for, margin_of_error, price_table, privacy_price, sample_size
@@ -59,7 +59,7 @@ _MODULES = {
         "tally_from_packed",
     ),
     "comparisons": ("Comparison", "compare_groups"),
-    "errors": ("EmptySelection", "MixedDesigns", "TooFewAnswers"),
+    "errors": ("EmptySelection", "MixedDesigns", "MixedQuestions", "TooFewAnswers"),
     "estimates": ("Estimate", "estimate"),
     "figures": ("plot_privacy_price", "plot_segments", "plot_trend"),
     "planning": ("epsilon_for", "margin_of_error", "price_table", "privacy_price", "sample_size"),
@@ -83,6 +83,7 @@ __all__ = [
     "Estimate",
     "Interval",
     "MixedDesigns",
+    "MixedQuestions",
     "PooledEstimate",
     "SegmentTable",
     "Tallies",

@@ -53,7 +53,9 @@ class ReportLike(Protocol):
 
 
 def tallies_from_reports(reports: Iterable[ReportLike]) -> Tallies:
-    """Counts reports by survey × question × design × segments × round.
+    """Counts reports by survey × question × design × segments × round; a report id counts once.
+
+    Delivery is at least once, so the same report may be there again.  The same id with other content is refused.
 
     >>> from types import SimpleNamespace
     >>> def report(answer, region):
@@ -64,7 +66,18 @@ def tallies_from_reports(reports: Iterable[ReportLike]) -> Tallies:
     [((('region', 'north'),), 2, 1), ((('region', 'south'),), 1, 1)]
     """
     counts: dict[tuple[Any, ...], list[int]] = {}
+    seen: dict[str, ReportLike] = {}
     for position, report in enumerate(reports):
+        if not hasattr(report, "answer"):
+            allowed = "a Report (Report.from_bytes(body) reads one)"
+            raise ParameterError(f"report {position}", type(report).__name__, allowed)
+        report_id = getattr(report, "id", None)
+        if report_id is not None:
+            if report_id in seen:
+                if seen[report_id] != report:
+                    raise ParameterError(f"report {position}", report_id, "one content for one id")
+                continue
+            seen[report_id] = report
         answer = report.answer
         if isinstance(answer, bool) or answer not in (0, 1):
             raise ParameterError(f"answer of report {position}", answer, ALLOWED)

@@ -41,8 +41,9 @@ class Misfit:
 
     def describe(self) -> str:
         """One sentence."""
-        verdict = "data do not fit the design" if self else "the counts fit the design"
-        return f"{verdict}: P(a count so far {self.side}) = {self.tail_probability:.3g} at that end"
+        if not self:
+            return "the counts fit the design"
+        return f"data do not fit the design: P(a count so far {self.side}) = {self.tail_probability:.3g} at that end"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rrcollect.errors import RRCollectError
 
-__all__ = ["EmptySelection", "MixedDesigns", "TooFewAnswers"]
+__all__ = ["EmptySelection", "MixedDesigns", "MixedQuestions", "TooFewAnswers"]
 
 
 class TooFewAnswers(RRCollectError, ValueError):
@@ -27,6 +27,10 @@ class TooFewAnswers(RRCollectError, ValueError):
 
 class MixedDesigns(RRCollectError, ValueError):
     """Answers drawn with different matrices were to be counted together; `pool` estimates from both."""
+
+
+class MixedQuestions(RRCollectError, ValueError):
+    """Answers to several questions, or of several rounds, were to be counted together."""
 
 
 class EmptySelection(RRCollectError, LookupError):

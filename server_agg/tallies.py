@@ -12,14 +12,14 @@ Rules
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rrcollect.design.matrix import Design
 from rrcollect.design.parameters import count
 from rrcollect.errors import ParameterError
-from server_agg.errors import EmptySelection
+from server_agg.errors import EmptySelection, MixedQuestions
 from server_agg.tally import Tally, design_from_strings, design_strings, fields, loads
 
 __all__ = ["Tallies", "TallyKey", "merged"]
@@ -118,20 +118,41 @@ class Tallies(Mapping[TallyKey, Tally]):
 
     def where(self, **wanted: object) -> Tallies:
         """The part whose key fields or segments have these values, e.g. `where(question="tax", region="north")`."""
+        self._check_names(wanted)
         return Tallies({k: t for k, t in self.items() if all(k.part(name) == v for name, v in wanted.items())})
+
+    def _check_names(self, names: Iterable[str]) -> None:
+        known = {*KEY_FIELDS, *(name for key in self for name, _ in key.segments)}
+        for name in names:
+            if self._tallies and name.removeprefix("segments.") not in known:
+                raise ParameterError("name", name, f"a key field or a segment that was declared: {sorted(known)}")
+
+    def _check_mixture(self, names: Iterable[str] = ()) -> None:
+        """Answers to two questions, or of one person in two rounds, are never counted together."""
+        for field in ("question", "round"):
+            values = {getattr(key, field) for key in self}
+            if len(values) > 1 and field not in names:
+                listed = ", ".join(map(str, sorted(values)))
+                raise MixedQuestions(
+                    f"answers of {len(values)} {field}s ({listed}) would be counted together; "
+                    f"select one with where({field}=…), or group by {field!r}"
+                )
 
     def by(self, *names: str) -> dict[tuple[Any, ...], tuple[Tally, ...]]:
         """Groups by key fields or segments; in each group one tally for each design, all else merged.
 
         A segment that a key does not declare is None in the group's name.
         """
+        self._check_names(names)
+        self._check_mixture(names)
         groups: dict[tuple[Any, ...], list[Tally]] = {}
         for key, tally in self.items():
             groups.setdefault(tuple(key.part(name) for name in names), []).append(tally)
         return {name: merged(tallies) for name, tallies in groups.items()}
 
     def each_design(self) -> tuple[Tally, ...]:
-        """One tally for each design, everything else merged; what `pool` takes."""
+        """One tally for each design, segments and surveys merged; what `pool` takes."""
+        self._check_mixture()
         return merged(list(self.values()))
 
     def one(self) -> Tally:

@@ -14,9 +14,9 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from fractions import Fraction
 
 from rrcollect.answer.policy import Policy
+from rrcollect.design.matrix import Design
 from rrcollect.errors import BadSignature, Expired, ParameterError, RolledBack, UntrustedKey, shown
 from rrcollect.publish.envelope import verify
 from rrcollect.publish.keys import PublicKey
@@ -48,17 +48,20 @@ class AcceptedSurvey:
             design = question.design
             changed = 100 * float(1 - min(design.p00, design.p11))
             lines.append(f"- {question.text}")
-            lines.append(
-                f"  Your answer is changed at random with a chance of up to {changed:.3g} %; "
-                f"whatever is sent, {_odds(design.worst_likelihood_ratio)}."
-            )
+            lines.append(f"  Your answer is changed at random with a chance of up to {changed:.3g} %; {_odds(design)}.")
+        for name, values in self.survey.segments.items():
+            lines.append(f"Sent unchanged, if you declare it: {name} ({', '.join(values)}).")
+        if self.survey.invite_only:
+            lines.append("Your invite is sent with every answer, unchanged.")
         return "\n".join(lines)
 
 
-def _odds(ratio: Fraction | float) -> str:
-    if ratio == float("inf"):
-        return "one of the two answers would prove what is true about you"
-    return f"it can change the odds about you by a factor of at most {float(ratio):.3g}"
+def _odds(design: Design) -> str:
+    if design.proofs:
+        proving = " or a ".join(f'"{word}"' for word in design.proofs)
+        return f"but a {proving} that is sent proves that it is true"
+    most = float(design.worst_likelihood_ratio)
+    return f"whatever is sent, it can change the odds about you by a factor of at most {most:.3g}"
 
 
 def accept_survey(

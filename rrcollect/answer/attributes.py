@@ -82,7 +82,10 @@ class Attributes:
         elif publisher is not None:
             name, rounds = f"{survey.publisher}/{question.attribute}", publisher.rounds
         else:
-            raise UnknownAttribute(f"this app does not answer about {question.attribute!r} (question {question.id!r})")
+            raise UnknownAttribute(
+                f"this app does not answer about {question.attribute!r} (question {question.id!r}); "
+                "if it should, register it: Client(attributes=[…])"
+            )
         if type(round_) is not int or not 0 <= round_ < question.rounds:
             raise ParameterError("round", round_, f"a whole number below the question's {question.rounds} rounds")
         if round_ >= rounds:

@@ -7,6 +7,7 @@ from typing import Any
 
 from rrcollect.answer.ledger import Draw, Outgoing
 from rrcollect.answer.policy import Policy
+from rrcollect.deliver.report import Report
 from rrcollect.design.chosen import Promise
 from rrcollect.design.matrix import Design
 from rrcollect.publish.composition import total
@@ -72,6 +73,8 @@ class Budget:
                     "text": report.words,
                     "attribute": report.attribute,
                     "round": report.round,
+                    "segments": Report.from_bytes(report.body).segments,
+                    "invite": Report.from_bytes(report.body).invite,
                     "state": report.state,
                     "reason": report.reason,
                 }

@@ -79,11 +79,13 @@ class Client:
     ) -> Report:
         """The report that answers a question, committed to the ledger and waiting in the outbox.
 
-        Asked again about the same attribute it repeats the first answer, and does not read the truth."""
+        Asked again about the same attribute it repeats the first answer, and does not read the truth.  Segments and
+        invite are sent as they are, unchanged, and are fixed by the first call for a question."""
         asked = self._asked(survey, question, round)
         declared = _declared(survey, segments)
-        if survey.survey.invite_only and invite is None:
-            raise ParameterError("invite", None, "the invite this survey requires")
+        if survey.survey.invite_only != (invite is not None):
+            allowed = "the invite this survey requires" if invite is None else "no invite: this survey asks for none"
+            raise ParameterError("invite", "none" if invite is None else "an invite", allowed)
 
         def body(report_id: str, answer: int) -> bytes:
             made = Report(
@@ -101,7 +103,7 @@ class Client:
         body("0" * 32, 0)  # whatever is wrong with the report is seen before the truth is read
         done = self._ledger.existing(asked, self.policy)
         if done is not None:
-            return Report.from_bytes(done.body)
+            return _as_declared(done.body, segments, invite)
         known = self._ledger.drawn(asked.attribute, asked.round) is not None
         value = False if known else plain_truth(truth() if callable(truth) else truth)
 
@@ -110,7 +112,7 @@ class Client:
                 raise AnswerRefused("the ledger changed while answering")
             return randomise(value, asked.design, source=self._source)
 
-        return Report.from_bytes(self._ledger.answer(asked, self.policy, draw, body).body)
+        return _as_declared(self._ledger.answer(asked, self.policy, draw, body).body, segments, invite)
 
     def _asked(self, survey: AcceptedSurvey, question_id: str, round_: int) -> Asked:
         _check_accepted(survey)
@@ -153,6 +155,14 @@ def _check_accepted(survey: object) -> None:
         raise ParameterError("survey", type(survey).__name__, "what `accept` returned")
 
 
+def _as_declared(body: bytes, segments: Mapping[str, str] | None, invite: str | None) -> Report:
+    """The report, if it carries what was declared now; a report that exists is never changed."""
+    report = Report.from_bytes(body)
+    if (segments is not None and dict(segments) != report.segments) or (invite is not None and invite != report.invite):
+        raise ParameterError("segments or invite", "not those of the report", "what was declared at the first answer")
+    return report
+
+
 def _declared(survey: AcceptedSurvey, segments: Mapping[str, str] | None) -> dict[str, str]:
     """The declared segments, if the survey allows them; the error names the segment, not the person's value."""
     if segments is not None and not isinstance(segments, Mapping):
@@ -162,5 +172,6 @@ def _declared(survey: AcceptedSurvey, segments: Mapping[str, str] | None) -> dic
         if name not in survey.survey.segments:
             raise ParameterError("segments", name, f"the survey's segments {sorted(survey.survey.segments)}")
         if value not in survey.survey.segments[name]:
-            raise ParameterError("segments", name, "a value the survey lists for it; the one given is not shown")
+            allowed = f"one of {', '.join(survey.survey.segments[name])}"
+            raise ParameterError(f"segments[{name!r}]", "another value, not shown", allowed)
     return declared

@@ -7,6 +7,7 @@ Defaults, and why
   a budget that refills every month is no limit on what is learned about a person.
 * A design whose worst likelihood ratio is above `max_ratio` is a disclosure.  It needs the publisher's signed opt-in
   and `allow_disclosure` here, and is then charged to the δ budgets as (0, |c|), its total variation distance.
+  Those budgets are 1/100 each: raise them together with `allow_disclosure` for larger ones.
 * Nobody is trusted until named: `publishers` is empty.
 """
 
@@ -35,7 +36,7 @@ class TrustedPublisher:
     threshold: int = 1
 
     def __init__(self, name: str, keys: Iterable[PublicKey], threshold: int = 1) -> None:
-        kept = frozenset(keys)
+        kept = frozenset(keys) if isinstance(keys, Iterable) else frozenset()
         if not kept or not all(isinstance(key, PublicKey) for key in kept):
             raise ParameterError("keys", kept, "one PublicKey or more")
         if count("threshold", threshold) > len(kept):
@@ -75,7 +76,7 @@ class Policy:
         lifetime_delta: NumberLike = "1/100",
         allow_disclosure: bool = False,
     ) -> None:
-        named = tuple(publishers)
+        named = tuple(publishers) if isinstance(publishers, Iterable) else (None,)
         if not all(isinstance(publisher, TrustedPublisher) for publisher in named):
             raise ParameterError("publishers", named, "TrustedPublisher objects")
         if len({publisher.name for publisher in named}) != len(named):

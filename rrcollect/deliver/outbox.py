@@ -63,6 +63,8 @@ class Deliveries:
 
 def deliver(ledger: Ledger, transport: Transport, pace: Pace) -> Deliveries:
     """Send every waiting report; never raises for what a collector or a network does."""
+    if not callable(getattr(transport, "send", None)):
+        raise ParameterError("transport", type(transport).__name__, "a transport, such as HttpTransport(url)")
     outgoing = ledger.outbox("waiting")
     secrets.SystemRandom().shuffle(outgoing)
     delivered, refused, waiting, last = 0, [], 0, None

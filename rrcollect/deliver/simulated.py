@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from rrcollect.deliver.report import Report
-from rrcollect.errors import MalformedReport, ReportRefused, TransportFailed
+from rrcollect.errors import MalformedReport, ParameterError, ReportRefused, TransportFailed
 from rrcollect.publish.survey import Survey
 
 __all__ = ["SimulatedCollector"]
@@ -20,10 +20,16 @@ Fault = Literal["none", "before", "after"]
 
 
 class SimulatedCollector:
-    """`failures` says for each request in turn: "none", fail "before" taking it, or fail "after" (a lost reply)."""
+    """`failures` says for each request in turn: "none", fail "before" taking it, or fail "after" (a lost reply).
+
+    `reports` holds what was taken, by id: `tallies_from_reports(collector.reports.values())` counts it.
+    """
 
     def __init__(self, surveys: Iterable[Survey], failures: Iterable[Fault] = ()) -> None:
-        self.surveys = {survey.digest: survey for survey in surveys}
+        known = list(surveys)
+        if not all(isinstance(survey, Survey) for survey in known):
+            raise ParameterError("surveys", type(surveys).__name__, "a list of Survey")
+        self.surveys = {survey.digest: survey for survey in known}
         self.reports: dict[str, Report] = {}
         self.requests: list[bytes] = []
         self._failures: Iterator[Fault] = iter(failures)

@@ -169,7 +169,7 @@ def _without_prevalence(promise: Promise) -> ChosenDesign:
         rule = "best full-support corner (no prevalence was given)"
         reason = (
             "with δ > 0 the optimum depends on the prevalence; of its candidates only the symmetric design lets no "
-            'answer be a proof. Its tight pure ε is that of "ln((e^ε + δ)/(1 − δ))". Give prevalence=, or use '
+            f"answer be a proof. As a pure promise it costs ε = {Design(q, q).epsilon():.6g}. Give prevalence=, or use "
             "minimax_design or minimax_regret_design, to choose by variance"
         )
     return ChosenDesign(Design(q, q), promise=promise, rule=rule, reason=reason)

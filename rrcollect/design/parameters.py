@@ -34,7 +34,7 @@ WRITTEN = "an int, Fraction, Decimal, float or a str such as '0.5' or '1/3'"
 
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,6}))?", re.ASCII)
 _QUOTIENT = re.compile(r"[+-]?[0-9]+ ?/ ?[0-9]+", re.ASCII)
-_LOGARITHM = re.compile(r"ln(?:\s*\((?P<inner>[^()]*)\)|\s+(?P<bare>[^\s()/]+))")
+_LOGARITHM = re.compile(r"ln(?:\s*\((?P<inner>[^()]*)\)|\s*(?P<bare>[^\s()/]+))")
 
 
 def fraction(name: str, value: object, allowed: str = WRITTEN) -> Fraction:

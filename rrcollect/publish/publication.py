@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from fractions import Fraction
 
+from rrcollect.design.chosen import ChosenDesign
 from rrcollect.design.optimal import optimal_design
-from rrcollect.errors import CertainDisclosure, Expired, UninformativeDesign
+from rrcollect.errors import CertainDisclosure, Expired, ParameterError, UninformativeDesign
 from rrcollect.publish.composition import Composition, compose
 from rrcollect.publish.envelope import seal, verify
 from rrcollect.publish.keys import SigningKey
@@ -49,6 +49,8 @@ def publish_survey(survey: Survey, keys: Sequence[SigningKey]) -> Publication:
     q1: ε = 1.099, δ = 0
     Whoever answers everything spends ε = 1.099, δ = 0: all answers ... by a factor of at most 3.
     """
+    if not isinstance(keys, Sequence) or not all(isinstance(key, SigningKey) for key in keys):
+        raise ParameterError("keys", type(keys).__name__, "a list of SigningKey")
     survey.check()
     for question in survey.questions:
         if question.discloses and question.disclosure is None:
@@ -73,7 +75,9 @@ def _advice(question: Question) -> str:
         other = optimal_design(question.promise.epsilon, question.promise.delta)
     except UninformativeDesign:
         return words
-    half = Fraction(1, 2)
-    ratio = other.variance(half) / design.variance(half)
-    cost = f"its variance at prevalence 1/2 is {float(ratio):.3g} times as large"
-    return f"{words}. Otherwise use {other}, in which no answer is a proof; {cost}"
+    words = f"{words}. Otherwise use {other}, in which no answer is a proof"
+    pi = design.low if isinstance(design, ChosenDesign) and design.low == design.high else None
+    if pi is None or design.variance(pi) == 0:
+        return words
+    ratio = other.variance(pi) / design.variance(pi)
+    return f"{words}; at prevalence {float(pi):.4g} its variance is {float(ratio):.3g} times as large"

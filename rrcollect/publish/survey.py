@@ -40,6 +40,7 @@ from rrcollect.errors import (
     NotCanonical,
     NotOriented,
     OffGridMatrix,
+    ParameterError,
     SurveyRefused,
     UninformativeDesign,
 )
@@ -139,7 +140,7 @@ def _refusal(error: ValidationError) -> SurveyRefused:
     """Our error for the first fault pydantic saw, with its place; values are not repeated."""
     fault = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in fault["loc"]) or "document"
-    words = f"{place}: {fault['msg']}"
+    words = f"{place}: {fault['msg'].removeprefix('Value error, ')}"
     cause = fault.get("ctx", {}).get("error")
     return NotOriented(words) if isinstance(cause, UninformativeDesign) else MalformedDocument(words)
 
@@ -254,7 +255,9 @@ class Survey(_Document):
         for question in self.questions:
             if question.id == question_id:
                 return question
-        raise MalformedDocument(f"the survey {self.name!r} has no question {question_id!r}")
+        raise ParameterError(
+            "question", question_id, f"one of this survey's: {', '.join(q.id for q in self.questions)}"
+        )
 
     def check(self) -> None:
         """Every question's own check."""

@@ -26,7 +26,6 @@ from rrcollect.errors import (
     BudgetExhausted,
     CertainDisclosure,
     Expired,
-    MalformedDocument,
     NoRandomness,
     OverPolicy,
     RolledBack,
@@ -136,7 +135,7 @@ def refusals(tmp_path):
     accepted = device.accept(envelope(question(), question(id="q2", attribute="other"), segments={"sport": ["ski"]}))
     invited = device.accept(envelope(name="invited", invite_only=True))
     yield "unregistered", UnknownAttribute, lambda: device.answer(accepted, "q2", never)
-    yield "unknown_question", MalformedDocument, lambda: device.answer(accepted, "q9", never)
+    yield "unknown_question", ParameterError, lambda: device.answer(accepted, "q9", never)
     yield "unknown_segment", ParameterError, lambda: device.answer(accepted, "q1", never, segments={"city": "Bern"})
     yield "undeclared_value", ParameterError, lambda: device.answer(accepted, "q1", never, segments={"sport": "go"})
     yield "round_of_the_question", ParameterError, lambda: device.answer(accepted, "q1", never, round=1)
@@ -260,7 +259,7 @@ def test_a_disclosing_design_needs_both_and_is_charged_as_delta(tmp_path):
         client(tmp_path).accept(signed)
     device = client(tmp_path, policy=Policy(POLICY.publishers, allow_disclosure=True))
     accepted = device.accept(signed)
-    assert "would prove" in accepted.explain()
+    assert 'a "yes" that is sent proves' in accepted.explain()
     device.answer(accepted, "q1", True)
     assert (float(device.budget().spent.epsilon), float(device.budget().spent.delta)) == (0, 1 / 128)
     strict = client(
@@ -318,7 +317,7 @@ def test_declining_stays_on_the_device(tmp_path):
     assert collector.requests == []
     device.answer(accepted, "q1", True)  # a change of mind
     assert [q.id for q in device.open_questions(accepted)] == ["q2"]
-    with pytest.raises(MalformedDocument):
+    with pytest.raises(ParameterError, match="one of this survey's: q1, q2"):
         device.decline(accepted, "q9")
 
 
@@ -382,6 +381,24 @@ def test_a_report_that_cannot_be_sent_is_refused_before_the_truth_is_read(tmp_pa
     assert device.budget().reports == ()
 
 
+def test_segments_and_invites_are_fixed_by_the_first_answer_and_told(tmp_path):
+    device = client(tmp_path)
+    accepted = device.accept(envelope(segments={"sport": ["run", "ski"]}))
+    assert "Sent unchanged, if you declare it: sport (run, ski)" in accepted.explain()
+    first = device.answer(accepted, "q1", True, segments={"sport": "ski"})
+    assert device.answer(accepted, "q1", never, segments={"sport": "ski"}) == first
+    assert device.answer(accepted, "q1", never) == first
+    with pytest.raises(ParameterError, match="first answer"):
+        device.answer(accepted, "q1", never, segments={"sport": "run"})
+    with pytest.raises(ParameterError, match="no invite") as caught:
+        device.answer(accepted, "q1", never, invite="alice@example.org")
+    assert "alice" not in str(caught.value)
+    assert device.budget().export()["reports"][0]["segments"] == {"sport": "ski"}
+    invited = device.accept(envelope(name="invited", invite_only=True))
+    assert "Your invite is sent" in invited.explain()
+    assert device.answer(invited, "q1", never, invite="random").invite == "random"
+
+
 def test_two_versions_accepted_at_once_leave_no_way_back(tmp_path, monkeypatch):
     """Check and memory are one transaction: a version read as unseen is refused if a newer one came between."""
     device = client(tmp_path)
@@ -407,8 +424,9 @@ def test_many_rounds_of_a_fine_design_stay_exact(tmp_path):
     rich = Policy(POLICY.publishers, attribute_epsilon=100, lifetime_epsilon=100)
     device = client(tmp_path, attributes=[Attribute("doped", rounds=1000)], policy=rich)
     accepted = device.accept(envelope(fine))
-    for number in range(250):
-        device._ledger.answer(device._asked(accepted, "q1", number), rich, lambda: 1, lambda i, a: b"{}")
+    body = device.answer(accepted, "q1", True).to_bytes()
+    for number in range(1, 250):
+        device._ledger.answer(device._asked(accepted, "q1", number), rich, lambda: 1, lambda i, a: body)
     assert float(device.budget().spent.epsilon) == pytest.approx(2.5, rel=1e-9)
     assert len(device.budget().export()["spent"]["epsilon"]) > 4300
 

@@ -169,7 +169,6 @@ def test_the_promise_defaults_to_what_the_design_was_chosen_for():
         lambda: survey(question(), question()),
         lambda: survey(segments={"sport": ["ski", "ski"]}),
         lambda: Disclosure(exposed=1),
-        lambda: survey().question("absent"),
     ],
 )
 def test_malformed_documents(make):

@@ -8,12 +8,14 @@ import pytest
 
 from rrcollect import Design, ParameterError, optimal_design, randomise_packed
 from server_agg import (
+    MixedQuestions,
     Tally,
     TooFewAnswers,
     compare_groups,
     estimate,
     noise_variances,
     segment_table,
+    tallies_from_reports,
     tally_from_answers,
     tally_from_packed,
     unbiased_values,
@@ -78,3 +80,41 @@ def test_a_census_without_noise_that_differs_is_a_difference():
 def test_texts_that_are_no_tally(text):
     with pytest.raises(ParameterError):
         Tally.from_json(text)
+
+
+def report(question="q1", answer=1, report_id="1", round=0, region="north"):
+    from rrcollect import Report
+
+    return Report(
+        survey="0" * 64, question=question, design=DESIGN, answer=answer, id=report_id * 32, round=round,
+        segments={"region": region},
+    )  # fmt: skip
+
+
+def test_answers_to_two_questions_are_never_counted_together():
+    tallies = tallies_from_reports([report(), report("q2", report_id="2")])
+    for call in (tallies.one, tallies.each_design, lambda: tallies.by("region")):
+        with pytest.raises(MixedQuestions, match=r"2 questions \(q1, q2\)"):
+            call()
+    assert tallies.where(question="q1").one().n == 1
+    assert len(tallies.by("question", "region")) == 2
+    rounds = tallies_from_reports([report(), report(round=1, report_id="2")])
+    with pytest.raises(MixedQuestions, match="2 rounds"):
+        rounds.one()
+    assert len(rounds.by("round")) == 2
+
+
+def test_a_name_nobody_declared_is_refused():
+    tallies = tallies_from_reports([report()])
+    for call in (lambda: tallies.by("regoin"), lambda: tallies.where(frage="x")):
+        with pytest.raises(ParameterError, match="region"):
+            call()
+
+
+def test_a_report_counts_once_and_one_id_has_one_content():
+    assert tallies_from_reports([report(), report(), report(report_id="2")]).n == 2
+    with pytest.raises(ParameterError, match="one content for one id"):
+        tallies_from_reports([report(), report(answer=0)])
+    for wrong in (b"{}", "text", {}):
+        with pytest.raises(ParameterError, match="Report.from_bytes"):
+            tallies_from_reports([wrong])
