@@ -24,7 +24,7 @@ def _survey(name: str, **changes: Any) -> Survey:
     return Survey(**{**fields, **changes})
 
 
-OPEN = _survey("open", segments={"region": ["north", "so'uth \"x\" | é", "=1+1"], "age": ["young", "old"]})
+OPEN = _survey("open", segments={"region": ["north", 'so\'uth "x" | é', "=1+1"], "age": ["young", "old"]})
 CLOSED = _survey("closed", invite_only=True)
 SURVEYS = (OPEN, CLOSED)
 PUBLICATION = publish_survey(OPEN, [KEY])
@@ -42,7 +42,9 @@ def reference(rows: list[Row], earlier: list[Row] = [], surveys: tuple[Survey, .
         if why:
             refused[why] += 1
         else:
-            ids[row["id"]].append((tuple(sorted((k, v) for k, v in row.items() if k != "id" and v is not None)), old, row))
+            ids[row["id"]].append(
+                (tuple(sorted((k, v) for k, v in row.items() if k != "id" and v is not None)), old, row)
+            )
     agreed = {i: found for i, found in ids.items() if len({content for content, _, _ in found}) == 1}
     refused["conflicting_id"] += sum(not old for i in ids.keys() - agreed.keys() for _, old, _ in ids[i])
     for i, found in agreed.items():
@@ -83,7 +85,7 @@ def fault(row: Row, known: dict[str, Survey]) -> str:
     try:
         said = json.loads(row["segments"])
         canonical = json.dumps(said, ensure_ascii=False, separators=(",", ":"), sort_keys=True) == row["segments"]
-        if not canonical or not all(said[name] in survey.segments[name] for name in said):
+        if not isinstance(said, dict) or not canonical or not all(said[name] in survey.segments[name] for name in said):
             return "undeclared_segment"
     except (TypeError, ValueError, LookupError):
         return "undeclared_segment"
