@@ -126,8 +126,10 @@ def jsonl_scan(paths: Sequence[str]) -> Scan:
     broken += [f"(s.{name} IS NOT NULL AND ({number[name]}) IS NULL)" for name in NUMBERS]
     broken += ["(s.segments IS NOT NULL AND NOT starts_with(s.segments::VARCHAR, '{'))"]
     nothing = " AND ".join(f"s.{name} IS NULL" for name in ("survey", "question", "answer", "id", "design", "round"))
-    plain = {name: f"({text})[2:-2]" for name, text in texts.items()}
-    plain["invite"] = "(s.invite ->> '$')"
+    plain = {
+        name: f"CASE WHEN contains({text}, '\\') THEN {text.removesuffix('::VARCHAR')} ->> '$' ELSE ({text})[2:-2] END"
+        for name, text in texts.items()
+    }
     wanted = [f"{text} AS {name}" for name, text in plain.items()]
     wanted += [f"({number[name]}) AS {name}" for name in NUMBERS] + ["s.segments::VARCHAR AS segments"]
     return Scan(
