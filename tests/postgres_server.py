@@ -51,7 +51,14 @@ def postgres_server() -> Iterator[str]:
             command = [program(name) or name, *arguments]
             log = Path(folder, "log").open("ab")
             done = subprocess.run(
-                command, user=user, cwd=folder, stdout=log, stderr=log, stdin=subprocess.DEVNULL, timeout=LIMIT, check=False
+                command,
+                user=user,
+                cwd=folder,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                timeout=LIMIT,
+                check=False,
             )
             log.close()
             if done.returncode:

@@ -84,10 +84,10 @@ def _lines(path: str) -> Iterable[bytes]:
 
 def csv_header(path: str) -> tuple[str, ...]:
     """The column names of a CSV file; raises if one of the nine is missing or named twice."""
-    with _text(path) as file:
+    with _text(path, errors="replace") as file:  # bytes that are no text are a row's fault, not the header's
         try:
             names = next(csv.reader(file), [])
-        except (UnicodeDecodeError, csv.Error, OSError) as error:
+        except (csv.Error, OSError, EOFError) as error:
             raise UnreadableRow(path, 1, f"the header is not readable ({error})") from None
     names = [name.removeprefix("\ufeff") for name in names]
     for column in COLUMNS:
@@ -105,7 +105,7 @@ def first_fault(path: str) -> UnreadableRow:
 def _first_bad_line(path: str) -> UnreadableRow:
     number = 0
     try:
-        for number, line in enumerate(_lines(path), start=1):  # noqa: B007
+        for number, line in enumerate(_lines(path), start=1):
             fault = _line_fault(line)
             if fault:
                 return UnreadableRow(path, number, fault)
@@ -134,12 +134,10 @@ def _first_bad_row(path: str) -> UnreadableRow:
     return UnreadableRow(path, None, "a row is not readable")
 
 
-def _text(path: str) -> IO[str]:
-    return (
-        gzip.open(path, "rt", newline="", encoding="utf-8")
-        if path.endswith(".gz")
-        else open(path, newline="", encoding="utf-8")
-    )
+def _text(path: str, errors: str = "strict") -> IO[str]:
+    if path.endswith(".gz"):
+        return gzip.open(path, "rt", newline="", encoding="utf-8", errors=errors)
+    return open(path, newline="", encoding="utf-8", errors=errors)
 
 
 def _line_fault(line: bytes) -> str | None:

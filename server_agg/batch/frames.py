@@ -29,7 +29,7 @@ __all__ = ["FrameBatch"]
 Frame = Any  # a narwhals DataFrame or LazyFrame: they share the methods used here
 MISSING = -1
 UNREADABLE_NUMBER = -(2**40)  # stands for a value that is there and is no whole number
-WHOLE_TEXT = r"^(0|-?[1-9][0-9]{0,14})$"
+WHOLE_TEXT = r"^(?:0|-?[1-9][0-9]{0,14})$"
 
 
 @dataclass
@@ -153,8 +153,8 @@ def _read(column: str, kind: Any) -> tuple[Any, Any]:
         inside = (col < 10**9) & (col > -(10**9))
         kept = nw.when(inside).then(col).otherwise(nw.lit(float(MISSING))).fill_null(float(MISSING))
         kept = nw.when(missing).then(nw.lit(float(MISSING))).otherwise(kept)
-        whole = kept.cast(nw.Int64)
-        same = (whole.cast(nw.Float64) == kept) & (inside | missing)
+        same = (kept.round(0) == kept) & (inside | missing)
+        whole = nw.when(same).then(kept).otherwise(nw.lit(float(MISSING))).cast(nw.Int64)
         number = nw.when(same | missing).then(whole).otherwise(nw.lit(UNREADABLE_NUMBER))
         return number, number == UNREADABLE_NUMBER
     return nw.lit(MISSING), ~col.is_null()
@@ -162,8 +162,9 @@ def _read(column: str, kind: Any) -> tuple[Any, Any]:
 
 def _mixed(frame: Frame, column: str) -> None:
     """An error with the row, if the column is a pandas column of Python objects of several types."""
-    native = frame.to_native()
-    values = native[column] if type(native).__module__.startswith("pandas") else []
+    if frame.collect_schema()[column] != nw.Object:
+        return
+    values = frame.to_native()[column]
     wanted = int if column in NUMBERS else str
     for position, value in enumerate(values):
         if value is not None and value == value and not isinstance(value, wanted):  # noqa: PLR0124 (NaN)
@@ -190,7 +191,7 @@ def _judged(rows: Frame, published: Published, *, ids: bool) -> Frame:
     matrices = [f"{name}|{question.design.p00}|{question.design.p11}" for name, question in listed]
     closed = [digest for digest, survey in published.surveys.items() if survey.invite_only]
     length = nw.col("invite").str.len_chars()
-    texts = [f"{survey}|{text}" for survey, text in published.texts]
+    texts = [f"{survey}|{text}" for survey, text in published.texts] or [""]  # an empty list has no type
     faults: dict[str, Any] = {
         "malformed": nw.col("malformed"),
         "unknown_survey": ~_known(published),
@@ -199,8 +200,9 @@ def _judged(rows: Frame, published: Published, *, ids: bool) -> Frame:
         "bad_round": ~(in_time & (nw.col("round") >= 0)),
         "bad_answer": ~nw.col("answer").is_in([0, 1]),
         "undeclared_segment": ~nw.col("declared").is_in(texts),
-        "missing_invite": (nw.col("invited") == 0) & nw.col("survey").is_in(closed),
     }
+    if closed:
+        faults["missing_invite"] = (nw.col("invited") == 0) & nw.col("survey").is_in(closed)
     if ids:
         faults["bad_invite"] = (nw.col("invited") == 1) & ((length < 1) | (length > LONGEST_INVITE))
         well_formed = nw.col("id").str.contains("^[0-9a-f]{32}$") & (nw.col("id").str.len_chars() == 32)

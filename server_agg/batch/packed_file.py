@@ -91,7 +91,7 @@ def write_packed(
     publication: Publication | bytes,
     question: str,
     *,
-    round: int = 0,  # noqa: A002
+    round: int = 0,
     segments: Mapping[str, str] | None = None,
     bitorder: Literal["little", "big"] = "little",
 ) -> str:

@@ -117,7 +117,7 @@ def csv_scan(paths: Sequence[str], header: Sequence[str], *, rejects: str, escap
 
 def jsonl_scan(paths: Sequence[str]) -> Scan:
     """The flat rows of JSON lines in the wire form of a report."""
-    fields = {name: "JSON" for name in ("answer", "invite", "question", "round", "segments")}
+    fields = dict.fromkeys(("answer", "invite", "question", "round", "segments"), "JSON")
     listed = ", ".join(f"{name}: '{kind}'" for name, kind in {**fields, "survey": "JSON", "id": "JSON"}.items())
     columns = f"{{{listed}, design: 'STRUCT(p00 JSON, p11 JSON)'}}"
     texts = {name: f"s.{'design.' if name[0] == 'p' else ''}{name}::VARCHAR" for name in TEXTS if name != "segments"}

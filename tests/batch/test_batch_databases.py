@@ -13,9 +13,9 @@ import pytest
 
 from server_agg import SourceUnavailable, tally_reports
 from server_agg.batch.columns import COLUMNS
+from tests.batch import engines
 from tests.batch.reference import SURVEYS, generated
 from tests.batch.test_batch_contract import check, readable
-from tests.batch import engines
 from tests.postgres_server import available, postgres_server
 
 TABLE = (

@@ -81,7 +81,9 @@ def test_columns_of_the_wrong_type(spark: Any) -> None:
     with pytest.raises(BadColumn, match="'answer' is missing"):
         tally_reports(wrong, SURVEYS)
     texts = frame(spark, rows := generated(random.Random(6), 100))
-    texts = texts.withColumn("answer", texts["answer"].cast("string")).withColumn("round", texts["round"].cast("double"))
+    texts = texts.withColumn("answer", texts["answer"].cast("string")).withColumn(
+        "round", texts["round"].cast("double")
+    )
     with pytest.raises(BadColumn, match="whole numbers"):
         tally_reports(texts, SURVEYS)
     check(tally_reports(texts, SURVEYS, lenient=True), rows)
