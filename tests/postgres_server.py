@@ -49,18 +49,11 @@ def postgres_server() -> Iterator[str]:
 
         def run(name: str, *arguments: str) -> None:
             command = [program(name) or name, *arguments]
-            log = Path(folder, "log").open("ab")
-            done = subprocess.run(
-                command,
-                user=user,
-                cwd=folder,
-                stdout=log,
-                stderr=log,
-                stdin=subprocess.DEVNULL,
-                timeout=LIMIT,
-                check=False,
-            )
-            log.close()
+            with Path(folder, "log").open("ab") as log:
+                done = subprocess.run(
+                    command, user=user, cwd=folder, stdout=log, stderr=log, stdin=subprocess.DEVNULL, timeout=LIMIT,
+                    check=False,
+                )  # fmt: skip
             if done.returncode:
                 raise RuntimeError(f"{name} failed:\n{Path(folder, 'log').read_text()}")
 

@@ -51,10 +51,14 @@ def _copy_postgres(url: str, path: Path) -> None:
     wanted = ", ".join("answer::int AS answer" if name == "answer" else name for name in COLUMNS)
     copy = f"COPY (SELECT {wanted} FROM reports) TO STDOUT (FORMAT csv, HEADER)"  # noqa: S608
     try:
-        with psycopg.connect(url, autocommit=True) as connection, path.open("wb") as file:
-            with connection.cursor() as cursor, cursor.copy(copy) as rows:
-                for piece in rows:
-                    file.write(piece)
+        with (
+            psycopg.connect(url, autocommit=True) as connection,
+            path.open("wb") as file,
+            connection.cursor() as cursor,
+            cursor.copy(copy) as rows,
+        ):
+            for piece in rows:
+                file.write(piece)
     except psycopg.Error as error:
         reason = error.diag.message_primary or type(error).__name__
         raise SourceUnavailable(f"the PostgreSQL table of reports cannot be read: {reason}") from None

@@ -123,7 +123,7 @@ def _flat(frame: Frame, *, lenient: bool) -> Frame:
     return rows.with_columns(**texts, **numbers)
 
 
-def _read(column: str, kind: Any) -> tuple[Any, Any]:
+def _read(column: str, kind: Any) -> tuple[Any, Any]:  # noqa: PLR0911 (a table of cases)
     """The column as it is wanted, and the test of values that cannot be read (None if all can)."""
     col = nw.col(column)
     if column in TEXTS:

@@ -99,7 +99,7 @@ class Query:
         )
 
     def one_line_an_id(self) -> str:
-        """(uid, fault, code, n, o[, invite]): every id that stands on its own with its fault, refused rows in one line."""
+        """(uid, fault, code, n, o[, invite]): every id that stands on its own, the refused rows in one line."""
         columns = "r.id," + ("r.old," if self.earlier else "") + ("r.invite," if self.invites else "")
         old = "count(*) FILTER (old)" if self.earlier else "0::BIGINT"
         conflict = "lo <> hi" + (" OR ilo IS DISTINCT FROM ihi" if self.invites else "")

@@ -45,7 +45,7 @@ def tally_packed(
     result = BatchResult(Tallies(), Summary(0, 0))
     for files in seen.values():
         for packed in files:
-            own = [packed.survey(keys)] if not surveys else surveys
+            own = surveys or [packed.survey(keys)]
             result += _judged(packed, Published.of(own), files, before)
     return result
 

@@ -5,7 +5,7 @@
     the answers' bits              ceil(answers/8) bytes, the unused bits of the last one 0
 
 Why not `.npz` or Arrow: both need a library to be read at all, neither says what its bits mean, and an array inside a
-zip cannot be mapped into memory.  This is a header that a person can read with `head -1`, and an aligned array after it.
+zip cannot be mapped into memory.  This is a header that a person reads with `head -1`, and an aligned array after it.
 
 Rules
 1. The file alone suffices: it carries the signed survey envelope.  The matrix is the envelope's, never the header's.

@@ -52,7 +52,7 @@ def reference(rows: list[Row], earlier: list[Row] = [], surveys: tuple[Survey, .
         if row["invite"] is not None:
             people[row["survey"], row["question"], row["round"], row["invite"]].add(i)
     repeated = 0
-    for i, found in agreed.items():
+    for found in agreed.values():
         row, new, old = found[0][2], sum(not old for _, old, _ in found), any(old for _, old, _ in found)
         if old:
             repeated += new
@@ -62,9 +62,9 @@ def reference(rows: list[Row], earlier: list[Row] = [], surveys: tuple[Survey, .
             repeated += new - 1
             design = Design(row["p00"], row["p11"])
             segments = tuple(json.loads(row["segments"]).items())
-            found = counted[TallyKey(row["survey"], row["question"], design, segments, row["round"])]
-            found[0] += 1
-            found[1] += row["answer"]
+            sums = counted[TallyKey(row["survey"], row["question"], design, segments, row["round"])]
+            sums[0] += 1
+            sums[1] += row["answer"]
     tallies = Tallies({key: Tally(key.design, n, ones) for key, (n, ones) in counted.items()})
     return tallies, repeated, {name: n for name, n in refused.items() if n}
 

@@ -54,8 +54,8 @@ def check(result: BatchResult, rows: list[dict[str, Any]], earlier: list[dict[st
 
 
 def readable(engine: Any, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without what a text format cannot say: CSV has no empty text; JSON lines have no white space in segments, and none
-    that are not an object."""
+    """Without what a text format cannot say: CSV has no empty text; JSON lines keep no white space in segments, and
+    have none that are not an object."""
     if engine is engines.comma:
         return [{k: None if v == "" else v for k, v in row.items()} for row in rows]
     if engine is engines.jsonl:
@@ -97,16 +97,16 @@ def _two_relations(new: list[dict[str, Any]], old: list[dict[str, Any]]) -> tupl
     connection = duckdb.connect()
     for name, rows in (("new", new), ("old", old)):
         connection.register(f"given_{name}", engines.arrow_table(rows))
-        connection.execute(f"CREATE TABLE kept_{name} AS SELECT * FROM given_{name}")
+        connection.execute(f"CREATE TABLE kept_{name} AS FROM given_{name}")
     return connection.table("kept_new"), connection.table("kept_old")
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda e: e.__name__)
 def test_without_deduplication_every_row_counts(engine: Any, tmp_path: Path) -> None:
     rows = readable(engine, generated(random.Random(4), 300))
-    for number, row in enumerate(rows):  # so that the reference has nothing to compare
-        row["id"] = f"{number:032x}"
-        row["invite"] = f"guest-{number}" if row["invite"] else None
+    for number, one in enumerate(rows):  # so that the reference has nothing to compare
+        one["id"] = f"{number:032x}"
+        one["invite"] = f"guest-{number}" if one["invite"] else None
     check(tally_reports(engine(rows, tmp_path), SURVEYS, deduplicate=False), rows)
 
 

@@ -19,8 +19,8 @@ from tests.batch.test_batch_contract import check, readable
 from tests.postgres_server import available, postgres_server
 
 TABLE = (
-    "CREATE TABLE reports (survey text, question text, round {0}, p00 text, p11 text, answer {0}, id text, invite text, "
-    "segments text, day date)"
+    "CREATE TABLE reports (survey text, question text, round {0}, p00 text, p11 text, answer {0}, id text, "
+    "invite text, segments text, day date)"
 )
 
 
