@@ -45,7 +45,7 @@ def write_reports(path: str | os.PathLike[str], reports: Iterable[Report]) -> in
     >>> report = Report(survey="0" * 64, question="q1", design=Design("3/4", "3/4"), answer=1, id="f" * 32)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_reports(f"{folder}/night.jsonl", [report])
-    ...     open(f"{folder}/night.jsonl", "rb").read() == report.to_bytes() + b"\\n"
+    ...     Path(folder, "night.jsonl").read_bytes() == report.to_bytes() + b"\\n"
     1
     True
     """
