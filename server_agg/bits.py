@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["count_ones"]
 
-PIECE = 1 << 16  # words of 64 bits
+PIECE = 1 << 15  # words of 64 bits
 
 
 def count_ones(data: NDArray[np.uint8]) -> int:
