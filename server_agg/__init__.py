@@ -3,6 +3,7 @@
 The flow, and where each step lives:
 
     tally      tally, tallies, builders                 exact counts by question × design × segment
+    batch      batch                                    the same from files, frames and databases of any size
     estimate   estimates, intervals, pooling            the unbiased value and what its bar covers
     compare    segments, trends                         groups and rounds side by side
     weigh      weights, strata, records                 respondents who stand for more than themselves
@@ -25,6 +26,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from server_agg.bars import Interval
+    from server_agg.batch.errors import BadColumn, PackedFileError, SourceUnavailable, UnreadableRow
+    from server_agg.batch.packed_file import PackedAnswers, read_packed, write_packed
+    from server_agg.batch.reasons import REASONS
+    from server_agg.batch.summary import BatchResult, Summary
+    from server_agg.batch.tallying import tally_reports
+    from server_agg.batch.writing import write_reports
     from server_agg.builders import (
         tallies_from_reports,
         tally_from_answers,
@@ -51,6 +58,12 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "bars": ("Interval",),
+    "batch.errors": ("BadColumn", "PackedFileError", "SourceUnavailable", "UnreadableRow"),
+    "batch.packed_file": ("PackedAnswers", "read_packed", "write_packed"),
+    "batch.reasons": ("REASONS",),
+    "batch.summary": ("BatchResult", "Summary"),
+    "batch.tallying": ("tally_reports",),
+    "batch.writing": ("write_reports",),
     "builders": (
         "tallies_from_reports",
         "tally_from_answers",
@@ -78,19 +91,27 @@ _MODULES = {
 _HOME = {name: f"server_agg.{module}" for module, names in _MODULES.items() for name in names}
 
 __all__ = [
+    "REASONS",
+    "BadColumn",
+    "BatchResult",
     "Comparison",
     "EmptySelection",
     "Estimate",
     "Interval",
     "MixedDesigns",
     "MixedQuestions",
+    "PackedAnswers",
+    "PackedFileError",
     "PooledEstimate",
     "SegmentTable",
+    "SourceUnavailable",
+    "Summary",
     "Tallies",
     "Tally",
     "TallyKey",
     "TooFewAnswers",
     "Trend",
+    "UnreadableRow",
     "compare_groups",
     "epsilon_for",
     "estimate",
@@ -107,6 +128,7 @@ __all__ = [
     "power_between",
     "price_table",
     "privacy_price",
+    "read_packed",
     "sample_size",
     "sample_size_between",
     "sample_size_for_power",
@@ -117,9 +139,12 @@ __all__ = [
     "tally_from_column",
     "tally_from_counts",
     "tally_from_packed",
+    "tally_reports",
     "trend",
     "unbiased_values",
     "weighted_estimate",
+    "write_packed",
+    "write_reports",
 ]
 
 

@@ -127,6 +127,8 @@ def tally_from_packed(design: Design, packed: Any, n: int, *, bitorder: str = "l
     """
     import numpy as np
 
+    from server_agg.bits import count_ones
+
     answers = count("n", n, least=0)
     if bitorder not in ("big", "little"):
         raise ParameterError("bitorder", bitorder, "'big' or 'little'")
@@ -138,7 +140,7 @@ def tally_from_packed(design: Design, packed: Any, n: int, *, bitorder: str = "l
     if array.size != -(-answers // 8):
         raise ParameterError("packed", f"{array.size} bytes", f"{-(-answers // 8)} bytes for n = {answers} answers")
     whole = answers // 8
-    ones = int(np.bitwise_count(array[:whole]).sum(dtype=np.int64))
+    ones = count_ones(array[:whole])
     if answers % 8:
         last = np.unpackbits(array[whole:], bitorder="big" if bitorder == "big" else "little")
         ones += int(last[: answers % 8].sum())

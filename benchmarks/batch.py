@@ -1,0 +1,252 @@
+"""Batch aggregation against what one would write by hand, as ratios of times taken in the same run.
+
+    python -m benchmarks.batch [--rows 5000000]     the ratios, with what is asked of each
+    python -m benchmarks.batch --growth             1 M, 10 M, 100 M rows: docs/batch-growth.md and .svg
+
+Times are the least of `REPEATS` runs taken in turn, so that a busy machine hits both sides alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+import duckdb
+import numpy as np
+from pydantic import BaseModel
+
+from rrcollect import Design, Question, Survey
+from server_agg import tally_reports
+from server_agg.bits import count_ones
+
+REPEATS = 3
+FAR = datetime(2100, 1, 1, tzinfo=UTC)
+SIZES = (1_000_000, 10_000_000, 100_000_000)
+MEMORY = "3GB"  # for the engine; the rest of the process comes on top
+SURVEY = Survey(
+    name="bench", version=1, title="Bench", publisher="Bench", expires=FAR,
+    questions=[
+        Question(id="q1", attribute="a1", text="One?", design=Design("3/4", "3/4")),
+        Question(id="q2", attribute="a2", text="Two?", design=Design("3/4", "5/8"), rounds=3),
+    ],
+    segments={"region": ["north", "south", "east", "west"]},
+)  # fmt: skip
+
+# One row in a hundred is a repeat, one in a thousand contradicts another, one in a thousand has a wrong matrix.
+ROWS = f"""
+    SELECT '{SURVEY.digest}' AS survey, CASE WHEN i % 3 = 0 THEN 'q2' ELSE 'q1' END AS question,
+           (CASE WHEN i % 3 = 0 THEN i % 9 // 3 ELSE 0 END)::BIGINT AS round, '3/4' AS p00,
+           CASE WHEN i % 1000 = 7 THEN '1/2' WHEN i % 3 = 0 THEN '5/8' ELSE '3/4' END AS p11,
+           (hash(i) % 2)::BIGINT AS answer, md5((CASE WHEN t % 100 = 1 THEN t - 1 ELSE t END)::VARCHAR) AS id,
+           NULL::VARCHAR AS invite,
+           '{{"region":"' || ['north', 'south', 'east', 'west'][1 + i % 4] || '"}}' AS segments
+    FROM (SELECT t, CASE WHEN t % 100 = 1 AND t % 1000 <> 1 THEN t - 1 ELSE t END AS i FROM range($n) AS r(t))"""  # noqa: S608
+
+WIRE = """SELECT answer, {'p00': p00, 'p11': p11} AS design, id, invite, question, round, segments::JSON AS segments,
+    survey FROM rows"""
+
+# What one would write by hand for exactly this survey.
+BY_HAND = f"""
+    WITH judged AS (
+        SELECT id, question, round, answer, segments, CASE
+            WHEN survey IS NULL OR survey <> '{SURVEY.digest}' THEN 'unknown_survey'
+            WHEN question IS NULL OR question NOT IN ('q1', 'q2') THEN 'unknown_question'
+            WHEN p00 IS DISTINCT FROM '3/4' OR p11 IS DISTINCT FROM CASE question WHEN 'q1' THEN '3/4' ELSE '5/8' END
+                THEN 'wrong_design'
+            WHEN round IS NULL OR round < 0 OR round >= CASE question WHEN 'q1' THEN 1 ELSE 3 END THEN 'bad_round'
+            WHEN answer IS NULL OR answer NOT IN (0, 1) THEN 'bad_answer'
+            WHEN segments IS NULL OR segments NOT IN ('{{}}', '{{"region":"north"}}', '{{"region":"south"}}',
+                '{{"region":"east"}}', '{{"region":"west"}}') THEN 'undeclared_segment'
+            WHEN invite IS NOT NULL AND length(invite) NOT BETWEEN 1 AND 128 THEN 'bad_invite'
+            WHEN id IS NULL OR NOT regexp_full_match(id, '[0-9a-f]{{32}}') THEN 'bad_id' END AS reason
+        FROM rows),
+    ids AS (
+        SELECT id, min(question) AS question, min(round) AS round, min(answer) AS answer, min(segments) AS segments,
+               count(*) AS n, max(question) <> min(question) OR max(round) <> min(round) OR max(answer) <> min(answer)
+               OR max(segments) <> min(segments) AS conflict
+        FROM judged WHERE reason IS NULL GROUP BY id)
+    SELECT question, round, segments, answer, NULL AS reason, count(*) AS reports, sum(n) AS rows
+    FROM ids WHERE NOT conflict GROUP BY ALL
+    UNION ALL SELECT NULL, NULL, NULL, NULL, 'conflicting_id', count(*), sum(n) FROM ids WHERE conflict
+    UNION ALL SELECT NULL, NULL, NULL, NULL, reason, count(*), count(*) FROM judged WHERE reason IS NOT NULL
+    GROUP BY reason
+    """  # noqa: S608
+BARE = """SELECT survey, question, p00, p11, round, segments, count(*), sum(answer) FROM rows GROUP BY ALL"""
+
+
+class Matrix(BaseModel):
+    p00: str
+    p11: str
+
+
+class Line(BaseModel):
+    answer: Literal[0, 1]
+    design: Matrix
+    id: str
+    invite: str | None
+    question: str
+    round: int
+    segments: dict[str, str]
+    survey: str
+
+
+def pydantic_loop(path: Path) -> Counter[tuple[object, ...]]:
+    """Reading, validating, deduplicating and counting, a line at a time."""
+    seen: dict[str, tuple[object, ...]] = {}
+    digest = SURVEY.digest
+    with path.open("rb") as file:
+        for text in file:
+            line = Line.model_validate_json(text)
+            if line.survey == digest:
+                segments = tuple(sorted(line.segments.items()))
+                seen[line.id] = line.question, line.design.p00, line.design.p11, line.round, segments, line.answer
+    return Counter(seen.values())
+
+
+def least(*sides: Callable[[], object]) -> list[float]:
+    """The least time of each side, taken in turn."""
+    times: list[list[float]] = [[] for _ in sides]
+    for _ in range(REPEATS):
+        for took, side in zip(times, sides, strict=True):
+            start = time.perf_counter()
+            side()
+            took.append(time.perf_counter() - start)
+    return [min(took) for took in times]
+
+
+def write_rows(path: Path, n: int) -> None:
+    with duckdb.connect(config={"temp_directory": str(path.parent), "preserve_insertion_order": False}) as connection:
+        connection.execute(f"CREATE VIEW rows AS {ROWS.replace('$n', str(n))}")
+        what = "rows" if path.suffix == ".parquet" else f"({WIRE})"
+        options = "(FORMAT parquet)" if path.suffix == ".parquet" else "(FORMAT json)"
+        connection.execute(f"COPY {what} TO '{path}' {options}")
+
+
+def by_hand(path: Path, sql: str) -> list[tuple[object, ...]]:
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE VIEW rows AS FROM read_parquet('{path}')")
+        return connection.execute(sql).fetchall()
+
+
+def ratios(rows: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        table, lines = Path(folder, "rows.parquet"), Path(folder, "rows.jsonl")
+        write_rows(table, rows)
+        result = tally_reports(table, SURVEY, progress=False)
+        found = by_hand(table, BY_HAND)
+        accepted = sum(int(str(line[5])) for line in found if line[4] is None)
+        assert result.summary.accepted == accepted
+        assert result.summary.refused == {str(r[4]): int(str(r[6])) for r in found if r[4] is not None}
+        print(result.summary)
+        ours, hand = least(lambda: tally_reports(table, SURVEY, progress=False), lambda: by_hand(table, BY_HAND))
+        say("Parquet, deduplicated / hand-written SQL", ours / hand, "≤ 1.25", rows / ours)
+        ours, bare = least(
+            lambda: tally_reports(table, SURVEY, deduplicate=False, progress=False), lambda: by_hand(table, BARE)
+        )
+        say("Parquet, without deduplication / bare GROUP BY", ours / bare, "≤ 1.25", rows / ours)
+        few = min(rows, 500_000)
+        write_rows(lines, few)
+        ours, loop = least(lambda: tally_reports(lines, SURVEY, progress=False), lambda: pydantic_loop(lines))
+        say("JSONL: pydantic loop / ours", loop / ours, "≥ 10", few / ours)
+    bits = np.frombuffer(os.urandom(125_000_000), np.uint8)
+    assert count_ones(bits[:1000]) == int(np.unpackbits(bits[:1000]).sum())
+    ours, unpacked, copied = least(lambda: count_ones(bits), lambda: np.unpackbits(bits).sum(), bits.max)
+    say("packed bits: unpackbits().sum() / ours", unpacked / ours, "≥ 20", 1e9 / ours)
+    say("packed bits: ours / one pass over the bytes (max)", ours / copied, "near 1", 1e9 / ours)
+
+
+def say(what: str, ratio: float, wanted: str, rate: float) -> None:
+    print(f"{what:52} {ratio:7.2f}   wanted {wanted:8} ({rate / 1e6:,.1f} M a second)")
+
+
+def measured(path: Path) -> dict[str, float]:
+    """One batch in a process of its own: seconds and peak memory."""
+    command = [sys.executable, "-m", "benchmarks.batch", "--one", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    told: dict[str, float] = json.loads(done.stdout)
+    return told
+
+
+def one(path: Path) -> None:
+    start = time.perf_counter()
+    folder = str(path.parent)
+    result = tally_reports(path, SURVEY, memory_limit=MEMORY, progress=False, temp_directory=folder)
+    took = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(json.dumps({"rows": result.summary.rows, "seconds": took, "gigabytes": peak}))
+
+
+def processor() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
+
+
+def growth(sizes: tuple[int, ...], docs: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    told = []
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "rows.parquet")
+            write_rows(path, size)
+            told.append({**measured(path), "file": path.stat().st_size / 1e9})
+            print(told[-1], flush=True)
+    lines = [
+        "# How the cost of a batch grows\n",
+        f"`python -m benchmarks.batch --growth` on {datetime.now(UTC):%Y-%m-%d}; {os.cpu_count()} cores, "
+        f"{processor()}, DuckDB "
+        f" {duckdb.__version__} limited to {MEMORY}. One Parquet file; every row is validated, deduplicated by "
+        "report id and grouped. Memory is the peak of the whole process.\n",
+        "| rows | file, GB | seconds | million rows a second | peak memory, GB |",
+        "|---:|---:|---:|---:|---:|",
+        *(
+            f"| {t['rows']:,.0f} | {t['file']:.2f} | {t['seconds']:.1f} | {t['rows'] / t['seconds'] / 1e6:.1f} "
+            f"| {t['gigabytes']:.2f} |"
+            for t in told
+        ),
+        "\n![time and peak memory against rows](batch-growth.svg)",
+    ]
+    docs.joinpath("batch-growth.md").write_text("\n".join(lines) + "\n")
+    plt.rcParams["svg.hashsalt"] = "rrcollect"
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
+    rows = [t["rows"] for t in told]
+    left.loglog(rows, [t["seconds"] for t in told], "o-")
+    left.set(xlabel="rows", ylabel="seconds", title="Time")
+    right.semilogx(rows, [t["gigabytes"] for t in told], "o-")
+    right.axhline(4, linestyle="--", color="grey")
+    right.set(xlabel="rows", ylabel="GB", title="Peak memory (dashed: 4 GB)", ylim=(0, 4.5))
+    figure.savefig(docs / "batch-growth.svg", metadata={"Date": None})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=5_000_000)
+    parser.add_argument("--growth", action="store_true")
+    parser.add_argument("--largest", type=int, default=SIZES[-1], help="leave out larger sizes of --growth")
+    parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.one:
+        one(given.one)
+    elif given.growth:
+        growth(tuple(size for size in SIZES if size <= given.largest), Path(__file__).parent.parent / "docs")
+    else:
+        ratios(given.rows)
+
+
+if __name__ == "__main__":
+    main()

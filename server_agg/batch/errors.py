@@ -1,0 +1,55 @@
+"""What can be wrong with a batch as a whole.  A single bad report is no error: it is refused and counted."""
+
+from __future__ import annotations
+
+from rrcollect.errors import Blame, RRCollectError, shown
+
+__all__ = ["BadColumn", "PackedFileError", "SourceUnavailable", "UnreadableRow"]
+
+
+class SourceUnavailable(RRCollectError, OSError):
+    """No file matches, a folder holds no reports, a database does not answer."""
+
+
+class BadColumn(RRCollectError, ValueError):
+    """A column is missing, or of a type that cannot hold what it should."""
+
+    def __init__(self, column: str, seen: str, allowed: str, where: str = "the source") -> None:
+        super().__init__(f"{where}: column {column!r} is {seen}; allowed: {allowed}")
+        self.column = column
+        self.seen = seen
+        self.allowed = allowed
+        self.where = where
+
+    def __reduce__(self) -> tuple[type[BadColumn], tuple[str, str, str, str]]:
+        return type(self), (self.column, self.seen, self.allowed, self.where)
+
+
+class UnreadableRow(RRCollectError, ValueError):
+    """A line or row is no report at all: cut off in the middle, broken, or with a value of the wrong type."""
+
+    blame = Blame.REPORTER
+
+    def __init__(self, where: str, line: int | None, why: str) -> None:
+        place = where if line is None else f"{where}, line {line}"
+        super().__init__(f"{place}: {why}; lenient=True counts such rows as malformed and goes on")
+        self.where = where
+        self.line = line
+        self.why = why
+
+    def __reduce__(self) -> tuple[type[UnreadableRow], tuple[str, int | None, str]]:
+        return type(self), (self.where, self.line, self.why)
+
+
+class PackedFileError(RRCollectError, ValueError):
+    """A packed file is cut off, damaged, or not what its header says."""
+
+    blame = Blame.REPORTER
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(f"{shown(path)}: {why}")
+        self.path = path
+        self.why = why
+
+    def __reduce__(self) -> tuple[type[PackedFileError], tuple[str, str]]:
+        return type(self), (self.path, self.why)

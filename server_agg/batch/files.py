@@ -1,0 +1,160 @@
+"""Which files a source means, and of which kind they are.
+
+Rules
+1. A source is a path, a glob, a folder (with all partitions below it) or a list of these; the kind of a file is told by
+   its ending.  Names that begin with "_" or "." are markers of other programs and are passed over in folders.
+2. A file is read once however often it is named; the order of files never matters.
+3. What matches nothing is an error: an empty result must not look like a night without reports.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+import json
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO
+
+from rrcollect.errors import ParameterError, shown
+from server_agg.batch.columns import COLUMNS, NUMBERS
+from server_agg.batch.errors import BadColumn, SourceUnavailable, UnreadableRow
+
+__all__ = ["KINDS", "PathLike", "csv_header", "files_of", "first_fault", "kind_of"]
+
+PathLike = str | os.PathLike[str]
+KINDS = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".jsonl.gz": "jsonl",
+    ".ndjson.gz": "jsonl",
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".parquet": "parquet",
+    ".rrbits": "packed",
+}
+
+
+def kind_of(path: str) -> str | None:
+    """The kind of a file by its ending, or None.
+
+    >>> kind_of("night.jsonl.gz"), kind_of("notes.txt")
+    ('jsonl', None)
+    """
+    return next((kind for ending, kind in KINDS.items() if path.lower().endswith(ending)), None)
+
+
+def files_of(source: PathLike | Iterable[PathLike]) -> dict[str, list[str]]:
+    """The files of a source by kind, sorted; raises if any part of the source names none."""
+    listed = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    found: dict[str, set[str]] = {}
+    for part in listed:
+        name = os.fspath(part)
+        if not isinstance(name, str):
+            raise ParameterError("source", part, "paths as text")
+        paths = [name] if Path(name).is_file() else _below(name) if Path(name).is_dir() else _matching(name)
+        if not paths:
+            raise SourceUnavailable(f"{name!r} names no file of reports; allowed endings: {', '.join(KINDS)}")
+        for path in paths:
+            kind = kind_of(path)
+            if kind is None:
+                raise ParameterError("source", path, f"files ending in {', '.join(KINDS)}")
+            found.setdefault(kind, set()).add(os.path.realpath(path))
+    return {kind: sorted(paths) for kind, paths in sorted(found.items())}
+
+
+def _below(folder: str) -> list[str]:
+    inside = (path for path in Path(folder).rglob("*") if path.is_file())
+    shown = (path for path in inside if not any(p[0] in "._" for p in path.relative_to(folder).parts))
+    return [str(path) for path in shown if kind_of(str(path))]
+
+
+def _matching(pattern: str) -> list[str]:
+    found = glob.glob(pattern, recursive=True)
+    return [p for name in found for p in (_below(name) if Path(name).is_dir() else [name])]
+
+
+def _lines(path: str) -> Iterable[bytes]:
+    with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
+        yield from file
+
+
+def csv_header(path: str) -> tuple[str, ...]:
+    """The column names of a CSV file; raises if one of the nine is missing or named twice."""
+    with _text(path, errors="replace") as file:  # bytes that are no text are a row's fault, not the header's
+        try:
+            names = next(csv.reader(file), [])
+        except (csv.Error, OSError, EOFError) as error:
+            raise UnreadableRow(path, 1, f"the header is not readable ({error})") from None
+    names = [name.removeprefix("\ufeff") for name in names]
+    for column in COLUMNS:
+        if names.count(column) != 1:
+            seen = "missing" if column not in names else "named twice"
+            raise BadColumn(column, seen, f"the columns {', '.join(COLUMNS)}, each once", path)
+    return tuple(names)
+
+
+def first_fault(path: str) -> UnreadableRow:
+    """Where a file that was found malformed is so; read row by row, on the way to an error only."""
+    return _first_bad_row(path) if kind_of(path) == "csv" else _first_bad_line(path)
+
+
+def _first_bad_line(path: str) -> UnreadableRow:
+    number = 0
+    try:
+        for number, line in enumerate(_lines(path), start=1):
+            fault = _line_fault(line)
+            if fault:
+                return UnreadableRow(path, number, fault)
+    except (OSError, EOFError) as error:
+        return UnreadableRow(path, number + 1, f"the file is cut off or damaged ({error})")
+    return UnreadableRow(path, None, "a line is not readable")
+
+
+def _first_bad_row(path: str) -> UnreadableRow:
+    names = csv_header(path)
+    number = 1
+    try:
+        with _text(path) as file:
+            reader = csv.reader(file, strict=True)
+            next(reader)
+            for row in reader:
+                number = reader.line_num
+                if row and len(row) != len(names):
+                    return UnreadableRow(path, number, f"{len(row)} values; allowed: {len(names)}, one for each column")
+                given = dict(zip(names, row, strict=True)) if row else {}
+                for name in NUMBERS:
+                    if given.get(name) and not re.fullmatch("0|-?[1-9][0-9]*", given[name]):
+                        return UnreadableRow(path, number, f"{name} is {shown(given[name])}; allowed: a whole number")
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
+        return UnreadableRow(path, number + 1, f"the file is cut off or damaged ({error})")
+    return UnreadableRow(path, None, "a row is not readable")
+
+
+def _text(path: str, errors: str = "strict") -> IO[str]:
+    if path.endswith(".gz"):
+        return gzip.open(path, "rt", newline="", encoding="utf-8", errors=errors)
+    return open(path, newline="", encoding="utf-8", errors=errors)
+
+
+def _line_fault(line: bytes) -> str | None:
+    if not line.strip():
+        return None
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        ending = "" if line.endswith(b"\n") else "; the file ends in the middle of a row"
+        return f"not JSON ({error}){ending}"
+    if not isinstance(value, dict) or not any(value.get(name) is not None for name in _FIELDS):
+        return "not a report"
+    for name in NUMBERS:
+        given = value.get(name)
+        if given is not None and type(given) is not int:
+            return f"{name} is a {type(given).__name__}; allowed: a whole number"
+    return None
+
+
+_FIELDS = ("survey", "question", "answer", "id", "design", "round")

@@ -1,0 +1,190 @@
+"""The packed file (`.rrbits`): a gateway's millions of answers to one question, eight to a byte, in one file.
+
+    {"answers":…,"bitorder":"little","envelope":"…","format":"rrcollect-packed-1","id":"…","question":"…","round":0,
+     "segments":{},"sha256":"…"}   one line of canonical JSON, then spaces and a newline up to a multiple of 64 bytes
+    the answers' bits              ceil(answers/8) bytes, the unused bits of the last one 0
+
+Why not `.npz` or Arrow: both need a library to be read at all, neither says what its bits mean, and an array inside a
+zip cannot be mapped into memory.  This is a header that a person reads with `head -1`, and an aligned array after it.
+
+Rules
+1. The file alone suffices: it carries the signed survey envelope.  The matrix is the envelope's, never the header's.
+2. The header is in its one spelling, the lengths fit, and the digest of the bits is theirs; otherwise nothing is read.
+   (A digest finds damage, not fraud: who may hand in a file is the owner's to decide.)
+3. The id is fresh random 128 bits and stands for the whole file: handed in twice, it counts once.
+4. Bits are counted where they lie, mapped and not read into memory.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from rrcollect.design.parameters import count
+from rrcollect.errors import ParameterError, RRCollectError
+from rrcollect.publish.canonical import canonical, read_canonical
+from rrcollect.publish.envelope import LARGEST_ENVELOPE, verify
+from rrcollect.publish.keys import PublicKey
+from rrcollect.publish.publication import Publication
+from rrcollect.publish.survey import Survey
+from server_agg.batch.errors import PackedFileError
+from server_agg.bits import count_ones
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["FORMAT", "PackedAnswers", "read_packed", "write_packed"]
+
+FORMAT = "rrcollect-packed-1"
+ALIGNED = 64
+LARGEST_HEADER = 2 * LARGEST_ENVELOPE
+PIECE = 1 << 20
+_FIELDS = {"answers", "bitorder", "envelope", "format", "id", "question", "round", "segments", "sha256"}
+
+
+@dataclass(frozen=True)
+class PackedAnswers:
+    """A packed file as read: what it claims, and its bits, mapped.  `envelope` is not yet verified."""
+
+    path: str
+    id: str
+    envelope: bytes = field(repr=False)
+    question: str
+    round: int
+    segments: Mapping[str, str] = field(hash=False)
+    answers: int
+    bitorder: str
+    sha256: str
+    bits: NDArray[np.uint8] = field(repr=False, compare=False)
+
+    def survey(self, trusted: Iterable[PublicKey]) -> Survey:
+        """The survey of the envelope, verified under the trusted keys."""
+        return Survey.from_payload(verify(self.envelope, trusted).payload)
+
+    @property
+    def survey_digest(self) -> str:
+        """The digest of what the envelope holds; equal to a survey's own if it is that survey."""
+        try:
+            payload = base64.b64decode(read_canonical(self.envelope, LARGEST_ENVELOPE)["payload"], validate=True)
+        except (RRCollectError, ValueError, KeyError, TypeError) as error:
+            raise PackedFileError(self.path, f"its envelope is none ({error})") from None
+        return hashlib.sha256(payload).hexdigest()
+
+    @property
+    def ones(self) -> int:
+        """How many answers are 1."""
+        return count_ones(self.bits)
+
+
+def write_packed(
+    path: str | os.PathLike[str],
+    packed: NDArray[np.uint8],
+    answers: int,
+    publication: Publication | bytes,
+    question: str,
+    *,
+    round: int = 0,
+    segments: Mapping[str, str] | None = None,
+    bitorder: Literal["little", "big"] = "little",
+) -> str:
+    """Write the packed answers of `randomise_packed` with their survey; returns the file's id.
+
+    The file appears under its name when it is whole.
+    """
+    envelope = publication.envelope if isinstance(publication, Publication) else publication
+    n = count("answers", answers, least=0)
+    bits = np.ascontiguousarray(packed)
+    if bits.dtype != np.uint8 or bits.ndim != 1 or bits.size != -(-n // 8):
+        raise ParameterError("packed", f"{bits.dtype} of shape {bits.shape}", f"{-(-n // 8)} bytes for {n} answers")
+    if bitorder not in ("little", "big"):
+        raise ParameterError("bitorder", bitorder, "'little' or 'big'")
+    if n % 8 and bits[-1] & _unused(n, bitorder):
+        raise ParameterError("packed", "a last byte with unused bits set", "zeros beyond the last answer")
+    if not str(path).endswith(".rrbits"):
+        raise ParameterError("path", os.fspath(path), "a name ending in .rrbits")
+    header: dict[str, Any] = {
+        "answers": n,
+        "bitorder": bitorder,
+        "envelope": base64.b64encode(envelope).decode(),
+        "format": FORMAT,
+        "id": secrets.token_hex(16),
+        "question": question,
+        "round": round,
+        "segments": dict(segments or {}),
+        "sha256": hashlib.sha256(bits.data).hexdigest(),
+    }
+    line = canonical(header)
+    line += b" " * (-(len(line) + 1) % ALIGNED) + b"\n"
+    partial = Path(f"{os.fspath(path)}.partial")
+    with partial.open("wb") as file:
+        file.write(line)
+        file.write(bits.data)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+    return str(header["id"])
+
+
+def _unused(n: int, bitorder: str) -> int:
+    return 255 & ~((1 << n % 8) - 1) if bitorder == "little" else (255 >> n % 8)
+
+
+def read_packed(path: str | os.PathLike[str], *, check: bool = True) -> PackedAnswers:
+    """The header and the mapped bits of a packed file; `check=False` skips the digest of the bits, nothing else."""
+    name = os.fspath(path)
+    try:
+        with open(name, "rb") as file:
+            line = file.readline(LARGEST_HEADER)
+            size = os.fstat(file.fileno()).st_size
+    except OSError as error:
+        raise PackedFileError(name, f"cannot be read ({error.strerror})") from None
+    if not line.endswith(b"\n") or len(line) % ALIGNED:
+        raise PackedFileError(name, "it has no whole header line; it is cut off or no packed file")
+    try:
+        header = read_canonical(line.rstrip(b" \n"), LARGEST_HEADER)
+    except RRCollectError as error:
+        raise PackedFileError(name, f"its header is not readable: {error}") from None
+    _check_header(name, header)
+    n = header["answers"]
+    if size - len(line) != -(-n // 8):
+        raise PackedFileError(name, f"{size - len(line)} bytes of bits; {-(-n // 8)} are announced: cut off or damaged")
+    bits: NDArray[np.uint8] = np.memmap(name, np.uint8, "r", len(line)) if n else np.zeros(0, np.uint8)
+    if n % 8 and int(bits[-1]) & _unused(n, header["bitorder"]):
+        raise PackedFileError(name, "bits are set beyond the last answer")
+    if check:
+        digest = hashlib.sha256()
+        for start in range(0, bits.size, PIECE):
+            digest.update(bits[start : start + PIECE].data)
+        if digest.hexdigest() != header["sha256"]:
+            raise PackedFileError(name, "the bits do not fit their digest: damaged")
+    header["envelope"] = base64.b64decode(header["envelope"])
+    del header["format"]
+    return PackedAnswers(path=name, bits=bits, **header)
+
+
+def _check_header(name: str, header: object) -> None:
+    if not isinstance(header, dict) or header.get("format") != FORMAT or set(header) != _FIELDS:
+        raise PackedFileError(name, f"its header must have the fields {sorted(_FIELDS)} and the format {FORMAT!r}")
+    for key, kind in (("answers", int), ("round", int), ("segments", dict), ("question", str), ("envelope", str)):
+        if type(header[key]) is not kind:
+            raise PackedFileError(name, f"{key} must be a {kind.__name__}")
+    for key, length in (("id", 32), ("sha256", 64)):
+        value = header[key]
+        if not isinstance(value, str) or len(value) != length or set(value) - set("0123456789abcdef"):
+            raise PackedFileError(name, f"{key} must be {length} hexadecimal digits")
+    if header["answers"] < 0 or header["round"] < 0 or header["bitorder"] not in ("little", "big"):
+        raise PackedFileError(name, "answers and round must not be negative, bitorder 'little' or 'big'")
+    if not all(isinstance(value, str) for value in header["segments"].values()):
+        raise PackedFileError(name, "segments must map names to values, both strings")
+    try:
+        base64.b64decode(header["envelope"], validate=True)
+    except ValueError:
+        raise PackedFileError(name, "envelope must be base64") from None

@@ -1,0 +1,121 @@
+"""What a batch gave: the tallies, and an account of every row.
+
+Rule.  rows = accepted + repeated + the sum of refused.  Nothing is dropped silently; `Summary` refuses other numbers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rrcollect.design.parameters import count
+from rrcollect.errors import ParameterError
+from server_agg.batch.reasons import REASONS
+from server_agg.tallies import Tallies
+from server_agg.tally import fields, loads
+
+__all__ = ["BatchResult", "Summary"]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Every row accounted for.
+
+    >>> summary = Summary(rows=10, accepted=7, repeated=1, refused={"bad_answer": 2})
+    >>> print(summary)
+    10 rows read: 7 accepted, 1 repeated, 2 refused (2 bad_answer)
+    >>> (summary + summary).accepted
+    14
+    """
+
+    rows: int
+    accepted: int
+    repeated: int = 0
+    refused: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        for name in ("rows", "accepted", "repeated"):
+            object.__setattr__(self, name, count(name, getattr(self, name), least=0))
+        unknown = [name for name in self.refused if name not in REASONS]
+        if unknown:
+            raise ParameterError("refused", unknown, f"reasons among {list(REASONS)}")
+        kept = {name: count(name, self.refused[name], least=0) for name in REASONS if self.refused.get(name)}
+        object.__setattr__(self, "refused", kept)
+        if self.rows != self.accepted + self.repeated + self.refused_rows:
+            raise ParameterError("rows", self.rows, "accepted + repeated + refused: every row is accounted for")
+
+    @property
+    def refused_rows(self) -> int:
+        """Rows refused for whatever reason."""
+        return sum(self.refused.values())
+
+    def __add__(self, other: Summary) -> Summary:
+        if not isinstance(other, Summary):
+            return NotImplemented
+        both = {name: self.refused.get(name, 0) + other.refused.get(name, 0) for name in REASONS}
+        return Summary(self.rows + other.rows, self.accepted + other.accepted, self.repeated + other.repeated, both)
+
+    def __str__(self) -> str:
+        why = ", ".join(f"{rows:,} {name}" for name, rows in self.refused.items())
+        return (
+            f"{self.rows:,} rows read: {self.accepted:,} accepted, {self.repeated:,} repeated, "
+            f"{self.refused_rows:,} refused{f' ({why})' if why else ''}"
+        )
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain numbers for JSON."""
+        return {
+            "rows": self.rows,
+            "accepted": self.accepted,
+            "repeated": self.repeated,
+            "refused": dict(self.refused),
+        }
+
+    def to_json(self) -> str:
+        """One JSON object without floats."""
+        return json.dumps(self.as_dict())
+
+    @classmethod
+    def from_json(cls, text: str) -> Summary:
+        """The summary written by `to_json`."""
+        given = fields("summary", loads("summary", text), ("rows", "accepted", "repeated", "refused"))
+        if not isinstance(given["refused"], dict):
+            raise ParameterError("refused", given["refused"], "an object of reasons and counts")
+        return cls(**given)
+
+
+@dataclass(frozen=True)
+class BatchResult:
+    """The tallies of a batch with the account of its rows; `+` joins two days or two servers."""
+
+    tallies: Tallies
+    summary: Summary
+
+    def __post_init__(self) -> None:
+        if self.tallies.n != self.summary.accepted:
+            raise ParameterError("accepted", self.summary.accepted, f"the {self.tallies.n} answers that were tallied")
+
+    def __add__(self, other: BatchResult) -> BatchResult:
+        if not isinstance(other, BatchResult):
+            return NotImplemented
+        return BatchResult(self.tallies + other.tallies, self.summary + other.summary)
+
+    def __str__(self) -> str:
+        lines = [str(self.summary)]
+        for key, tally in self.tallies.items():
+            where = "".join(f", {name} = {value}" for name, value in key.segments)
+            lines.append(
+                f"{key.survey[:8]}… {key.question}, round {key.round}{where}: n = {tally.n}, ones = {tally.ones}"
+            )
+        return "\n".join(lines)
+
+    def to_json(self) -> str:
+        """{"summary": …, "tallies": …}, in a fixed order, without floats."""
+        return json.dumps({"summary": self.summary.as_dict(), "tallies": json.loads(self.tallies.to_json())})
+
+    @classmethod
+    def from_json(cls, text: str) -> BatchResult:
+        """The result written by `to_json`."""
+        given = fields("result", loads("result", text), ("summary", "tallies"))
+        return cls(Tallies.from_json(json.dumps(given["tallies"])), Summary.from_json(json.dumps(given["summary"])))

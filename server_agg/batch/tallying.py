@@ -1,0 +1,180 @@
+"""`tally_reports`: from a night's reports, wherever they lie, to tallies and an account of every row.
+
+Rules
+1. The same call, the same integers: which engine runs is told by the source.
+2. Every row read is accepted, repeated, or refused for a reason with a name (`reasons.REASONS`).
+3. Deduplication sees the rows of one call, and those of `earlier`: that is its window.  An id of an earlier row is not
+   counted again; a row that contradicts it is refused, but what an earlier call has counted stays counted.  So
+   yesterday's result + today's result with `earlier=yesterday's rows` is the result of both at once, unless rows of the
+   two days conflict; then the contradicted report of yesterday stands.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rrcollect.errors import MissingExtra, ParameterError
+from rrcollect.publish.keys import PublicKey
+from rrcollect.publish.survey import Survey
+from server_agg.batch.databases import copy_table, is_database
+from server_agg.batch.duck import Duck, Options, Relation, connected
+from server_agg.batch.files import files_of
+from server_agg.batch.packed_batch import tally_packed
+from server_agg.batch.progress import Progress, reporter
+from server_agg.batch.published import Published, SurveyLike, surveys_of
+from server_agg.batch.scans import Scan
+from server_agg.batch.summary import BatchResult, Summary
+from server_agg.tallies import Tallies
+
+__all__ = ["tally_reports"]
+
+ALLOWED = "a path, a glob, a list of them, a postgresql:// or sqlite:/// URL, or a frame that narwhals takes"
+
+
+def tally_reports(
+    source: Any,
+    surveys: SurveyLike | Iterable[SurveyLike] = (),
+    *,
+    trusted: Iterable[PublicKey] = (),
+    deduplicate: bool = True,
+    earlier: Any = None,
+    lenient: bool = False,
+    refused_to: str | os.PathLike[str] | None = None,
+    progress: Progress | bool | None = None,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    temp_directory: str | os.PathLike[str] | None = None,
+) -> BatchResult:
+    """Count the reports of a source by survey × question × design × segments × round.
+
+    source: files (.jsonl, .csv, either with .gz, .parquet, .rrbits), folders, globs, lists of these; the URL of the
+        collector's database; a DuckDB relation; a Polars, pandas, pyarrow, Dask or PySpark frame with the flat columns.
+    surveys: `Survey`, `Publication` or envelope bytes (verified under `trusted`); none are needed for packed files
+        whose envelopes are signed by a trusted key.
+    deduplicate: False for data known to hold every report once; then ids and invites are not compared.
+    earlier: rows counted before (a source of the same sort), not to be counted again.
+    lenient: count what cannot be read as `malformed` instead of raising.
+    refused_to: a file for the refused rows with their reason (for frames: Parquet).
+    progress: True for a bar on standard error, a callable for shares from 0 to 1, False for silence; by default a bar
+        if standard error is a terminal.
+    memory_limit ("4GB"), threads, temp_directory: bounds for the embedded engine, which spills to disk beyond them.
+
+    >>> from datetime import datetime, timezone
+    >>> import polars
+    >>> from rrcollect import Design, Question, Survey
+    >>> question = Question(id="q1", attribute="doped", text="Ever doped?", design=Design("3/4", "3/4"))
+    >>> survey = Survey(name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
+    ...                 expires=datetime(2100, 1, 1, tzinfo=timezone.utc), questions=[question])
+    >>> row = {"survey": survey.digest, "question": "q1", "round": 0, "p00": "3/4", "p11": "3/4", "answer": 1,
+    ...        "id": "0" * 32, "invite": None, "segments": "{}"}
+    >>> result = tally_reports(polars.DataFrame([row, row, row | {"id": "f" * 32, "answer": 2}]), survey)
+    >>> print(result.summary)
+    3 rows read: 1 accepted, 1 repeated, 1 refused (1 bad_answer)
+    >>> result.tallies.one()
+    Tally(design=Design('3/4', '3/4'), n=1, ones=1)
+    """
+    keys = list(trusted)
+    known = surveys_of(surveys, keys)
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+        raise ParameterError("threads", threads, "a whole number from 1")
+    options = Options(
+        deduplicate=deduplicate,
+        lenient=lenient,
+        refused_to=None if refused_to is None else os.fspath(refused_to),
+        progress=reporter(progress),
+        memory_limit=memory_limit,
+        threads=threads,
+        temp_directory=None if temp_directory is None else os.fspath(temp_directory),
+    )
+    if _is_paths(source):
+        return _tally_files(source, known, keys, earlier, options)
+    if not known:
+        raise ParameterError("surveys", surveys, "one survey or more")
+    published = Published.of(known)
+    if _is_relation(source):
+        duck = Duck(Relation(source), published, options)
+        if earlier is not None and not _is_relation(earlier):
+            raise ParameterError("earlier", earlier, "a DuckDB relation of the same connection, like the source")
+        if earlier is None:
+            return duck.count([duck.relation_scan(source)], []).result()
+        flagged = source.project("*, false AS rr_old").union(earlier.project("*, true AS rr_old"))
+        duck = Duck(Relation(flagged), published, options)
+        scan = duck.relation_scan(flagged)
+        return duck.count(*_split(scan)).result()
+    return _tally_frame(source, published, earlier, options)
+
+
+def _split(scan: Scan) -> tuple[list[Scan], list[Scan]]:
+    return [replace(scan, sql=f"{scan.sql} WHERE NOT s.rr_old")], [replace(scan, sql=f"{scan.sql} WHERE s.rr_old")]
+
+
+def _is_paths(source: object) -> bool:
+    return isinstance(source, (str, os.PathLike)) or (
+        isinstance(source, (list, tuple, set, frozenset)) and all(isinstance(p, (str, os.PathLike)) for p in source)
+    )
+
+
+def _is_relation(source: object) -> bool:
+    return type(source).__name__ == "DuckDBPyRelation"
+
+
+def _tally_files(
+    source: Any, known: tuple[Survey, ...], keys: list[PublicKey], earlier: Any, options: Options
+) -> BatchResult:
+    with ExitStack() as stack:
+        files, copied = _on_disk(source, options, stack)
+        old, old_copied = _on_disk(earlier, options, stack) if earlier is not None else ({}, [])
+        result = BatchResult(Tallies(), Summary(0, 0))
+        packed = files.pop("packed", [])
+        old_packed = old.pop("packed", [])
+        if packed:
+            result += tally_packed(packed, known, keys, deduplicate=options.deduplicate, earlier=old_packed)
+        if files or copied:
+            if not known:
+                raise ParameterError("surveys", known, "one survey or more")
+            duck = Duck(stack.enter_context(connected(options)), Published.of(known), options)
+            scans = [
+                duck.file_scans(rows) + duck.file_scans({"csv": copies}, escaped=False)
+                for rows, copies in ((files, copied), (old, old_copied))
+            ]
+            result += duck.count(*scans).result()
+        return result
+
+
+def _on_disk(source: Any, options: Options, stack: ExitStack) -> tuple[dict[str, list[str]], list[str]]:
+    """The files of a source by kind, and the tables of databases copied to temporary files."""
+    if not _is_paths(source):
+        raise ParameterError("earlier", source, "files or a database, like the source")
+    listed = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    copied = []
+    for url in [str(part) for part in listed if is_database(part)]:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="rrcollect-", dir=options.temp_directory))
+        path = Path(folder, "reports.csv")
+        copy_table(url, path)
+        copied.append(str(path))
+    rest = [part for part in listed if not is_database(part)]
+    return (files_of(rest) if rest or not copied else {}), copied
+
+
+def _tally_frame(source: Any, published: Published, earlier: Any, options: Options) -> BatchResult:
+    try:
+        import narwhals.stable.v2 as nw
+    except ImportError:
+        raise MissingExtra("narwhals", "batch") from None
+    from server_agg.batch.frames import FrameBatch
+
+    try:
+        frame = nw.from_native(nw.to_native(source, pass_through=True))
+        before = None if earlier is None else nw.from_native(nw.to_native(earlier, pass_through=True))
+    except TypeError:
+        raise ParameterError("source", source, ALLOWED) from None
+    if before is not None and before.implementation != frame.implementation:
+        raise ParameterError("earlier", type(earlier).__name__, "a frame of the same library as the source")
+    batch = FrameBatch(frame, published, options.lenient, options.deduplicate, before, options.refused_to)
+    return batch.counts().result()

@@ -1,0 +1,104 @@
+"""Every engine as a function from rows (dictionaries) to the source it would be given."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+from server_agg.batch.columns import COLUMNS, NUMBERS
+
+Rows = list[dict[str, Any]]
+
+
+def arrow_table(rows: Rows) -> Any:
+    import pyarrow as pa
+
+    schema = pa.schema([(name, pa.int64() if name in NUMBERS else pa.string()) for name in COLUMNS])
+    return pa.Table.from_pylist(rows, schema=schema)
+
+
+def parquet(rows: Rows, folder: Path) -> Any:
+    import pyarrow.parquet as pq
+
+    (folder / "day=1").mkdir(exist_ok=True)
+    half = len(rows) // 2
+    pq.write_table(arrow_table(rows[:half]), folder / "a.parquet")
+    pq.write_table(arrow_table(rows[half:]), folder / "day=1" / "b.parquet")
+    (folder / "_SUCCESS").touch()
+    return folder
+
+
+def comma(rows: Rows, folder: Path) -> Any:
+    with (folder / "rows.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, sorted(COLUMNS))
+        writer.writeheader()
+        for row in rows:
+            invite = row["invite"]
+            escaped = f"'{invite}" if invite and invite[0] in "=+-@\t\r'" else invite
+            writer.writerow({**row, "invite": escaped})
+    return folder / "*.csv"
+
+
+def wire(row: dict[str, Any]) -> dict[str, Any]:
+    nested = {name: value for name, value in row.items() if name not in ("p00", "p11", "segments")}
+    return {**nested, "design": {"p00": row["p00"], "p11": row["p11"]}, "segments": "SEGMENTS"}
+
+
+def jsonl(rows: Rows, folder: Path) -> Any:
+    half = len(rows) // 2
+    for name, part in (("a.jsonl", rows[:half]), ("b.jsonl.gz", rows[half:])):
+        with gzip.open(folder / name, "wt") if name.endswith("gz") else (folder / name).open("w") as file:
+            for row in part:
+                text = json.dumps(wire(row), ensure_ascii=len(row["id"] or "") % 2 == 0)
+                file.write(text.replace('"SEGMENTS"', row["segments"] or "null") + "\n")
+    return [str(folder / "a.jsonl"), folder / "b.jsonl.gz"]
+
+
+def relation(rows: Rows, folder: Path) -> Any:
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.register("given", arrow_table(rows))
+    connection.execute("CREATE TABLE kept AS SELECT * FROM given")
+    return connection.table("kept")
+
+
+def polars(rows: Rows, folder: Path) -> Any:
+    import polars as pl
+
+    return pl.DataFrame(rows, schema={name: pl.Int64 if name in NUMBERS else pl.String for name in COLUMNS})
+
+
+def polars_lazy(rows: Rows, folder: Path) -> Any:
+    return polars(rows, folder).lazy()
+
+
+def pandas(rows: Rows, folder: Path) -> Any:
+    import pandas as pd
+
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    return frame.astype({name: "Int64" if name in NUMBERS else "str" for name in COLUMNS})
+
+
+def pandas_objects(rows: Rows, folder: Path) -> Any:
+    import pandas as pd
+
+    frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype=object)
+    return frame.astype(dict.fromkeys(NUMBERS, "Int64"))
+
+
+def pyarrow(rows: Rows, folder: Path) -> Any:
+    return arrow_table(rows)
+
+
+def dask(rows: Rows, folder: Path) -> Any:
+    import dask.dataframe as dd
+
+    return dd.from_pandas(pandas(rows, folder), npartitions=2)
+
+
+FILES = (parquet, comma, jsonl)
+QUICK = (*FILES, relation, polars, polars_lazy, pandas, pandas_objects, pyarrow)

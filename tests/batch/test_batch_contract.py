@@ -1,0 +1,236 @@
+"""The contract: every engine gives the reference's integers, and accounts for every row."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import narwhals.stable.v2 as nw
+import pandas as pd
+import polars
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from server_agg import BatchResult, Summary, Tallies, Tally, tally_reports
+from server_agg.batch import frames
+from server_agg.batch.published import Published
+from server_agg.batch.reasons import CONFLICTING_ID
+from tests.batch import engines
+from tests.batch.reference import CLOSED, OPEN, SURVEYS, generated, reference, row
+
+ANY_ROW = st.builds(
+    row,
+    survey=st.sampled_from([OPEN.digest, OPEN.digest, CLOSED.digest, "0" * 64, None]),
+    question=st.sampled_from(["q1", "q1", "q2", "q3", None]),
+    round=st.sampled_from([0, 0, 1, 2, 3, -1, None]),
+    p11=st.sampled_from(["3/4", "3/4", "5/8", "6/8", None]),
+    answer=st.sampled_from([0, 1, 0, 1, 2, None]),
+    id=st.one_of(
+        st.sampled_from(["0" * 32, "a" * 32, "b" * 32]),
+        st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=33),
+    ),
+    invite=st.one_of(
+        st.none(),
+        st.sampled_from(["i1", "i2", "'=x", "=1"]),
+        st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=3),
+    ),
+    segments=st.sampled_from(["{}", "{}", '{"region":"north"}', '{"region":"=1+1"}', '{"x":"y"}', None]),
+)
+ENGINES = [*engines.QUICK, engines.dask]
+
+
+def check(result: BatchResult, rows: list[dict[str, Any]], earlier: list[dict[str, Any]] = []) -> None:  # noqa: B006
+    tallies, repeated, refused = reference(rows, earlier)
+    assert result.summary.refused == refused
+    assert result.tallies == tallies
+    assert (result.summary.rows, result.summary.repeated) == (len(rows), repeated)
+
+
+def readable(engine: Any, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without what a text format cannot say: CSV has no empty text; JSON lines keep no white space in segments, and
+    have none that are not an object."""
+    if engine is engines.comma:
+        return [{k: None if v == "" else v for k, v in row.items()} for row in rows]
+    if engine is engines.jsonl:
+        return [
+            row for row in rows if (row["segments"] or "{}").startswith("{") and ": " not in (row["segments"] or "")
+        ]
+    return rows
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda e: e.__name__)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_generated_rows(engine: Any, seed: int, tmp_path: Path) -> None:
+    rows = readable(engine, generated(random.Random(seed), 400))
+    check(tally_reports(engine(rows, tmp_path), SURVEYS), rows)
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda e: e.__name__)
+def test_no_rows(engine: Any, tmp_path: Path) -> None:
+    result = tally_reports(engine([], tmp_path), SURVEYS)
+    assert (result.summary.rows, len(result.tallies)) == (0, 0)
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda e: e.__name__)
+def test_earlier_rows_are_not_counted_again(engine: Any, tmp_path: Path) -> None:
+    rows = readable(engine, generated(random.Random(3), 300))
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+    old, new = rows[:180], rows[120:]  # sixty rows are in both
+    if engine is engines.relation:
+        source, earlier = _two_relations(new, old)
+    else:
+        source, earlier = engine(new, tmp_path / "new"), engine(old, tmp_path / "old")
+    check(tally_reports(source, SURVEYS, earlier=earlier), new, old)
+
+
+def _two_relations(new: list[dict[str, Any]], old: list[dict[str, Any]]) -> tuple[Any, Any]:
+    import duckdb
+
+    connection = duckdb.connect()
+    for name, rows in (("new", new), ("old", old)):
+        connection.register(f"given_{name}", engines.arrow_table(rows))
+        connection.execute(f"CREATE TABLE kept_{name} AS FROM given_{name}")
+    return connection.table("kept_new"), connection.table("kept_old")
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda e: e.__name__)
+def test_without_deduplication_every_row_counts(engine: Any, tmp_path: Path) -> None:
+    rows = readable(engine, generated(random.Random(4), 300))
+    for number, one in enumerate(rows):  # so that the reference has nothing to compare
+        one["id"] = f"{number:032x}"
+        one["invite"] = f"guest-{number}" if one["invite"] else None
+    check(tally_reports(engine(rows, tmp_path), SURVEYS, deduplicate=False), rows)
+
+
+@pytest.mark.parametrize("engine", [e for e in ENGINES if e is not engines.dask], ids=lambda e: e.__name__)
+@pytest.mark.parametrize("invites", [True, False])
+def test_refused_rows_are_written_with_their_reason(engine: Any, invites: bool, tmp_path: Path) -> None:
+    rows = readable(engine, generated(random.Random(5), 300))
+    if not invites:
+        rows = [row for row in rows if row["invite"] is None]
+    (tmp_path / "in").mkdir()
+    out = tmp_path / "refused.parquet"
+    result = tally_reports(engine(rows, tmp_path / "in"), SURVEYS, refused_to=out)
+    check(result, rows)
+    written = pq.read_table(out).to_pylist()
+    assert Counter(row["reason"] for row in written) == result.summary.refused
+    assert {row["id"] or "" for row in written} <= {row["id"] or "" for row in rows}
+
+
+@pytest.mark.parametrize(
+    "engine", [engines.relation, engines.polars, engines.pyarrow, engines.pandas], ids=lambda e: e.__name__
+)
+def test_boolean_answers_and_every_width_of_integer(engine: Any, tmp_path: Path) -> None:
+    rows = [row for row in generated(random.Random(6), 200) if row["answer"] in (0, 1, None)]
+    table = engines.arrow_table(rows)
+    for kind in (pa.bool_(), pa.int8(), pa.uint8(), pa.uint64()):
+        place = table.schema.get_field_index("answer")
+        typed = table.set_column(place, "answer", table["answer"].cast(kind))
+        if engine is engines.relation:
+            connection = duckdb.connect()
+            connection.register("given", typed)
+            source = connection.table("given")
+        elif engine is engines.polars:
+            source = polars.from_arrow(typed)
+        else:
+            source = typed if engine is engines.pyarrow else typed.to_pandas(types_mapper=pd.ArrowDtype)
+        check(tally_reports(source, SURVEYS), rows)
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_any_rows_on_the_quick_engines(data: st.DataObject) -> None:
+    """Small alphabets, so that ids, invites and contents collide all the time."""
+    rows = data.draw(st.lists(ANY_ROW, max_size=12))
+    earlier = data.draw(st.lists(ANY_ROW, max_size=4))
+    engine = data.draw(
+        st.sampled_from([engines.polars, engines.pyarrow, engines.parquet, engines.comma, engines.jsonl])
+    )
+    rows, earlier = readable(engine, rows), readable(engine, earlier)
+    with tempfile.TemporaryDirectory() as new, tempfile.TemporaryDirectory() as old:
+        result = tally_reports(engine(rows, Path(new)), SURVEYS, earlier=engine(earlier, Path(old)))
+    check(result, rows, earlier)
+
+
+def test_more_segments_than_are_listed_beforehand(tmp_path: Path) -> None:
+    many = OPEN.model_copy(update={"segments": {f"s{i}": [f"v{j}" for j in range(9)] for i in range(6)}})
+    assert not Published.of([many]).enumerated
+    texts = ["{}", '{"s0":"v1"}', '{"s0":"v1","s5":"v8"}', '{"s0":"v9"}', '{"s6":"v1"}', '{"s5":"v8","s0":"v1"}', "{"]
+    rows = [row(survey=many.digest, id=f"{i:032x}", segments=text) for i, text in enumerate(texts * 3)]
+    for engine in (engines.parquet, engines.relation, engines.polars_lazy, engines.pandas):
+        (tmp_path / engine.__name__).mkdir()
+        result = tally_reports(engine(rows, tmp_path / engine.__name__), many)
+        assert result.summary.refused == {"undeclared_segment": 12}
+        assert [tally.n for tally in result.tallies.values()] == [3, 3, 3]
+
+
+# ---- planted twins: engines with the mistakes that such engines make; the same check must catch each -----------------
+
+
+def _planted(rows: list[dict[str, Any]], mistake: str) -> BatchResult:
+    """The right result with one mistake in it."""
+    result = tally_reports(engines.polars(rows, Path()), SURVEYS)
+    refused = dict(result.summary.refused)
+    tallies = dict(result.tallies)
+    if mistake == "drops conflicting repeats silently":
+        refused.pop("conflicting_id")
+    if mistake == "keeps the first of conflicting repeats":
+        key = next(iter(tallies))
+        refused["conflicting_id"] -= 1
+        tallies[key] = Tally(key.design, tallies[key].n + 1, tallies[key].ones)
+    if mistake == "sums booleans as null":
+        tallies = {key: Tally(key.design, tally.n, 0) for key, tally in tallies.items()}
+    if mistake == "pools two designs":
+        first, second = [key for key in tallies if not key.segments and key.round == 0 and key.survey == OPEN.digest]
+        added = tallies.pop(second)
+        tallies[first] = Tally(first.design, tallies[first].n + added.n, tallies[first].ones + added.ones)
+    total = sum(tally.n for tally in tallies.values())
+    summary = result.summary
+    rows_told = total + summary.repeated + sum(refused.values())
+    return BatchResult(Tallies(tallies), Summary(rows_told, total, summary.repeated, refused))
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        "drops conflicting repeats silently",
+        "keeps the first of conflicting repeats",
+        "sums booleans as null",
+        "pools two designs",
+    ],
+)
+def test_a_mistaken_engine_is_caught(mistake: str) -> None:
+    rows = generated(random.Random(7), 400)
+    check(_planted(rows, "none"), rows)
+    with pytest.raises(AssertionError):
+        check(_planted(rows, mistake), rows)
+
+
+@pytest.mark.parametrize(
+    ("rule", "broken"),
+    [
+        ("_one_line_an_id", lambda ids: ids.filter(nw.col("fault") != CONFLICTING_ID)),
+        ("_invites_once", lambda ids: ids),
+        (
+            "_judged",
+            lambda rows: rows.with_columns(fault=nw.when(nw.col("fault") == 4).then(0).otherwise(nw.col("fault"))),
+        ),
+    ],
+)
+def test_an_engine_with_a_broken_rule_is_caught(rule: str, broken: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = getattr(frames, rule)
+    if rule == "_invites_once":
+        monkeypatch.setattr(frames, rule, broken)
+    else:
+        monkeypatch.setattr(frames, rule, lambda *given, **options: broken(whole(*given, **options)))
+    rows = generated(random.Random(8), 400)
+    with pytest.raises((AssertionError, ValueError)):
+        check(tally_reports(engines.polars(rows, Path()), SURVEYS), rows)

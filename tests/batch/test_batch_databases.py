@@ -1,0 +1,74 @@
+"""The collector's table as a source, on a real PostgreSQL server and on SQLite."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server_agg import SourceUnavailable, tally_reports
+from server_agg.batch.columns import COLUMNS
+from tests.batch import engines
+from tests.batch.reference import SURVEYS, generated
+from tests.batch.test_batch_contract import check, readable
+from tests.postgres_server import available, postgres_server
+
+TABLE = (
+    "CREATE TABLE reports (survey text, question text, round {0}, p00 text, p11 text, answer {0}, id text, "
+    "invite text, segments text, day date)"
+)
+
+
+def stored_rows(seed: int) -> list[dict[str, Any]]:
+    return readable(engines.comma, generated(random.Random(seed), 300))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    if not available():
+        pytest.skip("PostgreSQL is not installed")
+    with postgres_server() as url:
+        yield url
+
+
+@pytest.mark.parametrize("answer", ["int", "smallint"])
+def test_postgresql(server: str, answer: str) -> None:
+    psycopg = pytest.importorskip("psycopg")
+    rows = stored_rows(1)
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute("DROP TABLE IF EXISTS reports")
+        connection.execute(TABLE.format(answer))
+        with connection.cursor().copy(f"COPY reports ({', '.join(COLUMNS)}) FROM STDIN") as copy:
+            for row in rows:
+                copy.write_row([row[name] for name in COLUMNS])
+    check(tally_reports(server, SURVEYS), rows)
+
+
+def test_an_unreachable_or_empty_server_is_named_without_its_password(server: str) -> None:
+    with pytest.raises(SourceUnavailable) as unreachable:
+        tally_reports("postgresql://someone:secret@127.0.0.1:1/none?connect_timeout=2", SURVEYS)
+    assert "secret" not in str(unreachable.value)
+    psycopg = pytest.importorskip("psycopg")
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute("DROP TABLE IF EXISTS reports")
+    with pytest.raises(SourceUnavailable, match="reports"):
+        tally_reports(server, SURVEYS)
+
+
+def test_sqlite(tmp_path: Path) -> None:
+    rows, path = stored_rows(2), tmp_path / "collector.sqlite3"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(TABLE.format("integer"))
+        marks = ", ".join("?" * len(COLUMNS))
+        connection.executemany(
+            f"INSERT INTO reports ({', '.join(COLUMNS)}) VALUES ({marks})",  # noqa: S608
+            [[row[name] for name in COLUMNS] for row in rows],
+        )
+    check(tally_reports(f"sqlite:///{path}", SURVEYS), rows)
+    with pytest.raises(SourceUnavailable, match="no SQLite database"):
+        tally_reports("sqlite:///nowhere.sqlite3", SURVEYS)
