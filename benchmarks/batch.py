@@ -210,7 +210,7 @@ def growth(sizes: tuple[int, ...], docs: Path) -> None:
         "# How the cost of a batch grows\n",
         f"`python -m benchmarks.batch --growth` on {datetime.now(UTC):%Y-%m-%d}; {os.cpu_count()} cores, "
         f"{processor()}, DuckDB "
-        f" {duckdb.__version__} limited to {MEMORY}. One Parquet file; every row is validated, deduplicated by "
+        f"{duckdb.__version__} limited to {MEMORY}. One Parquet file; every row is validated, deduplicated by "
         "report id and grouped. Memory is the peak of the whole process.\n",
         "| rows | file, GB | seconds | million rows a second | peak memory, GB |",
         "|---:|---:|---:|---:|---:|",
