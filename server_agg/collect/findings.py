@@ -15,7 +15,7 @@ from typing import Any
 from rrcollect.publish.survey import Question, Survey
 from server_agg.estimates import estimate
 from server_agg.reporting import bar_words
-from server_agg.segments import segment_table
+from server_agg.segments import MERGED, segment_table
 from server_agg.tallies import Tallies
 from server_agg.tally import Tally
 from server_agg.trends import trend
@@ -24,6 +24,7 @@ __all__ = ["findings"]
 
 LEVEL = 0.95
 UNDECLARED = "(not declared)"
+TAKEN = (UNDECLARED, MERGED)  # names of ours; a group that is called so gets a space after it
 
 
 def findings(survey: Survey, tallies: Tallies, minimum: int) -> dict[str, Any]:
@@ -100,7 +101,8 @@ def _estimate(tally: Tally, survey: Survey) -> dict[str, Any]:
 
 def _segment(name: str, tallies: Tallies, minimum: int) -> dict[str, Any]:
     cells: Mapping[Any, Any] = {
-        UNDECLARED if value is None else value: counted for (value,), counted in tallies.by(name).items()
+        UNDECLARED if value is None else f"{value} " if value in TAKEN else value: counted
+        for (value,), counted in tallies.by(name).items()
     }
     table = segment_table(cells, minimum=minimum, level=LEVEL)
     shown = [row for row in table.rows if row.n >= minimum]

@@ -16,10 +16,10 @@ from server_agg.collect.catalogue import Listed
 __all__ = ["ASSETS", "asset", "results_page", "survey_page"]
 
 ASSETS = {
-    "rrcollect.mjs": ("rrcollect.web", "text/javascript"),
-    "survey.mjs": ("server_agg.collect.static", "text/javascript"),
-    "results.mjs": ("server_agg.collect.static", "text/javascript"),
-    "page.css": ("server_agg.collect.static", "text/css"),
+    "rrcollect.mjs": ("rrcollect", "web", "text/javascript"),
+    "survey.mjs": ("server_agg.collect", "static", "text/javascript"),
+    "results.mjs": ("server_agg.collect", "static", "text/javascript"),
+    "page.css": ("server_agg.collect", "static", "text/css"),
 }
 
 FRAME = """<!doctype html>
@@ -46,8 +46,8 @@ def asset(name: str) -> tuple[bytes, str] | None:
     """The bytes and the media type of a file the pages load; None if it is not one of them."""
     if name not in ASSETS:
         return None
-    package, kind = ASSETS[name]
-    return resources.files(package).joinpath(name).read_bytes(), kind
+    package, folder, kind = ASSETS[name]
+    return resources.files(package).joinpath(folder, name).read_bytes(), kind
 
 
 def survey_page(listed: Listed) -> str:
