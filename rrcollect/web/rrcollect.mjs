@@ -976,7 +976,6 @@ export class Client {
    * @param {{ledger: Ledger, attributes: (string | {name: string, rounds?: number, askedAs?: string[]} | {everyAttributeOf: string, rounds?: number})[],
    *   policy: Policy, source?: Source, clock?: () => Date}} given */
   constructor({ ledger, attributes, policy, source = systemSource, clock = () => new Date() }) {
-    Object.assign(this, { ledger, policy, source, clock });
     this.ledger = ledger;
     this.policy = policy;
     this.source = source;
@@ -1090,8 +1089,8 @@ export class Client {
       draws: state.draws, reports: state.reports, declined: state.declined,
       /** In words, for the person whose device this is. */
       explain: () => `Spent for life: ε = ${spent.epsilon.toNumber().toPrecision(4)} of ` +
-        `${this.policy.lifetimeEpsilon.toNumber().toPrecision(4)}, δ = ${spent.delta.toNumber().toPrecision(2)} of ` +
-        `${this.policy.lifetimeDelta.toNumber().toPrecision(2)}.`,
+        `${this.policy.lifetimeEpsilon.toNumber().toPrecision(4)}, δ = ${Number(spent.delta.toNumber().toPrecision(4))} of ` +
+        `${Number(this.policy.lifetimeDelta.toNumber().toPrecision(4))}.`,
     };
   }
 

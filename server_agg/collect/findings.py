@@ -92,7 +92,7 @@ def _estimate(tally: Tally, survey: Survey) -> dict[str, Any]:
         "level": LEVEL,
         "method": bar.method,
         "bar": bar_words(bar),
-        "target": "the population the respondents were drawn from",
+        "target": "the population",
         "misfit": misfit.describe() if misfit else None,
         "manipulation": None if survey.invite_only else points,
         "direct_answers": result.effective_sample_size,

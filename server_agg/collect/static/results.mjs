@@ -48,10 +48,12 @@ function mark(svg, it, x, y) {
   svg.append(draw("circle", { class: it.value === it.shown ? "dot" : "hollow", cx: x(it.shown), cy: y, r: 6.5 }));
 }
 
+const narrow = () => main.clientWidth < 640;
+
 function headline(it) {
-  const x = (share) => 24 + share * 552;
+  const width = narrow() ? 360 : 600, x = (share) => 24 + share * (width - 48);
   const label = `Estimate ${percent(it.shown)} %, interval ${range(it)}`;
-  const svg = draw("svg", { viewBox: "0 0 600 84", role: "img", "aria-label": label });
+  const svg = draw("svg", { viewBox: `0 0 ${width} 84`, role: "img", "aria-label": label });
   svg.append(draw("rect", { class: "band", x: x(it.low), y: 14, width: Math.max(1, x(it.high) - x(it.low)), height: 44, rx: 4 }));
   axis(svg, x, 8, 62);
   mark(svg, it, x, 36);
@@ -59,13 +61,13 @@ function headline(it) {
 }
 
 function rows(segment) {
-  const height = 34 * segment.rows.length, x = (share) => 176 + share * 400;
+  const height = 34 * segment.rows.length, x = (share) => 150 + share * 250;
   const label = segment.rows.map((r) => `${r.label}: ${percent(r.shown)} % (${range(r)}), n = ${r.n}`).join("; ");
-  const svg = draw("svg", { viewBox: `0 0 600 ${height + 34}`, role: "img", "aria-label": `${segment.name}: ${label}` });
-  axis(svg, x, 4, height + 6);
+  const svg = draw("svg", { viewBox: `0 0 420 ${height + 34}`, role: "img", "aria-label": `${segment.name}: ${label}` });
+  axis(svg, x, 4, height + 6, 50);
   segment.rows.forEach((row, i) => {
     const y = 34 * i + 20, title = draw("title", {}, row.cells.join(", "));
-    svg.append(draw("text", { x: 0, y: y - 2 }, title, clipped(row.label, 22)));
+    svg.append(draw("text", { x: 0, y: y - 2 }, title, clipped(row.label, 18)));
     svg.append(draw("text", { class: "quiet", x: 0, y: y + 13 }, `${percent(row.shown)} %, n = ${count(row.n)}`));
     mark(svg, row, x, y);
   });
@@ -73,13 +75,14 @@ function rows(segment) {
 }
 
 function line(trend) {
-  const top = 12, bottom = 170, y = (share) => bottom - share * (bottom - top), many = trend.rounds.length;
+  const many = trend.rounds.length, most = Math.min(1, Math.ceil(4 * Math.max(...trend.rounds.map((r) => r.high))) / 4) || 1;
+  const top = 12, bottom = 170, y = (share) => bottom - (share / most) * (bottom - top), step = most > 0.5 ? 25 : 10;
   const first = trend.rounds[0].round, span = Math.max(1, trend.rounds[many - 1].round - first);
-  const x = (round) => 66 + ((round - first) / span) * 500;
+  const x = (round) => 66 + ((round - first) / span) * 330;
   const label = trend.rounds.map((r) => `round ${r.round + 1}: ${percent(r.shown)} % (${range(r)})`).join("; ");
-  const svg = draw("svg", { viewBox: "0 0 600 210", role: "img", "aria-label": `Trend: ${label}` });
-  for (let tick = 0; tick <= 100; tick += 25) {
-    svg.append(draw("line", { class: "grid", x1: 46, x2: 586, y1: y(tick / 100), y2: y(tick / 100) }));
+  const svg = draw("svg", { viewBox: "0 0 420 212", role: "img", "aria-label": `Trend: ${label}` });
+  for (let tick = 0; tick <= 100 * most; tick += step) {
+    svg.append(draw("line", { class: "grid", x1: 46, x2: 412, y1: y(tick / 100), y2: y(tick / 100) }));
     svg.append(draw("text", { class: "quiet", x: 38, y: y(tick / 100) + 4, "text-anchor": "end" }, `${tick} %`));
   }
   svg.append(draw("polyline", { class: "line", points: trend.rounds.map((r) => `${x(r.round)},${y(r.shown)}`).join(" ") }));
@@ -90,7 +93,7 @@ function line(trend) {
     svg.append(draw("circle", { class: r.value === r.shown ? "dot" : "hollow", cx: x(r.round), cy: y(r.shown), r: 6 }));
     if (i % every === 0) svg.append(draw("text", { class: "quiet", x: x(r.round), y: bottom + 22, "text-anchor": "middle" }, String(r.round + 1)));
   });
-  svg.append(draw("text", { class: "quiet", x: 316, y: bottom + 39, "text-anchor": "middle" }, "round"));
+  svg.append(draw("text", { class: "quiet", x: 230, y: bottom + 39, "text-anchor": "middle" }, "round"));
   return svg;
 }
 
@@ -134,7 +137,7 @@ function questionCard(question, survey) {
   const charts = make("div", { class: "charts" });
   if (question.trend) charts.append(make("section", {}, make("h4", {}, "Trend over rounds"), line(question.trend), make("p", { class: "small quiet" }, question.trend.note)));
   for (const segment of question.segments) {
-    if (segment.rows.length) charts.append(make("section", {}, make("h4", {}, `By ${segment.name}`), rows(segment), make("p", { class: "small quiet" }, segment.note)));
+    if (segment.rows.length) charts.append(make("section", {}, make("h4", {}, `By ${segment.name}`), rows(segment), make("p", { class: "small quiet" }, segment.rows.length > 1 ? segment.note : "")));
   }
   if (charts.children.length) card.append(charts);
   return card;
