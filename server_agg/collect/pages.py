@@ -19,6 +19,7 @@ ASSETS = {
     "rrcollect.mjs": ("rrcollect", "web", "text/javascript"),
     "survey.mjs": ("server_agg.collect", "static", "text/javascript"),
     "results.mjs": ("server_agg.collect", "static", "text/javascript"),
+    "icon.svg": ("server_agg.collect", "static", "image/svg+xml"),
     "page.css": ("server_agg.collect", "static", "text/css"),
 }
 
@@ -29,6 +30,7 @@ FRAME = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <link rel="stylesheet" href="/assets/page.css">
+<link rel="icon" href="/assets/icon.svg">
 <script type="module" src="/assets/{script}"></script>
 </head>
 <body>

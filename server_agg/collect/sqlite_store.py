@@ -1,5 +1,7 @@
 """The store in one SQLite file: no configuration, no server.
 
+The path must stay what it was: a file that was deleted or replaced while it is open takes no more reports.
+
 Durability.  WAL with synchronous=FULL: the log is flushed to disk (fsync) before a commit returns.  Both settings are
 read back when the file is opened, and anything weaker is refused.
 """
@@ -12,6 +14,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
+from urllib.parse import quote
 
 from server_agg.collect.errors import StoreError, StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
 from server_agg.collect.row import Arrival
@@ -34,6 +37,7 @@ class SqliteStore(Store):
         with self._lock, _translated():
             if self.path != ":memory:" and not self.path.startswith("file:"):
                 os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+            self._file = _identity(self.path)
             connection = self._open()
             try:
                 self._prepare(connection)
@@ -80,9 +84,12 @@ class SqliteStore(Store):
     def writing(self) -> Iterator[Any]:
         with self._lock, _translated():
             if self._writer is None:
+                self._file = _identity(self.path)
                 self._writer = self._open()
             connection = self._writer
             try:
+                if _identity(self.path) != self._file:  # deleted or replaced under us: what we write would be lost
+                    raise StoreUnavailable("the database file was moved or replaced while it was open")
                 connection.execute("BEGIN IMMEDIATE")
                 yield connection.cursor()
                 if connection.in_transaction:
@@ -103,7 +110,8 @@ class SqliteStore(Store):
     @contextmanager
     def reading(self) -> Iterator[Any]:
         with _translated():
-            connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)
+            address = f"file:{quote(self.path)}?mode=rw"  # never makes a new, empty file
+            connection = sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)
             try:
                 connection.execute("PRAGMA query_only = ON")
                 yield connection.cursor()
@@ -119,6 +127,14 @@ class SqliteStore(Store):
             if self._writer is not None:
                 self._writer.close()
             self._writer = None
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Which file lies at the path; None for a database without one."""
+    if path == ":memory:" or path.startswith("file:"):
+        return None
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
 
 
 @contextmanager

@@ -126,8 +126,10 @@ class Store(ABC):
                 if self.insert_all(cursor, arrivals):
                     return [Outcome.NEW] * len(arrivals)
                 cursor.connection.rollback()
+        order = sorted(range(len(arrivals)), key=lambda place: arrivals[place].row.id)  # one order: no deadlock
         with self.writing() as cursor:
-            return [self._take_one(cursor, arrival) for arrival in arrivals]
+            outcomes = {place: self._take_one(cursor, arrivals[place]) for place in order}
+        return [outcomes[place] for place in range(len(arrivals))]
 
     def _take_one(self, cursor: Any, arrival: Arrival) -> Outcome:
         row = arrival.row

@@ -45,7 +45,7 @@ class Visit:
         self.context.on("weberror", lambda error: self.complaints.append(str(error.error)))
 
     def _heard(self, message: Any) -> None:
-        if message.type == "error" and "favicon" not in str(message.location):
+        if message.type == "error":
             self.complaints.append(message.text)
 
     def __enter__(self) -> Visit:

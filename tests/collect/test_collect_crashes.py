@@ -171,6 +171,11 @@ def test_a_database_that_vanishes_is_a_503_that_names_no_path(tmp_path):
         status, said = running.json("GET", "/healthz")
         assert status == 503
         assert str(tmp_path) not in said["reason"]
+        assert running.post(body(digest))[0] == 503
+        where.parent.mkdir()
+        shutil.copy(moved / "a.sqlite3", where)  # a copy is not the file that is open
+        assert running.post(body(digest))[0] == 503
+        shutil.rmtree(where.parent)
         moved.rename(where.parent)
         assert running.json("GET", "/healthz")[0] == 200
         assert running.post(body(digest))[0] == 201

@@ -36,7 +36,7 @@ def test_schemathesis_finds_nothing(collector, tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
-    assert "/reports" in done.stdout or "Operations" in done.stdout
+    assert "Tested: 9" in done.stdout
 
 
 def test_every_route_is_described(collector):

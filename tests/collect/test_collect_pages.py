@@ -140,6 +140,17 @@ def test_answering_by_keyboard_alone_and_declining(collector, visit):
     assert len(open_rows(collector)) == 2
 
 
+def test_a_later_round_is_asked_for_in_the_address(collector, visit):
+    digest = collector.publish(publication(question(rounds=3)))
+    for number in ("1", "2"):
+        page = visit.page(f"{collector.url}/s/{digest}#round={number}")
+        page.get_by_label("Yes").check()
+        page.get_by_role("button", name="Change at random and send").click()
+        page.get_by_text("Received by the collector").wait_for()
+    page.get_by_text("ε = 2.197 of").wait_for()  # every round is a draw of its own, and is paid for
+    assert sorted(row.round for row in open_rows(collector)) == [0, 1]
+
+
 def test_a_tampered_envelope_is_refused_on_screen(collector, visit):
     good = publication()
     digest = collector.publish(good)

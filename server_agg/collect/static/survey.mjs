@@ -3,6 +3,8 @@ import { Client, HttpTransport, IndexedDBLedger, Policy } from "./rrcollect.mjs"
 
 const main = document.querySelector("main");
 const { digest, publisher, keys } = main.dataset;
+const given = new URLSearchParams(location.hash.slice(1)); // after the #: it stays on this device
+const round = Math.max(1, Math.trunc(Number(given.get("round") ?? 1)) || 1) - 1; // people count from 1
 
 /** @param {string} tag @param {Record<string, any>} [attributes] @param {(Node | string)[]} children */
 function make(tag, attributes = {}, ...children) {
@@ -66,7 +68,7 @@ class Page {
     for (const question of this.survey.questions) {
       const card = make("section", { class: "card", "data-question": question.id });
       this.cards.set(question.id, card);
-      const done = budget.reports.find((r) => r.survey === this.accepted.digest && r.question === question.id && r.round === 0);
+      const done = budget.reports.find((r) => r.survey === this.accepted.digest && r.question === question.id && r.round === round);
       if (done) this.showDone(question, done);
       else if (budget.declined.includes(`${this.accepted.digest}/${question.id}`)) this.showDeclined(question);
       else this.ask(question);
@@ -83,7 +85,7 @@ class Page {
     const card = make("section", { class: "card", "aria-labelledby": "about" }, make("h2", { id: "about" }, "About you"));
     if (this.survey.inviteOnly) {
       const field = make("input", { type: "text", name: "invite", autocomplete: "off", required: true });
-      field.value = new URLSearchParams(location.hash.slice(1)).get("invite") ?? "";
+      field.value = given.get("invite") ?? "";
       this.invite = field;
       card.append(make("label", { class: "field" }, "Your invitation code", field));
     }
@@ -145,7 +147,8 @@ class Page {
       this.invite.focus();
       throw new Error("Enter your invitation code first.");
     }
-    const report = await this.client.answer(this.accepted, question.id, truth, { segments, invite });
+    navigator.storage?.persist?.().catch(() => {}); // ask the browser not to forget the ledger
+    const report = await this.client.answer(this.accepted, question.id, truth, { round, segments, invite });
     this.showDone(question, report, true);
     await this.deliver();
   }
@@ -179,7 +182,7 @@ class Page {
     const result = await this.client.deliver(this.transport, { attempts: 3 });
     const budget = await this.client.budget();
     for (const question of this.survey.questions) {
-      const report = budget.reports.find((r) => r.survey === this.accepted.digest && r.question === question.id);
+      const report = budget.reports.find((r) => r.survey === this.accepted.digest && r.question === question.id && r.round === round);
       const line = this.cards.get(question.id).querySelector(".state");
       if (report && line) {
         line.textContent = { delivered: "Received by the collector.", refused: `Not taken: ${report.reason}`, waiting: "Not sent yet; it will be sent when you open this page again." }[report.state];
@@ -195,10 +198,9 @@ async function start() {
     const got = await fetch(`/surveys/${digest}`, { credentials: "omit", cache: "no-store" });
     if (!got.ok) return failed("This survey cannot be shown", "The collector did not hand it out.");
     const policy = new Policy([{ name: publisher, keys: keys.split(" ") }]);
-    const client = new Client({ ledger: new IndexedDBLedger(), attributes: [{ everyAttributeOf: publisher }], policy });
+    const client = new Client({ ledger: new IndexedDBLedger(), attributes: [{ everyAttributeOf: publisher, rounds: 1000 }], policy });
     const accepted = await client.accept(new Uint8Array(await got.arrayBuffer()));
     if (accepted.digest !== digest) return failed("This survey is not the one you asked for", "Its digest differs from the address.");
-    navigator.storage?.persist?.().catch(() => {});
     await new Page(client, accepted).start();
   } catch (error) {
     const known = {

@@ -16,6 +16,12 @@ test("every vector is judged as Python judges it", async () => {
   assert.ok(judged > 300, `${judged}`);
 });
 
+test("the types name what the module exports", () => {
+  const types = readFileSync(new URL("../../../rrcollect/web/rrcollect.d.mts", import.meta.url), "utf8");
+  const named = [...types.matchAll(/^export (?:function|class) (\w+)/gm)].map((found) => found[1]);
+  assert.deepEqual(named.sort(), Object.keys(rr).sort());
+});
+
 test("the judge can fail", async () => {
   const surveys = all("surveys");
   const planted = { ...rr, acceptSurvey: async () => ({ digest: "0" }) };
