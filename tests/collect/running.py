@@ -109,7 +109,11 @@ class Process(Client):
         )
 
     def __enter__(self) -> Process:
-        self.wait()
+        try:
+            self.wait()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -161,6 +161,37 @@ def test_a_full_disk_refuses_and_recovers(tmp_path):
     assert sorted(ids(where)) == sorted(acknowledged)
 
 
+@pytest.mark.parametrize(("fault", "status"), [
+    ("fdatasync:error=EIO:when=20..23", 503),
+    ("pwrite64:error=ENOSPC:when=30..45", 507),
+    ("pwrite64:error=EIO:when=30..45", 507),
+])  # fmt: skip
+def test_failures_of_the_disk_are_told_and_survived(tmp_path, fault, status):
+    """The kernel's own errors, injected into the calls of a running collector."""
+    where = str(tmp_path / "a.sqlite3")
+    call = fault.partition(":")[0]
+    prefix = ("strace", "-f", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={fault}")
+    statuses, acknowledged, told = [], [], []
+    with Process(where, prefix=prefix) as running:
+        digest = running.publish(publication())
+        for _ in range(40):
+            made = secrets.token_hex(16)
+            got, _, headers = running.request("POST", "/reports", body(digest, id=made), JSON)
+            statuses.append(got)
+            if got == 201:
+                acknowledged.append(made)
+            else:
+                told.append(headers["retry-after"])
+        (traced,) = Path(f"/proc/{running.process.pid}/task/{running.process.pid}/children").read_text().split()
+        os.kill(int(traced), signal.SIGKILL)
+        running.process.wait(20)
+    assert status in statuses
+    assert set(statuses) <= {201, 503, 507}
+    assert statuses[-10:] == [201] * 10  # it recovered
+    assert all(int(wait) >= 1 for wait in told)
+    assert set(acknowledged) <= set(ids(where))
+
+
 def test_a_database_that_vanishes_is_a_503_that_names_no_path(tmp_path):
     where = tmp_path / "folder" / "a.sqlite3"
     where.parent.mkdir()
