@@ -9,6 +9,7 @@ The flow, and where each step lives:
     weigh      weights, strata, records                 respondents who stand for more than themselves
     plan       planning, power                          what n, what margin, what ε
     publish    reporting, figures                       sentences, tables, JSON, plots
+    collect    collect                                  the service that takes reports in (extra `server`)
 
 Names are loaded when first used; SciPy (extra `estimate`) when the first bar is asked for.
 
@@ -39,6 +40,12 @@ if TYPE_CHECKING:
         tally_from_counts,
         tally_from_packed,
     )
+    from server_agg.collect.app import create_app
+    from server_agg.collect.export import export_reports
+    from server_agg.collect.owner import OwnerToken
+    from server_agg.collect.serve import serve
+    from server_agg.collect.settings import CollectorSettings
+    from server_agg.collect.store import Store, open_store
     from server_agg.comparisons import Comparison, compare_groups
     from server_agg.errors import EmptySelection, MixedDesigns, MixedQuestions, TooFewAnswers
     from server_agg.estimates import Estimate, estimate
@@ -71,6 +78,12 @@ _MODULES = {
         "tally_from_counts",
         "tally_from_packed",
     ),
+    "collect.app": ("create_app",),
+    "collect.export": ("export_reports",),
+    "collect.owner": ("OwnerToken",),
+    "collect.serve": ("serve",),
+    "collect.settings": ("CollectorSettings",),
+    "collect.store": ("Store", "open_store"),
     "comparisons": ("Comparison", "compare_groups"),
     "errors": ("EmptySelection", "MixedDesigns", "MixedQuestions", "TooFewAnswers"),
     "estimates": ("Estimate", "estimate"),
@@ -94,17 +107,20 @@ __all__ = [
     "REASONS",
     "BadColumn",
     "BatchResult",
+    "CollectorSettings",
     "Comparison",
     "EmptySelection",
     "Estimate",
     "Interval",
     "MixedDesigns",
     "MixedQuestions",
+    "OwnerToken",
     "PackedAnswers",
     "PackedFileError",
     "PooledEstimate",
     "SegmentTable",
     "SourceUnavailable",
+    "Store",
     "Summary",
     "Tallies",
     "Tally",
@@ -113,12 +129,15 @@ __all__ = [
     "Trend",
     "UnreadableRow",
     "compare_groups",
+    "create_app",
     "epsilon_for",
     "estimate",
     "estimate_moors",
     "estimate_repeated",
+    "export_reports",
     "margin_of_error",
     "noise_variances",
+    "open_store",
     "plot_privacy_price",
     "plot_segments",
     "plot_trend",
@@ -133,6 +152,7 @@ __all__ = [
     "sample_size_between",
     "sample_size_for_power",
     "segment_table",
+    "serve",
     "stratified_estimate",
     "tallies_from_reports",
     "tally_from_answers",

@@ -29,6 +29,12 @@ def test_the_wheel_holds_both_packages_and_their_types(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     for needed in ("rrcollect/__init__.py", "rrcollect/py.typed", "server_agg/__init__.py", "server_agg/py.typed"):
         assert needed in names
+    for served in (
+        "rrcollect/web/rrcollect.mjs",
+        "rrcollect/web/rrcollect.d.mts",
+        "server_agg/collect/static/page.css",
+    ):
+        assert served in names
     assert not [name for name in names if name.startswith(("tests/", "examples/", "benchmarks/"))]
 
 

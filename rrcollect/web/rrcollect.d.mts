@@ -1,0 +1,380 @@
+/** The canonical bytes of a value. @param {unknown} value @returns {Uint8Array} */
+export function canonical(value: unknown): Uint8Array;
+/** The value of JSON bytes: no floats, no duplicate keys, bounded size and depth.
+ * @param {Uint8Array} data @param {number} limit @returns {any} */
+export function read(data: Uint8Array, limit: number): any;
+/** The value of canonical JSON bytes; any other spelling is refused. @param {Uint8Array} data @param {number} limit */
+export function readCanonical(data: Uint8Array, limit: number): any;
+/** The number a text is written as, exactly; null if it is none. @param {string} text @returns {Fraction | null} */
+export function parseFraction(text: string): Fraction | null;
+/** The sign of a + b·e^r, exactly: e^r is transcendental for r != 0, so refining ends (Lindemann).
+ * @param {Fraction} a @param {Fraction} b @param {Fraction} r @returns {number} */
+export function signAtExp(a: Fraction, b: Fraction, r: Fraction): number;
+/** 1 with probability exactly T/2^64, T the threshold of the truth's row; the same statements run for both truths.
+ * @param {boolean} truth @param {Design} design @param {Source} [source] @returns {0 | 1} */
+export function randomise(truth: boolean, design: Design, source?: Source): 0 | 1;
+/** The payload of an envelope and the trusted keys that signed exactly these bytes.
+ * @param {Uint8Array} envelope @param {Iterable<string>} trusted public keys, in hexadecimal */
+export function verifyEnvelope(envelope: Uint8Array, trusted: Iterable<string>): Promise<{
+    payload: Uint8Array<ArrayBufferLike>;
+    signers: Set<any>;
+}>;
+/** @typedef {ReturnType<typeof needQuestion>} Question */
+/** The survey of canonical bytes; every other spelling is refused. @param {Uint8Array} payload */
+export function readSurvey(payload: Uint8Array): {
+    name: any;
+    version: any;
+    title: any;
+    publisher: any;
+    expires: Date;
+    questions: {
+        id: any;
+        attribute: any;
+        text: any;
+        design: Design;
+        promise: Promised;
+        rounds: any;
+        disclosure: any;
+    }[];
+    segments: Record<string, string[]>;
+    inviteOnly: any;
+};
+/** The survey of a signed envelope, or the error that says why not.
+ * @param {Uint8Array} envelope @param {Policy} policy
+ * @param {{now?: Date, seen?: {version: number, digest: string} | ((survey: Survey) => {version: number, digest: string} | undefined)}} [given] */
+export function acceptSurvey(envelope: Uint8Array, policy: Policy, { now, seen }?: {
+    now?: Date;
+    seen?: {
+        version: number;
+        digest: string;
+    } | ((survey: Survey) => {
+        version: number;
+        digest: string;
+    } | undefined);
+}): Promise<{
+    survey: {
+        name: any;
+        version: any;
+        title: any;
+        publisher: any;
+        expires: Date;
+        questions: {
+            id: any;
+            attribute: any;
+            text: any;
+            design: Design;
+            promise: Promised;
+            rounds: any;
+            disclosure: any;
+        }[];
+        segments: Record<string, string[]>;
+        inviteOnly: any;
+    };
+    digest: string;
+    costs: Record<string, Promised>;
+}>;
+/** The bytes of a report: canonical, and of the same length for both answers. @param {Record<string, any>} report */
+export function reportBytes(report: Record<string, any>): Uint8Array<ArrayBufferLike>;
+/** The report of canonical bytes; every other spelling is refused. @param {Uint8Array} data @returns {Record<string, any>} */
+export function readReport(data: Uint8Array): Record<string, any>;
+/**
+ * rrcollect for browsers and Node >= 20: the Python client's equal, in one module without dependencies.
+ *
+ * Rules
+ * 1. A survey is accepted if its signed envelope is canonical, signed by trusted keys, keeps its own promises (decided
+ *    exactly, in BigInt) and fits this device's policy; otherwise an error whose `name` says why.
+ * 2. An answer is one comparison of 64 random bits from crypto.getRandomValues with an exact threshold.
+ * 3. One attribute, one draw: answer, report and debit are committed to the ledger in one transaction before anything
+ *    is sent; asked again, the device repeats itself.  Budgets are for life.
+ * 4. The truth is not stored, logged or put into an error.  A report has the same length for both answers.
+ */
+/** Base of every error thrown on purpose; `name` is the reason. */
+export class RRCollectError extends Error {
+    /** @param {string} name @param {string} message @param {number | null} [retryAfter] */
+    constructor(name: string, message: string, retryAfter?: number | null);
+    retryAfter: number | null;
+}
+/** A fraction in lowest terms. */
+export class Fraction {
+    /** @param {bigint} n @param {bigint} [d] */
+    constructor(n: bigint, d?: bigint);
+    n: bigint;
+    d: bigint;
+    /** @param {Fraction} o */ plus(o: Fraction): Fraction;
+    /** @param {Fraction} o */ minus(o: Fraction): Fraction;
+    /** @param {Fraction} o */ times(o: Fraction): Fraction;
+    /** @param {Fraction} o */ over(o: Fraction): Fraction;
+    /** @param {Fraction} o */
+    compare(o: Fraction): 0 | 1 | -1;
+    sign(): 0 | 1 | -1;
+    toString(): string;
+    /** The nearest double, for reading only. */
+    toNumber(): number;
+}
+/** A privacy loss ε = rational + ln factor >= 0, exactly. */
+export class Epsilon {
+    /** @param {string} text @returns {Epsilon | null} */
+    static parse(text: string): Epsilon | null;
+    /** @param {Fraction} rational @param {Fraction} factor */
+    constructor(rational: Fraction, factor: Fraction);
+    rational: Fraction;
+    factor: Fraction;
+    /** @param {Epsilon} o */
+    plus(o: Epsilon): Epsilon;
+    /** @param {Epsilon} o */
+    compare(o: Epsilon): number;
+    toString(): string;
+    toNumber(): number;
+}
+/** The published matrix by its diagonal (p00, p11), exactly. */
+export class Design {
+    /** @param {Fraction} p00 @param {Fraction} p11 */
+    constructor(p00: Fraction, p11: Fraction);
+    p00: Fraction;
+    p11: Fraction;
+    get c(): Fraction;
+    get onGrid(): boolean;
+    /** P(answer | the truth it speaks for), P(answer | the other): the larger first. @param {number} answer */
+    says(answer: number): Fraction[];
+    /** How much an answer can change the odds; null if it proves the truth. @param {number} answer */
+    likelihoodRatio(answer: number): Fraction | null;
+    /** The larger ratio of the two answers; null if an answer is a proof. @returns {Fraction | null} */
+    get worstRatio(): Fraction | null;
+    /** Whether every respondent has (ε, δ)-differential privacy, decided exactly. @param {Promised} promise */
+    satisfies(promise: Promised): boolean;
+    /** @param {Design} o */
+    equals(o: Design): boolean;
+    toWire(): {
+        p00: string;
+        p11: string;
+    };
+    /** (T0, T1): a draw below T[truth] says 1. @returns {[bigint, bigint]} */
+    thresholds(): [bigint, bigint];
+}
+/** @typedef {{name: string, keys: string[], threshold?: number}} TrustedPublisher keys in hexadecimal */
+/** Caps on what this device gives away; the defaults are the Python client's. */
+export class Policy {
+    /** @param {TrustedPublisher[]} [publishers] @param {Record<string, any>} [caps] */
+    constructor(publishers?: TrustedPublisher[], caps?: Record<string, any>);
+    publishers: {
+        name: string;
+        keys: string[];
+        threshold: number;
+    }[];
+    maxEpsilon: Epsilon;
+    maxRatio: Fraction;
+    attributeEpsilon: Epsilon;
+    attributeDelta: Fraction;
+    lifetimeEpsilon: Epsilon;
+    lifetimeDelta: Fraction;
+    allowDisclosure: boolean;
+    get keys(): Set<string>;
+    /** What one answer is charged; an error if this policy does not allow the question. @param {Question} question @returns {Promised} */
+    cost(question: Question): Promised;
+}
+/** A ledger for tests, which forgets. @implements {Ledger} */
+export class MemoryLedger implements Ledger {
+    state: State;
+    /** @template T @param {(state: State) => T} change @returns {Promise<T>} */
+    transact<T>(change: (state: State) => T): Promise<T>;
+}
+/** The ledger of a web page: one IndexedDB transaction, durable before it resolves, one at a time over all tabs.
+ * @implements {Ledger} */
+export class IndexedDBLedger implements Ledger {
+    /** @param {string} [name] */
+    constructor(name?: string);
+    name: string;
+    /** @type {Promise<IDBDatabase> | null} */
+    opened: Promise<IDBDatabase> | null;
+    open(): Promise<IDBDatabase>;
+    /** @template T @param {(state: State) => T} change @returns {Promise<T>} */
+    transact<T>(change: (state: State) => T): Promise<T>;
+}
+/** The ledger of a Node program: a file replaced atomically, flushed before it resolves. @implements {Ledger} */
+export class FileLedger implements Ledger {
+    /** @param {string} path */
+    constructor(path: string);
+    path: string;
+    /** @type {Promise<unknown>} */
+    turn: Promise<unknown>;
+    /** @template T @param {(state: State) => T} change @returns {Promise<T>} */
+    transact<T>(change: (state: State) => T): Promise<T>;
+    /** @template T @param {(state: State) => T} change @returns {Promise<T>} */
+    once<T>(change: (state: State) => T): Promise<T>;
+    /** Take the lock file; one whose process is gone is taken over. @param {any} fs @param {string} lock */
+    lock(fs: any, lock: string): Promise<void>;
+}
+/** Answers surveys on this device. */
+export class Client {
+    /** `attributes`: what the app is willing to be asked about: names, {name, rounds, askedAs}, or {everyAttributeOf, rounds}.
+     * @param {{ledger: Ledger, attributes: (string | {name: string, rounds?: number, askedAs?: string[]} | {everyAttributeOf: string, rounds?: number})[],
+     *   policy: Policy, source?: Source, clock?: () => Date}} given */
+    constructor({ ledger, attributes, policy, source, clock }: {
+        ledger: Ledger;
+        attributes: (string | {
+            name: string;
+            rounds?: number;
+            askedAs?: string[];
+        } | {
+            everyAttributeOf: string;
+            rounds?: number;
+        })[];
+        policy: Policy;
+        source?: Source;
+        clock?: () => Date;
+    });
+    ledger: Ledger;
+    policy: Policy;
+    source: Source;
+    clock: () => Date;
+    /** @type {Map<string, {name: string, rounds: number}>} */
+    named: Map<string, {
+        name: string;
+        rounds: number;
+    }>;
+    /** @type {Map<string, number>} */
+    publishers: Map<string, number>;
+    /** The survey of a signed envelope, if this device trusts and allows it. @param {Uint8Array} envelope */
+    accept(envelope: Uint8Array): Promise<{
+        survey: {
+            name: any;
+            version: any;
+            title: any;
+            publisher: any;
+            expires: Date;
+            questions: {
+                id: any;
+                attribute: any;
+                text: any;
+                design: Design;
+                promise: Promised;
+                rounds: any;
+                disclosure: any;
+            }[];
+            segments: Record<string, string[]>;
+            inviteOnly: any;
+        };
+        digest: string;
+        costs: Record<string, Promised>;
+    }>;
+    /** The app's own name for what a question asks. @param {Survey} survey @param {Question} question @param {number} round */
+    ownName(survey: Survey, question: Question, round: number): string;
+    /** The report that answers a question, committed to the ledger and waiting in the outbox.
+     * Asked again it repeats the first answer, and does not read the truth.
+     * @param {AcceptedSurvey} accepted @param {string} questionId @param {boolean | (() => boolean)} truth
+     * @param {{round?: number, segments?: Record<string, string>, invite?: string | null}} [given] */
+    answer(accepted: AcceptedSurvey, questionId: string, truth: boolean | (() => boolean), { round, segments, invite }?: {
+        round?: number;
+        segments?: Record<string, string>;
+        invite?: string | null;
+    }): Promise<Outgoing>;
+    /** Remember, on this device only, that the person does not want to answer. @param {AcceptedSurvey} accepted @param {string} question */
+    decline(accepted: AcceptedSurvey, question: string): Promise<void>;
+    /** What was answered, sent and spent. */
+    budget(): Promise<{
+        spent: Promised;
+        lifetime: {
+            epsilon: Epsilon;
+            delta: Fraction;
+        };
+        draws: Draw[];
+        reports: Outgoing[];
+        declined: string[];
+        /** In words, for the person whose device this is. */
+        explain: () => string;
+    }>;
+    /** Send what waits, each report in its own request, in shuffled order; safe to repeat.
+     * @param {{send(body: Uint8Array): Promise<void>}} transport
+     * @param {{attempts?: number, firstWait?: number, longestWait?: number, sleep?: (ms: number) => Promise<void>}} [pace] seconds */
+    deliver(transport: {
+        send(body: Uint8Array): Promise<void>;
+    }, { attempts, firstWait, longestWait, sleep }?: {
+        attempts?: number;
+        firstWait?: number;
+        longestWait?: number;
+        sleep?: (ms: number) => Promise<void>;
+    }): Promise<{
+        delivered: number;
+        refused: [string, string][];
+        waiting: number;
+        lastFailure: string | null;
+    }>;
+    /** @param {string} id @param {"delivered" | "refused"} what @param {string | null} reason */
+    mark(id: string, what: "delivered" | "refused", reason: string | null): Promise<void>;
+}
+/** POST each report to a collector: no cookies, no referrer, no redirects. */
+export class HttpTransport {
+    /** @param {string} url @param {{timeout?: number, fetch?: typeof fetch}} [given] seconds */
+    constructor(url: string, { timeout, fetch: via }?: {
+        timeout?: number;
+        fetch?: typeof fetch;
+    });
+    url: string;
+    timeout: number;
+    fetch: typeof fetch;
+    /** @param {Uint8Array} body */
+    send(body: Uint8Array): Promise<void>;
+}
+export type Question = ReturnType<typeof needQuestion>;
+export type Survey = ReturnType<typeof readSurvey>;
+export type Draw = {
+    attribute: string;
+    round: number;
+    p00: string;
+    p11: string;
+    answer: number;
+    epsilon: string;
+    delta: string;
+};
+export type Outgoing = {
+    id: string;
+    survey: string;
+    question: string;
+    round: number;
+    attribute: string;
+    words: string;
+    body: string;
+    state: "waiting" | "delivered" | "refused";
+    reason: string | null;
+};
+export type State = {
+    draws: Draw[];
+    reports: Outgoing[];
+    seen: Record<string, {
+        version: number;
+        digest: string;
+    }>;
+    declined: string[];
+};
+/**
+ * A ledger calls `change` once with the whole state, makes what it did durable, and only then resolves; if `change`
+ * throws, nothing is kept.
+ */
+export type Ledger = {
+    transact<T>(change: (state: State) => T): Promise<T>;
+};
+export type Promised = {
+    epsilon: Epsilon;
+    delta: Fraction;
+};
+export type Source = (bytes: Uint8Array) => Uint8Array;
+/**
+ * keys in hexadecimal
+ */
+export type TrustedPublisher = {
+    name: string;
+    keys: string[];
+    threshold?: number;
+};
+export type AcceptedSurvey = Awaited<ReturnType<typeof acceptSurvey>>;
+/** @param {any} value @param {number} number */
+declare function needQuestion(value: any, number: number): {
+    id: any;
+    attribute: any;
+    text: any;
+    design: Design;
+    promise: Promised;
+    rounds: any;
+    disclosure: any;
+};
+export {};

@@ -1,0 +1,70 @@
+"""Reading a request's body under limits that hold before anything is parsed.
+
+Rules
+1. More bytes than the limit, declared or sent, are refused with 413 as soon as that is known.
+2. Compressed bodies are refused with 415: a small one could unpack to a huge one, and reports are small.
+3. The whole body must arrive within `seconds`; a slow sender gets 408 and loses the connection.
+4. Nothing of a body is logged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.types import Message, Receive, Scope
+
+from server_agg.collect.errors import Refusal
+
+__all__ = ["body_of", "header"]
+
+
+def header(scope: Scope, name: bytes) -> bytes | None:
+    """A request header by its lower-case name."""
+    for key, value in scope["headers"]:
+        if key == name:
+            return bytes(value)
+    return None
+
+
+async def body_of(scope: Scope, receive: Receive, *, limit: int, seconds: float) -> bytes:
+    """The body of a JSON request, or a `Refusal`."""
+    kind = header(scope, b"content-type")
+    if kind is None or kind.partition(b";")[0].strip().lower() != b"application/json":
+        raise Refusal(415, "content_type", "send application/json")
+    if header(scope, b"content-encoding") not in (None, b"identity"):
+        raise Refusal(415, "content_encoding", "send the body as it is, not compressed")
+    length = header(scope, b"content-length")
+    if length is not None and (not length.isdigit() or int(length) > limit):
+        raise _too_large(limit)
+    message = await _within(receive, seconds)
+    if not message.get("more_body", False):  # the common case: one piece
+        body: bytes = message.get("body", b"")
+        if len(body) > limit:
+            raise _too_large(limit)
+        return body
+    pieces, size = [], 0
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while True:
+        pieces.append(message.get("body", b""))
+        size += len(pieces[-1])
+        if size > limit:
+            raise _too_large(limit)
+        if not message.get("more_body", False):
+            return b"".join(pieces)
+        message = await _within(receive, end - loop.time())
+
+
+async def _within(receive: Receive, seconds: float) -> Message:
+    try:
+        async with asyncio.timeout(max(seconds, 0)):
+            message = await receive()
+    except TimeoutError:
+        raise Refusal(408, "too_slow", "the body did not arrive in time") from None
+    if message["type"] == "http.disconnect":
+        raise Refusal(400, "disconnected", "the sender went away")
+    return message
+
+
+def _too_large(limit: int) -> Refusal:
+    return Refusal(413, "too_large", f"at most {limit} bytes are read")

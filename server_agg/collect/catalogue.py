@@ -1,0 +1,117 @@
+"""Published surveys, as the collector knows them.
+
+Rules
+1. A survey enters with the owner's token and the publisher's public keys; it is checked as a device would check it:
+   canonical form, a signature by one of those keys, every question's matrix and promise.
+2. What entered is immutable and known by its digest.  Another document under a version already published is refused,
+   as every device that saw the first would refuse it.
+3. Collectors may share a database: an unknown digest is looked up again, at most once a second.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rrcollect.errors import ParameterError, SurveyRefused
+from rrcollect.publish.envelope import verify
+from rrcollect.publish.keys import PublicKey
+from rrcollect.publish.survey import Survey
+from server_agg.collect.errors import Refusal
+from server_agg.collect.store import PublishedSurvey, Store
+
+__all__ = ["Catalogue", "Listed"]
+
+LOOK_AGAIN = 1.0  # seconds
+MOST_KEYS = 16
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A published survey, read."""
+
+    survey: Survey
+    published: PublishedSurvey
+
+
+class Catalogue:
+    """The surveys in a store, kept in memory."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._listed: dict[str, Listed] = {}
+        self._looked = 0.0
+        self._look()
+
+    def _look(self) -> None:
+        for published in self._store.surveys():
+            if published.digest not in self._listed:
+                survey = _read(published.envelope, _keys(published.keys))
+                self._listed[published.digest] = Listed(survey, published)
+
+    def known(self, digest: str) -> Listed | None:
+        """The survey, if this process has it already; never touches the disk."""
+        return self._listed.get(digest)
+
+    def find(self, digest: str) -> Listed | None:
+        """The survey, looked up in the store if it is not known here; may wait for the database."""
+        if digest not in self._listed:
+            with self._lock:
+                if digest not in self._listed and time.monotonic() - self._looked >= LOOK_AGAIN:
+                    self._look()
+                    self._looked = time.monotonic()
+        return self._listed.get(digest)
+
+    def refresh(self) -> None:
+        """Read what other processes have published."""
+        with self._lock:
+            self._look()
+
+    def all(self) -> list[Listed]:
+        """Every survey, by publisher, name and version."""
+        listed = list(self._listed.values())
+        return sorted(listed, key=lambda one: (one.survey.publisher, one.survey.name, one.survey.version))
+
+    def publish(self, envelope: bytes, keys: Iterable[str]) -> tuple[Listed, bool]:
+        """Check and keep a signed envelope; the second value says whether it is new."""
+        given = tuple(keys)
+        if not 1 <= len(given) <= MOST_KEYS:
+            raise Refusal(
+                400, "keys", f"name 1 to {MOST_KEYS} public keys of the publisher, each as key=<64 hex digits>"
+            )
+        try:
+            survey = _read(envelope, _keys(given))
+        except SurveyRefused as error:
+            raise Refusal(400, type(error).__name__, str(error)) from None
+        published = PublishedSurvey(survey.digest, envelope, given)
+        with self._lock:
+            self._look()
+            for other in self._listed.values():
+                same = (other.survey.publisher, other.survey.name, other.survey.version)
+                if same == (survey.publisher, survey.name, survey.version) and other.published.digest != survey.digest:
+                    raise Refusal(
+                        409, "version_taken", f"version {survey.version} is published with other content; raise version"
+                    )
+            new = self._store.publish(published)
+            self._listed.setdefault(survey.digest, Listed(survey, published))
+        return self._listed[survey.digest], new
+
+
+def _keys(given: Iterable[str]) -> list[PublicKey]:
+    try:
+        return [PublicKey(bytes.fromhex(key)) for key in given]
+    except (ValueError, ParameterError):
+        raise Refusal(400, "keys", "a public key is 64 hexadecimal digits (32 bytes of Ed25519)") from None
+
+
+def _read(envelope: bytes, keys: Iterable[PublicKey]) -> Survey:
+    verified = verify(envelope, keys)
+    survey = Survey.from_payload(verified.payload)
+    survey.check()
+    if hashlib.sha256(verified.payload).hexdigest() != survey.digest:  # pragma: no cover (one spelling is checked)
+        raise AssertionError("a survey has two digests")
+    return survey

@@ -1,0 +1,120 @@
+"""Group commit: the reports of many requests in one transaction, each acknowledged after it.
+
+Rules
+1. One thread writes.  While it waits for the disk, requests gather; the next transaction takes all of them, up to
+   `batch_limit`.
+2. A request continues after the commit of its own reports, never before.  If the commit failed, every request in it
+   gets the `StoreError`.
+3. At most `queue_limit` reports wait; the next one gets `QueueFull` at once.
+4. `close` commits what was accepted, then stops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Sequence
+
+from server_agg.collect.errors import QueueFull, StoreError, StoreUnavailable
+from server_agg.collect.row import Arrival
+from server_agg.collect.store import Outcome, Store
+
+__all__ = ["GroupCommit"]
+
+Waiting = tuple[Sequence[Arrival], "asyncio.Future[list[Outcome]]", asyncio.AbstractEventLoop]
+Settled = list[tuple["asyncio.Future[list[Outcome]]", "list[Outcome] | StoreError"]]
+
+
+class GroupCommit:
+    """The single writer of a store."""
+
+    def __init__(self, store: Store, *, queue_limit: int = 10_000, batch_limit: int = 1_000) -> None:
+        self.store = store
+        self.queue_limit = queue_limit
+        self.batch_limit = batch_limit
+        self.commits = 0
+        self._waiting = 0
+        self._pending: deque[Waiting] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._thread = threading.Thread(target=self._write, name="rrcollect-writer", daemon=True)
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """Reports that are not on disk yet."""
+        return self._waiting
+
+    async def take(self, arrivals: Sequence[Arrival]) -> list[Outcome]:
+        """What became of these reports, once they are durable."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[list[Outcome]] = loop.create_future()
+        with self._changed:
+            if self._closed:
+                raise StoreUnavailable("the collector is stopping; send it again")
+            if self._waiting + len(arrivals) > self.queue_limit:
+                raise QueueFull(f"{self._waiting} reports wait for the disk; send it again in a moment")
+            self._waiting += len(arrivals)
+            self._pending.append((arrivals, future, loop))
+            self._changed.notify()
+        return await future
+
+    def close(self) -> None:
+        """Finish what was accepted; nothing is taken after."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._thread.join()
+
+    # ---- the writer's thread ----------------------------------------------------------------------------------
+
+    def _write(self) -> None:
+        while batch := self._next():
+            arrivals = [arrival for group, _, _ in batch for arrival in group]
+            outcomes: list[Outcome] | StoreError
+            try:
+                outcomes = self.store.take(arrivals)
+                self.commits += 1
+            except StoreError as error:
+                outcomes = error
+            except Exception as error:  # a fault of ours must not end the thread that everybody waits for
+                outcomes = StoreUnavailable(f"the store failed ({type(error).__name__})")
+            with self._changed:
+                self._waiting -= len(arrivals)
+            _settle(batch, outcomes)
+
+    def _next(self) -> list[Waiting]:
+        """The next batch; empty when closed and all is written."""
+        with self._changed:
+            while not self._pending and not self._closed:
+                self._changed.wait()
+            batch: list[Waiting] = []
+            size = 0
+            while self._pending and (not batch or size + len(self._pending[0][0]) <= self.batch_limit):
+                batch.append(self._pending.popleft())
+                size += len(batch[-1][0])
+            return batch
+
+
+def _settle(batch: list[Waiting], outcomes: list[Outcome] | StoreError) -> None:
+    """Hand every request its own outcomes, with one wake-up for each event loop."""
+    settled: dict[asyncio.AbstractEventLoop, Settled] = {}
+    start = 0
+    for group, future, loop in batch:
+        own = outcomes if isinstance(outcomes, StoreError) else outcomes[start : start + len(group)]
+        settled.setdefault(loop, []).append((future, own))
+        start += len(group)
+    for loop, results in settled.items():
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(_resolve, results)
+
+
+def _resolve(results: Settled) -> None:
+    for future, own in results:
+        if future.done():  # its sender went away
+            continue
+        if isinstance(own, StoreError):
+            future.set_exception(own)
+        else:
+            future.set_result(own)

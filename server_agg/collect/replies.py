@@ -1,0 +1,32 @@
+"""Replies: small JSON objects.  A refusal has an `error` for programs and a `reason` for the developer who reads it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from starlette.responses import Response
+
+from server_agg.collect.errors import Refusal, StoreError
+
+__all__ = ["refusal_reply", "reply", "trouble_reply"]
+
+
+def reply(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """JSON, not cached anywhere."""
+    body = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    return Response(body, status, {"cache-control": "no-store", **(headers or {})}, "application/json")
+
+
+def refusal_reply(refusal: Refusal) -> Response:
+    """What a refused sender reads; after a fault in reading the body the connection is closed."""
+    headers = {"www-authenticate": 'Bearer realm="owner"'} if refusal.status == 401 else {}
+    if refusal.status in (408, 413):
+        headers["connection"] = "close"
+    return reply({"error": refusal.code, "reason": refusal.reason}, refusal.status, headers)
+
+
+def trouble_reply(error: StoreError) -> Response:
+    """What a sender reads when the store cannot take it now: come back later."""
+    words = {"error": type(error).__name__, "reason": str(error)}
+    return reply(words, error.status, {"retry-after": str(error.retry_after)})

@@ -1,0 +1,210 @@
+// The results page: asks for the owner's token, draws every estimate with its bar, and stays up to date while it is open.
+// The token stays in this page's memory; text of surveys enters as text, never as markup.
+
+const main = document.querySelector("main");
+const EVERY = 2000; // milliseconds between two looks
+const SVG = "http://www.w3.org/2000/svg";
+let token = null, last = "";
+
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null) element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+function draw(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  element.append(...children);
+  return element;
+}
+
+const digitsFor = (width) => Math.min(4, Math.max(0, 1 - Math.floor(Math.log10(100 * Math.max(width, 1e-6)) + 1e-9)));
+const percent = (share, digits = 1) => (100 * share).toFixed(digits).replace("-", "−");
+const range = (it) => {
+  const digits = Math.max(1, digitsFor(it.high - it.low));
+  return `${percent(it.low, digits)}–${percent(it.high, digits)} %`;
+};
+const clipped = (text, most) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
+const count = (n) => n.toLocaleString("en").replaceAll(",", "\u202f");
+
+// ---- drawings ------------------------------------------------------------------------------------------------------------
+
+function axis(svg, x, top, bottom, step = 25) {
+  for (let tick = 0; tick <= 100; tick += step) {
+    svg.append(draw("line", { class: "grid", x1: x(tick / 100), x2: x(tick / 100), y1: top, y2: bottom }));
+    svg.append(draw("text", { class: "quiet", x: x(tick / 100), y: bottom + 18, "text-anchor": "middle" }, `${tick} %`));
+  }
+}
+
+function mark(svg, it, x, y) {
+  svg.append(draw("line", { class: "bar", x1: x(it.low), x2: x(it.high), y1: y, y2: y }));
+  for (const end of [it.low, it.high]) svg.append(draw("line", { class: "bar", x1: x(end), x2: x(end), y1: y - 7, y2: y + 7 }));
+  svg.append(draw("circle", { class: it.value === it.shown ? "dot" : "hollow", cx: x(it.shown), cy: y, r: 6.5 }));
+}
+
+const narrow = () => main.clientWidth < 640;
+
+function headline(it) {
+  const width = narrow() ? 360 : 600, x = (share) => 24 + share * (width - 48);
+  const label = `Estimate ${percent(it.shown)} %, interval ${range(it)}`;
+  const svg = draw("svg", { viewBox: `0 0 ${width} 84`, role: "img", "aria-label": label });
+  svg.append(draw("rect", { class: "band", x: x(it.low), y: 14, width: Math.max(1, x(it.high) - x(it.low)), height: 44, rx: 4 }));
+  axis(svg, x, 8, 62);
+  mark(svg, it, x, 36);
+  return svg;
+}
+
+function rows(segment) {
+  const height = 34 * segment.rows.length, x = (share) => 150 + share * 250;
+  const label = segment.rows.map((r) => `${r.label}: ${percent(r.shown)} % (${range(r)}), n = ${r.n}`).join("; ");
+  const svg = draw("svg", { viewBox: `0 0 420 ${height + 34}`, role: "img", "aria-label": `${segment.name}: ${label}` });
+  axis(svg, x, 4, height + 6, 50);
+  segment.rows.forEach((row, i) => {
+    const y = 34 * i + 20, title = draw("title", {}, row.cells.join(", "));
+    svg.append(draw("text", { x: 0, y: y - 2 }, title, clipped(row.label, 18)));
+    svg.append(draw("text", { class: "quiet", x: 0, y: y + 13 }, `${percent(row.shown)} %, n = ${count(row.n)}`));
+    mark(svg, row, x, y);
+  });
+  return svg;
+}
+
+function line(trend) {
+  const many = trend.rounds.length, most = Math.min(1, Math.ceil(4 * Math.max(...trend.rounds.map((r) => r.high))) / 4) || 1;
+  const top = 12, bottom = 170, y = (share) => bottom - (share / most) * (bottom - top), step = most > 0.5 ? 25 : 10;
+  const first = trend.rounds[0].round, span = Math.max(1, trend.rounds[many - 1].round - first);
+  const x = (round) => 66 + ((round - first) / span) * 330;
+  const label = trend.rounds.map((r) => `round ${r.round + 1}: ${percent(r.shown)} % (${range(r)})`).join("; ");
+  const svg = draw("svg", { viewBox: "0 0 420 212", role: "img", "aria-label": `Trend: ${label}` });
+  for (let tick = 0; tick <= 100 * most; tick += step) {
+    svg.append(draw("line", { class: "grid", x1: 46, x2: 412, y1: y(tick / 100), y2: y(tick / 100) }));
+    svg.append(draw("text", { class: "quiet", x: 38, y: y(tick / 100) + 4, "text-anchor": "end" }, `${tick} %`));
+  }
+  svg.append(draw("polyline", { class: "line", points: trend.rounds.map((r) => `${x(r.round)},${y(r.shown)}`).join(" ") }));
+  const every = Math.ceil(many / 12);
+  trend.rounds.forEach((r, i) => {
+    svg.append(draw("line", { class: "bar", x1: x(r.round), x2: x(r.round), y1: y(r.low), y2: y(r.high) }));
+    for (const end of [r.low, r.high]) svg.append(draw("line", { class: "bar", x1: x(r.round) - 6, x2: x(r.round) + 6, y1: y(end), y2: y(end) }));
+    svg.append(draw("circle", { class: r.value === r.shown ? "dot" : "hollow", cx: x(r.round), cy: y(r.shown), r: 6 }));
+    if (i % every === 0) svg.append(draw("text", { class: "quiet", x: x(r.round), y: bottom + 22, "text-anchor": "middle" }, String(r.round + 1)));
+  });
+  svg.append(draw("text", { class: "quiet", x: 230, y: bottom + 39, "text-anchor": "middle" }, "round"));
+  return svg;
+}
+
+// ---- one question ----------------------------------------------------------------------------------------------------------
+
+function facts(pairs) {
+  return make("dl", { class: "facts" }, ...pairs.map(([term, value]) => make("div", {}, make("dt", {}, term), make("dd", {}, value))));
+}
+
+function promiseWords({ promise, changed }) {
+  const epsilon = Number(promise.epsilon.toPrecision(4)), delta = Number(promise.delta.toPrecision(3));
+  const chance = Math.abs(changed.no - changed.yes) < 5e-4
+    ? `every answer was changed at random with chance ${percent(changed.no)} %`
+    : `a “no” was changed at random with chance ${percent(changed.no)} %, a “yes” with ${percent(changed.yes)} %`;
+  return [`ε = ${epsilon}, δ = ${delta}`, chance];
+}
+
+function questionCard(question, survey) {
+  const card = make("article", { class: "card", "data-question": question.id }), it = question.estimate;
+  const [promise, chance] = promiseWords(question);
+  card.append(make("h3", { class: "text" }, question.text));
+  if (!it) {
+    card.append(make("p", {}, `${count(question.n)} of the ${survey.minimum} answers needed before anything is shown.`));
+    card.append(facts([["answers", count(question.n)], ["promise", promise]]));
+    return card;
+  }
+  const digits = Math.max(1, digitsFor(it.high - it.low));
+  card.append(make("div", { class: "figure" }, make("div", { class: "value" }, `${percent(it.shown, digits)} %`), headline(it)));
+  const list = [
+    [`${100 * it.level} % interval (${it.method})`, range(it)], ["answers", count(it.n)], ["promise", promise],
+    ["target", it.target], ["worth", `${count(Math.round(it.direct_answers))} direct answers`],
+  ];
+  if (question.rounds > 1) list.splice(1, 0, ["round", `${question.round + 1} of ${question.rounds}`]);
+  card.append(facts(list));
+  card.append(make("p", { class: "small quiet" }, `To protect the respondents ${chance}; the bar accounts for it.`));
+  if (it.value !== it.shown) card.append(make("p", { class: "small quiet" }, `The unbiased value is ${percent(it.value, digits)} %; shown cut to 0–100 %.`));
+  if (it.misfit) card.append(make("p", { class: "notice" }, `Misfit: ${it.misfit}.`));
+  if (it.manipulation !== null) {
+    card.append(make("p", { class: "small quiet" }, `Without invitations: if 1 % of the answers were fakes, they could move this estimate by up to ${it.manipulation.toFixed(2)} points.`));
+  }
+  const charts = make("div", { class: "charts" });
+  if (question.trend) charts.append(make("section", {}, make("h4", {}, "Trend over rounds"), line(question.trend), make("p", { class: "small quiet" }, question.trend.note)));
+  for (const segment of question.segments) {
+    if (segment.rows.length) charts.append(make("section", {}, make("h4", {}, `By ${segment.name}`), rows(segment), make("p", { class: "small quiet" }, segment.rows.length > 1 ? segment.note : "")));
+  }
+  if (charts.children.length) card.append(charts);
+  return card;
+}
+
+// ---- the page --------------------------------------------------------------------------------------------------------------
+
+async function ask(query = "") {
+  const headers = token === null ? {} : { Authorization: `Bearer ${token}` };
+  return fetch(`/results${query}`, { headers, credentials: "omit", cache: "no-store" });
+}
+
+async function download(form) {
+  const got = await ask(`?format=${form}`);
+  const link = make("a", { href: URL.createObjectURL(await got.blob()), download: `results.${form}` });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+function page(found) {
+  const live = make("p", { class: "small quiet live", id: "live" }, "Updates while it is open.");
+  const buttons = make("div", { class: "actions" },
+    make("button", { type: "button", class: "plain", onclick: () => download("json") }, "JSON"),
+    make("button", { type: "button", class: "plain", onclick: () => download("csv") }, "CSV"),
+    make("button", { type: "button", class: "plain", onclick: () => window.print() }, "Print"));
+  const children = [make("header", { class: "head" }, make("div", {}, make("h1", {}, "Results"), live), buttons)];
+  if (!found.surveys.length) children.push(make("p", { class: "card" }, "No survey is published here yet."));
+  for (const survey of found.surveys) {
+    const ends = new Date(survey.expires).toLocaleDateString("en", { year: "numeric", month: "long", day: "numeric", timeZone: "UTC" });
+    children.push(make("section", { "data-survey": survey.digest },
+      make("header", { class: "survey-title" }, make("h2", { class: "text" }, survey.title),
+        make("p", { class: "quiet" }, make("span", { class: "text" }, survey.publisher), ` · version ${survey.version} · ends ${ends} · `,
+          make("strong", { class: "answers" }, count(survey.answers)), " answers", survey.invite_only ? " · by invitation" : "")),
+      ...survey.questions.map((question) => questionCard(question, survey))));
+  }
+  main.replaceChildren(...children);
+}
+
+async function look() {
+  try {
+    const got = await ask();
+    if (got.status === 401) return signIn("The token is not right.");
+    const text = await got.text();
+    if (!got.ok) throw new Error(String(got.status));
+    if (text !== last) {
+      const active = document.activeElement?.textContent;
+      page(JSON.parse(text));
+      last = text;
+      for (const button of main.querySelectorAll("button")) if (button.textContent === active) button.focus();
+    }
+  } catch {
+    const live = document.getElementById("live");
+    if (live) live.textContent = "The collector cannot be reached; trying again.";
+    last = "";
+  }
+  setTimeout(look, EVERY);
+}
+
+function signIn(words = "") {
+  const field = make("input", { type: "password", autocomplete: "current-password", required: true, name: "token" });
+  const form = make("form", { class: "card", onsubmit: (event) => { event.preventDefault(); token = field.value; last = ""; look(); } },
+    make("h1", {}, "Results"), make("label", { class: "field" }, "Owner's token", field),
+    make("p", { class: "small quiet" }, "It stays in this tab and is sent to this collector only."),
+    make("p", { class: "bad", role: "alert" }, words), make("div", { class: "actions" }, make("button", { type: "submit" }, "Show results")));
+  main.replaceChildren(form);
+  field.focus();
+}
+
+if (main.dataset.public === "yes") look();
+else signIn();

@@ -1,0 +1,61 @@
+"""Chromium for the tests: the machine's own, without a profile and without the network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, sync_playwright
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    assert Path(CHROMIUM).exists(), "chromium is needed (Debian: apt-get install chromium)"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Visit:
+    """A person at a browser: one profile, its pages, and every request and complaint they made."""
+
+    def __init__(self, browser: Browser, **options: Any) -> None:
+        self.context = browser.new_context(**options)
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        self.context.on("request", lambda request: self.requests.append(request.url))
+        self.context.on("console", self._heard)
+        self.context.on("weberror", lambda error: self.complaints.append(str(error.error)))
+
+    def _heard(self, message: Any) -> None:
+        if message.type == "error":
+            self.complaints.append(message.text)
+
+    def __enter__(self) -> Visit:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.context.close()
+
+    def page(self, url: str) -> Any:
+        page = self.context.new_page()
+        page.set_default_timeout(15_000)
+        page.goto(url)
+        return page

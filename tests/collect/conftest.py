@@ -1,0 +1,37 @@
+"""What the collector's tests share: both stores, and a running collector."""
+
+from __future__ import annotations
+
+import pytest
+
+from server_agg.collect.store import open_store
+from tests.collect.postgres_server import running_postgres
+from tests.collect.running import Running
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def where(request, tmp_path):
+    """The address of an empty database of either kind."""
+    if request.param == "sqlite":
+        return str(tmp_path / "reports.sqlite3")
+    return request.getfixturevalue("postgres").new_database()
+
+
+@pytest.fixture
+def store(where):
+    opened = open_store(where)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def collector(tmp_path):
+    """A collector on SQLite, in a thread."""
+    with Running(str(tmp_path / "reports.sqlite3")) as running:
+        yield running

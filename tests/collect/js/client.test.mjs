@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test from "node:test";
+import { promisify } from "node:util";
+import * as rr from "../../../rrcollect/web/rrcollect.mjs";
+
+const NOW = new Date("2026-11-01T00:00:00Z");
+const vector = (name) => JSON.parse(readFileSync(new URL(`../../vectors/surveys/${name}.json`, import.meta.url), "utf8"));
+const bytes = (name) => Uint8Array.from(Buffer.from(vector(name).envelope, "base64"));
+const policy = (caps = {}) => new rr.Policy(vector("good_plain").policy.publishers, caps);
+const zeros = (b) => b.fill(0);
+const device = (given = {}) =>
+  new rr.Client({ ledger: new rr.MemoryLedger(), attributes: ["doped"], policy: policy(), clock: () => NOW, source: zeros, ...given });
+const refused = (name) => (error) => error instanceof rr.RRCollectError && error.name === name;
+
+test("asked again, the device repeats itself and does not read the truth", async () => {
+  const client = device(), survey = await client.accept(bytes("good_plain"));
+  const first = await client.answer(survey, "q1", true, { segments: { sport: "ski" } });
+  const again = await client.answer(survey, "q1", () => assert.fail("the truth was read"));
+  assert.deepEqual(again, first);
+  const body = rr.readReport(new TextEncoder().encode(first.body));
+  assert.equal(body.answer, 1); // a draw of 0 is below both thresholds
+  assert.equal(body.survey, survey.digest);
+  assert.ok(!first.body.includes("true"));
+});
+
+test("another survey about the same attribute gets the same answer; another design gets none", async () => {
+  const client = device(), one = await client.accept(bytes("good_plain"));
+  const first = await client.answer(one, "q1", true);
+  const two = await rr.acceptSurvey(bytes("good_rounds"), policy(), { now: NOW });
+  const second = await client.answer(two, "q1", () => assert.fail("the truth was read"));
+  assert.notEqual(second.id, first.id);
+  assert.equal(JSON.parse(second.body).answer, JSON.parse(first.body).answer);
+  const other = await rr.acceptSurvey(bytes("good_grid_design"), policy(), { now: NOW });
+  await assert.rejects(client.answer(other, "q1", true), refused("AlreadyAnswered"));
+});
+
+test("the budgets are for life and compared exactly", async () => {
+  const exact = device({ policy: policy({ attributeEpsilon: "ln 3" }) });
+  await exact.answer(await exact.accept(bytes("good_plain")), "q1", true);
+  const hair = "1098612288668109691/1000000000000000000"; // just below ln 3
+  for (const cap of ["attributeEpsilon", "lifetimeEpsilon"]) {
+    const client = device({ policy: policy({ [cap]: hair }) }), survey = await client.accept(bytes("good_plain"));
+    await assert.rejects(client.answer(survey, "q1", () => assert.fail("read")), refused("BudgetExhausted"));
+    assert.equal((await client.budget()).reports.length, 0);
+  }
+  const many = device({ attributes: [{ name: "doped", rounds: 52 }] }), survey = await many.accept(bytes("good_rounds"));
+  for (let round = 0; round < 4; round++) await many.answer(survey, "q1", true, { round }); // 4 ln 3 = ln 81
+  await assert.rejects(many.answer(survey, "q1", true, { round: 4 }), refused("BudgetExhausted"));
+  assert.equal(String((await many.budget()).spent.epsilon), "ln(81)");
+  assert.match((await many.budget()).explain(), /Spent for life: ε = 4\.394 of 10\.99/);
+});
+
+test("what is not registered, listed or invited is refused before the truth is read", async () => {
+  const read = () => assert.fail("the truth was read");
+  const client = device({ attributes: [] }), survey = await client.accept(bytes("good_plain"));
+  await assert.rejects(client.answer(survey, "q1", read), refused("UnknownAttribute"));
+  const open = device({ attributes: [{ everyAttributeOf: "Example Institute" }] });
+  const one = await open.accept(bytes("good_plain"));
+  await assert.rejects(open.answer(one, "q1", read, { segments: { sport: "golf" } }), refused("ParameterError"));
+  await assert.rejects(open.answer(one, "q1", read, { segments: { toString: "ski" } }), refused("ParameterError"));
+  await assert.rejects(open.answer(one, "q1", read, { round: 1 }), refused("ParameterError"));
+  const guarded = await rr.acceptSurvey(bytes("good_invite_only"), policy(), { now: NOW });
+  await assert.rejects(open.answer(guarded, "q1", read), refused("ParameterError"));
+  await assert.rejects(open.answer(one, "q1", "yes"), refused("BadTruth"));
+  const made = await open.answer(one, "q1", false);
+  assert.equal(made.attribute, "Example Institute/doped");
+});
+
+test("a version once seen is not rolled back", async () => {
+  const client = device();
+  client.ledger.state.seen[JSON.stringify(["Example Institute", "clean-sport"])] = { version: 4, digest: "0".repeat(64) };
+  await assert.rejects(client.accept(bytes("good_plain")), refused("RolledBack"));
+});
+
+test("without random bytes there is no answer and nothing is kept", async () => {
+  for (const source of [() => { throw new Error("broken"); }, () => new Uint8Array(7)]) {
+    const client = device({ source }), survey = await client.accept(bytes("good_plain"));
+    await assert.rejects(client.answer(survey, "q1", true), refused("NoRandomness"));
+    assert.equal((await client.budget()).draws.length, 0);
+  }
+});
+
+test("reports of both answers have the same length", async () => {
+  const lengths = new Set();
+  for (const truth of [true, false]) {
+    for (const byte of [0x00, 0xff]) {
+      const client = device({ source: (b) => b.fill(byte) });
+      const made = await client.answer(await client.accept(bytes("good_plain")), "q1", truth);
+      lengths.add(made.body.length);
+    }
+  }
+  assert.equal(lengths.size, 1);
+});
+
+test("the draw follows its law", () => {
+  const design = new rr.Design(rr.parseFraction("3/4"), rr.parseFraction("3/4"));
+  const n = 20000;
+  for (const [truth, p] of [[true, 0.75], [false, 0.25]]) {
+    let ones = 0;
+    for (let i = 0; i < n; i++) ones += rr.randomise(truth, design);
+    assert.ok(Math.abs(ones - n * p) < 5 * Math.sqrt(n * p * (1 - p)), `${ones}`); // false alarm below 1e-6
+  }
+});
+
+test("delivery is at least once, patient with failures and final with refusals", async () => {
+  const client = device(), survey = await client.accept(bytes("good_plain"));
+  await client.answer(survey, "q1", true);
+  const waits = [], sleep = async (ms) => void waits.push(ms);
+  const failing = { send: async () => { throw new rr.RRCollectError("TransportFailed", "503", 7); } };
+  const lost = await client.deliver(failing, { attempts: 3, sleep });
+  assert.deepEqual([lost.delivered, lost.waiting, waits], [0, 1, [7000, 7000]]);
+  const sent = [];
+  assert.equal((await client.deliver({ send: async (body) => void sent.push(body) })).delivered, 1);
+  assert.equal((await client.deliver({ send: async () => assert.fail("sent twice") })).delivered, 0);
+  assert.equal(sent.length, 1);
+  const other = device(), again = await other.accept(bytes("good_plain"));
+  await other.answer(again, "q1", true);
+  const final = await other.deliver({ send: async () => { throw new rr.RRCollectError("ReportRefused", "no"); } });
+  assert.equal(final.refused.length, 1);
+  assert.equal((await other.budget()).reports[0].state, "refused");
+});
+
+test("the transport reads statuses as the Python one does", async () => {
+  const via = (status, headers = {}) => async () => new Response("why", { status, headers });
+  const send = (fetch) => new rr.HttpTransport("http://x/reports", { fetch }).send(new Uint8Array(3));
+  for (const status of [200, 201]) await send(via(status));
+  for (const status of [408, 425, 429, 500, 503, 507]) {
+    await assert.rejects(send(via(status, { "Retry-After": "9" })), (e) => e.name === "TransportFailed" && e.retryAfter === 9);
+  }
+  for (const status of [400, 404, 409, 410, 422]) await assert.rejects(send(via(status)), refused("ReportRefused"));
+  await assert.rejects(send(async () => { throw new TypeError("network"); }), refused("TransportFailed"));
+});
+
+test("a file ledger survives, is exclusive, and is refused when damaged", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "rr-")), path = join(folder, "ledger.json");
+  try {
+    const make = () => device({ ledger: new rr.FileLedger(path) });
+    const first = await make().answer(await make().accept(bytes("good_plain")), "q1", true);
+    const reopened = make();
+    const again = await reopened.answer(await reopened.accept(bytes("good_plain")), "q1", () => assert.fail("read"));
+    assert.deepEqual(again, first);
+    writeFileSync(path + ".lock", "999999999"); // the lock of a process that is gone
+    await make().budget();
+    const racers = Array.from({ length: 8 }, make);
+    const survey = await racers[0].accept(bytes("good_plain"));
+    const made = await Promise.all(racers.map((client) => client.answer(survey, "q1", true)));
+    assert.equal(new Set(made.map((m) => m.id)).size, 1);
+    writeFileSync(path, "{");
+    await assert.rejects(make().budget(), refused("LedgerCorrupt"));
+    await assert.rejects(device({ ledger: new rr.FileLedger(join(folder, "none", "x")) }).budget(), refused("LedgerUnavailable"));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("two processes that race draw once", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "rr-")), path = join(folder, "ledger.json");
+  const module = new URL("../../../rrcollect/web/rrcollect.mjs", import.meta.url).href;
+  const code = `import * as rr from ${JSON.stringify(module)};
+    const client = new rr.Client({ ledger: new rr.FileLedger(${JSON.stringify(path)}), attributes: ["doped"],
+      policy: new rr.Policy(${JSON.stringify(vector("good_plain").policy.publishers)}), clock: () => new Date(${NOW.getTime()}) });
+    const survey = await client.accept(Uint8Array.from(Buffer.from(${JSON.stringify(vector("good_plain").envelope)}, "base64")));
+    console.log((await client.answer(survey, "q1", true)).id);`;
+  try {
+    const run = () => promisify(execFile)(process.execPath, ["--input-type=module", "-e", code]);
+    const said = await Promise.all(Array.from({ length: 4 }, run));
+    assert.equal(new Set(said.map(({ stdout }) => stdout.trim())).size, 1);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("a browser without Ed25519 is told so", async (t) => {
+  t.mock.method(crypto.subtle, "importKey", async () => { throw new DOMException("no", "NotSupportedError"); });
+  await assert.rejects(device().accept(bytes("good_plain")), refused("NoEd25519"));
+});

@@ -1,0 +1,47 @@
+// The shared vectors, judged by the browser client: the same function runs in Node and in Chromium.
+// It returns what went wrong, as lines; an empty list is success.
+
+const unb64 = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+
+function policyOf(rr, rules) {
+  const { publishers, max_epsilon: maxEpsilon, max_ratio: maxRatio, allow_disclosure: allowDisclosure } = rules;
+  return new rr.Policy(publishers, { maxEpsilon, maxRatio, allowDisclosure });
+}
+
+export async function judge(rr, { surveys, reports, draws }) {
+  const wrong = [];
+  let judged = 0;
+  for (const [name, it] of Object.entries(surveys)) {
+    let said = "accepted", digest = null;
+    try {
+      const accepted = await rr.acceptSurvey(unb64(it.envelope), policyOf(rr, it.policy), { now: new Date(it.now), seen: it.seen });
+      digest = accepted.digest;
+    } catch (error) {
+      said = error instanceof rr.RRCollectError ? error.name : `a stray ${error}`;
+    }
+    const wanted = name.startsWith("good_") ? "accepted" : it.error;
+    if (said !== wanted || (wanted === "accepted" && digest !== it.digest)) wrong.push(`${name}: ${said}, not ${wanted}`);
+    judged++;
+  }
+  for (const [name, it] of Object.entries(reports)) {
+    const data = unb64(it.report);
+    let said = "good";
+    try {
+      const again = rr.reportBytes(rr.readReport(data));
+      if (again.length !== data.length || again.some((byte, i) => byte !== data[i])) said = "changed";
+    } catch (error) {
+      said = error.name === "MalformedReport" ? "bad" : `a stray ${error}`;
+    }
+    if (said !== name.split("_")[0]) wrong.push(`${name}: ${said}`);
+    judged++;
+  }
+  for (const { design, draw, no, yes } of draws) {
+    const matrix = new rr.Design(rr.parseFraction(design.p00), rr.parseFraction(design.p11));
+    const source = (bytes) => (bytes.set(draw.match(/../g).map((pair) => parseInt(pair, 16))), bytes);
+    if (rr.randomise(false, matrix, source) !== no || rr.randomise(true, matrix, source) !== yes) {
+      wrong.push(`draw ${draw} of ${design.p00}, ${design.p11}`);
+    }
+    judged++;
+  }
+  return { wrong, judged };
+}

@@ -1,0 +1,17 @@
+// Judges numbers read from standard input, for comparison with Python: one JSON line each.
+import { createInterface } from "node:readline";
+import * as rr from "../../../rrcollect/web/rrcollect.mjs";
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const it = JSON.parse(line);
+  const [a, b] = [rr.Epsilon.parse(it.a), rr.Epsilon.parse(it.b)];
+  const design = new rr.Design(rr.parseFraction(it.p00), rr.parseFraction(it.p11));
+  console.log(JSON.stringify({
+    a: a && String(a),
+    compare: a && b && a.compare(b),
+    sum: a && b && String(a.plus(b)),
+    keeps: a && design.satisfies({ epsilon: a, delta: rr.parseFraction(it.delta) }),
+    ratio: design.worstRatio && String(design.worstRatio),
+    float: a && a.toNumber(),
+  }));
+}

@@ -1,0 +1,106 @@
+"""Results as data: the numbers are the estimators', small cells stay hidden, and spreadsheets run nothing."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from rrcollect import Design, optimal_design
+from server_agg import Tallies, Tally, TallyKey, estimate, segment_table
+from server_agg.collect.findings import UNDECLARED, findings
+from server_agg.collect.spreadsheet import HEAD, as_csv, harmless
+from tests.answer.support import question, survey
+
+DESIGN = Design("3/4", "3/4")
+
+
+def counted(asked, cells):
+    """Tallies of {(question, round, segments): (n, ones)}."""
+    designs = {q.id: q.design for q in asked.questions}
+    return Tallies({
+        TallyKey(asked.digest, q, designs[q], tuple(segments), r): Tally(designs[q], n, ones)
+        for (q, r, segments), (n, ones) in cells.items()
+    })  # fmt: skip
+
+
+def test_the_numbers_are_the_estimators():
+    asked = survey(question(design=optimal_design(1)))
+    found = findings(asked, counted(asked, {("q1", 0, ()): (1000, 400)}), 30)
+    (only,) = found["questions"]
+    wanted = estimate(Tally(optimal_design(1), 1000, 400))
+    low, high = wanted.interval(0.95)
+    assert (only["estimate"]["value"], only["estimate"]["low"], only["estimate"]["high"]) == (wanted.value, low, high)
+    assert only["promise"]["exact"] == {"epsilon": "1", "delta": "0"}
+    assert only["estimate"]["manipulation"] == pytest.approx(100 * wanted.manipulation("0.01"))
+    json.dumps(found, allow_nan=False)
+
+
+def test_a_question_with_too_few_answers_shows_its_count_alone():
+    asked = survey()
+    for n, shown in ((0, False), (29, False), (30, True)):
+        cells = {("q1", 0, ()): (n, n // 2)} if n else {}
+        (only,) = findings(asked, counted(asked, cells), 30)["questions"]
+        assert only["n"] == n
+        assert (only["estimate"] is not None) is shown
+        assert not (only["segments"] or only["trend"]) or shown
+
+
+def test_small_segments_are_merged_so_that_subtraction_finds_nothing():
+    asked = survey(segments={"sport": ["run", "ski", "golf"]})
+    cells = {("q1", 0, (("sport", s),)): (n, n // 2) for s, n in (("run", 400), ("ski", 100), ("golf", 3))}
+    cells["q1", 0, ()] = (50, 20)
+    (only,) = findings(asked, counted(asked, cells), 30)["questions"]
+    (sport,) = only["segments"]
+    assert [row["label"] for row in sport["rows"]] == ["run", "ski", "(merged)"]
+    assert set(sport["rows"][2]["cells"]) == {"golf", UNDECLARED}
+    assert all(row["n"] >= 30 for row in sport["rows"])
+    assert "golf (n = 3)" in sport["note"]
+    table = segment_table({"run": Tally(DESIGN, 400, 200), "ski": Tally(DESIGN, 100, 50), "x": Tally(DESIGN, 53, 21)})
+    assert sport["rows"][0]["low"] == table["run"].interval.low
+
+
+def test_groups_named_like_ours_are_kept_apart():
+    asked = survey(segments={"sport": ["(merged)", "(not declared)"]})
+    cells = {("q1", 0, (("sport", s),)): (60, 20) for s in ("(merged)", "(not declared)")}
+    cells["q1", 0, ()] = (70, 20)
+    (only,) = findings(asked, counted(asked, cells), 30)["questions"]
+    assert sorted(row["n"] for row in only["segments"][0]["rows"]) == [60, 60, 70]
+
+
+def test_rounds_are_not_mixed():
+    asked = survey(question(rounds=4))
+    cells = {("q1", r, ()): (n, ones) for r, n, ones in ((0, 500, 150), (1, 500, 190), (2, 500, 240), (3, 5, 5))}
+    (only,) = findings(asked, counted(asked, cells), 30)["questions"]
+    assert only["round"] == 2  # the latest with enough answers
+    assert only["estimate"]["n"] == 500
+    assert [row["round"] for row in only["trend"]["rounds"]] == [0, 1, 2]
+    assert only["trend"]["note"].startswith("a change")
+
+
+def test_invitations_leave_no_room_for_fakes_and_misfit_is_told():
+    asked = survey(invite_only=True)
+    (only,) = findings(asked, counted(asked, {("q1", 0, ()): (1000, 100)}), 30)["questions"]
+    assert only["estimate"]["manipulation"] is None
+    assert "do not fit" in only["estimate"]["misfit"]
+    assert only["estimate"]["shown"] == 0.0 > only["estimate"]["value"]
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1"])
+def test_a_cell_that_would_run_gets_an_apostrophe(text):
+    assert harmless(text) == "'" + text
+    assert harmless("a" + text) == "a" + text
+
+
+def test_csv_has_a_line_for_every_estimate_and_numbers_stay_numbers():
+    asked = survey(question(text="=HYPERLINK(1)", rounds=2), segments={"sport": ["=cmd", "ski"]})
+    cells = {("q1", r, (("sport", s),)): (100, 10) for r in (0, 1) for s in ("=cmd", "ski")}
+    lines = list(csv.reader(io.StringIO(as_csv([findings(asked, counted(asked, cells), 30)]))))
+    assert tuple(lines[0]) == HEAD
+    assert len(lines) == 1 + 1 + 2 + 2
+    for line in lines[1:]:
+        made = dict(zip(HEAD, line, strict=True))
+        assert made["text"] == "'=HYPERLINK(1)"
+        assert made["group"] in ("", "'=cmd", "ski")
+        assert float(made["estimate"]) < 0  # unbiased and unclipped; a number, so no apostrophe
+    assert as_csv([findings(asked, counted(asked, {}), 30)]).splitlines() == [",".join(HEAD)]

@@ -1,0 +1,481 @@
+"""The collector over HTTP: what is taken, what is refused and why, who may ask, and what every reply carries."""
+
+import gzip
+import json
+import logging
+import secrets
+import socket
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from rrcollect import Design, HttpTransport, ParameterError, SigningKey, publish_survey
+from server_agg import CollectorSettings, OwnerToken
+from server_agg.collect.admission import Admission
+from server_agg.collect.catalogue import Catalogue
+from server_agg.collect.errors import Refusal
+from server_agg.collect.sqlite_store import SqliteStore
+from server_agg.collect.store import Store, open_store
+from tests.answer.support import KEY, VECTORS, client, load, question, survey, unb64
+from tests.collect.running import BEARER, JSON, Process, Running, body, publication, report
+
+SEGMENTS = {"sport": ["run", "ski"]}
+
+
+@pytest.fixture
+def digest(collector):
+    return collector.publish(publication(segments=SEGMENTS))
+
+
+# ---- reports ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_report_is_new_once_then_known(collector, digest):
+    sent = body(digest, segments={"sport": "ski"})
+    assert collector.post(sent) == (201, {"new": 1, "known": 0})
+    assert collector.post(sent) == (200, {"new": 0, "known": 1})
+    (found,) = collector.results()["surveys"]
+    assert found["answers"] == 1
+
+
+def test_the_same_id_with_other_content_is_a_conflict(collector, digest):
+    made = report(digest)
+    collector.post(made.to_bytes())
+    for change in ({"answer": 0}, {"segments": {"sport": "run"}}):
+        status, said = collector.post(body(digest, id=made.id, **change))
+        assert (status, said["error"]) == (409, "id_taken")
+    assert collector.results()["surveys"][0]["answers"] == 1
+
+
+@pytest.mark.parametrize(("changes", "status", "code"), [
+    ({"survey": "0" * 64}, 404, "unknown_survey"),
+    ({"question": "q9"}, 422, "unknown_question"),
+    ({"design": Design("4/5", "3/4")}, 422, "wrong_matrix"),
+    ({"round": 1}, 422, "unknown_round"),
+    ({"segments": {"sport": "golf"}}, 422, "unknown_segment"),
+    ({"segments": {"club": "ski"}}, 422, "unknown_segment"),
+])  # fmt: skip
+def test_what_the_survey_does_not_publish_is_refused_with_a_reason(collector, digest, changes, status, code):
+    for _ in range(2):  # the second time around what was remembered of the first
+        got, said = collector.post(
+            body(**{"digest": digest, **changes} if "survey" not in changes else {"digest": changes["survey"]})
+        )
+        assert (got, said["error"]) == (status, code)
+        assert len(said["reason"]) > 20
+    assert collector.post(body(digest))[0] == 201
+
+
+@pytest.mark.parametrize("path", sorted((VECTORS / "reports").glob("bad_*.json")), ids=lambda p: p.stem)
+def test_every_bad_report_of_the_vectors_is_refused(path, admission):
+    with pytest.raises(Refusal) as caught:
+        admission.admit(unb64(load(path)["report"]))
+    assert 400 <= caught.value.status < 500
+
+
+@pytest.fixture(scope="module")
+def admission(tmp_path_factory):
+    store = SqliteStore(tmp_path_factory.mktemp("store") / "a.sqlite3")
+    catalogue = Catalogue(store)
+    case = load(VECTORS / "surveys" / "good_plain.json")
+    catalogue.publish(unb64(case["envelope"]), case["policy"]["publishers"][0]["keys"])
+    yield Admission(catalogue.known, grace=timedelta(0), list_limit=3, clock=lambda: 1793491200.0)
+    store.close()
+
+
+def test_what_is_remembered_of_a_report_decides_as_the_full_check_does(admission):
+    """Byte by byte: change one byte of a good report; the fast way and the full way must agree."""
+    good = unb64(load(VECTORS / "reports" / "good_yes.json")["report"])
+    admission.admit(good)
+    assert admission._frames
+    agreed = 0
+    for place in range(len(good)):
+        for byte in (0x00, 0x22, 0x30, 0x31, 0x61, 0x7D, 0xFF):
+            changed = good[:place] + bytes([byte]) + good[place + 1 :]
+            verdicts = []
+            for frames in (dict(admission._frames), {}):
+                admission._frames = frames
+                try:
+                    verdicts.append(admission.admit(changed))
+                except Refusal as refusal:
+                    verdicts.append((refusal.status, refusal.code))
+            assert verdicts[0] == verdicts[1], changed
+            agreed += 1
+            admission._frames = {}
+            admission.admit(good)
+    assert agreed == 7 * len(good)
+
+
+def test_a_list_is_taken_whole_or_refused_whole(collector, digest):
+    several = [body(digest) for _ in range(5)]
+    joined = b"[" + b",".join(several) + b"]"
+    assert collector.post(joined) == (201, {"new": 5, "known": 0})
+    assert collector.post(joined) == (200, {"new": 0, "known": 5})
+    spoilt = b"[" + b",".join([body(digest), body(digest, question="q9")]) + b"]"
+    status, said = collector.post(spoilt)
+    assert (status, said["error"]) == (422, "unknown_question")
+    assert "report 1 of the list" in said["reason"]
+    assert collector.results()["surveys"][0]["answers"] == 5
+    for bad in (b"[]", b"[" + b",".join([several[0]] * 101) + b"]", b"[1]", b"[[]]", b"[" * 2000):
+        assert collector.post(bad)[0] == 400
+    clash = json.loads(several[0])
+    clash["answer"] = 0
+    mixed = b"[" + json.dumps(clash, separators=(",", ":")).encode() + b"," + body(digest) + b"]"
+    status, said = collector.post(mixed)
+    assert (status, said["error"], said["new"]) == (409, "id_taken", 1)
+
+
+def test_expiry_has_a_grace_period(tmp_path):
+    now = datetime.now(UTC)
+    late, dead = publication(expires=now - timedelta(days=1)), publication(version=2, expires=now - timedelta(days=8))
+    with Running(str(tmp_path / "a.sqlite3")) as collector:
+        assert collector.post(body(collector.publish(late)))[0] == 201
+        gone = collector.publish(dead)
+        for _ in range(2):
+            status, said = collector.post(body(gone))
+            assert (status, said["error"]) == (410, "expired")
+
+
+def test_a_survey_closes_also_for_what_is_remembered(tmp_path):
+    with SqliteStoreClosing(tmp_path) as catalogue:
+        listed, _ = catalogue.publish(publication().envelope, [KEY.public.raw.hex()])
+        clock = [0.0]
+        admission = Admission(catalogue.known, grace=timedelta(0), list_limit=1, clock=lambda: clock[0])
+        admission.admit(body(listed.published.digest))
+        clock[0] = listed.survey.expires.timestamp()
+        with pytest.raises(Refusal, match="expired"):
+            admission.admit(body(listed.published.digest))
+
+
+class SqliteStoreClosing:
+    def __init__(self, folder):
+        self.store = SqliteStore(folder / "closing.sqlite3")
+
+    def __enter__(self):
+        return Catalogue(self.store)
+
+    def __exit__(self, *_):
+        self.store.close()
+
+
+# ---- limits ----------------------------------------------------------------------------------------------------------
+
+
+def test_too_many_bytes_are_refused_before_they_are_read(collector, digest):
+    with socket.create_connection(("127.0.0.1", collector.port), timeout=10) as sender:
+        sender.sendall(
+            b"POST /reports HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 999999999\r\n\r\n"
+        )
+        assert b" 413 " in sender.recv(4096).split(b"\r\n")[0] + b" "
+    with socket.create_connection(("127.0.0.1", collector.port), timeout=10) as sender:  # no declared length
+        sender.sendall(
+            b"POST /reports HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+        piece = b"10000\r\n" + b"a" * 0x10000 + b"\r\n"
+        try:
+            for _ in range(64):
+                sender.sendall(piece)
+        except OSError:
+            pass
+        else:
+            assert b" 413 " in sender.recv(4096)
+
+
+def test_compressed_bodies_and_other_types_are_refused(collector, digest):
+    bomb = gzip.compress(b"0" * 10_000_000)
+    status, said, _ = collector.request("POST", "/reports", bomb, {**JSON, "Content-Encoding": "gzip"})
+    assert (status, json.loads(said)["error"]) == (415, "content_encoding")
+    assert collector.request("POST", "/reports", body(digest), {"Content-Type": "text/plain"})[0] == 415
+    assert collector.request("POST", "/reports", body(digest))[0] == 415
+
+
+def test_slow_senders_are_let_go(tmp_path):
+    with Running(str(tmp_path / "a.sqlite3"), body_seconds=0.3, header_seconds=0.3) as collector:
+        head = b"POST /reports HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 300\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", collector.port), timeout=10) as sender:
+            sender.sendall(head + b"{")
+            assert b" 408 " in sender.recv(4096)
+        for start in (b"", b"POST /rep", b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /hea"):
+            began = time.monotonic()
+            with socket.create_connection(("127.0.0.1", collector.port), timeout=10) as sender:
+                sender.sendall(start)
+                while sender.recv(4096):
+                    pass
+            assert time.monotonic() - began < 5
+        with socket.create_connection(("127.0.0.1", collector.port), timeout=10) as sender:  # trickling a body
+            sender.sendall(head)
+            began = time.monotonic()
+            said = b""
+            while not said and time.monotonic() - began < 5:
+                sender.sendall(b" ")
+                sender.settimeout(0.1)
+                try:
+                    said = sender.recv(4096)
+                except TimeoutError:
+                    continue
+            assert b" 408 " in said
+
+
+class SlowStore(SqliteStore):
+    """A disk that takes its time."""
+
+    gate = threading.Event()
+
+    def take(self, arrivals):
+        self.gate.wait(10)
+        return super().take(arrivals)
+
+
+def test_a_full_queue_says_when_to_come_back_and_loses_nothing(tmp_path):
+    SlowStore.gate.clear()
+    with Running("", SlowStore(tmp_path / "a.sqlite3"), queue_limit=4, list_limit=4, batch_limit=4) as collector:
+        digest = collector.publish(publication())
+        statuses = []
+
+        def send():
+            status, _, headers = collector.request("POST", "/reports", body(digest), JSON)
+            statuses.append((status, headers.get("retry-after")))
+
+        threads = [threading.Thread(target=send) for _ in range(12)]
+        for thread in threads:
+            thread.start()
+        end = time.monotonic() + 10
+        while len(statuses) < 8 and time.monotonic() < end:
+            time.sleep(0.01)
+        SlowStore.gate.set()
+        for thread in threads:
+            thread.join(20)
+        assert sorted(statuses) == [(201, None)] * 4 + [(503, "1")] * 8
+        assert collector.results()["surveys"][0]["answers"] == 4
+
+
+def test_a_graceful_stop_finishes_what_was_accepted(tmp_path):
+    SlowStore.gate.clear()
+    statuses = []
+    with Running("", SlowStore(tmp_path / "a.sqlite3")) as collector:
+        digest = collector.publish(publication())
+        threads = [threading.Thread(target=lambda: statuses.append(collector.post(body(digest))[0])) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        while b"rrcollect_waiting_reports 6" not in collector.request("GET", "/metrics")[1]:
+            time.sleep(0.01)
+        collector.server.should_exit = True
+        time.sleep(0.2)
+        SlowStore.gate.set()
+        for thread in threads:
+            thread.join(20)
+    assert statuses == [201] * 6
+    again = open_store(tmp_path / "a.sqlite3")
+    assert len(list(again.reports())) == 6
+    again.close()
+
+
+# ---- the owner -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("headers", [
+    {}, {"Authorization": "Bearer"}, {"Authorization": "Bearer wrong token entirely"},
+    {"Authorization": f"Basic {BEARER['Authorization'][7:]}"}, {"Authorization": BEARER["Authorization"] + "x"},
+])  # fmt: skip
+def test_publishing_inviting_and_reading_need_the_token(collector, digest, headers):
+    for method, path in (("POST", "/surveys"), ("POST", f"/surveys/{digest}/invites"), ("GET", "/results")):
+        status, said, seen = collector.request(method, path, b"{}" if method == "POST" else None, {**JSON, **headers})
+        assert (status, json.loads(said)["error"]) == (401, "owner_token")
+        assert seen["www-authenticate"].startswith("Bearer")
+    token = BEARER["Authorization"][7:].replace(" ", "%20")
+    assert collector.request("GET", f"/results?token={token}")[0] == 401  # never in the address
+
+
+def test_results_can_be_made_public(tmp_path):
+    with Running(str(tmp_path / "a.sqlite3"), public_results=True) as collector:
+        assert collector.request("GET", "/results")[0] == 200
+        assert collector.request("POST", "/surveys", b"{}", JSON)[0] == 401
+
+
+def test_tokens_come_from_private_files_or_the_environment(tmp_path, monkeypatch):
+    path = tmp_path / "token"
+    path.write_text("a long enough token\n")
+    path.chmod(0o644)
+    with pytest.raises(ParameterError, match="mode 600"):
+        OwnerToken.from_file(path)
+    path.chmod(0o600)
+    OwnerToken.from_file(path).check(b"Bearer a long enough token")
+    monkeypatch.delenv("RRCOLLECT_OWNER_TOKEN", raising=False)
+    with pytest.raises(ParameterError, match="RRCOLLECT_OWNER_TOKEN"):
+        OwnerToken.from_environment()
+    monkeypatch.setenv("RRCOLLECT_OWNER_TOKEN", "a long enough token")
+    OwnerToken.from_environment().check(b"bearer a long enough token")
+    for bad in ("short", "not ascii at all, dé", "line\nbreak in a token"):
+        with pytest.raises(ParameterError) as caught:
+            OwnerToken(bad)
+        assert bad not in str(caught.value)
+
+
+def test_publishing_checks_as_a_device_would(collector):
+    good = publication()
+    key = KEY.public.raw.hex()
+    headers = {**JSON, **BEARER}
+    assert collector.json("POST", f"/surveys?key={key}", good.envelope, headers)[0] == 201
+    assert collector.json("POST", f"/surveys?key={key}", good.envelope, headers)[0] == 200
+    status, said, _ = collector.request("GET", f"/surveys/{good.digest}")
+    assert (status, said) == (200, good.envelope)
+    stranger = SigningKey.generate().public.raw.hex()
+    for query, envelope, code in (
+        (f"key={stranger}", good.envelope, "UntrustedKey"),
+        (f"key={key}", good.envelope[:-1], "MalformedDocument"),
+        (f"key={key}", good.envelope + b"\n", "NotCanonical"),
+        ("key=zz", good.envelope, "keys"),
+        ("", good.envelope, "keys"),
+    ):
+        status, said = collector.json("POST", f"/surveys?{query}", envelope, headers)
+        assert (status, said["error"]) == (400, code)
+    other = publish_survey(survey(title="Other words"), [KEY])
+    status, said = collector.json("POST", f"/surveys?key={key}", other.envelope, headers)
+    assert (status, said["error"]) == (409, "version_taken")
+    assert collector.request("GET", "/surveys/" + "0" * 64)[0] == 404
+
+
+# ---- invites ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_invite_only_survey_takes_one_report_an_invite(collector):
+    digest = collector.publish(publication(question(), question(id="q2", attribute="b"), invite_only=True))
+    status, made = collector.json("POST", f"/surveys/{digest}/invites", b'{"count":3}', {**JSON, **BEARER})
+    assert status == 201
+    invites = made["invites"]
+    assert len(set(invites)) == 3
+    sent = body(digest, invite=invites[0])
+    assert collector.post(sent)[0] == 201
+    assert collector.post(sent)[0] == 200
+    for changes, code in (
+        ({"invite": invites[0]}, "invite_used"),
+        ({"invite": "made up"}, "invite_unknown"),
+        ({"invite": "made-up"}, "invite_unknown"),
+        ({}, "invite_missing"),
+    ):
+        status, said = collector.post(body(digest, **changes))
+        assert (status, said["error"]) == (403, code)
+    assert collector.post(body(digest, question="q2", invite=invites[0]))[0] == 201
+    for bad in (b'{"count":0}', b'{"count":10001}', b'{"count":true}', b"{}", b"[]", b"no", b'{"count":1.0}'):
+        assert collector.request("POST", f"/surveys/{digest}/invites", bad, {**JSON, **BEARER})[0] == 400
+
+
+def test_the_database_does_not_hold_the_invites(tmp_path):
+    with Running(str(tmp_path / "a.sqlite3")) as collector:
+        digest = collector.publish(publication(invite_only=True))
+        _, made = collector.json("POST", f"/surveys/{digest}/invites", b'{"count":5}', {**JSON, **BEARER})
+        for invite in made["invites"]:
+            assert collector.post(body(digest, invite=invite))[0] == 201
+    held = b"".join(path.read_bytes() for path in tmp_path.glob("a.sqlite3*"))
+    assert held
+    assert not any(invite.encode() in held for invite in made["invites"])
+
+
+# ---- what every reply carries ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/results", "/healthz", "/metrics", "/openapi.json", "/nowhere", "/s/" + "0" * 64]
+)
+def test_every_reply_is_guarded_and_sets_no_cookie(collector, path):
+    _, _, headers = collector.request("GET", path)
+    assert headers["content-security-policy"].startswith("default-src 'none'")
+    assert "unsafe" not in headers["content-security-policy"]
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert "set-cookie" not in headers
+    assert "server" not in headers
+
+
+def test_declared_origins_may_send_reports_and_nobody_else(tmp_path):
+    with Running(str(tmp_path / "a.sqlite3"), origins=("https://app.example.org",)) as collector:
+        digest = collector.publish(publication())
+        asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
+        _, _, good = collector.request("OPTIONS", "/reports", None, {"Origin": "https://app.example.org", **asks})
+        assert good["access-control-allow-origin"] == "https://app.example.org"
+        status, _, sent = collector.request(
+            "POST", "/reports", body(digest), {"Origin": "https://app.example.org", **JSON}
+        )
+        assert (status, sent["access-control-allow-origin"]) == (201, "https://app.example.org")
+        for origin, path in (("https://evil.example.org", "/reports"), ("https://app.example.org", "/results")):
+            _, _, refused = collector.request("OPTIONS", path, None, {"Origin": origin, **asks})
+            assert "access-control-allow-origin" not in refused
+    for bad in ("*", "app.example.org", "https://*.example.org", "https://a/b"):
+        with pytest.raises(ParameterError):
+            CollectorSettings(origins=(bad,))
+
+
+def test_nothing_that_was_sent_is_logged(collector, digest, caplog, capfd):
+    caplog.set_level(logging.DEBUG)
+    made = report(digest, segments={"sport": "ski"})
+    collector.post(made.to_bytes())
+    collector.post(body(digest, id=made.id, answer=0))
+    collector.post(b'{"not":"a report","id":"' + made.id.encode() + b'"}')
+    seen = caplog.text + "".join(capfd.readouterr())
+    assert made.id not in seen
+    assert '"ski"' not in seen
+
+
+class BrokenStore(SqliteStore):
+    def tallies(self, survey=None):
+        raise RuntimeError("a bug with secrets in it")
+
+
+def test_an_unforeseen_error_tells_nothing(tmp_path, caplog):
+    with Running("", BrokenStore(tmp_path / "a.sqlite3")) as collector:
+        status, said, headers = collector.request("GET", "/results", None, BEARER)
+    assert status == 500
+    assert b"secrets" not in said
+    assert "content-security-policy" in headers
+    assert "unforeseen RuntimeError" in caplog.text
+    assert "secrets" not in caplog.text
+
+
+def test_health_and_metrics(collector, digest):
+    collector.post(body(digest))
+    assert collector.json("GET", "/healthz") == (200, {"status": "ok", "waiting": 0})
+    text = collector.request("GET", "/metrics")[1].decode()
+    assert 'rrcollect_report_requests_total{status="201"} 1' in text
+    assert "rrcollect_commits_total 1" in text
+    assert collector.json("GET", "/nowhere")[0] == 404
+    assert collector.json("DELETE", "/reports")[0] == 405
+
+
+# ---- with the project's own client -----------------------------------------------------------------------------------
+
+
+def test_the_python_client_delivers_end_to_end(collector, digest, tmp_path):
+    envelope = collector.request("GET", f"/surveys/{digest}")[1]
+    device = client(tmp_path)
+    accepted = device.accept(envelope)
+    device.answer(accepted, "q1", True, segments={"sport": "run"})
+    transport = HttpTransport(f"{collector.url}/reports")
+    assert device.deliver(transport).delivered == 1
+    (row,) = device.budget().reports
+    assert row.state == "delivered"
+    transport.send(row.body)  # at least once
+    assert collector.results()["surveys"][0]["answers"] == 1
+
+
+def test_the_command_runs_and_stops_gracefully(tmp_path):
+    with Process(str(tmp_path / "a.sqlite3")) as running:
+        digest = running.publish(publication())
+        assert running.post(body(digest))[0] == 201
+        running.process.terminate()
+        assert running.process.wait(20) in (0, -15)
+    again = open_store(tmp_path / "a.sqlite3")
+    assert isinstance(again, Store)
+    assert len(list(again.reports())) == 1
+    again.close()
+
+
+def test_the_command_names_what_is_missing(tmp_path, monkeypatch, capsys):
+    from server_agg.collect.__main__ import main
+
+    monkeypatch.delenv("RRCOLLECT_OWNER_TOKEN", raising=False)
+    assert main(["--store", str(tmp_path / "a.sqlite3")]) == 2
+    assert "RRCOLLECT_OWNER_TOKEN" in capsys.readouterr().err
+    monkeypatch.setenv("RRCOLLECT_OWNER_TOKEN", secrets.token_urlsafe())
+    assert main(["--store", ":memory:"]) == 2
+    assert "journal_mode" in capsys.readouterr().err

@@ -1,0 +1,100 @@
+"""The browser client in Node: the shared vectors, its own tests, and its exact arithmetic against Python's."""
+
+import json
+import math
+import subprocess
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rrcollect import Design, Epsilon, ParameterError
+from tests.collect.running import ROOT, Running, publication
+
+HERE = Path(__file__).parent / "js"
+
+
+def node(*arguments, **options):
+    return subprocess.run(
+        ["node", *map(str, arguments)], capture_output=True, text=True, check=False, timeout=120, cwd=ROOT, **options
+    )
+
+
+@pytest.mark.parametrize("name", ["vectors.test.mjs", "client.test.mjs"])
+def test_the_tests_in_node_pass(name):
+    done = node("--test", HERE / name)
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
+    assert "# fail 0" in done.stdout
+    assert "# pass 0" not in done.stdout
+
+
+def exact(a, b, p00, p11, delta):
+    """What Python says about the same numbers."""
+    design = Design(p00, p11)
+    try:
+        first = Epsilon(a)
+    except ParameterError:
+        return {"a": None}
+    second = Epsilon(b)
+    ratio = design.worst_likelihood_ratio
+    return {
+        "a": str(first),
+        "compare": (first > second) - (first < second),
+        "sum": str(first + second),
+        "keeps": design.satisfies(first, delta),
+        "ratio": None if ratio == math.inf else str(ratio),
+    }
+
+
+fractions = st.fractions(min_value=0, max_value=1, max_denominator=2**70)
+written = st.one_of(
+    st.fractions(min_value=-3, max_value=60, max_denominator=2**40).map(str),
+    st.fractions(min_value=0, max_value=10**6, max_denominator=10**6).map("ln({})".format),
+    st.tuples(st.fractions(min_value=-2, max_value=9, max_denominator=99), st.fractions(min_value=1, max_value=99)).map(
+        lambda pair: f"{pair[0]} + ln({pair[1]})"
+    ),
+    st.sampled_from(["ln 3", "0.1", "1e-3", "ln(3", "1e9999", "2e5", "nan", "", "ln(0)", "-0", " 1/2 ", "1/ 2"]),
+)
+good = st.integers(0, 10**12).map(lambda n: str(Fraction(n, 10**11)))
+
+
+@settings(max_examples=4)
+@given(st.lists(st.tuples(written, good, fractions, fractions, fractions), min_size=30, max_size=60))
+def test_exact_arithmetic_is_pythons(cases):
+    cases = [(a, b, p00, p11, d) for a, b, p00, p11, d in cases if p00 + p11 != 1]
+    tight = Design("3/4", "3/4")  # at the boundary, where floats would guess
+    cases += [("ln(3)", "1098612288668109691/1000000000000000000", tight.p00, tight.p11, Fraction(0))]
+    cases += [("1098612288668109692/1000000000000000000", "1/2", tight.p00, tight.p11, Fraction(0))]
+    lines = [json.dumps(dict(zip(("a", "b", "p00", "p11", "delta"), map(str, case), strict=True))) for case in cases]
+    done = node(HERE / "oracle.mjs", input="\n".join(lines) + "\n")
+    assert done.returncode == 0, done.stderr
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(said) == len(cases)
+    for case, theirs in zip(cases, said, strict=True):
+        ours = exact(*case)
+        assert {key: theirs[key] for key in ours} == ours, case
+        if ours["a"] is not None:
+            assert theirs["float"] == pytest.approx(float(Epsilon(case[0])), rel=1e-9, abs=1e-12)
+
+
+def test_node_delivers_to_a_collector(tmp_path):
+    from tests.answer.support import KEY, PUBLISHER
+
+    with Running(str(tmp_path / "a.sqlite3")) as collector:
+        digest = collector.publish(publication())
+        code = f"""
+            import * as rr from {json.dumps((ROOT / "rrcollect/web/rrcollect.mjs").as_uri())};
+            const policy = new rr.Policy([{{ name: {json.dumps(PUBLISHER)}, keys: ["{KEY.public.raw.hex()}"] }}]);
+            const ledger = new rr.FileLedger({json.dumps(str(tmp_path / "ledger.json"))});
+            const client = new rr.Client({{ ledger, attributes: ["doped"], policy }});
+            const got = await fetch("{collector.url}/surveys/{digest}");
+            const survey = await client.accept(new Uint8Array(await got.arrayBuffer()));
+            await client.answer(survey, "q1", true);
+            const result = await client.deliver(new rr.HttpTransport("{collector.url}/reports"));
+            console.log(JSON.stringify(result));
+        """
+        done = node("--input-type=module", "-e", code)
+        assert json.loads(done.stdout)["delivered"] == 1, done.stderr
+        assert collector.results()["surveys"][0]["answers"] == 1
