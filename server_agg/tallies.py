@@ -124,7 +124,7 @@ class Tallies(Mapping[TallyKey, Tally]):
     def _check_names(self, names: Iterable[str]) -> None:
         known = {*KEY_FIELDS, *(name for key in self for name, _ in key.segments)}
         for name in names:
-            if self._tallies and name.removeprefix("segments.") not in known:
+            if self._tallies and not name.startswith("segments.") and name not in known:
                 raise ParameterError("name", name, f"a key field or a segment that was declared: {sorted(known)}")
 
     def _check_mixture(self, names: Iterable[str] = ()) -> None:
@@ -141,7 +141,8 @@ class Tallies(Mapping[TallyKey, Tally]):
     def by(self, *names: str) -> dict[tuple[Any, ...], tuple[Tally, ...]]:
         """Groups by key fields or segments; in each group one tally for each design, all else merged.
 
-        A segment that a key does not declare is None in the group's name.
+        A segment that a key does not declare is None in the group's name; "segments.region" need
+        not be declared by any.
         """
         self._check_names(names)
         self._check_mixture(names)

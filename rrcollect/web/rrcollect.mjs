@@ -559,12 +559,12 @@ function needName(value, place) {
   need(typeof value === "string" && NAME.test(value), place, "must be a short lower-case name");
 }
 
-/** @param {any} value @param {string} place @param {number} most */
-function needWords(value, place, most) {
+/** @param {any} value @param {string} place @param {number} most @param {string} [also] characters allowed besides */
+function needWords(value, place, most, also = "") {
   need(typeof value === "string", place, "must be a string");
   const length = [...value].length;
   need(length >= 1 && length <= most, place, `must have 1 to ${most} characters`);
-  const hidden = (value.match(UNREADABLE) ?? []).filter((/** @type {string} */ c) => c !== "\n" && c !== "\u200d");
+  const hidden = (value.match(UNREADABLE) ?? []).filter((/** @type {string} */ c) => !also.includes(c));
   need(hidden.length === 0, place, "holds a character that cannot be shown to a person");
   need(value === value.trim(), place, "begins or ends with white space");
 }
@@ -609,7 +609,7 @@ function needMoment(value, place) {
   moment.setUTCFullYear(year, month - 1, day);
   moment.setUTCHours(hour, minute, second);
   const exact = moment.getUTCFullYear() === year && moment.getUTCMonth() === month - 1 && moment.getUTCDate() === day;
-  need(exact && year > 0 && hour < 24 && minute < 60 && second < 60, place, "is no moment of the calendar");
+  need(exact && year >= 2000 && year <= 9000 && hour < 24 && minute < 60 && second < 60, place, "is no moment of the calendar");
   return [moment, `${year}-${two(month)}-${two(day)}T${two(hour)}:${two(minute)}:${two(second)}Z`];
 }
 
@@ -619,7 +619,7 @@ function needQuestion(value, number) {
   needFields(value, place, ["id", "attribute", "text", "design", "promise"], ["rounds", "disclosure"]);
   needName(value.id, `${place}.id`);
   needName(value.attribute, `${place}.attribute`);
-  needWords(value.text, `${place}.text`, 2000);
+  needWords(value.text, `${place}.text`, 2000, "\n\u200d");
   const design = needDesign(value.design, `${place}.design`), promise = needPromise(value.promise, `${place}.promise`);
   const rounds = "rounds" in value ? value.rounds : 1;
   needInteger(rounds, `${place}.rounds`, 1, MOST_ROUNDS);
@@ -675,6 +675,9 @@ export function readSurvey(payload) {
 
 /** @typedef {ReturnType<typeof readSurvey>} Survey */
 
+/** An answer that changes the odds by this factor is as good as a proof. */
+const PRACTICAL_PROOF = new Fraction(1000n);
+
 /** @param {Question} question */
 function checkQuestion(question) {
   const where = `question '${question.id}'`, { design, promise, disclosure } = question;
@@ -682,11 +685,19 @@ function checkQuestion(question) {
   if (!design.onGrid) refuse("OffGridMatrix", `${where}: the matrix is off the grid of 1/2^64`);
   if (!design.satisfies(promise)) refuse("ClaimTooSmall", `${where} promises more than its matrix keeps`);
   if (disclosure !== null) {
+    const chances = [design.p00, design.p11]; // of each answer, at its likeliest (p00 + p11 > 1 here)
+    const proves = (/** @type {0 | 1} */ answer) => {
+      const ratio = design.likelihoodRatio(answer);
+      return ratio === null || ratio.compare(PRACTICAL_PROOF) >= 0;
+    };
+    const proving = /** @type {const} */ ([0, 1]).filter(proves).map((answer) => chances[answer]);
     const larger = design.p00.compare(design.p11) >= 0 ? design.p00 : design.p11;
-    const most = larger.times(new Fraction(BigInt(disclosure.respondents)));
-    if (new Fraction(BigInt(disclosure.exposed)).compare(most) > 0) {
+    let most = proving.length === 0 ? larger : proving.reduce((a, b) => a.plus(b), ZERO);
+    if (most.compare(ONE) > 0) most = ONE;
+    if (new Fraction(BigInt(disclosure.exposed)).compare(most.times(new Fraction(BigInt(disclosure.respondents)))) > 0) {
       refuse("MalformedDocument", `${where}: fewer people can be exposed than it says`);
     }
+    if (proving.length > 0 && disclosure.exposed === 0) refuse("MalformedDocument", `${where}: somebody will be exposed`);
   }
 }
 
@@ -1036,7 +1047,9 @@ export class Client {
         refuse("ParameterError", `the segment '${name}', or the value given for it, is not one the survey lists`);
       }
     }
-    if (survey.inviteOnly && invite === null) refuse("ParameterError", "this survey requires an invite");
+    if (survey.inviteOnly !== (invite !== null)) {
+      refuse("ParameterError", survey.inviteOnly ? "this survey requires an invite" : "this survey asks for no invite");
+    }
     const { source, policy } = this;
     return this.ledger.transact((state) => {
       const done = state.reports.find((r) => r.survey === digest && r.question === questionId && r.round === round);

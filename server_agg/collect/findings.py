@@ -102,7 +102,7 @@ def _estimate(tally: Tally, survey: Survey) -> dict[str, Any]:
 def _segment(name: str, tallies: Tallies, minimum: int) -> dict[str, Any]:
     cells: Mapping[Any, Any] = {
         UNDECLARED if value is None else f"{value} " if value in TAKEN else value: counted
-        for (value,), counted in tallies.by(name).items()
+        for (value,), counted in tallies.by(f"segments.{name}").items()
     }
     table = segment_table(cells, minimum=minimum, level=LEVEL)
     shown = [row for row in table.rows if row.n >= minimum]
