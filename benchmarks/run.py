@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import bulk, cold
+from benchmarks import batch, bulk, cold, ingest
 
 
 def main() -> None:
     sys.argv = sys.argv[:1]
-    for title, benchmark in (("Bulk randomisation", bulk), ("A cold start", cold)):
+    for title, benchmark in (
+        ("Bulk randomisation", bulk),
+        ("A cold start", cold),
+        ("Batch tallies", batch),
+        ("Ingest", ingest),
+    ):
         print(f"\n== {title}")
         benchmark.main()
 

@@ -1,13 +1,9 @@
-"""A PostgreSQL server of our own for tests: a temporary folder, a free port on this machine, gone at the end.
-
-`postgres_server()` is a context manager that gives a URL; `available()` says whether the programs are installed.  The
-server refuses to run as root, so as root it runs as the user `nobody`.
-"""
+"""A real PostgreSQL server for the tests: the machine's own binaries, run by an unprivileged user, on a free port."""
 
 from __future__ import annotations
 
-import glob
 import os
+import pwd
 import shutil
 import socket
 import subprocess
@@ -16,51 +12,76 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-LIMIT = 60  # seconds for each program
+USER = "nobody"
 
 
-def program(name: str) -> str | None:
-    """The program on the path, or in Debian's folder for the newest version."""
+def binary(name: str) -> str:
+    for folder in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True):
+        if (folder / name).exists():
+            return str(folder / name)
     found = shutil.which(name)
-    beside = sorted(glob.glob(f"/usr/lib/postgresql/*/bin/{name}"), key=lambda p: float(p.split("/")[4]))
-    return found or (beside[-1] if beside else None)
+    assert found, f"{name} is needed: install PostgreSQL (Debian: apt-get install postgresql)"
+    return found
 
 
-def available() -> bool:
-    return all(program(name) for name in ("initdb", "pg_ctl"))
-
-
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
+class PostgresServer:
+    """A cluster in a folder of its own; `start`, `stop` and `kill` as often as a test likes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = free_port()
+        if os.geteuid() == 0:
+            shutil.chown(folder, USER)
+            self._prefix = ["setpriv", f"--reuid={USER}", f"--regid={pwd.getpwnam(USER).pw_gid}", "--clear-groups"]
+        else:
+            self._prefix = []
+        self._run(binary("initdb"), "-D", str(folder / "data"), "-U", "postgres", "-A", "trust", "--no-sync")
+
+    def _run(self, *command: str, check: bool = True) -> None:
+        done = subprocess.run(
+            [*self._prefix, *command],
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0 or not check, command
+
+    def start(self, options: str = "") -> None:
+        given = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self.folder} {options}"
+        data, log = str(self.folder / "data"), str(self.folder / "log")
+        self._run(binary("pg_ctl"), "-D", data, "-w", "-l", log, "-o", given, "start")
+
+    def stop(self, mode: str = "fast") -> None:
+        self._run(binary("pg_ctl"), "-D", str(self.folder / "data"), "-w", "-m", mode, "stop", check=False)
+
+    def address(self, database: str = "postgres") -> str:
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
+
+    def new_database(self) -> str:
+        import psycopg
+
+        name = f"t{os.urandom(6).hex()}"
+        with psycopg.connect(self.address(), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return self.address(name)
+
+
 @contextmanager
-def postgres_server() -> Iterator[str]:
-    """A running server; its URL names a superuser of the database `postgres`."""
-    with tempfile.TemporaryDirectory(prefix="rrcollect-pg-") as folder:
-        unprivileged = os.geteuid() == 0
-        user = "nobody" if unprivileged else None
-        if unprivileged:
-            os.chmod(folder, 0o755)
-            shutil.chown(folder, "nobody")
-        data, port = Path(folder, "data"), _free_port()
-
-        def run(name: str, *arguments: str) -> None:
-            command = [program(name) or name, *arguments]
-            with Path(folder, "log").open("ab") as log:
-                done = subprocess.run(
-                    command, user=user, cwd=folder, stdout=log, stderr=log, stdin=subprocess.DEVNULL, timeout=LIMIT,
-                    check=False,
-                )  # fmt: skip
-            if done.returncode:
-                raise RuntimeError(f"{name} failed:\n{Path(folder, 'log').read_text()}")
-
-        run("initdb", "-D", str(data), "-U", "collector", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C")
-        settings = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off"
-        run("pg_ctl", "-D", str(data), "-w", "-t", "30", "-l", str(Path(folder, "server.log")), "-o", settings, "start")
+def running_postgres() -> Iterator[PostgresServer]:
+    with tempfile.TemporaryDirectory(prefix="rrpg", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)
+        server = PostgresServer(Path(folder))
+        server.start()
         try:
-            yield f"postgresql://collector@127.0.0.1:{port}/postgres"
+            yield server
         finally:
-            run("pg_ctl", "-D", str(data), "-w", "-m", "immediate", "stop")
+            server.stop("immediate")

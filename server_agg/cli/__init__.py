@@ -5,7 +5,7 @@ It lives here and not in the client package because it uses both, and imports po
     terminal     what a person sees and what a program reads; errors in one line; exit codes
     designing    design, compare          planning     plan
     publishing   keygen, publish, verify  answering    answer
-    estimating   estimate
+    collecting   serve, export, tally     estimating   estimate
 
 A subcommand's module imports nothing heavy until it runs: `--help` stays quick.
 """

@@ -52,6 +52,17 @@ COMMANDS = {
         "answer a survey at this terminal; the truth is not shown",
         "rrcollect answer survey.signed.json --key publisher.pem.pub --ledger my-answers.sqlite3",
     ),
+    "serve": Command(
+        "collecting", "run a collector with its pages", "rrcollect serve --store reports.sqlite3 --token-file token"
+    ),
+    "export": Command(
+        "collecting", "write a collector's reports to a file", "rrcollect export night.parquet --store reports.sqlite3"
+    ),
+    "tally": Command(
+        "collecting",
+        "count reports in files or a database, each once",
+        "rrcollect tally night.parquet --survey survey.signed.json --key publisher.pem.pub --out tallies.json",
+    ),
     "estimate": Command(
         "estimating",
         "a share with its error bar, from counts or tallies",

@@ -1,19 +1,40 @@
-"""Reports out of a store, for the batch path: one JSON object a line, the same columns everywhere."""
+"""Reports out of a store, for the batch path: JSON Lines, CSV or Parquet, by the ending of the file's name.
+
+A report leaves as it came, but for its invite, of which only a hash was kept; and in the order of the random ids.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import IO
+import os
+from collections.abc import Iterator
 
+from rrcollect import Design, Report
+from server_agg.batch.writing import write_reports
+from server_agg.collect.row import ReportRow
 from server_agg.collect.store import Store
 
 __all__ = ["export_reports"]
 
 
-def export_reports(store: Store, out: IO[str], survey: str | None = None) -> int:
-    """Write every report (of one survey, if given) as JSON Lines, in the order of the random ids; returns how many."""
-    written = 0
+def export_reports(store: Store, path: str | os.PathLike[str], survey: str | None = None) -> int:
+    """Write every report (of one survey, if given) to a .jsonl, .csv or .parquet file; returns how many."""
+    return write_reports(path, _reports(store, survey))
+
+
+def _reports(store: Store, survey: str | None) -> Iterator[Report]:
     for row in store.reports(survey):
-        out.write(json.dumps(row.as_dict(), ensure_ascii=False, separators=(",", ":")) + "\n")
-        written += 1
-    return written
+        yield _report(row)
+
+
+def _report(row: ReportRow) -> Report:
+    return Report(
+        survey=row.survey,
+        question=row.question,
+        design=Design(row.p00, row.p11),
+        answer=row.answer,
+        id=row.id,
+        round=row.round,
+        segments=json.loads(row.segments),
+        invite=row.invite,
+    )

@@ -11,8 +11,7 @@ Rules
 from __future__ import annotations
 
 import hashlib
-import json
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rrcollect.deliver.report import Report
 from rrcollect.publish.canonical import canonical
@@ -37,10 +36,6 @@ class ReportRow(NamedTuple):
     def same_report(self, other: ReportRow) -> bool:
         """Whether both are one report, whatever day it came."""
         return self[:-1] == other[:-1]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON Lines, Parquet and data frames; segments as an object."""
-        return {**self._asdict(), "segments": json.loads(self.segments)}
 
 
 COLUMNS = ReportRow._fields

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from server_agg import SourceUnavailable, tally_reports
@@ -16,7 +17,7 @@ from server_agg.batch.columns import COLUMNS
 from tests.batch import engines
 from tests.batch.reference import SURVEYS, generated
 from tests.batch.test_batch_contract import check, readable
-from tests.postgres_server import available, postgres_server
+from tests.postgres_server import running_postgres
 
 TABLE = (
     "CREATE TABLE reports (survey text, question text, round {0}, p00 text, p11 text, answer {0}, id text, "
@@ -30,15 +31,12 @@ def stored_rows(seed: int) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    if not available():
-        pytest.skip("PostgreSQL is not installed")
-    with postgres_server() as url:
-        yield url
+    with running_postgres() as postgres:
+        yield postgres.address()
 
 
 @pytest.mark.parametrize("answer", ["int", "smallint"])
 def test_postgresql(server: str, answer: str) -> None:
-    psycopg = pytest.importorskip("psycopg")
     rows = stored_rows(1)
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute("DROP TABLE IF EXISTS reports")
@@ -53,7 +51,6 @@ def test_an_unreachable_or_empty_server_is_named_without_its_password(server: st
     with pytest.raises(SourceUnavailable) as unreachable:
         tally_reports("postgresql://someone:secret@127.0.0.1:1/none?connect_timeout=2", SURVEYS)
     assert "secret" not in str(unreachable.value)
-    psycopg = pytest.importorskip("psycopg")
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute("DROP TABLE IF EXISTS reports")
     with pytest.raises(SourceUnavailable, match="reports"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,7 @@ from server_agg.batch.columns import COLUMNS, NUMBERS
 from tests.batch.reference import SURVEYS, generated
 from tests.batch.test_batch_contract import check
 
-pyspark = pytest.importorskip("pyspark")
 pytestmark = [
-    pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java"),
     pytest.mark.filterwarnings("ignore"),  # Spark's and py4j's own deprecations
     pytest.mark.xdist_group("spark"),
 ]

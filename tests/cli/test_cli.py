@@ -46,7 +46,9 @@ def desk(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("keygen", "publish", "answer")])
+@pytest.mark.parametrize(
+    "name", [name for name in COMMANDS if name not in ("keygen", "publish", "answer", "serve", "export", "tally")]
+)
 def test_the_example_of_help_works_when_pasted(desk, capsys, name):
     capsys.readouterr()
     words = shlex.split(COMMANDS[name].example)
@@ -260,3 +262,38 @@ def test_tables_on_a_terminal_are_drawn(desk):
     assert code == 0
     assert "─" in shown
     assert "1,799" in shown
+
+
+# ---- the owner's side -----------------------------------------------------------------------------------------------
+
+
+def test_from_a_database_through_a_file_to_an_estimate(desk, capsys):
+    from rrcollect import Report
+    from rrcollect.publish.envelope import verify as opened
+    from rrcollect.publish.survey import Survey
+    from server_agg.collect.row import arrival_of
+    from server_agg.collect.store import open_store
+
+    key = SigningKey.load(desk / "publisher.pem").public
+    survey = Survey.from_payload(opened((desk / "survey.signed.json").read_bytes(), [key]).payload)
+    store = open_store(str(desk / "reports.sqlite3"))
+    for i in range(50):
+        made = Report(
+            survey=survey.digest, question="q1", design=survey.questions[0].design, answer=i % 2, id=f"{i:032x}"
+        )
+        store.take([arrival_of(made, "2026-11-16", needs_invite=False)])
+    store.close()
+    capsys.readouterr()
+    for name in ("export", "tally"):
+        code, out, _ = run(capsys, *shlex.split(COMMANDS[name].example)[1:])
+        assert code == 0
+        assert "50" in out
+    assert "q1: 50.0 %" in out
+    assert "50.0 %" in run(capsys, "estimate", "tallies.json")[1]
+    code, out, _ = run(capsys, *shlex.split(COMMANDS["tally"].example)[1:], "--json")
+    assert json.loads(out)["summary"]["accepted"] == 50
+    code, _, err = run(capsys, "export", "x.parquet", "--store", "absent.sqlite3")
+    assert (code, "exists" in err) == (2, True)
+    code, _, err = run(capsys, "serve", "--token-file", "absent")
+    assert code != 0
+    assert err.count("\n") == 1

@@ -17,10 +17,12 @@ from typing import Any
 import uvicorn
 
 from rrcollect import Design, Publication, Report, publish_survey
+from rrcollect.publish.composition import compose
+from rrcollect.publish.envelope import seal
 from server_agg import CollectorSettings, OwnerToken, create_app, open_store
 from server_agg.collect.serve import server_config
 from tests.answer.support import KEY, survey
-from tests.collect.postgres_server import free_port
+from tests.postgres_server import free_port
 
 TOKEN = "a token for the tests"  # noqa: S105
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -98,11 +100,21 @@ class Running(Client):
 
 
 class Process(Client):
-    """A collector as a process of its own: `python -m server_agg.collect`."""
+    """A collector as a process of its own: `rrcollect serve`."""
 
     def __init__(self, where: str, *options: str, port: int | None = None, prefix: tuple[str, ...] = ()) -> None:
         super().__init__(port or free_port())
-        command = [*prefix, sys.executable, "-m", "server_agg.collect", "--store", where, "--port", str(self.port)]
+        command = [
+            *prefix,
+            sys.executable,
+            "-m",
+            "server_agg.cli.main",
+            "serve",
+            "--store",
+            where,
+            "--port",
+            str(self.port),
+        ]
         environment = {**os.environ, "RRCOLLECT_OWNER_TOKEN": TOKEN, "PYTHONPATH": str(ROOT)}
         self.process = subprocess.Popen(
             [*command, "--minimum", "2", *options], env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
@@ -125,6 +137,12 @@ class Process(Client):
 
 def publication(*questions: Any, **changes: Any) -> Publication:
     return publish_survey(survey(*questions, **changes), [KEY])
+
+
+def expired(**changes: Any) -> Publication:
+    """A publication that no publisher could sign today, but could when its survey was open."""
+    made = survey(**changes)
+    return Publication(made, seal(made.payload(), [KEY]), made.digest, compose(made))
 
 
 def report(digest: str, **changes: Any) -> Report:

@@ -21,8 +21,8 @@ from rrcollect import HttpTransport, Pace
 from rrcollect.errors import TransportFailed
 from server_agg.collect.store import open_store
 from tests.answer.support import client
-from tests.collect.postgres_server import running_postgres
 from tests.collect.running import JSON, Process, body, publication
+from tests.postgres_server import running_postgres
 
 KILLS = int(os.environ.get("RRCOLLECT_KILLS", "10"))
 

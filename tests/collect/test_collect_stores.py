@@ -1,7 +1,5 @@
 """The contract of a store, on SQLite and on a real PostgreSQL server."""
 
-import io
-import json
 import sqlite3
 import threading
 import time
@@ -10,11 +8,13 @@ import psycopg
 import pytest
 
 from rrcollect.errors import MissingExtra
+from server_agg import tally_reports
 from server_agg.collect.errors import StoreUnavailable, UnsafeDurability, WrongSchema
 from server_agg.collect.export import export_reports
 from server_agg.collect.row import COLUMNS, Arrival, ReportRow, arrival_of, ticket_of
 from server_agg.collect.sqlite_store import SqliteStore
 from server_agg.collect.store import Outcome, PublishedSurvey, open_store
+from tests.answer.support import survey
 from tests.collect.running import report
 
 DIGEST = "ab" * 32
@@ -119,16 +119,18 @@ def test_two_collectors_may_share_a_database(where):
         store.close()
 
 
-def test_reports_are_exported_as_json_lines(store, monkeypatch):
+@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "csv", "parquet"])
+def test_what_is_exported_is_counted_by_the_batch_path_as_it_was_stored(store, where, tmp_path, monkeypatch, ending):
     monkeypatch.setattr("server_agg.collect.store.ROWS_A_READ", 7)  # many pages
-    rows = [arrival(segments={"sport": "ski"}) for _ in range(20)]
+    asked = survey(segments={"sport": ["ski"]})
+    rows = [arrival(survey=asked.digest, segments={"sport": "ski"}, answer=i % 2) for i in range(20)]
     store.take(rows)
-    out = io.StringIO()
-    assert export_reports(store, out) == 20
-    lines = [json.loads(line) for line in out.getvalue().splitlines()]
-    assert lines == sorted((a.row.as_dict() for a in rows), key=lambda r: r["id"])
-    assert lines[0]["segments"] == {"sport": "ski"}
-    assert export_reports(store, io.StringIO(), survey="00" * 32) == 0
+    path = tmp_path / f"night.{ending}"
+    assert export_reports(store, path) == 20
+    result = tally_reports(path, asked)
+    assert (result.tallies.one().n, result.tallies.one().ones) == (20, 10)
+    assert tally_reports(where if "://" in where else f"sqlite:///{where}", asked).tallies == result.tallies
+    assert export_reports(store, tmp_path / f"none.{ending}", survey="00" * 32) == 0
 
 
 def test_the_database_holds_no_time_and_no_order_of_arrival(store):
