@@ -1,0 +1,156 @@
+"""Damped Fisher scoring: the maximum of the likelihood from any start, or the reason why there is none.
+
+A step is (I + dμ)⁻¹g in coordinates in which the covariates are orthonormal (β = R⁻¹γ, RᵀR = Σ w zzᵀ), so that units
+and origins of covariates do not matter.  It is cut so that no η moves by more than `RADIUS`; if ℓ does not rise enough,
+the damping d grows until it does (Levenberg) — for a small step it must, since the step points uphill.
+Converged means: gᵀI⁻¹g < `TOLERANCE`, that is, the next step is below 1e−10 standard errors.
+
+Why there may be no maximum.  Where s is 0 or 1 an answer tells nothing about η.  If the smallest eigenvalue of the
+information falls below `FLAT` times what it would be at s = 1/2, and one standard error further along its direction ℓ
+does not fall, then ℓ rises (or stays) towards infinity there: `Separation`.  A start given by the caller may lie on such a
+plateau though a maximum exists, so the verdict is passed only on the climb that starts at η = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rrcollect.errors import ParameterError
+from server_agg.science.errors import Collinear, NoInformation, NotConverged, Separation
+from server_agg.science.outcome import Outcome, sigmoid
+
+if TYPE_CHECKING:
+    from server_agg.science.outcome import Floats
+
+__all__ = ["Climb", "basis", "climb", "maximise"]
+
+RADIUS = 5.0
+TOLERANCE = 1e-20
+FLAT = 1e-8
+SMALL_GAIN = 1e-7
+LEAST_INFORMATION = 1e-4  # even at its best the log-odds would have a standard error of 100
+LONGEST = 300
+COLLINEAR = 1e-10
+
+
+@dataclass(frozen=True)
+class Climb:
+    """Where a climb ended: "converged", "flat" (no maximum on this side) or "stopped"."""
+
+    coefficients: Floats
+    log_likelihood: float
+    iterations: int
+    verdict: str
+    direction: Floats  # the flattest direction, in coefficients
+
+
+def basis(model: Outcome, names: Sequence[str]) -> Floats:
+    """R⁻¹; refuses covariates that are linear combinations of others, and names them."""
+    if model.n < model.size:
+        raise ParameterError("answers", f"{model.n} records", f"at least {model.size}, one for each coefficient")
+    triangle = model.triangle()
+    norms = np.sqrt((triangle**2).sum(axis=0))
+    for name, norm in zip(names, norms, strict=True):
+        if norm == 0:
+            raise Collinear(f"covariate {name!r} is 0 in every record (with a weight); leave it out")
+    _, spread, directions = np.linalg.svd(triangle / norms)
+    if len(spread) < model.size or spread[-1] < COLLINEAR * spread[0]:
+        share = np.abs(directions[-1])
+        involved = [name for name, x in zip(names, share, strict=True) if x > 1e-3 * share.max()]
+        raise Collinear(
+            f"the covariates {', '.join(involved)} are linearly dependent: one is a combination of the others, so "
+            "their coefficients cannot be told apart; leave one of them out"
+        )
+    found: Floats = np.linalg.inv(triangle)
+    return found
+
+
+def climb(model: Outcome, start: Floats, inverse: Floats, limit: int = LONGEST) -> Climb:
+    """Damped Fisher scoring from `start`; never raises."""
+    beta, last_gain, last = start, np.inf, np.inf
+    here = model.derivatives(beta)
+    best = float(model.best_information.max())
+    flattest = np.zeros(model.size)
+
+    def ended(verdict: str) -> Climb:
+        return Climb(beta, here.log_likelihood, iteration, verdict, flattest)
+
+    for iteration in range(limit + 1):
+        values, vectors = np.linalg.eigh(inverse.T @ here.information @ inverse)
+        top = float(values[-1])
+        if not top > 1e-250:
+            return ended("flat")
+        flattest = inverse @ vectors[:, 0]
+        along = vectors.T @ (inverse.T @ here.gradient)
+        damping = 0.0 if values[0] > 1e-14 * top else 1e-12 * top
+        uphill = inverse @ (vectors @ (along / (values + damping)))
+        decrement = float(uphill @ here.gradient)
+        noise = 1e-12 * (1 + abs(here.log_likelihood))
+        done = decrement < TOLERANCE or (decrement < noise and decrement > 0.5 * last)
+        errors = (flattest / np.sqrt(max(float(values[0]), 1e-280)), uphill / np.sqrt(max(decrement, 1e-280)))
+        suspicious = values[0] < FLAT * best and (done or last_gain < SMALL_GAIN)
+        if suspicious and _open(model, beta, here.log_likelihood, errors):
+            return ended("flat")
+        if done:
+            return ended("converged")
+        for _ in range(60):
+            step = inverse @ (vectors @ (along / (values + damping)))
+            step = step * min(1.0, RADIUS / max(model.reach(step), 1e-300))
+            there = model.derivatives(beta + step)
+            gain = there.log_likelihood - here.log_likelihood
+            if decrement < noise or gain > 1e-4 * float(step @ here.gradient):
+                break
+            damping = max(8 * damping, 1e-4 * top)
+        else:
+            return ended("flat" if _open(model, beta, here.log_likelihood, errors) else "stopped")
+        beta, here, last_gain, last = beta + step, there, abs(gain), decrement
+    return ended("stopped")
+
+
+def _open(model: Outcome, beta: Floats, level: float, errors: Sequence[Floats]) -> bool:
+    """Whether ℓ stays level one standard error further, along the flattest direction or uphill, on either side."""
+    return any(level - model.log_likelihood(beta + sign * step) < 0.01 for step in errors for sign in (1.0, -1.0))
+
+
+def maximise(model: Outcome, names: Sequence[str], start: Floats | None = None) -> tuple[Climb, Floats]:
+    """The maximum and R⁻¹, or the error that says why there is none."""
+    inverse = basis(model, names)
+    weights = np.ones(model.n) if model.weights is None else model.weights
+    most = float(np.bincount(model.places, weights, len(model.table)) @ model.best_information)
+    if most < LEAST_INFORMATION:
+        raise NoInformation(
+            f"even at prevalence 1/2 these {model.n} answers would leave the log-odds a standard error of "
+            f"{most**-0.5 if most else np.inf:.3g}; allowed: more answers, or designs with p00 + p11 farther from 1"
+        )
+    zero = np.zeros(model.size)
+    for first in ([start] if start is not None else []) + [zero]:
+        found = climb(model, first, inverse)
+        if found.verdict == "converged":
+            return found, inverse
+    if found.verdict == "flat":
+        raise Separation(_separation(model, names, found))
+    raise NotConverged(
+        f"no maximum after {found.iterations} steps of damped Fisher scoring (log-likelihood "
+        f"{found.log_likelihood:.6g}); allowed: covariates of moderate size, fewer of them, or more answers"
+    )
+
+
+def _separation(model: Outcome, names: Sequence[str], found: Climb) -> str:
+    scale = np.sqrt(np.mean(model.covariates**2, axis=0))
+    share = np.abs(found.direction) * scale
+    involved = [name for name, x in zip(names, share, strict=True) if x > 0.05 * share.max()]
+    s, _ = sigmoid(model.eta(found.coefficients))
+    to0, to1 = int((s < 1e-3).sum()), int((s > 1 - 1e-3).sum())
+    if model.answers.min() == model.answers.max():
+        why = f"all {model.n} answers are {int(model.answers[0])}"
+    else:
+        why = f"the fitted prevalence tends to 0 for {to0} and to 1 for {to1} of {model.n} records"
+    return (
+        f"the likelihood has no maximum: it keeps rising while the coefficients of {', '.join(involved)} run away "
+        f"({why}). A group with fewer (or more) 1s than its design gives at prevalence 0 (or 1) does this; allowed: "
+        "leave out or coarsen these covariates, or estimate such a group by itself, where bars at 0 and 1 exist"
+    )
