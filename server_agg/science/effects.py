@@ -125,7 +125,15 @@ def predictions(fit: LogisticFit, rows: Floats, level: NumberLike, kind: str | N
 
 
 def contrast(
-    fit: LogisticFit, name: str, kind: str, high: Floats, low: Floats, over: float, level: NumberLike, spread: Floats
+    fit: LogisticFit,
+    name: str,
+    kind: str,
+    high: Floats,
+    low: Floats,
+    *,
+    over: float,
+    level: NumberLike,
+    spread: Floats,
 ) -> Effect:
     """The mean of (s(high) − s(low))/over, where `high` and `low` are two versions of the model matrix."""
     weights = np.ones(fit.model.n) if fit.model.weights is None else fit.model.weights
@@ -133,10 +141,10 @@ def contrast(
     (s1, t1), (s0, t0) = sigmoid(high @ fit.coefficients), sigmoid(low @ fit.coefficients)
     value = float(share @ (s1 - s0))
     slope = (share * s1 * t1) @ high - (share * s0 * t0) @ low
-    return _effect(name, kind, value, slope, level, spread)
+    return _effect(name, kind, value, slope, level=level, spread=spread)
 
 
-def _effect(name: str, kind: str, value: float, slope: Floats, level: NumberLike, spread: Floats) -> Effect:
+def _effect(name: str, kind: str, value: float, slope: Floats, *, level: NumberLike, spread: Floats) -> Effect:
     error = math.sqrt(float(slope @ spread @ slope))
     return Effect(name, kind, value, error, wald_interval(value, error, level))
 
@@ -157,10 +165,10 @@ def marginal_effects(
         if np.isin(x[:, j], (0.0, 1.0)).all():
             high, low = x.copy(), x.copy()
             high[:, j], low[:, j] = 1.0, 0.0
-            found.append(contrast(fit, name, "0 to 1", high, low, 1.0, level, spread))
+            found.append(contrast(fit, name, "0 to 1", high, low, over=1.0, level=level, spread=spread))
         else:
             beta = float(fit.coefficients[j])
             slope = (steep * (t - s) * beta) @ x
             slope[j] += float(steep.sum())
-            found.append(_effect(name, "slope", float(steep.sum()) * beta, slope, level, spread))
+            found.append(_effect(name, "slope", float(steep.sum()) * beta, slope, level=level, spread=spread))
     return Effects(tuple(found), float(exact_level(level)))

@@ -7,8 +7,8 @@ Converged means: gᵀI⁻¹g < `TOLERANCE`, that is, the next step is below 1e�
 
 Why there may be no maximum.  Where s is 0 or 1 an answer tells nothing about η.  If the smallest eigenvalue of the
 information falls below `FLAT` times what it would be at s = 1/2, and one standard error further along its direction ℓ
-does not fall, then ℓ rises (or stays) towards infinity there: `Separation`.  A start given by the caller may lie on such a
-plateau though a maximum exists, so the verdict is passed only on the climb that starts at η = 0.
+does not fall, then ℓ rises (or stays) towards infinity there: `Separation`.  A start given by the caller may lie on
+such a plateau though a maximum exists, so the verdict is passed only on the climb that starts at η = 0.
 """
 
 from __future__ import annotations
@@ -65,8 +65,7 @@ def basis(model: Outcome, names: Sequence[str]) -> Floats:
             f"the covariates {', '.join(involved)} are linearly dependent: one is a combination of the others, so "
             "their coefficients cannot be told apart; leave one of them out"
         )
-    found: Floats = np.linalg.inv(triangle)
-    return found
+    return np.asarray(np.linalg.inv(triangle), np.float64)
 
 
 def climb(model: Outcome, start: Floats, inverse: Floats, limit: int = LONGEST) -> Climb:
@@ -76,14 +75,14 @@ def climb(model: Outcome, start: Floats, inverse: Floats, limit: int = LONGEST) 
     best = float(model.best_information.max())
     flattest = np.zeros(model.size)
 
-    def ended(verdict: str) -> Climb:
-        return Climb(beta, here.log_likelihood, iteration, verdict, flattest)
+    def ended(verdict: str, steps: int = limit) -> Climb:
+        return Climb(beta, here.log_likelihood, steps, verdict, flattest)
 
     for iteration in range(limit + 1):
         values, vectors = np.linalg.eigh(inverse.T @ here.information @ inverse)
         top = float(values[-1])
         if not top > 1e-250:
-            return ended("flat")
+            return ended("flat", iteration)
         flattest = inverse @ vectors[:, 0]
         along = vectors.T @ (inverse.T @ here.gradient)
         damping = 0.0 if values[0] > 1e-14 * top else 1e-12 * top
@@ -94,9 +93,9 @@ def climb(model: Outcome, start: Floats, inverse: Floats, limit: int = LONGEST) 
         errors = (flattest / np.sqrt(max(float(values[0]), 1e-280)), uphill / np.sqrt(max(decrement, 1e-280)))
         suspicious = values[0] < FLAT * best and (done or last_gain < SMALL_GAIN)
         if suspicious and _open(model, beta, here.log_likelihood, errors):
-            return ended("flat")
+            return ended("flat", iteration)
         if done:
-            return ended("converged")
+            return ended("converged", iteration)
         for _ in range(60):
             step = inverse @ (vectors @ (along / (values + damping)))
             step = step * min(1.0, RADIUS / max(model.reach(step), 1e-300))
@@ -106,7 +105,7 @@ def climb(model: Outcome, start: Floats, inverse: Floats, limit: int = LONGEST) 
                 break
             damping = max(8 * damping, 1e-4 * top)
         else:
-            return ended("flat" if _open(model, beta, here.log_likelihood, errors) else "stopped")
+            return ended("flat" if _open(model, beta, here.log_likelihood, errors) else "stopped", iteration)
         beta, here, last_gain, last = beta + step, there, abs(gain), decrement
     return ended("stopped")
 

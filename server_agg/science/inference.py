@@ -31,7 +31,16 @@ if TYPE_CHECKING:
     from server_agg.science.outcome import Floats
     from server_agg.science.regression import LogisticFit
 
-__all__ = ["COVARIANCES", "Bar", "Test", "covariance", "likelihood_ratio", "profile_interval", "wald_interval", "wald_test"]
+__all__ = [
+    "COVARIANCES",
+    "Bar",
+    "Test",
+    "covariance",
+    "likelihood_ratio",
+    "profile_interval",
+    "wald_interval",
+    "wald_test",
+]
 
 COVARIANCES = ("expected", "observed", "outer", "sandwich")
 FARTHEST = 60.0  # standard errors, or units of log-odds, looked at for the end of a profile bar
@@ -128,7 +137,9 @@ def wald_test(fit: LogisticFit, places: list[int], kind: str) -> Test:
 def likelihood_ratio(larger: LogisticFit, smaller: LogisticFit) -> Test:
     """Of two nested models for the same answers."""
     if larger.sampling or smaller.sampling:
-        raise ParameterError("weights", "sampling weights", "repeat counts or none: a pseudo-likelihood has no ratio test")
+        raise ParameterError(
+            "weights", "sampling weights", "repeat counts or none: a pseudo-likelihood has no ratio test"
+        )
     same = np.array_equal(larger.model.answers, smaller.model.answers)
     freedom = len(larger.names) - len(smaller.names)
     if not same or freedom < 0:
@@ -147,7 +158,7 @@ def profile_interval(fit: LogisticFit, place: int, level: NumberLike) -> Bar:
     error = math.sqrt(covariance(fit, "expected")[place, place])
     column = fit.model.covariates[:, place]
     others = [j for j in range(len(fit.names)) if j != place]
-    inverse = np.linalg.inv(fit.model.with_offset(column, others).triangle()) if others else np.zeros((0, 0))
+    inverse = np.asarray(np.linalg.inv(fit.model.with_offset(column, others).triangle()) if others else [])
     value = float(fit.coefficients[place])
 
     def side(sign: float) -> float | None:

@@ -247,12 +247,12 @@ class Outcome:
 
     def triangle(self) -> Floats:
         """R with RᵀR = Σ w z zᵀ, by orthogonal steps over the blocks (no squares are formed)."""
-        found = np.zeros((0, self.size))
+        found: Floats = np.zeros((0, self.size))
         for rows in self.blocks():
             z = self.covariates[rows]
             if self.weights is not None:
                 z = z * np.sqrt(self.weights[rows])[:, None]
-            found = np.linalg.qr(np.vstack([found, z]), mode="r")
+            found = np.asarray(np.linalg.qr(np.vstack([found, z]), mode="r"), np.float64)
         return found
 
     @property

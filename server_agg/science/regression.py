@@ -5,9 +5,9 @@ The answers are randomised; β is about the truth.  Naive logistic regression on
 towards 0 and gives it a standard error that promises too much.
 
 Rules
-1. Records may have different designs and, unless given as repeat counts, weights need not be whole.
-2. Weights are either *repeats* (a record stands for w equal ones: counts of a table) or *sampling* weights (it stands for
-   w people who were not asked); with the second the covariance is the sandwich.
+1. Every record may have its own design.
+2. Weights are either *repeats* (a record stands for w equal ones: counts of a table) or *sampling* weights (it stands
+   for w people who were not asked); with the second the covariance is the sandwich.
 3. There is no fit without a maximum: `Separation`, `Collinear` and `NoInformation` say why there is none.
 4. A fit keeps its records, so every question can be asked later.
 """
@@ -216,19 +216,21 @@ def fit_logistic(
         raise ParameterError("covariates", "no columns", "one or more, or intercept=True")
     first = None if start is None else vector_of("start", start, len(columns))
     kind_of_weights = weights_kind if weights is not None else "none"
-    return _fitted(model, columns, first, kind, kind_of_weights, intercept)
+    return _fitted(model, columns, first, covariance=kind, weights_kind=kind_of_weights, intercept=intercept)
 
 
 def fit_model(model: Outcome, names: Sequence[str], like: LogisticFit) -> LogisticFit:
     """The fit of another model of the same answers, with the settings of `like`."""
     keeps = like.intercept and "intercept" in names
-    return _fitted(model, list(names), None, like.covariance_kind, like.weights_kind, keeps, like.outcome)
+    settings = {"covariance": like.covariance_kind, "weights_kind": like.weights_kind, "outcome": like.outcome}
+    return _fitted(model, list(names), None, intercept=keeps, **settings)
 
 
 def _fitted(
     model: Outcome,
     names: list[str],
     start: Floats | None,
+    *,
     covariance: str,
     weights_kind: str,
     intercept: bool,

@@ -1,7 +1,7 @@
 """The summary of a regression as a statsmodels user knows it: text, HTML for notebooks, plain values for JSON.
 
-Beside the usual columns it says which covariance the standard errors come from, and which designs the answers were drawn
-with; LL-Null is the maximum of the likelihood with an intercept alone.
+Beside the usual columns it says which covariance the standard errors come from, and by how many designs the answers
+were drawn; LL-Null is the maximum of the likelihood with an intercept alone.
 """
 
 from __future__ import annotations
