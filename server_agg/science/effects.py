@@ -10,7 +10,6 @@ Effects are on the truth's prevalence, not on the randomised answer's rate.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -113,10 +112,10 @@ def predict(fit: LogisticFit, covariates: Any, level: NumberLike = 0.95, kind: s
 
 def predictions(fit: LogisticFit, rows: Floats, level: NumberLike, kind: str | None) -> list[Prediction]:
     """The same for rows of the full model matrix."""
-    spread, exact = fit.covariance(kind), exact_level(level)
+    exact = exact_level(level)
     z = normal_quantile((1 - exact) / 2)
     eta = rows @ fit.coefficients
-    error = np.sqrt(np.einsum("ij,jk,ik->i", rows, spread, rows))
+    error = fit.deviations(rows, kind)
     (s, t), (low, _), (high, _) = sigmoid(eta), sigmoid(eta - z * error), sigmoid(eta + z * error)
     return [
         Prediction(float(a), float(b), Bar(float(c), float(d), float(exact), "wald on the log-odds"))
@@ -133,7 +132,7 @@ def contrast(
     *,
     over: float,
     level: NumberLike,
-    spread: Floats,
+    covariance: str | None,
 ) -> Effect:
     """The mean of (s(high) − s(low))/over, where `high` and `low` are two versions of the model matrix."""
     weights = np.ones(fit.model.n) if fit.model.weights is None else fit.model.weights
@@ -141,11 +140,13 @@ def contrast(
     (s1, t1), (s0, t0) = sigmoid(high @ fit.coefficients), sigmoid(low @ fit.coefficients)
     value = float(share @ (s1 - s0))
     slope = (share * s1 * t1) @ high - (share * s0 * t0) @ low
-    return _effect(name, kind, value, slope, level=level, spread=spread)
+    return _effect(fit, name, kind, value, slope, level=level, covariance=covariance)
 
 
-def _effect(name: str, kind: str, value: float, slope: Floats, *, level: NumberLike, spread: Floats) -> Effect:
-    error = math.sqrt(float(slope @ spread @ slope))
+def _effect(
+    fit: LogisticFit, name: str, kind: str, value: float, slope: Floats, *, level: NumberLike, covariance: str | None
+) -> Effect:
+    error = float(fit.deviations(slope[None, :], covariance)[0])
     return Effect(name, kind, value, error, wald_interval(value, error, level))
 
 
@@ -153,7 +154,6 @@ def marginal_effects(
     fit: LogisticFit, names: Sequence[str] | None, level: NumberLike = 0.95, kind: str | None = None
 ) -> Effects:
     """The average marginal effect of every covariate (or of those named), column by column."""
-    spread = fit.covariance(kind)
     x = fit.model.covariates
     weights = np.ones(fit.model.n) if fit.model.weights is None else fit.model.weights
     share = weights / weights.sum()
@@ -165,10 +165,11 @@ def marginal_effects(
         if np.isin(x[:, j], (0.0, 1.0)).all():
             high, low = x.copy(), x.copy()
             high[:, j], low[:, j] = 1.0, 0.0
-            found.append(contrast(fit, name, "0 to 1", high, low, over=1.0, level=level, spread=spread))
+            found.append(contrast(fit, name, "0 to 1", high, low, over=1.0, level=level, covariance=kind))
         else:
             beta = float(fit.coefficients[j])
             slope = (steep * (t - s) * beta) @ x
             slope[j] += float(steep.sum())
-            found.append(_effect(name, "slope", float(steep.sum()) * beta, slope, level=level, spread=spread))
+            value = float(steep.sum()) * beta
+            found.append(_effect(fit, name, "slope", value, slope, level=level, covariance=kind))
     return Effects(tuple(found), float(exact_level(level)))

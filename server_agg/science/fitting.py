@@ -1,8 +1,9 @@
 """Damped Fisher scoring: the maximum of the likelihood from any start, or the reason why there is none.
 
-A step is (I + dμ)⁻¹g in coordinates in which the covariates are orthonormal (β = R⁻¹γ, RᵀR = Σ w zzᵀ), so that units
-and origins of covariates do not matter.  It is cut so that no η moves by more than `RADIUS`; if ℓ does not rise enough,
-the damping d grows until it does (Levenberg) — for a small step it must, since the step points uphill.
+The covariates are first made orthonormal (Q = ZR⁻¹, RᵀR = Σ w zzᵀ, β = R⁻¹γ), so that their units, origins and
+correlations cost no digits.  A step is (I + d)⁻¹g: with d = 0 it is Fisher's, and is taken if ℓ rises by at least half
+of what its quadratic model says.  Otherwise it is cut so that no η moves by more than `RADIUS`, and the damping d grows
+until ℓ rises (Levenberg); for a small step it must, since the step points uphill.
 Converged means: gᵀI⁻¹g < `TOLERANCE`, that is, the next step is below 1e−10 standard errors.
 
 Why there may be no maximum.  Where s is 0 or 1 an answer tells nothing about η.  If the smallest eigenvalue of the
@@ -26,7 +27,7 @@ from server_agg.science.outcome import Outcome, sigmoid
 if TYPE_CHECKING:
     from server_agg.science.outcome import Floats
 
-__all__ = ["Climb", "basis", "climb", "maximise"]
+__all__ = ["Climb", "climb", "maximise", "orthonormal"]
 
 RADIUS = 5.0
 TOLERANCE = 1e-20
@@ -41,15 +42,15 @@ COLLINEAR = 1e-10
 class Climb:
     """Where a climb ended: "converged", "flat" (no maximum on this side) or "stopped"."""
 
-    coefficients: Floats
+    gamma: Floats  # in orthonormal coordinates
     log_likelihood: float
     iterations: int
     verdict: str
-    direction: Floats  # the flattest direction, in coefficients
+    direction: Floats  # the flattest
 
 
-def basis(model: Outcome, names: Sequence[str]) -> Floats:
-    """R⁻¹; refuses covariates that are linear combinations of others, and names them."""
+def orthonormal(model: Outcome, names: Sequence[str]) -> tuple[Outcome, Floats]:
+    """The model with covariates Q = ZR⁻¹, and R⁻¹; refuses covariates that are combinations of others, by name."""
     if model.n < model.size:
         raise ParameterError("answers", f"{model.n} records", f"at least {model.size}, one for each coefficient")
     triangle = model.triangle()
@@ -65,59 +66,66 @@ def basis(model: Outcome, names: Sequence[str]) -> Floats:
             f"the covariates {', '.join(involved)} are linearly dependent: one is a combination of the others, so "
             "their coefficients cannot be told apart; leave one of them out"
         )
-    return np.asarray(np.linalg.inv(triangle), np.float64)
+    inverse = np.asarray(np.linalg.inv(triangle), np.float64)
+    return model.transformed(inverse), inverse
 
 
-def climb(model: Outcome, start: Floats, inverse: Floats, limit: int = LONGEST) -> Climb:
-    """Damped Fisher scoring from `start`; never raises."""
-    beta, last_gain, last = start, np.inf, np.inf
-    here = model.derivatives(beta)
+def climb(model: Outcome, start: Floats, limit: int = LONGEST) -> Climb:
+    """Damped Fisher scoring from `start`, on orthonormal covariates; never raises."""
+    gamma, last_gain, last = start, np.inf, np.inf
+    here = model.derivatives(gamma)
     best = float(model.best_information.max())
     flattest = np.zeros(model.size)
 
     def ended(verdict: str, steps: int = limit) -> Climb:
-        return Climb(beta, here.log_likelihood, steps, verdict, flattest)
+        return Climb(gamma, here.log_likelihood, steps, verdict, flattest)
 
     for iteration in range(limit + 1):
-        values, vectors = np.linalg.eigh(inverse.T @ here.information @ inverse)
+        values, vectors = np.linalg.eigh(here.information)
         top = float(values[-1])
         if not top > 1e-250:
             return ended("flat", iteration)
-        flattest = inverse @ vectors[:, 0]
-        along = vectors.T @ (inverse.T @ here.gradient)
+        flattest = vectors[:, 0]
+        along = vectors.T @ here.gradient
         damping = 0.0 if values[0] > 1e-14 * top else 1e-12 * top
-        uphill = inverse @ (vectors @ (along / (values + damping)))
+        uphill = vectors @ (along / (values + damping))
         decrement = float(uphill @ here.gradient)
         noise = 1e-12 * (1 + abs(here.log_likelihood))
         done = decrement < TOLERANCE or (decrement < noise and decrement > 0.5 * last)
-        errors = (flattest / np.sqrt(max(float(values[0]), 1e-280)), uphill / np.sqrt(max(decrement, 1e-280)))
+        # one standard error long, but not so long that rounding in the direction moves the others
+        lengths = (1 / np.sqrt(max(float(values[0]), 1e-280)), np.linalg.norm(uphill) / np.sqrt(max(decrement, 1e-280)))
+        ways = (flattest, uphill / max(float(np.linalg.norm(uphill)), 1e-280))
+        errors = [way * min(float(length), 1e12 / np.sqrt(top)) for way, length in zip(ways, lengths, strict=True)]
         suspicious = values[0] < FLAT * best and (done or last_gain < SMALL_GAIN)
-        if suspicious and _open(model, beta, here.log_likelihood, errors):
+        if suspicious and _open(model, gamma, here.log_likelihood, errors):
             return ended("flat", iteration)
         if done:
             return ended("converged", iteration)
-        for _ in range(60):
-            step = inverse @ (vectors @ (along / (values + damping)))
-            step = step * min(1.0, RADIUS / max(model.reach(step), 1e-300))
-            there = model.derivatives(beta + step)
-            gain = there.log_likelihood - here.log_likelihood
-            if decrement < noise or gain > 1e-4 * float(step @ here.gradient):
-                break
-            damping = max(8 * damping, 1e-4 * top)
-        else:
-            return ended("flat" if _open(model, beta, here.log_likelihood, errors) else "stopped", iteration)
-        beta, here, last_gain, last = beta + step, there, abs(gain), decrement
+        step, there = uphill, model.derivatives(gamma + uphill)
+        gain = there.log_likelihood - here.log_likelihood
+        if decrement >= noise and gain < decrement / 4:
+            for _ in range(60):
+                step = vectors @ (along / (values + damping))
+                step = step * min(1.0, RADIUS / max(model.reach(step), 1e-300))
+                there = model.derivatives(gamma + step)
+                gain = there.log_likelihood - here.log_likelihood
+                if gain > 1e-4 * float(step @ here.gradient):
+                    break
+                damping = max(8 * damping, 1e-4 * top)
+            else:
+                return ended("flat" if _open(model, gamma, here.log_likelihood, errors) else "stopped", iteration)
+        gamma, here, last_gain, last = gamma + step, there, abs(gain), decrement
     return ended("stopped")
 
 
-def _open(model: Outcome, beta: Floats, level: float, errors: Sequence[Floats]) -> bool:
+def _open(model: Outcome, gamma: Floats, level: float, errors: Sequence[Floats]) -> bool:
     """Whether ℓ stays level one standard error further, along the flattest direction or uphill, on either side."""
-    return any(level - model.log_likelihood(beta + sign * step) < 0.01 for step in errors for sign in (1.0, -1.0))
+    return any(level - model.log_likelihood(gamma + sign * step) < 0.01 for step in errors for sign in (1.0, -1.0))
 
 
-def maximise(model: Outcome, names: Sequence[str], start: Floats | None = None) -> tuple[Climb, Floats]:
-    """The maximum and R⁻¹, or the error that says why there is none."""
-    inverse = basis(model, names)
+def maximise(model: Outcome, names: Sequence[str], start: Floats | None = None) -> tuple[Climb, Outcome, Floats]:
+    """The maximum, the orthonormal model and R⁻¹; or the error that says why there is none."""
+    scaled, inverse = orthonormal(model, names)
     weights = np.ones(model.n) if model.weights is None else model.weights
     most = float(np.bincount(model.places, weights, len(model.table)) @ model.best_information)
     if most < LEAST_INFORMATION:
@@ -126,23 +134,23 @@ def maximise(model: Outcome, names: Sequence[str], start: Floats | None = None) 
             f"{most**-0.5 if most else np.inf:.3g}; allowed: more answers, or designs with p00 + p11 farther from 1"
         )
     zero = np.zeros(model.size)
-    for first in ([start] if start is not None else []) + [zero]:
-        found = climb(model, first, inverse)
+    for first in ([np.linalg.solve(inverse, start).astype(np.float64)] if start is not None else []) + [zero]:
+        found = climb(scaled, first)
         if found.verdict == "converged":
-            return found, inverse
+            return found, scaled, inverse
     if found.verdict == "flat":
-        raise Separation(_separation(model, names, found))
+        raise Separation(_separation(model, names, inverse, found))
     raise NotConverged(
         f"no maximum after {found.iterations} steps of damped Fisher scoring (log-likelihood "
         f"{found.log_likelihood:.6g}); allowed: covariates of moderate size, fewer of them, or more answers"
     )
 
 
-def _separation(model: Outcome, names: Sequence[str], found: Climb) -> str:
+def _separation(model: Outcome, names: Sequence[str], inverse: Floats, found: Climb) -> str:
     scale = np.sqrt(np.mean(model.covariates**2, axis=0))
-    share = np.abs(found.direction) * scale
+    share = np.abs(inverse @ found.direction) * scale
     involved = [name for name, x in zip(names, share, strict=True) if x > 0.05 * share.max()]
-    s, _ = sigmoid(model.eta(found.coefficients))
+    s, _ = sigmoid(model.eta(inverse @ found.gamma))
     to0, to1 = int((s < 1e-3).sum()), int((s > 1 - 1e-3).sum())
     if model.answers.min() == model.answers.max():
         why = f"all {model.n} answers are {int(model.answers[0])}"

@@ -62,7 +62,7 @@ class FormulaFit(LogisticFit):
     ) -> Effects:
         """Average marginal effects of variables: slopes of numbers, and each category against the first."""
         used = sorted(str(v) for v in self.spec.required_variables)
-        spread, found = self.covariance(covariance), []
+        found = []
         for name in used if names is None else names:
             if name not in used:
                 raise ParameterError("name", name, f"one of {used}")
@@ -71,14 +71,16 @@ class FormulaFit(LogisticFit):
             if column.dtype.kind in "if" and len(values) > 2:
                 half = 1e-4 * float(column.std())
                 high, low = (self._rows(self.data.assign(**{name: column + d})) for d in (half, -half))
-                found.append(contrast(self, name, "slope", high, low, over=2 * half, level=level, spread=spread))
+                found.append(
+                    contrast(self, name, "slope", high, low, over=2 * half, level=level, covariance=covariance)
+                )
                 continue
             low = self._rows(self.data.assign(**{name: values[0]}))
             for value in values[1:]:
                 high = self._rows(self.data.assign(**{name: value}))
                 words = f"{values[0]} to {value}"
                 label = name if len(values) == 2 else f"{name}[{value}]"
-                found.append(contrast(self, label, words, high, low, over=1.0, level=level, spread=spread))
+                found.append(contrast(self, label, words, high, low, over=1.0, level=level, covariance=covariance))
         return Effects(tuple(found), float(exact_level(level)))
 
 

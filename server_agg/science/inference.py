@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.quantiles import chi_squared_quantile, chi_squared_tail, exact_level, normal_quantile
 from server_agg.science.errors import NoInformation
-from server_agg.science.fitting import climb
+from server_agg.science.fitting import climb, orthonormal
 
 if TYPE_CHECKING:
     from server_agg.science.outcome import Floats
@@ -87,34 +87,32 @@ def chi_squared(hypothesis: str, method: str, statistic: float, freedom: int) ->
     return Test(hypothesis, method, positive, freedom, chi_squared_tail(positive, freedom) if freedom else 1.0)
 
 
-def inverse_of(information: Floats, inverse: Floats, kind: str) -> Floats:
-    """I⁻¹, by way of the orthonormal coordinates of `fitting`."""
-    values, vectors = np.linalg.eigh(inverse.T @ information @ inverse)
+def inverse_of(information: Floats, kind: str) -> Floats:
+    """I⁻¹."""
+    values, vectors = np.linalg.eigh(information)
     if not values[0] > 1e-14 * abs(values[-1]):
         raise NoInformation(
             f"the {kind} information is not positive definite at the estimate: there is no standard error from it; "
             "allowed: another of " + ", ".join(k for k in COVARIANCES if k != kind)
         )
-    root = inverse @ (vectors / np.sqrt(values))
+    root = vectors / np.sqrt(values)
     found: Floats = root @ root.T
     return found
 
 
 def covariance(fit: LogisticFit, kind: str) -> Floats:
-    """The covariance matrix of the coefficients by one of `COVARIANCES`."""
+    """The covariance matrix of the orthonormal coefficients γ (see `fitting`) by one of `COVARIANCES`."""
     if kind not in COVARIANCES:
         raise ParameterError("covariance", kind, f"one of {', '.join(COVARIANCES)}")
     if fit.sampling and kind != "sandwich":
         raise ParameterError("covariance", kind, "'sandwich': with sampling weights the others are no variances")
-    beta = fit.coefficients
     if kind == "outer":
-        return inverse_of(fit.model.outer_products(beta), fit.inverse, kind)
-    bread = inverse_of(
-        fit.model.derivatives(beta, "expected" if kind == "expected" else "observed").information, fit.inverse, kind
-    )
+        return inverse_of(fit.scaled.outer_products(fit.gamma), kind)
+    which = "expected" if kind == "expected" else "observed"
+    bread = inverse_of(fit.scaled.derivatives(fit.gamma, which).information, which)
     if kind != "sandwich":
         return bread
-    found: Floats = bread @ fit.model.outer_products(beta, 2 if fit.sampling else 1) @ bread
+    found: Floats = bread @ fit.scaled.outer_products(fit.gamma, 2 if fit.sampling else 1) @ bread
     return found
 
 
@@ -128,7 +126,7 @@ def wald_interval(estimate: float, standard_error: float, level: NumberLike) -> 
 def wald_test(fit: LogisticFit, places: list[int], kind: str) -> Test:
     """That these coefficients are all 0."""
     part = fit.coefficients[places]
-    spread = covariance(fit, kind)[np.ix_(places, places)]
+    spread = fit.covariance(kind)[np.ix_(places, places)]
     statistic = float(part @ np.linalg.solve(spread, part))
     words = " = ".join(fit.names[j] for j in places) + " = 0"
     return chi_squared(words, f"Wald ({kind})", statistic, len(places))
@@ -155,23 +153,24 @@ def profile_interval(fit: LogisticFit, place: int, level: NumberLike) -> Bar:
         raise ParameterError("method", "profile", "'wald': with sampling weights there is no likelihood")
     exact = exact_level(level)
     threshold = chi_squared_quantile(Fraction(1 - exact))
-    error = math.sqrt(covariance(fit, "expected")[place, place])
+    error = float(fit.standard_errors("expected")[place])
     column = fit.model.covariates[:, place]
     others = [j for j in range(len(fit.names)) if j != place]
-    inverse = np.asarray(np.linalg.inv(fit.model.with_offset(column, others).triangle()) if others else [])
+    rest = fit.model.with_offset(np.zeros(fit.model.n), others)
+    rest, inverse = orthonormal(rest, [fit.names[j] for j in others]) if others else (rest, np.zeros((0, 0)))
     value = float(fit.coefficients[place])
 
     def side(sign: float) -> float | None:
-        warm = fit.coefficients[others]
+        warm = np.asarray(np.linalg.solve(inverse, fit.coefficients[others]) if others else [], np.float64)
 
         def excess(distance: float) -> float:
             nonlocal warm
-            held = fit.model.with_offset(column * (value + sign * distance), others)
+            held = replace(rest, offset=column * (value + sign * distance))
             if others:
-                best = climb(held, warm, inverse, 100)
-                warm, top = best.coefficients, best.log_likelihood
+                best = climb(held, warm, 100)
+                warm, top = best.gamma, best.log_likelihood
             else:
-                top = held.log_likelihood(np.zeros(0))
+                top = held.log_likelihood(warm)
             return 2 * (fit.log_likelihood - top) - threshold
 
         return _end(excess, math.sqrt(threshold) * error)

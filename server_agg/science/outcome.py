@@ -13,7 +13,8 @@ Rules
 1. Every record may have its own design; the matrices are kept once each, and records point to them.
 2. L and 1−L are sums of positive terms, computed from exact fractions, so neither loses digits near 0.
 3. η is cut to ±700, where s is 1e−304: every quotient is finite, whatever β.
-4. Rows are walked in blocks that fit the processor's cache; a million rows need no second copy.
+4. Rows are walked in blocks that fit the processor's cache and are too small for the linear-algebra library to split
+   among threads: on a busy machine its threads would wait for each other longer than they work.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Derivatives", "Outcome", "matrix_of", "probabilities", "sigmoid", "vector_of"]
 
-BLOCK = 8192
+BLOCK = 8000  # numbers of a block of covariates
 FARTHEST = 700.0
 
 
@@ -65,6 +66,8 @@ def probabilities(design: Any, n: int) -> tuple[Floats, NDArray[np.intp]]:
     """
     if isinstance(design, Design):
         return np.array([_row(design)]), np.zeros(n, dtype=np.intp)
+    if isinstance(design, str) or not hasattr(design, "__iter__"):
+        raise ParameterError("design", design, "one Design, or one for each record")
     given = list(design.to_numpy() if hasattr(design, "to_numpy") else design)
     if len(given) != n:
         raise ParameterError("design", f"{len(given)} designs", f"one Design, or one for each of {n} records")
@@ -161,6 +164,13 @@ class Outcome:
         """The sum of the weights; the number of records if there are none."""
         return float(self.n if self.weights is None else self.weights.sum())
 
+    def transformed(self, by: Floats) -> Outcome:
+        """The same model with covariates ZA instead of Z."""
+        made = np.empty_like(self.covariates)
+        for rows in self.blocks():
+            made[rows] = self.covariates[rows] @ by
+        return replace(self, covariates=made)
+
     def with_offset(self, offset: Floats, columns: Any) -> Outcome:
         """The same answers with only these columns free, and `offset` added to η."""
         total = offset if self.offset is None else self.offset + offset
@@ -172,8 +182,9 @@ class Outcome:
 
     def blocks(self) -> Iterator[slice]:
         """The rows, a cache-full at a time."""
-        for start in range(0, self.n, BLOCK):
-            yield slice(start, min(start + BLOCK, self.n))
+        height = max(BLOCK // max(self.size, 1), 4 * self.size)
+        for start in range(0, self.n, height):
+            yield slice(start, min(start + height, self.n))
 
     def eta(self, beta: Floats, rows: slice = slice(None)) -> Floats:
         """The linear predictor of these rows."""

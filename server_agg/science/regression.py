@@ -47,7 +47,9 @@ class LogisticFit(Result):
     coefficients: Floats
     log_likelihood: float
     iterations: int
-    inverse: Floats  # R⁻¹ of `fitting`
+    scaled: Outcome  # the same model with orthonormal covariates, see `fitting`
+    gamma: Floats  # and its coefficients: β = R⁻¹γ
+    inverse: Floats  # R⁻¹
     covariance_kind: str
     weights_kind: str
     intercept: bool
@@ -75,15 +77,23 @@ class LogisticFit(Result):
 
     def covariance(self, kind: str | None = None) -> Floats:
         """The covariance matrix: "expected", "observed", "outer" or "sandwich" (default: as the fit was made)."""
+        return self.inverse @ self._scaled_covariance(kind) @ self.inverse.T
+
+    def _scaled_covariance(self, kind: str | None) -> Floats:
         which = self.covariance_kind if kind is None else kind
         if which not in self._covariances:
             self._covariances[which] = inference.covariance(self, which)
         return self._covariances[which]
 
+    def deviations(self, rows: Floats, kind: str | None = None) -> Floats:
+        """The standard errors of the linear combinations rowᵀβ, computed without cancellation."""
+        scaled = rows @ self.inverse
+        found: Floats = np.sqrt(np.einsum("ij,jk,ik->i", scaled, self._scaled_covariance(kind), scaled))
+        return found
+
     def standard_errors(self, kind: str | None = None) -> Floats:
         """The square roots of the covariance's diagonal."""
-        found: Floats = np.sqrt(np.diag(self.covariance(kind)))
-        return found
+        return self.deviations(np.eye(len(self.names)), kind)
 
     def p_value(self, name: str, kind: str | None = None) -> float:
         """Two-sided, by Wald's z."""
@@ -236,13 +246,15 @@ def _fitted(
     intercept: bool,
     outcome: str = "answer",
 ) -> LogisticFit:
-    found, inverse = maximise(model, names, start)
+    found, scaled, inverse = maximise(model, names, start)
     return LogisticFit(
         model,
         tuple(names),
-        found.coefficients,
+        inverse @ found.gamma,
         found.log_likelihood,
         found.iterations,
+        scaled,
+        found.gamma,
         inverse,
         covariance,
         weights_kind,
