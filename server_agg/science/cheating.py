@@ -25,6 +25,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from rrcollect.design.matrix import Design
 from rrcollect.design.parameters import NumberLike, probability
@@ -45,6 +46,34 @@ __all__ = ["CheatingFit", "Sensitivity", "cheating_sensitivity", "detect_cheatin
 
 SHARES = ("honest carriers", "honest others", "cheaters")
 Triple = tuple[float, float, float]
+
+
+class _Group(NamedTuple):
+    """A tally as floats: its counts, and P(1) of the three kinds of people."""
+
+    ones: int
+    zeros: int
+    yes: Triple
+
+    @classmethod
+    def of(cls, tally: Tally) -> _Group:
+        return cls(tally.ones, tally.n - tally.ones, (float(tally.design.p11), float(1 - tally.design.p00), 0.0))
+
+    def rate(self, shares: Triple) -> float:
+        """λ, within [0, 1]."""
+        return min(max(sum(s * y for s, y in zip(shares, self.yes, strict=True)), 0.0), 1.0)
+
+    def log_likelihood(self, yes: float) -> float:
+        """Of answers that are 1 with probability `yes`; 0·log 0 = 0."""
+        total = 0.0
+        for times, rate in ((self.ones, yes), (self.zeros, 1 - yes)):
+            if times:
+                total += times * math.log(rate) if rate > 0 else -math.inf
+        return total
+
+    def saturated(self) -> float:
+        """The most it can be: at the observed rate."""
+        return self.log_likelihood(self.ones / (self.ones + self.zeros))
 
 
 def explain_identification(designs: Sequence[Design]) -> str:
@@ -103,10 +132,10 @@ class CheatingFit(Result):
             raise ParameterError("share", share, f"one of {', '.join(SHARES)}")
         place, exact = SHARES.index(share), exact_level(level)
         lowest = self.log_likelihood - chi_squared_quantile(1 - exact) / 2
-        best = self.shares[place]
+        best, groups = self.shares[place], [_Group.of(t) for t in self.tallies]
 
         def inside(v: float) -> bool:
-            return _held(self.tallies, place, v)[0] >= lowest
+            return _held(groups, place, v)[0] >= lowest
 
         low = 0.0 if inside(0.0) else _between(lambda v: not inside(v), 0.0, best)
         high = 1.0 if inside(1.0) else _between(inside, best, 1.0)
@@ -137,21 +166,22 @@ def detect_cheating(tallies: Sequence[Tally]) -> CheatingFit:
     >>> print(found.no_cheaters.describe())
     no cheaters: likelihood ratio χ² = 34.13, 1 df, p = 2.58e-09
     """
-    groups = tuple(t for t in merged(list(tallies)) if t.n)
-    words = explain_identification([t.design for t in groups])
+    counted = tuple(t for t in merged(list(tallies)) if t.n)
+    words = explain_identification([t.design for t in counted])
     if words.startswith("not"):
         raise NotIdentified(f"{words}; allowed: two designs, or cheating_sensitivity for one")
-    if min(t.n for t in groups) < 2:
-        raise TooFewAnswers(min(t.n for t in groups), "a group")
-    shares, level = _maximum(groups)
+    if min(t.n for t in counted) < 2:
+        raise TooFewAnswers(min(t.n for t in counted), "a group")
+    groups, more = [_Group.of(t) for t in counted], len(counted) - 2
+    linear = None if more else _linear(counted)
+    shares, level = _maximum(groups, linear)
     honest, _ = _held(groups, 2, 0.0)
     statistic = max(0.0, 2 * (level - honest))
     p = chi_squared_tail(statistic, 1) / 2 if statistic > 0 else 1.0
     no_cheaters = Test("no cheaters", "likelihood ratio", statistic, 1, p)
-    saturated = sum(_log(t, t.ones / t.n) for t in groups)
-    more = len(groups) - 2
+    saturated = sum(group.saturated() for group in groups)
     fit = chi_squared("three kinds of people", "likelihood ratio", 2 * (saturated - level), more) if more else None
-    return CheatingFit(groups, shares, level, no_cheaters, fit, _linear(groups) if not more else None)
+    return CheatingFit(counted, shares, level, no_cheaters, fit, linear)
 
 
 def _linear(groups: Sequence[Tally]) -> tuple[Fraction, Fraction, Fraction]:
@@ -162,35 +192,18 @@ def _linear(groups: Sequence[Tally]) -> tuple[Fraction, Fraction, Fraction]:
     return h, others, 1 - h - others
 
 
-def _yes(design: Design) -> Triple:
-    """P(1) of the three kinds."""
-    return float(design.p11), float(1 - design.p00), 0.0
-
-
-def _log(tally: Tally, yes: float) -> float:
-    """The log-likelihood of a group whose answers are 1 with probability `yes`; 0·log 0 = 0."""
-    total = 0.0
-    for times, rate in ((tally.ones, yes), (tally.n - tally.ones, 1 - yes)):
-        if times:
-            total += times * math.log(rate) if rate > 0 else -math.inf
-    return total
-
-
-def _rate(tally: Tally, shares: Triple) -> float:
-    return sum(s * y for s, y in zip(shares, _yes(tally.design), strict=True))
-
-
-def _slopes(groups: Sequence[Tally], shares: Triple) -> Triple:
+def _slopes(groups: Sequence[_Group], shares: Triple) -> Triple:
     """dℓ by each share, λ and 1 − λ both taken as sums over the three kinds."""
     found = [0.0, 0.0, 0.0]
-    for tally in groups:
-        yes = _rate(tally, shares)
-        for kind, y in enumerate(_yes(tally.design)):
-            found[kind] += tally.ones * y / max(yes, 1e-300) + (tally.n - tally.ones) * (1 - y) / max(1 - yes, 1e-300)
+    for group in groups:
+        yes = group.rate(shares)
+        up, down = group.ones / max(yes, 1e-300), group.zeros / max(1 - yes, 1e-300)
+        for kind, y in enumerate(group.yes):
+            found[kind] += up * y + down * (1 - y)
     return found[0], found[1], found[2]
 
 
-def _held(groups: Sequence[Tally], place: int, value: float) -> tuple[float, Triple]:
+def _held(groups: Sequence[_Group], place: int, value: float) -> tuple[float, Triple]:
     """The maximum of ℓ with one share held, and where: the other two split the rest (ℓ is concave along the split)."""
     one, other = (k for k in range(3) if k != place)
     rest = 1 - value
@@ -205,7 +218,7 @@ def _held(groups: Sequence[Tally], place: int, value: float) -> tuple[float, Tri
         return slopes[one] > slopes[other]
 
     best = at(_between(rising, 0.0, rest))
-    return sum(_log(t, min(max(_rate(t, best), 0.0), 1.0)) for t in groups), best
+    return sum(group.log_likelihood(group.rate(best)) for group in groups), best
 
 
 def _between(below: Callable[[float], bool], low: float, high: float) -> float:
@@ -214,17 +227,18 @@ def _between(below: Callable[[float], bool], low: float, high: float) -> float:
         return low
     if below(high):
         return high
-    for _ in range(60):
+    for _ in range(52):
         middle = (low + high) / 2
         low, high = (middle, high) if below(middle) else (low, middle)
     return (low + high) / 2
 
 
-def _maximum(groups: Sequence[Tally]) -> tuple[Triple, float]:
-    """The maximum on the triangle: bisection on the cheaters' share, whose profile is concave too."""
-    if len(groups) == 2 and min(linear := _linear(groups)) >= 0:
+def _maximum(groups: Sequence[_Group], linear: Sequence[Fraction] | None) -> tuple[Triple, float]:
+    """The maximum on the triangle: the linear solution if it lies there; else bisection on the cheaters' share, whose
+    profile is concave too."""
+    if linear is not None and min(linear) >= 0:
         shares = float(linear[0]), float(linear[1]), float(linear[2])
-        return shares, sum(_log(t, t.ones / t.n) for t in groups)
+        return shares, sum(group.saturated() for group in groups)
 
     def rising(value: float) -> bool:
         _, shares = _held(groups, 2, value)

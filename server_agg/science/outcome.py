@@ -72,16 +72,21 @@ def probabilities(design: Any, n: int) -> tuple[Floats, NDArray[np.intp]]:
     if len(given) != n:
         raise ParameterError("design", f"{len(given)} designs", f"one Design, or one for each of {n} records")
     by_identity: dict[int, int] = {}
-    distinct: dict[Design, int] = {}
+    by_value: dict[tuple[int, ...], int] = {}  # the hash of a Fraction is slow, that of its numbers is not
+    rows = []
     places = np.empty(n, dtype=np.intp)
     for position, one in enumerate(given):
         place = by_identity.get(id(one))
         if place is None:
             if not isinstance(one, Design):
                 raise ParameterError(f"design {position}", one, "a Design: the matrix the answer was drawn with")
-            place = by_identity[id(one)] = distinct.setdefault(one, len(distinct))
+            p00, p11 = one.p00, one.p11
+            value = p00.numerator, p00.denominator, p11.numerator, p11.denominator
+            place = by_identity[id(one)] = by_value.setdefault(value, len(rows))
+            if place == len(rows):
+                rows.append(_row(one))
         places[position] = place
-    return np.array([_row(one) for one in distinct]), places
+    return np.array(rows), places
 
 
 def _row(design: Design) -> tuple[float, float, float, float]:
