@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import bulk, cold
+from benchmarks import bulk, cold, regression
 
 
 def main() -> None:
     sys.argv = sys.argv[:1]
-    for title, benchmark in (("Bulk randomisation", bulk), ("A cold start", cold)):
+    for title, benchmark in (("Bulk randomisation", bulk), ("A cold start", cold), ("Regression", regression)):
         print(f"\n== {title}")
         benchmark.main()
 

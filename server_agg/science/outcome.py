@@ -73,7 +73,7 @@ def probabilities(design: Any, n: int) -> tuple[Floats, NDArray[np.intp]]:
         raise ParameterError("design", f"{len(given)} designs", f"one Design, or one for each of {n} records")
     by_identity: dict[int, int] = {}
     by_value: dict[tuple[int, ...], int] = {}  # the hash of a Fraction is slow, that of its numbers is not
-    rows = []
+    rows: list[tuple[float, float, float, float]] = []
     places = np.empty(n, dtype=np.intp)
     for position, one in enumerate(given):
         place = by_identity.get(id(one))
