@@ -1,8 +1,8 @@
 """Logistic regression of randomised answers, against what a researcher would use.  Run: python -m benchmarks.regression
 
 The competitor is R's RRreg or rr if Rscript has one of them; otherwise statsmodels' GenericLikelihoodModel with the
-same likelihood, once as its users write it (numerical derivatives) and once with the exact gradient given to it.  Both fit
-the same data; that the coefficients agree is checked.  A ratio is the competitor's time over ours.
+same likelihood, once as its users write it (numerical derivatives) and once with the exact gradient given to it.  Both
+fit the same data; that the coefficients agree is checked.  A ratio is the competitor's time over ours.
 """
 
 from __future__ import annotations
