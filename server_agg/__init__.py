@@ -43,13 +43,14 @@ if TYPE_CHECKING:
     from server_agg.records import noise_variances, unbiased_values
     from server_agg.repeated import estimate_repeated
     from server_agg.science.association import correlate_answers, correlate_with
-    from server_agg.science.cheating import cheating_sensitivity, detect_cheating
+    from server_agg.science.cheating import detect_cheating
     from server_agg.science.figures import plot_power
     from server_agg.science.formulas import fit_logistic_formula
     from server_agg.science.group_tests import compare_many, trend_across
     from server_agg.science.power_simulation import power_of_coefficient, simulated_power
     from server_agg.science.predictor import fit_with_randomised_predictor
     from server_agg.science.regression import LogisticFit, fit_logistic
+    from server_agg.science.sensitivity import cheating_sensitivity
     from server_agg.segments import SegmentTable, segment_table
     from server_agg.strata import poststratified_estimate, stratified_estimate
     from server_agg.tallies import Tallies, TallyKey
@@ -77,13 +78,14 @@ _MODULES = {
     "records": ("noise_variances", "unbiased_values"),
     "repeated": ("estimate_repeated",),
     "science.association": ("correlate_answers", "correlate_with"),
-    "science.cheating": ("cheating_sensitivity", "detect_cheating"),
+    "science.cheating": ("detect_cheating",),
     "science.figures": ("plot_power",),
     "science.formulas": ("fit_logistic_formula",),
     "science.group_tests": ("compare_many", "trend_across"),
     "science.power_simulation": ("power_of_coefficient", "simulated_power"),
     "science.predictor": ("fit_with_randomised_predictor",),
     "science.regression": ("LogisticFit", "fit_logistic"),
+    "science.sensitivity": ("cheating_sensitivity",),
     "segments": ("SegmentTable", "segment_table"),
     "strata": ("poststratified_estimate", "stratified_estimate"),
     "tallies": ("Tallies", "TallyKey"),

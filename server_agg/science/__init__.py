@@ -1,9 +1,10 @@
 """Survey science: regression, association, tests and planning on randomised answers.
 
-    regress     outcome, fitting, regression, formulas        a randomised answer explained by covariates
+    regress     columns, outcome, fitting, regression         a randomised answer explained by covariates
+    by formula  formulas                                      the same on a data frame
     conclude    inference, effects, summary                   errors, tests, intervals, predicted prevalence
-    associate   predictor, association, group_tests           a randomised answer as the explanation; groups; trends
-    distrust    cheating                                      respondents who do not follow the rules
+    associate   predictor, joint, association, group_tests    a randomised answer as the explanation; groups; trends
+    distrust    cheating, sensitivity                         respondents who do not follow the rules
     plan        power_simulation, figures                     power by formula and by simulation
     rehearse    simulation                                    seeded, artificial data; never part of the privacy path
 

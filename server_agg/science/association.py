@@ -24,11 +24,11 @@ from server_agg.errors import TooFewAnswers
 from server_agg.quantiles import exact_level, normal_quantile, normal_tail
 from server_agg.records import unbiased_values
 from server_agg.results import Result
+from server_agg.science.columns import vector_of
 from server_agg.science.errors import NoInformation
-from server_agg.science.outcome import vector_of
 
 if TYPE_CHECKING:
-    from server_agg.science.outcome import Floats
+    from server_agg.science.columns import Floats
 
 __all__ = ["Association", "JointTable", "correlate_answers", "correlate_with"]
 

@@ -16,7 +16,7 @@ Who the cheaters are is *not* in the data:
 ℓ is concave in the shares.  The estimate is its maximum on the triangle; bars are profile-likelihood; the test of "no
 cheaters" is the likelihood ratio with half the usual tail, since γ = 0 is an edge.  With exactly two designs the linear
 solution is unbiased, and may leave the triangle.
-With one design: `cheating_sensitivity` says what the estimate would be for every supposed share of cheaters.
+With one design: `sensitivity` says what the estimate would be for every supposed share of cheaters.
 """
 
 from __future__ import annotations
@@ -28,21 +28,18 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from rrcollect.design.matrix import Design
-from rrcollect.design.parameters import NumberLike, probability
+from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.bars import Interval
 from server_agg.errors import TooFewAnswers
-from server_agg.estimates import Estimate, estimate
-from server_agg.intervals import unclipped_exact
 from server_agg.quantiles import chi_squared_quantile, chi_squared_tail, exact_level
-from server_agg.reporting import html_table, percent, text_table
 from server_agg.results import Result
 from server_agg.science.errors import NotIdentified
 from server_agg.science.inference import Test, chi_squared
 from server_agg.tallies import merged
 from server_agg.tally import Tally
 
-__all__ = ["CheatingFit", "Sensitivity", "cheating_sensitivity", "detect_cheating", "explain_identification"]
+__all__ = ["CheatingFit", "detect_cheating", "explain_identification"]
 
 SHARES = ("honest carriers", "honest others", "cheaters")
 Triple = tuple[float, float, float]
@@ -247,72 +244,3 @@ def _maximum(groups: Sequence[_Group], linear: Sequence[Fraction] | None) -> tup
 
     level, shares = _held(groups, 2, _between(rising, 0.0, 1 - 1e-12))
     return shares, level
-
-
-# ---- one design: what if? -----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Sensitivity(Result):
-    """For each supposed share γ of cheaters: honest carriers' share h with its bar, and the prevalence's bounds.
-
-    A γ that the data exclude (h < 0 or h > 1 − γ throughout its bar) has no bar: None.
-    """
-
-    estimate: Estimate
-    level: Fraction
-    rows: tuple[tuple[float, float, tuple[float, float] | None], ...]
-
-    def as_dict(self) -> dict[str, object]:
-        """Plain values, ready for JSON."""
-        rows: list[dict[str, object]] = [
-            {
-                "cheaters": gamma,
-                "honest_carriers": h,
-                "bar": None if bar is None else list(bar),
-                "prevalence_if_all_cheaters_are_carriers": h + gamma,
-            }
-            for gamma, h, bar in self.rows
-        ]
-        return {"tally": self.estimate.tally.as_dict(), "level": float(self.level), "rows": rows}
-
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
-        share = f"{float(100 * self.level):.10g} %"
-        head = ["cheaters %", "none a carrier %", f"bar {share}", "all carriers %", f"bar {share} "]
-        lines = []
-        for gamma, h, bar in self.rows:
-            bars = ["excluded"] * 2
-            if bar is not None:
-                bars = [f"{percent(bar[0] + g)}–{percent(bar[1] + g)}" for g in (0.0, gamma)]
-            lines.append([percent(gamma), percent(h), bars[0], percent(h + gamma), bars[1]])
-        return head, lines
-
-    def __str__(self) -> str:
-        return text_table(*self._cells(), {0, 1, 2, 3, 4})
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._cells())
-
-
-def cheating_sensitivity(
-    tally: Tally, cheaters: Sequence[NumberLike] = (0, "0.05", "0.1", "0.2", "0.3"), *, level: NumberLike = 0.95
-) -> Sensitivity:
-    """What the estimate would be if a share γ of the respondents said "no" by themselves.
-
-    h = π̂ + γ(1 − p00)/c: the bar is the exact one of π̂, moved, and cut to [0, 1 − γ].
-
-    >>> print(cheating_sensitivity(Tally(Design("3/4", "3/4"), 1000, 400), [0, "0.1"]))
-    cheaters %  none a carrier %   bar 95 %  all carriers %  bar 95 %
-           0.0              30.0  23.9–36.2            30.0  23.9–36.2
-          10.0              35.0  28.9–41.2            45.0  38.9–51.2
-    """
-    found = estimate(tally)
-    low, high = unclipped_exact(found, level)
-    rows = []
-    for given in cheaters:
-        gamma = float(probability("cheaters", given))
-        shift = gamma * float((1 - tally.design.p00) / tally.design.c)
-        bar = max(low + shift, 0.0), min(high + shift, 1 - gamma)
-        h = min(max(found.value + shift, 0.0), 1 - gamma)
-        rows.append((gamma, h, bar if bar[0] <= bar[1] else None))
-    return Sensitivity(found, exact_level(level), tuple(rows))

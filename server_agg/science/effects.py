@@ -21,11 +21,13 @@ from rrcollect.errors import ParameterError
 from server_agg.quantiles import exact_level, normal_quantile, normal_tail
 from server_agg.reporting import html_table, text_table
 from server_agg.results import Result
+from server_agg.science.columns import matrix_of
 from server_agg.science.inference import Bar, wald_interval
-from server_agg.science.outcome import matrix_of, sigmoid
+from server_agg.science.outcome import sigmoid
+from server_agg.science.summary import coefficient_table
 
 if TYPE_CHECKING:
-    from server_agg.science.outcome import Floats
+    from server_agg.science.columns import Floats
     from server_agg.science.regression import LogisticFit
 
 __all__ = ["Effect", "Effects", "Prediction", "contrast", "marginal_effects", "predict"]
@@ -83,13 +85,9 @@ class Effects(Result):
         return {"level": self.level, "effects": rows}
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
-        tail = (1 - self.level) / 2
-        head = ["", "dy/dx", "std err", "z", "P>|z|", f"[{tail:.4g}", f"{1 - tail:.4g}]", "kind"]
-        lines = []
-        for e in self.rows:
-            numbers = [e.value, e.standard_error, e.value / e.standard_error, e.p, e.bar.low or 0.0, e.bar.high or 0.0]
-            lines.append([e.name, *(f"{x:.4f}" for x in numbers[:2]), *(f"{x:.3f}" for x in numbers[2:]), e.kind])
-        return head, lines
+        rows = [(e.name, e.value, e.standard_error, e.p, e.bar) for e in self.rows]
+        head, lines = coefficient_table(rows, self.level, what="dy/dx", digits=4)
+        return [*head, "kind"], [[*line, e.kind] for line, e in zip(lines, self.rows, strict=True)]
 
     def __str__(self) -> str:
         return text_table(*self._cells(), {1, 2, 3, 4, 5, 6})

@@ -21,8 +21,8 @@ from server_agg.comparisons import compare_groups
 from server_agg.errors import TooFewAnswers
 from server_agg.pooling import pool
 from server_agg.results import Result
+from server_agg.science.columns import vector_of
 from server_agg.science.inference import Test, chi_squared
-from server_agg.science.outcome import vector_of
 from server_agg.tally import Tally
 
 __all__ = ["GroupTest", "PairTest", "compare_many", "trend_across"]

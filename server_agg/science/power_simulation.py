@@ -32,8 +32,9 @@ from server_agg.comparisons import compare_groups
 from server_agg.estimates import estimate
 from server_agg.quantiles import exact_level, normal_quantile, normal_tail
 from server_agg.results import Result
+from server_agg.science.columns import matrix_of, vector_of
 from server_agg.science.group_tests import compare_many, trend_across
-from server_agg.science.outcome import Outcome, matrix_of, vector_of
+from server_agg.science.outcome import Outcome
 from server_agg.science.regression import fit_logistic
 from server_agg.science.simulation import simulate_survey
 from server_agg.tally import Tally

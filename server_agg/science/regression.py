@@ -26,12 +26,13 @@ from rrcollect.errors import ParameterError, RRCollectError
 from server_agg.quantiles import normal_tail
 from server_agg.results import Result
 from server_agg.science import effects, inference, summary
+from server_agg.science.columns import vector_of
 from server_agg.science.fitting import maximise
 from server_agg.science.inference import Bar, Test
-from server_agg.science.outcome import Outcome, vector_of
+from server_agg.science.outcome import Outcome
 
 if TYPE_CHECKING:
-    from server_agg.science.outcome import Floats
+    from server_agg.science.columns import Floats
 
 __all__ = ["LogisticFit", "fit_logistic", "fit_model"]
 

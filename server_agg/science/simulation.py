@@ -20,12 +20,13 @@ from rrcollect.classic import RepeatedDesign
 from rrcollect.design.parameters import NumberLike, count, probability
 from rrcollect.errors import ParameterError
 from server_agg.builders import answer_array
-from server_agg.science.outcome import matrix_of, probabilities, sigmoid, vector_of
+from server_agg.science.columns import matrix_of, probabilities, vector_of
+from server_agg.science.outcome import sigmoid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from server_agg.science.outcome import Floats
+    from server_agg.science.columns import Floats
 
     Bits = NDArray[np.uint8]
 

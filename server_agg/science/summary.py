@@ -7,6 +7,7 @@ were drawn; LL-Null is the maximum of the likelihood with an intercept alone.
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rrcollect.design.parameters import NumberLike
@@ -14,9 +15,10 @@ from server_agg.quantiles import exact_level
 from server_agg.reporting import html_table
 
 if TYPE_CHECKING:
+    from server_agg.science.inference import Bar
     from server_agg.science.regression import LogisticFit
 
-__all__ = ["coefficient_rows", "facts", "summary_dict", "summary_html", "summary_text"]
+__all__ = ["coefficient_table", "facts", "summary_dict", "summary_html", "summary_text"]
 
 WIDTH = 78
 
@@ -41,21 +43,28 @@ def facts(fit: LogisticFit, kind: str) -> list[tuple[str, str]]:
     ]
 
 
-def coefficient_rows(fit: LogisticFit, level: NumberLike, kind: str) -> tuple[list[str], list[list[str]]]:
-    """The table of coefficients: head and lines."""
-    tail = float(1 - exact_level(level)) / 2
-    head = ["", "coef", "std err", "z", "P>|z|", f"[{tail:.4g}", f"{1 - tail:.4g}]"]
-    errors = fit.standard_errors(kind)
+def coefficient_table(
+    rows: Sequence[tuple[str, float, float, float, Bar]], level: float, *, what: str = "coef", digits: int = 3
+) -> tuple[list[str], list[list[str]]]:
+    """Head and lines from (name, value, standard error, p, bar); `digits` are those of the standard error."""
+    tail = (1 - level) / 2
+    head = ["", what, "std err", "z", "P>|z|", f"[{tail:.4g}", f"{1 - tail:.4g}]"]
     lines = []
-    for place, name in enumerate(fit.names):
-        value, error = float(fit.coefficients[place]), float(errors[place])
-        bar = fit.interval(name, level, covariance=kind)
-        z = value / error
-        lines.append(
-            [name, f"{value:.4f}", f"{error:.3f}", f"{z:.3f}", f"{fit.p_value(name, kind):.3f}"]
-            + [f"{end:.3f}" if end is not None else "none" for end in (bar.low, bar.high)]
-        )
+    for name, value, error, p, bar in rows:
+        z = f"{value / error:.3f}" if error else "none"
+        ends = ["none" if end is None else f"{end:.3f}" for end in (bar.low, bar.high)]
+        lines.append([name, f"{value:.4f}", f"{error:.{digits}f}", z, f"{p:.3f}", *ends])
     return head, lines
+
+
+def coefficient_rows(fit: LogisticFit, level: NumberLike, kind: str) -> tuple[list[str], list[list[str]]]:
+    """The table of a fit's coefficients: head and lines."""
+    errors = fit.standard_errors(kind)
+    rows = [
+        (name, fit[name], float(error), fit.p_value(name, kind), fit.interval(name, level, covariance=kind))
+        for name, error in zip(fit.names, errors, strict=True)
+    ]
+    return coefficient_table(rows, float(exact_level(level)))
 
 
 def summary_text(fit: LogisticFit, level: NumberLike, kind: str) -> str:

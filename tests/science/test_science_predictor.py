@@ -12,7 +12,7 @@ import statsmodels.api as sm
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import fit_logistic, fit_with_randomised_predictor
 from server_agg.science.errors import Collinear, NoInformation, NotConverged
-from server_agg.science.predictor import _em, _Joint, _start
+from server_agg.science.joint import JointLikelihood, em, joint_start
 from server_agg.science.simulation import simulate_survey
 from tests.science.support import DIRECT
 
@@ -43,13 +43,13 @@ def test_without_lies_it_is_ordinary_regression(kind):
 @pytest.mark.parametrize("kind", ["linear", "logistic"])
 def test_scores_information_and_the_rise_of_em(kind):
     survey, y = data(kind, n=200, seed=4)
-    joint = _Joint(y.astype(float), survey.answers, DESIGN, survey.covariates, kind)
+    joint = JointLikelihood(y.astype(float), survey.answers, DESIGN, survey.covariates, kind)
     theta = np.random.default_rng(3).normal(0, 0.4, joint.size)
     h, eye = 1e-5, np.eye(joint.size)
     slope = [(joint.posterior(theta + h * e)[0] - joint.posterior(theta - h * e)[0]) / (2 * h) for e in eye]
     np.testing.assert_allclose(joint.scores(theta).sum(axis=0), slope, rtol=1e-5, atol=1e-5)
     assert np.abs(joint.scores(theta + 0.05).sum(axis=0) - slope).max() > 1e-2
-    levels, here = [], _start(joint)
+    levels, here = [], joint_start(joint)
     for _ in range(50):
         level, tau = joint.posterior(here)
         levels.append(level)
@@ -62,14 +62,14 @@ def test_scores_information_and_the_rise_of_em(kind):
 def test_the_fit_is_a_maximum_that_em_also_finds(kind):
     survey, y = data(kind)
     fit = fit_with_randomised_predictor(y, survey.answers, DESIGN, survey.covariates, kind=kind, names=["age"])
-    joint = _Joint(y.astype(float), survey.answers, DESIGN, survey.covariates, kind)
+    joint = JointLikelihood(y.astype(float), survey.answers, DESIGN, survey.covariates, kind)
     assert np.abs(joint.scores(fit.coefficients).sum(axis=0)).max() < 1e-4
     rng = np.random.default_rng(9)
     for _ in range(10):
         assert joint.posterior(fit.coefficients + rng.normal(0, 0.02, joint.size))[0] < fit.log_likelihood
-    by_em = _start(joint)
+    by_em = joint_start(joint)
     for _ in range(6):
-        by_em, _ = _em(joint, by_em)
+        by_em, _ = em(joint, by_em)
     np.testing.assert_allclose(by_em, fit.coefficients, atol=0.05)
     assert abs(fit["truth"] - 1.2) < 6.2 * fit.standard_error("truth")  # 1e-9
     twin = fit_with_randomised_predictor(y, survey.answers, DIRECT, survey.covariates, kind=kind)
