@@ -3,13 +3,18 @@
 The covariates are first made orthonormal (Q = ZR⁻¹, RᵀR = Σ w zzᵀ, β = R⁻¹γ), so that their units, origins and
 correlations cost no digits.  A step is (I + d)⁻¹g: with d = 0 it is Fisher's, and is taken if ℓ rises by at least half
 of what its quadratic model says.  Otherwise it is cut so that no η moves by more than `RADIUS`, and the damping d grows
-until ℓ rises (Levenberg); for a small step it must, since the step points uphill.
+until ℓ rises (Levenberg); for a small step it must, since the step points uphill.  Near the end the observed
+information takes the place of the expected one: where they differ much, Fisher's steps would swing around the maximum.
 Converged means: gᵀI⁻¹g < `TOLERANCE`, that is, the next step is below 1e−10 standard errors.
 
 Why there may be no maximum.  Where s is 0 or 1 an answer tells nothing about η.  If the smallest eigenvalue of the
 information falls below `FLAT` times what it would be at s = 1/2, and one standard error further along its direction ℓ
 does not fall, then ℓ rises (or stays) towards infinity there: `Separation`.  A start given by the caller may lie on
-such a plateau though a maximum exists, so the verdict is passed only on the climb that starts at η = 0.
+such a plateau though a maximum exists, and whole steps may leap over a maximum; so the verdict is passed only on
+climbs from η = 0, of which the second is a cautious one.
+
+Because ℓ is not concave, few answers or weak designs can let ℓ be higher still where the prevalence is a step function
+of the covariates, at infinity.  The estimate is the maximum reached from η = 0 (or from a start given), as usual.
 """
 
 from __future__ import annotations
@@ -33,6 +38,8 @@ RADIUS = 5.0
 TOLERANCE = 1e-20
 FLAT = 1e-8
 SMALL_GAIN = 1e-7
+PATIENCE = 50  # steps after which a flat direction is looked at even if ℓ still rises
+NEAR = 1.0  # gᵀI⁻¹g below which the observed information, if it is that of a maximum, takes the place of the expected
 LEAST_INFORMATION = 1e-4  # even at its best the log-odds would have a standard error of 100
 LONGEST = 300
 COLLINEAR = 1e-10
@@ -70,8 +77,9 @@ def orthonormal(model: Outcome, names: Sequence[str]) -> tuple[Outcome, Floats]:
     return model.transformed(inverse), inverse
 
 
-def climb(model: Outcome, start: Floats, limit: int = LONGEST) -> Climb:
-    """Damped Fisher scoring from `start`, on orthonormal covariates; never raises."""
+def climb(model: Outcome, start: Floats, limit: int = LONGEST, *, cautious: bool = False) -> Climb:
+    """Damped Fisher scoring from `start`, on orthonormal covariates; never raises.  If `cautious`, no step is whole."""
+    radius = 1.0 if cautious else RADIUS
     gamma, last_gain, last = start, np.inf, np.inf
     here = model.derivatives(gamma)
     best = float(model.best_information.max())
@@ -82,6 +90,11 @@ def climb(model: Outcome, start: Floats, limit: int = LONGEST) -> Climb:
 
     for iteration in range(limit + 1):
         values, vectors = np.linalg.eigh(here.information)
+        flat = bool(values[0] < FLAT * best)
+        if last < NEAR and not flat:
+            newton = np.linalg.eigh(model.derivatives(gamma, "observed").information)
+            if newton[0][0] > 0.1 * values[0]:
+                values, vectors = newton
         top = float(values[-1])
         if not top > 1e-250:
             return ended("flat", iteration)
@@ -96,17 +109,17 @@ def climb(model: Outcome, start: Floats, limit: int = LONGEST) -> Climb:
         lengths = (1 / np.sqrt(max(float(values[0]), 1e-280)), np.linalg.norm(uphill) / np.sqrt(max(decrement, 1e-280)))
         ways = (flattest, uphill / max(float(np.linalg.norm(uphill)), 1e-280))
         errors = [way * min(float(length), 1e12 / np.sqrt(top)) for way, length in zip(ways, lengths, strict=True)]
-        suspicious = values[0] < FLAT * best and (done or last_gain < SMALL_GAIN)
+        suspicious = flat and (done or last_gain < SMALL_GAIN or iteration > PATIENCE)
         if suspicious and _open(model, gamma, here.log_likelihood, errors):
             return ended("flat", iteration)
         if done:
             return ended("converged", iteration)
         step, there = uphill, model.derivatives(gamma + uphill)
         gain = there.log_likelihood - here.log_likelihood
-        if decrement >= noise and gain < decrement / 4:
+        if decrement >= noise and (gain < decrement / 4 or (cautious and decrement > NEAR / 100)):
             for _ in range(60):
                 step = vectors @ (along / (values + damping))
-                step = step * min(1.0, RADIUS / max(model.reach(step), 1e-300))
+                step = step * min(1.0, radius / max(model.reach(step), 1e-300))
                 there = model.derivatives(gamma + step)
                 gain = there.log_likelihood - here.log_likelihood
                 if gain > 1e-4 * float(step @ here.gradient):
@@ -115,7 +128,7 @@ def climb(model: Outcome, start: Floats, limit: int = LONGEST) -> Climb:
             else:
                 return ended("flat" if _open(model, gamma, here.log_likelihood, errors) else "stopped", iteration)
         gamma, here, last_gain, last = gamma + step, there, abs(gain), decrement
-    return ended("stopped")
+    return ended("flat" if flat else "stopped")
 
 
 def _open(model: Outcome, gamma: Floats, level: float, errors: Sequence[Floats]) -> bool:
@@ -134,12 +147,16 @@ def maximise(model: Outcome, names: Sequence[str], start: Floats | None = None) 
             f"{most**-0.5 if most else np.inf:.3g}; allowed: more answers, or designs with p00 + p11 farther from 1"
         )
     zero = np.zeros(model.size)
-    for first in ([np.linalg.solve(inverse, start).astype(np.float64)] if start is not None else []) + [zero]:
-        found = climb(scaled, first)
+    first = zero if start is None else np.linalg.solve(inverse, start).astype(np.float64)
+    runaway = None
+    for begin, cautious in ([(first, False)] if start is not None else []) + [(zero, False), (zero, True)]:
+        found = climb(scaled, begin, LONGEST // 3 if cautious else LONGEST, cautious=cautious)
         if found.verdict == "converged":
             return found, scaled, inverse
-    if found.verdict == "flat":
-        raise Separation(_separation(model, names, inverse, found))
+        if found.verdict == "flat" and begin is zero:
+            runaway = runaway or found
+    if runaway is not None:
+        raise Separation(_separation(model, names, inverse, runaway))
     raise NotConverged(
         f"no maximum after {found.iterations} steps of damped Fisher scoring (log-likelihood "
         f"{found.log_likelihood:.6g}); allowed: covariates of moderate size, fewer of them, or more answers"

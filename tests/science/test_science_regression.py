@@ -8,11 +8,12 @@ import math
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from scipy.optimize import minimize
 from statsmodels.genmod.families.links import Logit
 
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import fit_logistic
-from server_agg.science.errors import Collinear, NoInformation, Separation
+from server_agg.science.errors import Collinear, NoInformation, NotConverged, Separation
 from server_agg.science.fitting import climb, orthonormal
 from server_agg.science.outcome import BLOCK, Outcome
 from server_agg.science.simulation import simulate_survey
@@ -219,6 +220,45 @@ def test_undamped_fisher_scoring_does_not():
             beta = beta + np.linalg.lstsq(here.information, here.gradient, rcond=None)[0]
         lost += not np.allclose(beta, grouped().coefficients, atol=1e-6)
     assert lost > 0
+
+
+def hostile(seed):
+    """A few answers by a random design, covariates of any size."""
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.choice([5, 12, 40, 200])), int(rng.integers(1, 4))
+    x = rng.normal(size=(n, k)) * rng.choice([0.1, 1, 20], size=k)
+    p00, p11 = rng.integers(50, 1001, 2)
+    design = Design(f"{p00}/1000", f"{p11 + (p00 + p11 == 1000)}/1000")
+    return rng.integers(0, 2, n), x, design
+
+
+def test_hostile_data_are_fitted_or_the_reason_is_right():
+    """200 small surveys: a fit is a local maximum; where none is found, another optimiser runs away as well."""
+    verdicts = {"fit": 0, "Separation": 0, "NotConverged": 0}
+    for seed in range(200):
+        answers, x, design = hostile(seed)
+        model = Outcome.of(answers, np.column_stack([np.ones(len(x)), x]), design)
+        try:
+            fit = fit_logistic(answers, x, design)
+        except (Separation, NotConverged) as error:
+            verdicts[type(error).__name__] += 1
+            other = minimize(
+                lambda b, m=model: -m.log_likelihood(b),
+                np.zeros(model.size),
+                jac=lambda b, m=model: -m.derivatives(b).gradient,
+                options={"gtol": 1e-9},
+            )
+            assert np.abs(model.eta(other.x)).max() > 8, (seed, other.x)
+        except NoInformation:
+            assert abs(float(design.c)) < 0.05
+        else:
+            verdicts["fit"] += 1
+            here = fit.scaled.derivatives(fit.gamma, "observed")
+            assert np.linalg.eigvalsh(here.information)[0] > 0
+            assert here.gradient @ np.linalg.solve(here.information, here.gradient) < 1e-12
+
+    assert min(verdicts["fit"], verdicts["Separation"]) > 20
+    assert verdicts["NotConverged"] <= 6
 
 
 def test_a_million_rows_take_seconds():
@@ -451,3 +491,28 @@ def test_names_and_methods_that_do_not_exist():
         fit.wald_test()
     with pytest.raises(ParameterError, match="no columns"):
         fit_logistic([1, 0], np.empty((2, 0)), EPSILON2, intercept=False)
+
+
+def test_odd_forms_of_input_are_taken_or_named():
+    same = Design("0.9", "0.7"), Design("9/10", "7/10")
+    fit = fit_logistic([1, 0, 1, 0, 1, 0], np.array([[1], [2], [0], [4], [3], [2]], dtype=object), same * 3)
+    assert len(fit.model.table) == 1
+    with pytest.raises(ParameterError, match="rows"):
+        fit_logistic([1, 0], np.zeros((2, 2, 2)), EPSILON2)
+    with pytest.raises(ParameterError, match="covariate 0 of record 0 is 1e"):
+        fit_logistic([1, 0], [1e200, 1.0], EPSILON2)
+
+
+def test_a_model_without_an_intercept_has_its_own_predictions():
+    fit = fit_logistic(
+        ANSWERS, np.column_stack([np.ones(6), X]), EPSILON2, names=["one", "x"], intercept=False, weights=PEOPLE
+    )
+    np.testing.assert_allclose(fit.coefficients, grouped().coefficients, atol=1e-9)
+    assert fit.predict([1.0, 0.0])[0].prevalence == pytest.approx(grouped().predict([0.0])[0].prevalence)
+
+
+def test_where_the_intercept_alone_has_no_maximum_the_summary_says_none():
+    answers, x = np.array([1, 0, 0, 0] * 5 + [0] * 60), np.repeat([1.0, 0.0], [20, 60])
+    fit = fit_logistic(answers, x, optimal_design(2), intercept=False)
+    assert fit.null_log_likelihood is None
+    assert "LL-Null: none" in " ".join(fit.summary().split())
