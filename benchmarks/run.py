@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import batch, bulk, cold, ingest
+from benchmarks import batch, bulk, cold, ingest, regression
 
 
 def main() -> None:
@@ -14,6 +14,7 @@ def main() -> None:
         ("A cold start", cold),
         ("Batch tallies", batch),
         ("Ingest", ingest),
+        ("Regression", regression),
     ):
         print(f"\n== {title}")
         benchmark.main()

@@ -8,6 +8,7 @@ The flow, and where each step lives:
     compare    segments, trends                         groups and rounds side by side
     weigh      weights, strata, records                 respondents who stand for more than themselves
     plan       planning, power                          what n, what margin, what ε
+    explain    science                                  regression, association, cheating, power by simulation
     publish    reporting, figures                       sentences, tables, JSON, plots
     collect    collect                                  the service that takes reports in (extra `server`)
 
@@ -55,6 +56,15 @@ if TYPE_CHECKING:
     from server_agg.power import power_against, power_between, sample_size_between, sample_size_for_power
     from server_agg.records import noise_variances, unbiased_values
     from server_agg.repeated import estimate_repeated
+    from server_agg.science.association import correlate_answers, correlate_with
+    from server_agg.science.cheating import detect_cheating
+    from server_agg.science.figures import plot_power
+    from server_agg.science.formulas import fit_logistic_formula
+    from server_agg.science.group_tests import compare_many, trend_across
+    from server_agg.science.power_simulation import power_of_coefficient, simulated_power
+    from server_agg.science.predictor import fit_with_randomised_predictor
+    from server_agg.science.regression import LogisticFit, fit_logistic
+    from server_agg.science.sensitivity import cheating_sensitivity
     from server_agg.segments import SegmentTable, segment_table
     from server_agg.strata import poststratified_estimate, stratified_estimate
     from server_agg.tallies import Tallies, TallyKey
@@ -93,6 +103,15 @@ _MODULES = {
     "power": ("power_against", "power_between", "sample_size_between", "sample_size_for_power"),
     "records": ("noise_variances", "unbiased_values"),
     "repeated": ("estimate_repeated",),
+    "science.association": ("correlate_answers", "correlate_with"),
+    "science.cheating": ("detect_cheating",),
+    "science.figures": ("plot_power",),
+    "science.formulas": ("fit_logistic_formula",),
+    "science.group_tests": ("compare_many", "trend_across"),
+    "science.power_simulation": ("power_of_coefficient", "simulated_power"),
+    "science.predictor": ("fit_with_randomised_predictor",),
+    "science.regression": ("LogisticFit", "fit_logistic"),
+    "science.sensitivity": ("cheating_sensitivity",),
     "segments": ("SegmentTable", "segment_table"),
     "strata": ("poststratified_estimate", "stratified_estimate"),
     "tallies": ("Tallies", "TallyKey"),
@@ -112,6 +131,7 @@ __all__ = [
     "EmptySelection",
     "Estimate",
     "Interval",
+    "LogisticFit",
     "MixedDesigns",
     "MixedQuestions",
     "OwnerToken",
@@ -128,16 +148,25 @@ __all__ = [
     "TooFewAnswers",
     "Trend",
     "UnreadableRow",
+    "cheating_sensitivity",
     "compare_groups",
+    "compare_many",
+    "correlate_answers",
+    "correlate_with",
     "create_app",
+    "detect_cheating",
     "epsilon_for",
     "estimate",
     "estimate_moors",
     "estimate_repeated",
     "export_reports",
+    "fit_logistic",
+    "fit_logistic_formula",
+    "fit_with_randomised_predictor",
     "margin_of_error",
     "noise_variances",
     "open_store",
+    "plot_power",
     "plot_privacy_price",
     "plot_segments",
     "plot_trend",
@@ -145,6 +174,7 @@ __all__ = [
     "poststratified_estimate",
     "power_against",
     "power_between",
+    "power_of_coefficient",
     "price_table",
     "privacy_price",
     "read_packed",
@@ -153,6 +183,7 @@ __all__ = [
     "sample_size_for_power",
     "segment_table",
     "serve",
+    "simulated_power",
     "stratified_estimate",
     "tallies_from_reports",
     "tally_from_answers",
@@ -161,6 +192,7 @@ __all__ = [
     "tally_from_packed",
     "tally_reports",
     "trend",
+    "trend_across",
     "unbiased_values",
     "weighted_estimate",
     "write_packed",
