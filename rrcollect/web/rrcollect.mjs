@@ -1163,6 +1163,9 @@ function shuffled(items) {
   return made;
 }
 
+/** What a collector says of the report itself; every other refusal may pass. */
+const FINAL = new Set([400, 403, 404, 409, 410, 413, 415, 422]);
+
 /** POST each report to a collector: no cookies, no referrer, no redirects. */
 export class HttpTransport {
   /** @param {string} url @param {{timeout?: number, fetch?: typeof fetch}} [given] seconds */
@@ -1186,7 +1189,7 @@ export class HttpTransport {
     }
     if (response.ok) return;
     const { status } = response, retry = response.headers.get("Retry-After");
-    if ([408, 425, 429].includes(status) || status >= 500) {
+    if (!FINAL.has(status)) { // no word of the collector on the report: it may pass
       const wait = retry && /^[0-9]+$/.test(retry) ? Math.min(Number(retry), 3600) : null;
       throw new RRCollectError("TransportFailed", `the collector answered ${status}`, wait);
     }
