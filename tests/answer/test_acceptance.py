@@ -86,11 +86,13 @@ def accepted_flips(signed: bytes) -> int:
     return accepted
 
 
+@pytest.mark.no_cover
 def test_no_single_bit_of_a_signed_survey_can_be_flipped():
     accept_survey(envelope(), POLICY)
     assert accepted_flips(envelope()) == 0
 
 
+@pytest.mark.no_cover
 def test_the_flip_test_catches_a_verifier_that_ignores_spelling(monkeypatch):
     """The planted twin: without the canonical check some flips (stray base64 bits) would be accepted."""
     import base64

@@ -107,6 +107,7 @@ def attack(device_path, make_client, rounds=1000) -> int:
     return source.times
 
 
+@pytest.mark.no_cover
 def test_a_server_that_republishes_a_thousand_times_gets_one_draw(tmp_path):
     assert attack(tmp_path, client) == 1
 
@@ -415,6 +416,7 @@ def test_a_clock_without_a_time_zone(tmp_path, clock):
         client(tmp_path, clock=clock).accept(envelope())
 
 
+@pytest.mark.no_cover
 def test_many_rounds_of_a_fine_design_stay_exact(tmp_path):
     """A thousand rounds at ε = 1/100: composition is exact, and the ledger's sums do not outgrow any text."""
     from rrcollect.publish.composition import compose

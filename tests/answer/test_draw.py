@@ -31,6 +31,7 @@ def count_ones(design: Design, truth: bool, bits: int, answer=randomise) -> int:
     return ones
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("bits", [1, 2, 3, 4, 5, 6, 7, 8])
 def test_every_numerator_and_every_draw_of_small_grids(bits):
     """Counts equal the numerators exactly, for every k/D with D = 2^bits <= 256 and both truths."""
@@ -162,6 +163,7 @@ def one_keystream() -> bytes:
     return buffer.tobytes()
 
 
+@pytest.mark.no_cover
 def test_a_thousand_forks_repeat_no_draw_and_no_keystream():
     """Each child draws 8 bytes for an answer and 16 of a keystream; 64-bit collisions by chance: below 3e-14."""
     one_draw(), one_keystream()  # whatever might be cached in the parent is cached now

@@ -80,6 +80,7 @@ def killed_at(line_number: int, path: Path) -> tuple[int, bytes]:
     return in_child(work)
 
 
+@pytest.mark.no_cover
 def test_killed_at_every_line_there_is_never_a_second_draw(tmp_path):
     """After each kill a restart gives the bytes that were promised, or draws for the first time; one debit in all."""
     template = tmp_path / "template"
@@ -392,6 +393,7 @@ def test_a_ledger_that_cannot_be_trusted_is_not_used(used, damage, error):
         device(used)
 
 
+@pytest.mark.no_cover
 def test_no_single_bit_of_the_ledger_can_be_flipped_into_a_second_draw(used):
     """Every byte that is not 0, one random bit each (and every bit of every name): an error, or the very same state."""
     path = used / "ledger.sqlite3"

@@ -15,6 +15,7 @@ from rrcollect import Design, Epsilon, optimal_design
 from rrcollect.design.matrix import GRID
 
 CHUNKS, EACH = 8, 12_500
+pytestmark = pytest.mark.no_cover  # the same lines a million times: measuring them doubles the time
 
 
 def random_promises(seed: int, how_many: int):

@@ -83,11 +83,14 @@ def test_any_order_and_grouping_of_collections_and_pools():
     again = sum(parts[1:], parts[0])
     assert again == whole
     assert again.to_json() == whole.to_json()
-    one, other = pool(whole.where(question="a").each_design()), pool(reversed(again.where(question="a").each_design()))
+    mine, same = (collected.where(question="a", round=1) for collected in (whole, again))
+    one, other = pool(mine.each_design()), pool(reversed(same.each_design()))
     assert one.as_dict() == other.as_dict()
-    merged_by_hand = pool([t for k, t in whole.items() if k.question == "a"])
+    merged_by_hand = pool([t for k, t in whole.items() if (k.question, k.round) == ("a", 1)])
     assert merged_by_hand.as_dict() == one.as_dict()
-    for groups in (whole.by("region"), whole.by("round", "question"), whole.by()):
+    for groups in (mine.by("region"), mine.by()):
+        assert sum(t.n for group in groups.values() for t in group) == mine.n
+    for groups in (whole.by("round", "question"), whole.by("question", "round", "region")):
         assert sum(t.n for group in groups.values() for t in group) == whole.n
 
 
