@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import resource
 import subprocess
 import sys
@@ -91,6 +92,9 @@ class Matrix(BaseModel):
     p11: str
 
 
+ID = re.compile(r"[0-9a-f]{32}")
+
+
 class Line(BaseModel):
     answer: Literal[0, 1]
     design: Matrix
@@ -103,16 +107,29 @@ class Line(BaseModel):
 
 
 def pydantic_loop(path: Path) -> Counter[tuple[object, ...]]:
-    """Reading, validating, deduplicating and counting, a line at a time."""
+    """The same by hand, a line at a time: read, judge by the survey, compare repeats of an id, count."""
+    digest, published = (
+        SURVEY.digest,
+        {q.id: (str(q.design.p00), str(q.design.p11), q.rounds) for q in SURVEY.questions},
+    )
     seen: dict[str, tuple[object, ...]] = {}
-    digest = SURVEY.digest
+    conflicting: set[str] = set()
     with path.open("rb") as file:
         for text in file:
             line = Line.model_validate_json(text)
-            if line.survey == digest:
-                segments = tuple(sorted(line.segments.items()))
-                seen[line.id] = line.question, line.design.p00, line.design.p11, line.round, segments, line.answer
-    return Counter(seen.values())
+            if line.survey != digest or line.question not in published:
+                continue
+            p00, p11, rounds = published[line.question]
+            if (line.design.p00, line.design.p11) != (p00, p11) or not 0 <= line.round < rounds:
+                continue
+            if line.answer not in (0, 1) or not ID.fullmatch(line.id):
+                continue
+            if any(value not in SURVEY.segments.get(name, ()) for name, value in line.segments.items()):
+                continue
+            content = line.question, p00, p11, line.round, tuple(sorted(line.segments.items())), line.answer
+            if seen.setdefault(line.id, content) != content:
+                conflicting.add(line.id)
+    return Counter(content for report_id, content in seen.items() if report_id not in conflicting)
 
 
 def least(*sides: Callable[[], object]) -> list[float]:
@@ -158,6 +175,7 @@ def ratios(rows: int) -> None:
         say("Parquet, without deduplication / bare GROUP BY", ours / bare, "≤ 1.25", rows / ours)
         few = min(rows, 500_000)
         write_rows(lines, few)
+        assert sum(pydantic_loop(lines).values()) == tally_reports(lines, SURVEY, progress=False).summary.accepted
         ours, loop = least(lambda: tally_reports(lines, SURVEY, progress=False), lambda: pydantic_loop(lines))
         say("JSONL: pydantic loop / ours", loop / ours, "≥ 10", few / ours)
     bits = np.frombuffer(os.urandom(125_000_000), np.uint8)

@@ -66,7 +66,7 @@ class Query:
             ("bad_invite", f"r.invite IS NOT NULL AND length(r.invite) NOT BETWEEN 1 AND {LONGEST_INVITE}", invites),
             (
                 "bad_id",
-                "r.id IS NULL OR strlen(r.id) <> 32 OR r.id <> lower(r.id) OR try_cast(r.id AS UUID) IS NULL",
+                "r.uid IS NULL OR strlen(r.id) <> 32 OR r.id <> lower(r.id)",
                 ids,
             ),
         ]
@@ -77,6 +77,8 @@ class Query:
             f" + t.place::{number}) * 2 + {invited})::{number}"
         )
         judge = f"CASE {cases} ELSE 0 END"
+        if ids:  # read as a number once: it is judged, and grouped by
+            rows = f"(SELECT *, try_cast(id AS UUID) AS uid FROM {rows})"  # noqa: S608
         return (
             f"SELECT {columns} {judge} AS fault, CASE WHEN fault = 0 THEN {code} END AS code FROM {rows} AS r "  # noqa: S608
             "LEFT JOIN rr_questions AS q ON r.survey = q.survey AND r.question = q.question "
@@ -100,7 +102,7 @@ class Query:
 
     def one_line_an_id(self) -> str:
         """(uid, fault, code, n, o[, invite]): every id that stands on its own, the refused rows in one line."""
-        columns = "r.id," + ("r.old," if self.earlier else "") + ("r.invite," if self.invites else "")
+        columns = "r.uid," + ("r.old," if self.earlier else "") + ("r.invite," if self.invites else "")
         old = "count(*) FILTER (old)" if self.earlier else "0::BIGINT"
         conflict = "lo <> hi" + (" OR ilo IS DISTINCT FROM ihi" if self.invites else "")
         least = ", min(invite) AS ilo, max(invite) AS ihi" if self.invites else ""
@@ -108,9 +110,9 @@ class Query:
             SELECT uid, CASE WHEN fault = 0 AND ({conflict}) THEN {CONFLICTING_ID} ELSE fault END AS fault,
                    CASE WHEN fault = 0 AND NOT ({conflict}) THEN lo END AS code, n, o
                    {", CASE WHEN fault = 0 THEN ilo END AS invite" if self.invites else ""}
-            FROM (SELECT CASE WHEN fault = 0 THEN id::UUID END AS uid, fault, min(code) AS lo, max(code) AS hi,
+            FROM (SELECT CASE WHEN fault = 0 THEN j.uid END AS uid, fault, min(code) AS lo, max(code) AS hi,
                          count(*) AS n, {old} AS o {least}
-                  FROM ({self.judged(self.rows, columns=columns)}) GROUP BY uid, fault)"""  # noqa: S608
+                  FROM ({self.judged(self.rows, columns=columns)}) AS j GROUP BY ALL)"""  # noqa: S608
 
     def deduplicated(self, ids: str | None = None) -> str:
         """Counts of reports, each id once, each invite once."""
