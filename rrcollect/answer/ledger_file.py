@@ -16,6 +16,7 @@ import hashlib
 import os
 import secrets
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,8 +62,7 @@ class LedgerFile:
             if not self.path.exists():
                 os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
             connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
-            _make_durable(connection)
-            self._prepare(connection)
+            self._patiently(connection)
             yield connection
         except sqlite3.OperationalError as error:
             kind = LedgerCorrupt if "decode" in str(error) or "no such" in str(error) else LedgerUnavailable
@@ -74,6 +74,20 @@ class LedgerFile:
         finally:
             if connection is not None:
                 connection.close()
+
+    def _patiently(self, connection: sqlite3.Connection) -> None:
+        """Set the file up; SQLite's own patience does not cover the change to WAL, so we wait for others here."""
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                _make_durable(connection)
+                self._prepare(connection)
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() >= deadline:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
