@@ -81,6 +81,8 @@ class SegmentTable(Result):
             "sidak": f"all {len(self.rows)} bars cover at once with probability >= {share} (Šidák)",
             "none": f"each bar covers on its own at {share}; not simultaneous",
         }[self.simultaneous]
+        if len(self.rows) == 1:
+            words = f"the one bar covers at {share}"
         if self.suppressed:
             cells = ", ".join(f"{label} (n = {n})" for label, n in self.suppressed)
             words += f"; merged for having fewer than {self.minimum} answers or to protect those: {cells}"

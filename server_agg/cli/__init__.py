@@ -2,10 +2,14 @@
 
 It lives here and not in the client package because it uses both, and imports point one way.
 
-    terminal     what a person sees and what a program reads; errors in one line; exit codes
-    designing    design, compare          planning     plan
-    publishing   keygen, publish, verify  answering    answer
-    collecting   serve, export, tally     estimating   estimate
+    terminal, progress     what a person sees and what a program reads; errors in one line; exit codes; bars
+    sources, output        what the commands read and write
+    designing    design, compare          planning       plan
+    publishing   keygen, publish, verify  survey_file    a survey as a person writes it
+    answering    answer                   randomising    randomise (its files: truths)
+    collecting   serve, export, tally     estimating     estimate
+    plotting     plot                     simulating     simulate
+    demonstrating  demo                   completing     completion
 
 A subcommand's module imports nothing heavy until it runs: `--help` stays quick.
 """

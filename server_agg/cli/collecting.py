@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import secrets
+import sys
 from argparse import ArgumentParser, Namespace
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from server_agg.cli.output import CannotWrite, add_force, refuse_existing, way_out, write_text
+from server_agg.cli.sources import add_source, batch_of, read_keys
 from server_agg.cli.terminal import emit
+
+if TYPE_CHECKING:
+    from server_agg import Store
 
 __all__ = ["add_export", "add_serve", "add_tally", "export", "serve", "tally"]
 
@@ -17,6 +27,9 @@ def add_serve(parser: ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: this machine only)")
     parser.add_argument("--port", type=int, default=8000, help="the port (default: 8000)")
     parser.add_argument("--token-file", help="a file of mode 600 with the owner's token (else RRCOLLECT_OWNER_TOKEN)")
+    parser.add_argument("--make-token", action="store_true", help="write a new token to --token-file if it is not there")
+    parser.add_argument("--survey", type=Path, action="append", default=[], help="publish this signed survey first")
+    parser.add_argument("--key", type=Path, action="append", default=[], help="the public key it is verified with")
     parser.add_argument("--origin", action="append", default=[], help="a web origin that may send reports; repeatable")
     parser.add_argument("--minimum", type=int, default=30, help="answers a cell needs to be shown (default: 30)")
     parser.add_argument("--public-results", action="store_true", help="show results without the token")
@@ -24,7 +37,7 @@ def add_serve(parser: ArgumentParser) -> None:
 
 def serve(options: Namespace) -> int:
     """Run a collector until it is told to stop."""
-    from rrcollect.errors import MissingExtra
+    from rrcollect.errors import MissingExtra, ParameterError
 
     try:
         from server_agg.collect.owner import OwnerToken
@@ -32,10 +45,49 @@ def serve(options: Namespace) -> int:
         from server_agg.collect.settings import Settings
     except ImportError as error:
         raise MissingExtra(error.name or "starlette", "server") from None
+    if options.make_token:
+        if not options.token_file:
+            raise ParameterError("--make-token", True, "together with --token-file FILE")
+        _make_token(Path(options.token_file))
+    if bool(options.survey) != bool(options.key):
+        raise ParameterError("--survey and --key", "one of them", "both: the signed survey and its public key")
     owner = OwnerToken.from_file(options.token_file) if options.token_file else OwnerToken.from_environment()
     settings = Settings(origins=tuple(options.origin), minimum=options.minimum, public_results=options.public_results)
-    run(options.store, host=options.host, port=options.port, owner=owner, settings=settings)
+    here = f"http://{f'[{options.host}]' if ':' in options.host else options.host}:{options.port}"
+    pages = [f"{here}/s/{digest}" for digest in _published(options)]
+    said = [f"results: {here}/", *(f"survey:  {page}" for page in pages), "stop with Ctrl-C"]
+    emit(options, {"results": f"{here}/", "reports": f"{here}/reports", "surveys": pages}, "\n".join(said))
+    sys.stdout.flush()
+    with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
+        run(options.store, host=options.host, port=options.port, owner=owner, settings=settings)
     return 0
+
+
+def _make_token(path: Path) -> None:
+    """A new token in a file of mode 600; a token that is there is kept."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise CannotWrite(f"{path} cannot be written: {way_out(error)}") from None
+    with open(handle, "w", encoding="ascii") as file:
+        file.write(secrets.token_urlsafe(24) + "\n")
+
+
+def _published(options: Namespace) -> list[str]:
+    """Put the surveys given into the store; returns their digests."""
+    if not options.survey:
+        return []
+    from server_agg.collect.catalogue import Catalogue
+    from server_agg.collect.store import open_store
+
+    store: Store = open_store(options.store)
+    try:
+        keys = [key.raw.hex() for key in read_keys(options.key)]
+        return [Catalogue(store).publish(path.read_bytes(), keys)[0].published.digest for path in options.survey]
+    finally:
+        store.close()
 
 
 def add_export(parser: ArgumentParser) -> None:
@@ -43,6 +95,7 @@ def add_export(parser: ArgumentParser) -> None:
     parser.add_argument("file", type=Path, help="the file to write: .jsonl, .csv (each also .gz) or .parquet")
     parser.add_argument("--store", required=True, help="the collector's database: a file, or a postgresql:// address")
     parser.add_argument("--survey", help="only the reports of the survey with this digest")
+    add_force(parser)
 
 
 def export(options: Namespace) -> int:
@@ -51,11 +104,14 @@ def export(options: Namespace) -> int:
     from server_agg.collect.export import export_reports
     from server_agg.collect.store import open_store
 
+    refuse_existing(options.file, force=options.force)
     if "://" not in options.store and not Path(options.store).exists():
         raise ParameterError("--store", options.store, "a database that exists")
     store = open_store(options.store)
     try:
         written = export_reports(store, options.file, options.survey)
+    except OSError as error:
+        raise CannotWrite(f"{options.file} cannot be written: {way_out(error)} (nothing was left of it)") from None
     finally:
         store.close()
     emit(options, {"reports": written, "file": str(options.file)}, f"{options.file}: {written} reports")
@@ -64,35 +120,26 @@ def export(options: Namespace) -> int:
 
 def add_tally(parser: ArgumentParser) -> None:
     """Options of `tally`."""
-    parser.add_argument("source", nargs="+", help="files, folders, globs, or the address of a collector's database")
-    parser.add_argument("--survey", type=Path, action="append", required=True, help="a signed survey; repeatable")
-    parser.add_argument("--key", type=Path, action="append", required=True, help="a trusted public key; repeatable")
+    add_source(parser, count="+", tallies=False)
     parser.add_argument("--out", type=Path, help="a file for the tallies, as `rrcollect estimate` reads them")
     parser.add_argument("--refused-to", type=Path, help="a file for the refused rows, with their reasons")
     parser.add_argument("--lenient", action="store_true", help="count what cannot be read instead of stopping there")
     parser.add_argument("--memory", help="the engine's memory, e.g. 4GB; beyond it, it uses the disk")
+    add_force(parser)
 
 
 def tally(options: Namespace) -> int:
     """Count reports, each once, and say what was refused."""
-    from rrcollect import PublicKey
-    from server_agg import estimate, pool, tally_reports
+    from server_agg.cli.estimating import estimates_of, question_table
 
-    result = tally_reports(
-        options.source[0] if len(options.source) == 1 else options.source,
-        [path.read_bytes() for path in options.survey],
-        trusted=[PublicKey.from_pem(path.read_bytes()) for path in options.key],
-        lenient=options.lenient,
-        refused_to=options.refused_to,
-        memory_limit=options.memory,
+    for path in (options.out, options.refused_to):
+        refuse_existing(path, force=options.force)
+    result = batch_of(
+        options, lenient=options.lenient, refused_to=options.refused_to, memory_limit=options.memory
     )
     if options.out:
-        options.out.write_text(result.tallies.to_json() + "\n", encoding="utf-8")
-    words = [str(result.summary)]
-    for (question, number), tallies in result.tallies.by("question", "round").items():
-        if sum(each.n for each in tallies) >= 2:
-            found = estimate(tallies[0]) if len(tallies) == 1 else pool(tallies)
-            words.append(f"{question}{f', round {number}' if number else ''}: {found.sentence()}")
+        write_text(options.out, result.tallies.to_json() + "\n", force=options.force)
+    found = {key: one for key, one in estimates_of(result.tallies).items() if one is not None}
     data = {"summary": result.summary.as_dict(), "tallies": json.loads(result.tallies.to_json())}
-    emit(options, data, "\n".join(words))
+    emit(options, data, str(result.summary), *(question_table(found, "0.95", "exact") if found else ()))
     return 0

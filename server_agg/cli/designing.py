@@ -1,13 +1,23 @@
-"""`rrcollect design` and `rrcollect compare`."""
+"""`rrcollect design`, the candidates side by side with reasons and warnings, and `rrcollect compare`.
+
+A candidate's figure is n·variance at the prevalence given, else the worst one in the interval given (or in [0, 1]).
+"""
 
 from __future__ import annotations
 
+import math
 from argparse import ArgumentParser, Namespace
-from typing import Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from server_agg.cli.terminal import emit, table
 
+if TYPE_CHECKING:
+    from rrcollect import ChosenDesign, Design
+
 __all__ = ["add_compare", "add_design", "compare", "design"]
+
+DEVICE_RATIO = 9  # a device with the default policy lets no answer change the odds by more (ε = ln 9)
 
 
 def add_design(parser: ArgumentParser) -> None:
@@ -15,8 +25,11 @@ def add_design(parser: ArgumentParser) -> None:
     parser.add_argument("--epsilon", required=True, help="ε as typed: 1, 0.5, 1/3, 'ln 3'")
     parser.add_argument("--delta", default="0", help="δ, between 0 and 1 (default: 0)")
     known = parser.add_mutually_exclusive_group()
-    known.add_argument("--prevalence", help="the expected share of yes, or the mean of a prior")
-    known.add_argument("--between", nargs=2, metavar=("LOW", "HIGH"), help="the share of yes lies in this interval")
+    known.add_argument("--prevalence", help="the expected share of yes")
+    known.add_argument(
+        "--prior", nargs="+", metavar="SHARE:WEIGHT", help="or a prior on it, e.g. 0.05:3 0.2:1 (or its mean alone)"
+    )
+    known.add_argument("--between", nargs=2, metavar=("LOW", "HIGH"), help="or an interval in which it lies")
     parser.add_argument(
         "--regret", action="store_true", help="with --between: least regret instead of least worst variance"
     )
@@ -25,31 +38,135 @@ def add_design(parser: ArgumentParser) -> None:
 
 
 def design(options: Namespace) -> int:
-    """Choose a design and say why."""
-    from rrcollect import full_support_design, minimax_design, minimax_regret_design, optimal_designs
+    """Choose a design, say why, and show what else there was."""
+    found = _chosen(options)
+    candidates = _candidates(found, options)
+    warnings = _warnings(found)
+    low, high = found[0].low, found[0].high
+    where = "at the worst prevalence" if low is None or high is None else f"at prevalence {float(low):.4g}"
+    if low is not None and low != high:
+        where = f"at the worst prevalence in [{float(low):.4g}, {float(high or 0):.4g}]"
+    head = ["candidate", "p00", "p11", "n·variance", "to the least", "yes: odds ×", "no: odds ×", "verdict"]
+    drawn = table(head, [_row(one) for one in candidates], {1, 2, 3, 4, 5, 6})
+    notes = "\n".join(f"Warning: {each}" for each in warnings)
+    data = {
+        "chosen": [_as_data(each, options.n) for each in found],
+        "candidates": candidates,
+        "judged": where,
+        "warnings": warnings,
+    }
+    emit(options, data, *[each.explain(options.n) for each in found], f"Candidates, n·variance {where}:", drawn, notes)
+    return 0
+
+
+def _chosen(options: Namespace) -> list[ChosenDesign]:
+    from rrcollect import full_support_design, minimax_design, minimax_regret_design, optimal_designs, prior_design
     from rrcollect.errors import ParameterError
 
     epsilon, delta = options.epsilon, options.delta
     if options.regret and not options.between:
         raise ParameterError("--regret", True, "together with --between LOW HIGH")
-    if options.max_ratio and options.between:
-        raise ParameterError("--max-ratio", options.max_ratio, "with --prevalence or alone, not with --between")
+    if options.max_ratio and (options.between or options.prior):
+        raise ParameterError("--max-ratio", options.max_ratio, "with --prevalence or alone, not with --between or --prior")
     if options.max_ratio:
-        found = [full_support_design(epsilon, delta, max_ratio=options.max_ratio, prevalence=options.prevalence)]
-    elif options.between:
+        return [full_support_design(epsilon, delta, max_ratio=options.max_ratio, prevalence=options.prevalence)]
+    if options.between:
         choose = minimax_regret_design if options.regret else minimax_design
-        found = [choose(epsilon, delta, *options.between)]
-    else:
-        found = optimal_designs(epsilon, delta, prevalence=options.prevalence)
+        return [choose(epsilon, delta, *options.between)]
+    if options.prior:
+        return [prior_design(epsilon, delta, _prior(options.prior))]
+    return optimal_designs(epsilon, delta, prevalence=options.prevalence)
+
+
+def _prior(words: list[str]) -> Any:
+    from rrcollect.errors import ParameterError
+
+    if len(words) == 1 and ":" not in words[0]:
+        return words[0]
+    pairs = [word.partition(":")[::2] for word in words]
+    if not all(weight for _, weight in pairs):
+        raise ParameterError("--prior", " ".join(words), "SHARE:WEIGHT pairs such as 0.05:3 0.2:1, or one mean")
+    return dict(pairs)
+
+
+def _candidates(found: list[ChosenDesign], options: Namespace) -> list[dict[str, Any]]:
+    """The corners of the promise, the chosen designs, and the best that no device with the default policy refuses."""
+    from rrcollect import full_support_design
+    from rrcollect.design.optimal import corners
+
     chosen = found[0]
-    rows = [[name, f"{figure:.6g}"] for name, figure in chosen.compared]
-    compared = table(["candidate", "figure compared"], rows, {1}) if rows else ""
-    words = [each.explain(options.n) for each in found]
-    emit(options, [_as_data(each, options.n) for each in found], *words, compared)
-    return 0
+    named: dict[Design, str] = {corner.to_design(): corner.name for corner in corners(chosen.promise)}
+    for each in found:
+        named.setdefault(each, "balanced" if options.regret else "under the cap")
+    at = chosen.low if chosen.low == chosen.high else None
+    capped = full_support_design(options.epsilon, options.delta, max_ratio=DEVICE_RATIO, prevalence=at)
+    named.setdefault(capped, f"ratio at most {DEVICE_RATIO}")
+    figures = {each: _figure(each, chosen.low, chosen.high) for each in named}
+    least = min(figures.values())
+    return [
+        {
+            "name": name,
+            "p00": str(each.p00),
+            "p11": str(each.p11),
+            "shown": [f"{float(each.p00):.6g}", f"{float(each.p11):.6g}"],
+            "n_variance": float(figures[each]),
+            "times_the_least": float(figures[each] / least) if least else None,
+            "odds_yes": None if math.isinf(each.likelihood_ratio(1)) else float(each.likelihood_ratio(1)),
+            "odds_no": None if math.isinf(each.likelihood_ratio(0)) else float(each.likelihood_ratio(0)),
+            "chosen": each in found,
+            "proofs": list(each.proofs),
+            "refused": _refusal(each),
+        }
+        for each, name in named.items()
+    ]
 
 
-def _as_data(chosen: Any, n: int) -> dict[str, object]:
+def _figure(design: Design, low: Fraction | None, high: Fraction | None) -> Fraction:
+    """n·variance at its worst in [low, high]."""
+    from server_agg.planning import worst_prevalence
+
+    return design.variance(min(max(worst_prevalence(design), low or Fraction(0)), Fraction(1) if high is None else high))
+
+
+def _refusal(design: Design) -> str | None:
+    """Why a device with the default policy would not answer by this design."""
+    from rrcollect import Disclosure, Policy, Question
+    from rrcollect.errors import SurveyRefused
+
+    meant = Disclosure(exposed=1, respondents=1)  # even if the publisher signs that it is meant
+    try:
+        Policy().cost(Question(id="q", attribute="a", text="?", design=design, disclosure=meant))
+    except SurveyRefused as error:
+        return str(error).removeprefix("question 'q'").lstrip(": ")
+    return None
+
+
+def _row(one: dict[str, Any]) -> list[str]:
+    def odds(ratio: float | None) -> str:
+        return "a proof" if ratio is None else f"{ratio:.4g}"
+
+    words = ["CHOSEN"] if one["chosen"] else []
+    words += [f'a "{word}" is a proof' for word in one["proofs"]] or ["no answer is a proof"]
+    words += ["default devices refuse it"] if one["refused"] else []
+    times = one["times_the_least"]
+    worth = "" if times is None else f"{times:.3g} ×"
+    return [one["name"], *one["shown"], f"{one['n_variance']:.6g}", worth, odds(one["odds_yes"]), odds(one["odds_no"]),
+            "; ".join(words)]  # fmt: skip
+
+
+def _warnings(found: list[ChosenDesign]) -> list[str]:
+    said = []
+    for each in found:
+        if each.proofs:
+            proofs = " and a ".join(f'"{word}"' for word in each.proofs)
+            said.append(f"a {proofs} is a proof (see People); publishing it needs your signed `disclosure`")
+        refused = _refusal(each)
+        if refused:
+            said.append(f"a device with the default policy would not answer by it: {refused}")
+    return list(dict.fromkeys(said))
+
+
+def _as_data(chosen: ChosenDesign, n: int) -> dict[str, object]:
     tight = chosen.tight_epsilon
     return {
         "p00": str(chosen.p00),
@@ -78,5 +195,19 @@ def compare(options: Namespace) -> int:
     from rrcollect import classic
 
     lines = classic.compare(options.epsilon, options.prevalence, options.innocuous)
-    emit(options, [line.as_dict() for line in lines], classic.comparison_table(lines))
+    head = ["procedure", "parameters", "ε", "δ(ε)", "n·variance", "effective", "note"]
+    rows = [
+        [
+            line.procedure,
+            line.parameters,
+            "∞" if line.epsilon is None else f"{line.epsilon:.4g}",
+            f"{line.delta:.3g}",
+            f"{line.n_variance:.4g}",
+            f"{100 * line.effective_sample:.1f} %",
+            line.note,
+        ]
+        for line in lines
+    ]
+    words = "effective: what an answer is worth against a direct and honest one"
+    emit(options, [line.as_dict() for line in lines], table(head, rows, {2, 3, 4, 5}), words)
     return 0

@@ -1,4 +1,7 @@
-"""The entry point of `rrcollect`, and the table of its subcommands."""
+"""The entry point of `rrcollect`, and the table of its subcommands in the order of the flow.
+
+The examples of all commands, run one after the other in an empty folder, are one session that works (a test runs it).
+"""
 
 from __future__ import annotations
 
@@ -11,62 +14,131 @@ from typing import NamedTuple
 
 from rrcollect import __version__
 from rrcollect.errors import RRCollectError
+from server_agg.cli.output import way_out
 from server_agg.cli.terminal import EXIT_CODES, exit_code, plain
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "main", "parser"]
 
 
 class Command(NamedTuple):
-    """Where a subcommand lives, what it does, and an example that works when pasted."""
+    """Where a subcommand lives, what it does, examples that work when pasted, and what one should know before."""
 
     module: str
     about: str
-    example: str
+    examples: tuple[str, ...]
+    more: str = ""
 
 
+SURVEY = "--survey survey.signed.json --key publisher.pem.pub"
 COMMANDS = {
     "design": Command(
         "designing",
-        "choose the optimal design for a promise",
-        "rrcollect design --epsilon 1 --delta 0.05 --prevalence 0.02",
-    ),
-    "compare": Command(
-        "designing", "classic survey procedures at the same ε", "rrcollect compare --epsilon 1 --prevalence 0.1"
+        "choose the optimal design for a promise; the candidates side by side",
+        (
+            "rrcollect design --epsilon 1 --delta 0.05 --prevalence 0.02",
+            "rrcollect design --epsilon 1 --delta 0.1 --between 0.01 0.2",
+        ),
     ),
     "plan": Command(
-        "planning", "how many respondents, what margin, what power", "rrcollect plan --epsilon 1 --margin 0.03"
+        "planning",
+        "how many respondents, what margin, what power, and the price of privacy",
+        (
+            "rrcollect plan --epsilon 1 --margin 0.03",
+            "rrcollect plan --margin 0.03",
+            "rrcollect plan --epsilon 1 --difference 0.1 --power 0.8",
+        ),
+        "Two of --epsilon, --margin and --n give the third; --margin alone gives the price of privacy over ε.",
     ),
-    "keygen": Command("publishing", "make a signing key", "rrcollect keygen publisher.pem"),
+    "keygen": Command("publishing", "make a signing key", ("rrcollect keygen publisher.pem",)),
     "publish": Command(
         "publishing",
         "check and sign a survey",
-        "rrcollect publish survey.toml --key publisher.pem --out survey.signed.json",
+        (
+            "rrcollect publish --template > survey.toml",
+            "rrcollect publish survey.toml --key publisher.pem --out survey.signed.json",
+        ),
     ),
     "verify": Command(
         "publishing",
         "what a device would say to a signed survey",
-        "rrcollect verify survey.signed.json --key publisher.pem.pub",
+        ("rrcollect verify survey.signed.json --key publisher.pem.pub",),
     ),
     "answer": Command(
         "answering",
         "answer a survey at this terminal; the truth is not shown",
-        "rrcollect answer survey.signed.json --key publisher.pem.pub --ledger my-answers.sqlite3",
+        ("rrcollect answer survey.signed.json --key publisher.pem.pub --ledger my-answers.sqlite3",),
+    ),
+    "randomise": Command(
+        "randomising",
+        "randomise truths that are already in hand: a column of a file to reports or packed bits",
+        (
+            "rrcollect randomise --sample truths.csv",
+            f"rrcollect randomise truths.csv --column doped --segment sport --question doped {SURVEY} "
+            "--out gateway.jsonl",
+            f"rrcollect randomise truths.csv --column pressed --question pressed {SURVEY} --out gateway.rrbits",
+        ),
+        "This is for a gateway that holds the truths, and weaker than answering on the device: whoever runs it sees\n"
+        "them.  There is no ledger and no lifetime budget here.  Every report gets a fresh random id, and every run\n"
+        "draws anew: two draws for the same people give away twice as much.  So a receipt is kept beside the truths\n"
+        "(FILE.drawn), a column is not drawn a second time without --draw-again, and no output is overwritten.\n"
+        "Send either draw, never both.  For millions of truths use .rrbits: eight answers to a byte.",
     ),
     "serve": Command(
-        "collecting", "run a collector with its pages", "rrcollect serve --store reports.sqlite3 --token-file token"
+        "collecting",
+        "run a collector with its pages",
+        (f"rrcollect serve --store reports.sqlite3 --token-file token --make-token {SURVEY}",),
     ),
     "export": Command(
-        "collecting", "write a collector's reports to a file", "rrcollect export night.parquet --store reports.sqlite3"
+        "collecting",
+        "write a collector's reports to a file",
+        ("rrcollect export night.jsonl --store reports.sqlite3",),
     ),
     "tally": Command(
         "collecting",
         "count reports in files or a database, each once",
-        "rrcollect tally night.parquet --survey survey.signed.json --key publisher.pem.pub --out tallies.json",
+        (f"rrcollect tally night.jsonl gateway.jsonl gateway.rrbits {SURVEY} --out tallies.json",),
     ),
     "estimate": Command(
         "estimating",
-        "a share with its error bar, from counts or tallies",
-        "rrcollect estimate --yes 400 --n 1000 --epsilon 1",
+        "a share with its error bar, from typed counts, tallies, reports or a database",
+        (
+            "rrcollect estimate --yes 400 --n 1000 --epsilon 1",
+            "rrcollect estimate tallies.json",
+            f"rrcollect estimate gateway.jsonl {SURVEY} --question doped --by sport",
+        ),
+    ),
+    "compare": Command(
+        "designing",
+        "the classic survey procedures graded at the same ε",
+        ("rrcollect compare --epsilon 1 --prevalence 0.1",),
+    ),
+    "plot": Command(
+        "plotting",
+        "the paper's figures, the price of privacy, and estimates, as .png, .svg or .pdf",
+        (
+            "rrcollect plot region --epsilon 1 --delta 0.4 --prevalence 0.1 --out region.svg",
+            "rrcollect plot price --margin 0.03 --out price.png",
+            "rrcollect plot segments tallies.json --question doped --by sport --out segments.pdf",
+        ),
+    ),
+    "simulate": Command(
+        "simulating",
+        "the same survey over and over with a known truth: how the estimate varies, how often the bars hold",
+        ("rrcollect simulate --epsilon 1 --prevalence 0.1 --n 1000 --surveys 2000 --plot simulated.svg",),
+    ),
+    "demo": Command(
+        "demonstrating",
+        "the whole flow on this machine with simulated respondents, and a page about it",
+        ("rrcollect demo --respondents 1000 --seconds 2 --out demo",),
+        "Without options: 10,000 respondents, under a minute, the page in ./rrcollect-demo.  With --web: a collector\n"
+        "on a free local port with its pages, and respondents who trickle in until Ctrl-C.",
+    ),
+    "completion": Command(
+        "completing",
+        "print a script that completes rrcollect's words in a shell",
+        ("rrcollect completion bash > rrcollect.bash",),
+        "bash: source the file, or put it into ~/.local/share/bash-completion/completions/rrcollect.\n"
+        "zsh: source it from ~/.zshrc.  fish: put it into ~/.config/fish/completions/rrcollect.fish.",
     ),
 }
 
@@ -75,23 +147,32 @@ def parser() -> argparse.ArgumentParser:
     """The whole grammar; nothing heavy is imported for it."""
     top = argparse.ArgumentParser(
         prog="rrcollect",
-        description="Ask sensitive yes/no questions without learning anyone's answer.",
-        epilog=EXIT_CODES,
+        usage="rrcollect [-h] [--version] COMMAND ...",
+        description=f"Ask sensitive yes/no questions without learning anyone's answer.\n\ncommands:\n{_listed()}",
+        epilog=f"Each command's --help shows examples that work when pasted.\n\n{EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"rrcollect {__version__}")
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = top.add_subparsers(
+        prog="rrcollect", dest="command", required=True, metavar="COMMAND", help=argparse.SUPPRESS
+    )
     for name, command in COMMANDS.items():
+        about = command.about[0].upper() + command.about[1:] + "."
+        examples = "\n  ".join(command.examples)
         sub = commands.add_parser(
             name,
-            help=command.about,
-            description=command.about[0].upper() + command.about[1:] + ".",
-            epilog=f"example:\n  {command.example}",
+            description=f"{about}\n{command.more}".rstrip("\n"),
+            epilog=f"{'examples' if len(command.examples) > 1 else 'example'}:\n  {examples}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         sub.add_argument("--json", action="store_true", help="print one JSON value, for programs")
         getattr(importlib.import_module(f"server_agg.cli.{command.module}"), f"add_{name}")(sub)
     return top
+
+
+def _listed() -> str:
+    """The commands in the order of the flow, a line each."""
+    return "\n".join(f"  {name:11s} {command.about}" for name, command in COMMANDS.items())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -100,19 +181,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command = COMMANDS[options.command]
     run = getattr(importlib.import_module(f"server_agg.cli.{command.module}"), options.command)
     try:
-        return int(run(options))
+        code = int(run(options))
+        sys.stdout.flush()
+        return code
     except RRCollectError as error:
         sys.stderr.write(f"rrcollect {options.command}: {plain(error)}\n")
         return exit_code(error)
     except OSError as error:
         if isinstance(error, BrokenPipeError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _forget_output()
             return 0
-        sys.stderr.write(f"rrcollect {options.command}: {error.filename or 'a file'}: {error.strerror}\n")
+        sys.stderr.write(f"rrcollect {options.command}: {plain(error.filename or 'the output')}: {way_out(error)}\n")
+        if error.filename is None:
+            _forget_output()
         return 4
     except (KeyboardInterrupt, EOFError):
         sys.stderr.write("\nrrcollect: stopped\n")
         return 130
+
+
+def _forget_output() -> None:
+    """Standard output cannot be written any more; what is still buffered goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

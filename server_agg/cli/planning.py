@@ -1,66 +1,140 @@
-"""`rrcollect plan`: how many respondents, what margin, what ε, what power."""
+"""`rrcollect plan`: how many respondents, what margin, what ε, what power; and what privacy costs in each case.
+
+Direct questioning, with which all is compared, supposes that everybody would tell the truth.
+"""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import Any
 
 from server_agg.cli.terminal import emit, table
 
 __all__ = ["add_plan", "plan"]
 
 METHODS = ("normal", "chebyshev", "hoeffding", "exact")
+EPSILONS = ("0.25", "0.5", "1", "ln 3", "2", "3", "4")
 
 
 def add_plan(parser: ArgumentParser) -> None:
     """Options of `plan`."""
     parser.add_argument("--epsilon", help="ε of the strict optimal design")
     parser.add_argument("--margin", help="half the width of the bar, e.g. 0.03 for ±3 points")
-    parser.add_argument("--n", type=int, help="respondents")
+    parser.add_argument("--n", type=int, help="respondents (with --difference: in each of two groups)")
     parser.add_argument("--level", default="0.95", help="confidence level (default: 0.95)")
     parser.add_argument("--method", choices=METHODS, default="normal", help="how the bar is made (default: normal)")
     parser.add_argument("--prevalence", help="the expected share of yes (default: the worst one)")
-    parser.add_argument(
-        "--difference", help="with --n and --epsilon: the power to find this difference between two groups"
-    )
+    parser.add_argument("--difference", help="a difference between two groups to be found; with --n or --power")
+    parser.add_argument("--power", help="with --difference: the probability to find it, e.g. 0.8")
 
 
 def plan(options: Namespace) -> int:
     """Two of ε, n and margin give the third."""
+    from rrcollect.errors import ParameterError
+
+    given = frozenset(name for name in ("epsilon", "margin", "n") if getattr(options, name) is not None)
+    if options.difference is not None:
+        return _groups(options)
+    if options.power is not None:
+        raise ParameterError("--power", options.power, "together with --difference")
+    ways = {
+        frozenset({"margin"}): _prices,
+        frozenset({"epsilon", "margin"}): _sizes,
+        frozenset({"epsilon", "n"}): _margin,
+        frozenset({"n", "margin"}): _epsilon,
+    }
+    if given not in ways:
+        raise ParameterError("plan", sorted(given), "--margin alone, or two of --epsilon, --margin and --n")
+    return ways[given](options, {"level": options.level, "method": options.method, "prevalence": options.prevalence})
+
+
+def _groups(options: Namespace) -> int:
+    """Power for n, or n for a power; beside it, direct questioning."""
     from rrcollect import optimal_design
     from rrcollect.errors import ParameterError
-    from server_agg import epsilon_for, margin_of_error, power_between, price_table, privacy_price, sample_size
+    from server_agg import power_between, sample_size_between
+    from server_agg.planning import DIRECT
 
-    how = {"level": options.level, "method": options.method, "prevalence": options.prevalence}
-    given = {name for name in ("epsilon", "margin", "n") if getattr(options, name) is not None}
-    if options.difference is not None:
-        if not {"epsilon", "n"} <= given:
-            raise ParameterError("--difference", options.difference, "together with --epsilon and --n")
-        power = power_between(
-            optimal_design(options.epsilon),
-            options.n,
-            difference=options.difference,
-            prevalence=options.prevalence,
-            level=options.level,
+    if options.epsilon is None or (options.n is None) == (options.power is None):
+        raise ParameterError("--difference", options.difference, "together with --epsilon, and either --n or --power")
+    how: dict[str, Any] = {
+        "difference": options.difference,
+        "prevalence": options.prevalence,
+        "level": options.level,
+    }
+    design = optimal_design(options.epsilon)
+    if options.n is not None:
+        power, direct = (power_between(one, options.n, **how) for one in (design, DIRECT))
+        words = (
+            f"two groups of {options.n:,} at ε = {options.epsilon}: a difference of {options.difference} is found with "
+            f"probability {power:.3f} (asked directly: {direct:.3f})"
         )
-        groups = f"two groups of {options.n} at ε = {options.epsilon}"
-        words = f"{groups}: a difference of {options.difference} is found with probability {power:.3f}"
-        emit(options, {"power": power}, words)
-    elif given == {"margin"}:
-        prices = privacy_price(["0.25", "0.5", "1", "ln 3", "2", "3", "4"], margin=options.margin, **how)
-        emit(options, [vars(price) for price in prices], price_table(prices))
-    elif given == {"epsilon", "margin"}:
-        methods = METHODS if options.method == "normal" else (options.method,)
-        sizes = {
-            m: sample_size(optimal_design(options.epsilon), options.margin, **{**how, "method": m}) for m in methods
-        }
-        rows = [[m, f"{n:,}"] for m, n in sizes.items()]
-        emit(options, sizes, table(["bar", "respondents"], rows, {1}))
-    elif given == {"epsilon", "n"}:
-        margin = margin_of_error(optimal_design(options.epsilon), options.n, **how)
-        emit(options, {"margin": margin}, f"±{100 * margin:.2f} points ({options.method} bar at {options.level})")
-    elif given == {"n", "margin"}:
-        epsilon = epsilon_for(options.n, options.margin, **how)
-        emit(options, {"epsilon": epsilon}, f"ε = {epsilon:.4g}")
-    else:
-        raise ParameterError("plan", sorted(given), "--margin alone, or two of --epsilon, --margin and --n")
+        emit(options, {"power": power, "direct_power": direct}, words)
+        return 0
+    needed, direct_n = (sample_size_between(one, power=options.power, **how) for one in (design, DIRECT))
+    words = (
+        f"{needed:,} respondents in each of two groups at ε = {options.epsilon} find a difference of "
+        f"{options.difference} with probability {options.power} (asked directly: {direct_n:,})"
+    )
+    emit(options, {"n": needed, "direct_n": direct_n}, words)
     return 0
+
+
+def _prices(options: Namespace, how: dict[str, Any]) -> int:
+    from server_agg import privacy_price
+
+    prices = privacy_price(EPSILONS, margin=options.margin, **how)
+    head = ["ε", "P(truth)", "an answer is worth", "respondents", "asked directly", "price"]
+    rows = [
+        [
+            f"{p.epsilon:.4g}",
+            f"{p.truth:.4g}",
+            f"{p.effective_share:.3g} of a direct one",
+            f"{p.n:,}",
+            f"{p.direct_n:,}",
+            f"{p.factor:.3g} ×",
+        ]
+        for p in prices
+    ]
+    emit(options, [p.as_dict() for p in prices], table(head, rows, {0, 1, 2, 3, 4, 5}), _for(options))
+    return 0
+
+
+def _sizes(options: Namespace, how: dict[str, Any]) -> int:
+    from rrcollect import optimal_design
+    from server_agg import sample_size
+    from server_agg.planning import DIRECT
+
+    methods = METHODS if options.method == "normal" else (options.method,)
+    design, rows, data = optimal_design(options.epsilon), [], {}
+    for method in methods:
+        n, direct = (sample_size(one, options.margin, **{**how, "method": method}) for one in (design, DIRECT))
+        rows.append([method, f"{n:,}", f"{direct:,}", f"{n / direct:.3g} ×"])
+        data[method] = {"n": n, "direct_n": direct, "price": n / direct}
+    head = ["bar", "respondents", "asked directly", "price of privacy"]
+    emit(options, data, table(head, rows, {1, 2, 3}), _for(options))
+    return 0
+
+
+def _margin(options: Namespace, how: dict[str, Any]) -> int:
+    from rrcollect import optimal_design
+    from server_agg import margin_of_error
+    from server_agg.planning import DIRECT
+
+    margin, direct = (margin_of_error(one, options.n, **how) for one in (optimal_design(options.epsilon), DIRECT))
+    words = f"±{100 * margin:.2f} points ({options.method} bar at {options.level}); asked directly ±{100 * direct:.2f}"
+    emit(options, {"margin": margin, "direct_margin": direct}, words)
+    return 0
+
+
+def _epsilon(options: Namespace, how: dict[str, Any]) -> int:
+    from server_agg import epsilon_for
+
+    epsilon = epsilon_for(options.n, options.margin, **how)
+    emit(options, {"epsilon": epsilon}, f"ε = {epsilon:.4g} or more, for {_for(options)}")
+    return 0
+
+
+def _for(options: Namespace) -> str:
+    share = f"prevalence {options.prevalence}" if options.prevalence is not None else "the worst prevalence"
+    return f"±{options.margin} at level {options.level}, {share}"

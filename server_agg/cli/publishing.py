@@ -1,32 +1,23 @@
-"""`rrcollect keygen`, `publish` and `verify`.
-
-A survey is written as TOML (or JSON with the same names); a question names its ε and δ, or its matrix:
-
-    name = "clean-sport"
-    version = 1
-    title = "Clean sport"
-    publisher = "Example Institute"
-    expires = "2030-01-31T00:00:00Z"
-    [[questions]]
-    id = "q1"
-    attribute = "doped"
-    text = "Have you ever doped?"
-    epsilon = "ln 3"
-"""
+"""`rrcollect keygen`, `publish` and `verify`.  How a survey is written: see `survey_file`."""
 
 from __future__ import annotations
 
 import getpass
-import json
 import os
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from server_agg.cli.terminal import emit
+from server_agg.cli.output import add_force, new_file, refuse_existing
+from server_agg.cli.sources import read_keys
+from server_agg.cli.survey_file import read_survey, survey_from, template
+from server_agg.cli.terminal import emit, plain
 
-__all__ = ["add_keygen", "add_publish", "add_verify", "keygen", "publish", "verify"]
+if TYPE_CHECKING:
+    from rrcollect import Publication
+
+__all__ = ["add_keygen", "add_publish", "add_verify", "keygen", "publish", "refusals", "verify"]
 
 PASSWORD = "RRCOLLECT_KEY_PASSWORD"  # noqa: S105  the name of an environment variable
 
@@ -53,7 +44,8 @@ def keygen(options: Namespace) -> int:
         raise KeyFileError(f"{public} exists already; a key is never overwritten")
     key = SigningKey.generate()
     key.save(options.key, _password(options.password))
-    public.write_bytes(key.public.to_pem())
+    with new_file(public, force=False) as partial:
+        partial.write_bytes(key.public.to_pem())
     words = (
         f"private key: {options.key} (keep it)\npublic key:  {public} (hand it out)\nkey id:      {key.public.key_id}"
     )
@@ -63,77 +55,72 @@ def keygen(options: Namespace) -> int:
 
 def add_publish(parser: ArgumentParser) -> None:
     """Options of `publish`."""
-    parser.add_argument("survey", type=Path, help="the survey, as TOML or JSON (see `pydoc server_agg.cli.publishing`)")
-    parser.add_argument("--key", type=Path, action="append", required=True, help="a private key; repeat for several")
-    parser.add_argument("--out", type=Path, required=True, help="the file for the signed envelope")
+    parser.add_argument("survey", type=Path, nargs="?", help="the survey, as TOML or JSON; --template prints one")
+    parser.add_argument("--key", type=Path, action="append", default=[], help="a private key; repeat for several")
+    parser.add_argument("--out", type=Path, help="the file for the signed envelope")
     parser.add_argument("--password", action="store_true", help=f"the keys are encrypted (asks, or takes {PASSWORD})")
+    parser.add_argument("--template", action="store_true", help="print a survey to start from, and nothing else")
+    add_force(parser)
 
 
 def publish(options: Namespace) -> int:
-    """Check, compose and sign a survey."""
+    """Check, compose and sign a survey; warn of what devices would refuse."""
     from rrcollect import SigningKey, publish_survey
+    from rrcollect.errors import ParameterError
 
+    if options.template:
+        emit(options, {"template": template()}, template())
+        return 0
+    if options.survey is None or not options.key or options.out is None:
+        raise ParameterError("publish", "incomplete", "SURVEY with --key and --out; or --template for a survey")
+    refuse_existing(options.out, force=options.force)
     survey = survey_from(read_survey(options.survey))
     keys = [SigningKey.load(path, _password(options.password)) for path in options.key]
     publication = publish_survey(survey, keys)
-    options.out.write_bytes(publication.envelope)
+    with new_file(options.out, force=options.force) as partial:
+        partial.write_bytes(publication.envelope)
     whole = publication.composition.whole
     file = str(options.out)
-    data = {"digest": publication.digest, "epsilon": str(whole.epsilon), "delta": str(whole.delta), "file": file}
+    warnings = refusals(publication)
+    data = {
+        "digest": publication.digest,
+        "epsilon": str(whole.epsilon),
+        "delta": str(whole.delta),
+        "file": file,
+        "warnings": warnings,
+    }
+    for warning in warnings:
+        sys.stderr.write(f"warning: {plain(warning)}\n")
     written = f"{file}: {len(publication.envelope)} bytes, digest {publication.digest}"
     emit(options, data, f"{publication.composition.explain()}\n{written}")
     return 0
 
 
-def read_survey(path: Path) -> dict[str, Any]:
-    """The survey as written, from TOML or JSON."""
-    from rrcollect.errors import MalformedDocument
+def refusals(publication: Publication) -> list[str]:
+    """Why devices with the default policy would not answer a survey, or some of it; empty if they would."""
+    from rrcollect import Policy
+    from rrcollect.errors import SurveyRefused
 
-    try:
-        text = path.read_text(encoding="utf-8")
-        if path.suffix == ".json":
-            value = json.loads(text)
-        else:
-            import tomllib
-
-            value = tomllib.loads(text)
-    except OSError as error:
-        raise MalformedDocument(f"{path} cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise MalformedDocument(f"{path}: {error}") from None
-    if not isinstance(value, dict):
-        raise MalformedDocument(f"{path}: a survey is a table of names and values")
-    return value
-
-
-def survey_from(written: dict[str, Any]) -> Any:
-    """The survey, its questions' designs chosen from their ε and δ."""
-    from rrcollect import Survey
-
-    asked = written.get("questions")
-    questions = [_question(q) for q in asked] if isinstance(asked, list) else asked
-    return Survey(**{**written, "questions": questions})
-
-
-def _question(written: Any) -> Any:
-    from rrcollect import Design, Disclosure, Question, optimal_design
-    from rrcollect.errors import MalformedDocument
-
-    if not isinstance(written, dict):
-        raise MalformedDocument("a question is a table of names and values")
-    fields = dict(written)
-    promise = {name: fields.pop(name) for name in ("epsilon", "delta", "prevalence") if name in fields}
-    matrix = {name: fields.pop(name) for name in ("p00", "p11") if name in fields}
-    if "epsilon" in promise and not matrix:
-        chosen = optimal_design(promise["epsilon"], promise.get("delta", 0), prevalence=promise.get("prevalence"))
-        fields["design"] = chosen
-    elif len(matrix) == 2 and not promise:
-        fields["design"] = Design(matrix["p00"], matrix["p11"]).to_grid()
-    else:
-        raise MalformedDocument(f"question {fields.get('id')!r}: give epsilon (and delta), or p00 and p11")
-    if isinstance(fields.get("disclosure"), dict):
-        fields["disclosure"] = Disclosure(**fields["disclosure"])
-    return Question(**fields)
+    policy = Policy()
+    found = []
+    for question in publication.survey.questions:
+        try:
+            policy.cost(question)
+        except SurveyRefused as error:
+            found.append(f"a device with the default policy refuses the whole survey: {error}")
+    for name, rounds, cost in publication.composition.questions:
+        if rounds > 1 and (cost.epsilon > policy.attribute_epsilon or cost.delta > policy.attribute_delta):
+            found.append(
+                f"question {name!r}: all {rounds} rounds cost ε = {float(cost.epsilon):.4g}; a device with the default "
+                f"policy stops at {float(policy.attribute_epsilon):.4g} for one attribute"
+            )
+    whole = publication.composition.whole
+    if whole.epsilon > policy.lifetime_epsilon or whole.delta > policy.lifetime_delta:
+        found.append(
+            f"the whole survey costs ε = {float(whole.epsilon):.4g}, δ = {float(whole.delta):.4g}; a device with the "
+            f"default policy stops at {float(policy.lifetime_epsilon):.4g} and {float(policy.lifetime_delta):.4g} for life"
+        )
+    return found
 
 
 def add_verify(parser: ArgumentParser) -> None:
@@ -148,13 +135,13 @@ def add_verify(parser: ArgumentParser) -> None:
 
 def verify(options: Namespace) -> int:
     """What a device with the default policy would say to an envelope."""
-    from rrcollect import Policy, PublicKey, TrustedPublisher, accept_survey
+    from rrcollect import Policy, TrustedPublisher, accept_survey
     from rrcollect.errors import SurveyRefused
     from rrcollect.publish.composition import compose
     from rrcollect.publish.envelope import verify as open_envelope
     from rrcollect.publish.survey import Survey
 
-    keys = [PublicKey.from_pem(path.read_bytes()) for path in options.key]
+    keys = read_keys(options.key)
     data = options.envelope.read_bytes()
     try:
         named = options.publisher or Survey.from_payload(open_envelope(data, keys).payload).publisher
@@ -162,7 +149,7 @@ def verify(options: Namespace) -> int:
     except SurveyRefused as error:
         emit(options, {"accepted": False, "error": type(error).__name__, "reason": str(error)}, "")
         if not options.json:
-            sys.stderr.write(f"not accepted: {type(error).__name__}: {error}\n")
+            sys.stderr.write(plain(f"not accepted: {type(error).__name__}: {error}") + "\n")
         return 1
     words = f"accepted: digest {accepted.digest}\n{accepted.explain()}\n{compose(accepted.survey).explain()}"
     emit(options, {"accepted": True, "digest": accepted.digest, "survey": accepted.survey.model_dump()}, words)

@@ -15,17 +15,18 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import Any
 
-from rrcollect.errors import Blame, MissingExtra, ParameterError, RRCollectError
+from rrcollect.errors import AnswerRefused, Blame, MissingExtra, ParameterError, RRCollectError
 
 __all__ = ["EXIT_CODES", "emit", "exit_code", "plain", "table"]
 
 EXIT_CODES = """exit codes:
-  0  done
-  1  the answer is no (verify: not accepted)
-  2  the command was not understood, or a value was out of range
-  3  refused: by the survey's rules, this device's policy or the collector
-  4  this machine: a file, the ledger, the network
-  5  an optional package is missing
+  0    done
+  1    the answer is no (verify: not accepted)
+  2    the command was not understood, or a value was out of range
+  3    refused: a survey, an answer, a report or a file of reports that breaks the rules
+  4    this machine: a file (missing, cut off, already there, no space), the ledger, the network
+  5    an optional package is missing
+  130  stopped by Ctrl-C
 """
 
 
@@ -35,7 +36,9 @@ def exit_code(error: RRCollectError) -> int:
         return 5
     if isinstance(error, ParameterError):
         return 2
-    return 4 if error.blame is Blame.DEVICE else 3 if error.blame is not Blame.CALLER else 2
+    if error.blame is Blame.DEVICE or isinstance(error, OSError):
+        return 4
+    return 3 if error.blame is not Blame.CALLER or isinstance(error, AnswerRefused) else 2
 
 
 def plain(text: object) -> str:

@@ -1,0 +1,88 @@
+"""Files the command line writes: whole or not at all, and never over something that is there.
+
+Rules
+1. An existing file is refused unless `--force` was given; the check comes before the work.
+2. A file appears under its name when it is whole and on disk.  Until then it lies beside it under a hidden name, which
+   goes away if anything fails: a full disk leaves nothing half-written.
+3. What the operating system says becomes one `CannotWrite` that names the file and what to do.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rrcollect.errors import Blame, RRCollectError
+
+__all__ = ["CannotWrite", "add_force", "new_file", "refuse_existing", "way_out", "write_text"]
+
+
+class CannotWrite(RRCollectError):
+    """A file exists already, or the machine did not let us write it."""
+
+    blame = Blame.DEVICE
+
+
+WAYS = {
+    errno.ENOENT: "check the name and its folder",
+    errno.ENOSPC: "free some space",
+    errno.EFBIG: "it is larger than this machine allows",
+    errno.EDQUOT: "free some space",
+    errno.EACCES: "choose a place you may use",
+    errno.EPERM: "choose a place you may use",
+    errno.EROFS: "choose a place that can be written",
+    errno.EISDIR: "name a file, not a folder",
+    errno.ENOTDIR: "check the folders in its name",
+}
+
+
+def way_out(error: OSError) -> str:
+    """What the operating system said, and what to do about it."""
+    said = (error.strerror or type(error).__name__).lower()
+    hint = WAYS.get(error.errno or 0)
+    return f"{said}; {hint}" if hint else said
+
+
+def add_force(parser: ArgumentParser) -> None:
+    """The option `--force`."""
+    parser.add_argument("--force", action="store_true", help="replace a file that exists")
+
+
+def refuse_existing(path: str | os.PathLike[str] | None, *, force: bool) -> None:
+    """Raise if there is something at the path and nobody said that it may go."""
+    if path is not None and not force and os.path.lexists(path):
+        raise CannotWrite(f"{os.fspath(path)} exists already; --force replaces it")
+
+
+@contextmanager
+def new_file(path: str | os.PathLike[str], *, force: bool) -> Iterator[Path]:
+    """The path of a file to write in this block; it becomes `path` when the block ends well, and nothing otherwise.
+
+    It has the same ending, by which formats are told.
+    """
+    wanted = Path(path)
+    refuse_existing(wanted, force=force)
+    partial = wanted.with_name(f".{secrets.token_hex(4)}-{wanted.name}")
+    try:
+        yield partial
+        with partial.open("rb") as file:
+            os.fsync(file.fileno())
+        refuse_existing(wanted, force=force)
+        partial.replace(wanted)
+    except OSError as error:
+        if isinstance(error, RRCollectError):
+            raise
+        raise CannotWrite(f"{wanted} cannot be written: {way_out(error)} (nothing was left of it)") from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def write_text(path: str | os.PathLike[str], text: str, *, force: bool) -> None:
+    """Write a text file, whole or not at all."""
+    with new_file(path, force=force) as partial:
+        partial.write_text(text, encoding="utf-8")

@@ -1,0 +1,125 @@
+"""`rrcollect plot`: the paper's figures, the price of privacy, power, and estimates from tallies or reports.
+
+Drawn without a display, to the format of the file's ending.  Every bar's title says what it covers.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from server_agg.cli.output import add_force, new_file, refuse_existing
+from server_agg.cli.sources import add_source, tallies_of
+from server_agg.cli.terminal import emit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["add_plot", "plot", "save"]
+
+FIGURES = {
+    "switch": "where the optimum switches: [HLM17] Figure 1",
+    "region": "where the optimum lies, for --epsilon, --delta and --prevalence",
+    "price": "answers needed for --margin against ε",
+    "power": "the chance to find --difference against n, for one --epsilon or the usual ones",
+    "estimates": "every question of the source",
+    "segments": "one question of the source by --by",
+    "trend": "one question of the source by round",
+}
+ENDINGS = (".png", ".svg", ".pdf")
+EPSILONS = ("0.25", "0.5", "1", "ln 3", "2", "3", "4")
+SIZES = [50 * 2**i for i in range(9)]
+
+
+def add_plot(parser: ArgumentParser) -> None:
+    """Options of `plot`."""
+    what = "; ".join(f"{name}: {words}" for name, words in FIGURES.items())
+    parser.add_argument("figure", choices=FIGURES, help=what.replace("%", "%%"))
+    add_source(parser, count="*", tallies=True)
+    parser.add_argument("--out", type=Path, required=True, help=f"the file to write: {', '.join(ENDINGS)}")
+    parser.add_argument("--question", help="the question of the source")
+    parser.add_argument("--round", type=int, help="the round of the source")
+    parser.add_argument("--by", metavar="SEGMENT", help="segments: the segment to group by")
+    parser.add_argument("--minimum", type=int, default=30, help="segments: answers a group needs (default: 30)")
+    parser.add_argument("--epsilon", help="region, power: ε")
+    parser.add_argument("--delta", default="0", help="region: δ (default: 0)")
+    parser.add_argument("--prevalence", help="region: the share of yes (default: 0.1); price, power: the worst one")
+    parser.add_argument("--margin", default="0.05", help="price: half the width of the bar (default: 0.05)")
+    parser.add_argument("--difference", default="0.1", help="power: the difference to find (default: 0.1)")
+    parser.add_argument("--level", default="0.95", help="confidence level (default: 0.95)")
+    add_force(parser)
+
+
+def plot(options: Namespace) -> int:
+    """Draw one figure to a file."""
+    from rrcollect.errors import ParameterError
+
+    refuse_existing(options.out, force=options.force)
+    if options.figure in ("estimates", "segments", "trend"):
+        if not options.source:
+            raise ParameterError("source", "none", f"tallies, reports or a database for `plot {options.figure}`")
+        drawn = _from_source(options)
+    else:
+        if options.source:
+            raise ParameterError("source", options.source, f"none: `plot {options.figure}` reads nothing")
+        drawn = _from_numbers(options)
+    save(drawn, options.out, force=options.force)
+    emit(options, {"file": str(options.out), "figure": options.figure}, f"{options.out}: {FIGURES[options.figure]}")
+    return 0
+
+
+def save(axes: Axes, path: Path, *, force: bool) -> None:
+    """Write the figure of the axes, in the format of the ending."""
+    from rrcollect.errors import ParameterError
+
+    if path.suffix.lower() not in ENDINGS:
+        raise ParameterError("file", str(path), f"a name ending in {', '.join(ENDINGS)}")
+    figure: Any = axes.figure
+    with new_file(path, force=force) as partial:
+        figure.savefig(partial, dpi=150)
+
+
+def _from_numbers(options: Namespace) -> Axes:
+    from rrcollect import optimal_design, plot_feasible_region, plot_switch_point
+    from rrcollect.errors import ParameterError
+    from server_agg import plot_power, plot_privacy_price
+
+    if options.figure == "switch":
+        return plot_switch_point()
+    if options.figure == "region":
+        if options.epsilon is None:
+            raise ParameterError("--epsilon", None, "an ε such as 1 or 'ln 3'")
+        return plot_feasible_region(options.epsilon, options.delta, prevalence=options.prevalence or "0.1")
+    if options.figure == "price":
+        return plot_privacy_price(EPSILONS, margin=options.margin, level=options.level, prevalence=options.prevalence)
+    wanted = (options.epsilon,) if options.epsilon is not None else ("0.5", "1", "2", "4")
+    designs = {f"ε = {epsilon}": optimal_design(epsilon) for epsilon in wanted}
+    return plot_power(
+        designs, SIZES, difference=options.difference, prevalence=options.prevalence, level=options.level
+    )
+
+
+def _from_source(options: Namespace) -> Axes:
+    from rrcollect.errors import ParameterError
+    from server_agg import plot_segments, plot_trend, segment_table, trend
+    from server_agg.cli.estimating import segments_of, selected
+
+    tallies = selected(tallies_of(options), options)
+    if options.figure == "estimates":
+        groups = tallies.by("question", "round")
+        named: dict[Any, Any] = {f"{q}, round {r}": group for (q, r), group in groups.items()}
+        return plot_segments(segment_table(named, simultaneous="none", minimum=2, level=options.level))
+    asked = sorted({key.question for key in tallies})
+    if len(asked) > 1:
+        raise ParameterError("--question", None, f"one of {', '.join(asked)}")
+    if options.figure == "trend":
+        return plot_trend(trend({r: group for (r,), group in tallies.by("round").items()}, level=options.level))
+    rounds = sorted({key.round for key in tallies})
+    if len(rounds) > 1 or options.by is None:
+        wrong = "--by" if options.by is None else "--round"
+        raise ParameterError(wrong, None, "a segment" if options.by is None else f"one of {', '.join(map(str, rounds))}")
+    found = segments_of(
+        tallies, options.by, minimum=options.minimum, level=options.level, method="exact", target="population"
+    )
+    return plot_segments(found)

@@ -1,0 +1,89 @@
+"""What the commands read: surveys with their keys, and tallies from wherever the reports lie.
+
+Rules
+1. A source is a file of tallies (.json), files of reports, folders and globs of these, or the address of a collector's
+   database (a plain .sqlite3 file will do); reports need the signed surveys and the keys they are verified with.
+2. A file that is missing, cut off or not what its name says is one line that names it.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rrcollect.errors import ParameterError
+
+if TYPE_CHECKING:
+    from rrcollect import AcceptedSurvey, PublicKey
+    from server_agg import BatchResult, Tallies
+
+__all__ = ["accepted_survey", "add_source", "batch_of", "read_keys", "tallies_of"]
+
+DATABASE_FILES = (".sqlite3", ".sqlite", ".db")
+
+
+def add_source(parser: ArgumentParser, *, count: str, tallies: bool) -> None:
+    """The source and what verifies it."""
+    kinds = "tallies (.json), reports" if tallies else "reports"
+    parser.add_argument("source", nargs=count, help=f"{kinds} (.jsonl, .csv, .parquet, .rrbits), folders, a database")
+    parser.add_argument("--survey", type=Path, action="append", default=[], help="a signed survey; repeatable")
+    parser.add_argument("--key", type=Path, action="append", default=[], help="a trusted public key; repeatable")
+
+
+def read_keys(paths: Sequence[Path]) -> list[PublicKey]:
+    """The public keys in PEM files."""
+    from rrcollect import PublicKey
+
+    return [PublicKey.from_pem(path.read_bytes()) for path in paths]
+
+
+def accepted_survey(survey: Path, keys: Sequence[Path]) -> tuple[AcceptedSurvey, bytes]:
+    """A signed survey as a device with the default policy accepts it, and its envelope; refused otherwise."""
+    from rrcollect import Policy, TrustedPublisher, accept_survey
+    from rrcollect.publish.envelope import verify
+    from rrcollect.publish.survey import Survey
+
+    trusted, envelope = read_keys(keys), survey.read_bytes()
+    publisher = Survey.from_payload(verify(envelope, trusted).payload).publisher
+    return accept_survey(envelope, Policy([TrustedPublisher(publisher, trusted)])), envelope
+
+
+def batch_of(options: Namespace, **how: Any) -> BatchResult:
+    """The reports of `options.source`, counted."""
+    from server_agg import tally_reports
+
+    sources = [f"sqlite:///{s}" if s.endswith(DATABASE_FILES) and "://" not in s else s for s in options.source]
+    packed = all(s.endswith(".rrbits") for s in sources)
+    if not options.key or (not options.survey and not packed):
+        raise ParameterError(
+            "--survey and --key",
+            "missing",
+            "the signed survey the reports answer, and the public key it is verified with",
+        )
+    return tally_reports(
+        sources[0] if len(sources) == 1 else sources,
+        [path.read_bytes() for path in options.survey],
+        trusted=read_keys(options.key),
+        **how,
+    )
+
+
+def tallies_of(options: Namespace) -> Tallies:
+    """The tallies of `options.source`, added up."""
+    from server_agg import Tallies
+
+    written = [Path(s) for s in options.source if s.endswith(".json")]
+    found = Tallies()
+    for path in written:
+        try:
+            found += Tallies.from_json(path.read_text(encoding="utf-8"))
+        except UnicodeDecodeError:
+            raise ParameterError(str(path), "no text", "a file of tallies, as `rrcollect tally --out` writes it") from None
+        except ParameterError as error:
+            raise ParameterError(str(path), "no file of tallies", f"what `rrcollect tally` wrote ({error})") from None
+    rest = [s for s in options.source if not s.endswith(".json")]
+    if rest:
+        found += batch_of(Namespace(source=rest, survey=options.survey, key=options.key)).tallies
+    return found

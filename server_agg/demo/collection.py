@@ -1,0 +1,58 @@
+"""The collector's own parts without its web server: the catalogue, the judge of reports, the durable store.
+
+`Counter` is a transport for the real client.  `send` returns when the report is committed, as the collector's "201
+Created" does, and says no for the same reasons.  Several processes may share one store.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from rrcollect.errors import ReportRefused
+from server_agg.collect.admission import Admission
+from server_agg.collect.catalogue import Catalogue
+from server_agg.collect.errors import Refusal
+from server_agg.collect.settings import Settings
+from server_agg.collect.store import Outcome, Store, open_store
+from server_agg.tallies import Tallies
+
+__all__ = ["Counter"]
+
+GOOD = (Outcome.NEW, Outcome.SAME)
+
+
+class Counter:
+    """Takes reports into the store at `path`."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.store: Store = open_store(path)
+        self._catalogue = Catalogue(self.store)
+        settings = Settings()
+        self._judge = Admission(self._catalogue.find, grace=settings.grace, list_limit=settings.list_limit)
+
+    def publish(self, envelope: bytes, key: str) -> None:
+        """Make a signed survey known; `key` is the publisher's public key in hexadecimal."""
+        self._catalogue.publish(envelope, [key])
+
+    def send(self, body: bytes) -> None:
+        """Judge and commit one report."""
+        self.send_all([body])
+
+    def send_all(self, bodies: Sequence[bytes]) -> None:
+        """Judge every report and commit them all in one transaction."""
+        try:
+            arrivals = [arrival for body in bodies for arrival in self._judge.admit(body)]
+        except Refusal as refusal:
+            raise ReportRefused(refusal.reason) from None
+        for outcome in self.store.take(arrivals):
+            if outcome not in GOOD:
+                raise ReportRefused(outcome.value)
+
+    def tallies(self) -> Tallies:
+        """Everything counted so far."""
+        return self.store.tallies()
+
+    def close(self) -> None:
+        """Release the database."""
+        self.store.close()

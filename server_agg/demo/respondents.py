@@ -1,0 +1,135 @@
+"""How the simulated people answer.
+
+Full clients.  Each person gets a device of their own: a ledger on disk, the survey verified and accepted by the default
+policy, one draw a question committed before it leaves, each report judged and committed by the collector before it
+counts as delivered.  Processes of a pool do this side by side, for as long as the time given lasts.
+
+The gateway.  Those for whom the time did not last: their truths are randomised in bulk (`randomise_many`, the same law
+and the same secure generator), as a gateway does that holds the truths.  Every answer becomes a report with a fresh id
+and goes through the same judge into the same store.  There is no ledger and no budget on that way.
+
+Nobody is on both ways: the people are cut once, and whoever was handed to the pool is never given to the gateway.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+
+from rrcollect import Client, Policy, PublicKey, Report, TrustedPublisher, randomise_many
+from rrcollect.errors import RRCollectError
+from rrcollect.publish.publication import Publication
+from server_agg.demo.collection import Counter
+from server_agg.demo.population import QUESTIONS, Person
+
+__all__ = ["Desk", "by_gateway", "by_full_clients", "one_device"]
+
+CHUNK = 10  # people a task
+BATCH = 1000  # reports the gateway hands in at once
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What every respondent needs to know: the envelope, the publisher and key they trust, the folders."""
+
+    envelope: bytes
+    publisher: str
+    key: bytes
+    attributes: tuple[str, ...]
+    store: str
+    ledgers: str
+
+    def policy(self) -> Policy:
+        """The default policy, trusting the publisher alone."""
+        return Policy([TrustedPublisher(self.publisher, [PublicKey(self.key)])])
+
+
+def one_device(desk: Desk, person: Person, counter: Counter, ledger: Path) -> Client:
+    """A person answers everything with a client of their own, and delivers; the client, for those who want to look."""
+    client = Client(ledger, attributes=desk.attributes, policy=desk.policy())
+    accepted = client.accept(desk.envelope)
+    for question, number, truth in person.asked():
+        client.answer(accepted, question, truth, round=number, segments={"sport": person.sport})
+    done = client.deliver(counter)
+    if done.refused or done.waiting:
+        raise RRCollectError(f"the collector did not take a report: {done.refused or done.last_failure}")
+    return client
+
+
+def _people_answer(desk: Desk, people: Sequence[Person]) -> int:
+    """One task of the pool; the ledgers are removed afterwards, as the simulated devices are."""
+    counter = Counter(desk.store)
+    try:
+        for person in people:
+            ledger = Path(desk.ledgers, f"{secrets.token_hex(8)}.sqlite3")
+            one_device(desk, person, counter, ledger)
+            for file in ledger.parent.glob(f"{ledger.name}*"):
+                file.unlink()
+    finally:
+        counter.close()
+    return len(people)
+
+
+def by_full_clients(
+    desk: Desk, people: Sequence[Person], seconds: float, tell: Callable[[int], None], processes: int | None = None
+) -> int:
+    """The first people answer by full clients until the time is up; returns how many did."""
+    tasks = (people[i : i + CHUNK] for i in range(0, len(people), CHUNK))
+    many = processes or min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    done, end = 0, time.monotonic() + seconds
+    with ProcessPoolExecutor(many, mp_context=multiprocessing.get_context("spawn")) as pool:
+        running: set[Future[int]] = set()
+        for task in tasks:
+            while len(running) >= many + 1:
+                finished, running = wait(running, return_when=FIRST_COMPLETED)
+                done += sum(each.result() for each in finished)
+                tell(done)
+            if time.monotonic() >= end:
+                break
+            running.add(pool.submit(_people_answer, desk, list(task)))
+        done += sum(each.result() for each in running)
+    tell(done)
+    return done
+
+
+def by_gateway(
+    publication: Publication, people: Sequence[Person], counter: Counter, tell: Callable[[int], None]
+) -> int:
+    """The other people's truths randomised in bulk; returns how many people."""
+    waiting: list[bytes] = []
+    for report in _bulk_reports(publication, people):
+        waiting.append(report.to_bytes())
+        if len(waiting) == BATCH:
+            counter.send_all(waiting)
+            tell(len(waiting) // len(QUESTIONS))
+            waiting.clear()
+    if waiting:
+        counter.send_all(waiting)
+    return len(people)
+
+
+def _bulk_reports(publication: Publication, people: Sequence[Person]) -> Iterator[Report]:
+    """A report for every (person, question, round), question by question."""
+    asked: dict[tuple[str, int], list[tuple[str, bool]]] = {}
+    for person in people:
+        for question, number, truth in person.asked():
+            asked.setdefault((question, number), []).append((person.sport, truth))
+    for (name, number), cells in asked.items():
+        design = publication.survey.question(name).design
+        answers = randomise_many([truth for _, truth in cells], design)
+        for (sport, _), answer in zip(cells, answers, strict=True):
+            yield Report(
+                survey=publication.digest,
+                question=name,
+                design=design,
+                answer=int(answer),
+                id=secrets.token_hex(16),
+                round=number,
+                segments={"sport": sport},
+            )
