@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo demo-web test lint bench clean
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -14,15 +14,18 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(VENV)/demo.stamp: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[estimate]'
+	$(BIN)/python -m pip install --quiet --editable '.[cli,server]'
 	@touch $@
 
 $(VENV)/test.stamp: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	@touch $@
 
-demo: $(VENV)/demo.stamp  ## the main job end to end, no server and no configuration
-	$(BIN)/python examples/demo.py
+demo: $(VENV)/demo.stamp  ## the main job end to end and a page about it: no server, no configuration
+	$(BIN)/rrcollect demo
+
+demo-web: $(VENV)/demo.stamp  ## a collector with its pages on this machine, and respondents who trickle in
+	$(BIN)/rrcollect demo --web
 
 test: $(VENV)/test.stamp  ## all tests, with branch coverage
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term --durations=12
@@ -40,4 +43,4 @@ bench: $(VENV)/bench.stamp  ## speed against named competitors, as ratios
 	$(BIN)/python -m benchmarks.run
 
 clean:  ## remove what make built
-	rm -rf $(VENV) build dist .coverage .hypothesis
+	rm -rf $(VENV) build dist .coverage .hypothesis rrcollect-demo

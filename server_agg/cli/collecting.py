@@ -27,7 +27,9 @@ def add_serve(parser: ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: this machine only)")
     parser.add_argument("--port", type=int, default=8000, help="the port (default: 8000)")
     parser.add_argument("--token-file", help="a file of mode 600 with the owner's token (else RRCOLLECT_OWNER_TOKEN)")
-    parser.add_argument("--make-token", action="store_true", help="write a new token to --token-file if it is not there")
+    parser.add_argument(
+        "--make-token", action="store_true", help="write a new token to --token-file if it is not there"
+    )
     parser.add_argument("--survey", type=Path, action="append", default=[], help="publish this signed survey first")
     parser.add_argument("--key", type=Path, action="append", default=[], help="the public key it is verified with")
     parser.add_argument("--origin", action="append", default=[], help="a web origin that may send reports; repeatable")
@@ -134,9 +136,7 @@ def tally(options: Namespace) -> int:
 
     for path in (options.out, options.refused_to):
         refuse_existing(path, force=options.force)
-    result = batch_of(
-        options, lenient=options.lenient, refused_to=options.refused_to, memory_limit=options.memory
-    )
+    result = batch_of(options, lenient=options.lenient, refused_to=options.refused_to, memory_limit=options.memory)
     if options.out:
         write_text(options.out, result.tallies.to_json() + "\n", force=options.force)
     found = {key: one for key, one in estimates_of(result.tallies).items() if one is not None}

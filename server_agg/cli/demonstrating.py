@@ -1,7 +1,111 @@
 """`rrcollect demo`: see `server_agg.demo`."""
+
 from __future__ import annotations
+
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from server_agg.cli.progress import progress
+from server_agg.cli.terminal import emit, table
+
+if TYPE_CHECKING:
+    from server_agg.demo.show import Shown
+
+__all__ = ["add_demo", "demo"]
+
+FOLDER = "rrcollect-demo"
+LEAST = 200  # people, so that every sport has answers to estimate from
+
+
 def add_demo(parser: ArgumentParser) -> None:
-    pass
+    """Options of `demo`."""
+    parser.add_argument("--respondents", type=int, default=10_000, help="simulated people (default: 10000)")
+    parser.add_argument(
+        "--seconds", type=float, default=22.0, help="time for full clients; a gateway serves the rest (default: 22)"
+    )
+    parser.add_argument("--out", type=Path, default=Path(FOLDER), help=f"the folder to make (default: ./{FOLDER})")
+    parser.add_argument(
+        "--web", action="store_true", help="instead: a collector with its pages, and a trickle of people"
+    )
+    parser.add_argument("--port", type=int, default=0, help="with --web: the port (default: a free one)")
+    parser.add_argument(
+        "--pause", type=float, default=0.3, help="with --web: seconds between two people (default: 0.3)"
+    )
+
+
 def demo(options: Namespace) -> int:
+    """The whole flow, or the collector with a trickle of respondents."""
+    from rrcollect.errors import ParameterError
+
+    if options.web:
+        from server_agg.demo.web import run_web
+
+        return run_web(options.port, options.pause, lambda data, words: emit(options, data, words))
+    if not LEAST <= options.respondents <= 1_000_000:
+        raise ParameterError("--respondents", options.respondents, f"{LEAST} to 1000000")
+    if not 0 <= options.seconds <= 3600:
+        raise ParameterError("--seconds", options.seconds, "0 to 3600")
+    from server_agg.demo.page import page
+    from server_agg.demo.show import fresh_folder, run_demo
+
+    fresh_folder(options.out)
+    with progress(f"{options.respondents:,} respondents answer", quiet=options.json) as tell:
+        shown = run_demo(options.out, options.respondents, options.seconds, lambda words, share: tell(share))
+    report = options.out / "report.html"
+    report.write_text(page(shown), encoding="utf-8")
+    emit(options, _data(shown, report), *_words(shown), f"Report: {report.resolve().as_uri()}")
     return 0
+
+
+def _data(shown: Shown, report: Path) -> dict[str, Any]:
+    found = []
+    for question, number in shown.rounds():
+        mark = shown.mark(question, number)
+        found.append({"question": question, "round": number, "truth": mark.truth, "holds": mark.holds}
+                     | shown.estimate(question, number).as_dict())  # fmt: skip
+    return {
+        "report": str(report),
+        "respondents": shown.full + shown.gateway,
+        "full_clients": shown.full,
+        "gateway": shown.gateway,
+        "seconds": shown.seconds,
+        "digest": shown.publication.digest,
+        "results": found,
+    }
+
+
+def _words(shown: Shown) -> list[str]:
+    from server_agg.reporting import percent
+
+    survey = shown.publication.survey
+    rows = []
+    for question, number in shown.rounds():
+        mark, text = shown.mark(question, number), survey.question(question)
+        which = f" (round {number + 1})" if text.rounds > 1 else ""
+        rows.append(
+            [
+                text.text + which,
+                f"{mark.n:,}",
+                f"{percent(mark.shown)} %",
+                f"{percent(mark.low)}–{percent(mark.high)} %",
+                f"{percent(mark.truth)} %",
+                "inside" if mark.holds else "outside",
+            ]
+        )
+    head = ["question", "answers", "estimate", "95 % exact bar", "truth", "the truth is"]
+    doped = shown.segments("doped")
+    cells, lines = doped._cells()
+    way = f"{shown.full:,} with a full client and a ledger each ({shown.full_seconds:.0f} s)"
+    if shown.gateway:
+        way += f", {shown.gateway:,} through a gateway in bulk ({shown.gateway_seconds:.1f} s)"
+    return [
+        f"Published: {survey.title}, {len(survey.questions)} questions, digest {shown.publication.digest[:16]}…\n"
+        f"Answered:  {way}; nobody twice\n"
+        f"Collected: {shown.tallies.n:,} reports, judged and stored once each",
+        table(head, rows, {1, 2, 3, 4}),
+        "each bar covers on its own: about 1 in 20 misses",
+        f"By sport, {survey.question('doped').text}",
+        table(cells, lines, {1, 2, 3, 4}),
+        f"{doped.describe()}\n{shown.trend('pressed').describe()} (pressed, round 1 to 2)",
+    ]

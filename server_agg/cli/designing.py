@@ -67,7 +67,9 @@ def _chosen(options: Namespace) -> list[ChosenDesign]:
     if options.regret and not options.between:
         raise ParameterError("--regret", True, "together with --between LOW HIGH")
     if options.max_ratio and (options.between or options.prior):
-        raise ParameterError("--max-ratio", options.max_ratio, "with --prevalence or alone, not with --between or --prior")
+        raise ParameterError(
+            "--max-ratio", options.max_ratio, "with --prevalence or alone, not with --between or --prior"
+        )
     if options.max_ratio:
         return [full_support_design(epsilon, delta, max_ratio=options.max_ratio, prevalence=options.prevalence)]
     if options.between:
@@ -125,17 +127,21 @@ def _figure(design: Design, low: Fraction | None, high: Fraction | None) -> Frac
     """n·variance at its worst in [low, high]."""
     from server_agg.planning import worst_prevalence
 
-    return design.variance(min(max(worst_prevalence(design), low or Fraction(0)), Fraction(1) if high is None else high))
+    return design.variance(
+        min(max(worst_prevalence(design), low or Fraction(0)), Fraction(1) if high is None else high)
+    )
 
 
 def _refusal(design: Design) -> str | None:
     """Why a device with the default policy would not answer by this design."""
     from rrcollect import Disclosure, Policy, Question
     from rrcollect.errors import SurveyRefused
+    from rrcollect.publish.survey import tightest
 
     meant = Disclosure(exposed=1, respondents=1)  # even if the publisher signs that it is meant
     try:
-        Policy().cost(Question(id="q", attribute="a", text="?", design=design, disclosure=meant))
+        asked = Question(id="q", attribute="a", text="?", design=design, promise=tightest(design), disclosure=meant)
+        Policy().cost(asked)
     except SurveyRefused as error:
         return str(error).removeprefix("question 'q'").lstrip(": ")
     return None

@@ -95,9 +95,7 @@ def _from_numbers(options: Namespace) -> Axes:
         return plot_privacy_price(EPSILONS, margin=options.margin, level=options.level, prevalence=options.prevalence)
     wanted = (options.epsilon,) if options.epsilon is not None else ("0.5", "1", "2", "4")
     designs = {f"ε = {epsilon}": optimal_design(epsilon) for epsilon in wanted}
-    return plot_power(
-        designs, SIZES, difference=options.difference, prevalence=options.prevalence, level=options.level
-    )
+    return plot_power(designs, SIZES, difference=options.difference, prevalence=options.prevalence, level=options.level)
 
 
 def _from_source(options: Namespace) -> Axes:
@@ -118,7 +116,9 @@ def _from_source(options: Namespace) -> Axes:
     rounds = sorted({key.round for key in tallies})
     if len(rounds) > 1 or options.by is None:
         wrong = "--by" if options.by is None else "--round"
-        raise ParameterError(wrong, None, "a segment" if options.by is None else f"one of {', '.join(map(str, rounds))}")
+        raise ParameterError(
+            wrong, None, "a segment" if options.by is None else f"one of {', '.join(map(str, rounds))}"
+        )
     found = segments_of(
         tallies, options.by, minimum=options.minimum, level=options.level, method="exact", target="population"
     )

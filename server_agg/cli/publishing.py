@@ -118,7 +118,8 @@ def refusals(publication: Publication) -> list[str]:
     if whole.epsilon > policy.lifetime_epsilon or whole.delta > policy.lifetime_delta:
         found.append(
             f"the whole survey costs ε = {float(whole.epsilon):.4g}, δ = {float(whole.delta):.4g}; a device with the "
-            f"default policy stops at {float(policy.lifetime_epsilon):.4g} and {float(policy.lifetime_delta):.4g} for life"
+            f"default policy stops at {float(policy.lifetime_epsilon):.4g} and {float(policy.lifetime_delta):.4g} "
+            "for life"
         )
     return found
 

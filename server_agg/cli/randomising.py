@@ -83,7 +83,9 @@ def _asked(options: Namespace, *, bits_alone: bool) -> tuple[Any, bytes | None, 
 
     if options.survey is None:
         if not bits_alone or options.epsilon is None:
-            raise ParameterError("--survey", None, "the signed survey with --key and --question; or --epsilon for .bits")
+            raise ParameterError(
+                "--survey", None, "the signed survey with --key and --question; or --epsilon for .bits"
+            )
         return None, None, optimal_design(options.epsilon)
     if options.epsilon is not None or not options.key or options.question is None:
         raise ParameterError("--survey", str(options.survey), "together with --key and --question, without --epsilon")
@@ -128,8 +130,8 @@ def _drawn(options: Namespace, rows: Iterator[Any], accepted: AcceptedSurvey, te
             allowed = accepted.survey.segments[name]
             wrong = next((place for place, value in enumerate(values) if value not in allowed), None)
             if wrong is not None:
-                place = f"{options.truths}, row {done + wrong + 1}, column {name!r}"
-                raise ParameterError(place, "another value, not shown", f"one of {', '.join(allowed)}")
+                where = f"{options.truths}, row {done + wrong + 1}, column {name!r}"
+                raise ParameterError(where, "another value, not shown", f"one of {', '.join(allowed)}")
         for place, answer in enumerate(randomise_many(piece.truths, question.design)):
             yield Report(
                 survey=accepted.digest,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from server_agg.cli.output import add_force, refuse_existing
 from server_agg.cli.plotting import save
@@ -68,7 +68,9 @@ def _design(options: Namespace) -> Design:
 
     matrix = options.p00, options.p11
     if options.epsilon is not None and matrix == (None, None):
-        return optimal_design(options.epsilon, options.delta, prevalence=options.prevalence if options.delta != "0" else None)
+        return optimal_design(
+            options.epsilon, options.delta, prevalence=options.prevalence if options.delta != "0" else None
+        )
     if options.epsilon is None and None not in matrix:
         return Design(*matrix).to_grid()
     raise ParameterError("design", (options.epsilon, *matrix), "--epsilon (and --delta), or both --p00 and --p11")
@@ -121,7 +123,9 @@ def _coverage(found: Rehearsal) -> tuple[str, str]:
             ]
         )
     head = ["bar", "held", "so its coverage is in (95 %)", "mean width, points", f"against {100 * found.level:.10g} %"]
-    words = "what bars cover: the " + ("population's share" if found.target == "population" else "share among those asked")
+    words = "what bars cover: the " + (
+        "population's share" if found.target == "population" else "share among those asked"
+    )
     return table(head, rows, {1, 2, 3}), words
 
 
@@ -130,9 +134,10 @@ def _histogram(found: Rehearsal) -> Axes:
 
     from rrcollect.design.figures import axes_for
 
-    axes: Any = axes_for(None)
+    axes = axes_for(None)
     axes.hist(100 * found.values, bins=40, density=True, color="tab:blue", alpha=0.35, label="estimates")
-    at = np.linspace(*axes.get_xlim(), 400)
+    left, right = axes.get_xlim()
+    at = np.linspace(left, right, 400)
     sigma = 100 * found.predicted_spread
     bell = np.exp(-0.5 * ((at - 100 * found.prevalence) / sigma) ** 2) / (sigma * np.sqrt(2 * np.pi))
     axes.plot(at, bell, color="tab:blue", label="normal curve with the theory's variance")

@@ -80,7 +80,9 @@ def tallies_of(options: Namespace) -> Tallies:
         try:
             found += Tallies.from_json(path.read_text(encoding="utf-8"))
         except UnicodeDecodeError:
-            raise ParameterError(str(path), "no text", "a file of tallies, as `rrcollect tally --out` writes it") from None
+            raise ParameterError(
+                str(path), "no text", "a file of tallies, as `rrcollect tally --out` writes it"
+            ) from None
         except ParameterError as error:
             raise ParameterError(str(path), "no file of tallies", f"what `rrcollect tally` wrote ({error})") from None
     rest = [s for s in options.source if not s.endswith(".json")]

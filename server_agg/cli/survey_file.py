@@ -1,7 +1,7 @@
 """A survey as a person writes it: TOML, or JSON with the same names.
 
-A question names its promise (`epsilon`, and if wanted `delta`, `prevalence` and `max_ratio`, from which the optimal design
-is chosen) or its matrix (`p00` and `p11`).  `TEMPLATE` is a survey to start from; the demo runs it as it stands.
+A question names its promise (`epsilon`, and if wanted `delta`, `prevalence` and `max_ratio`, from which the optimal
+design is chosen) or its matrix (`p00` and `p11`).  `TEMPLATE` is a survey to start from; the demo runs it as it stands.
 """
 
 from __future__ import annotations

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import itertools
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -73,41 +74,28 @@ def _places(path: Path, there: Sequence[str], wanted: Sequence[str]) -> list[int
     for name in wanted:
         if there.count(name) != 1:
             seen = "missing" if name not in there else "named twice"
-            raise BadColumn(name, seen, f"one of {', '.join(map(repr, there[:20])) or 'none: the file is empty'}", str(path))
+            raise BadColumn(
+                name, seen, f"one of {', '.join(map(repr, there[:20])) or 'none: the file is empty'}", str(path)
+            )
     return [there.index(name) for name in wanted]
 
 
 def _csv_pieces(path: Path, column: str, segments: Sequence[str]) -> Iterator[Piece]:
+    row = 0
     with path.open("rb") as raw:
         size = max(os.fstat(raw.fileno()).st_size, 1)
-        packed = str(path).lower().endswith(".gz")
-        file: IO[str] = gzip.open(raw, "rt", newline="", encoding="utf-8-sig") if packed else path.open(
-            newline="", encoding="utf-8-sig"
-        )  # fmt: skip
-        where: Callable[[], int] = raw.tell if packed else lambda: _told(file)
-        with file:
-            row = 0
-            try:
-                reader = csv.reader(file, strict=True)
-                places = _places(path, next(reader, []), [column, *segments])
-                lines = (line for line in reader if line)
-                while chunk := list(itertools.islice(lines, PIECE)):
-                    cells = [_cell(line, place) for place in places for line in chunk]
-                    split = [cells[i : i + len(chunk)] for i in range(0, len(cells), len(chunk))]
-                    truths = _words(path, column, split[0], row + 1)
-                    row += len(chunk)
-                    yield Piece(truths, dict(zip(segments, split[1:], strict=True)), where() / size)
-            except (OSError, EOFError, csv.Error, UnicodeDecodeError, zlib.error):
-                raise SourceUnavailable(f"{path}, after row {row}: the file is cut off, damaged or no CSV") from None
-
-
-def _told(file: IO[str]) -> int:
-    """How far the bytes of a text file were read; `tell` of the text itself is not allowed while iterating."""
-    return int(getattr(file, "buffer").tell())  # noqa: B009  (typeshed's IO[str] has no buffer)
-
-
-def _cell(line: list[str], place: int) -> str:
-    return line[place] if place < len(line) else ""
+        try:
+            unpacked: Any = gzip.GzipFile(fileobj=raw) if str(path).lower().endswith(".gz") else raw
+            reader = csv.reader(io.TextIOWrapper(unpacked, encoding="utf-8-sig", newline=""), strict=True)
+            places = _places(path, next(reader, []), [column, *segments])
+            lines = (line for line in reader if line)
+            while chunk := list(itertools.islice(lines, PIECE)):
+                columns = [[line[place] if place < len(line) else "" for line in chunk] for place in places]
+                truths = _words(path, column, columns[0], row + 1)
+                row += len(chunk)
+                yield Piece(truths, dict(zip(segments, columns[1:], strict=True)), raw.tell() / size)
+        except (OSError, EOFError, csv.Error, UnicodeDecodeError, zlib.error):
+            raise SourceUnavailable(f"{path}, after row {row}: the file is cut off, damaged or no CSV") from None
 
 
 def _parquet_pieces(path: Path, column: str, segments: Sequence[str]) -> Iterator[Piece]:
@@ -148,7 +136,9 @@ def _column(path: Path, name: str, array: Any, first: int) -> NDArray[np.bool_]:
         return np.asarray(array.to_numpy(zero_copy_only=False), np.bool_)
     if pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_dictionary(array.type):
         return _words(path, name, array.to_pylist(), first)
-    raise BadColumn(name, f"of type {array.type}", "booleans, whole numbers 0 and 1, or the words yes and no", str(path))
+    raise BadColumn(
+        name, f"of type {array.type}", "booleans, whole numbers 0 and 1, or the words yes and no", str(path)
+    )
 
 
 # ---- the receipt --------------------------------------------------------------------------------------------------

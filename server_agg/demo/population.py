@@ -1,8 +1,8 @@
 """The made-up people of the demo: who does which sport, and what is true of them.
 
-They answer the survey of `rrcollect publish --template`.  Truths are drawn with NumPy: this is the world the survey asks
-about, not the mechanism that answers.  Everybody answers every question once; the question with two rounds is put to
-one half of the people in its first round and to the other half in its second, so that rounds are independent.
+They answer the survey of `rrcollect publish --template`.  Truths are drawn with NumPy: this is the world the survey
+asks about, not the mechanism that answers.  Everybody answers every question once; the question with two rounds is put
+to one half of the people in its first round and to the other half in its second, so that rounds are independent.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The same survey over and over with a known truth: is the estimate unbiased, and do the bars hold?
 
 In each survey n people are drawn from a population with the given prevalence (NumPy), and each answers by the real
-mechanism (`rrcollect.randomise_many`: exact, with the operating system's generator).  The estimate and all its bars follow
-from the count of ones alone, so each distinct count is worked out once.
+mechanism (`rrcollect.randomise_many`: exact, with the operating system's generator).  The estimate and all its bars
+follow from the count of ones alone, so each distinct count is worked out once.
 
 A coverage is itself estimated, from the surveys simulated: it is given with an exact 95 % interval of its own.
 """

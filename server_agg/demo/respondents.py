@@ -16,19 +16,21 @@ from __future__ import annotations
 import multiprocessing
 import os
 import secrets
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from rrcollect import Client, Policy, PublicKey, Report, TrustedPublisher, randomise_many
+from rrcollect import Attribute, Client, Policy, PublicKey, Report, Transport, TrustedPublisher, randomise_many
 from rrcollect.errors import RRCollectError
 from rrcollect.publish.publication import Publication
 from server_agg.demo.collection import Counter
 from server_agg.demo.population import QUESTIONS, Person
 
-__all__ = ["Desk", "by_gateway", "by_full_clients", "one_device"]
+__all__ = ["Desk", "by_full_clients", "by_gateway", "one_device"]
 
 CHUNK = 10  # people a task
 BATCH = 1000  # reports the gateway hands in at once
@@ -41,7 +43,7 @@ class Desk:
     envelope: bytes
     publisher: str
     key: bytes
-    attributes: tuple[str, ...]
+    attributes: tuple[Attribute, ...]
     store: str
     ledgers: str
 
@@ -50,29 +52,31 @@ class Desk:
         return Policy([TrustedPublisher(self.publisher, [PublicKey(self.key)])])
 
 
-def one_device(desk: Desk, person: Person, counter: Counter, ledger: Path) -> Client:
+def one_device(desk: Desk, person: Person, collector: Transport, ledger: Path) -> Client:
     """A person answers everything with a client of their own, and delivers; the client, for those who want to look."""
     client = Client(ledger, attributes=desk.attributes, policy=desk.policy())
     accepted = client.accept(desk.envelope)
     for question, number, truth in person.asked():
         client.answer(accepted, question, truth, round=number, segments={"sport": person.sport})
-    done = client.deliver(counter)
+    done = client.deliver(collector)
     if done.refused or done.waiting:
         raise RRCollectError(f"the collector did not take a report: {done.refused or done.last_failure}")
     return client
 
 
+@cache
+def _counter(store: str) -> Counter:
+    """This process's way into the store, opened once."""
+    return Counter(store)
+
+
 def _people_answer(desk: Desk, people: Sequence[Person]) -> int:
-    """One task of the pool; the ledgers are removed afterwards, as the simulated devices are."""
-    counter = Counter(desk.store)
-    try:
-        for person in people:
-            ledger = Path(desk.ledgers, f"{secrets.token_hex(8)}.sqlite3")
-            one_device(desk, person, counter, ledger)
-            for file in ledger.parent.glob(f"{ledger.name}*"):
-                file.unlink()
-    finally:
-        counter.close()
+    """One task of the pool; a simulated device goes away with its ledger."""
+    for person in people:
+        device = Path(desk.ledgers, secrets.token_hex(8))
+        device.mkdir()
+        one_device(desk, person, _counter(desk.store), device / "ledger.sqlite3")
+        shutil.rmtree(device)
     return len(people)
 
 
@@ -81,7 +85,9 @@ def by_full_clients(
 ) -> int:
     """The first people answer by full clients until the time is up; returns how many did."""
     tasks = (people[i : i + CHUNK] for i in range(0, len(people), CHUNK))
-    many = processes or min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    many = processes or min(
+        8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     done, end = 0, time.monotonic() + seconds
     with ProcessPoolExecutor(many, mp_context=multiprocessing.get_context("spawn")) as pool:
         running: set[Future[int]] = set()

@@ -1,0 +1,136 @@
+"""The page's pictures: SVG in the page's own colours, so that they follow its light and dark dress.
+
+Every picture has a title for those who do not see it; every text is escaped.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from rrcollect.design.matrix import Design
+
+__all__ = ["Mark", "forest", "mechanism", "scale"]
+
+WIDTH, LEFT, RIGHT = 720, 190, 96
+ROW, TOP, FOOT = 38, 8, 34
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One line of a forest plot: an estimate with its bar, and the truth the simulation knows."""
+
+    label: str
+    n: int
+    value: float
+    low: float
+    high: float
+    truth: float
+
+    @property
+    def shown(self) -> float:
+        """The estimate, cut to [0, 1]."""
+        return min(max(self.value, 0.0), 1.0)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the truth lies within the bar."""
+        return self.low <= self.truth <= self.high
+
+
+def _end(marks: Sequence[Mark]) -> float:
+    """Where the axis ends: a round share above everything drawn."""
+    most = max(max(mark.high, mark.truth) for mark in marks)
+    step = 0.05 if most < 0.3 else 0.1
+    return min(1.0, math.ceil(most / step + 0.2) * step)
+
+
+def _ticks(end: float) -> list[float]:
+    step = next(s for s in (0.02, 0.05, 0.1, 0.2) if end / s <= 7)
+    return [i * step for i in range(round(end / step) + 1) if i * step <= end + 1e-9]
+
+
+def forest(marks: Sequence[Mark], title: str) -> str:
+    """Estimates one below the other: a dot with its bar, and a diamond for the truth."""
+    end, height = _end(marks), TOP + ROW * len(marks) + FOOT
+    body = [_axis(end, TOP, height - FOOT, LEFT, WIDTH - RIGHT)]
+    for place, mark in enumerate(marks):
+        body.append(_line(mark, TOP + ROW * place + ROW / 2, end))
+    return _svg(WIDTH, height, title, body)
+
+
+def _x(share: float, end: float, left: float, right: float) -> float:
+    return round(left + (right - left) * min(share, end) / end, 1)
+
+
+def _axis(end: float, top: float, bottom: float, left: float, right: float) -> str:
+    parts = []
+    for tick in _ticks(end):
+        x = _x(tick, end, left, right)
+        parts.append(f'<line class="grid" x1="{x}" y1="{top}" x2="{x}" y2="{bottom}"/>')
+        parts.append(f'<text class="quiet" x="{x}" y="{bottom + 18}" text-anchor="middle">{100 * tick:.0f} %</text>')
+    return "".join(parts)
+
+
+def _line(mark: Mark, y: float, end: float) -> str:
+    right = WIDTH - RIGHT
+    low, high, dot, truth = (_x(v, end, LEFT, right) for v in (mark.low, mark.high, mark.shown, mark.truth))
+    words = f"{100 * mark.shown:.1f} %"
+    return (
+        f'<text x="0" y="{y - 2}">{escape(mark.label)}</text>'
+        f'<text class="quiet small" x="0" y="{y + 13}">n = {mark.n:,}</text>'
+        f'<rect class="band" x="{low}" y="{y - 8}" width="{max(high - low, 1):.1f}" height="16" rx="8"/>'
+        f'<line class="bar" x1="{low}" y1="{y}" x2="{high}" y2="{y}"/>'
+        f'<circle class="dot" cx="{dot}" cy="{y}" r="5"/>'
+        f'<path class="truth" d="M{truth} {y - 8}l6 8l-6 8l-6 -8z"/>'
+        f'<text class="number" x="{WIDTH}" y="{y + 5}" text-anchor="end">{words}</text>'
+    )
+
+
+def scale(mark: Mark, title: str) -> str:
+    """One estimate large, on an axis of its own."""
+    left, right, y, end = 8.0, 712.0, 30.0, _end([mark])
+    low, high, dot, truth = (_x(v, end, left, right) for v in (mark.low, mark.high, mark.shown, mark.truth))
+    body = [
+        _axis(end, 6, 54, left, right),
+        f'<rect class="band" x="{low}" y="{y - 13}" width="{max(high - low, 1):.1f}" height="26" rx="13"/>',
+        f'<line class="bar" x1="{low}" y1="{y}" x2="{high}" y2="{y}"/>',
+        f'<circle class="dot" cx="{dot}" cy="{y}" r="7"/>',
+        f'<path class="truth" d="M{truth} {y - 13}l9 13l-9 13l-9 -13z"/>',
+    ]
+    return _svg(WIDTH, 80, title, body)
+
+
+def mechanism(design: Design) -> str:
+    """What is said for each truth: two bars, cut where chance decides."""
+    rows = (("in truth yes", float(design.p11)), ("in truth no", float(1 - design.p00)))
+    body = []
+    for place, (label, yes) in enumerate(rows):
+        y, left, width = 8 + 38 * place, 100.0, 300.0
+        cut = width * yes
+        body.append(f'<text class="quiet" x="0" y="{y + 19}">{label}</text>')
+        body.append(f'<rect class="says-yes" x="{left}" y="{y}" width="{cut:.1f}" height="28" rx="4"/>')
+        body.append(
+            f'<rect class="says-no" x="{left + cut:.1f}" y="{y}" width="{width - cut:.1f}" height="28" rx="4"/>'
+        )
+        for share, middle, word, kind in (
+            (yes, left + cut / 2, "yes", "on-yes"),
+            (1 - yes, left + cut + (width - cut) / 2, "no", "on-no"),
+        ):
+            if share >= 0.14:
+                said = f"says {word} {100 * share:.0f} %" if share >= 0.3 else f"{word} {100 * share:.0f} %"
+                body.append(f'<text class="{kind}" x="{middle:.1f}" y="{y + 19}" text-anchor="middle">{said}</text>')
+    words = (
+        f"In truth yes: says yes with probability {float(design.p11):.3g}. "
+        f"In truth no: says no with probability {float(design.p00):.3g}."
+    )
+    return _svg(404, 82, words, body)
+
+
+def _svg(width: int, height: float, title: str, body: Sequence[str]) -> str:
+    return (
+        f'<svg viewBox="0 0 {width} {height:g}" role="img" aria-label="{escape(title)}">'
+        f"<title>{escape(title)}</title>{''.join(body)}</svg>"
+    )

@@ -1,0 +1,159 @@
+"""The report of the demo: one HTML file that loads nothing from anywhere.
+
+A reader meets the result first, then what a single answer gives away, then how it came about, then how to go on.  All
+text that is not this module's own is escaped.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from importlib import resources
+
+from rrcollect import __version__
+from rrcollect.publish.survey import Question
+from server_agg.demo.drawings import Mark, forest, mechanism, scale
+from server_agg.demo.passages import flow, how_it_was_done, how_to_go_on, what_it_does_not_say
+from server_agg.demo.population import true_share
+from server_agg.demo.show import Shown
+from server_agg.reporting import percent, privacy_words
+
+__all__ = ["page"]
+
+LEGEND = (
+    '<div class="legend"><span class="l-dot">estimate</span><span class="l-band">95 % bar</span>'
+    '<span class="l-truth">the truth, which only the simulation knows</span></div>'
+)
+
+
+def page(shown: Shown) -> str:
+    """The whole page."""
+    survey = shown.publication.survey
+    style = resources.files("server_agg.demo").joinpath("page.css").read_text(encoding="utf-8")
+    parts = [
+        _opening(shown),
+        "<h2>What the crowd said</h2>",
+        "<p>Nobody’s own answer is known to the collector, nor to this page. The share of “yes” in the crowd is, as "
+        "closely as these bars say.</p>",
+        LEGEND,
+        *[_result(shown, question) for question in survey.questions],
+        _by_sport(shown),
+        _by_round(shown),
+        "<h2>What a single answer gives away</h2>",
+        "<p>Before an answer leaves the device, chance may change it. How often is published, signed, and applied "
+        "exactly: these are the numbers the device ran, the report carries and the estimate uses.</p>",
+        *[_reveals(question) for question in survey.questions],
+        f"<p>{escape(shown.publication.composition.explain().splitlines()[-1])}</p>",
+        "<h2>The flow, with the data of this run</h2>",
+        flow(shown),
+        "<h2>What was real here</h2>",
+        how_it_was_done(shown),
+        "<h2>What the bars do not cover</h2>",
+        what_it_does_not_say(),
+        "<h2>How to go on</h2>",
+        how_to_go_on(shown),
+    ]
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(survey.title)}: a demo of rrcollect</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
+        + "\n".join(parts)
+        + f"\n<footer>Made by <code>rrcollect demo</code>, rrcollect {__version__}. All people on this page are made "
+        "up.</footer>\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _opening(shown: Shown) -> str:
+    survey = shown.publication.survey
+    everybody = shown.full + shown.gateway
+    facts = [
+        ("simulated respondents", f"{everybody:,}"),
+        ("with a real client of their own", f"{shown.full:,}"),
+        ("served by a gateway in bulk", f"{shown.gateway:,}"),
+        ("reports judged and stored, each once", f"{shown.tallies.n:,}"),
+        ("from signing to estimates", f"{shown.seconds:.0f} s"),
+    ]
+    cells = "".join(f"<div><dd>{value}</dd><dt>{name}</dt></div>" for name, value in facts)
+    return (
+        f'<p class="kicker">{escape(survey.title)} · {escape(survey.publisher)} · a rehearsal</p>'
+        "<h1>Sensitive questions, asked without learning anyone’s answer</h1>"
+        '<p class="lead">A signed survey, randomised answers, and estimates with error bars, set beside the truth that '
+        f'a real survey never sees.</p><dl class="facts">{cells}</dl>'
+    )
+
+
+def _result(shown: Shown, question: Question) -> str:
+    """The latest round of one question, large."""
+    number = question.rounds - 1
+    mark, found = shown.mark(question.id, number), shown.estimate(question.id, number)
+    asked = shown.population.share(question.id, number)
+    holds = "The truth lies inside the bar." if mark.holds else (
+        "The truth lies outside this bar: about one bar in twenty misses, and this is one."
+    )  # fmt: skip
+    said = f"{question.text} Estimate {percent(found.clipped)} %, truth {percent(mark.truth)} %."
+    which = f" · round {number + 1} of {question.rounds}" if question.rounds > 1 else ""
+    return (
+        f'<section class="card result"><h3>{escape(question.text)}</h3>'
+        f'<div class="value">{percent(found.clipped)} %<small>estimated{which}</small></div>'
+        f"<div>{scale(mark, said)}</div>"
+        f'<p class="words">{escape(found.sentence())}.<br>'
+        f'<span class="truth-word">In truth {percent(mark.truth)} %</span> '
+        f"in the population the people were drawn from ({percent(asked)} % of those who were asked). {holds} Asked "
+        f"directly, {found.effective_sample_size:,.0f} honest answers would have told as much: that is the price of "
+        "privacy.</p></section>"
+    )
+
+
+def _sentence(words: str) -> str:
+    """Words of a result as a sentence of the page."""
+    return escape(words[0].upper() + words[1:].replace(">=", "≥").replace(" -", " −"))
+
+
+def _by_sport(shown: Shown) -> str:
+    table = shown.segments("doped")
+    marks = [
+        Mark(
+            row.label, row.n, row.estimate.value, row.interval.low, row.interval.high, true_share("doped", 0, row.label)
+        )
+        for row in table.rows
+    ]
+    text = shown.publication.survey.question("doped").text
+    return (
+        f'<section class="card"><h3>By sport: {escape(text)}</h3>'
+        f'<p class="quiet small">{_sentence(table.describe())}. The sport is declared by the respondent and sent as it '
+        f"is; only the answer is randomised.</p>{forest(marks, 'Estimates by sport with simultaneous bars.')}</section>"
+    )
+
+
+def _by_round(shown: Shown) -> str:
+    found = shown.trend("pressed")
+    marks = [
+        Mark(f"round {number + 1}", row.n, row.estimate.value, *row.interval, true_share("pressed", number))
+        for number, row in zip(found.rounds, found.table.rows, strict=True)
+    ]
+    text = shown.publication.survey.question("pressed").text
+    return (
+        f'<section class="card"><h3>From round to round: {escape(text)}</h3><p class="quiet small">Two rounds, '
+        f"answered by different people. {_sentence(found.table.describe())}. {_sentence(found.describe())}.</p>"
+        f"{forest(marks, 'Estimates by round with simultaneous bars.')}</section>"
+    )
+
+
+def _reveals(question: Question) -> str:
+    design = question.design
+    yes, no = (float(design.likelihood_ratio(answer)) for answer in (1, 0))
+
+    def after(before: float, ratio: float) -> str:
+        odds = before / (1 - before) * ratio
+        return percent(odds / (1 + odds), 0)
+
+    rows = "".join(
+        f"<tr><td>{100 * before:.0f} %</td><td>{after(before, yes)} %</td><td>{after(before, 1 / no)} %</td></tr>"
+        for before in (0.05, 0.2, 0.5)
+    )
+    return (
+        f'<section class="card reveal"><h3>{escape(question.text)}</h3><div>{mechanism(design)}'
+        f'<p class="small">{escape(privacy_words(design))}: a “yes” multiplies the odds of the truth by at most '
+        f"{yes:.3g}, a “no” divides them by at most {no:.3g}. Neither proves anything.</p></div>"
+        "<table><thead><tr><th>who believed before</th><th>believes after a “yes”</th><th>after a “no”</th></tr>"
+        f"</thead><tbody>{rows}</tbody></table></section>"
+    )

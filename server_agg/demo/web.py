@@ -1,0 +1,109 @@
+"""`rrcollect demo --web`: a collector with its survey and results pages, and respondents who trickle in over HTTP.
+
+Everything is real but the people: each has a client with a ledger of its own and sends by HTTP to this machine.  The
+collector listens on this machine alone.  Ctrl-C ends it: what was accepted is committed, the folder goes away.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import signal
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from rrcollect.deliver.transport import HttpTransport
+from rrcollect.errors import MissingExtra, ParameterError, RRCollectError
+from server_agg.demo.collection import Counter
+from server_agg.demo.population import drawn_population
+from server_agg.demo.respondents import Desk, one_device
+from server_agg.demo.show import desk_of, published, working_folder
+
+__all__ = ["run_web"]
+
+HOST = "127.0.0.1"
+Say = Callable[[dict[str, Any], str], None]
+
+
+class Trickle(threading.Thread):
+    """People who come one after the other until told to stop."""
+
+    def __init__(self, desk: Desk, url: str, pause: float) -> None:
+        super().__init__(name="rrcollect-demo-respondents", daemon=True)
+        self._desk, self._url, self._pause = desk, url, pause
+        self._over = threading.Event()
+        self.answered = 0
+        self.trouble: str | None = None
+
+    def run(self) -> None:
+        """Answer and deliver, person after person; what goes wrong is kept for the end."""
+        transport = HttpTransport(self._url)
+        while not self._over.wait(self._pause):
+            person = drawn_population(2).people[self.answered % 2]  # one of each round
+            device = Path(self._desk.ledgers, secrets.token_hex(8))
+            try:
+                device.mkdir()
+                one_device(self._desk, person, transport, device / "ledger.sqlite3")
+                shutil.rmtree(device)
+            except (RRCollectError, OSError) as error:
+                if not self._over.is_set():
+                    self.trouble = str(error)
+                return
+            self.answered += 1
+
+    def stop(self) -> None:
+        """No further person; returns when the last one is done."""
+        self._over.set()
+        self.join(timeout=30)
+
+
+def run_web(port: int, pause: float, say: Say) -> int:
+    """Run until Ctrl-C; says the addresses first, and how many answered last."""
+    try:
+        import uvicorn
+
+        from server_agg.collect.app import create_app
+        from server_agg.collect.owner import OwnerToken
+        from server_agg.collect.serve import server_config
+        from server_agg.collect.settings import Settings
+        from server_agg.collect.store import open_store
+    except ImportError as error:
+        raise MissingExtra(error.name or "starlette", "server") from None
+    if not 0 <= port < 65536:
+        raise ParameterError("--port", port, "0 (a free one) to 65535")
+    if not 0 <= pause <= 3600:
+        raise ParameterError("--pause", pause, "seconds, 0 to 3600")
+    with working_folder() as (folder, _), socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((HOST, port))
+        except OSError as error:
+            raise ParameterError("--port", port, f"a port that is free ({error.strerror})") from None
+        here = f"http://{HOST}:{listening.getsockname()[1]}"
+        publication, key = published(folder)
+        desk = desk_of(publication, key, folder)
+        counter = Counter(desk.store)
+        counter.publish(publication.envelope, key.public.raw.hex())
+        counter.close()
+        settings = Settings(public_results=True)
+        app = create_app(open_store(desk.store), OwnerToken(secrets.token_urlsafe(24)), settings)
+        server = uvicorn.Server(server_config(app, settings))
+        people = Trickle(desk, f"{here}/reports", pause)
+        pages = {"results": f"{here}/", "survey": f"{here}/s/{publication.digest}"}
+        say(pages, "\n".join(f"{name:8s} {page}" for name, page in pages.items()) + "\nstop with Ctrl-C")
+        usual = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        people.start()
+        try:
+            with suppress(KeyboardInterrupt):
+                server.run(sockets=[listening])
+        finally:
+            people.stop()
+            signal.signal(signal.SIGTERM, usual)
+    if people.trouble:
+        raise RRCollectError(f"the respondents stopped coming: {people.trouble}")
+    say({"respondents": people.answered}, f"stopped; {people.answered} simulated respondents had answered")
+    return 0
