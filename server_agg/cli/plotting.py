@@ -16,7 +16,7 @@ from server_agg.cli.terminal import emit
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["add_plot", "plot", "save"]
+__all__ = ["add_plot", "check_picture", "plot", "save"]
 
 FIGURES = {
     "switch": "where the optimum switches: [HLM17] Figure 1",
@@ -55,7 +55,7 @@ def plot(options: Namespace) -> int:
     """Draw one figure to a file."""
     from rrcollect.errors import ParameterError
 
-    refuse_existing(options.out, force=options.force)
+    check_picture(options.out, force=options.force)
     if options.figure in ("estimates", "segments", "trend"):
         if not options.source:
             raise ParameterError("source", "none", f"tallies, reports or a database for `plot {options.figure}`")
@@ -69,12 +69,17 @@ def plot(options: Namespace) -> int:
     return 0
 
 
-def save(axes: Axes, path: Path, *, force: bool) -> None:
-    """Write the figure of the axes, in the format of the ending."""
+def check_picture(path: Path | None, *, force: bool) -> None:
+    """Refuse a file that cannot be drawn to, before the work is done."""
     from rrcollect.errors import ParameterError
 
-    if path.suffix.lower() not in ENDINGS:
-        raise ParameterError("file", str(path), f"a name ending in {', '.join(ENDINGS)}")
+    if path is not None and path.suffix.lower() not in ENDINGS:
+        raise ParameterError("picture", str(path), f"a name ending in {', '.join(ENDINGS)}")
+    refuse_existing(path, force=force)
+
+
+def save(axes: Axes, path: Path, *, force: bool) -> None:
+    """Write the figure of the axes, in the format of the ending."""
     figure: Any = axes.figure
     with new_file(path, force=force) as partial:
         figure.savefig(partial, dpi=150)

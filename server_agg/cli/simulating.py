@@ -6,8 +6,8 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from server_agg.cli.output import add_force, refuse_existing
-from server_agg.cli.plotting import save
+from server_agg.cli.output import add_force
+from server_agg.cli.plotting import check_picture, save
 from server_agg.cli.progress import progress
 from server_agg.cli.terminal import emit, table
 
@@ -42,7 +42,7 @@ def simulate(options: Namespace) -> int:
     """Simulate, and say how the estimate varied and how often each bar held."""
     from server_agg.demo.rehearsal import rehearse
 
-    refuse_existing(options.plot, force=options.force)
+    check_picture(options.plot, force=options.force)
     design = _design(options)
     with progress(f"{options.surveys} surveys of {options.n}", quiet=options.json) as tell:
         found = rehearse(

@@ -1,0 +1,156 @@
+"""Files: nothing is overwritten unasked, nothing is left half-written, not even on a full disk."""
+
+import json
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from rrcollect import Design
+from server_agg import Tallies, Tally, TallyKey
+from server_agg.cli.main import main
+from server_agg.cli.output import CannotWrite, new_file
+from tests.cli.support import PROGRAM, SIGNED, json_of, refused, run, signed_survey, template_text
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("desk")
+    signed_survey(folder)
+    design = Design("3/4", "3/4")
+    keys = [
+        TallyKey("0" * 64, "q1", design, (("sport", sport),), number) for sport in ("run", "ski") for number in (0, 1)
+    ]
+    (folder / "tallies.json").write_text(Tallies({key: Tally(design, 500, 200) for key in keys}).to_json())
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def here(desk, monkeypatch, capsys):
+    monkeypatch.chdir(desk)
+
+
+WRITERS = {
+    "survey.out.json": ["publish", "survey.toml", "--key", "publisher.pem", "--out"],
+    "t.out.json": ["tally", "gateway.csv", *SIGNED, "--out"],
+    "region.svg": ["plot", "region", "--epsilon", "1", "--out"],
+    "sim.svg": ["simulate", "--epsilon", "1", "--prevalence", "0.1", "--surveys", "20", "--method", "exact", "--plot"],
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_an_existing_file_is_kept_unless_forced_and_a_full_disk_leaves_nothing(desk, capsys, name):
+    if not (desk / "gateway.csv").exists():
+        main(["randomise", "--sample", "truths.csv"])
+        main(["randomise", "truths.csv", "--column", "doped", "--question", "doped", *SIGNED, "--out", "gateway.csv"])
+    capsys.readouterr()
+    (desk / name).write_text("precious")
+    refused(capsys, 4, "--force", *WRITERS[name], name)
+    assert (desk / name).read_text() == "precious"
+    before = sorted(path.name for path in desk.iterdir())
+
+    def small_disk() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+    words = [*PROGRAM, *WRITERS[name], name, "--force"]
+    done = subprocess.run(words, preexec_fn=small_disk, capture_output=True, text=True, check=False)
+    assert done.returncode == 4, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "cannot be written" in done.stderr
+    assert (desk / name).read_text() == "precious"
+    assert sorted(path.name for path in desk.iterdir()) == before
+    assert run(capsys, *WRITERS[name], name, "--force")[0] == 0
+    assert (desk / name).read_bytes() != b"precious"
+    (desk / name).unlink()
+
+
+def test_a_block_that_fails_leaves_nothing(tmp_path):
+    def fails():
+        with new_file(tmp_path / "o.txt", force=False) as partial:
+            partial.write_text("half")
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(CannotWrite, match="no space left on device; free some space"):
+        fails()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_standard_output_that_is_full():
+    line = f"{sys.executable} -m server_agg.cli.main compare --epsilon 1 > /dev/full"
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (4, 1)
+    assert "no space left" in done.stderr
+
+
+def test_estimates_by_question_round_and_segment(capsys):
+    found = json_of(capsys, "estimate", "tallies.json")
+    assert [(one["question"], one["round"], one["tally"]["n"]) for one in found] == [("q1", 0, 1000), ("q1", 1, 1000)]
+    (one,) = json_of(capsys, "estimate", "tallies.json", "--round", "1", "--target", "sample", "--level", "0.9")
+    assert (one["target"], one["interval"]["level"]) == ("sample", 0.9)
+    (table,) = json_of(capsys, "estimate", "tallies.json", "--round", "0", "--by", "sport")
+    assert [row["label"] for row in table["rows"]] == ["run", "ski"]
+    _, out, _ = run(capsys, "estimate", "tallies.json", "--by", "sport", "--minimum", "600")
+    assert "the one bar covers at 95 %" in out
+    refused(capsys, 2, "q1", "estimate", "tallies.json", "--question", "q7")
+    refused(capsys, 2, "sport", "estimate", "tallies.json", "--by", "country")
+    refused(capsys, 4, "names no file", "estimate", "absent.parquet", *SIGNED)
+    refused(capsys, 4, "check the name", "estimate", "tallies.json", "absent.json")
+
+
+@pytest.mark.parametrize("figure", ["estimates", "segments", "trend", "power", "switch"])
+def test_figures(desk, capsys, figure):
+    source = ["tallies.json"] if figure in ("estimates", "segments", "trend") else []
+    more = {"segments": ["--by", "sport", "--round", "0"], "power": ["--epsilon", "1"]}.get(figure, [])
+    code, out, err = run(capsys, "plot", figure, *source, *more, "--out", f"{figure}.svg")
+    assert code == 0, err
+    assert f"{figure}.svg" in out
+    drawn = (desk / f"{figure}.svg").read_text()
+    assert drawn.startswith("<?xml")
+    assert "</svg>" in drawn
+
+
+def test_what_a_figure_needs(capsys):
+    refused(capsys, 2, "--by", "plot", "segments", "tallies.json", "--round", "0", "--out", "x.svg")
+    refused(capsys, 2, "--round", "plot", "segments", "tallies.json", "--by", "sport", "--out", "x.svg")
+
+
+def test_publishing_warns_of_what_devices_refuse(desk, capsys):
+    text = template_text()
+    (desk / "bold.toml").write_text(text.replace('epsilon = "ln 3"', 'epsilon = "ln 10"'))
+    words = ["publish", "bold.toml", "--key", "publisher.pem", "--out", "bold.json"]
+    code, out, err = run(capsys, *words)
+    assert code == 0
+    assert "warning: a device with the default policy refuses the whole survey: question 'doped' costs" in err
+    assert "bold.json" in out
+    assert run(capsys, "verify", "bold.json", "--key", "publisher.pem.pub")[0] == 1  # and so it is
+    (desk / "long.toml").write_text(text.replace("rounds = 2", "rounds = 30"))
+    said = json_of(capsys, "publish", "long.toml", "--key", "publisher.pem", "--out", "long.json")
+    assert [("rounds cost" in each, "for life" in each) for each in said["warnings"]] == [(True, False), (False, True)]
+    quiet = json_of(capsys, "publish", "survey.toml", "--key", "publisher.pem", "--out", "quiet.json")
+    assert quiet["warnings"] == []
+
+
+def test_design_shows_the_candidates_with_reasons_and_warnings(capsys):
+    said = json_of(capsys, "design", "--epsilon", "1", "--delta", "0.05", "--prevalence", "0.02")
+    assert [(one["name"], one["chosen"]) for one in said["candidates"]] == [
+        ("symmetric", False),
+        ("(1, δ)", True),
+        ("(δ, 1)", False),
+    ]
+    assert said["candidates"][0]["times_the_least"] == pytest.approx(2.0397, abs=1e-3)
+    assert len(said["warnings"]) == 2
+    assert "is a proof" in said["warnings"][0]
+    said = json_of(capsys, "design", "--epsilon", "3")
+    assert [one["name"] for one in said["candidates"]] == ["symmetric", "ratio at most 9"]
+    assert "20.09" in said["warnings"][0]
+    said = json_of(capsys, "design", "--epsilon", "1", "--delta", "0.1", "--prior", "0.05:3", "0.2:1")
+    assert "prior's mean" in said["chosen"][0]["rule"]
+    assert json_of(capsys, "design", "--epsilon", "1")["warnings"] == []
+
+
+def test_the_template_is_read_back(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = json_of(capsys, "publish", "--template")["template"]
+    assert text == template_text()
+    assert json.dumps(text).count("epsilon") == 3
