@@ -1,4 +1,6 @@
-"""A fresh process that answers one question, against the peers.  Run: python -m benchmarks.cold
+"""A fresh process that answers one question, against the peers; and one that shows help.
+
+Run: python -m benchmarks.cold
 
 Ours does more: it verifies a signed survey and commits the answer durably before it is returned.
 """
@@ -14,6 +16,7 @@ from benchmarks.measure import interleave, machine
 
 NOTHING = "pass"
 IMPORT = "import rrcollect"
+HELP = "import os, sys; sys.stdout = open(os.devnull, 'w'); from server_agg.cli.main import main; main(['--help'])"
 DRAW = "from rrcollect import Design, randomise; randomise(True, Design('3/4', '3/4'))"
 CLIENT = """
 from pathlib import Path
@@ -58,6 +61,7 @@ def main() -> list[str]:
         programs = {
             "Python alone": NOTHING,
             "import rrcollect": IMPORT,
+            "rrcollect --help": HELP,
             "one randomised answer": DRAW,
             "verify, answer, commit": CLIENT.format(folder=name),
             "OpenDP, one answer": OPENDP,
@@ -74,6 +78,10 @@ def main() -> list[str]:
     base = timings["Python alone"].best
     lines = [machine(), "milliseconds beyond starting Python itself (best of 7, interleaved):"]
     lines += [f"{t.name:28s} {1000 * (t.best - base):8.1f} ms" for t in timings.values() if t.name != "Python alone"]
+    shown = timings["rrcollect --help"].best
+    lines.append(
+        f"rrcollect --help as a whole: {1000 * shown:.0f} ms, {shown / base:.1f} × Python alone ({1000 * base:.0f} ms)"
+    )
     print("\n".join(lines))
     return lines
 

@@ -106,9 +106,9 @@ def how_it_was_done(shown: Shown) -> str:
         f"<strong>{shown.full:,} respondents by full clients</strong> ({shown.full_seconds:.1f} s, {rate:.0f} a "
         "second): each with a ledger of its own, the signature verified, the default policy applied, every draw "
         "committed before it left, every report acknowledged after it was stored.",
-        f"<strong>{shown.gateway:,} through a gateway in bulk</strong> ({shown.gateway_seconds:.1f} s): the same law "
-        "and the same secure generator applied to many truths at once, every answer a report with a fresh id. A gateway "
-        "sees the truths it randomises, and keeps no ledger and no budget.",
+        f"<strong>{shown.gateway:,} through a gateway in bulk</strong> ({shown.gateway_seconds:.1f} s): the same "
+        "law and the same secure generator applied to many truths at once, every answer a report with a fresh id. A "
+        "gateway sees the truths it randomises, and keeps no ledger and no budget.",
         "Both ways end at the same judge of reports and the same durable store as the collector’s; only its web server "
         "is left out. Nobody went both ways: the store holds exactly one answer for every person and question, which "
         "the demo checks.",

@@ -20,7 +20,7 @@ def script(tmp_path, capsys):
 def completed(script, *words):
     """What bash offers after these words, the last of which is being typed."""
     typed = " ".join(f"'{word}'" for word in words)
-    code = f"source {script}; COMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}; _rrcollect; echo \"${{COMPREPLY[@]}}\""
+    code = f'source {script}; COMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}; _rrcollect; echo "${{COMPREPLY[@]}}"'
     done = subprocess.run(["bash", "--norc", "-c", code], capture_output=True, text=True, check=True)
     return done.stdout.split()
 

@@ -1,5 +1,6 @@
 """Files: nothing is overwritten unasked, nothing is left half-written, not even on a full disk."""
 
+import io
 import json
 import resource
 import subprocess
@@ -11,6 +12,7 @@ from rrcollect import Design
 from server_agg import Tallies, Tally, TallyKey
 from server_agg.cli.main import main
 from server_agg.cli.output import CannotWrite, new_file
+from server_agg.cli.progress import progress
 from tests.cli.support import PROGRAM, SIGNED, json_of, refused, run, signed_survey, template_text
 
 
@@ -35,7 +37,6 @@ WRITERS = {
     "survey.out.json": ["publish", "survey.toml", "--key", "publisher.pem", "--out"],
     "t.out.json": ["tally", "gateway.csv", *SIGNED, "--out"],
     "region.svg": ["plot", "region", "--epsilon", "1", "--out"],
-    "sim.svg": ["simulate", "--epsilon", "1", "--prevalence", "0.1", "--surveys", "20", "--method", "exact", "--plot"],
 }
 
 
@@ -98,7 +99,7 @@ def test_estimates_by_question_round_and_segment(capsys):
     refused(capsys, 4, "check the name", "estimate", "tallies.json", "absent.json")
 
 
-@pytest.mark.parametrize("figure", ["estimates", "segments", "trend", "power", "switch"])
+@pytest.mark.parametrize("figure", ["estimates", "segments", "trend", "power"])
 def test_figures(desk, capsys, figure):
     source = ["tallies.json"] if figure in ("estimates", "segments", "trend") else []
     more = {"segments": ["--by", "sport", "--round", "0"], "power": ["--epsilon", "1"]}.get(figure, [])
@@ -154,3 +155,31 @@ def test_the_template_is_read_back(tmp_path, monkeypatch, capsys):
     text = json_of(capsys, "publish", "--template")["template"]
     assert text == template_text()
     assert json.dumps(text).count("epsilon") == 3
+
+
+class Terminal(io.StringIO):
+    """Standard error as a terminal has it."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("with_rich", [True, False])
+def test_a_progress_bar_on_a_terminal_with_and_without_rich(monkeypatch, with_rich):
+    if not with_rich:
+        monkeypatch.setitem(sys.modules, "rich.console", None)
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    with progress("counting") as tell:
+        tell(0.5)
+        tell(1.0)
+    assert "counting" in shown.getvalue()
+    assert ("[####" in shown.getvalue()) != with_rich
+
+
+def test_no_bar_in_a_pipe(monkeypatch):
+    quiet = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", quiet)
+    with progress("counting") as tell:
+        tell(0.5)
+    assert quiet.getvalue() == ""

@@ -16,7 +16,7 @@ from server_agg import read_packed
 from server_agg.cli.main import main
 from tests.cli.support import SIGNED, json_of, refused, run, signed_survey
 
-SECRET = "secret-7Q"
+HIDDEN = "secret-7Q"
 ASKED = ["--column", "doped", "--question", "doped", *SIGNED]
 
 
@@ -36,7 +36,7 @@ def desk(published, tmp_path, monkeypatch, capsys):
 
 
 def write_csv(path, truths, word=lambda t: "yes" if t else "no", sport="cycling"):
-    with (gzip.open(path, "wt") if path.suffix == ".gz" else path.open("w")) as file:
+    with gzip.open(path, "wt") if path.suffix == ".gz" else path.open("w") as file:
         writer = csv.writer(file)
         writer.writerow(["sport", "doped"])
         writer.writerows([sport, word(t)] for t in truths)
@@ -149,11 +149,11 @@ def test_help_says_what_it_means_to_hold_the_truths(capsys):
 # ---- mistakes: one line, nothing written, nothing shown -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cell", ["", "NaN", "None", SECRET, "2", "1.0", "yes no"])
+@pytest.mark.parametrize("cell", ["", "NaN", "None", HIDDEN, "2", "1.0", "yes no"])
 def test_a_cell_that_is_no_truth_is_named_by_place_only(desk, capsys, cell):
     write_csv(desk / "t.csv", range(30), lambda i: cell if i == 20 else "yes")
     said = refused(capsys, 2, "row 21, column 'doped'", "randomise", "t.csv", *ASKED, "--out", "o.jsonl")
-    assert SECRET not in said
+    assert HIDDEN not in said
     assert sorted(p.name for p in desk.iterdir()) == ["publisher.pem.pub", "survey.signed.json", "t.csv"]
 
 
@@ -163,7 +163,7 @@ def test_a_cell_that_is_no_truth_is_named_by_place_only(desk, capsys, cell):
         pa.array([True, None]),
         pa.array([1, 7]),
         pa.array([1.0, math.nan]),
-        pa.array(["yes", SECRET]),
+        pa.array(["yes", HIDDEN]),
         pa.array([b"yes", b"no"]),
         pa.array(["yes", None]),
     ],
@@ -172,7 +172,7 @@ def test_a_cell_that_is_no_truth_is_named_by_place_only(desk, capsys, cell):
 def test_a_parquet_column_that_is_no_truth(desk, capsys, column):
     pq.write_table(pa.table({"doped": column}), "t.parquet")
     said = refused(capsys, 2, "'doped'", "randomise", "t.parquet", *ASKED, "--out", "o.jsonl")
-    assert SECRET not in said
+    assert HIDDEN not in said
     assert "7" not in said.replace("7Q", "")
     assert not (desk / "o.jsonl").exists()
     assert not (desk / "t.parquet.drawn").exists()
@@ -190,7 +190,7 @@ def damaged(desk):
     (desk / "empty.csv").write_bytes(b"")
     (desk / "twice.csv").write_bytes(b"doped,doped\nyes,no\n")
     (desk / "short.csv").write_bytes(b"sport,doped\nrun\n")
-    (desk / "bad-sport.csv").write_text(f"sport,doped\n{SECRET},yes\n")
+    (desk / "bad-sport.csv").write_text(f"sport,doped\n{HIDDEN},yes\n")
     (desk / "folder.csv").mkdir()
 
 
@@ -223,7 +223,7 @@ def damaged(desk):
 def test_mistakes(desk, capsys, words, code, hint):
     damaged(desk)
     before = {path.name for path in desk.iterdir()}
-    assert SECRET not in refused(capsys, code, hint, "randomise", *words, "--out", "o.jsonl")
+    assert HIDDEN not in refused(capsys, code, hint, "randomise", *words, "--out", "o.jsonl")
     assert {path.name for path in desk.iterdir()} == before
 
 

@@ -29,7 +29,7 @@ def served(words, folder):
             answer = shlex.split(COMMANDS["answer"].examples[0])[1:]
             _, code = at_a_terminal([*PROGRAM, *answer, "--url", f"http://127.0.0.1:{port}/reports"], [])
             assert code == 0
-            assert urllib.request.urlopen(page, timeout=20).status == 200
+            assert urllib.request.urlopen(page, timeout=20).status == 200  # noqa: S310
         finally:
             collector.send_signal(signal.SIGINT)
             _, err = collector.communicate(timeout=60)
