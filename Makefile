@@ -14,7 +14,7 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(VENV)/demo.stamp: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[cli,server]'
+	$(BIN)/python -m pip install --quiet --editable '.[cli,plot,batch,server]'
 	@touch $@
 
 $(VENV)/test.stamp: $(BIN)/python pyproject.toml

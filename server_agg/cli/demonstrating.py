@@ -51,7 +51,7 @@ def demo(options: Namespace) -> int:
 
     fresh_folder(options.out)
     with progress(f"{options.respondents:,} respondents answer", quiet=options.json) as tell:
-        shown = run_demo(options.out, options.respondents, options.seconds, lambda words, share: tell(share))
+        shown = run_demo(options.out, options.respondents, options.seconds, tell)
     report = options.out / "report.html"
     report.write_text(page(shown), encoding="utf-8")
     emit(options, _data(shown, report), *_words(shown), f"Report: {report.resolve().as_uri()}")
@@ -103,7 +103,7 @@ def _words(shown: Shown) -> list[str]:
         f"Published: {survey.title}, {len(survey.questions)} questions, digest {shown.publication.digest[:16]}…\n"
         f"Answered:  {way}; nobody twice\n"
         f"Collected: {shown.tallies.n:,} reports, judged and stored once each",
-        table(head, rows, {1, 2, 3, 4}),
+        table(head, rows, {1, 2, 3, 4, 5}),
         "each bar covers on its own: about 1 in 20 misses",
         f"By sport, {survey.question('doped').text}",
         table(cells, lines, {1, 2, 3, 4}),

@@ -1,6 +1,8 @@
 """`rrcollect design`, the candidates side by side with reasons and warnings, and `rrcollect compare`.
 
-A candidate's figure is n·variance at the prevalence given, else the worst one in the interval given (or in [0, 1]).
+In the table: `× least` the variance against the least; `yes ×` and `no ×` by how much an answer changes the odds;
+`devices` what those with the default policy do.  n·variance is taken at the prevalence given, else at the worst one in
+the interval given (or in [0, 1]).
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_compare", "add_design", "compare", "design"]
 
+LEGEND = "yes ×, no ×: by how much such an answer changes the odds; devices: those with the default policy"
 DEVICE_RATIO = 9  # a device with the default policy lets no answer change the odds by more (ε = ln 9)
 
 
@@ -46,7 +49,7 @@ def design(options: Namespace) -> int:
     where = "at the worst prevalence" if low is None or high is None else f"at prevalence {float(low):.4g}"
     if low is not None and low != high:
         where = f"at the worst prevalence in [{float(low):.4g}, {float(high or 0):.4g}]"
-    head = ["candidate", "p00", "p11", "n·variance", "to the least", "yes: odds ×", "no: odds ×", "verdict"]
+    head = ["candidate", "p00", "p11", "n·variance", "× least", "yes ×", "no ×", "devices", ""]
     drawn = table(head, [_row(one) for one in candidates], {1, 2, 3, 4, 5, 6})
     notes = "\n".join(f"Warning: {each}" for each in warnings)
     data = {
@@ -55,7 +58,15 @@ def design(options: Namespace) -> int:
         "judged": where,
         "warnings": warnings,
     }
-    emit(options, data, *[each.explain(options.n) for each in found], f"Candidates, n·variance {where}:", drawn, notes)
+    emit(
+        options,
+        data,
+        *[each.explain(options.n) for each in found],
+        f"Candidates, n·variance {where}:",
+        drawn,
+        LEGEND,
+        notes,
+    )
     return 0
 
 
@@ -110,7 +121,7 @@ def _candidates(found: list[ChosenDesign], options: Namespace) -> list[dict[str,
             "name": name,
             "p00": str(each.p00),
             "p11": str(each.p11),
-            "shown": [f"{float(each.p00):.6g}", f"{float(each.p11):.6g}"],
+            "shown": [f"{float(each.p00):.4g}", f"{float(each.p11):.4g}"],
             "n_variance": float(figures[each]),
             "times_the_least": float(figures[each] / least) if least else None,
             "odds_yes": None if math.isinf(each.likelihood_ratio(1)) else float(each.likelihood_ratio(1)),
@@ -149,15 +160,19 @@ def _refusal(design: Design) -> str | None:
 
 def _row(one: dict[str, Any]) -> list[str]:
     def odds(ratio: float | None) -> str:
-        return "a proof" if ratio is None else f"{ratio:.4g}"
+        return "proof" if ratio is None else f"{ratio:.4g}"
 
-    words = ["CHOSEN"] if one["chosen"] else []
-    words += [f'a "{word}" is a proof' for word in one["proofs"]] or ["no answer is a proof"]
-    words += ["default devices refuse it"] if one["refused"] else []
     times = one["times_the_least"]
-    worth = "" if times is None else f"{times:.3g} ×"
-    return [one["name"], *one["shown"], f"{one['n_variance']:.6g}", worth, odds(one["odds_yes"]), odds(one["odds_no"]),
-            "; ".join(words)]  # fmt: skip
+    return [
+        one["name"],
+        *one["shown"],
+        f"{one['n_variance']:.5g}",
+        "" if times is None else f"{times:.3g}",
+        odds(one["odds_yes"]),
+        odds(one["odds_no"]),
+        "refuse" if one["refused"] else "accept",
+        "◄ chosen" if one["chosen"] else "",
+    ]
 
 
 def _warnings(found: list[ChosenDesign]) -> list[str]:

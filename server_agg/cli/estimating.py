@@ -125,7 +125,7 @@ def question_table(found: Mapping[tuple[str, int], Any], level: str, method: str
                 percent(bar.low, digits),
                 percent(bar.high, digits),
                 f"{float(100 * bar.level):.10g} % {bar.method}",
-                f"the {bar.target}",
+                bar.target,
                 "several designs" if tally is None else privacy_words(tally.design),
                 "; ".join(note),
             ]
@@ -148,7 +148,8 @@ def segments_of(tallies: Tallies, name: str, *, minimum: int, level: str, method
 
 def _by_segment(options: Namespace, tallies: Tallies) -> int:
     data, parts = [], []
-    for question, number in sorted({(key.question, key.round) for key in tallies}):
+    declared = {(key.question, key.round) for key in tallies if options.by in dict(key.segments)}
+    for question, number in sorted(declared or {(key.question, key.round) for key in tallies}):
         found = segments_of(
             tallies.where(question=question, round=number),
             options.by,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -177,6 +178,9 @@ def _listed() -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand; returns the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without Greek letters gets question marks, no traceback
     options = parser().parse_args(arguments)
     command = COMMANDS[options.command]
     run = getattr(importlib.import_module(f"server_agg.cli.{command.module}"), options.command)

@@ -122,11 +122,10 @@ def _coverage(found: Rehearsal) -> tuple[str, str]:
                 promise,
             ]
         )
-    head = ["bar", "held", "so its coverage is in (95 %)", "mean width, points", f"against {100 * found.level:.10g} %"]
-    words = "what bars cover: the " + (
-        "population's share" if found.target == "population" else "share among those asked"
-    )
-    return table(head, rows, {1, 2, 3}), words
+    head = ["bar", "held", "coverage (95 %)", "mean width", f"against {100 * found.level:.10g} %"]
+    covered = "population's share" if found.target == "population" else "share among those asked"
+    words = f"held: how many of the bars held the {covered}; coverage: the exact Monte-Carlo interval of that"
+    return table(head, rows, {1, 2, 3}), f"{words}; widths in points"
 
 
 def _histogram(found: Rehearsal) -> Axes:

@@ -13,7 +13,7 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from rrcollect.errors import AnswerRefused, Blame, MissingExtra, ParameterError, RRCollectError
 
@@ -55,7 +55,8 @@ class Drawn(str):
 def emit(options: Namespace, data: Any, *parts: str) -> None:
     """Print the result: `data` as JSON if asked for, else the parts, a blank line between them."""
     if options.json:
-        json.dump(data, sys.stdout, ensure_ascii=False, allow_nan=False, indent=None)
+        plain_ascii = "utf" not in (sys.stdout.encoding or "").lower()
+        json.dump(data, sys.stdout, ensure_ascii=plain_ascii, allow_nan=False, indent=None)
         sys.stdout.write("\n")
         return
     kept = [part if isinstance(part, Drawn) else plain(part) for part in parts if part]
@@ -75,9 +76,11 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], numeric: set[int])
             from rich.text import Text
         except ImportError:
             return text_table(head, rows, numeric)
-        drawn = Table(box=SIMPLE, pad_edge=False)
-        for i, name in enumerate(head):
-            drawn.add_column(name, justify="right" if i in numeric else "left")
+        drawn = Table(box=SIMPLE, pad_edge=False, collapse_padding=True)
+        for i, name in enumerate(head):  # numbers and words are never cut; text breaks between words
+            side: Literal["left", "right"] = "right" if i in numeric else "left"
+            longest = max((len(word) for row in [head, *rows] for word in row[i].split()), default=0)
+            drawn.add_column(name, justify=side, no_wrap=i in numeric, min_width=longest)
         for row in rows:
             drawn.add_row(*(Text(plain(cell)) for cell in row))
         console = Console()

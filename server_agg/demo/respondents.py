@@ -109,11 +109,11 @@ def by_gateway(
 ) -> int:
     """The other people's truths randomised in bulk; returns how many people."""
     waiting: list[bytes] = []
-    for report in _bulk_reports(publication, people):
+    for number, report in enumerate(_bulk_reports(publication, people), start=1):
         waiting.append(report.to_bytes())
         if len(waiting) == BATCH:
             counter.send_all(waiting)
-            tell(len(waiting) // len(QUESTIONS))
+            tell(number // len(QUESTIONS))
             waiting.clear()
     if waiting:
         counter.send_all(waiting)

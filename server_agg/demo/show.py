@@ -36,7 +36,6 @@ __all__ = ["DemoFailed", "Shown", "fresh_folder", "published", "run_demo"]
 
 MARKER = ".rrcollect-demo"
 FILES = ("survey.toml", "survey.signed.json", "publisher.pem", "publisher.pem.pub", "reports.sqlite3", "tallies.json")
-Tell = Callable[[float], None]
 
 
 class DemoFailed(RRCollectError):
@@ -144,7 +143,7 @@ class _Overheard:
 
 
 def run_demo(
-    folder: Path, respondents: int, seconds: float, tell: Callable[[str, float], None], processes: int | None = None
+    folder: Path, respondents: int, seconds: float, tell: Callable[[float], None], processes: int | None = None
 ) -> Shown:
     """Run it all; `folder` is fresh."""
     start = time.monotonic()
@@ -158,11 +157,9 @@ def run_demo(
         overheard = _Overheard(counter)
         budget = one_device(desk, people[0], overheard, work / "first.sqlite3").budget().explain()
         answered = time.monotonic()
-        full = 1 + by_full_clients(
-            desk, people[1:], seconds, lambda done: tell("full clients", (1 + done) / len(people)), processes
-        )
+        full = 1 + by_full_clients(desk, people[1:], seconds, lambda done: tell((1 + done) / respondents), processes)
         bulk = time.monotonic()
-        gateway = by_gateway(publication, people[full:], counter, lambda done: tell("gateway", done / len(people)))
+        gateway = by_gateway(publication, people[full:], counter, lambda done: tell((full + done) / respondents))
         end = time.monotonic()
         tallies = counter.tallies()
         counter.close()

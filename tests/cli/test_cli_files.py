@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -82,6 +83,17 @@ def test_standard_output_that_is_full():
     done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (4, 1)
     assert "no space left" in done.stderr
+
+
+def test_a_terminal_without_greek_letters():
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    for more in ([], ["--json"]):
+        done = subprocess.run(
+            [*PROGRAM, "design", "--epsilon", "1", *more], env=ascii_only, capture_output=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert done.stdout.isascii()
+    assert json.loads(done.stdout)["candidates"][0]["name"] == "symmetric"
 
 
 def test_estimates_by_question_round_and_segment(capsys):

@@ -31,9 +31,9 @@ def shown(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo") / "out"
     show.fresh_folder(folder)
     told = []
-    found = show.run_demo(folder, RESPONDENTS, 1.5, lambda words, share: told.append(share), processes=1)
-    assert told
-    assert max(told) <= 1
+    found = show.run_demo(folder, RESPONDENTS, 1.5, told.append, processes=1)
+    assert told == sorted(told)
+    assert 0.5 < told[-1] <= 1
     return found
 
 
