@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import sys
+import warnings
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
@@ -61,11 +62,23 @@ def answer(options: Namespace) -> int:
 
 
 def _ask(text: str) -> bool | None:
-    """Yes, no, or None to decline; asked again until it is one of them, without echo."""
+    """Yes, no, or None to decline; asked again until it is one of them, without echo or not at all."""
     while True:
-        said = getpass.getpass(f"{plain(text)} [yes/no, empty to decline; not shown] ").strip().lower()
+        said = _unseen(f"{plain(text)} [yes/no, empty to decline; not shown] ").strip().lower()
         if said in YES | NO:
             return said in YES
         if said in SKIP:
             return None
         sys.stderr.write("please type yes or no\n")
+
+
+def _unseen(prompt: str) -> str:
+    """What is typed, if this terminal can keep it from the screen; an error if it cannot."""
+    from rrcollect.errors import ParameterError
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", getpass.GetPassWarning)
+        try:
+            return getpass.getpass(prompt)
+        except getpass.GetPassWarning:
+            raise ParameterError("standard input", "no terminal", "a terminal that can hide what is typed") from None

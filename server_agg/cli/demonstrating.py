@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from server_agg.cli.output import write_text
 from server_agg.cli.progress import progress
 from server_agg.cli.terminal import emit, table
 
@@ -53,7 +54,7 @@ def demo(options: Namespace) -> int:
     with progress(f"{options.respondents:,} respondents answer", quiet=options.json) as tell:
         shown = run_demo(options.out, options.respondents, options.seconds, tell)
     report = options.out / "report.html"
-    report.write_text(page(shown), encoding="utf-8")
+    write_text(report, page(shown), force=True)
     emit(options, _data(shown, report), *_words(shown), f"Report: {report.resolve().as_uri()}")
     return 0
 

@@ -11,7 +11,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from rrcollect import __version__
 from rrcollect.errors import RRCollectError
@@ -144,9 +144,17 @@ COMMANDS = {
 }
 
 
-def parser() -> argparse.ArgumentParser:
-    """The whole grammar; nothing heavy is imported for it."""
-    top = argparse.ArgumentParser(
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line that says where help is."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say it and end with 2."""
+        self.exit(2, f"{self.prog}: {plain(message)}; see `{self.prog} --help`\n")
+
+
+def parser(only: str | None = None) -> argparse.ArgumentParser:
+    """The whole grammar, or with the options of one command `only`; nothing heavy is imported for it."""
+    top = Parser(
         prog="rrcollect",
         usage="rrcollect [-h] [--version] COMMAND ...",
         description=f"Ask sensitive yes/no questions without learning anyone's answer.\n\ncommands:\n{_listed()}",
@@ -166,6 +174,8 @@ def parser() -> argparse.ArgumentParser:
             epilog=f"{'examples' if len(command.examples) > 1 else 'example'}:\n  {examples}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
+        if only not in (None, name):
+            continue
         sub.add_argument("--json", action="store_true", help="print one JSON value, for programs")
         getattr(importlib.import_module(f"server_agg.cli.{command.module}"), f"add_{name}")(sub)
     return top
@@ -176,12 +186,24 @@ def _listed() -> str:
     return "\n".join(f"  {name:11s} {command.about}" for name, command in COMMANDS.items())
 
 
+def _parsed(words: list[str]) -> argparse.Namespace:
+    """The options; sources may stand after other options as well, which argparse alone does not allow everywhere."""
+    named = next((word for word in words if not word.startswith("-")), "")
+    grammar = parser(only=named)
+    options, rest = grammar.parse_known_args(words)
+    if rest and hasattr(options, "source") and not any(word.startswith("-") for word in rest):
+        options.source = [*options.source, *rest]
+    elif rest:
+        grammar.exit(2, f"rrcollect {named}: not understood: {plain(' '.join(rest))}; see `rrcollect {named} --help`\n")
+    return options
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand; returns the exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Greek letters gets question marks, no traceback
-    options = parser().parse_args(arguments)
+    options = _parsed(sys.argv[1:] if arguments is None else list(arguments))
     command = COMMANDS[options.command]
     run = getattr(importlib.import_module(f"server_agg.cli.{command.module}"), options.command)
     try:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -65,6 +64,8 @@ def new_file(path: str | os.PathLike[str], *, force: bool) -> Iterator[Path]:
 
     It has the same ending, by which formats are told.
     """
+    import secrets
+
     wanted = Path(path)
     refuse_existing(wanted, force=force)
     partial = wanted.with_name(f".{secrets.token_hex(4)}-{wanted.name}")

@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from server_agg.cli.output import add_force, new_file, refuse_existing
+from server_agg.cli.output import CannotWrite, add_force, new_file, refuse_existing
 from server_agg.cli.sources import read_keys
 from server_agg.cli.survey_file import read_survey, survey_from, template
 from server_agg.cli.terminal import emit, plain
@@ -44,8 +44,12 @@ def keygen(options: Namespace) -> int:
         raise KeyFileError(f"{public} exists already; a key is never overwritten")
     key = SigningKey.generate()
     key.save(options.key, _password(options.password))
-    with new_file(public, force=False) as partial:
-        partial.write_bytes(key.public.to_pem())
+    try:
+        with new_file(public, force=False) as partial:
+            partial.write_bytes(key.public.to_pem())
+    except CannotWrite:
+        options.key.unlink()  # made a moment ago, and of no use without its public half
+        raise
     words = (
         f"private key: {options.key} (keep it)\npublic key:  {public} (hand it out)\nkey id:      {key.public.key_id}"
     )

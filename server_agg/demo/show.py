@@ -6,7 +6,7 @@ Rules
 2. While it runs, ledgers and database lie on the fastest storage there is (memory, where the machine offers it); the
    database is then copied to the folder.
 3. What was counted must be what was asked: one answer for every person and question.  Otherwise it fails, loudly.
-4. A folder is replaced only if an earlier demo made it.
+4. A folder that is not empty is used only if an earlier demo made it.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def working_folder() -> Iterator[tuple[Path, bool]]:
 
 
 def fresh_folder(folder: Path) -> None:
-    """Make the folder; one that an earlier demo made is emptied of that demo's files, any other is refused."""
-    if folder.exists() and not (folder / MARKER).is_file():
+    """Make the folder; one that an earlier demo made is emptied of that demo's files, any other must be empty."""
+    if folder.exists() and not (folder / MARKER).is_file() and (not folder.is_dir() or any(folder.iterdir())):
         raise DemoFailed(f"{folder} exists and no demo made it; name another folder with --out")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / MARKER).write_text("made by `rrcollect demo`; replaced by the next one\n", encoding="utf-8")

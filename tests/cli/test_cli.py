@@ -196,6 +196,33 @@ def test_nothing_is_overwritten(desk, capsys):
     assert main(["keygen", "publisher.pem"]) == 3  # its public half is still there
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["plan", "--n", "many"], "argument --n"),
+        (["plan", "--margn", "0.1"], "not understood: --margn 0.1"),
+        (["design"], "--epsilon"),
+        (["desing"], "desing"),
+        ([], "COMMAND"),
+        (["keygen", "a", "b"], "not understood: b"),
+    ],
+)
+def test_a_command_that_is_not_understood_is_one_line(capsys, words, hint):
+    with pytest.raises(SystemExit) as stopped:
+        main(words)
+    said = capsys.readouterr().err
+    assert (stopped.value.code, said.count("\n")) == (2, 1)
+    assert hint in said
+    assert "--help" in said
+
+
+def test_a_truth_is_not_asked_for_where_it_would_be_seen(desk):
+    words = [*PROGRAM, *shlex.split(COMMANDS["answer"].examples[0])[1:]]
+    done = subprocess.run(words, input=b"yes\n", capture_output=True, check=False, start_new_session=True)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith(b"rrcollect answer: standard input is 'no terminal'")
+
+
 def test_control_characters_are_not_printed():
     assert plain("a\x1b[31mb\x07\nc") == "a?[31mb?\nc"
 

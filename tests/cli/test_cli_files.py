@@ -115,7 +115,7 @@ def test_estimates_by_question_round_and_segment(capsys):
 def test_figures(desk, capsys, figure):
     source = ["tallies.json"] if figure in ("estimates", "segments", "trend") else []
     more = {"segments": ["--by", "sport", "--round", "0"], "power": ["--epsilon", "1"]}.get(figure, [])
-    code, out, err = run(capsys, "plot", figure, *source, *more, "--out", f"{figure}.svg")
+    code, out, err = run(capsys, "plot", figure, *more, "--out", f"{figure}.svg", *source)
     assert code == 0, err
     assert f"{figure}.svg" in out
     drawn = (desk / f"{figure}.svg").read_text()

@@ -187,6 +187,7 @@ def test_the_command_writes_where_it_says_and_replaces_only_its_own(tmp_path, mo
     assert (tmp_path / said["report"]).as_uri() in out
     assert (tmp_path / said["report"]).read_text() != first
     (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("precious")
     refused(capsys, 4, "no demo made it", "demo", "--respondents", "300", "--out", "mine")
 
 
