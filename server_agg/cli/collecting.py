@@ -55,6 +55,7 @@ def serve(options: Namespace) -> int:
         raise ParameterError("--survey and --key", "one of them", "both: the signed survey and its public key")
     owner = OwnerToken.from_file(options.token_file) if options.token_file else OwnerToken.from_environment()
     settings = Settings(origins=tuple(options.origin), minimum=options.minimum, public_results=options.public_results)
+    _check_port(options.host, options.port)
     here = f"http://{f'[{options.host}]' if ':' in options.host else options.host}:{options.port}"
     pages = [f"{here}/s/{digest}" for digest in _published(options)]
     said = [f"results: {here}/", *(f"survey:  {page}" for page in pages), "stop with Ctrl-C"]
@@ -63,6 +64,23 @@ def serve(options: Namespace) -> int:
     with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
         run(options.store, host=options.host, port=options.port, owner=owner, settings=settings)
     return 0
+
+
+def _check_port(host: str, port: int) -> None:
+    """Refuse a port that cannot be listened on, before a server is started that would not say so in one line."""
+    import socket
+
+    from rrcollect.errors import ParameterError
+
+    if not 1 <= port <= 65535:
+        raise ParameterError("--port", port, "1 to 65535")
+    try:
+        with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET):
+            pass
+    except OSError as error:
+        raise ParameterError(
+            "--host and --port", f"{host} {port}", f"a free one of this machine ({error.strerror})"
+        ) from None
 
 
 def _make_token(path: Path) -> None:

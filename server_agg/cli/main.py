@@ -211,7 +211,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except RRCollectError as error:
-        sys.stderr.write(f"rrcollect {options.command}: {plain(error)}\n")
+        said = plain(error).replace("lenient=True", "`rrcollect tally --lenient`")
+        sys.stderr.write(f"rrcollect {options.command}: {said}\n")
         return exit_code(error)
     except OSError as error:
         if isinstance(error, BrokenPipeError):

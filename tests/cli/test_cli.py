@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import socket
 import subprocess
 import sys
 
@@ -214,6 +215,28 @@ def test_a_command_that_is_not_understood_is_one_line(capsys, words, hint):
     assert (stopped.value.code, said.count("\n")) == (2, 1)
     assert hint in said
     assert "--help" in said
+
+
+def test_a_port_that_cannot_be_used(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("RRCOLLECT_OWNER_TOKEN", "a token for the tests")
+    monkeypatch.chdir(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        for port in (0, 99999, taken.getsockname()[1]):
+            code, out, err = run(capsys, "serve", "--port", str(port))
+            assert (code, out, err.count("\n")) == (2, "", 1)
+            assert "--port" in err
+
+
+def test_reports_that_are_cut_off_are_one_line(desk, capsys):
+    (desk / "short.jsonl").write_text('{"answer":1,"des')
+    (desk / "short.parquet").write_bytes(b"PAR1 and no more")
+    (desk / "short.sqlite3").write_bytes(b"SQLite format 3\0 and no more")
+    for name in ("short.jsonl", "short.parquet", "short.sqlite3"):
+        code, out, err = run(capsys, "tally", name, "--survey", "survey.signed.json", "--key", "publisher.pem.pub")
+        assert code in (3, 4)
+        assert (out, err.count("\n")) == ("", 1)
+    code, _, err = run(capsys, "tally", "short.jsonl", "--survey", "survey.signed.json", "--key", "publisher.pem.pub")
+    assert "--lenient" in err
 
 
 def test_a_truth_is_not_asked_for_where_it_would_be_seen(desk):
