@@ -33,6 +33,7 @@ def test_the_wheel_holds_both_packages_and_their_types(wheel):
         "rrcollect/web/rrcollect.mjs",
         "rrcollect/web/rrcollect.d.mts",
         "server_agg/collect/static/page.css",
+        "server_agg/demo/page.css",
     ):
         assert served in names
     assert not [name for name in names if name.startswith(("tests/", "examples/", "benchmarks/"))]

@@ -17,9 +17,11 @@ import multiprocessing
 import os
 import secrets
 import shutil
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -80,6 +82,28 @@ def _people_answer(desk: Desk, people: Sequence[Person]) -> int:
     return len(people)
 
 
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Processes started in this block are not reached by Ctrl-C, which is for the program that started them."""
+    if not hasattr(signal, "pthread_sigmask"):  # pragma: no cover (Windows)
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _told_apart() -> Iterator[None]:
+    """A process that the machine ended is an error of ours, in words."""
+    try:
+        yield
+    except BrokenExecutor:
+        raise RRCollectError("a process with simulated devices ended; is there enough memory?") from None
+
+
 def by_full_clients(
     desk: Desk, people: Sequence[Person], seconds: float, tell: Callable[[int], None], processes: int | None = None
 ) -> int:
@@ -89,7 +113,7 @@ def by_full_clients(
         8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
     done, end = 0, time.monotonic() + seconds
-    with ProcessPoolExecutor(many, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with _told_apart(), ProcessPoolExecutor(many, multiprocessing.get_context("spawn")) as pool:
         running: set[Future[int]] = set()
         for task in tasks:
             while len(running) >= many + 1:
@@ -98,7 +122,8 @@ def by_full_clients(
                 tell(done)
             if time.monotonic() >= end:
                 break
-            running.add(pool.submit(_people_answer, desk, list(task)))
+            with _undisturbed():
+                running.add(pool.submit(_people_answer, desk, list(task)))
         done += sum(each.result() for each in running)
     tell(done)
     return done

@@ -1,6 +1,7 @@
 """The demo at a small size: everybody is counted once, the page stands alone, its commands work, the web demo stops."""
 
 import json
+import os
 import re
 import shlex
 import signal
@@ -189,6 +190,18 @@ def test_the_command_writes_where_it_says_and_replaces_only_its_own(tmp_path, mo
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("precious")
     refused(capsys, 4, "no demo made it", "demo", "--respondents", "300", "--out", "mine")
+
+
+def test_ctrl_c_ends_the_demo_in_one_line(tmp_path):
+    words = [*PROGRAM, "demo", "--seconds", "60", "--out", tmp_path / "d"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0) as demo:
+        end = time.monotonic() + 60
+        while not (tmp_path / "d" / "survey.signed.json").exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(0.5)  # its processes are starting, or at work
+        os.killpg(demo.pid, signal.SIGINT)  # as a terminal does: to every process of the group
+        out, err = demo.communicate(timeout=60)
+    assert (demo.returncode, out, err) == (130, "", "\nrrcollect: stopped\n")
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
