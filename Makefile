@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench assure clean
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -38,6 +38,9 @@ $(VENV)/bench.stamp: $(VENV)/test.stamp
 
 bench: $(VENV)/bench.stamp  ## speed against named competitors, as ratios
 	$(BIN)/python -m benchmarks.run
+
+assure: $(VENV)/bench.stamp  ## the long suite: searches for counterexamples, written to docs/assurance.md
+	$(BIN)/python -m assurance
 
 clean:  ## remove what make built
 	rm -rf $(VENV) build dist .coverage .hypothesis
