@@ -25,7 +25,7 @@ demo: $(VENV)/demo.stamp  ## the main job end to end, no server and no configura
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/test.stamp  ## all tests, with branch coverage
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term --durations=12
+	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term --durations=12
 
 lint: $(VENV)/test.stamp  ## style and types
 	$(BIN)/ruff check .

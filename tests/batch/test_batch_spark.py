@@ -1,4 +1,4 @@
-"""The contract on a real Spark session.  All in one module and one group, so that one worker starts one session."""
+"""The contract on a real Spark session.  One worker runs this whole file (tests/conftest.py), so one session starts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from tests.batch.test_batch_contract import check
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # Spark's and py4j's own deprecations
-    pytest.mark.xdist_group("spark"),
 ]
 
 
