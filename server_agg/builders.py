@@ -161,9 +161,11 @@ def answer_array(answers: Any) -> NDArray[np.uint8]:
         ones: NDArray[np.uint8] = (array.view(np.uint8) != 0).astype(np.uint8)  # a byte of 2 is True as well
         return ones
     if array.dtype.kind not in "iu" and array.size:
-        for position, value in enumerate(array.tolist()):
-            if not (isinstance(value, bool | int) and value in (0, 1)):
-                raise ParameterError(f"answer {position}", value, ALLOWED)
+        values = array.tolist()
+        missing = (i for i, value in enumerate(values) if value not in (0, 1))  # before floats that happen to be whole
+        unclear = (i for i, value in enumerate(values) if not isinstance(value, bool | int))
+        for position in (*missing, *unclear)[:1]:
+            raise ParameterError(f"answer {position}", values[position], ALLOWED)
     wrong = np.flatnonzero((array != 0) & (array != 1))
     if wrong.size:
         raise ParameterError(f"answer {wrong[0]}", array[wrong[0]].item(), ALLOWED)
