@@ -58,13 +58,13 @@ def ask(prompt: str, allowed: str) -> str:
 
 
 def interview(client: Client, survey: AcceptedSurvey) -> None:
-    """Ask what is open.  The truth is read by the client, after all its checks, and goes nowhere else."""
+    """Ask what is open.  What is typed goes to the client and nowhere else."""
     for question in client.open_questions(survey):
         said = ask(f"{question.text} [y/n, d: rather not say] ", "ynd")
         if said == "d":
             client.decline(survey, question.id)
         else:
-            client.answer(survey, question.id, truth=lambda said=said: said == "y")
+            client.answer(survey, question.id, truth=said == "y")
     print(f"Open questions: {len(client.open_questions(survey))}\n")
 
 
@@ -100,7 +100,8 @@ except SurveyRefused as refusal:
 survey = client.accept(first.envelope)
 print(survey.explain())
 if client.open_questions(survey) and ask("Take part? [y/n] ", "yn") == "n":
-    sys.exit("Nothing was asked, nothing was sent.")
+    print("Nothing was asked, nothing was sent.")
+    sys.exit()
 interview(client, survey)
 
 again = publish(key, "doping-2", {"doped": "The same in other words: did you use what is forbidden?"})

@@ -11,6 +11,7 @@ One device is the real client with its ledger; the fleet's truths are made up wi
 
 import tempfile
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,12 @@ survey = Survey(
 envelope = publish_survey(survey, [key]).envelope
 collector = SimulatedCollector([survey])
 
+
+def crashed_in(week: int) -> bool:
+    """What this device's own log says."""
+    return week == 4
+
+
 print("One device, switched on by its owner")
 policy = Policy([TrustedPublisher("Example Software", [key.public])], attribute_epsilon=2)
 with tempfile.TemporaryDirectory() as folder:
@@ -56,7 +63,7 @@ with tempfile.TemporaryDirectory() as folder:
     accepted = device.accept(envelope)
     for week in range(WEEKS):
         try:
-            device.answer(accepted, "crash", truth=lambda week=week: week == 4, round=week)
+            device.answer(accepted, "crash", truth=partial(crashed_in, week), round=week)
             said = f"delivered {device.deliver(collector).delivered}"
         except AnswerRefused as refusal:  # decided before the truth is read; to be silent is all the app has to do
             said, why = f"silent ({type(refusal).__name__})", str(refusal)

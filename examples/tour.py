@@ -88,5 +88,6 @@ print(f"ε with which 4000 people reach it: {agg.epsilon_for(4000, '0.03'):.2f}"
 print(agg.price_table(agg.privacy_price(["1/2", 1, "ln 3", 2], margin="0.03")))
 folder.cleanup()
 
-# %% Where to go on: survey_app.py and browser_survey/ (asking), telemetry.py (asking every week), nightly_batch_duckdb.py
-# (counting), choose_epsilon.py and audit_a_design.py (deciding), published_survey.py (other people's numbers).
+# %% Where to go on: survey_app.py and browser_survey/ (asking), telemetry.py (asking every week),
+# nightly_batch_duckdb.py (counting), choose_epsilon.py and audit_a_design.py (deciding), published_survey.py (other
+# people's numbers); docs/examples.md lists them all.
