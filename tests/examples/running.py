@@ -18,7 +18,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
-SECONDS = 200
+SECONDS = 280
+QUICK_JAVA = "-XX:-UsePerfData -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for a process that lives for seconds
 
 WATCH = """
 import os, sys
@@ -72,7 +73,7 @@ def environment(root: Path) -> dict[str, str]:
         "HOME": str(root / "home"),
         "TMPDIR": str(root / "tmp"),
         "SPARK_LOCAL_DIRS": str(root / "home" / "spark"),
-        "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={root / 'home'} -XX:-UsePerfData",
+        "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={root / 'home'} {QUICK_JAVA}",
         "PYTHONPATH": os.pathsep.join([str(root / "watch"), *([below] if below else [])]),
         "PYTHONDONTWRITEBYTECODE": "1",
         "WATCH_LOG": str(root / "changed.log"),
