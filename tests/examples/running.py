@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,9 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 SECONDS = 280
 QUICK_JAVA = "-XX:-UsePerfData -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for a process that lives for seconds
+
+STDIN = {"survey_app.py": "y\ny\nd\n"}  # what is typed
+ARGUMENTS = {"choose_epsilon.py": ("pictures",)}
 
 WATCH = """
 import os, sys
@@ -58,6 +62,14 @@ class Ran:
     err: str
     folder: Path
     changed: tuple[Path, ...]
+
+
+Runner = Callable[[str], Ran]  # the fixture `ran`: an example by name, run once
+
+
+def names() -> list[str]:
+    """The examples that are one file, but for demo.py: that is `make demo`, and needs no page."""
+    return sorted(path.name for path in EXAMPLES.glob("*.py") if path.name != "demo.py")
 
 
 def environment(root: Path) -> dict[str, str]:

@@ -8,41 +8,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from rrcollect import Design, optimal_design
-from tests.examples.running import EXAMPLES, Ran, outside, run
+from tests.examples.running import EXAMPLES, Ran, Runner, names, outside, run
 
 pytestmark = pytest.mark.xdist_group("examples")
 SIGMAS = 6.6
-STDIN = {"survey_app.py": "y\ny\nd\n"}
-ARGUMENTS = {"choose_epsilon.py": ("pictures",)}
-Runner = Callable[[str], Ran]
 
 
-@pytest.fixture(scope="session")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Runner:
-    """Each example, run once as docs/examples.md says."""
-    kept: dict[str, Ran] = {}
-
-    def once(name: str) -> Ran:
-        if name not in kept:
-            root = tmp_path_factory.mktemp(name.removesuffix(".py"))
-            kept[name] = run(EXAMPLES / name, root, *ARGUMENTS.get(name, ()), typed=STDIN.get(name, ""))
-        return kept[name]
-
-    return once
-
-
-def names() -> list[str]:
-    """The examples that are one file; demo.py is the command line's own, and tested there."""
-    return sorted(path.name for path in EXAMPLES.glob("*.py") if path.name != "demo.py")
-
-
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", [*names(), *(path.name for path in EXAMPLES.glob("demo.py"))])
 def test_it_runs_says_something_and_complains_of_nothing(ran: Runner, name: str) -> None:
     result = ran(name)
     assert result.code == 0, result.err

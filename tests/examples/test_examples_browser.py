@@ -13,6 +13,7 @@ import pytest
 
 from tests.collect.browser import Visit, chromium
 from tests.examples.running import EXAMPLES, environment, outside
+from tests.examples.test_examples_page import prints, sections
 
 SCRIPT = EXAMPLES / "browser_survey" / "run.py"
 
@@ -67,9 +68,7 @@ def answer(page: object, question: str, said: str) -> None:
 
 
 def test_people_answer_where_it_says_and_the_owner_sees_it(running: Running, tmp_path: Path) -> None:
-    printed = "".join(running.printed)
-    for command in ("keygen", "publish", "serve"):
-        assert f"$ rrcollect {command} " in printed
+    assert prints(sections()["browser_survey/"].shown, "".join(running.printed)), running.printed
     with chromium() as browser:
         for level in ("running", "skiing"):  # two people, each with a browser of their own
             with Visit(browser) as person:
