@@ -7,7 +7,6 @@ expressions: executors need no Python, and nothing comes back to the driver but 
     spark-submit examples/nightly_batch_spark.py        # or on your cluster
 """
 
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -47,7 +46,6 @@ def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "nights")
     monday, tuesday = make_nights(folder)
     refused = folder / "refused-by-spark.parquet"
-    shutil.rmtree(refused, ignore_errors=True)  # of the last run: Spark writes a folder, and never over another
     spark = session()
     try:
         old, new = night(spark, monday), night(spark, tuesday)
