@@ -32,10 +32,8 @@ for name, procedure in procedures.items():
 
 print(f'\nThe die: "ε = 1.6"? {die.satisfies("1.6")}.  "ε = 1.61"? {die.satisfies("1.61")}.  Both are decided exactly.')
 share = float(coin.exposed("0.1"))
-print(
-    f'The coin: a "{coin.proofs[0]}" is a proof that the person is free of it; at 10 % that exposes {share:.0%} of all.'
-)
-print(f"With δ it keeps (1, {coin.delta(1):.4g}): δ is not a small chance of a leak here, it is the share that leaks.")
+print(f'The coin: a "{coin.proofs[0]}" proves that a person is free of it; at 10 % that exposes {share:.0%} of all.')
+print(f"It keeps (1, δ) with δ = {coin.delta(1):.4g}: no small chance of an accident, but the half who get tails.")
 
 print("\nA program's numbers: it says ε = 1 and uses p = e/(e + 1) = 0.7310585786300049, a double")
 naive = Design(0.7310585786300049, 0.7310585786300049)
@@ -65,7 +63,7 @@ def honest(truth: bool) -> bool:
 
 
 def redrawing(truth: bool) -> bool:
-    """A bug that was seen in the wild: a fresh draw at every call, and somebody takes the majority of three."""
+    """A bug: every call draws afresh, and what goes out is the majority of three."""
     return sum(honest(truth) for _ in range(3)) >= 2
 
 

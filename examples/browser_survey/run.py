@@ -69,7 +69,7 @@ if not token.exists():
     os.close(os.open(token, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     token.write_text(secrets.token_urlsafe(24))
 
-port = free_port()
+port = free_port()  # and results from two answers on: for trying it out; the 30 of the default is for people
 serving = command("serve", "--store", store, "--token-file", token, "--port", port, "--minimum", 2)
 with subprocess.Popen(serving) as collector:
     try:
