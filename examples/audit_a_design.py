@@ -1,7 +1,7 @@
 """For auditors and ethics boards: what does somebody else's procedure promise?
 
-Shows how to read ε off a die, cards, decks, a spinner and a program's floating-point numbers, exactly; and what can be
-said of a program that shows nothing but its answers: a lower bound on its ε that is wrong at most once in 10⁹ audits.
+Shows how to read ε off a die, cards, decks, a spinner and a program's floating-point numbers, exactly; and what can
+be said of a program that shows nothing but its answers: a lower bound on its ε, wrong at most once in 10⁹ audits.
 
     python examples/audit_a_design.py
 """

@@ -1,7 +1,7 @@
 """For the meeting in which ε is decided: survey scientist, stakeholder, and somebody who speaks for the respondents.
 
-Shows what one answer can reveal at each ε, what that ε costs in answers, which ε your number of respondents needs, what
-δ > 0 would really buy, and what the classic procedures cost at the ε you chose; and draws it.
+Shows what one answer can reveal at each ε, what that ε costs in answers, which ε your number of respondents needs,
+what δ > 0 would really buy, and what the classic procedures cost at the ε you chose; and draws it.
 
     python examples/choose_epsilon.py FOLDER          # for the three pictures
 """

@@ -1,7 +1,7 @@
 """For whoever runs the nightly job: from files of reports to estimates by segment, on the embedded DuckDB.
 
-Shows one call that reads CSV and Parquet alike, an account of every row, why rows were refused, two nights that add up,
-a job that may be run again, and a table whose bars hold all at once.
+Shows one call that reads CSV and Parquet alike, an account of every row, why rows were refused, two nights that add
+up, a job that may be run again, and a table whose bars hold all at once.
 
     python examples/nightly_batch_duckdb.py [FOLDER]   # FOLDER for the nights and what was counted (./nights)
 
@@ -29,11 +29,19 @@ SURVEY = Survey(
 )
 
 
-def reports(region: str, start: int, n: int, ones: int, **changes: object) -> Iterator[Report]:
+def reports(
+    region: str, start: int, n: int, ones: int, *, survey: str = SURVEY.digest, design: Design = DESIGN
+) -> Iterator[Report]:
     """n reports with ids from `start` on, the first `ones` of them yes."""
     for i in range(n):
-        fields = {"survey": SURVEY.digest, "question": "doped", "design": DESIGN, "segments": {"region": region}}
-        yield Report(**{**fields, "answer": int(i < ones), "id": f"{start + i:032x}", **changes})  # type: ignore[arg-type]
+        yield Report(
+            survey=survey,
+            question="doped",
+            design=design,
+            answer=int(i < ones),
+            id=f"{start + i:032x}",
+            segments={"region": region},
+        )
 
 
 def make_nights(folder: Path) -> tuple[Path, Path]:

@@ -7,11 +7,11 @@ changes when the error bar is one with guaranteed coverage instead of ±1.96 sta
 
 Sources, as seen:
 [1] C. H. Chang, M. J. L. F. Cruyff: vignette of the R package zapstRR, 2018-02-23, and the help page of its data set
-    `huntRRdata` (https://github.com/charlottehchang/zapstRR): 189 men in Southwest China were asked, by forced response
-    with p00 = p11 = 5/6, which birds they had hunted in the past year.  The vignette prints, in percent, estimate,
-    standard error and 95 % limits; it does not print the counts.
-[2] D. W. Heck: manual of the R package RRreg, 2018-06-03.  Not a survey: data simulated by Warner's model with p = 0.2,
-    n = 1000, and true prevalence 0.3.
+    `huntRRdata` (https://github.com/charlottehchang/zapstRR): 189 men in Southwest China were asked, by forced
+    response with p00 = p11 = 5/6, which birds they had hunted in the past year.  The vignette prints, in percent,
+    estimate, standard error and 95 % limits; it does not print the counts.
+[2] D. W. Heck: manual of the R package RRreg, 2018-06-03.  Not a survey: data simulated by Warner's model with
+    p = 0.2, n = 1000, and true prevalence 0.3.
 [3] Pennsylvania State University, STAT 506, lesson 12.3, "Try it!": n = 400 and 128 yes, a coin decides between the
     sensitive question and one with a known share of 1/2.  A textbook exercise; its formulas are applied here.
 """

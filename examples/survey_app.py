@@ -111,6 +111,4 @@ if float(client.budget().spent_on("doped").epsilon):
 print(client.budget().explain(), "\n")
 
 deliver(client, SimulatedCollector([first.survey, again.survey], failures=["before", "after"]))  # a bad network
-print(
-    "A report has no name on it, and cannot be called back once it is sent; to decline is possible at any time before."
-)
+print("A report has no name on it and cannot be called back once it is sent; decline before that, if you like.")

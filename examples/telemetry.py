@@ -6,8 +6,8 @@ devices join every week.
 
     python examples/telemetry.py
 
-One device is the real client with its ledger; the fleet's truths are made up with NumPy, independent from week to week
-as `trend` assumes, and randomised in bulk.
+One device is the real client with its ledger; the fleet's truths are made up with NumPy, independent from week to
+week as `trend` assumes, and randomised in bulk.
 """
 
 import tempfile

@@ -17,8 +17,8 @@ import rrcollect as rr
 import server_agg as agg
 
 # %% 1. A design is a die: how often a true "no" is answered "no" (p00), and a true "yes" with "yes" (p11).
-# ε = ln 3 means: whatever is answered, the odds about a person change by a factor of 3 at most.  Of all dice that keep
-# this promise `optimal_design` takes the one whose estimate has the least error; `explain` says why.
+# ε = ln 3 means: whatever is answered, the odds about a person change by a factor of 3 at most.  Of all dice that
+# keep this promise `optimal_design` takes the one whose estimate has the least error; `explain` says why.
 design = rr.optimal_design("ln 3")
 print(design.explain())
 
@@ -62,7 +62,8 @@ except rr.SurveyRefused as refusal:
 collector = rr.SimulatedCollector([survey], failures=["before"])  # in life: rr.HttpTransport("https://…/reports")
 print(f"\nDelivered: {device.deliver(collector, rr.Pace(first_wait=0.01)).delivered}, after one lost request")
 
-# %% 5. A crowd.  Three thousand made-up athletes; a gateway that holds truths randomises them in bulk, by the same law.
+# %% 5. A crowd: three thousand made-up athletes.  A gateway that holds truths randomises them in bulk, by the same
+# law, exactly.
 people = np.random.default_rng()
 tallies = {}
 for level, n, share in (("amateur", 2000, 0.10), ("elite", 1000, 0.40)):
@@ -70,8 +71,8 @@ for level, n, share in (("amateur", 2000, 0.10), ("elite", 1000, 0.40)):
     tallies[level] = agg.tally_from_answers(design, answers)
 print("\nCounted:", {level: (tally.n, tally.ones) for level, tally in tallies.items()})
 
-# %% 6. Counts become an estimate.  It is unbiased, and its bar covers at least 95 % of the time, guaranteed: for every
-# design, every share and every number of answers, if people follow the protocol and were drawn at random.
+# %% 6. Counts become an estimate.  It is unbiased, and its bar covers at least 95 % of the time, guaranteed: for
+# every design, every share and every number of answers, if people follow the protocol and were drawn at random.
 elite = agg.estimate(tallies["elite"])
 print("\nElite, in truth 40 %:", elite.sentence())
 print(f"As good as {elite.effective_sample_size:.0f} direct answers; "
