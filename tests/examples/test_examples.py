@@ -6,12 +6,15 @@ standard errors: together about 20 such comparisons, false-alarm rate below 1e-9
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from pathlib import Path
 
 import pytest
 
+import rrcollect
+import server_agg
 from rrcollect import Design, optimal_design
 from tests.examples.running import EXAMPLES, Ran, Runner, names, outside, run
 
@@ -37,6 +40,38 @@ def test_it_is_short_and_says_for_whom_it_is_and_how_to_run_it(name: str) -> Non
     assert "Shows" in described[2]
     assert f"python examples/{name}" in described[2]
     assert len(text.splitlines()) <= 120
+
+
+def private_names(text: str) -> list[str]:
+    """What a script takes from the project that is not one of its public names."""
+    public = {"rrcollect": set(rrcollect.__all__), "server_agg": set(server_agg.__all__)}
+    called, found = {}, []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            called |= {alias.asname or alias.name: alias.name for alias in node.names if alias.name in public}
+            found += [
+                alias.name for alias in node.names if alias.name.partition(".")[0] in public.keys() - {alias.name}
+            ]
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] in public:
+            taken = public.get(node.module, set())
+            found += [f"{node.module}.{alias.name}" for alias in node.names if alias.name not in taken]
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in called:
+            module = called[node.value.id]
+            found += [] if node.attr in public[module] else [f"{module}.{node.attr}"]
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.rglob("*.py")), ids=lambda path: path.name)
+def test_it_uses_public_names_only(path: Path) -> None:
+    assert private_names(path.read_text(encoding="utf-8")) == []
+
+
+def test_the_search_for_private_names_can_find_some() -> None:
+    assert private_names("from rrcollect.answer.ledger import Ledger") == ["rrcollect.answer.ledger.Ledger"]
+    assert private_names("from server_agg import estimate, text_table") == ["server_agg.text_table"]
+    assert private_names("import rrcollect.design.matrix") == ["rrcollect.design.matrix"]
+    assert private_names("import rrcollect as rr\nrr.Client, rr.Ledger") == ["rrcollect.Ledger"]
 
 
 def test_the_watch_sees_what_leaves_the_folder(tmp_path: Path) -> None:
