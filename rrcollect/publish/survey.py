@@ -17,7 +17,7 @@ import hashlib
 import unicodedata
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -171,6 +171,20 @@ class Question(_Document):
     rounds: int = Field(default=1, ge=1, le=MOST_ROUNDS)
     disclosure: Disclosure | None = None
 
+    if TYPE_CHECKING:  # what a caller may give, where it is more than what is kept
+
+        def __init__(
+            self,
+            *,
+            id: str,
+            attribute: str,
+            text: str,
+            design: Design,
+            promise: Promise = ...,
+            rounds: int = ...,
+            disclosure: Disclosure | None = ...,
+        ) -> None: ...
+
     @model_validator(mode="before")
     @classmethod
     def _default_promise(cls, fields: Any) -> Any:
@@ -238,6 +252,21 @@ class Survey(_Document):
         dict[Name, Annotated[list[Words], Field(min_length=1, max_length=200)]], Field(max_length=16)
     ] = Field(default_factory=dict)
     invite_only: bool = False
+
+    if TYPE_CHECKING:  # as above
+
+        def __init__(
+            self,
+            *,
+            name: str,
+            version: int,
+            title: str,
+            publisher: str,
+            expires: datetime | str,
+            questions: list[Question] | tuple[Question, ...],
+            segments: dict[str, list[str]] = ...,
+            invite_only: bool = ...,
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
