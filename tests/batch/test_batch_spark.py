@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import random
+import runpy
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from server_agg import BadColumn, tally_reports
+from rrcollect import Report, publish_survey
+from server_agg import BadColumn, tally_reports, write_reports
 from server_agg.batch.columns import COLUMNS, NUMBERS
+from tests.answer.support import KEY, survey
 from tests.batch.reference import SURVEYS, generated
 from tests.batch.test_batch_contract import check
+from tests.documents.blocks import blocks_of
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # Spark's and py4j's own deprecations
@@ -84,3 +90,31 @@ def test_columns_of_the_wrong_type(spark: Any) -> None:
     with pytest.raises(BadColumn, match="whole numbers"):
         tally_reports(texts, SURVEYS)
     check(tally_reports(texts, SURVEYS, lenient=True), rows)
+
+
+@pytest.mark.parametrize("script", ["tally.py", "stream.py"])
+def test_the_programs_of_the_batch_page(
+    spark: Any, script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`spark-submit` runs them on a cluster; here they get this session."""
+    page = Path(__file__).parents[2] / "docs" / "batch.md"
+    (text,) = [block.text for block in blocks_of(page.read_text(encoding="utf-8")) if block.name == script]
+    publication = publish_survey(survey(), [KEY])
+    design = publication.survey.questions[0].design
+    reports = [
+        Report(survey=publication.digest, question="q1", design=design, answer=int(i % 5 < 2), id=f"{i:032x}")
+        for i in range(100)
+    ]
+    (tmp_path / "reports").mkdir()
+    write_reports(tmp_path / "reports" / "one.parquet", reports)
+    write_reports(tmp_path / "reports" / "again.parquet", reports[:10])
+    (tmp_path / "survey.signed.json").write_bytes(publication.envelope)
+    (tmp_path / "publisher.pem.pub").write_bytes(KEY.public.to_pem())
+    (tmp_path / script).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [script, str(tmp_path / "reports")])
+    runpy.run_path(script)
+    said = capsys.readouterr().out if script == "tally.py" else (tmp_path / "total.json").read_text()
+    result = json.loads(said)
+    assert [(tally["n"], tally["ones"]) for tally in result["tallies"]] == [(100, 40)]
+    assert result["summary"]["repeated"] == (10 if script == "tally.py" else 0)  # Spark dropped them before
