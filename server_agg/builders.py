@@ -112,7 +112,11 @@ def tally_from_answers(design: Design, answers: Any) -> Tally:
 
 
 def tally_from_column(design: Design, frame: Any, column: str) -> Tally:
-    """The tally of one column of a pandas or Polars DataFrame (or of any mapping of names to arrays)."""
+    """The tally of one column of a pandas or Polars DataFrame (or of any mapping of names to arrays).
+
+    >>> tally_from_column(Design("3/4", "3/4"), {"doped": [1, 0, 1]}, "doped")
+    Tally(design=Design('3/4', '3/4'), n=3, ones=2)
+    """
     names = list(frame.columns) if hasattr(frame, "columns") else list(frame)
     if column not in names:
         raise ParameterError("column", column, f"one of {names}")

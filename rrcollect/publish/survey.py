@@ -146,7 +146,11 @@ def _refusal(error: ValidationError) -> SurveyRefused:
 
 
 class Disclosure(_Document):
-    """The publisher's signed opt-in to exposing people: about `exposed` of every `respondents`."""
+    """The publisher's signed opt-in to exposing people: about `exposed` of every `respondents`.
+
+    >>> Disclosure(exposed=40, respondents=1000).exposed
+    40
+    """
 
     exposed: int = Field(ge=0, le=10**9)
     respondents: int = Field(ge=1, le=10**9)
@@ -238,6 +242,15 @@ class Survey(_Document):
 
     `name` and `version` identify it among the publisher's documents: a device refuses a lower version than it has seen.
     `segments` are the groups a respondent may declare, with the values allowed for each.
+
+    >>> from rrcollect import optimal_design
+    >>> survey = Survey(
+    ...     name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
+    ...     expires="2100-01-01T00:00:00Z", segments={"sport": ["run", "ski"]},
+    ...     questions=[Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))],
+    ... )
+    >>> Survey.from_payload(survey.payload()) == survey
+    True
     """
 
     name: Name

@@ -141,6 +141,7 @@ def joint_start(joint: JointLikelihood) -> Floats:
 
 
 def joint_maximum(joint: JointLikelihood) -> tuple[Floats, float, int]:
+    """The maximum (by EM, then Newton's method), its log-likelihood and the steps taken; an error if there is none."""
     theta, steps = joint_start(joint), 0
     for _ in range(4):
         theta, moved = em(joint, theta)
@@ -154,6 +155,7 @@ def joint_maximum(joint: JointLikelihood) -> tuple[Floats, float, int]:
 
 
 def em(joint: JointLikelihood, theta: Floats) -> tuple[Floats, int]:
+    """The parameters after EM has stopped rising (or after `LONGEST` steps), and the number of steps."""
     level, tau = joint.posterior(theta)
     for step in range(1, LONGEST + 1):
         theta = joint.maximised(tau, theta)
