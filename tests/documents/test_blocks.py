@@ -42,6 +42,10 @@ REPORT = (
     '{"answer": 1, "design": {"p00": "3/4", "p11": "3/4"}, "id": "' + "0" * 32 + '", "invite": null, '
     '"question": "q1", "round": 0, "segments": {}, "survey": "' + "0" * 64 + '"}\n'
 )
+TALLY = (
+    '[{"survey": "' + "0" * 64 + '", "question": "q1", "design": ["3/4", "3/4"], "segments": {}, "round": 0, '
+    '"n": 1000, "ones": 400}]\n'
+)
 IMPORT = 'import { Client } from "./rrcollect.mjs";\n'
 GOOD = {
     "python": ("x = 1\nassert x == 1\n", "x == 1", "x == 2"),
@@ -53,6 +57,7 @@ GOOD = {
     "toml": (SURVEY, 'epsilon = "ln 3"', 'epsilon = "ln -3"'),
     "syntax": (SURVEY, "version = 1", "version = = 1"),
     "json": (REPORT, '"round": 0', '"round": -1'),
+    "tally": (TALLY, '"ones": 400', '"ones": 4000'),
     "js": (IMPORT + "if (typeof Client !== 'function') throw Error();\n", "Client", "Clients"),
     "throws": ("if (1 + 1 !== 2) throw Error();\n", "!==", "==="),
     "html": (f'<p>a</p><script type="module">{IMPORT}</script>\n', "Client", "Clients"),
@@ -64,6 +69,7 @@ LANGUAGE = {
     "pipe": "bash",
     "command": "bash",
     "syntax": "toml",
+    "tally": "json",
     "throws": "js",
     "script": "html",
     "tags": "html",
