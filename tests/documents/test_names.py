@@ -137,3 +137,12 @@ def test_a_measured_figure_has_its_command_beside_it(page):
 
 def test_a_figure_without_a_command_is_noticed():
     assert unsupported_speeds("# A\n9 times as fast: `python -m benchmarks.bulk`\n# B\n9 times faster\n") == ["B"]
+
+
+def test_the_floors_in_the_readme_are_those_of_the_benchmark():
+    from benchmarks.bulk import FLOORS
+
+    (speed,) = re.findall(r"\*\*Speed\.\*\*.*?benchmarks\.bulk", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    said = [int(number.replace(",", "")) for number in re.findall(r"([\d,]+)\stimes", speed)]
+    assert len(said) == 4
+    assert set(said) <= set(FLOORS.values())
