@@ -103,7 +103,8 @@ def verdict(row: Mapping[str, Any]) -> str:
     """One word, or a few, for a part."""
     if row["missing"]:
         return f"not finished ({row['missing']} of {row['part'].pieces} pieces missing)"
-    word = ("caught" if row["part"].twin else "held") if row["outcome"].passed else "**FAILED**"
+    failed = "**not decided**" if row["outcome"].remark.startswith("not decided") else "**FAILED**"
+    word = ("caught" if row["part"].twin else "held") if row["outcome"].passed else failed
     return word + (", by an earlier version of the sources" if row["stale"] else "")
 
 

@@ -79,6 +79,14 @@ def test_what_failed_and_what_is_missing_is_said(project):
     assert "not finished (1 of 3 pieces missing)" in text
 
 
+def test_what_could_not_be_decided_is_neither_held_nor_failed(project):
+    silent = Part("service", lambda piece, step: Outcome(False, {"asked": 1}, "not decided: no reply"))
+    check = Check(1, "sample", "Sample", "All is well.", ("judged",), lambda size: [silent])
+    text = page([(check, run(check, project).rows([silent]))])
+    assert "**service**: **not decided**" in text
+    assert "0 of 1 parts held" in text
+
+
 @pytest.mark.parametrize(("passed", "caught", "code"), [(True, True, 0), (False, True, 1), (True, False, 1)])
 def test_the_exit_code(project, monkeypatch, passed, caught, code):
     check = sample([], passed=passed, caught=caught)
