@@ -13,7 +13,6 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from assurance.audit import CANARY, SERVICES, Audit, by_index, by_pip_audit, decided, read_pip_audit
 from assurance.canaries import planted, searched
 from assurance.canary_traces import LEAKS
 from assurance.check import FULL, Check, Figure, Outcome, Part, Size, Step
@@ -29,6 +28,7 @@ from assurance.packages import (
     run_time,
     weak_copyleft,
 )
+from assurance.vulnerabilities import CANARY, SERVICES, Audit, by_index, by_pip_audit, decided, read_pip_audit
 
 __all__ = ["CHECK"]
 
@@ -172,7 +172,7 @@ CHECK = Check(
     "metric or the network: whole flows with every logger at its lowest level hold no canary, in whatever encoding, "
     "and flows that differ in the truth alone leave the same bytes.",
     (
-        "assurance/audit.py",
+        "assurance/vulnerabilities.py",
         "assurance/canaries.py",
         "assurance/canary_flow.py",
         "assurance/canary_traces.py",

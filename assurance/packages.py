@@ -116,7 +116,7 @@ def _licence(known: Distribution) -> str:
     classified = [c.split(" :: ")[-1] for c in told.get_all("Classifier") or [] if c.startswith("License ::")]
     if stated and "\n" not in stated and len(stated) <= LONGEST:
         return stated
-    return ", ".join(classified) or stated.split("\n")[0][:LONGEST]
+    return ", ".join(classified) or stated.split("\n", maxsplit=1)[0][:LONGEST]
 
 
 def weak_copyleft(packages: Iterable[Package]) -> list[Package]:
