@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: help demo demo-web test lint bench clean
+.PHONY: help demo demo-web test lint bench assure clean
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -28,7 +28,7 @@ demo-web: $(VENV)/demo.stamp  ## a collector with its pages on this machine, and
 	$(BIN)/rrcollect demo --web
 
 test: $(VENV)/test.stamp  ## all tests, with branch coverage
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term --durations=12
+	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term --durations=12
 
 lint: $(VENV)/test.stamp  ## style and types
 	$(BIN)/ruff check .
@@ -41,6 +41,13 @@ $(VENV)/bench.stamp: $(VENV)/test.stamp
 
 bench: $(VENV)/bench.stamp  ## speed against named competitors, as ratios
 	$(BIN)/python -m benchmarks.run
+
+$(VENV)/assure.stamp: $(VENV)/test.stamp
+	$(BIN)/python -m pip install --quiet --editable '.[assure]'
+	@touch $@
+
+assure: $(VENV)/assure.stamp  ## the long suite: searches for counterexamples, written to docs/assurance.md
+	$(BIN)/python -m assurance
 
 clean:  ## remove what make built
 	rm -rf $(VENV) build dist .coverage .hypothesis rrcollect-demo

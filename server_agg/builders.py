@@ -112,7 +112,11 @@ def tally_from_answers(design: Design, answers: Any) -> Tally:
 
 
 def tally_from_column(design: Design, frame: Any, column: str) -> Tally:
-    """The tally of one column of a pandas or Polars DataFrame (or of any mapping of names to arrays)."""
+    """The tally of one column of a pandas or Polars DataFrame (or of any mapping of names to arrays).
+
+    >>> tally_from_column(Design("3/4", "3/4"), {"doped": [1, 0, 1]}, "doped")
+    Tally(design=Design('3/4', '3/4'), n=3, ones=2)
+    """
     names = list(frame.columns) if hasattr(frame, "columns") else list(frame)
     if column not in names:
         raise ParameterError("column", column, f"one of {names}")
@@ -161,9 +165,11 @@ def answer_array(answers: Any) -> NDArray[np.uint8]:
         ones: NDArray[np.uint8] = (array.view(np.uint8) != 0).astype(np.uint8)  # a byte of 2 is True as well
         return ones
     if array.dtype.kind not in "iu" and array.size:
-        for position, value in enumerate(array.tolist()):
-            if not (isinstance(value, bool | int) and value in (0, 1)):
-                raise ParameterError(f"answer {position}", value, ALLOWED)
+        values = array.tolist()
+        missing = (i for i, value in enumerate(values) if value not in (0, 1))  # before floats that happen to be whole
+        unclear = (i for i, value in enumerate(values) if not isinstance(value, bool | int))
+        for position in (*missing, *unclear)[:1]:
+            raise ParameterError(f"answer {position}", values[position], ALLOWED)
     wrong = np.flatnonzero((array != 0) & (array != 1))
     if wrong.size:
         raise ParameterError(f"answer {wrong[0]}", array[wrong[0]].item(), ALLOWED)

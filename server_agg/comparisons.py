@@ -183,5 +183,11 @@ def root_level(level: NumberLike, k: int) -> Fraction:
 
 
 def compare_groups(a: Tally | Estimate, b: Tally | Estimate) -> Comparison:
-    """Group a against group b: two disjoint groups of people, each with its own design and target."""
+    """Group a against group b: two disjoint groups of people, each with its own design and target.
+
+    >>> from rrcollect import optimal_design
+    >>> both = compare_groups(Tally(optimal_design(1), 700, 330), Tally(optimal_design(1), 650, 210))
+    >>> round(both.difference, 3), "{:.3f} to {:.3f}".format(*both.interval())
+    (0.321, '0.206 to 0.434')
+    """
     return Comparison(*[e if isinstance(e, Estimate) else estimate(e) for e in (a, b)])

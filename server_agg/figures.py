@@ -41,7 +41,15 @@ def _covers(table: SegmentTable) -> str:
 
 
 def plot_segments(table: SegmentTable, ax: Axes | None = None) -> Axes:
-    """The rows of a segment table, one below the other."""
+    """The rows of a segment table, one below the other.
+
+    >>> from rrcollect import optimal_design
+    >>> from server_agg import Tally, segment_table
+    >>> design = optimal_design(1)
+    >>> table = segment_table({"north": Tally(design, 700, 330), "south": Tally(design, 650, 210)})
+    >>> [label.get_text() for label in plot_segments(table).get_yticklabels()]
+    ['north (n = 700)', 'south (n = 650)']
+    """
     axes = axes_for(ax)
     places = list(range(len(table.rows), 0, -1))
     _points(axes, table, places, upright=False)
@@ -53,7 +61,14 @@ def plot_segments(table: SegmentTable, ax: Axes | None = None) -> Axes:
 
 
 def plot_trend(found: Trend, ax: Axes | None = None) -> Axes:
-    """The prevalence by round with bars."""
+    """The prevalence by round with bars.
+
+    >>> from rrcollect import optimal_design
+    >>> from server_agg import Tally, trend
+    >>> found = trend({0: Tally(optimal_design(1), 700, 330), 1: Tally(optimal_design(1), 650, 210)})
+    >>> plot_trend(found).get_xlabel()
+    'round'
+    """
     axes = axes_for(ax)
     _points(axes, found.table, [float(number) for number in found.rounds], upright=True)
     axes.set_xticks(list(found.rounds))
@@ -72,7 +87,12 @@ def plot_privacy_price(
     prevalence: NumberLike | None = None,
     methods: Sequence[str] = METHODS[:3],
 ) -> Axes:
-    """What does privacy cost: answers needed for ± `margin` against ε, by method; dashed: direct questioning."""
+    """What does privacy cost: answers needed for ± `margin` against ε, by method; dashed: direct questioning.
+
+    >>> axes = plot_privacy_price([1, 2], methods=["normal"])
+    >>> [int(n) for n in axes.lines[0].get_ydata()]
+    [1799, 663]
+    """
     axes = axes_for(ax)
     for number, method in enumerate(methods):
         lines = privacy_price(epsilons, margin=margin, level=level, method=method, prevalence=prevalence)

@@ -191,6 +191,11 @@ def pool(tallies: Iterable[Tally], *, planning: NumberLike = "1/2") -> PooledEst
     """One estimate from tallies of one question, whatever their designs; equal designs are merged first.
 
     `planning` is the prevalence at which the fixed weights of `unbiased` are best; choose it before seeing the data.
+
+    >>> from rrcollect import optimal_design
+    >>> pooled = pool([Tally(optimal_design(1), 600, 230), Tally(optimal_design(2), 400, 100)])
+    >>> round(pooled.value, 4), round(pooled.standard_error, 4)
+    (0.196, 0.024)
     """
     found = tuple(tallies)
     for tally in found:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from rrcollect.design.parameters import NumberLike, count
 from rrcollect.errors import ParameterError
@@ -140,7 +141,7 @@ def simultaneous_level(level: NumberLike, rows: int, how: str) -> Fraction:
 
 
 def segment_table(
-    segments: Mapping[Hashable, Tally | Sequence[Tally]],
+    segments: Mapping[Any, Tally | Sequence[Tally]],
     *,
     level: NumberLike = 0.95,
     method: str = "exact",

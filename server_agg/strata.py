@@ -117,7 +117,13 @@ def stratified_estimate(tallies: Mapping[str, Tally], sizes: Mapping[str, int]) 
 def poststratified_estimate(
     tallies: Mapping[str, Tally], shares: Mapping[str, NumberLike], *, population: int | None = None
 ) -> StratifiedEstimate:
-    """Cells of known population shares (any positive numbers; they are scaled to add up to 1)."""
+    """Cells of known population shares (any positive numbers; they are scaled to add up to 1).
+
+    >>> from rrcollect import Design
+    >>> cells = {"a": Tally(Design("3/4", "3/4"), 100, 40), "b": Tally(Design("3/4", "3/4"), 50, 30)}
+    >>> round(poststratified_estimate(cells, {"a": 1, "b": 3}).value, 3)
+    0.6
+    """
     _same("shares", tallies, shares)
     exact = {label: fraction(f"share of {label}", share) for label, share in shares.items()}
     for label, share in exact.items():

@@ -70,6 +70,21 @@ def accept_survey(
     """The survey of a signed envelope, or the error that says why not.
 
     `seen` maps (publisher, name) to the newest version accepted before; `now` is the time to judge expiry by.
+
+    >>> from datetime import datetime, timezone
+    >>> from rrcollect import Question, Survey, SigningKey, optimal_design, publish_survey
+    >>> key = SigningKey.generate()
+    >>> question = Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))
+    >>> survey = Survey(name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
+    ...                 expires=datetime(2100, 1, 1, tzinfo=timezone.utc), questions=[question])
+    >>> from rrcollect import TrustedPublisher
+    >>> policy = Policy([TrustedPublisher("Example Institute", [key.public])])
+    >>> accept_survey(publish_survey(survey, [key]).envelope, policy).survey == survey
+    True
+    >>> accept_survey(publish_survey(survey, [SigningKey.generate()]).envelope, policy)
+    Traceback (most recent call last):
+    ...
+    rrcollect.errors.UntrustedKey: no signature of this envelope is by a key this policy trusts
     """
     if not isinstance(envelope, bytes):
         raise ParameterError("envelope", type(envelope).__name__, "the envelope's bytes")

@@ -19,7 +19,26 @@ __all__ = ["AsyncClient"]
 
 
 class AsyncClient:
-    """Wraps a `Client`; a callable truth is called in the worker thread."""
+    """Wraps a `Client`; a callable truth is called in the worker thread.
+
+    >>> from datetime import datetime, timezone
+    >>> from rrcollect import Question, SigningKey, Survey, TrustedPublisher, optimal_design, publish_survey
+    >>> key = SigningKey.generate()
+    >>> question = Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))
+    >>> survey = Survey(name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
+    ...                 expires=datetime(2100, 1, 1, tzinfo=timezone.utc), questions=[question])
+    >>> import os, tempfile
+    >>> ledger = os.path.join(tempfile.mkdtemp(), "ledger.sqlite3")
+    >>> from rrcollect import Policy
+    >>> policy = Policy([TrustedPublisher("Example Institute", [key.public])])
+    >>> client = Client(ledger, attributes=["doped"], policy=policy)
+    >>> async def app():
+    ...     device = AsyncClient(client)
+    ...     accepted = await device.accept(publish_survey(survey, [key]).envelope)
+    ...     return await device.answer(accepted, "q1", truth=True)
+    >>> asyncio.run(app()).question
+    'q1'
+    """
 
     def __init__(self, client: Client) -> None:
         self.client = client

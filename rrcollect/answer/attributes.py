@@ -26,6 +26,9 @@ class Attribute:
 
     `asked_as`: the names publishers may use for it (its own name if none is given).  `rounds`: how often, at most, it
     may be collected afresh; every round is debited for life.
+
+    >>> Attribute("crashed", rounds=4, asked_as=("crash", "crashed-this-week")).name
+    'crashed'
     """
 
     name: str
@@ -43,7 +46,11 @@ class Attribute:
 
 @dataclass(frozen=True)
 class EveryAttributeOf:
-    """Whatever this publisher asks, each attribute under "publisher/attribute"."""
+    """Whatever this publisher asks, each attribute under "publisher/attribute".
+
+    >>> EveryAttributeOf("Example Institute")
+    EveryAttributeOf(publisher='Example Institute', rounds=1)
+    """
 
     publisher: str
     rounds: int = 1

@@ -35,6 +35,21 @@ class Client:
 
     `ledger` is a file of the app's own; `attributes` are what the app is willing to be asked about (names, `Attribute`,
     or `EveryAttributeOf` a publisher); `policy` names the publishers it trusts and caps what is given away.
+
+    >>> from datetime import datetime, timezone
+    >>> from rrcollect import Question, SigningKey, Survey, TrustedPublisher, optimal_design, publish_survey
+    >>> key = SigningKey.generate()
+    >>> question = Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))
+    >>> survey = Survey(name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
+    ...                 expires=datetime(2100, 1, 1, tzinfo=timezone.utc), questions=[question])
+    >>> import tempfile
+    >>> ledger = os.path.join(tempfile.mkdtemp(), "ledger.sqlite3")
+    >>> policy = Policy([TrustedPublisher("Example Institute", [key.public])])
+    >>> client = Client(ledger, attributes=["doped"], policy=policy)
+    >>> accepted = client.accept(publish_survey(survey, [key]).envelope)
+    >>> first = client.answer(accepted, "q1", truth=True)
+    >>> client.answer(accepted, "q1", truth=lambda: 1 / 0) == first    # asked again: the truth is not read
+    True
     """
 
     def __init__(

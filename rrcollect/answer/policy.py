@@ -29,7 +29,13 @@ __all__ = ["Policy", "TrustedPublisher"]
 
 @dataclass(frozen=True)
 class TrustedPublisher:
-    """Whose surveys this device takes: the publisher's name, its keys, and how many of them must have signed."""
+    """Whose surveys this device takes: the publisher's name, its keys, and how many of them must have signed.
+
+    >>> from rrcollect import SigningKey
+    >>> keys = [SigningKey.generate().public for _ in range(3)]
+    >>> TrustedPublisher("Example Institute", keys, threshold=2).threshold
+    2
+    """
 
     name: str
     keys: frozenset[PublicKey]

@@ -23,6 +23,12 @@ class SimulatedCollector:
     """`failures` says for each request in turn: "none", fail "before" taking it, or fail "after" (a lost reply).
 
     `reports` holds what was taken, by id: `tallies_from_reports(collector.reports.values())` counts it.
+
+    >>> collector = SimulatedCollector([], failures=["before"])
+    >>> collector.send(b"{}")
+    Traceback (most recent call last):
+    ...
+    rrcollect.errors.TransportFailed: simulated: the request was lost
     """
 
     def __init__(self, surveys: Iterable[Survey], failures: Iterable[Fault] = ()) -> None:

@@ -42,7 +42,11 @@ def plot_switch_point(
     max_delta: float = 0.5,
     points: int = 60,
 ) -> Axes:
-    """Level sets of g over ε and δ: left of and above a curve (1, δ) is optimal at that prevalence."""
+    """Level sets of g over ε and δ: left of and above a curve (1, δ) is optimal at that prevalence.
+
+    >>> plot_switch_point(points=10).get_xlabel()
+    'ε'
+    """
     steps = count("points", points, least=2)
     if not levels or any(not 0 < level < 1 for level in levels):
         raise ParameterError("levels", levels, "prevalences strictly between 0 and 1")
@@ -63,7 +67,11 @@ def plot_switch_point(
 def plot_feasible_region(
     epsilon: EpsilonLike, delta: NumberLike = 0, *, prevalence: NumberLike = "1/2", ax: Axes | None = None
 ) -> Axes:
-    """The designs that keep (ε, δ), the variance over them, the two tight edges and the optimum (or optima)."""
+    """The designs that keep (ε, δ), the variance over them, the two tight edges and the optimum (or optima).
+
+    >>> plot_feasible_region("ln 2", "1/4", prevalence="1/4").get_title()
+    'ε = ln(2), δ = 1/4, prevalence 0.25'
+    """
     big_e, d = float(Epsilon(epsilon).exp), float(probability("delta", delta))
     pi = float(probability("prevalence", prevalence))
     found = optimal_designs(epsilon, delta, prevalence=prevalence)

@@ -58,7 +58,13 @@ def seal(payload: bytes, keys: Sequence[SigningKey], payload_type: str = SURVEY_
 
 
 def add_signature(envelope: bytes, key: SigningKey) -> bytes:
-    """The same envelope with one more signature: for a second signer, or a key rotation."""
+    """The same envelope with one more signature: for a second signer, or a key rotation.
+
+    >>> first, second = SigningKey.generate(), SigningKey.generate()
+    >>> envelope = add_signature(seal(b"{}", [first]), second)
+    >>> verify(envelope, [first.public, second.public]).signers == {first.public, second.public}
+    True
+    """
     payload, payload_type, signatures = _opened(envelope)
     if key.public.key_id in {key_id for key_id, _ in signatures}:
         raise KeyCountedTwice(f"the key {key.public.key_id[:16]}… has signed this envelope already")

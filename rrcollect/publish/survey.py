@@ -17,7 +17,7 @@ import hashlib
 import unicodedata
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -146,7 +146,11 @@ def _refusal(error: ValidationError) -> SurveyRefused:
 
 
 class Disclosure(_Document):
-    """The publisher's signed opt-in to exposing people: about `exposed` of every `respondents`."""
+    """The publisher's signed opt-in to exposing people: about `exposed` of every `respondents`.
+
+    >>> Disclosure(exposed=40, respondents=1000).exposed
+    40
+    """
 
     exposed: int = Field(ge=0, le=10**9)
     respondents: int = Field(ge=1, le=10**9)
@@ -170,6 +174,20 @@ class Question(_Document):
     promise: WirePromise
     rounds: int = Field(default=1, ge=1, le=MOST_ROUNDS)
     disclosure: Disclosure | None = None
+
+    if TYPE_CHECKING:  # what a caller may give, where it is more than what is kept
+
+        def __init__(
+            self,
+            *,
+            id: str,
+            attribute: str,
+            text: str,
+            design: Design,
+            promise: Promise = ...,
+            rounds: int = ...,
+            disclosure: Disclosure | None = ...,
+        ) -> None: ...
 
     @model_validator(mode="before")
     @classmethod
@@ -224,6 +242,15 @@ class Survey(_Document):
 
     `name` and `version` identify it among the publisher's documents: a device refuses a lower version than it has seen.
     `segments` are the groups a respondent may declare, with the values allowed for each.
+
+    >>> from rrcollect import optimal_design
+    >>> survey = Survey(
+    ...     name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
+    ...     expires="2100-01-01T00:00:00Z", segments={"sport": ["run", "ski"]},
+    ...     questions=[Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))],
+    ... )
+    >>> Survey.from_payload(survey.payload()) == survey
+    True
     """
 
     name: Name
@@ -238,6 +265,21 @@ class Survey(_Document):
         dict[Name, Annotated[list[Words], Field(min_length=1, max_length=200)]], Field(max_length=16)
     ] = Field(default_factory=dict)
     invite_only: bool = False
+
+    if TYPE_CHECKING:  # as above
+
+        def __init__(
+            self,
+            *,
+            name: str,
+            version: int,
+            title: str,
+            publisher: str,
+            expires: datetime | str,
+            questions: list[Question] | tuple[Question, ...],
+            segments: dict[str, list[str]] = ...,
+            invite_only: bool = ...,
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -82,7 +82,9 @@ class FrameBatch:
             reason = nw.when(nw.col("fault") == number).then(nw.lit(name)).otherwise(reason)
         invite = nw.when(nw.col("invited") == 1).then(nw.col("invite")).otherwise(nw.lit(None, nw.String))
         refused = own.filter(nw.col("fault") > 0).with_columns(invite=invite, reason=reason).select(*COLUMNS, "reason")
-        if isinstance(refused, nw.LazyFrame):
+        if refused.implementation.is_pyspark() or refused.implementation.is_pyspark_connect():
+            nw.to_native(refused).write.mode("overwrite").parquet(self.refused_to)  # a nightly job may be run again
+        elif isinstance(refused, nw.LazyFrame):
             refused.sink_parquet(self.refused_to)
         else:
             refused.write_parquet(self.refused_to)

@@ -98,6 +98,18 @@ def write_packed(
     """Write the packed answers of `randomise_packed` with their survey; returns the file's id.
 
     The file appears under its name when it is whole.
+
+    >>> from datetime import datetime, timezone
+    >>> from rrcollect import Question, Survey, SigningKey, optimal_design, publish_survey
+    >>> key = SigningKey.generate()
+    >>> question = Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))
+    >>> survey = Survey(name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
+    ...                 expires=datetime(2100, 1, 1, tzinfo=timezone.utc), questions=[question])
+    >>> import tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "gateway.rrbits")
+    >>> file_id = write_packed(path, np.array([0b00000101], np.uint8), 3, publish_survey(survey, [key]), "q1")
+    >>> read_packed(path).ones, len(file_id)
+    (2, 32)
     """
     envelope = publication.envelope if isinstance(publication, Publication) else publication
     n = count("answers", answers, least=0)
@@ -138,7 +150,13 @@ def _unused(n: int, bitorder: str) -> int:
 
 
 def read_packed(path: str | os.PathLike[str], *, check: bool = True) -> PackedAnswers:
-    """The header and the mapped bits of a packed file; `check=False` skips the digest of the bits, nothing else."""
+    """The header and the mapped bits of a packed file; `check=False` skips the digest of the bits, nothing else.
+
+    >>> read_packed("no-such-file.rrbits")
+    Traceback (most recent call last):
+    ...
+    server_agg.batch.errors.PackedFileError: 'no-such-file.rrbits': cannot be read (No such file or directory)
+    """
     name = os.fspath(path)
     try:
         with open(name, "rb") as file:

@@ -48,7 +48,15 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def create_app(store: Store, owner: OwnerToken, settings: Settings | None = None) -> ASGIApp:
-    """The collector as an ASGI application; it closes the store when it is shut down."""
+    """The collector as an ASGI application; it closes the store when it is shut down.
+
+    >>> import tempfile, pathlib
+    >>> from server_agg.collect.store import open_store
+    >>> store = open_store(pathlib.Path(tempfile.mkdtemp(), "reports.sqlite3"))
+    >>> app = create_app(store, OwnerToken("correct horse battery"))    # uvicorn.run(app) would serve it
+    >>> callable(app), store.close()
+    (True, None)
+    """
     return Collector(store, owner, settings or Settings()).app()
 
 

@@ -18,7 +18,15 @@ __all__ = ["export_reports"]
 
 
 def export_reports(store: Store, path: str | os.PathLike[str], survey: str | None = None) -> int:
-    """Write every report (of one survey, if given) to a .jsonl, .csv or .parquet file; returns how many."""
+    """Write every report (of one survey, if given) to a .jsonl, .csv or .parquet file; returns how many.
+
+    >>> import tempfile, pathlib
+    >>> from server_agg.collect.store import open_store
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> store = open_store(folder / "reports.sqlite3")
+    >>> export_reports(store, folder / "night.jsonl"), store.close()
+    (0, None)
+    """
     return write_reports(path, _reports(store, survey))
 
 

@@ -90,7 +90,13 @@ def serve(
     owner: OwnerToken | None = None,
     settings: Settings | None = None,
 ) -> None:
-    """Run a collector until it is told to stop.  `store`: a file, or a postgresql:// address."""
+    """Run a collector until it is told to stop.  `store`: a file, or a postgresql:// address.
+
+    >>> serve(":memory:", owner=OwnerToken("correct horse battery"))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    server_agg.collect.errors.UnsafeDurability: ...
+    """
     token = owner or OwnerToken.from_environment()
     rules = settings or Settings()
     app = create_app(open_store(store), token, rules)

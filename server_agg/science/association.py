@@ -109,6 +109,11 @@ def correlate_answers(first: Any, first_design: Any, second: Any, second_design:
     """The correlation φ of two truths, both behind randomised answers of the same people, with their joint table.
 
     The two lies must have been drawn independently, as this project's client draws them for two questions.
+
+    >>> from rrcollect import Design
+    >>> found = correlate_answers([1, 1, 0, 0, 0] * 80, Design("3/4", "3/4"), [1, 0, 0, 1, 0] * 80, Design(1, 1))
+    >>> round(found.correlation, 2), found.n
+    (0.36, 400)
     """
     a, b = _values(first, first_design), _values(second, second_design)
     if a.size != b.size:

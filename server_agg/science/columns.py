@@ -13,6 +13,7 @@ import numpy as np
 
 from rrcollect.design.matrix import Design
 from rrcollect.errors import ParameterError
+from server_agg.records import distinct_designs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,29 +28,8 @@ def probabilities(design: Any, n: int) -> tuple[Floats, NDArray[np.intp]]:
 
     `design` is one `Design`, or one for each of n records.  Row d of the table holds (1−p00, p11, p00, 1−p11).
     """
-    if isinstance(design, Design):
-        return np.array([_row(design)]), np.zeros(n, dtype=np.intp)
-    if isinstance(design, str) or not hasattr(design, "__iter__"):
-        raise ParameterError("design", design, "one Design, or one for each record")
-    given = list(design.to_numpy() if hasattr(design, "to_numpy") else design)
-    if len(given) != n:
-        raise ParameterError("design", f"{len(given)} designs", f"one Design, or one for each of {n} records")
-    by_identity: dict[int, int] = {}
-    by_value: dict[tuple[int, ...], int] = {}  # the hash of a Fraction is slow, that of its numbers is not
-    rows: list[tuple[float, float, float, float]] = []
-    places = np.empty(n, dtype=np.intp)
-    for position, one in enumerate(given):
-        place = by_identity.get(id(one))
-        if place is None:
-            if not isinstance(one, Design):
-                raise ParameterError(f"design {position}", one, "a Design: the matrix the answer was drawn with")
-            p00, p11 = one.p00, one.p11
-            value = p00.numerator, p00.denominator, p11.numerator, p11.denominator
-            place = by_identity[id(one)] = by_value.setdefault(value, len(rows))
-            if place == len(rows):
-                rows.append(_row(one))
-        places[position] = place
-    return np.array(rows), places
+    found, places = distinct_designs(design, n)
+    return np.array([_row(one) for one in found]).reshape(-1, 4), places
 
 
 def _row(design: Design) -> tuple[float, float, float, float]:

@@ -30,7 +30,13 @@ def plot_power(
     ax: Axes | None = None,
 ) -> Axes:
     """Power to find `difference` between two groups of n each, by formula, a line a design; `simulated` by n as points
-    with their exact bars."""
+    with their exact bars.
+
+    >>> from rrcollect import optimal_design
+    >>> axes = plot_power({"ε = 1": optimal_design(1)}, [200, 400, 800], difference="0.1", prevalence="0.2")
+    >>> [round(float(power), 2) for power in axes.lines[0].get_ydata()]
+    [0.16, 0.27, 0.48]
+    """
     if not designs or not sizes:
         raise ParameterError("designs and sizes", (list(designs), list(sizes)), "one or more of each")
     axes = axes_for(ax)

@@ -26,6 +26,7 @@ __all__ = ["JointLikelihood", "em", "joint_maximum", "joint_start"]
 
 LONGEST = 500  # steps of EM before Newton's method is tried, and again after it fails
 LARGEST_LOG_ODDS = 25.0
+LEAST_RECORDS = 1e-6  # information below that of a millionth of one record is none: the likelihood is flat there
 
 
 class JointLikelihood:
@@ -95,6 +96,13 @@ class JointLikelihood:
         found[self.outcome_size :] = _newton_step(self.z, tau, np.ones(tau.size), theta[self.outcome_size :])
         return found
 
+    def one_record(self, theta: Floats) -> Floats:
+        """The most that one record, its truth known, could tell of each parameter: the unit of information."""
+        linear = self.kind == "linear"
+        unit = math.exp(-2 * float(theta[self.outcome_size - 1])) if linear else 0.25
+        inside = [2.0] if linear else []
+        return np.concatenate([unit * (self.with1**2).max(axis=0), inside, 0.25 * (self.z**2).max(axis=0)])
+
     def information(self, theta: Floats) -> Floats:
         """Minus the Hessian, by central differences of the exact score."""
         rows = []
@@ -133,6 +141,7 @@ def joint_start(joint: JointLikelihood) -> Floats:
 
 
 def joint_maximum(joint: JointLikelihood) -> tuple[Floats, float, int]:
+    """The maximum (by EM, then Newton's method), its log-likelihood and the steps taken; an error if there is none."""
     theta, steps = joint_start(joint), 0
     for _ in range(4):
         theta, moved = em(joint, theta)
@@ -146,6 +155,7 @@ def joint_maximum(joint: JointLikelihood) -> tuple[Floats, float, int]:
 
 
 def em(joint: JointLikelihood, theta: Floats) -> tuple[Floats, int]:
+    """The parameters after EM has stopped rising (or after `LONGEST` steps), and the number of steps."""
     level, tau = joint.posterior(theta)
     for step in range(1, LONGEST + 1):
         theta = joint.maximised(tau, theta)
@@ -163,7 +173,7 @@ def _newton(joint: JointLikelihood, theta: Floats) -> tuple[Floats | None, float
         gradient = joint.scores(theta).sum(axis=0)
         scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
         values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
-        if not values[0] > 1e-9:
+        if not values[0] > 1e-9 or (np.diag(information) < LEAST_RECORDS * joint.one_record(theta)).any():
             return None, level, steps
         step = vectors @ ((vectors.T @ (gradient / scale)) / values) / scale
         if float(gradient @ step) < 1e-16:

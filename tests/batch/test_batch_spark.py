@@ -1,22 +1,27 @@
-"""The contract on a real Spark session.  All in one module and one group, so that one worker starts one session."""
+"""The contract on a real Spark session.  One worker runs this whole file (tests/conftest.py), so one session starts."""
 
 from __future__ import annotations
 
+import json
 import random
+import runpy
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from server_agg import BadColumn, tally_reports
+from rrcollect import Report, publish_survey
+from server_agg import BadColumn, tally_reports, write_reports
 from server_agg.batch.columns import COLUMNS, NUMBERS
+from tests.answer.support import KEY, survey
 from tests.batch.reference import SURVEYS, generated
 from tests.batch.test_batch_contract import check
+from tests.documents.blocks import blocks_of
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # Spark's and py4j's own deprecations
-    pytest.mark.xdist_group("spark"),
 ]
 
 
@@ -68,9 +73,10 @@ def test_no_rows_and_no_deduplication(spark: Any) -> None:
 def test_refused_rows_are_written_by_the_cluster(spark: Any, tmp_path: Path) -> None:
     rows = generated(random.Random(5), 200)
     out = tmp_path / "refused.parquet"
-    result = tally_reports(frame(spark, rows), SURVEYS, refused_to=out)
-    written = spark.read.parquet(str(out)).groupBy("reason").count().collect()
-    assert {row["reason"]: row["count"] for row in written} == result.summary.refused
+    for job in (rows, rows[:120]):  # a job that is run again writes over what it wrote
+        result = tally_reports(frame(spark, job), SURVEYS, refused_to=out)
+        written = spark.read.parquet(str(out)).groupBy("reason").count().collect()
+        assert {row["reason"]: row["count"] for row in written} == result.summary.refused
 
 
 def test_columns_of_the_wrong_type(spark: Any) -> None:
@@ -84,3 +90,31 @@ def test_columns_of_the_wrong_type(spark: Any) -> None:
     with pytest.raises(BadColumn, match="whole numbers"):
         tally_reports(texts, SURVEYS)
     check(tally_reports(texts, SURVEYS, lenient=True), rows)
+
+
+@pytest.mark.parametrize("script", ["tally.py", "stream.py"])
+def test_the_programs_of_the_batch_page(
+    spark: Any, script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`spark-submit` runs them on a cluster; here they get this session."""
+    page = Path(__file__).parents[2] / "docs" / "batch.md"
+    (text,) = [block.text for block in blocks_of(page.read_text(encoding="utf-8")) if block.name == script]
+    publication = publish_survey(survey(), [KEY])
+    design = publication.survey.questions[0].design
+    reports = [
+        Report(survey=publication.digest, question="q1", design=design, answer=int(i % 5 < 2), id=f"{i:032x}")
+        for i in range(100)
+    ]
+    (tmp_path / "reports").mkdir()
+    write_reports(tmp_path / "reports" / "one.parquet", reports)
+    write_reports(tmp_path / "reports" / "again.parquet", reports[:10])
+    (tmp_path / "survey.signed.json").write_bytes(publication.envelope)
+    (tmp_path / "publisher.pem.pub").write_bytes(KEY.public.to_pem())
+    (tmp_path / script).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [script, str(tmp_path / "reports")])
+    runpy.run_path(script)
+    said = capsys.readouterr().out if script == "tally.py" else (tmp_path / "total.json").read_text()
+    result = json.loads(said)
+    assert [(tally["n"], tally["ones"]) for tally in result["tallies"]] == [(100, 40)]
+    assert result["summary"]["repeated"] == (10 if script == "tally.py" else 0)  # Spark dropped them before

@@ -1,56 +1,24 @@
 """Recovery and coverage over simulated surveys; the naive regression in the same harness is the twin.
 
-Every check is two-sided with a false-alarm rate of at most 1e-9, were the seeds drawn anew: a mean of R estimates lies
-within 6.2 standard errors of its target (plus a stated allowance for the O(1/n) bias of maximum likelihood), and a
-count of covering bars within the 5e-10 tails of the binomial law, for a true coverage within 1.5 points of the level.
+The judgements, with their false-alarm rates of at most 1e-9, are those of `assurance.recovery`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
-from rrcollect import Design, optimal_design
-from server_agg import fit_logistic, fit_with_randomised_predictor
+from assurance.recovery import DESIGNS, DIRECT, TRUE, covers, estimates, recovered
+from rrcollect import optimal_design
+from server_agg import fit_with_randomised_predictor
 from server_agg.science.simulation import simulate_survey
-from tests.science.support import DIRECT
 
-TRUE = np.array([-0.6, 0.8])
-DESIGNS = {
-    "ε = 2": optimal_design(2),
-    "a yes is a proof": Design(1, "0.7"),
-    "asymmetric": Design("0.9", "0.75"),
-    "two designs": [optimal_design(2), Design("0.7", "0.95")] * 750,
-}
-SURVEYS, PEOPLE = 200, 1500
-BIAS = 0.02  # allowed for n = 1500; the naive twin is off by ten times as much
-
-
-def estimates(design, used):
-    values, errors = [], []
-    for seed in range(SURVEYS):
-        survey = simulate_survey(PEOPLE, TRUE, design, seed)
-        fit = fit_logistic(survey.answers, survey.covariates, used)
-        values.append(fit.coefficients)
-        errors.append(fit.standard_errors())
-    return np.array(values), np.array(errors)
-
-
-def recovered(values, target=TRUE):
-    spread = values.std(axis=0, ddof=1) / np.sqrt(len(values))
-    return bool((np.abs(values.mean(axis=0) - target) < 6.2 * spread + BIAS).all())
-
-
-def covers(values, errors, target=TRUE):
-    hits = (np.abs(values - target) <= 1.959964 * errors).sum(axis=0)
-    low, high = binom.ppf(5e-10, len(values), 0.935), binom.ppf(1 - 5e-10, len(values), 0.965)
-    return bool(((low <= hits) & (hits <= high)).all())
+SEEDS = range(200)
 
 
 @pytest.mark.parametrize("name", DESIGNS)
 def test_coefficients_are_recovered_and_bars_cover(name):
-    values, errors = estimates(DESIGNS[name], DESIGNS[name])
+    values, errors = estimates(DESIGNS[name], DESIGNS[name], SEEDS)
     assert recovered(values)
     assert covers(values, errors)
     np.testing.assert_allclose(errors.mean(axis=0), values.std(axis=0, ddof=1), rtol=0.31)  # 200 surveys: 6.2 × 5 %
@@ -58,14 +26,14 @@ def test_coefficients_are_recovered_and_bars_cover(name):
 
 @pytest.mark.parametrize("name", DESIGNS)
 def test_the_naive_regression_on_the_bits_fails_the_same_checks(name):
-    values, errors = estimates(DESIGNS[name], DIRECT)
+    values, errors = estimates(DESIGNS[name], DIRECT, SEEDS)
     assert not recovered(values)
     assert not covers(values, errors)
     assert abs(values[:, 1].mean()) < 0.85 * TRUE[1]  # shrunk
 
 
 def test_bars_that_are_too_narrow_are_seen():
-    values, errors = estimates(DESIGNS["ε = 2"], DESIGNS["ε = 2"])
+    values, errors = estimates(DESIGNS["ε = 2"], DESIGNS["ε = 2"], SEEDS)
     assert not covers(values, 0.6 * errors)
 
 

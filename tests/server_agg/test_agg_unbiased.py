@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import pytest
 
+from assurance.laws import binomial, finite_law, mean, sample_law
 from rrcollect import Design
 from server_agg import Tally, estimate
 
@@ -20,23 +20,6 @@ DESIGNS = [
 ]
 PREVALENCES = [Fraction(x) for x in ("0", "1/10", "1/3", "1/2", "4/5", "1")]
 F0 = Fraction(0)
-
-
-def binomial(n: int, p: Fraction) -> list[Fraction]:
-    return [math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
-
-
-def sample_law(design: Design, n: int, t: int) -> list[Fraction]:
-    yes, no = binomial(t, design.p11), binomial(n - t, 1 - design.p00)
-    law = [F0] * (n + 1)
-    for i, a in enumerate(yes):
-        for j, b in enumerate(no):
-            law[i + j] += a * b
-    return law
-
-
-def mean(law, of) -> Fraction:
-    return sum((p * of(k) for k, p in enumerate(law) if p), F0)
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=repr)
@@ -66,11 +49,9 @@ def test_value_and_noise_variance_given_who_answered(design, n):
 @pytest.mark.parametrize(("n", "size"), [(2, 3), (5, 9), (6, 6)])
 def test_the_mix_for_a_finite_population(design, n, size):
     found = [estimate(Tally(design, n, k), size) for k in range(n + 1)]
+    given = [sample_law(design, n, t) for t in range(n + 1)]
     for yes in range(size + 1):
-        law = [F0] * (n + 1)
-        for t in range(max(0, n - size + yes), min(n, yes) + 1):
-            weight = Fraction(math.comb(yes, t) * math.comb(size - yes, n - t), math.comb(size, n))
-            law = [x + weight * y for x, y in zip(law, sample_law(design, n, t), strict=True)]
+        law = finite_law(given, n, yes, size)
         pi = Fraction(yes, size)
         noise = design.variance(pi, n, target="sample")
         true = noise + pi * (1 - pi) / n * Fraction(size - n, size - 1)

@@ -1,0 +1,92 @@
+"""What an assurance check is.
+
+Rules
+1. A check makes one claim about the project and consists of parts.  A part looks for counterexamples and returns an
+   `Outcome`: whether the claim held, and the figures it counted.  Nothing is timed, except where time is the subject.
+2. A twin is a part in which a bug has been planted.  It passes when the same code that looks for counterexamples finds
+   one.  Every check has at least one.
+3. Work is cut into pieces, so that a long run can stop and go on.  Pieces share nothing; their figures add up: integers
+   are summed, except that a name starting with "least" or "most" keeps the extreme.
+4. A check has two sizes: SMALL runs in the tests, FULL in `make assure`.  The code is the same.
+5. `sources` are the folders and files whose change makes the evidence stale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+__all__ = ["FULL", "SMALL", "Check", "Figure", "Outcome", "Part", "Size", "Step", "together"]
+
+Figure = int | float | str
+Step = Callable[[int, int], None]
+"""`step(done, total)` tells where a piece is; calling it often costs nothing."""
+
+
+class Size(Enum):
+    """How much of a check is run."""
+
+    SMALL = "small"
+    FULL = "full"
+
+
+SMALL, FULL = Size.SMALL, Size.FULL
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a piece found; `remark` explains a failure, or says what a reader should know."""
+
+    passed: bool
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """`run(piece, step)` is called for each piece; a twin passes when its planted bug is caught."""
+
+    name: str
+    run: Callable[[int, Step], Outcome]
+    pieces: int = 1
+    twin: bool = False
+
+
+@dataclass(frozen=True)
+class Check:
+    """A claim and the parts that try to refute it."""
+
+    number: int
+    name: str
+    title: str
+    claim: str
+    sources: tuple[str, ...]
+    parts: Callable[[Size], list[Part]]
+
+
+def together(outcomes: Iterable[Outcome]) -> Outcome:
+    """The pieces of a part as one outcome.
+
+    >>> together([Outcome(True, {"designs": 10, "least margin": 3}), Outcome(True, {"designs": 5, "least margin": 2})])
+    Outcome(passed=True, figures={'designs': 15, 'least margin': 2}, remark='')
+    """
+    passed, remarks = True, []
+    figures: dict[str, Figure] = {}
+    for outcome in outcomes:
+        passed &= outcome.passed
+        if outcome.remark and outcome.remark not in remarks:
+            remarks.append(outcome.remark)
+        for name, value in outcome.figures.items():
+            figures[name] = _joined(name, figures[name], value) if name in figures else value
+    return Outcome(passed, figures, "; ".join(remarks))
+
+
+def _joined(name: str, one: Figure, other: Figure) -> Figure:
+    if isinstance(one, str) or isinstance(other, str):
+        return one if one == other else f"{one}, {other}"
+    if name.startswith("least"):
+        return min(one, other)
+    if name.startswith("most"):
+        return max(one, other)
+    return one + other

@@ -1,0 +1,144 @@
+"""Evidence on disk: one JSON file a check in `assurance/results`, and the page made of them, docs/assurance.md.
+
+Rules
+1. A piece is recorded when it ends, with its figures, seconds, date, machine and the fingerprint of the sources it
+   judged.  The file is replaced as a whole: a crash leaves the old one.
+2. A recorded piece counts only while its fingerprint is that of the sources now; the page says which parts are stale.
+3. The page contains nothing that is not in those files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assurance.check import Check, Figure, Outcome, Part, together
+
+__all__ = ["RESULTS", "ROOT", "Evidence", "fingerprint", "page"]
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "assurance" / "results"
+
+
+def fingerprint(check: Check, root: Path = ROOT) -> str:
+    """A digest of everything the check judges, its own code included."""
+    digest = hashlib.sha256()
+    for source in sorted({*check.sources, f"assurance/{check.name}.py"}):
+        place = root / source
+        files = sorted(place.rglob("*")) if place.is_dir() else [place]
+        for file in files:
+            if file.is_file() and file.suffix not in {".pyc", ".so"}:
+                digest.update(f"{file.relative_to(root)}\0".encode())
+                digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()[:16]
+
+
+@dataclass
+class Evidence:
+    """What is recorded of one check."""
+
+    check: Check
+    folder: Path = RESULTS
+    root: Path = ROOT
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.folder / f"{self.check.name}.json"
+
+    def read(self) -> dict[str, Any]:
+        """Recorded pieces by "part/piece"."""
+        try:
+            found: dict[str, Any] = json.loads(self.path.read_text(encoding="utf-8"))["pieces"]
+        except FileNotFoundError:
+            return {}
+        return found
+
+    def record(self, part: Part, piece: int, outcome: Outcome, about: Mapping[str, Figure]) -> None:
+        """Keep one piece."""
+        pieces = self.read()
+        pieces[f"{part.name}/{piece}"] = {
+            "passed": outcome.passed,
+            "figures": dict(outcome.figures),
+            "remark": outcome.remark,
+            **about,
+        }
+        self.folder.mkdir(parents=True, exist_ok=True)
+        fresh = self.path.with_suffix(f".{os.getpid()}.new")
+        body = {"check": self.check.name, "pieces": dict(sorted(pieces.items()))}
+        fresh.write_text(json.dumps(body, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        fresh.replace(self.path)
+
+    def done(self, part: Part, piece: int) -> bool:
+        """Is this piece recorded for the sources as they are?"""
+        return bool(self.read().get(f"{part.name}/{piece}", {}).get("sources") == fingerprint(self.check, self.root))
+
+    def rows(self, parts: list[Part]) -> list[dict[str, Any]]:
+        """A summary of each part: outcome, seconds, dates, and what is missing or stale."""
+        pieces, now = self.read(), fingerprint(self.check, self.root)
+        rows = []
+        for part in parts:
+            found = [pieces[key] for i in range(part.pieces) if (key := f"{part.name}/{i}") in pieces]
+            outcome = together(Outcome(p["passed"], p["figures"], p["remark"]) for p in found)
+            rows.append(
+                {
+                    "part": part,
+                    "outcome": outcome,
+                    "missing": part.pieces - len(found),
+                    "stale": any(p["sources"] != now for p in found),
+                    "seconds": sum(p["seconds"] for p in found),
+                    "dates": sorted({p["date"] for p in found}),
+                    "machines": sorted({p["machine"] for p in found}),
+                }
+            )
+        return rows
+
+
+def verdict(row: Mapping[str, Any]) -> str:
+    """One word, or a few, for a part."""
+    if row["missing"]:
+        return f"not finished ({row['missing']} of {row['part'].pieces} pieces missing)"
+    failed = "**not decided**" if row["outcome"].remark.startswith("not decided") else "**FAILED**"
+    word = ("caught" if row["part"].twin else "held") if row["outcome"].passed else failed
+    return word + (", by an earlier version of the sources" if row["stale"] else "")
+
+
+def shown(value: Figure) -> str:
+    """A figure for people."""
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}" if isinstance(value, float) else value
+
+
+def page(checks: list[tuple[Check, list[dict[str, Any]]]]) -> str:
+    """docs/assurance.md."""
+    rows = [row for _, found in checks for row in found]
+    good = sum(row["outcome"].passed and not row["missing"] for row in rows if not row["part"].twin)
+    caught = sum(row["outcome"].passed and not row["missing"] for row in rows if row["part"].twin)
+    twins = sum(row["part"].twin for row in rows)
+    machines = sorted({m for row in rows for m in row["machines"]})
+    dates = sorted({d for row in rows for d in row["dates"]})
+    text = [
+        "# Assurance",
+        "",
+        "Written by `make assure` from the files in `assurance/results`; nothing here is typed by hand. Each part",
+        "looks for counterexamples to a claim. A *twin* is the same search over code with a planted bug: it must find",
+        "it. A smaller version of each part runs in `make test`. One check alone: `python -m assurance NAME`.",
+        "",
+        f"**{good} of {len(rows) - twins} parts held, {caught} of {twins} planted bugs were caught.** "
+        f"{dates[0] + ' to ' + dates[-1] if len(dates) > 1 else ''.join(dates)}; {'; '.join(machines)}.",
+        "",
+    ]
+    for check, found in checks:
+        text += [f"## {check.number}. {check.title}", "", check.claim, "", f"`python -m assurance {check.name}`", ""]
+        for row in found:
+            kind = "twin: " if row["part"].twin else ""
+            seconds = f" ({row['seconds']:,.0f} s)" if row["seconds"] >= 0.5 else ""
+            text.append(f"* {kind}**{row['part'].name}**: {verdict(row)}{seconds}")
+            text += [f"  * {name}: {shown(value)}" for name, value in row["outcome"].figures.items()]
+            text += [f"  * {line}" for line in filter(None, [row["outcome"].remark])]
+        text.append("")
+    return "\n".join(text)

@@ -1,0 +1,90 @@
+"""For whoever wants to see a survey in the browser before running one.
+
+Makes a key, signs `survey.toml` beside this file, starts the real collector on a free port of this machine, publishes
+the survey there and says where to click: one page to answer on, one to watch the results.  Ctrl-C stops the collector
+and counts what it took.
+
+    python examples/browser_survey/run.py [FOLDER]    # FOLDER keeps key, token and reports (./browser-survey)
+
+Every step is a command of `rrcollect` that is printed before it is run, so that you can type it yourself.
+"""
+
+import contextlib
+import http.client
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from rrcollect import PublicKey
+from server_agg import estimate, tally_reports
+
+HERE = Path(__file__).resolve().parent
+folder = Path(sys.argv[1] if len(sys.argv) > 1 else "browser-survey")
+key, signed, token, store = (folder / name for name in ("publisher.pem", "survey.json", "token", "reports.sqlite3"))
+
+
+def command(*words: object) -> list[str]:
+    """A command of `rrcollect`, printed as one would type it."""
+    print("$ rrcollect", *words, flush=True)
+    return [sys.executable, "-m", "server_agg.cli.main", *map(str, words)]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_for(port: int, collector: subprocess.Popen[bytes]) -> None:
+    while collector.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.05)
+    sys.exit("the collector did not start; what it says stands above")
+
+
+def publish(port: int) -> str:
+    """Hand the signed survey to the collector; it answers with the address of the survey's page."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    headers = {"Authorization": f"Bearer {token.read_text()}", "Content-Type": "application/json"}
+    connection.request("POST", f"/surveys?key={trusted.raw.hex()}", signed.read_bytes(), headers)
+    response = connection.getresponse()
+    said = response.read()
+    if response.status not in (200, 201):
+        sys.exit(f"the collector answered {response.status}: {said.decode()}")
+    return str(json.loads(said)["page"])
+
+
+folder.mkdir(exist_ok=True)
+if not key.exists():
+    subprocess.run(command("keygen", key), check=True)
+trusted = PublicKey.from_pem(Path(f"{key}.pub").read_bytes())
+subprocess.run(command("publish", HERE / "survey.toml", "--key", key, "--out", signed), check=True)
+if not token.exists():
+    os.close(os.open(token, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    token.write_text(secrets.token_urlsafe(24))
+
+port = free_port()  # and results from two answers on: for trying it out; the 30 of the default is for people
+serving = command("serve", "--store", store, "--token-file", token, "--port", port, "--minimum", 2)
+with subprocess.Popen(serving) as collector:
+    try:
+        wait_for(port, collector)
+        print(f"\nAnswer here:    http://localhost:{port}{publish(port)}")
+        print(f"Results here:   http://localhost:{port}/    (the owner's token is in {token})")
+        print("Stop with Ctrl-C.", flush=True)
+        collector.wait()
+    except KeyboardInterrupt:
+        print("\nStopping.")
+    finally:
+        collector.terminate()  # gracefully: whatever was acknowledged is on disk
+
+result = tally_reports(f"sqlite:///{store}", signed.read_bytes(), trusted=[trusted])
+print(result.summary)
+for (question,), tallies in result.tallies.by("question").items():
+    few = tallies[0].n < 2
+    print(f"{question}: {'too few answers for an estimate' if few else estimate(tallies[0]).sentence()}")

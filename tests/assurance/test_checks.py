@@ -1,0 +1,27 @@
+"""Every part of every assurance check at its small size: claims hold, planted bugs are caught."""
+
+from __future__ import annotations
+
+import pytest
+
+from assurance.__main__ import checks
+from assurance.check import SMALL
+
+PARTS = [(check, part) for check in checks() for part in check.parts(SMALL)]
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize(("check", "part"), PARTS, ids=lambda x: x.name.replace(" ", "-"))
+def test_part(check, part):
+    for piece in range(part.pieces):
+        outcome = part.run(piece, lambda done, total: None)
+        assert outcome.passed, (outcome.remark, outcome.figures)
+
+
+@pytest.mark.parametrize("check", checks(), ids=lambda c: c.name)
+def test_every_check_has_a_twin_and_its_sources_exist(check):
+    from assurance.evidence import ROOT
+
+    assert any(part.twin for part in check.parts(SMALL))
+    assert [source for source in check.sources if not (ROOT / source).exists()] == []
+    assert [part.name for part in check.parts(SMALL)] == list(dict.fromkeys(p.name for p in check.parts(SMALL)))

@@ -1,0 +1,103 @@
+"""The runner: a failure fails, a twin nobody caught fails, recorded pieces are not run again, stale ones are."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from assurance import __main__ as runner
+from assurance.check import Check, Outcome, Part
+from assurance.evidence import Evidence, fingerprint, page
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "judged").mkdir()
+    (tmp_path / "judged" / "module.py").write_text("x = 1")
+    (tmp_path / "assurance").mkdir()
+    (tmp_path / "assurance" / "sample.py").write_text("CHECK = …")
+    return tmp_path
+
+
+def sample(calls, *, passed=True, caught=True):
+    def work(piece, step):
+        calls.append(piece)
+        step(1, 2)
+        return Outcome(passed, {"things": 10, "least margin": 5 - piece})
+
+    parts = [Part("search", work, pieces=3), Part("planted", lambda i, s: Outcome(caught), twin=True)]
+    return Check(1, "sample", "Sample", "All is well.", ("judged",), lambda size: parts)
+
+
+def run(check, project):
+    evidence = Evidence(check, project / "results", project)
+    for part in check.parts(runner.Size.SMALL):
+        for piece in range(part.pieces):
+            if not evidence.done(part, piece):
+                runner.run_piece(check, part, piece, evidence)
+    return evidence
+
+
+def test_pieces_add_up_and_are_not_run_again(project, capsys):
+    calls = []
+    check = sample(calls)
+    evidence = run(check, project)
+    run(check, project)
+    assert calls == [0, 1, 2]
+    rows = evidence.rows(check.parts(runner.Size.SMALL))
+    assert rows[0]["outcome"].figures == {"things": 30, "least margin": 3}
+    text = page([(check, rows)])
+    assert "1 of 1 parts held, 1 of 1 planted bugs were caught" in text
+    assert "* **search**: held" in text
+    assert "* twin: **planted**: caught" in text
+    assert "sample: search [3/3]: held" in capsys.readouterr().err
+
+
+def test_a_change_of_the_sources_makes_evidence_stale(project):
+    calls = []
+    check = sample(calls)
+    evidence = run(check, project)
+    before = fingerprint(check, project)
+    (project / "judged" / "module.py").write_text("x = 2")
+    assert fingerprint(check, project) != before
+    assert "by an earlier version" in page([(check, evidence.rows(check.parts(runner.Size.SMALL)))])
+    run(check, project)
+    assert calls == [0, 1, 2] * 2
+
+
+def test_what_failed_and_what_is_missing_is_said(project):
+    check = sample([], passed=False, caught=False)
+    evidence = run(check, project)
+    text = page([(check, evidence.rows(check.parts(runner.Size.SMALL)))])
+    assert text.count("**FAILED**") == 2
+    assert "0 of 1 parts held, 0 of 1 planted bugs" in text
+    pieces = json.loads(evidence.path.read_text())
+    del pieces["pieces"]["search/1"]
+    evidence.path.write_text(json.dumps(pieces))
+    text = page([(check, evidence.rows(check.parts(runner.Size.SMALL)))])
+    assert "not finished (1 of 3 pieces missing)" in text
+
+
+def test_what_could_not_be_decided_is_neither_held_nor_failed(project):
+    silent = Part("service", lambda piece, step: Outcome(False, {"asked": 1}, "not decided: no reply"))
+    check = Check(1, "sample", "Sample", "All is well.", ("judged",), lambda size: [silent])
+    text = page([(check, run(check, project).rows([silent]))])
+    assert "**service**: **not decided**" in text
+    assert "0 of 1 parts held" in text
+
+
+@pytest.mark.parametrize(("passed", "caught", "code"), [(True, True, 0), (False, True, 1), (True, False, 1)])
+def test_the_exit_code(project, monkeypatch, passed, caught, code):
+    check = sample([], passed=passed, caught=caught)
+    monkeypatch.setattr(runner, "checks", lambda names=None: [check])
+    monkeypatch.setattr(runner, "NAMES", ["sample"])
+    monkeypatch.setattr(runner, "Evidence", lambda check, folder: Evidence(check, folder, project))
+    assert runner.main(["sample", "--small"]) == code
+
+
+def test_an_unknown_check_is_a_mistake(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        runner.main(["nonesuch"])
+    assert stopped.value.code == 2
+    assert "unknown check 'nonesuch'" in capsys.readouterr().err

@@ -1,0 +1,48 @@
+"""The page printed in docs/browser.md, in a real Chromium, against a real collector under its printed addresses."""
+
+from tests.collect.browser import Visit, chromium
+from tests.collect.running import BEARER, JSON, Running
+from tests.documents.blocks import blocks_of
+from tests.documents.wire_example import KEY, SURVEY, blocks
+from tests.documents.workspace import ROOT
+
+(PAGE,) = [block.text for block in blocks_of((ROOT / "docs" / "browser.md").read_text()) if block.name == "page.html"]
+MODULE = (ROOT / "rrcollect" / "web" / "rrcollect.mjs").read_text(encoding="utf-8")
+APP, COLLECT = "https://app.example.org", "https://collect.example.org"
+
+
+def visit(collector, page, clicked):
+    """Open the page, answer, and return what it says then."""
+
+    def app(route):
+        asked = route.request.url.removeprefix(APP).partition("#")[0]
+        kind = "text/javascript" if asked == "/rrcollect.mjs" else "text/html; charset=utf-8"
+        route.fulfill(body=MODULE if asked == "/rrcollect.mjs" else page, content_type=kind)
+
+    def collect(route):
+        request = route.request
+        path, allowed = request.url.removeprefix(COLLECT), {"access-control-allow-origin": APP}
+        if request.method == "OPTIONS":
+            route.fulfill(status=200, headers={**allowed, "access-control-allow-headers": "content-type"})
+            return
+        status, said, _ = collector.request(request.method, path, request.post_data_buffer, JSON)
+        route.fulfill(status=status, body=said, headers=allowed)
+
+    with chromium() as browser, Visit(browser) as person:
+        person.context.route(f"{APP}/**", app)
+        person.context.route(f"{COLLECT}/**", collect)
+        shown = person.page(f"{APP}/#{SURVEY.digest}")
+        shown.wait_for_function("document.querySelector('#words').textContent.includes('doped')")
+        shown.click(clicked)
+        shown.wait_for_function("document.querySelector('#words').textContent.includes('for life')")
+        return shown.text_content("#words"), person.complaints
+
+
+def test_a_person_answers_on_the_printed_page(tmp_path):
+    with Running(str(tmp_path / "reports.sqlite3")) as collector:
+        where = f"/surveys?key={KEY.public.raw.hex()}"
+        collector.json("POST", where, blocks()["envelope.json"].encode(), {**JSON, **BEARER})
+        words, complaints = visit(collector, PAGE, "#yes")
+        assert "1.099" in words
+        assert complaints == []
+        assert collector.results()["surveys"][0]["answers"] == 1

@@ -1,0 +1,21 @@
+"""What the tests of the examples share: each example's run."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.examples.running import ARGUMENTS, EXAMPLES, STDIN, Ran, Runner, run
+
+
+@pytest.fixture(scope="session")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Runner:
+    """Each example, run once as docs/examples.md says."""
+    kept: dict[str, Ran] = {}
+
+    def once(name: str) -> Ran:
+        if name not in kept:
+            root = tmp_path_factory.mktemp(name.removesuffix(".py"))
+            kept[name] = run(EXAMPLES / name, root, *ARGUMENTS.get(name, ()), typed=STDIN.get(name, ""))
+        return kept[name]
+
+    return once

@@ -1,0 +1,63 @@
+"""docs/examples.md lists every example, with the command that runs it and the first lines it really prints.
+
+The page's `…` stands for anything within a line.  The runs are those of test_examples.py; the browser survey
+is compared in test_examples_browser.py, where it runs.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import pytest
+
+from tests.examples.running import ARGUMENTS, EXAMPLES, ROOT, STDIN, Runner, names
+
+pytestmark = pytest.mark.xdist_group("examples")
+PAGE = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Section:
+    """One example on the page: how to run it and what it prints first."""
+
+    command: str
+    shown: tuple[str, ...]
+
+
+def sections() -> dict[str, Section]:
+    found = re.findall(r"^## (\S+)\n.*?```bash\n(.*?)\n```\n\n```text\n(.*?)\n```", PAGE, re.DOTALL | re.MULTILINE)
+    return {name: Section(command, tuple(shown.split("\n"))) for name, command, shown in found}
+
+
+def prints(shown: tuple[str, ...], out: str) -> bool:
+    """Whether the output begins with the lines shown."""
+    lines = [line.rstrip() for line in out.split("\n")]
+    patterns = [".*".join(re.escape(part) for part in line.split("…")) for line in shown]
+    return len(lines) >= len(patterns) and all(
+        re.fullmatch(pattern, line) for pattern, line in zip(patterns, lines, strict=False)
+    )
+
+
+def test_every_example_is_listed_and_nothing_else() -> None:
+    folders = {f"{path.name}/" for path in EXAMPLES.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert set(sections()) == {*names(), *folders}
+    for name in sections():
+        assert f"](#{name.replace('.', '').rstrip('/')})" in PAGE  # in the table at the top
+
+
+@pytest.mark.parametrize("name", names())
+def test_what_the_page_shows_is_printed(ran: Runner, name: str) -> None:
+    section = sections()[name]
+    command = section.command.partition("#")[0].strip()
+    typed = f"printf '{STDIN[name].encode('unicode_escape').decode()}' | " if name in STDIN else ""
+    assert command == " ".join([f"{typed}python examples/{name}", *ARGUMENTS.get(name, ())])
+    assert prints(section.shown, ran(name).out), ran(name).out
+    assert len("".join(section.shown)) > 200  # not a page of dots
+
+
+def test_the_comparison_can_fail() -> None:
+    assert prints(("a … c", "d"), "a b c\nd  \ne")
+    assert not prints(("a … c", "d"), "a b c\nD\n")
+    assert not prints(("a", "b", "c"), "a\nb")
+    assert not prints(("a.c",), "abc")
