@@ -1,7 +1,7 @@
-"""Timing for comparisons: interleaved repetitions in one process, best and median, ratios against a named competitor.
+"""Timing for comparisons: interleaved repetitions in one process, best and median.
 
-A ratio is the competitor's time over ours, from the best of the interleaved repetitions: noise of the machine hits all
-contestants alike, and the best run is the one it hit least.
+Contestants take turns in every repetition: noise of the machine hits all of them alike, and the best run is the one it
+hit least.
 """
 
 from __future__ import annotations
@@ -9,10 +9,13 @@ from __future__ import annotations
 import os
 import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+
+Contestants = dict[str, tuple[int, Callable[[], object]]]
 
 
 @dataclass(frozen=True)
@@ -23,21 +26,23 @@ class Timing:
     best: float
     median: float
 
-    @property
-    def millions(self) -> float:
-        """Millions of items a second, at best."""
-        return 1e-6 / self.best
 
-
-def interleave(contestants: dict[str, tuple[int, Callable[[], object]]], repetitions: int) -> dict[str, Timing]:
+def interleave(
+    contestants: Contestants, repetitions: int, *, clock: Callable[[], float] = time.perf_counter
+) -> dict[str, Timing]:
     """Time contestants in turn; each is (items a call, function)."""
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
     for _ in range(repetitions):
         for name, (items, work) in contestants.items():
-            start = time.perf_counter()
+            start = clock()
             work()
-            seconds[name].append((time.perf_counter() - start) / items)
+            seconds[name].append((clock() - start) / items)
     return {name: Timing(name, min(s), statistics.median(s)) for name, s in seconds.items()}
+
+
+def tell(text: str) -> None:
+    """Progress, on stderr."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def machine() -> str:
@@ -48,5 +53,13 @@ def machine() -> str:
             model = next(line.split(":")[1].strip() for line in info if line.startswith("model name"))
     except (OSError, StopIteration):
         pass
-    today = datetime.now(UTC).date()
-    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, {today}"
+    now = datetime.now(UTC)
+    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, {now:%Y-%m-%d %H:%M} UTC"
+
+
+def load() -> float:
+    """The machine's load over the last minute, by core; above about 0.6 before a run the figures are noisy."""
+    try:
+        return os.getloadavg()[0] / (os.cpu_count() or 1)
+    except OSError:
+        return 0.0
