@@ -6,6 +6,7 @@ with the same cipher by the same law (see `benchmarks.c_loop`), booleans for boo
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -81,7 +82,7 @@ def growth(sizes: tuple[int, ...]) -> Curve:
     for size in sizes:
         n = max(128, size // 128 * 128)
         tell(f"bulk: {n:,} answers a call")
-        timings = interleave(contestants(n), max(3, min(50, 20_000_000 // n)))
+        timings = interleave(contestants(n), max(3, min(50, 20_000_000 // n)), clock=time.process_time)
         for name, t in timings.items():
             if name != C_128:
                 lines.setdefault(name, []).append((n, 1e-6 / t.best))
@@ -96,21 +97,24 @@ def growth(sizes: tuple[int, ...]) -> Curve:
 
 def section(effort: Effort = FULL) -> Section:
     n = effort.size(ANSWERS)
-    timings = interleave(contestants(n), effort.repetitions)
+    timings = interleave(contestants(n), effort.repetitions, clock=time.process_time)
     tell("bulk: the peers, one call each")
-    timings |= interleave(one_at_a_time(SYMMETRIC, 1.0, effort.size(3000)), 3)
+    timings |= interleave(one_at_a_time(SYMMETRIC, 1.0, effort.size(3000)), 3, clock=time.process_time)
     missing: list[str] = []
     ratios = compare(timings, FLOORS, missing)
     notes = [
-        "The C loop is the limit: the same law, the same cipher (AES-256 in counter mode, keyed afresh), the same 56 more bits "
+        "The C loop is the limit: the same law, the same cipher (AES-256 in counter mode, keyed afresh), the "
+        "same 56 more bits "
         "for one byte in 256, compared in registers that an array library cannot reach. AES-128 is shown beside it."
     ]
     notes += [f"{name}: not installed here, or could not be compiled; not compared." for name in missing]
     return Section(
         name="bulk",
         title="Many answers at once",
-        text=f"{n:,} answers in one call, 30 % of the truths yes; symmetric: ε = 1; asymmetric: p00 = 0.7311, p11 = 0.8177. "
-        "The NumPy forms are what one would write without this library: a shortcut that flips, which fits symmetric designs "
+        text=f"{n:,} answers in one call, 30 % of the truths yes; symmetric: ε = 1; asymmetric: p00 = 0.7311, "
+        "p11 = 0.8177. "
+        "The NumPy forms are what one would write without this library: a shortcut that flips, which fits "
+        "symmetric designs "
         "only, and `np.where`. Neither is secure or exact. Peers are timed on a few thousand single calls.",
         unit="million answers a second",
         rows=rates(timings),
@@ -122,9 +126,12 @@ def section(effort: Effort = FULL) -> Section:
 
 
 PROFILE_NOTES = [
-    "Where the time goes (last table, of the best repetition, in milliseconds): drawing is AES-256 alone, and no array code "
-    "can avoid it; the C loop hides its comparisons and its memory traffic behind the latency of AES, which passes over "
-    "arrays cannot. The last column is one copy of the truths into fresh answers: the price of touching the memory at all.",
+    "Where the time goes (last table, of the best repetition, in milliseconds): drawing is AES-256 alone, and no "
+    "array code "
+    "can avoid it; the C loop hides its comparisons and its memory traffic behind the latency of AES, which "
+    "passes over "
+    "arrays cannot. The last column is one copy of the truths into fresh answers: the price of touching the "
+    "memory at all.",
 ]
 assert set(PACKAGES) <= {theirs for _, theirs in FLOORS}
 

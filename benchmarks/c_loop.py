@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -112,26 +113,34 @@ class CLoop:
 
     loaded: Any
 
-    def booleans(self, truths: NDArray[np.bool_], limits: tuple[int, int], rounds: int = 14) -> NDArray[np.bool_]:
+    def booleans(
+        self, truths: NDArray[np.bool_], limits: tuple[int, int], rounds: int = 14, key: bytes = b""
+    ) -> NDArray[np.bool_]:
         """One byte a truth, one byte an answer."""
         said = np.empty(truths.size, np.bool_)
-        self._run(self.loaded.booleans, truths, said, truths.size, limits, rounds)
+        self._run(self.loaded.booleans, truths, said, n=truths.size, limits=limits, key=key or fresh_key(rounds))
         return said
 
     def packed(self, truths: NDArray[np.uint8], limits: tuple[int, int], rounds: int = 14) -> NDArray[np.uint8]:
         """Eight truths a byte, lowest bit first; eight answers a byte."""
         said = np.empty(truths.size, np.uint8)
-        self._run(self.loaded.packed, truths, said, truths.size * 8, limits, rounds)
+        self._run(self.loaded.packed, truths, said, n=truths.size * 8, limits=limits, key=fresh_key(rounds))
         return said
 
-    def _run(self, loop: Any, truths: Any, said: Any, n: int, limits: tuple[int, int], rounds: int) -> None:
+    def _run(self, loop: Any, truths: Any, said: Any, *, n: int, limits: tuple[int, int], key: bytes) -> None:
         if n % 128 or max(limits) >= 1 << 64:
             raise ValueError("the C loop takes multiples of 128 truths and thresholds below 2^64")
         pointers = (truths.ctypes.data_as(ctypes.c_void_p), said.ctypes.data_as(ctypes.c_void_p))
-        key = os.urandom(16 if rounds == 10 else 32)
+        rounds = 10 if len(key) == 16 else 14
         loop(*pointers, ctypes.c_size_t(n), key, rounds, ctypes.c_uint64(limits[0]), ctypes.c_uint64(limits[1]))
 
 
+def fresh_key(rounds: int) -> bytes:
+    """A key for AES-128 (10 rounds) or AES-256 (14)."""
+    return os.urandom(16 if rounds == 10 else 32)
+
+
+@cache
 def c_loop() -> CLoop | None:
     """The loops, or None where they cannot be compiled (no compiler, or a processor without AES-NI)."""
     compiler = shutil.which("cc") or shutil.which("gcc")

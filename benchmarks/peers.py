@@ -33,8 +33,7 @@ def opendp(design: Design, epsilon: float) -> Answer:
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
-    measurement = dp.m.make_randomized_response_bool(float(design.p00))
-    return measurement  # type: ignore[no-any-return]
+    return dp.m.make_randomized_response_bool(float(design.p00))  # type: ignore[no-any-return]
 
 
 def diffprivlib(design: Design, epsilon: float) -> Answer:

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from textwrap import wrap
+from textwrap import TextWrapper
 
 from benchmarks.section import Curve, Section
 
 WIDTH = 118
+
+
+def wrap(text: str, indent: str = "") -> list[str]:
+    """Lines of prose, the first behind `indent`."""
+    form = TextWrapper(WIDTH, initial_indent=indent, subsequent_indent=" " * len(indent), break_on_hyphens=False)
+    return form.wrap(text)
+
+
 HEAD = """# Speed
 
-Written by `make bench`; do not edit. Every figure is the best (and the median) of interleaved repetitions in one run: the
-contestants take turns, so that a busy machine hits all alike. **A ratio says how many times better rrcollect is than the
-competitor in the same run**: its time or memory over ours, or our rate over its. More is better, 1 is a draw. `make
-bench-check` fails when a ratio falls more than a third below the one recorded here (`benchmarks/recorded.json`).
+Written by `make bench`; do not edit. Every figure is the best (and the median) of interleaved repetitions in one
+run: the contestants take turns, so that a busy machine hits all alike. **A ratio says how many times better rrcollect
+is than the competitor in the same run**: its time or memory over ours, or our rate over its. More is better, 1 is a
+draw. What computes in one process is timed in processor time, servers and engines with threads by the clock.
+`make bench-check` fails when a ratio falls more than a third below the recorded one (`benchmarks/recorded.json`).
 """
 
 
@@ -42,10 +51,8 @@ def floors_table(sections: list[Section]) -> list[str]:
 
 def body(section: Section, plots: str) -> list[str]:
     """The lines of one section."""
-    lines = [f"## {section.title}", "", *wrap(section.text, WIDTH), ""]
-    lines += table(
-        [section.unit, "best", "median"], ([r.name, number(r.best), number(r.median)] for r in section.rows)
-    )
+    lines = [f"## {section.title}", "", *wrap(section.text), ""]
+    lines += table([section.unit, "best", "median"], ([r.name, number(r.best), number(r.median)] for r in section.rows))
     if section.ratios:
         rows = [
             [
@@ -65,15 +72,14 @@ def body(section: Section, plots: str) -> list[str]:
     if section.notes:
         lines.append("")
         for note in section.notes:
-            lines += wrap(note, WIDTH, initial_indent="* ", subsequent_indent="  ")
+            lines += wrap(note, "* ")
     return [*lines, ""]
 
 
 def page(sections: list[Section], command: str, plots: str = "performance") -> str:
     """The whole page."""
-    machines = sorted({s.machine for s in sections}, key=lambda m: [s.machine for s in sections].index(m))
     took = sum(s.seconds for s in sections) / 60
-    lines = [HEAD, *wrap(f"`{command}`, {took:.0f} minutes on: {machines[0]}.", WIDTH), ""]
+    lines = [HEAD, *wrap(f"`{command}`, {took:.0f} minutes on: {sections[0].machine}."), ""]
     below = [r for s in sections for r in s.ratios if r.below]
     said = "All floors are kept." if not below else f"{len(below)} of the floors are not kept; they are marked."
     lines += ["## Floors", "", said, "", *floors_table(sections), ""]

@@ -19,7 +19,8 @@ from benchmarks.measure import Timing
 
 @dataclass(frozen=True)
 class Effort:
-    """How much to measure: all for the page; fewer repetitions and no curves for the guard; small sizes for a test."""
+    """How much to measure: all for the page; fewer repetitions and no curves for the guard; small sizes for a "
+    "test."""
 
     repetitions: int = 15
     curves: bool = True
