@@ -1,20 +1,10 @@
-"""Batch aggregation against what one would write by hand, as ratios of times taken in the same run.
-
-python -m benchmarks.batch                      the ratios, with what is asked of each
-python -m benchmarks.batch --growth             1 M, 10 M, 100 M rows: docs/batch-growth.md and .svg
-"""
+"""Batch aggregation against what one would write by hand.  Run: python -m benchmarks.batch"""
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import re
-import resource
-import subprocess
-import sys
 import tempfile
-import time
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +14,7 @@ import duckdb
 import numpy as np
 from pydantic import BaseModel
 
-from benchmarks.measure import Contestants, interleave, machine, tell
+from benchmarks.measure import Contestants, interleave, tell
 from benchmarks.report import show
 from benchmarks.section import FULL, Curve, Effort, Section, compare, rates
 from rrcollect import Design, Question, Survey
@@ -41,8 +31,6 @@ FLOORS: dict[tuple[str, str], float | None] = {
     ("packed bits", "one pass over the bytes (max)"): None,
 }
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
-SIZES = (1_000_000, 10_000_000, 100_000_000)
-MEMORY = "3GB"  # for the engine; the rest of the process comes on top
 SURVEY = Survey(
     name="bench", version=1, title="Bench", publisher="Bench", expires=FAR,
     questions=[
@@ -220,82 +208,12 @@ def section(effort: Effort = FULL) -> Section:
 def curve(path: Path) -> Curve:
     """Seconds against rows."""
     lines: dict[str, list[tuple[float, float]]] = {}
-    for rows in (10_000, 100_000, 1_000_000, 10_000_000):
+    for rows in (10_000, 100_000, 1_000_000, 3_000_000):
         tell(f"batch: {rows:,} reports")
         for name, t in interleave(parquet(path, rows), 3).items():
             lines.setdefault(name, []).append((rows, t.best * rows))
     return Curve(name="batch", title="Time of a tally against reports", xlabel="reports", ylabel="seconds", lines=lines)
 
 
-def measured(path: Path) -> dict[str, float]:
-    """One batch in a process of its own: seconds and peak memory."""
-    command = [sys.executable, "-m", "benchmarks.batch", "--one", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    told: dict[str, float] = json.loads(done.stdout)
-    return told
-
-
-def one(path: Path) -> None:
-    start = time.perf_counter()
-    folder = str(path.parent)
-    result = tally_reports(path, SURVEY, memory_limit=MEMORY, progress=False, temp_directory=folder)
-    took = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(json.dumps({"rows": result.summary.rows, "seconds": took, "gigabytes": peak}))
-
-
-def growth(sizes: tuple[int, ...], docs: Path) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    told = []
-    for size in sizes:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "rows.parquet")
-            write_rows(path, size)
-            told.append({**measured(path), "file": path.stat().st_size / 1e9})
-            print(told[-1], flush=True)
-    lines = [
-        "# How the cost of a batch grows\n",
-        f"`python -m benchmarks.batch --growth` on {machine()}; DuckDB "
-        f"{duckdb.__version__} limited to {MEMORY}. One Parquet file; every row is validated, deduplicated by "
-        "report id and grouped. Memory is the peak of the whole process.\n",
-        "| rows | file, GB | seconds | million rows a second | peak memory, GB |",
-        "|---:|---:|---:|---:|---:|",
-        *(
-            f"| {t['rows']:,.0f} | {t['file']:.2f} | {t['seconds']:.1f} | {t['rows'] / t['seconds'] / 1e6:.1f} "
-            f"| {t['gigabytes']:.2f} |"
-            for t in told
-        ),
-        "\n![time and peak memory against rows](batch-growth.svg)",
-    ]
-    docs.joinpath("batch-growth.md").write_text("\n".join(lines) + "\n")
-    plt.rcParams["svg.hashsalt"] = "rrcollect"
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
-    rows = [t["rows"] for t in told]
-    left.loglog(rows, [t["seconds"] for t in told], "o-")
-    left.set(xlabel="rows", ylabel="seconds", title="Time")
-    right.semilogx(rows, [t["gigabytes"] for t in told], "o-")
-    right.axhline(4, linestyle="--", color="grey")
-    right.set(xlabel="rows", ylabel="GB", title="Peak memory (dashed: 4 GB)", ylim=(0, 4.5))
-    figure.savefig(docs / "batch-growth.svg", metadata={"Date": None})
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--growth", action="store_true")
-    parser.add_argument("--largest", type=int, default=SIZES[-1], help="leave out larger sizes of --growth")
-    parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.one:
-        one(given.one)
-    elif given.growth:
-        growth(tuple(size for size in SIZES if size <= given.largest), Path(__file__).parent.parent / "docs")
-    else:
-        show(section())
-
-
 if __name__ == "__main__":
-    main()
+    show(section())

@@ -189,12 +189,13 @@ def published() -> tuple[Report, bytes]:
 
 def section(effort: Effort = FULL) -> Section:
     rounds, seconds = max(2, effort.repetitions // 3), 2.0 * effort.scale
-    seen: dict[str, list[float]] = {kind: [] for kind in SERVERS}
+    kinds = SERVERS if effort.curves else ("collector", *FLOORS)
+    seen: dict[str, list[float]] = {kind: [] for kind in kinds}
     for turn in range(rounds):
         tell(f"ingest: round {turn + 1} of {rounds}")
-        for kind in SERVERS:
+        for kind in kinds:
             seen[kind].append(measure(kind, seconds))
-    timings = {k: Timing(k, 1 / max(seen[k]), 1 / statistics.median(seen[k])) for k in SERVERS}
+    timings = {k: Timing(k, 1 / max(seen[k]), 1 / statistics.median(seen[k])) for k in kinds}
     return Section(
         name="ingest",
         title="Ingest",

@@ -1,13 +1,15 @@
 """Timing for comparisons: interleaved repetitions in one process, best and median.
 
 Contestants take turns in every repetition: noise of the machine hits all of them alike, and the best run is the one it
-hit least.
+hit least.  Their order changes from one repetition to the next, so that nobody always runs after the one that returned
+a large array to the system, and pays for fetching the memory anew.
 """
 
 from __future__ import annotations
 
 import os
 import platform
+import random
 import statistics
 import sys
 import time
@@ -32,8 +34,11 @@ def interleave(
 ) -> dict[str, Timing]:
     """Time contestants in turn; each is (items a call, function)."""
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
-    for _ in range(repetitions):
-        for name, (items, work) in contestants.items():
+    order = list(contestants)
+    for turn in range(repetitions):
+        random.Random(turn).shuffle(order)  # noqa: S311
+        for name in order:
+            items, work = contestants[name]
             start = clock()
             work()
             seconds[name].append((clock() - start) / items)

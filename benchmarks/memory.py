@@ -74,11 +74,11 @@ def row(name: str, values: list[float]) -> Row:
 
 
 def section(effort: Effort = FULL) -> Section:
-    n = effort.size(ANSWERS)
-    rows = [row(name, [bulk(name, n) for _ in range(3)]) for name in BULK]
+    n, repeats = effort.size(ANSWERS), max(1, min(3, effort.repetitions // 5))
+    rows = [row(name, [bulk(name, n) for _ in range(repeats)]) for name in BULK]
     for name, code in COLD.items():
         tell(f"memory: {name}")
-        found = [megabytes(ALONE.format(code=code)) for _ in range(3)]
+        found = [megabytes(ALONE.format(code=code)) for _ in range(repeats)]
         if None not in found:
             rows.append(row(f"{name}, whole process", [value for value in found if value is not None]))
     by_name = {r.name: r for r in rows}
