@@ -36,7 +36,7 @@ lint: $(VENV)/test.stamp  ## style and types
 $(VENV)/bench.stamp: $(VENV)/test.stamp
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	for peer in 'opendp>=0.12' 'diffprivlib>=0.6.6 scikit-learn<1.7' pure-ldp multi-freq-ldpy; do \
-	  $(BIN)/python -m pip install --quiet $$(echo $$peer) || echo "$$peer: not installed, left out"; done
+	  $(BIN)/python -m pip install --quiet $$peer || echo "$$peer: not installed, left out"; done
 	@touch $@
 
 bench: $(VENV)/bench.stamp  ## speed against named competitors, as ratios: docs/performance.md

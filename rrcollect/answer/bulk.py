@@ -118,23 +118,28 @@ class _Bytes:
         self.fill(more.view(np.uint8))
         less, greater = (np.uint64(low << 8) for low in sorted(self.low))
         if self.flips:
-            below = where[more < np.uint64(self.low[0] << 8)]
-            answers[below] = ~answers[below]
+            below = chosen(where, more < np.uint64(self.low[0] << 8))
+            answers[below] = ~answers.take(below)
             return
-        answers[where[more < less]] = True
-        between = where[(more >= less) & (more < greater)]  # below the limit of one truth alone
-        answers[between] = asked[between] == (self.low[1] > self.low[0])
+        answers[chosen(where, more < less)] = True
+        between = chosen(where, (more >= less) & (more < greater))  # below the limit of one truth alone
+        answers[between] = asked.take(between) == (self.low[1] > self.low[0])
 
 
 def clear_bits(words: NDArray[np.uint64]) -> NDArray[np.int64]:
     """The positions of the few bits that are 0, peeling off the lowest one of every word in turn."""
     where = np.flatnonzero(words != ALL)
-    left, base = ~words[where], where << 6
+    left, base = ~words.take(where), where << 6
     found = []
     while left.size:
         below = left - np.uint64(1)
         found.append(base + np.bitwise_count(below & ~left))
         left &= below
         kept = np.flatnonzero(left != 0)
-        left, base = left[kept], base[kept]
+        left, base = left.take(kept), base.take(kept)
     return np.concatenate(found) if found else where
+
+
+def chosen(where: NDArray[np.int64], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """where[mask], by a way that does not stumble over a mask that nobody can predict."""
+    return where.take(np.flatnonzero(mask))
