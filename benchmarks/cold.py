@@ -67,7 +67,7 @@ def available(code: str) -> bool:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
 
-def measured(repetitions: int) -> dict[str, Timing]:
+def measured(repetitions: int, without: tuple[str, ...] = ()) -> dict[str, Timing]:
     """Seconds of a fresh process for every program that runs here."""
     with tempfile.TemporaryDirectory() as name:
         publish(Path(name))
@@ -81,7 +81,7 @@ def measured(repetitions: int) -> dict[str, Timing]:
             "pure-LDP, one answer": PURE_LDP,
             "multi-freq-ldpy, one answer": MULTI_FREQ_LDPY,
         }
-        found = {label: code for label, code in programs.items() if available(code)}
+        found = {label: code for label, code in programs.items() if label not in without and available(code)}
         return interleave(
             {
                 label: (1, lambda code=code: subprocess.run([sys.executable, "-c", code], check=True))  # type: ignore[misc]
@@ -92,7 +92,7 @@ def measured(repetitions: int) -> dict[str, Timing]:
 
 
 def section(effort: Effort = FULL) -> Section:
-    timings = measured(max(3, effort.repetitions // 2))
+    timings = measured(max(3, effort.repetitions // 3), without=() if effort.curves else PEERS[1:])
     base = timings.pop("Python alone")
     beyond = {
         name: Timing(name, max(1e-4, t.best - base.best), max(1e-4, t.median - base.median))

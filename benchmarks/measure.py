@@ -51,7 +51,7 @@ def tell(text: str) -> None:
 
 
 def machine() -> str:
-    """What this ran on, and when."""
+    """What this ran on, how busy it was, and when."""
     model = platform.processor() or platform.machine()
     try:
         with open("/proc/cpuinfo") as info:
@@ -59,7 +59,8 @@ def machine() -> str:
     except (OSError, StopIteration):
         pass
     now = datetime.now(UTC)
-    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, {now:%Y-%m-%d %H:%M} UTC"
+    busy = f"load {load():.1f} a core"
+    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, {busy}, {now:%Y-%m-%d %H:%M} UTC"
 
 
 def load() -> float:

@@ -52,6 +52,8 @@ def floors_table(sections: list[Section]) -> list[str]:
 def body(section: Section, plots: str) -> list[str]:
     """The lines of one section."""
     lines = [f"## {section.title}", "", *wrap(section.text), ""]
+    if section.machine:
+        lines += [f"*{section.machine}; {section.seconds:.0f} s.*", ""]
     lines += table([section.unit, "best", "median"], ([r.name, number(r.best), number(r.median)] for r in section.rows))
     if section.ratios:
         rows = [

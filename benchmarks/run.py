@@ -30,9 +30,9 @@ NAMES = ("single", "bulk", "cold", "memory", "estimate", "batch", "ingest", "reg
 def measure(name: str, effort: Effort) -> Section:
     """One section, with the machine and the time it took."""
     module = importlib.import_module(f"benchmarks.{name}")
-    start = time.perf_counter()
+    start, where = time.perf_counter(), machine()
     found: Section = module.section(effort)
-    return found.model_copy(update={"machine": machine(), "seconds": time.perf_counter() - start})
+    return found.model_copy(update={"machine": where, "seconds": time.perf_counter() - start})
 
 
 def measured(names: Iterable[str], effort: Effort, folder: Path, *, resume: bool) -> list[Section]:
