@@ -184,7 +184,7 @@ def section(effort: Effort = FULL) -> Section:
         tell("batch: Parquet")
         timings = interleave(parquet(Path(folder, "rows.parquet"), effort.size(ROWS_OF_A_RUN)), repetitions)
         tell("batch: JSON lines")
-        timings |= interleave(json_lines(Path(folder, "rows.jsonl"), effort.size(300_000)), 3)
+        timings |= interleave(json_lines(Path(folder, "rows.jsonl"), effort.size(500_000)), 3)
         tell("batch: packed bits")
         timings |= interleave(bits(effort.size(125_000_000)), repetitions)
         if effort.curves:

@@ -80,7 +80,7 @@ class _Bytes:
         top0, top1 = limits[0] >> 56, min(limits[1], GRID - 1) >> 56
         self.base, self.step = np.uint8(255 - top0), np.uint8((top0 - top1) % 256)
         self.low = limits[0] & LOW, min(limits[1], GRID - 1) & LOW
-        self.limit = np.empty(0 if self.flips else CHUNK, np.uint8)
+        self.limit = np.empty(CHUNK, np.uint8)
 
     def answer(self, asked: NDArray[np.uint8], answers: NDArray[np.bool_]) -> None:
         """Write the answers of one block."""

@@ -89,8 +89,8 @@ class _Planes:
         needed = 64 - trailing_zeros(low | high)
         bits = [(low >> (63 - j) & 1, high >> (63 - j) & 1) for j in range(needed)]
         self.stages = [bits[i:j] for i, j in ((0, PLANES), (PLANES, 2 * PLANES), (2 * PLANES, 64)) if bits[i:j]]
-        self.random = np.zeros(PLANES * CHUNK, np.uint64)
-        self.scratch = np.empty(CHUNK, np.uint64)
+        self.random = np.zeros(0, np.uint64)  # both grow to what the largest chunk needs
+        self.scratch = np.empty(0, np.uint64)
 
     def answer(self, asked: Words, answers: Words) -> None:
         """Write the answers to words of truths."""
@@ -117,6 +117,8 @@ class _Planes:
         where = np.flatnonzero(undecided != 0)
         open_ = undecided[where]
         for stage in self.stages[1:]:
+            if not where.size:
+                return
             truth = asked[where]
             later = np.empty_like(open_)
             still = open_ & self._fold(stage, truth, later)
@@ -132,10 +134,13 @@ class _Planes:
         """Fold the planes of one stage into `said`; returns the mask of answers that every plane left undecided."""
         size = asked.size
         wanted = len(bits) * size
-        buffer = self.random[:wanted] if wanted <= self.random.size else np.zeros(wanted, np.uint64)
+        if wanted > self.random.size:
+            self.random = np.zeros(wanted, np.uint64)
+        if size > self.scratch.size:
+            self.scratch = np.empty(size, np.uint64)
+        buffer, scratch = self.random[:wanted], self.scratch[:size]
         self.fill(buffer.view(np.uint8))
         planes = iter(buffer.reshape(len(bits), size))
-        scratch = self.scratch[:size] if size <= self.scratch.size else np.empty(size, np.uint64)
         differs = agrees = None  # where some plane decided; where no plane of zeros did
         said[:] = 0
         for pair, run in groupby(reversed(bits)):
