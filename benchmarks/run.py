@@ -3,6 +3,7 @@
     make bench                             everything; writes docs/performance.md, its plots, benchmarks/recorded.json
     python -m benchmarks.run --resume      the same, without what an interrupted run had finished already
     python -m benchmarks.run --only bulk   one section anew, the page from it and from the saved others
+    python -m benchmarks.run --page        nothing is measured, the page is composed from what was saved
 
 A section's findings are saved in .bench/ as soon as it is done; the page and the record are composed from these files.
 Progress is told on stderr, figures below their floor at the end.
@@ -63,20 +64,30 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--resume", action="store_true", help="keep the sections an interrupted run has saved")
     parser.add_argument("--only", nargs="+", choices=NAMES, metavar="NAME", help=f"measure only: {', '.join(NAMES)}")
+    parser.add_argument("--page", action="store_true", help="measure nothing: the page from what was saved")
     given = parser.parse_args(arguments)
-    if load() > 0.6:
-        tell(f"the machine is busy (load {load():.1f} a core): expect noise")
-    if not given.resume and not given.only:
-        for name in NAMES:
-            (SAVED / f"{name}.json").unlink(missing_ok=True)
-    measured(given.only or NAMES, FULL, SAVED, resume=given.resume)
+    if not given.page:
+        measure_all(given.only, resume=given.resume)
     sections = [s for s in (Section.load(SAVED, name) for name in NAMES) if s is not None]
+    if not sections:
+        print("nothing is saved yet: run make bench first")
+        return 2
     report.write(sections, ROOT / "docs", "make bench")
     write_record(sections)
     tell("wrote docs/performance.md, docs/performance/*.svg and benchmarks/recorded.json")
     lines = below_floor(sections)
     print("\n".join(lines) if lines else "all floors are kept")
     return 0
+
+
+def measure_all(only: list[str] | None, *, resume: bool) -> None:
+    """Measure and save; without `only` and `resume` everything saved before is dropped first."""
+    if load() > 0.6:
+        tell(f"the machine is busy (load {load():.1f} a core): expect noise")
+    if not resume and not only:
+        for name in NAMES:
+            (SAVED / f"{name}.json").unlink(missing_ok=True)
+    measured(only or NAMES, FULL, SAVED, resume=resume)
 
 
 if __name__ == "__main__":
