@@ -1,25 +1,11 @@
-"""Batch aggregation against what one would write by hand, as ratios of times taken in the same run.
-
-    python -m benchmarks.batch [--rows 5000000]     the ratios, with what is asked of each
-    python -m benchmarks.batch --growth             1 M, 10 M, 100 M rows: docs/batch-growth.md and .svg
-
-Times are the least of `REPEATS` runs taken in turn, so that a busy machine hits both sides alike.
-"""
+"""Batch aggregation against what one would write by hand.  Run: python -m benchmarks.batch"""
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import platform
 import re
-import resource
-import subprocess
-import sys
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -28,14 +14,23 @@ import duckdb
 import numpy as np
 from pydantic import BaseModel
 
+from benchmarks.measure import Contestants, interleave, tell
+from benchmarks.report import show
+from benchmarks.section import FULL, Curve, Effort, Section, compare, rates
 from rrcollect import Design, Question, Survey
 from server_agg import tally_reports
 from server_agg.bits import count_ones
 
-REPEATS = 3
+ROWS_OF_A_RUN = 3_000_000
+# At most 1.25 × the time of hand-written SQL is a ratio of at least 0.8.
+FLOORS: dict[tuple[str, str], float | None] = {
+    ("Parquet, deduplicated", "hand-written SQL"): 0.8,
+    ("Parquet, as they are", "bare GROUP BY"): 0.8,
+    ("JSON lines", "a pydantic loop"): 10,
+    ("packed bits", "unpackbits().sum()"): 20,
+    ("packed bits", "one pass over the bytes (max)"): None,
+}
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
-SIZES = (1_000_000, 10_000_000, 100_000_000)
-MEMORY = "3GB"  # for the engine; the rest of the process comes on top
 SURVEY = Survey(
     name="bench", version=1, title="Bench", publisher="Bench", expires=FAR,
     questions=[
@@ -132,17 +127,6 @@ def pydantic_loop(path: Path) -> Counter[tuple[object, ...]]:
     return Counter(content for report_id, content in seen.items() if report_id not in conflicting)
 
 
-def least(*sides: Callable[[], object]) -> list[float]:
-    """The least time of each side, taken in turn."""
-    times: list[list[float]] = [[] for _ in sides]
-    for _ in range(REPEATS):
-        for took, side in zip(times, sides, strict=True):
-            start = time.perf_counter()
-            side()
-            took.append(time.perf_counter() - start)
-    return [min(took) for took in times]
-
-
 def write_rows(path: Path, n: int) -> None:
     with duckdb.connect(config={"temp_directory": str(path.parent), "preserve_insertion_order": False}) as connection:
         connection.execute(f"CREATE VIEW rows AS {ROWS.replace('$n', str(n))}")
@@ -157,114 +141,79 @@ def by_hand(path: Path, sql: str) -> list[tuple[object, ...]]:
         return connection.execute(sql).fetchall()
 
 
-def ratios(rows: int) -> None:
+def parquet(path: Path, rows: int) -> Contestants:
+    """Both ways of counting a Parquet file, ours and by hand, after a check that they count the same."""
+    write_rows(path, rows)
+    result = tally_reports(path, SURVEY, progress=False)
+    found = by_hand(path, BY_HAND)
+    assert result.summary.accepted == sum(int(str(line[5])) for line in found if line[4] is None)
+    assert result.summary.refused == {str(r[4]): int(str(r[6])) for r in found if r[4] is not None}
+    return {
+        "Parquet, deduplicated": (rows, lambda: tally_reports(path, SURVEY, progress=False)),
+        "hand-written SQL": (rows, lambda: by_hand(path, BY_HAND)),
+        "Parquet, as they are": (rows, lambda: tally_reports(path, SURVEY, deduplicate=False, progress=False)),
+        "bare GROUP BY": (rows, lambda: by_hand(path, BARE)),
+    }
+
+
+def json_lines(path: Path, rows: int) -> Contestants:
+    """The same for JSON lines: DuckDB against a loop over a pydantic model."""
+    write_rows(path, rows)
+    assert sum(pydantic_loop(path).values()) == tally_reports(path, SURVEY, progress=False).summary.accepted
+    return {
+        "JSON lines": (rows, lambda: tally_reports(path, SURVEY, progress=False)),
+        "a pydantic loop": (rows, lambda: pydantic_loop(path)),
+    }
+
+
+def bits(size: int) -> Contestants:
+    """Packed answers: counting ones."""
+    held = np.frombuffer(os.urandom(size), np.uint8)
+    assert count_ones(held[:1000]) == int(np.unpackbits(held[:1000]).sum())
+    return {
+        "packed bits": (size * 8, lambda: count_ones(held)),
+        "unpackbits().sum()": (size * 8, lambda: np.unpackbits(held).sum()),
+        "one pass over the bytes (max)": (size * 8, held.max),
+    }
+
+
+def section(effort: Effort = FULL) -> Section:
+    repetitions = max(3, effort.repetitions // 3)
+    curves = []
     with tempfile.TemporaryDirectory() as folder:
-        table, lines = Path(folder, "rows.parquet"), Path(folder, "rows.jsonl")
-        write_rows(table, rows)
-        result = tally_reports(table, SURVEY, progress=False)
-        found = by_hand(table, BY_HAND)
-        accepted = sum(int(str(line[5])) for line in found if line[4] is None)
-        assert result.summary.accepted == accepted
-        assert result.summary.refused == {str(r[4]): int(str(r[6])) for r in found if r[4] is not None}
-        print(result.summary)
-        ours, hand = least(lambda: tally_reports(table, SURVEY, progress=False), lambda: by_hand(table, BY_HAND))
-        say("Parquet, deduplicated / hand-written SQL", ours / hand, "≤ 1.25", rows / ours)
-        ours, bare = least(
-            lambda: tally_reports(table, SURVEY, deduplicate=False, progress=False), lambda: by_hand(table, BARE)
-        )
-        say("Parquet, without deduplication / bare GROUP BY", ours / bare, "≤ 1.25", rows / ours)
-        few = min(rows, 500_000)
-        write_rows(lines, few)
-        assert sum(pydantic_loop(lines).values()) == tally_reports(lines, SURVEY, progress=False).summary.accepted
-        ours, loop = least(lambda: tally_reports(lines, SURVEY, progress=False), lambda: pydantic_loop(lines))
-        say("JSONL: pydantic loop / ours", loop / ours, "≥ 10", few / ours)
-    bits = np.frombuffer(os.urandom(125_000_000), np.uint8)
-    assert count_ones(bits[:1000]) == int(np.unpackbits(bits[:1000]).sum())
-    ours, unpacked, copied = least(lambda: count_ones(bits), lambda: np.unpackbits(bits).sum(), bits.max)
-    say("packed bits: unpackbits().sum() / ours", unpacked / ours, "≥ 20", 1e9 / ours)
-    say("packed bits: ours / one pass over the bytes (max)", ours / copied, "near 1", 1e9 / ours)
+        tell("batch: Parquet")
+        timings = interleave(parquet(Path(folder, "rows.parquet"), effort.size(ROWS_OF_A_RUN)), repetitions)
+        tell("batch: JSON lines")
+        timings |= interleave(json_lines(Path(folder, "rows.jsonl"), effort.size(500_000)), 3)
+        tell("batch: packed bits")
+        timings |= interleave(bits(effort.size(125_000_000)), repetitions)
+        if effort.curves:
+            curves.append(curve(Path(folder, "growing.parquet")))
+    return Section(
+        name="batch",
+        title="Batch tallies",
+        text=f"{effort.size(ROWS_OF_A_RUN):,} reports in a Parquet file, validated, deduplicated by id, grouped, "
+        "against SQL written by "
+        "hand for exactly this survey on the same engine (DuckDB); JSON lines against a loop over a pydantic "
+        "model that "
+        "does the same; 10^9 packed answers. All count the same, which is checked. How a batch of 100 million "
+        "reports behaves is in [batch-growth.md](batch-growth.md).",
+        unit="million reports a second",
+        rows=rates(timings),
+        ratios=compare(timings, FLOORS),
+        curves=curves,
+    )
 
 
-def say(what: str, ratio: float, wanted: str, rate: float) -> None:
-    print(f"{what:52} {ratio:7.2f}   wanted {wanted:8} ({rate / 1e6:,.1f} M a second)")
-
-
-def measured(path: Path) -> dict[str, float]:
-    """One batch in a process of its own: seconds and peak memory."""
-    command = [sys.executable, "-m", "benchmarks.batch", "--one", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    told: dict[str, float] = json.loads(done.stdout)
-    return told
-
-
-def one(path: Path) -> None:
-    start = time.perf_counter()
-    folder = str(path.parent)
-    result = tally_reports(path, SURVEY, memory_limit=MEMORY, progress=False, temp_directory=folder)
-    took = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(json.dumps({"rows": result.summary.rows, "seconds": took, "gigabytes": peak}))
-
-
-def processor() -> str:
-    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
-
-
-def growth(sizes: tuple[int, ...], docs: Path) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    told = []
-    for size in sizes:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "rows.parquet")
-            write_rows(path, size)
-            told.append({**measured(path), "file": path.stat().st_size / 1e9})
-            print(told[-1], flush=True)
-    lines = [
-        "# How the cost of a batch grows\n",
-        f"`python -m benchmarks.batch --growth` on {datetime.now(UTC):%Y-%m-%d}; {os.cpu_count()} cores, "
-        f"{processor()}, DuckDB "
-        f"{duckdb.__version__} limited to {MEMORY}. One Parquet file; every row is validated, deduplicated by "
-        "report id and grouped. Memory is the peak of the whole process.\n",
-        "| rows | file, GB | seconds | million rows a second | peak memory, GB |",
-        "|---:|---:|---:|---:|---:|",
-        *(
-            f"| {t['rows']:,.0f} | {t['file']:.2f} | {t['seconds']:.1f} | {t['rows'] / t['seconds'] / 1e6:.1f} "
-            f"| {t['gigabytes']:.2f} |"
-            for t in told
-        ),
-        "\n![time and peak memory against rows](batch-growth.svg)",
-    ]
-    docs.joinpath("batch-growth.md").write_text("\n".join(lines) + "\n")
-    plt.rcParams["svg.hashsalt"] = "rrcollect"
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
-    rows = [t["rows"] for t in told]
-    left.loglog(rows, [t["seconds"] for t in told], "o-")
-    left.set(xlabel="rows", ylabel="seconds", title="Time")
-    right.semilogx(rows, [t["gigabytes"] for t in told], "o-")
-    right.axhline(4, linestyle="--", color="grey")
-    right.set(xlabel="rows", ylabel="GB", title="Peak memory (dashed: 4 GB)", ylim=(0, 4.5))
-    figure.savefig(docs / "batch-growth.svg", metadata={"Date": None})
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=5_000_000)
-    parser.add_argument("--growth", action="store_true")
-    parser.add_argument("--largest", type=int, default=SIZES[-1], help="leave out larger sizes of --growth")
-    parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.one:
-        one(given.one)
-    elif given.growth:
-        growth(tuple(size for size in SIZES if size <= given.largest), Path(__file__).parent.parent / "docs")
-    else:
-        ratios(given.rows)
+def curve(path: Path) -> Curve:
+    """Seconds against rows."""
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for rows in (10_000, 100_000, 1_000_000, 3_000_000):
+        tell(f"batch: {rows:,} reports")
+        for name, t in interleave(parquet(path, rows), 3).items():
+            lines.setdefault(name, []).append((rows, t.best * rows))
+    return Curve(name="batch", title="Time of a tally against reports", xlabel="reports", ylabel="seconds", lines=lines)
 
 
 if __name__ == "__main__":
-    main()
+    show(section())

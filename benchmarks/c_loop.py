@@ -1,4 +1,10 @@
-"""The physical limit: a C loop with AES-NI that draws one byte an answer, compiled on the spot where it can be."""
+"""The physical limit: a C loop with AES-NI that draws one byte an answer, compiled on the spot where it can be.
+
+The same law and the same rest as `rrcollect.answer.bulk`: the byte decides but for one value in 256, for which 56 more
+bits are drawn.  The same cipher too, AES-256 in counter mode; with 16 key bytes instead of 32 it is AES-128, which
+draws faster and is shown beside it.  The keystream never leaves the registers, which no array library can do.  Packed
+truths are answered sixteen to a block as well: the comparison's mask is the packed answer.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +13,10 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,83 +24,132 @@ from numpy.typing import NDArray
 SOURCE = r"""
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
-#include <wmmintrin.h>
-#include <emmintrin.h>
+#include <immintrin.h>
 
-static __m128i step(__m128i key, __m128i made) {
-    made = _mm_shuffle_epi32(made, 0xff);
+static __m128i spread(__m128i key, __m128i made) {
     key = _mm_xor_si128(key, _mm_slli_si128(key, 4));
     key = _mm_xor_si128(key, _mm_slli_si128(key, 4));
     key = _mm_xor_si128(key, _mm_slli_si128(key, 4));
     return _mm_xor_si128(key, made);
 }
-#define EXPAND(i, r) k[i] = step(k[i - 1], _mm_aeskeygenassist_si128(k[i - 1], r))
+#define ODD(key, r) _mm_shuffle_epi32(_mm_aeskeygenassist_si128(key, r), 0xff)
+#define EVEN(key) _mm_shuffle_epi32(_mm_aeskeygenassist_si128(key, 0), 0xaa)
+#define NEXT128(i, r) k[i] = spread(k[i - 1], ODD(k[i - 1], r))
+#define NEXT256(i, r) k[i] = spread(k[i - 2], ODD(k[i - 1], r)); k[i + 1] = spread(k[i - 1], EVEN(k[i]))
 
-/* AES-128 in counter mode, 8 blocks at a time, compared in the registers; one undecided byte in 256 draws 8 more. */
-void answer(const uint8_t *truth, uint8_t *said, size_t n, const uint8_t *key, uint64_t t0, uint64_t t1) {
-    __m128i k[11];
+static void expand(__m128i *k, const uint8_t *key, int rounds) {
     k[0] = _mm_loadu_si128((const __m128i *)key);
-    EXPAND(1, 0x01); EXPAND(2, 0x02); EXPAND(3, 0x04); EXPAND(4, 0x08); EXPAND(5, 0x10);
-    EXPAND(6, 0x20); EXPAND(7, 0x40); EXPAND(8, 0x80); EXPAND(9, 0x1b); EXPAND(10, 0x36);
+    if (rounds == 10) {
+        NEXT128(1, 0x01); NEXT128(2, 0x02); NEXT128(3, 0x04); NEXT128(4, 0x08); NEXT128(5, 0x10);
+        NEXT128(6, 0x20); NEXT128(7, 0x40); NEXT128(8, 0x80); NEXT128(9, 0x1b); NEXT128(10, 0x36);
+        return;
+    }
+    k[1] = _mm_loadu_si128((const __m128i *)(key + 16));
+    NEXT256(2, 0x01); NEXT256(4, 0x02); NEXT256(6, 0x04); NEXT256(8, 0x08); NEXT256(10, 0x10); NEXT256(12, 0x20);
+    k[14] = spread(k[12], ODD(k[13], 0x40));
+}
+
+static uint64_t rest(const __m128i *k, int rounds, uint64_t *extra) {
+    __m128i m = _mm_xor_si128(_mm_set_epi64x(1, (long long)(*extra)++), k[0]);
+    for (int r = 1; r < rounds; r++) m = _mm_aesenc_si128(m, k[r]);
+    return (uint64_t)_mm_cvtsi128_si64(_mm_aesenclast_si128(m, k[rounds])) >> 8;
+}
+
+/* Counter mode, 8 blocks at a time, compared in the registers; one undecided byte in 256 draws another block. */
+static inline __attribute__((always_inline)) void answer(const uint8_t *truth, uint8_t *said, size_t n,
+        const uint8_t *key, const int rounds, uint64_t t0, uint64_t t1, const int packed) {
+    __m128i k[15];
+    expand(k, key, rounds);
     const __m128i c0 = _mm_set1_epi8((char)(255 - (t0 >> 56))), c1 = _mm_set1_epi8((char)(255 - (t1 >> 56)));
     const __m128i zero = _mm_setzero_si128(), one = _mm_set1_epi8(1), sign = _mm_set1_epi8((char)0x80);
+    const __m128i bit = _mm_set1_epi64x((long long)0x8040201008040201ULL);
+    const __m128i lane = _mm_set_epi8(1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0);
     const uint64_t low[2] = {t0 & ((1ULL << 56) - 1), t1 & ((1ULL << 56) - 1)};
     uint64_t counter = 0, extra = 1ULL << 63;
     for (size_t i = 0; i + 128 <= n; i += 128) {
         __m128i b[8];
         for (int j = 0; j < 8; j++) b[j] = _mm_xor_si128(_mm_set_epi64x(0, (long long)counter++), k[0]);
-        for (int r = 1; r < 10; r++) for (int j = 0; j < 8; j++) b[j] = _mm_aesenc_si128(b[j], k[r]);
+        for (int r = 1; r < rounds; r++) for (int j = 0; j < 8; j++) b[j] = _mm_aesenc_si128(b[j], k[r]);
         for (int j = 0; j < 8; j++) {
-            __m128i u = _mm_aesenclast_si128(b[j], k[10]);
-            __m128i x = _mm_loadu_si128((const __m128i *)(truth + i + 16 * j));
-            __m128i yes = _mm_cmpeq_epi8(x, one);
+            size_t place = i + 16 * (size_t)j;
+            __m128i u = _mm_aesenclast_si128(b[j], k[rounds]), yes;
+            uint32_t truths = 0;
+            if (packed) {
+                truths = ((const uint16_t *)truth)[place / 16];
+                yes = _mm_and_si128(_mm_shuffle_epi8(_mm_cvtsi32_si128((int)truths), lane), bit);
+                yes = _mm_cmpeq_epi8(yes, bit);
+            } else {
+                yes = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(truth + place)), one);
+            }
             __m128i limit = _mm_or_si128(_mm_and_si128(yes, c1), _mm_andnot_si128(yes, c0));
             __m128i above = _mm_cmpgt_epi8(_mm_xor_si128(u, sign), _mm_xor_si128(limit, sign));
-            _mm_storeu_si128((__m128i *)(said + i + 16 * j), _mm_and_si128(above, one));
+            if (packed) ((uint16_t *)said)[place / 16] = (uint16_t)_mm_movemask_epi8(above);
+            else _mm_storeu_si128((__m128i *)(said + place), _mm_and_si128(above, one));
             unsigned open = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(u, zero));
             while (open) {
                 unsigned at = (unsigned)__builtin_ctz(open);
                 open &= open - 1;
-                __m128i m = _mm_xor_si128(_mm_set_epi64x(1, (long long)extra++), k[0]);
-                for (int r = 1; r < 10; r++) m = _mm_aesenc_si128(m, k[r]);
-                uint64_t more = (uint64_t)_mm_cvtsi128_si64(_mm_aesenclast_si128(m, k[10])) >> 8;
-                size_t place = i + 16 * (size_t)j + at;
-                said[place] = more < low[truth[place]];
+                uint64_t more = rest(k, rounds, &extra);
+                if (packed) ((uint16_t *)said)[place / 16] |= (uint16_t)((more < low[truths >> at & 1]) << at);
+                else said[place + at] = more < low[truth[place + at]];
             }
         }
     }
 }
+
+void booleans(const uint8_t *truth, uint8_t *said, size_t n, const uint8_t *key, int rounds, uint64_t t0, uint64_t t1) {
+    if (rounds == 10) answer(truth, said, n, key, 10, t0, t1, 0); else answer(truth, said, n, key, 14, t0, t1, 0);
+}
+
+void packed(const uint8_t *truth, uint8_t *said, size_t n, const uint8_t *key, int rounds, uint64_t t0, uint64_t t1) {
+    if (rounds == 10) answer(truth, said, n, key, 10, t0, t1, 1); else answer(truth, said, n, key, 14, t0, t1, 1);
+}
 """
 
 
-def c_loop() -> Callable[[NDArray[np.bool_], tuple[int, int]], NDArray[np.bool_]] | None:
-    """answer(truths, thresholds), or None where it cannot be compiled; the length must be a multiple of 128."""
+@dataclass(frozen=True)
+class CLoop:
+    """The compiled loops; the number of truths must be a multiple of 128, and both thresholds below 2^64."""
+
+    loaded: Any
+
+    def booleans(
+        self, truths: NDArray[np.bool_], limits: tuple[int, int], rounds: int = 14, key: bytes = b""
+    ) -> NDArray[np.bool_]:
+        """One byte a truth, one byte an answer."""
+        said = np.empty(truths.size, np.bool_)
+        self._run(self.loaded.booleans, truths, said, n=truths.size, limits=limits, key=key or fresh_key(rounds))
+        return said
+
+    def packed(self, truths: NDArray[np.uint8], limits: tuple[int, int], rounds: int = 14) -> NDArray[np.uint8]:
+        """Eight truths a byte, lowest bit first; eight answers a byte."""
+        said = np.empty(truths.size, np.uint8)
+        self._run(self.loaded.packed, truths, said, n=truths.size * 8, limits=limits, key=fresh_key(rounds))
+        return said
+
+    def _run(self, loop: Any, truths: Any, said: Any, *, n: int, limits: tuple[int, int], key: bytes) -> None:
+        if n % 128 or max(limits) >= 1 << 64:
+            raise ValueError("the C loop takes multiples of 128 truths and thresholds below 2^64")
+        pointers = (truths.ctypes.data_as(ctypes.c_void_p), said.ctypes.data_as(ctypes.c_void_p))
+        rounds = 10 if len(key) == 16 else 14
+        loop(*pointers, ctypes.c_size_t(n), key, rounds, ctypes.c_uint64(limits[0]), ctypes.c_uint64(limits[1]))
+
+
+def fresh_key(rounds: int) -> bytes:
+    """A key for AES-128 (10 rounds) or AES-256 (14)."""
+    return os.urandom(16 if rounds == 10 else 32)
+
+
+@cache
+def c_loop() -> CLoop | None:
+    """The loops, or None where they cannot be compiled (no compiler, or a processor without AES-NI)."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
         source, library = Path(folder, "loop.c"), Path(folder, "loop.so")
         source.write_text(SOURCE)
-        done = subprocess.run(
-            [compiler, "-O3", "-march=native", "-shared", "-fPIC", "-o", str(library), str(source)],
-            capture_output=True,
-            check=False,
-        )
-        if done.returncode:
+        command = [compiler, "-O3", "-march=native", "-shared", "-fPIC", "-o", str(library), str(source)]
+        if subprocess.run(command, capture_output=True, check=False).returncode:
             return None
-        loaded = ctypes.CDLL(str(library))
-
-    def answer(truths: NDArray[np.bool_], limits: tuple[int, int]) -> NDArray[np.bool_]:
-        said = np.empty(truths.size, np.bool_)
-        loaded.answer(
-            truths.ctypes.data_as(ctypes.c_void_p),
-            said.ctypes.data_as(ctypes.c_void_p),
-            ctypes.c_size_t(truths.size),
-            os.urandom(16),
-            ctypes.c_uint64(limits[0]),
-            ctypes.c_uint64(limits[1]),
-        )
-        return said
-
-    return answer
+        return CLoop(ctypes.CDLL(str(library)))

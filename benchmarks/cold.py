@@ -12,7 +12,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.measure import interleave, machine
+from benchmarks.measure import Timing, interleave
+from benchmarks.report import show
+from benchmarks.section import FULL, Effort, Section, compare, durations
 
 NOTHING = "pass"
 IMPORT = "import rrcollect"
@@ -38,6 +40,19 @@ Binary(epsilon=1, value0="0", value1="1").randomise("1")
 """
 
 
+PURE_LDP = """
+from pure_ldp.frequency_oracles.direct_encoding import DEClient
+DEClient(epsilon=1, d=2).privatise(1)
+"""
+MULTI_FREQ_LDPY = """
+from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Client
+GRR_Client(1, 2, 1.0)
+"""
+OURS = "one randomised answer", "verify, answer, commit"
+PEERS = "OpenDP, one answer", "diffprivlib, one answer", "pure-LDP, one answer", "multi-freq-ldpy, one answer"
+FLOORS = {("verify, answer, commit", "OpenDP, one answer"): 2.0}
+
+
 def publish(folder: Path) -> None:
     from datetime import UTC, datetime
 
@@ -55,7 +70,8 @@ def available(code: str) -> bool:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
 
-def main() -> list[str]:
+def measured(repetitions: int, without: tuple[str, ...] = ()) -> dict[str, Timing]:
+    """Seconds of a fresh process for every program that runs here."""
     with tempfile.TemporaryDirectory() as name:
         publish(Path(name))
         programs = {
@@ -66,25 +82,41 @@ def main() -> list[str]:
             "verify, answer, commit": CLIENT.format(folder=name),
             "OpenDP, one answer": OPENDP,
             "diffprivlib, one answer": DIFFPRIVLIB,
+            "pure-LDP, one answer": PURE_LDP,
+            "multi-freq-ldpy, one answer": MULTI_FREQ_LDPY,
         }
-        found = {label: code for label, code in programs.items() if available(code)}
-        timings = interleave(
+        found = {label: code for label, code in programs.items() if label not in without and available(code)}
+        return interleave(
             {
                 label: (1, lambda code=code: subprocess.run([sys.executable, "-c", code], check=True))  # type: ignore[misc]
                 for label, code in found.items()
             },
-            7,
+            repetitions,
         )
-    base = timings["Python alone"].best
-    lines = [machine(), "milliseconds beyond starting Python itself (best of 7, interleaved):"]
-    lines += [f"{t.name:28s} {1000 * (t.best - base):8.1f} ms" for t in timings.values() if t.name != "Python alone"]
-    shown = timings["rrcollect --help"].best
-    lines.append(
-        f"rrcollect --help as a whole: {1000 * shown:.0f} ms, {shown / base:.1f} × Python alone ({1000 * base:.0f} ms)"
+
+
+def section(effort: Effort = FULL) -> Section:
+    timings = measured(max(3, effort.repetitions // 3), without=() if effort.curves else PEERS[1:])
+    base = timings.pop("Python alone")
+    beyond = {
+        name: Timing(name, max(1e-4, t.best - base.best), max(1e-4, t.median - base.median))
+        for name, t in timings.items()
+    }
+    missing: list[str] = []
+    pairs = {(ours, peer): FLOORS.get((ours, peer)) for ours in OURS for peer in PEERS}
+    return Section(
+        name="cold",
+        title="A cold start",
+        text="A fresh process that imports and answers one question, beyond what starting Python itself takes "
+        f"({1000 * base.best:.0f} ms). Ours does more: it verifies a signed survey and commits the answer "
+        "durably before "
+        "it is returned.",
+        unit="milliseconds beyond Python alone",
+        rows=durations(beyond, 1000),
+        ratios=compare(beyond, pairs, missing),
+        notes=[f"{name}: could not be run here." for name in missing],
     )
-    print("\n".join(lines))
-    return lines
 
 
 if __name__ == "__main__":
-    main()
+    show(section())

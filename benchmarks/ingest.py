@@ -5,8 +5,7 @@ Four servers, each in a process of its own, take turns in every round; the load 
     bare group commit   Starlette + SQLite (WAL, FULL): read the body, json.loads, one transaction for all that wait
     bare each commit    the same, one transaction a request
     collector, batch 1  the collector with one transaction a request
-Printed: the median requests a second and two ratios.  They should be at least 0.8 (collector / bare group commit) and
-3 (collector / bare each commit).
+The collector should reach 0.8 of the bare group commit and 3 times the bare commit of each.
 """
 
 from __future__ import annotations
@@ -25,6 +24,8 @@ import tempfile
 import threading
 import time
 from collections import deque
+from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from benchmarks.measure import Timing, tell
+from benchmarks.report import show
+from benchmarks.section import FULL, Curve, Effort, Section, compare, rates
 from rrcollect import Question, Report, SigningKey, Survey, optimal_design, publish_survey
 from server_agg import CollectorSettings, OwnerToken, create_app, open_store
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.serve import server_config
 
 CONNECTIONS = 64
+FLOORS = {"bare group commit": 0.8, "bare each commit": 3.0}
 SERVERS = ("collector", "bare group commit", "bare each commit", "collector, batch 1")
 
 
@@ -128,12 +133,12 @@ def requests_of(report: Report) -> Any:
         yield first + secrets.token_hex(16).encode() + last
 
 
-async def load(port: int, report: Report, seconds: float) -> float:
+async def load(port: int, report: Report, seconds: float, connections: int) -> float:
     statuses: dict[bytes, int] = {}
     loop = asyncio.get_running_loop()
     requests = requests_of(report)
     made = [
-        await loop.create_connection(lambda: Sender(requests, statuses), "127.0.0.1", port) for _ in range(CONNECTIONS)
+        await loop.create_connection(lambda: Sender(requests, statuses), "127.0.0.1", port) for _ in range(connections)
     ]
     await asyncio.sleep(0.5)  # warm
     before, began = sum(statuses.values()), time.perf_counter()
@@ -145,7 +150,9 @@ async def load(port: int, report: Report, seconds: float) -> float:
     return rate
 
 
-def measure(kind: str, report: Report, survey: bytes, seconds: float) -> float:
+def measure(kind: str, seconds: float, connections: int = CONNECTIONS) -> float:
+    """Requests a second of a fresh server."""
+    report, survey = published()
     with tempfile.TemporaryDirectory() as name, socket.socket() as probe:
         folder = Path(name)
         (folder / "survey").write_bytes(survey)
@@ -161,32 +168,63 @@ def measure(kind: str, report: Report, survey: bytes, seconds: float) -> float:
                     break
                 except OSError:
                     time.sleep(0.05)
-            return asyncio.run(load(port, report, seconds))
+            return asyncio.run(load(port, report, seconds, connections))
         finally:
             process.kill()
             process.wait()
 
 
-def ratios(seconds: float = 3.0, rounds: int = 3) -> dict[str, float]:
-    """The two ratios, from medians over the rounds, printed on the way."""
+@cache
+def published() -> tuple[Report, bytes]:
+    """A report, and the survey it answers with its publisher's key."""
     key = SigningKey.generate()
     design = optimal_design("ln 3")
     question = Question(id="q1", attribute="a", text="A question?", design=design)
-    fields = {"name": "bench", "version": 1, "title": "Bench", "publisher": "Bench", "expires": "2100-01-01T00:00:00Z"}
-    publication = publish_survey(Survey(**fields, questions=[question]), [key])
+    expires = datetime(2100, 1, 1, tzinfo=UTC)
+    survey = Survey(name="bench", version=1, title="Bench", publisher="Bench", expires=expires, questions=[question])
+    publication = publish_survey(survey, [key])
     report = Report(survey=publication.digest, question="q1", design=design, answer=1, id=secrets.token_hex(16))
-    survey = publication.envelope + b"\n" + key.public.raw.hex().encode()
-    rates: dict[str, list[float]] = {kind: [] for kind in SERVERS}
-    for _ in range(rounds):
-        for kind in SERVERS:
-            rates[kind].append(measure(kind, report, survey, seconds))
-    middle = {kind: statistics.median(seen) for kind, seen in rates.items()}
-    for kind, rate in middle.items():
-        print(f"{kind:20} {rate:9.0f} requests/s   ({', '.join(f'{r:.0f}' for r in rates[kind])})")
-    return {
-        "collector / bare group commit (>= 0.8)": middle["collector"] / middle["bare group commit"],
-        "collector / bare each commit (>= 3)": middle["collector"] / middle["bare each commit"],
-    }
+    return report, publication.envelope + b"\n" + key.public.raw.hex().encode()
+
+
+def section(effort: Effort = FULL) -> Section:
+    rounds, seconds = max(2, effort.repetitions // 3), 2.0 * effort.scale
+    kinds = SERVERS if effort.curves else ("collector", *FLOORS)
+    seen: dict[str, list[float]] = {kind: [] for kind in kinds}
+    for turn in range(rounds):
+        tell(f"ingest: round {turn + 1} of {rounds}")
+        for kind in kinds:
+            seen[kind].append(measure(kind, seconds))
+    timings = {k: Timing(k, 1 / max(seen[k]), 1 / statistics.median(seen[k])) for k in kinds}
+    return Section(
+        name="ingest",
+        title="Ingest",
+        text=f"Durable reports over HTTP, one a request, {CONNECTIONS} connections; each server in a process of "
+        "its own, the load "
+        "from another. The bare servers are Starlette and SQLite (WAL, synced) with no check at all, committing "
+        "everything "
+        "that waits at once, or each request alone. Medians say more than bests here.",
+        unit="requests a second",
+        rows=rates(timings, 1.0),
+        ratios=compare(timings, {("collector", kind): floor for kind, floor in FLOORS.items()}),
+        curves=[growth(seconds)] if effort.curves else [],
+    )
+
+
+def growth(seconds: float) -> Curve:
+    """Requests a second against connections."""
+    lines: dict[str, list[tuple[float, float]]] = {kind: [] for kind in ("collector", *FLOORS)}
+    for connections in (1, 8, 64, 256):
+        tell(f"ingest: {connections} connections")
+        for kind, points in lines.items():
+            points.append((connections, measure(kind, seconds, connections)))
+    return Curve(
+        name="ingest",
+        title="Durable requests a second against connections",
+        xlabel="connections",
+        ylabel="requests a second",
+        lines=lines,
+    )
 
 
 def main() -> None:
@@ -194,14 +232,11 @@ def main() -> None:
     parser.add_argument("--server", choices=SERVERS)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--port", type=int)
-    parser.add_argument("--seconds", type=float, default=3.0)
-    parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
     if given.server:
         run_server(given.server, given.folder, given.port)
-        return
-    for name, ratio in ratios(given.seconds, given.rounds).items():
-        print(f"{name:42} {ratio:.2f}")
+    else:
+        show(section())
 
 
 if __name__ == "__main__":

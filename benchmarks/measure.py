@@ -1,18 +1,23 @@
-"""Timing for comparisons: interleaved repetitions in one process, best and median, ratios against a named competitor.
+"""Timing for comparisons: interleaved repetitions in one process, best and median.
 
-A ratio is the competitor's time over ours, from the best of the interleaved repetitions: noise of the machine hits all
-contestants alike, and the best run is the one it hit least.
+Contestants take turns in every repetition: noise of the machine hits all of them alike, and the best run is the one it
+hit least.  Their order changes from one repetition to the next, so that nobody always runs after the one that returned
+a large array to the system, and pays for fetching the memory anew.
 """
 
 from __future__ import annotations
 
 import os
 import platform
+import random
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+
+Contestants = dict[str, tuple[int, Callable[[], object]]]
 
 
 @dataclass(frozen=True)
@@ -23,30 +28,44 @@ class Timing:
     best: float
     median: float
 
-    @property
-    def millions(self) -> float:
-        """Millions of items a second, at best."""
-        return 1e-6 / self.best
 
-
-def interleave(contestants: dict[str, tuple[int, Callable[[], object]]], repetitions: int) -> dict[str, Timing]:
+def interleave(
+    contestants: Contestants, repetitions: int, *, clock: Callable[[], float] = time.perf_counter
+) -> dict[str, Timing]:
     """Time contestants in turn; each is (items a call, function)."""
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
-    for _ in range(repetitions):
-        for name, (items, work) in contestants.items():
-            start = time.perf_counter()
+    order = list(contestants)
+    for turn in range(repetitions):
+        random.Random(turn).shuffle(order)  # noqa: S311
+        for name in order:
+            items, work = contestants[name]
+            start = clock()
             work()
-            seconds[name].append((time.perf_counter() - start) / items)
+            seconds[name].append((clock() - start) / items)
     return {name: Timing(name, min(s), statistics.median(s)) for name, s in seconds.items()}
 
 
+def tell(text: str) -> None:
+    """Progress, on stderr."""
+    print(text, file=sys.stderr, flush=True)
+
+
 def machine() -> str:
-    """What this ran on, and when."""
+    """What this ran on, how busy it was, and when."""
     model = platform.processor() or platform.machine()
     try:
         with open("/proc/cpuinfo") as info:
             model = next(line.split(":")[1].strip() for line in info if line.startswith("model name"))
     except (OSError, StopIteration):
         pass
-    today = datetime.now(UTC).date()
-    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, {today}"
+    now = datetime.now(UTC)
+    busy = f"load {load():.1f} a core"
+    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, {busy}, {now:%Y-%m-%d %H:%M} UTC"
+
+
+def load() -> float:
+    """The machine's load over the last minute, by core; above about 0.6 before a run the figures are noisy."""
+    try:
+        return os.getloadavg()[0] / (os.cpu_count() or 1)
+    except OSError:
+        return 0.0

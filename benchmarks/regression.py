@@ -7,7 +7,6 @@ fit the same data; that the coefficients agree is checked.  A ratio is the compe
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import subprocess
 import tempfile
@@ -19,7 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import machine
+from benchmarks.measure import Timing, tell
+from benchmarks.report import show
+from benchmarks.section import FULL, Curve, Effort, Section, compare, durations
 from rrcollect import optimal_design
 from server_agg import fit_logistic
 from server_agg.science.simulation import SimulatedSurvey, simulate_survey
@@ -107,27 +108,46 @@ def by_statsmodels(survey: SimulatedSurvey) -> dict[str, tuple[float, np.ndarray
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=50_000, help="of the comparison")
-    parser.add_argument("--large", type=int, default=1_000_000, help="rows fitted by us alone")
-    given = parser.parse_args()
-    print(machine())
-    survey = simulate_survey(given.rows, COEFFICIENTS, DESIGN, seed=1)
-    ours, fit = timed(lambda: fit_with_errors(survey))
-    print(f"{given.rows} rows, 10 covariates and an intercept, ε = 2; coefficients and standard errors")
-    print(f"  {'rrcollect':<57} {ours:9.3f} s")
+def section(effort: Effort = FULL) -> Section:
+    rows = effort.size(20_000)
+    survey = simulate_survey(rows, COEFFICIENTS, DESIGN, seed=1)
+    tell("regression: ours")
+    seconds, fit = timed(lambda: fit_with_errors(survey), max(3, effort.repetitions // 3))
+    timings = {"rrcollect": Timing("rrcollect", seconds, seconds)}
+    tell("regression: R, or statsmodels without it")
     r = by_r(survey)
-    theirs = {r[0]: (r[1], r[2])} if r else by_statsmodels(survey)
-    if r is None:
-        print("  (R with RRreg or rr is not installed here)")
-    for name, (seconds, coefficients) in theirs.items():
+    for name, (took, coefficients) in ({r[0]: (r[1], r[2])} if r else by_statsmodels(survey)).items():
         gap = float(np.abs(coefficients - fit).max())
         assert gap < 1e-2, (name, gap)
-        print(f"  {name:<57} {seconds:9.3f} s   ratio {seconds / ours:.1f}   largest gap {gap:.1e}")
-    large = simulate_survey(given.large, COEFFICIENTS, DESIGN, seed=2)
-    seconds, fit = timed(lambda: fit_with_errors(large), 2)
-    print(f"{given.large} rows: {seconds:.2f} s; largest error {np.abs(fit - COEFFICIENTS).max():.4f}")
+        timings[name] = Timing(name, took, took)
+    return Section(
+        name="regression",
+        title="Regression of randomised answers",
+        text=f"Logistic regression, {rows:,} rows, ten covariates, ε = 2: coefficients and standard errors. Both "
+        "fit the same "
+        "likelihood to the same data, and the coefficients agree. Fitted once by the competitor.",
+        unit="seconds",
+        rows=durations(timings, 1.0),
+        ratios=compare(timings, {("rrcollect", name): 2.0 for name in timings if name != "rrcollect"}),
+        curves=[growth()] if effort.curves else [],
+        notes=[] if r else ["R with RRreg or rr is not installed here; statsmodels' generic model stands in."],
+    )
+
+
+def growth() -> Curve:
+    """Seconds of our fit against rows."""
+    points = []
+    for rows in (1_000, 10_000, 100_000, 1_000_000):
+        tell(f"regression: {rows:,} rows")
+        survey = simulate_survey(rows, COEFFICIENTS, DESIGN, seed=2)
+        points.append((float(rows), timed(lambda survey=survey: fit_with_errors(survey), 2)[0]))  # type: ignore[misc]
+    return Curve(
+        name="regression",
+        title="Time of a regression against rows",
+        xlabel="rows",
+        ylabel="seconds",
+        lines={"rrcollect": points},
+    )
 
 
 def fit_with_errors(survey: SimulatedSurvey) -> np.ndarray:
@@ -138,4 +158,4 @@ def fit_with_errors(survey: SimulatedSurvey) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    main()
+    show(section())

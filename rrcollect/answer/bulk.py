@@ -10,7 +10,10 @@ P(1) = t/256 + l/2^64 = T/2^64 exactly.  Proof that it is the single path's law,
 The one undecided byte is 0 for both truths, so finding the undecided answers does not depend on the truth.  The
 threshold byte comes by wrapping arithmetic, 255 − t[x] = x·step + base, with no branch and no table.  T = 2^64 (p11 =
 1) has no byte t: such answers are set afterwards.  A symmetric design (T0 + T1 = 2^64) says "truth xor [draw < T0]":
-for a true yes that is the single path on the draw 2^64 − 1 − D.  Work proceeds in chunks that stay in the cache.
+for a true yes that is the single path on the draw 2^64 − 1 − D.
+
+Speed.  A chunk's random bytes are drawn into the memory of its answers and compared there, so that every pass but the
+first finds them in the cache; the undecided of a whole block are then listed and settled at once.
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ __all__ = ["randomise_many"]
 CHUNK = 1 << 18  # answers whose bytes are drawn at once
 BLOCK = 1 << 22  # answers whose undecided ones are settled at once
 LOW = (1 << 56) - 1
+ALL = np.uint64(GRID - 1)
 
 
 def randomise_many(truths: Any, design: Design, *, fill: Fill | None = None) -> NDArray[np.bool_]:
@@ -55,20 +59,19 @@ def randomise_many(truths: Any, design: Design, *, fill: Fill | None = None) -> 
 
 
 def as_bytes(truths: Any) -> NDArray[np.uint8]:
-    """The truths as a flat array of bytes 0 and 1; the error for anything else shows no value."""
+    """The truths as a flat array of bytes, 0 for no; the error for anything else shows no value."""
     if isinstance(truths, np.ma.MaskedArray):
         raise BadTruth("the truths must not be a masked array: drop the masked ones first")
     array = np.asarray(truths)
     if array.dtype == np.bool_:
-        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        return flat if flat.size == 0 or flat.max() <= 1 else (flat != 0).view(np.uint8)  # a byte of 2 is True as well
+        return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     if array.dtype.kind not in "ui" or (array.size and (array.max() > 1 or array.min() < 0)):
         raise BadTruth("the truths must be an array of booleans, or of integers 0 and 1; what was given is not shown")
     return np.ascontiguousarray(array, np.uint8).reshape(-1)
 
 
 class _Bytes:
-    """The theorem's rule for one pair of thresholds, with its buffers."""
+    """The theorem's rule for one pair of thresholds, with its buffer."""
 
     def __init__(self, limits: tuple[int, int], fill: Fill) -> None:
         self.fill = fill
@@ -76,29 +79,30 @@ class _Bytes:
         self.always_yes = limits[1] == GRID and not self.flips
         top0, top1 = limits[0] >> 56, min(limits[1], GRID - 1) >> 56
         self.base, self.step = np.uint8(255 - top0), np.uint8((top0 - top1) % 256)
-        self.low = np.array([limits[0] & LOW, min(limits[1], GRID - 1) & LOW], np.uint64)
-        self.random = np.zeros(CHUNK, np.uint8)
+        self.low = limits[0] & LOW, min(limits[1], GRID - 1) & LOW
         self.limit = np.empty(CHUNK, np.uint8)
 
     def answer(self, asked: NDArray[np.uint8], answers: NDArray[np.bool_]) -> None:
         """Write the answers of one block."""
         decided = np.full(-(-asked.size // 64) * 8, 255, np.uint8)  # one bit each: the byte drawn was not 0
         for start in range(0, asked.size, CHUNK):
-            size = min(CHUNK, asked.size - start)
-            random = self.random[:size]
+            here = slice(start, start + CHUNK)
+            if asked[here].max() > 1:  # a boolean whose byte is 2 is True as well
+                asked = (asked != 0).view(np.uint8)
+            random = answers[here].view(np.uint8)
             self.fill(random)
-            self._compare(asked[start : start + size], random, answers[start : start + size])
             bits = np.packbits(random, bitorder="little")
-            if size % 8:
-                bits[-1] |= np.uint8(255 << size % 8 & 255)
+            if random.size % 8:
+                bits[-1] |= np.uint8(255 << random.size % 8 & 255)
             decided[start // 8 : start // 8 + bits.size] = bits
-        if self.low.any():
-            self._settle(set_bits(~decided.view(np.uint64)), asked, answers)
+            self._compare(asked[here], random, answers[here])
+        if any(self.low):
+            self._settle(clear_bits(decided.view(np.uint64)), asked, answers)
         if self.always_yes:
             np.logical_or(answers, asked.view(np.bool_), out=answers)
 
     def _compare(self, asked: NDArray[np.uint8], random: NDArray[np.uint8], answers: NDArray[np.bool_]) -> None:
-        """The first byte's verdict; "not below" for the undecided."""
+        """The first byte's verdict, over the byte itself; "not below" for the undecided."""
         if self.flips:
             np.greater(random, self.base, out=answers)
             np.bitwise_xor(answers, asked.view(np.bool_), out=answers)
@@ -109,26 +113,33 @@ class _Bytes:
         np.greater(random, limit, out=answers)
 
     def _settle(self, where: NDArray[np.int64], asked: NDArray[np.uint8], answers: NDArray[np.bool_]) -> None:
-        """56 more bits for each undecided answer."""
+        """56 more bits for each undecided answer, the upper ones of a word; only who is below a limit changes."""
         more = np.zeros(where.size, np.uint64)
         self.fill(more.view(np.uint8))
-        more >>= np.uint64(8)
-        truth = asked[where]
+        less, greater = (np.uint64(low << 8) for low in sorted(self.low))
         if self.flips:
-            answers[where] = (more < self.low[0]) ^ truth.view(np.bool_)
-        else:
-            answers[where] = more < self.low[truth]
+            below = chosen(where, more < np.uint64(self.low[0] << 8))
+            answers[below] = ~answers.take(below)
+            return
+        answers[chosen(where, more < less)] = True
+        between = chosen(where, (more >= less) & (more < greater))  # below the limit of one truth alone
+        answers[between] = asked.take(between) == (self.low[1] > self.low[0])
 
 
-def set_bits(words: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """The positions of the set bits of a sparse array of words, peeling off the lowest bit of every word in turn."""
-    where = np.flatnonzero(words)
-    left, base = words[where], where << 6
+def clear_bits(words: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """The positions of the few bits that are 0, peeling off the lowest one of every word in turn."""
+    where = np.flatnonzero(words != ALL)
+    left, base = ~words.take(where), where << 6
     found = []
     while left.size:
         below = left - np.uint64(1)
         found.append(base + np.bitwise_count(below & ~left))
         left &= below
-        kept = np.flatnonzero(left)
-        left, base = left[kept], base[kept]
+        kept = np.flatnonzero(left != 0)
+        left, base = left.take(kept), base.take(kept)
     return np.concatenate(found) if found else where
+
+
+def chosen(where: NDArray[np.int64], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """where[mask], by a way that does not stumble over a mask that nobody can predict."""
+    return where.take(np.flatnonzero(mask))

@@ -9,6 +9,8 @@ the lowest plane up.  At a plane where T's bit is
 r is a fair bit in each case, so the law is the single path's exactly.  An answer is undecided while every plane agreed
 with T: with probability 2^-planes.  Ten planes are drawn for all words; the few words with an undecided answer draw
 ten more, and the rest after that.  Planes below the last 1 of both thresholds decide nothing and are not drawn.
+Neighbouring planes of the same kind are joined first, by "and" where T's bits are 0 and by "or" otherwise: s | r | r'
+is s | (r | r'), and so on.
 
 Two short cuts keep the law.  A symmetric design (T0 + T1 = 2^64) says "truth xor [D < T0]": for a true yes that is
 [D >= 2^64 − T1], the single path on the draw 2^64 − 1 − D.  And T1 = 2^64 (p11 = 1) says "truth or [D < T0]".
@@ -16,6 +18,7 @@ Two short cuts keep the law.  A symmetric design (T0 + T1 = 2^64) says "truth xo
 
 from __future__ import annotations
 
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -36,7 +39,7 @@ __all__ = ["randomise_packed"]
 
 PLANES = 10  # planes a stage
 CHUNK = 1 << 14  # words a chunk: its ten planes stay in the cache
-BLOCK = 1 << 17  # words whose undecided answers are settled at once
+BLOCK = 1 << 18  # words whose undecided answers are settled at once
 
 
 def randomise_packed(
@@ -86,7 +89,8 @@ class _Planes:
         needed = 64 - trailing_zeros(low | high)
         bits = [(low >> (63 - j) & 1, high >> (63 - j) & 1) for j in range(needed)]
         self.stages = [bits[i:j] for i, j in ((0, PLANES), (PLANES, 2 * PLANES), (2 * PLANES, 64)) if bits[i:j]]
-        self.random = np.zeros(PLANES * CHUNK, np.uint64)
+        self.random = np.zeros(0, np.uint64)  # both grow to what the largest chunk needs
+        self.scratch = np.empty(0, np.uint64)
 
     def answer(self, asked: Words, answers: Words) -> None:
         """Write the answers to words of truths."""
@@ -110,9 +114,11 @@ class _Planes:
 
     def _settle(self, asked: Words, said: Words, undecided: Words) -> None:
         """The later stages, for the few words that still hold an undecided answer."""
-        where = np.flatnonzero(undecided)
+        where = np.flatnonzero(undecided != 0)
         open_ = undecided[where]
         for stage in self.stages[1:]:
+            if not where.size:
+                return
             truth = asked[where]
             later = np.empty_like(open_)
             still = open_ & self._fold(stage, truth, later)
@@ -121,35 +127,46 @@ class _Planes:
             elif self.always_yes:
                 later |= truth
             said[where] ^= (said[where] ^ later) & open_
-            kept = np.flatnonzero(still)
+            kept = np.flatnonzero(still != 0)
             where, open_ = where[kept], still[kept]
 
     def _fold(self, bits: list[tuple[int, int]], asked: Words, said: Words) -> Words:
         """Fold the planes of one stage into `said`; returns the mask of answers that every plane left undecided."""
         size = asked.size
         wanted = len(bits) * size
-        buffer = self.random[:wanted] if wanted <= self.random.size else np.zeros(wanted, np.uint64)
+        if wanted > self.random.size:
+            self.random = np.zeros(wanted, np.uint64)
+        if size > self.scratch.size:
+            self.scratch = np.empty(size, np.uint64)
+        buffer, scratch = self.random[:wanted], self.scratch[:size]
         self.fill(buffer.view(np.uint8))
-        planes = buffer.reshape(len(bits), size)
-        differs, agrees = np.zeros(size, np.uint64), np.full(size, GRID - 1, np.uint64)
+        planes = iter(buffer.reshape(len(bits), size))
+        differs = agrees = None  # where some plane decided; where no plane of zeros did
         said[:] = 0
-        for (bit0, bit1), plane in zip(reversed(bits), planes, strict=True):
-            if bit0 == bit1 == 1:
-                np.bitwise_or(said, plane, out=said)
-                np.bitwise_or(differs, plane, out=differs)
-            elif bit0 == bit1:
+        for pair, run in groupby(reversed(bits)):
+            plane = next(planes)
+            fold = np.bitwise_and if pair == (0, 0) else np.bitwise_or
+            for _ in islice(run, 1, None):
+                fold(plane, next(planes), out=plane)
+            if pair == (0, 0):
                 np.bitwise_and(said, plane, out=said)
-                np.bitwise_and(agrees, plane, out=agrees)
-            else:
-                np.bitwise_or(differs, plane, out=differs)
-                if bit1:  # where the plane decides, the answer is the truth
-                    np.bitwise_and(plane, said ^ asked, out=plane)
-                else:  # where it decides, the answer is the truth's opposite
-                    np.bitwise_or(said, plane, out=said)
-                    np.bitwise_and(plane, asked, out=plane)
-                np.bitwise_xor(said, plane, out=said)
+                agrees = plane if agrees is None else np.bitwise_and(agrees, plane, out=agrees)
+                continue
+            if pair == (1, 1):
+                np.bitwise_or(said, plane, out=said)
+            elif pair == (0, 1):  # where the plane decides, the answer is the truth
+                np.bitwise_xor(said, asked, out=scratch)
+                np.bitwise_and(scratch, plane, out=scratch)
+                np.bitwise_xor(said, scratch, out=said)
+            else:  # where it decides, the answer is the truth's opposite
+                np.bitwise_or(said, plane, out=said)
+                np.bitwise_and(plane, asked, out=scratch)
+                np.bitwise_xor(said, scratch, out=said)
+            differs = plane if differs is None else np.bitwise_or(differs, plane, out=differs)
+        if differs is None:
+            return agrees if agrees is not None else said
         np.invert(differs, out=differs)
-        return np.bitwise_and(differs, agrees, out=differs)
+        return differs if agrees is None else np.bitwise_and(differs, agrees, out=differs)
 
 
 def trailing_zeros(number: int) -> int:

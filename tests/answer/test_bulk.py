@@ -107,7 +107,7 @@ def test_booleans_equal_the_single_path_on_a_shared_keystream(n, data):
 
 
 def sorted_by_peeling(positions):
-    """The order in which `set_bits` lists positions: the first of every word of 64, then the second, …"""
+    """The order in which `clear_bits` lists positions: the first of every word of 64, then the second, …"""
     words: dict[int, list[int]] = {}
     for p in positions:
         words.setdefault(p // 64, []).append(p)
@@ -317,6 +317,15 @@ def test_true_is_true_whatever_byte_it_is():
     assert randomise_many(odd, Design(1, 1)).tolist() == [False, True, True, True]
     said = randomise_many(np.full(100_000, 2, np.uint8).view(bool), Design("3/4", "1/2"))
     assert abs(said.mean() - 0.5) < 0.05  # 31 standard deviations
+    late = np.zeros(2 * bulk.CHUNK + 3, np.uint8)  # found in the second chunk of a block; settled with the first
+    late[bulk.CHUNK + 1 :: 5] = 2
+    for design in (Design(1, 1), Design("1/2", 1), Design(1, "1/2")):
+        said = randomise_many(late.view(bool), design)
+        assert set(np.unique(said.view(np.uint8))) <= {0, 1}
+        if design.p11 == 1:
+            assert said[late > 0].all()
+        if design.p00 == 1:
+            assert not said[late == 0].any()
     with pytest.raises(BadTruth, match="masked"):
         randomise_many(np.ma.array([True, False], mask=[True, False]), optimal_design(1))
 
