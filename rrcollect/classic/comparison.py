@@ -21,6 +21,10 @@ from rrcollect.errors import ParameterError
 __all__ = ["Graded", "compare", "comparison_table"]
 
 
+HEAD = ("procedure", "parameters", "ε", "δ(ε)", "n·variance", "effective", "note")
+NUMERIC = frozenset({2, 3, 4, 5})
+
+
 @dataclass(frozen=True)
 class Graded:
     """One line of the comparison.  `n_variance` is n times the variance of the estimate; ∞ has no JSON, so an infinite
@@ -38,6 +42,18 @@ class Graded:
     def as_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""
         return asdict(self)
+
+    def cells(self) -> tuple[str, ...]:
+        """The line as text, under `HEAD`."""
+        return (
+            self.procedure,
+            self.parameters,
+            "∞" if self.epsilon is None else f"{self.epsilon:.4g}",
+            f"{self.delta:.3g}",
+            f"{self.n_variance:.4g}",
+            f"{100 * self.effective_sample:.1f} %",
+            self.note,
+        )
 
 
 def _largest(keeps: Callable[[Fraction], bool]) -> Fraction:
@@ -137,25 +153,12 @@ def comparison_table(lines: list[Graded]) -> str:
     procedure        parameters              ε  δ(ε)  n·variance  effective  note
     optimal [HLM17]  p00 = p11 = 0.731059    1     0       1.011      8.9 %
     """
-    head = ("procedure", "parameters", "ε", "δ(ε)", "n·variance", "effective", "note")
-    rows = [
-        (
-            line.procedure,
-            line.parameters,
-            "∞" if line.epsilon is None else f"{line.epsilon:.4g}",
-            f"{line.delta:.3g}",
-            f"{line.n_variance:.4g}",
-            f"{100 * line.effective_sample:.1f} %",
-            line.note,
-        )
-        for line in lines
-    ]
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-    numeric = {2, 3, 4, 5}
+    rows = [line.cells() for line in lines]
+    widths = [max(len(row[i]) for row in [HEAD, *rows]) for i in range(len(HEAD))]
     return "\n".join(
         "  ".join(
-            cell.rjust(w) if i in numeric else cell.ljust(w)
+            cell.rjust(w) if i in NUMERIC else cell.ljust(w)
             for i, (cell, w) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
-        for row in [head, *rows]
+        for row in [HEAD, *rows]
     )

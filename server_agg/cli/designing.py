@@ -214,21 +214,10 @@ def add_compare(parser: ArgumentParser) -> None:
 def compare(options: Namespace) -> int:
     """The classic procedures side by side."""
     from rrcollect import classic
+    from rrcollect.classic.comparison import HEAD, NUMERIC
 
     lines = classic.compare(options.epsilon, options.prevalence, options.innocuous)
-    head = ["procedure", "parameters", "ε", "δ(ε)", "n·variance", "effective", "note"]
-    rows = [
-        [
-            line.procedure,
-            line.parameters,
-            "∞" if line.epsilon is None else f"{line.epsilon:.4g}",
-            f"{line.delta:.3g}",
-            f"{line.n_variance:.4g}",
-            f"{100 * line.effective_sample:.1f} %",
-            line.note,
-        ]
-        for line in lines
-    ]
+    drawn = table(HEAD, [line.cells() for line in lines], set(NUMERIC))
     words = "effective: what an answer is worth against a direct and honest one"
-    emit(options, [line.as_dict() for line in lines], table(head, rows, {2, 3, 4, 5}), words)
+    emit(options, [line.as_dict() for line in lines], drawn, words)
     return 0
