@@ -1,0 +1,238 @@
+"""What can be inferred about the truth from what leaves the device?  A black-box audit of the client, and of peers.
+
+Everything goes through the client as an app uses it: a signed survey is accepted, a question is answered through the
+ledger, the report's bytes are read.  Ten rounds of a question share a ledger, on a file system in memory where there is
+one; every round is a draw of its own, and the policy's budgets are raised accordingly.  Then `epsilon_audit` says how
+large ε must be at least.  The bounds printed hold at 99.9 %; a claim is refuted beyond a doubt of 1e-10 only, which is
+the false-alarm rate of each part.
+
+Memory.  The same person is asked again and again, and the observer takes the majority.  The ledger makes that worth one
+report.  A client without memory gives itself away, and so do clients called longitudinal that draw afresh in each call.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import multiprocessing
+import os
+import secrets
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+from assurance.check import FULL, Check, Outcome, Part, Size, Step
+from assurance.epsilon_audit import Count, epsilon_at_least, refuted
+from assurance.peers import PEERS, Peer, ask
+from rrcollect import Attribute, Client, Design, Policy, Report, TrustedPublisher
+from rrcollect.answer.acceptance import Seen
+from rrcollect.answer.ledger import Asked
+from tests.answer.support import KEY, PUBLISHER, envelope, question
+
+EPSILON = math.log(3)
+DESIGN = Design("3/4", "3/4")
+POLICY = Policy(
+    [TrustedPublisher(PUBLISHER, [KEY.public])],
+    max_epsilon=5,
+    max_ratio=100,
+    attribute_epsilon=1000,
+    lifetime_epsilon=1000,
+)
+ROUNDS = 10  # draws a ledger: every operation verifies the whole of it, so many small ledgers are faster
+Asking = Callable[[bool], tuple[int, int]]
+"""Answers for one truth: (trials, trials that look like "yes")."""
+
+
+@contextmanager
+def device() -> Iterator[Client]:
+    """A client with a fresh ledger."""
+    memory = "/dev/shm"  # noqa: S108  a folder of our own is made in it
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
+        attributes = [Attribute("doped", rounds=ROUNDS)]
+        yield Client(Path(folder, "ledger.sqlite3"), attributes=attributes, policy=POLICY)
+
+
+class NoMemory:
+    """A planted bug: what a client without a ledger would use instead of one."""
+
+    def seen(self) -> dict[tuple[str, str], Seen]:
+        """No survey was ever accepted."""
+        return {}
+
+    def remember(self, publisher: str, name: str, seen: Seen) -> None:
+        """Forget it."""
+
+    def existing(self, asked: Asked, policy: Policy) -> None:
+        """Nothing was ever answered."""
+
+    def drawn(self, attribute: str, round_: int) -> None:
+        """Nothing was ever drawn."""
+
+    def answer(
+        self, asked: Asked, policy: Policy, draw: Callable[[], int], body: Callable[[str, int], bytes]
+    ) -> SimpleNamespace:
+        """Draw, whatever happened before."""
+        return SimpleNamespace(body=body(secrets.token_hex(16), draw()))
+
+
+def said_yes(report: Report) -> bool:
+    """What the bytes on the wire say."""
+    return bool(json.loads(report.to_bytes())["answer"])
+
+
+def rounds_of_one_ledger(ledgers: int, truth: bool, design: Design = DESIGN) -> tuple[int, int]:
+    """Each round of each ledger is a first answer."""
+    signed, yes = envelope(question(rounds=ROUNDS, design=design)), 0
+    for _ in range(ledgers):
+        with device() as client:
+            accepted = client.accept(signed)
+            yes += sum(said_yes(client.answer(accepted, "q1", truth, round=number)) for number in range(ROUNDS))
+    return ledgers * ROUNDS, yes
+
+
+def asked_again(people: int, times: int, truth: bool) -> tuple[int, int]:
+    """One person's attribute is asked for again and again, in ever new versions of the survey; the majority counts."""
+    versions, yes = [envelope(question(), version=number) for number in range(1, times + 1)], 0
+    for _ in range(people):
+        with device() as client:
+            reports = [client.answer(client.accept(signed), "q1", truth) for signed in versions]
+            yes += 2 * sum(map(said_yes, reports)) > times
+    return people, yes
+
+
+def without_memory(people: int, times: int, truth: bool) -> tuple[int, int]:
+    """The same with a client that forgets."""
+    yes = 0
+    with device() as client:
+        client._ledger = NoMemory()  # type: ignore[assignment]
+        accepted = client.accept(envelope(question()))
+        for _ in range(people):
+            reports = [client.answer(accepted, "q1", truth) for _ in range(times)]
+            yes += 2 * sum(map(said_yes, reports)) > times
+    return people, yes
+
+
+def collect(asking: Asking, calls: int, workers: int, step: Step) -> tuple[Count, Count]:
+    """Call for both truths, `calls` times each, in as many processes as given."""
+    truths, totals = [False, True] * calls, {False: [0, 0], True: [0, 0]}
+
+    def add(done: int, truth: bool, found: tuple[int, int]) -> None:
+        totals[truth][0] += found[0]
+        totals[truth][1] += found[1]
+        step(done, len(truths))
+
+    if workers == 1:
+        for done, truth in enumerate(truths, start=1):
+            add(done, truth, asking(truth))
+    else:
+        with multiprocessing.get_context("spawn").Pool(workers) as pool:
+            for done, (truth, found) in enumerate(zip(truths, pool.imap(asking, truths), strict=True), start=1):
+                add(done, truth, found)
+    return Count(*totals[False]), Count(*totals[True])
+
+
+def figures(claim: float, no: Count, yes: Count) -> dict[str, int | float]:
+    """What a table of audits shows."""
+    return {
+        "trials a truth": no.n,
+        "seen as yes, truth no": no.yes,
+        "seen as yes, truth yes": yes.yes,
+        "claimed ε": claim,
+        "audited: ε is at least": epsilon_at_least(no, yes),
+    }
+
+
+def audit(asking: Asking, calls: int, workers: int = 1, claim: float = EPSILON) -> Callable[[int, Step], Outcome]:
+    """Holds unless the claim is refuted."""
+
+    def run(piece: int, step: Step) -> Outcome:
+        no, yes = collect(asking, calls, workers, step)
+        return Outcome(not refuted(claim, no, yes), figures(claim, no, yes))
+
+    return run
+
+
+def twin(run: Callable[[int, Step], Outcome]) -> Callable[[int, Step], Outcome]:
+    """Caught if the audit refutes the claim."""
+
+    def inverted(piece: int, step: Step) -> Outcome:
+        found = run(piece, step)
+        return Outcome(not found.passed, found.figures, found.remark)
+
+    return inverted
+
+
+def about_peers(peers: tuple[Peer, ...], reports: int, people: int, times: int) -> Callable[[int, Step], Outcome]:
+    """One peer a piece; fails if a control, a peer we expect to keep its claim, is accused or does not run."""
+
+    def run(piece: int, step: Step) -> Outcome:
+        peer = peers[piece]
+        once = ask(peer, EPSILON, reports, 1)
+        step(1, 2)
+        often = ask(peer, EPSILON, people, times)
+        if once is None or often is None:
+            return Outcome(not peer.control, {peer.name: "did not install, or did not run"})
+        accused = refuted(once.claims_one, once.no, once.yes)
+        bounds = [epsilon_at_least(found.no, found.yes) for found in (once, often)]
+        words = (
+            f"one report: claims ε = {once.claims_one:.4g}, audited at least {bounds[0]:.4g}"
+            f"{' (claim refuted)' if accused else ''}; {times} reports of one truth: "
+            f"claims {'nothing' if often.claims_many is None else f'{often.claims_many:.4g}'}, "
+            f"audited at least {bounds[1]:.4g}"
+        )
+        if often.claims_many is not None and refuted(often.claims_many, often.no, often.yes):
+            words += " (claim refuted)"
+        return Outcome(not (peer.control and accused), {peer.name: words})
+
+    return run
+
+
+def parts(size: Size) -> list[Part]:
+    """100,000 first answers a truth (or 50); 400 people a truth asked 9 times (6); all peers (OpenDP)."""
+    full = size is FULL
+    first = audit(partial(rounds_of_one_ledger, 50 if full else 5), 200 if full else 1, _workers(full))
+    again = audit(partial(asked_again, 10 if full else 6, 9), 40 if full else 1, _workers(full))
+    peers = PEERS if full else PEERS[:1]
+    about = about_peers(peers, *((100_000, 500, 63) if full else (500, 20, 21)))
+    # Exact chances that a twin is missed: 210 people by majorities of 15, 2e-11; 210 answers with p = 63/64, 2e-12.
+    leaky = partial(rounds_of_one_ledger, 21, design=Design("63/64", "63/64"))
+    return [
+        Part("first answers through the whole client", first),
+        Part("one person asked again, majority of 9 reports", again),
+        Part("peers in the same harness", about, len(peers)),
+        Part(
+            "a client without its ledger, majority of 15", twin(audit(partial(without_memory, 210, 15), 1)), twin=True
+        ),
+        Part("a mechanism with p = 63/64 that claims ln 3", twin(audit(leaky, 1)), twin=True),
+    ]
+
+
+def _workers(full: bool) -> int:
+    return max(2, os.cpu_count() or 1) if full else 1
+
+
+CHECK = Check(
+    3,
+    "audit",
+    "Black-box audit of the whole client",
+    "From all that a device sends, nothing can be inferred about a truth beyond the ε its survey claims, however often "
+    "the device is asked. (The audit of 10^8 draws a truth by the bulk paths is part of the check `sampler`.) Peers go "
+    "through the same harness, for comparison: what they claim and what was audited.",
+    (
+        "assurance/epsilon_audit.py",
+        "assurance/peer_clients.py",
+        "assurance/peers.py",
+        "rrcollect/answer/acceptance.py",
+        "rrcollect/answer/client.py",
+        "rrcollect/answer/draw.py",
+        "rrcollect/answer/ledger.py",
+        "rrcollect/answer/ledger_file.py",
+        "rrcollect/answer/policy.py",
+        "rrcollect/answer/seal.py",
+        "rrcollect/deliver/report.py",
+    ),
+    parts,
+)
