@@ -3,6 +3,7 @@
 * `sampler_draws` exhausts small grids, and compares bulk and single path on shared keystreams of random 64-bit designs;
   half of these keystreams decide nothing in their first byte or planes.  No chance is involved: no false alarms.
 * `sampler_statistics` judges the real keystream; false alarms below 1e-9 a run.
+* `epsilon_audit` treats the bulk paths as black boxes; ten promises, each accused in error with a chance below 1e-10.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assurance import sampler_statistics as statistics
-from assurance.check import FULL, Check, Outcome, Part, Size, Step
+from assurance.check import FULL, Check, Figure, Outcome, Part, Size, Step
+from assurance.epsilon_audit import Count, epsilon_at_least, refuted
 from assurance.sampler_draws import (
     all_paths,
     booleans_differ,
@@ -24,7 +26,7 @@ from assurance.sampler_draws import (
     single_faults,
     small_designs,
 )
-from rrcollect import Design, randomise_many
+from rrcollect import Design, Epsilon, optimal_design, randomise_many
 from tests.answer.test_bulk import Tape
 from tests.answer.test_draw import biased, seven_bit
 
@@ -94,6 +96,32 @@ def distribution(sampler: statistics.Sampler, words: int, runs: tuple[statistics
     return run
 
 
+AUDITED = (("1/10", 0), (1, 0), ("ln 3", 0), (4, 0), ("1/2", "1/10"))
+
+
+def audit(sampler: statistics.Sampler, draws: int, more: Fraction = Fraction(0)) -> Run:
+    """So many draws a truth for several promises: how large must ε be at least?  `more` is added to it in secret."""
+
+    def run(piece: int, step: Step) -> Outcome:
+        figures: dict[str, Figure] = {"draws a truth and promise": draws}
+        good, words = True, min(draws // 64, 1 << 18)
+        for number, (epsilon, delta) in enumerate(AUDITED):
+            claim = float(Epsilon(epsilon))
+            design = optimal_design(Epsilon(epsilon) + Epsilon(more), delta)
+            seen = []
+            for truth in (0, 2**64 - 1):
+                asked, calls = np.full(words, truth, np.uint64), -(-draws // (64 * words))
+                said = [int(np.bitwise_count(sampler(asked, design)).sum(dtype=np.int64)) for _ in range(calls)]
+                seen.append(Count(calls * words * 64, sum(said)))
+            bound = epsilon_at_least(seen[0], seen[1], float(Fraction(delta)))
+            figures[f"audited for (ε, δ) = ({epsilon}, {delta})"] = f"ε is at least {bound:.6g}, claimed {claim:.6g}"
+            good &= not refuted(claim, seen[0], seen[1], float(Fraction(delta)))
+            step(number + 1, len(AUDITED))
+        return Outcome(good, figures)
+
+    return run
+
+
 def twin(run: Run) -> Run:
     """Caught if the search fails."""
 
@@ -132,6 +160,8 @@ def parts(size: Size) -> list[Part]:
         Part("bulk and single path on shared keystreams", shared_keystreams(250 if full else 6), 4 if full else 1),
         Part("distribution and independence, booleans", distribution(statistics.booleans, words, runs)),
         Part("distribution and independence, packed", distribution(statistics.eight_to_a_byte, words, runs)),
+        Part("black-box audit, booleans", audit(statistics.booleans, 10**8 if full else 10**6)),
+        Part("black-box audit, packed", audit(statistics.eight_to_a_byte, 10**8 if full else 10**6)),
         Part('"at most" for "below"', twin(exhaust(lambda _: iter(few), 2, one_off(biased))), twin=True),
         Part("a probability of 7 bits", twin(exhaust(lambda _: iter(few), 2, one_off(seven_bit))), twin=True),
         Part("undecided byte not resolved, shared keystream", twin(shared_keystreams(3, unresolved)), twin=True),
@@ -140,6 +170,7 @@ def parts(size: Size) -> list[Part]:
         Part("keystream reused between chunks", planted(statistics.reusing, 0), twin=True),
         Part("biased byte of a word", planted(statistics.biased, 0), twin=True),
         Part("one answer of a word copied to its neighbour", planted(statistics.copying, 0), twin=True),
+        Part("designs for ε + 1/10 that claim ε", twin(audit(statistics.booleans, 10**6, Fraction(1, 10))), twin=True),
     ]
 
 
@@ -150,6 +181,7 @@ CHECK = Check(
     "An answer is yes with exactly the probability the design says, whichever path made it, and independently of "
     "every other answer.",
     (
+        "assurance/epsilon_audit.py",
         "assurance/sampler_draws.py",
         "assurance/sampler_statistics.py",
         "rrcollect/answer/bulk.py",
