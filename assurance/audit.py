@@ -24,9 +24,10 @@ from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
-from assurance.check import FULL, Check, Outcome, Part, Size, Step
+from assurance.check import FULL, Check, Figure, Outcome, Part, Size, Step
 from assurance.epsilon_audit import Count, epsilon_at_least, refuted
-from assurance.peers import PEERS, Peer, ask
+from assurance.evidence import Evidence
+from assurance.peers import PEERS, about_peers
 from rrcollect import Attribute, Client, Design, Policy, Report, TrustedPublisher
 from rrcollect.answer.acceptance import Seen
 from rrcollect.answer.ledger import Asked
@@ -134,15 +135,14 @@ def collect(asking: Asking, calls: int, workers: int, step: Step) -> tuple[Count
     return Count(*totals[False]), Count(*totals[True])
 
 
-def figures(claim: float, no: Count, yes: Count) -> dict[str, int | float]:
-    """What a table of audits shows."""
-    return {
-        "trials a truth": no.n,
-        "seen as yes, truth no": no.yes,
-        "seen as yes, truth yes": yes.yes,
-        "claimed ε": claim,
-        "audited: ε is at least": epsilon_at_least(no, yes),
-    }
+def figures(no: Count, yes: Count) -> dict[str, Figure]:
+    """Counts, which add up."""
+    return {"trials a truth": no.n, "seen as yes, truth no": no.yes, "seen as yes, truth yes": yes.yes}
+
+
+def bounds(claim: float, no: Count, yes: Count) -> dict[str, Figure]:
+    """What is claimed, and what it must be at least."""
+    return {"most ε claimed": claim, "most ε audited, at least": epsilon_at_least(no, yes)}
 
 
 def audit(asking: Asking, calls: int, workers: int = 1, claim: float = EPSILON) -> Callable[[int, Step], Outcome]:
@@ -150,7 +150,7 @@ def audit(asking: Asking, calls: int, workers: int = 1, claim: float = EPSILON) 
 
     def run(piece: int, step: Step) -> Outcome:
         no, yes = collect(asking, calls, workers, step)
-        return Outcome(not refuted(claim, no, yes), figures(claim, no, yes))
+        return Outcome(not refuted(claim, no, yes), {**figures(no, yes), **bounds(claim, no, yes)})
 
     return run
 
@@ -165,27 +165,16 @@ def twin(run: Callable[[int, Step], Outcome]) -> Callable[[int, Step], Outcome]:
     return inverted
 
 
-def about_peers(peers: tuple[Peer, ...], reports: int, people: int, times: int) -> Callable[[int, Step], Outcome]:
-    """One peer a piece; fails if a control, a peer we expect to keep its claim, is accused or does not run."""
+def pooled(part: Part) -> Callable[[int, Step], Outcome]:
+    """All recorded pieces of a part as one audit; fails unless they are all there, made by the sources as they are."""
 
     def run(piece: int, step: Step) -> Outcome:
-        peer = peers[piece]
-        once = ask(peer, EPSILON, reports, 1)
-        step(1, 2)
-        often = ask(peer, EPSILON, people, times)
-        if once is None or often is None:
-            return Outcome(not peer.control, {peer.name: "did not install, or did not run"})
-        accused = refuted(once.claims_one, once.no, once.yes)
-        bounds = [epsilon_at_least(found.no, found.yes) for found in (once, often)]
-        words = (
-            f"one report: claims ε = {once.claims_one:.4g}, audited at least {bounds[0]:.4g}"
-            f"{' (claim refuted)' if accused else ''}; {times} reports of one truth: "
-            f"claims {'nothing' if often.claims_many is None else f'{often.claims_many:.4g}'}, "
-            f"audited at least {bounds[1]:.4g}"
-        )
-        if often.claims_many is not None and refuted(often.claims_many, often.no, often.yes):
-            words += " (claim refuted)"
-        return Outcome(not (peer.control and accused), {peer.name: words})
+        (row,) = Evidence(CHECK).rows([part])
+        if row["missing"] or row["stale"]:
+            return Outcome(False, {}, "not all pieces are recorded")
+        seen = row["outcome"].figures
+        no, yes = (Count(seen["trials a truth"], seen[f"seen as yes, truth {truth}"]) for truth in ("no", "yes"))
+        return Outcome(not refuted(EPSILON, no, yes), {**figures(no, yes), **bounds(EPSILON, no, yes)})
 
     return run
 
@@ -193,20 +182,25 @@ def about_peers(peers: tuple[Peer, ...], reports: int, people: int, times: int) 
 def parts(size: Size) -> list[Part]:
     """100,000 first answers a truth (or 50); 400 people a truth asked 9 times (6); all peers (OpenDP)."""
     full = size is FULL
-    first = audit(partial(rounds_of_one_ledger, 50 if full else 5), 200 if full else 1, _workers(full))
+    asking = partial(rounds_of_one_ledger, 25 if full else 5)
+    first = Part(
+        "first answers through the whole client", audit(asking, 20 if full else 1, _workers(full)), 20 if full else 1
+    )
+    together = [Part("first answers, all pieces together", pooled(first))] if full else []
     again = audit(partial(asked_again, 10 if full else 6, 9), 40 if full else 1, _workers(full))
     peers = PEERS if full else PEERS[:1]
-    about = about_peers(peers, *((100_000, 500, 63) if full else (500, 20, 21)))
-    # Exact chances that a twin is missed: 210 people by majorities of 15, 2e-11; 210 answers with p = 63/64, 2e-12.
+    about = about_peers(peers, EPSILON, *((100_000, 500, 63) if full else (500, 20, 21)))
+    # Exact chances that a twin is missed: 210 people by majorities of 15, 3e-11; 210 answers with p = 63/64, 3e-12.
     leaky = partial(rounds_of_one_ledger, 21, design=Design("63/64", "63/64"))
     return [
-        Part("first answers through the whole client", first),
         Part("one person asked again, majority of 9 reports", again),
         Part("peers in the same harness", about, len(peers)),
         Part(
             "a client without its ledger, majority of 15", twin(audit(partial(without_memory, 210, 15), 1)), twin=True
         ),
         Part("a mechanism with p = 63/64 that claims ln 3", twin(audit(leaky, 1)), twin=True),
+        first,
+        *together,
     ]
 
 

@@ -12,14 +12,15 @@ import importlib.util
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from assurance.epsilon_audit import Count
+from assurance.check import Outcome, Step
+from assurance.epsilon_audit import Count, epsilon_at_least, refuted
 from assurance.evidence import ROOT
 
-__all__ = ["PEERS", "Asked", "Peer", "ask"]
+__all__ = ["PEERS", "Asked", "Peer", "about_peers", "ask"]
 
 FOLDER = ROOT / ".venv-peers"
 
@@ -90,3 +91,30 @@ def ask(peer: Peer, epsilon: float, subjects: int, reports: int) -> Asked | None
     people = [[half[i : i + reports] for i in range(0, size, reports)] for half in (bits[:size], bits[size:])]
     no, yes = (Count(subjects, sum(2 * sum(each) > reports for each in half)) for half in people)
     return Asked(claims["one"], claims["many"], no, yes)
+
+
+def about_peers(
+    peers: tuple[Peer, ...], epsilon: float, reports: int, people: int, times: int
+) -> Callable[[int, Step], Outcome]:
+    """One peer a piece; fails if a control, a peer we expect to keep its claim, is accused or does not run."""
+
+    def run(piece: int, step: Step) -> Outcome:
+        peer = peers[piece]
+        once = ask(peer, epsilon, reports, 1)
+        step(1, 2)
+        often = ask(peer, epsilon, people, times)
+        if once is None or often is None:
+            return Outcome(not peer.control, {peer.name: "did not install, or did not run"})
+        accused = refuted(once.claims_one, once.no, once.yes)
+        bounds = [epsilon_at_least(found.no, found.yes) for found in (once, often)]
+        words = (
+            f"one report: claims ε = {once.claims_one:.4g}, audited at least {bounds[0]:.4g}"
+            f"{' (claim refuted)' if accused else ''}; {times} reports of one truth: "
+            f"claims {'nothing' if often.claims_many is None else f'{often.claims_many:.4g}'}, "
+            f"audited at least {bounds[1]:.4g}"
+        )
+        if often.claims_many is not None and refuted(often.claims_many, often.no, often.yes):
+            words += " (claim refuted)"
+        return Outcome(not (peer.control and accused), {peer.name: words})
+
+    return run

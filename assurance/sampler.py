@@ -96,7 +96,7 @@ def distribution(sampler: statistics.Sampler, words: int, runs: tuple[statistics
     return run
 
 
-AUDITED = (("1/10", 0), (1, 0), ("ln 3", 0), (4, 0), ("1/2", "1/10"))
+AUDITED = (("1/10", "0"), ("1", "0"), ("ln 3", "0"), ("4", "0"), ("1/2", "1/10"))
 
 
 def audit(sampler: statistics.Sampler, draws: int, more: Fraction = Fraction(0)) -> Run:
