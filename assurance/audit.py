@@ -26,7 +26,7 @@ from types import SimpleNamespace
 
 from assurance.check import FULL, Check, Figure, Outcome, Part, Size, Step
 from assurance.epsilon_audit import Count, epsilon_at_least, refuted
-from assurance.evidence import Evidence
+from assurance.evidence import RESULTS, Evidence
 from assurance.peers import PEERS, about_peers
 from rrcollect import Attribute, Client, Design, Policy, Report, TrustedPublisher
 from rrcollect.answer.acceptance import Seen
@@ -165,11 +165,11 @@ def twin(run: Callable[[int, Step], Outcome]) -> Callable[[int, Step], Outcome]:
     return inverted
 
 
-def pooled(part: Part) -> Callable[[int, Step], Outcome]:
+def pooled(part: Part, folder: Path = RESULTS) -> Callable[[int, Step], Outcome]:
     """All recorded pieces of a part as one audit; fails unless they are all there, made by the sources as they are."""
 
     def run(piece: int, step: Step) -> Outcome:
-        (row,) = Evidence(CHECK).rows([part])
+        (row,) = Evidence(CHECK, folder).rows([part])
         if row["missing"] or row["stale"]:
             return Outcome(False, {}, "not all pieces are recorded")
         seen = row["outcome"].figures
