@@ -37,17 +37,21 @@ def draw(number: int) -> bytes:
     return hashlib.sha256(str(number).encode()).digest()[:8]
 
 
-def answers(folder: Path, how_many: int) -> Iterator[Callable[[bool], Report]]:
+def answers(
+    folder: Path, how_many: int, drawing: Callable[[Design], bytes] | None = None
+) -> Iterator[Callable[[bool], Report]]:
     """Ready devices, one after the other; call each once with its truth."""
     for number in range(how_many):
+        design = DESIGNS[number % len(DESIGNS)]
+        drawn = drawing(design) if drawing else draw(number)
         place = folder / f"{number:05d}"
         place.mkdir()
 
-        def source(n: int, drawn: bytes = draw(number)) -> bytes:
+        def source(n: int, drawn: bytes = drawn) -> bytes:
             return drawn[:n]
 
         client = Client(place / "ledger.sqlite3", attributes=["doped"], policy=POLICY, source=source, clock=lambda: NOW)
-        accepted = client.accept(envelope(question(design=DESIGNS[number % len(DESIGNS)])))
+        accepted = client.accept(envelope(question(design=design)))
         yield lambda truth, client=client, accepted=accepted: client.answer(accepted, "q1", truth)  # type: ignore[misc]
 
 
