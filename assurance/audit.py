@@ -17,7 +17,6 @@ import math
 import multiprocessing
 import os
 import secrets
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -28,6 +27,7 @@ from assurance.check import FULL, Check, Figure, Outcome, Part, Size, Step
 from assurance.epsilon_audit import Count, epsilon_at_least, refuted
 from assurance.evidence import RESULTS, Evidence
 from assurance.peers import PEERS, about_peers
+from assurance.scratch import scratch
 from rrcollect import Attribute, Client, Design, Policy, Report, TrustedPublisher
 from rrcollect.answer.acceptance import Seen
 from rrcollect.answer.ledger import Asked
@@ -50,10 +50,8 @@ Asking = Callable[[bool], tuple[int, int]]
 @contextmanager
 def device() -> Iterator[Client]:
     """A client with a fresh ledger."""
-    memory = "/dev/shm"  # noqa: S108  a folder of our own is made in it
-    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
-        attributes = [Attribute("doped", rounds=ROUNDS)]
-        yield Client(Path(folder, "ledger.sqlite3"), attributes=attributes, policy=POLICY)
+    with scratch() as folder:
+        yield Client(folder / "ledger.sqlite3", attributes=[Attribute("doped", rounds=ROUNDS)], policy=POLICY)
 
 
 class NoMemory:

@@ -15,16 +15,15 @@ from __future__ import annotations
 
 import secrets
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from random import SystemRandom
 
 import numpy as np
 
 from assurance.check import Figure, Outcome, Step
+from assurance.scratch import scratch
 from assurance.traced_answers import DESIGNS, answers, leaking, warm
 from rrcollect import Design, randomise
 from rrcollect.design.matrix import GRID
@@ -104,15 +103,15 @@ def whole_answer(how_many: int, kind: str = "") -> Run:
         random = SystemRandom()
         truths = [random.random() < 0.5 for _ in range(how_many)]
         wall, own = [], []
-        with tempfile.TemporaryDirectory() as folder:
-            warm(Path(folder))
+        with scratch() as folder:
+            warm(folder)
             with leaking(kind):
-                for number, answer in enumerate(answers(Path(folder), how_many, alike)):
+                for number, answer in enumerate(answers(folder, how_many, alike)):
                     start = time.perf_counter(), time.thread_time()
                     answer(truths[number])
                     wall.append(1e6 * (time.perf_counter() - start[0]))
                     own.append(1e6 * (time.thread_time() - start[1]))
-                    shutil.rmtree(Path(folder, f"{number:05d}"))
+                    shutil.rmtree(folder / f"{number:05d}")
                     step(number + 1, how_many)
         found = {"wall clock": Difference.of(wall, truths), "thread's clock": Difference.of(own, truths)}
         figures: dict[str, Figure] = {"answers": how_many}

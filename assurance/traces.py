@@ -15,7 +15,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import SystemRandom
@@ -24,6 +23,7 @@ from typing import Any
 
 from assurance.check import FULL, Check, Outcome, Part, Size, Step
 from assurance.evidence import ROOT
+from assurance.scratch import scratch
 from assurance.timing import single_path, whole_answer
 from assurance.traced_answers import answers, leaking, warm
 
@@ -56,11 +56,11 @@ def statements(how_many: int, kind: str = "") -> Run:
 
     def run(piece: int, step: Step) -> Outcome:
         unequal, lines, flipped, remark = 0, 0, 0, ""
-        with tempfile.TemporaryDirectory() as folder:
-            warm(Path(folder))
+        with scratch() as folder:
+            warm(folder)
             for truth in (0, 1):
-                Path(folder, f"truth{truth}").mkdir()
-            pairs = zip(*(answers(Path(folder, f"truth{truth}"), how_many) for truth in (0, 1)), strict=True)
+                (folder / f"truth{truth}").mkdir()
+            pairs = zip(*(answers(folder / f"truth{truth}", how_many) for truth in (0, 1)), strict=True)
             with leaking(kind):
                 for number, (if_no, if_yes) in enumerate(pairs, start=1):
                     said: list[Any] = []
@@ -97,13 +97,13 @@ def system_calls(truths: str, kind: str) -> list[list[str]]:
     """The calls of each answer of a process of its own."""
     if shutil.which("strace") is None:
         raise RuntimeError("strace is needed (Debian: apt-get install strace)")
-    with tempfile.TemporaryDirectory() as folder:
-        log, place = Path(folder, "log"), Path(folder, "devices")
+    with scratch() as folder:
+        log, place = folder / "log", folder / "devices"
         command = ["strace", "-f", "-y", "-s", "0", "-o", str(log), sys.executable]
         command += ["-m", "assurance.traced_answers", str(place), truths, kind]
         environment = {"PYTHONHASHSEED": "0", "PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
         subprocess.run(command, check=True, cwd=ROOT, env=environment, timeout=600)  # noqa: S603  our own words
-        text = log.read_text(encoding="utf-8", errors="replace").replace(folder, "").replace(str(ROOT), "")
+        text = log.read_text(encoding="utf-8", errors="replace").replace(str(folder), "").replace(str(ROOT), "")
     found: list[list[str]] = []
     inside = False
     for line in text.splitlines():
