@@ -173,7 +173,7 @@ CHECK = Check(
     "traces",
     "Record and replay",
     "Nothing but the answer depends on the truth: not the statements executed, not the system calls, and the time by "
-    "less than 1/100 (that CPython takes some nanoseconds longer to read a True than a False can be seen).",
+    "less than 1/200.",
     (
         "assurance/timing.py",
         "assurance/traced_answers.py",

@@ -40,7 +40,7 @@ def thresholds(design: Design) -> tuple[int, int]:
 
 def plain_truth(truth: object) -> bool:
     """The truth as a bool, if it is True, False, 1 or 0; otherwise an error that does not show it."""
-    if isinstance(truth, bool):
+    if type(truth) is bool:  # the same as `isinstance`, which takes longer for True
         return truth
     if type(truth).__name__ in ("int", "bool_", "bool") and truth in (0, 1):  # NumPy's booleans without importing NumPy
         return bool(truth)
