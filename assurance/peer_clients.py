@@ -2,8 +2,8 @@
 
 Runs in an interpreter that has the peer, with nothing of ours.  Every subject has one truth and gives REPORTS reports
 by the peer's client as its documentation says.  Writes a line of JSON (what the peer claims for one report, and for any
-number of them, null if nothing), then for the truth no and for the truth yes a byte 0 or 1 for each report: whether an
-observer who looks for "yes" sees it.
+number of them, null if nothing), then for the truth no and for the truth yes a byte for each report, what it looks like
+to an observer: 0 no, 2 yes, 1 neither.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-Peer = tuple[Callable[[bool], bool], float, float | None]
+Peer = tuple[Callable[[bool], int], float, float | None]
 """(one report, the ε claimed for one, the ε claimed for any number)."""
 
 
@@ -24,7 +24,7 @@ def opendp(epsilon: float) -> Peer:
 
     dp.enable_features("contrib")
     mechanism: Any = dp.m.make_randomized_response_bool(math.exp(epsilon) / (math.exp(epsilon) + 1))
-    return mechanism, float(mechanism.map(1)), None
+    return lambda truth: 2 * mechanism(truth), float(mechanism.map(1)), None
 
 
 def diffprivlib(epsilon: float) -> Peer:
@@ -32,7 +32,7 @@ def diffprivlib(epsilon: float) -> Peer:
     from diffprivlib.mechanisms import Binary
 
     mechanism: Any = Binary(epsilon=epsilon, value0="no", value1="yes")
-    return lambda truth: mechanism.randomise("yes" if truth else "no") == "yes", epsilon, None
+    return lambda truth: 2 * (mechanism.randomise("yes" if truth else "no") == "yes"), epsilon, None
 
 
 def pure_ldp_rappor(epsilon: float) -> Peer:
@@ -44,9 +44,9 @@ def pure_ldp_rappor(epsilon: float) -> Peer:
     client: Any = RAPPORClient(**fields, hash_funcs=server.get_hash_funcs())
     client.update_params(f=client.convert_eps_to_f(epsilon), hash_funcs=server.get_hash_funcs())
 
-    def report(truth: bool) -> bool:
+    def report(truth: bool) -> int:
         bits, cohort = client.privatise(2 if truth else 1)
-        return bool(bits[server.get_hash_funcs()[cohort][0](str(client.index_mapper(2)))])
+        return 2 * int(bits[server.get_hash_funcs()[cohort][0](str(client.index_mapper(2)))])
 
     return report, float(client.convert_f_to_eps(client.f, 1)), None
 
@@ -55,16 +55,16 @@ def multi_freq_ldpy_l_grr(epsilon: float) -> Peer:
     """L_GRR_Client: half of ε for one report, ε for any number of them."""
     from multi_freq_ldpy.long_freq_est.L_GRR import L_GRR_Client
 
-    return lambda truth: bool(L_GRR_Client(int(truth), 2, epsilon, epsilon / 2)), epsilon / 2, epsilon
+    return lambda truth: 2 * int(L_GRR_Client(int(truth), 2, epsilon, epsilon / 2)), epsilon / 2, epsilon
 
 
 def multi_freq_ldpy_l_sue(epsilon: float) -> Peer:
-    """L_SUE_Client (basic RAPPOR): seen as "yes" if the bit of "yes" is set and that of "no" is not."""
+    """L_SUE_Client (basic RAPPOR): one bit for "no" and one for "yes", either, both or none set."""
     from multi_freq_ldpy.long_freq_est.L_SUE import L_SUE_Client
 
-    def report(truth: bool) -> bool:
+    def report(truth: bool) -> int:
         bits = L_SUE_Client(int(truth), 2, epsilon, epsilon / 2)
-        return bool(bits[1] and not bits[0])
+        return 1 + int(bits[1]) - int(bits[0])
 
     return report, epsilon / 2, epsilon
 
@@ -83,7 +83,7 @@ def main(name: str, epsilon: str, subjects: str, reports: str) -> None:
     report, one, many = PEERS[name](float(epsilon))
     sys.stdout.buffer.write(json.dumps({"one": one, "many": many}).encode() + b"\n")
     for truth in (False, True):
-        sys.stdout.buffer.write(bytes(bool(report(truth)) for _ in range(int(subjects) * int(reports))))
+        sys.stdout.buffer.write(bytes(report(truth) for _ in range(int(subjects) * int(reports))))
 
 
 if __name__ == "__main__":

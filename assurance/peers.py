@@ -48,8 +48,8 @@ PEERS = (
 
 @dataclass(frozen=True)
 class Asked:
-    """What a peer claims for one report and for many, and what it said: for each truth, the majority of a subject's
-    reports."""
+    """What a peer claims for one report and for many, and how many subjects of each truth looked like "yes" on the
+    whole of their reports."""
 
     claims_one: float
     claims_many: float | None
@@ -89,7 +89,7 @@ def ask(peer: Peer, epsilon: float, subjects: int, reports: int) -> Asked | None
     if len(bits) != 2 * size:
         raise RuntimeError(f"{peer.name} gave {len(bits)} reports instead of {2 * size}")
     people = [[half[i : i + reports] for i in range(0, size, reports)] for half in (bits[:size], bits[size:])]
-    no, yes = (Count(subjects, sum(2 * sum(each) > reports for each in half)) for half in people)
+    no, yes = (Count(subjects, sum(sum(each) > reports for each in half)) for half in people)
     return Asked(claims["one"], claims["many"], no, yes)
 
 
