@@ -5,8 +5,9 @@ yes and T = 2^64 − k00 if it is no, (k00, k11) being the design's numerators.
 
 Rules
 1. The only source is the operating system's generator; there is no seed.  A test injects its own.
-2. The same statements run for both truths, on the same number of random bytes: both comparisons are made and one is
-   kept.
+2. The same statements run for both truths, on the same number of random bytes.  Both comparisons are made, and the
+   truth enters by one "and" with whether they differ: where both truths are answered alike nothing is chosen by it, not
+   even by an index (which the processor would predict, and take longer over the rarer truth).
 3. Neither the truth nor the draw appears in an error.  No random bytes, no answer.
 """
 
@@ -39,7 +40,7 @@ def thresholds(design: Design) -> tuple[int, int]:
 
 def plain_truth(truth: object) -> bool:
     """The truth as a bool, if it is True, False, 1 or 0; otherwise an error that does not show it."""
-    if isinstance(truth, bool):
+    if type(truth) is bool:  # the same as `isinstance`, which takes longer for True
         return truth
     if type(truth).__name__ in ("int", "bool_", "bool") and truth in (0, 1):  # NumPy's booleans without importing NumPy
         return bool(truth)
@@ -55,8 +56,8 @@ def randomise(truth: bool, design: Design, *, source: Source = os.urandom) -> in
     limits = thresholds(design)
     row = plain_truth(truth)
     drawn = int.from_bytes(eight_bytes(source), "big")
-    said = (drawn < limits[0], drawn < limits[1])
-    return int(said[row])
+    no, yes = drawn < limits[0], drawn < limits[1]
+    return int(no ^ ((no ^ yes) & row))
 
 
 def eight_bytes(source: Source) -> bytes:

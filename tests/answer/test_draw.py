@@ -1,7 +1,6 @@
 """One answer: every draw of small grids, boundary draws of 64 bits, refusals that show nothing, 1,000 forks."""
 
 import os
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assurance.traces import lines_of
 from rrcollect import Design, optimal_design, randomise
 from rrcollect.answer.draw import thresholds
 from rrcollect.answer.keystream import fresh_keystream
@@ -126,24 +126,13 @@ def test_the_same_number_of_bytes_and_the_same_lines_for_both_truths():
     """Record and replay: the trace of executed lines is the same for both truths, whatever the draw."""
 
     def trace(truth, drawn):
-        lines, asked = [], []
+        asked = []
 
         def source(n):
             asked.append(n)
             return drawn.to_bytes(8, "big")
 
-        def tracer(frame, event, arg):
-            if "rrcollect" in frame.f_code.co_filename:
-                lines.append((frame.f_code.co_name, frame.f_lineno, event))
-            return tracer
-
-        before = sys.gettrace()
-        sys.settrace(tracer)
-        try:
-            randomise(truth, design, source=source)
-        finally:
-            sys.settrace(before)
-        return lines, asked
+        return lines_of(lambda: randomise(truth, design, source=source)), asked
 
     design = optimal_design(1)
     for drawn in (0, 2**62, 2**63, 2**64 - 1):

@@ -1,0 +1,193 @@
+"""The sampler's law: every draw of small grids, equality of the paths draw by draw, a billion answers a path.
+
+* `sampler_draws` exhausts small grids, and compares bulk and single path on shared keystreams of random 64-bit designs;
+  half of these keystreams decide nothing in their first byte or planes.  No chance is involved: no false alarms.
+* `sampler_statistics` judges the real keystream; false alarms below 1e-9 a run.
+* `epsilon_audit` treats the bulk paths as black boxes; ten promises, each accused in error with a chance below 1e-10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assurance import sampler_statistics as statistics
+from assurance.check import FULL, Check, Figure, Outcome, Part, Size, Step
+from assurance.epsilon_audit import Count, epsilon_at_least, refuted
+from assurance.sampler_draws import (
+    all_paths,
+    booleans_differ,
+    packed_differ,
+    random_design,
+    single_faults,
+    small_designs,
+)
+from rrcollect import Design, Epsilon, optimal_design, randomise_many
+from tests.answer.test_bulk import Tape
+from tests.answer.test_draw import biased, seven_bit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Run = Callable[[int, Step], Outcome]
+
+
+def exhaust(designs: Callable[[int], Iterator[tuple[Design, int]]], total: int, faults: Callable[..., int]) -> Run:
+    """Sum the faults over designs."""
+
+    def run(piece: int, step: Step) -> Outcome:
+        wrong, checked, draws, example = 0, 0, 0, ""
+        for design, bits in designs(piece):
+            found = faults(design, bits)
+            wrong, checked, draws = wrong + found, checked + 1, draws + (2 << bits)
+            example = example or (f"first: {design!r}" if found else "")
+            step(checked, total)
+        return Outcome(wrong == 0, {"designs": checked, "draws": draws, "wrong answers": wrong}, example)
+
+    return run
+
+
+def unresolved(truths: NDArray[np.bool_], design: Design, *, fill: Tape) -> NDArray[np.bool_]:
+    """A planted bug: the byte that decides nothing means "no"."""
+    said = randomise_many(truths, design, fill=fill)
+    said[np.frombuffer(b"".join(fill.given)[: said.size], np.uint8) == 0] = False
+    return said
+
+
+def shared_keystreams(designs: int, many: Callable[..., Any] = randomise_many) -> Run:
+    """Random 64-bit designs; booleans and packed, with and without ties."""
+
+    def run(piece: int, step: Step) -> Outcome:
+        random, wrong, answers = Random(piece), 0, 0  # noqa: S311  which designs are tried
+        for number in range(designs):
+            design = random_design(random, 64)
+            for ties in (False, True):
+                wrong += booleans_differ(design, 500, ties, many) + packed_differ(design, 3, ties)
+                answers += 500 + 3 * 64
+            step(number + 1, designs)
+        return Outcome(wrong == 0, {"designs": designs, "answers": answers, "unequal answers": wrong})
+
+    return run
+
+
+# ---- a billion answers ----------------------------------------------------------------------------------------------
+
+
+def distribution(sampler: statistics.Sampler, words: int, runs: tuple[statistics.Run, ...]) -> Run:
+    """One run a piece."""
+
+    def run(piece: int, step: Step) -> Outcome:
+        compared, least, worst = 0, 1.0, ""
+        for number, each in enumerate(runs):
+            truths = each.words(words)
+            for name, count, chance in statistics.chances(each, truths, sampler(truths, each.design)):
+                compared += count
+                if chance < least:
+                    least, worst = chance, f"{name} ({each.design}, truths {each.truths})"
+            step(number + 1, len(runs))
+        passed = least >= statistics.ALARM / statistics.MOST
+        figures = {"answers": 64 * words * len(runs), "comparisons": compared, "least chance": least}
+        return Outcome(passed, figures, "" if passed else f"least chance {least:.3g}: {worst}")
+
+    return run
+
+
+AUDITED = (("1/10", "0"), ("1", "0"), ("ln 3", "0"), ("4", "0"), ("1/2", "1/10"))
+
+
+def audit(sampler: statistics.Sampler, draws: int, more: Fraction = Fraction(0)) -> Run:
+    """So many draws a truth for several promises: how large must ε be at least?  `more` is added to it in secret."""
+
+    def run(piece: int, step: Step) -> Outcome:
+        figures: dict[str, Figure] = {"draws a truth and promise": draws}
+        good, words = True, min(draws // 64, 1 << 18)
+        for number, (epsilon, delta) in enumerate(AUDITED):
+            claim = float(Epsilon(epsilon))
+            design = optimal_design(Epsilon(epsilon) + Epsilon(more), delta)
+            seen = []
+            for truth in (0, 2**64 - 1):
+                asked, calls = np.full(words, truth, np.uint64), -(-draws // (64 * words))
+                said = [int(np.bitwise_count(sampler(asked, design)).sum(dtype=np.int64)) for _ in range(calls)]
+                seen.append(Count(calls * words * 64, sum(said)))
+            bound = epsilon_at_least(seen[0], seen[1], float(Fraction(delta)))
+            figures[f"audited for (ε, δ) = ({epsilon}, {delta})"] = f"ε is at least {bound:.6g}, claimed {claim:.6g}"
+            good &= not refuted(claim, seen[0], seen[1], float(Fraction(delta)))
+            step(number + 1, len(AUDITED))
+        return Outcome(good, figures)
+
+    return run
+
+
+def twin(run: Run) -> Run:
+    """Caught if the search fails."""
+
+    def inverted(piece: int, step: Step) -> Outcome:
+        found = run(piece, step)
+        return Outcome(not found.passed, found.figures, found.remark)
+
+    return inverted
+
+
+def parts(size: Size) -> list[Part]:
+    """All designs of D = 256 (16), a thousand (20) of D up to 2^16 (2^11), a billion answers a path (a few million)."""
+    full = size is FULL
+    bits, pieces, random_designs, words = (8, 8, 250, 1 << 20) if full else (4, 1, 20, 1 << 15)
+    runs = statistics.RUNS if full else statistics.RUNS[:9:4]
+
+    def small(piece: int) -> Iterator[tuple[Design, int]]:
+        return ((design, bits) for design in small_designs(bits, piece, pieces))
+
+    def larger(piece: int) -> Iterator[tuple[Design, int]]:
+        random = Random(piece)  # noqa: S311  which designs are tried
+        for _ in range(random_designs):
+            chosen = random.randrange(9, 17 if full else 12)
+            yield random_design(random, chosen), chosen
+
+    def one_off(many: Callable[..., int]) -> Callable[[Design, int], int]:
+        return lambda design, bits: single_faults(design, bits, many)
+
+    def planted(sampler: statistics.Sampler, run: int) -> Run:
+        return twin(distribution(sampler, 1 << 16, statistics.RUNS[run : run + 1]))
+
+    few = [(Design(1, Fraction(3, 256)), 8), (Design(Fraction(201, 256), Fraction(99, 256)), 8)]
+    return [
+        Part(f"every design and every draw for D = {1 << bits}", exhaust(small, 33_000 // pieces, all_paths), pieces),
+        Part("random designs, every draw", exhaust(larger, random_designs, all_paths), 4 if full else 1),
+        Part("bulk and single path on shared keystreams", shared_keystreams(250 if full else 6), 4 if full else 1),
+        Part("distribution and independence, booleans", distribution(statistics.booleans, words, runs)),
+        Part("distribution and independence, packed", distribution(statistics.eight_to_a_byte, words, runs)),
+        Part("black-box audit, booleans", audit(statistics.booleans, 10**8 if full else 10**6)),
+        Part("black-box audit, packed", audit(statistics.eight_to_a_byte, 10**8 if full else 10**6)),
+        Part('"at most" for "below"', twin(exhaust(lambda _: iter(few), 2, one_off(biased))), twin=True),
+        Part("a probability of 7 bits", twin(exhaust(lambda _: iter(few), 2, one_off(seven_bit))), twin=True),
+        Part("undecided byte not resolved, shared keystream", twin(shared_keystreams(3, unresolved)), twin=True),
+        Part("undecided byte not resolved", planted(statistics.unresolved, 8), twin=True),
+        Part("threshold off by 1/256", planted(statistics.off_by_one, 0), twin=True),
+        Part("keystream reused between chunks", planted(statistics.reusing, 0), twin=True),
+        Part("biased byte of a word", planted(statistics.biased, 0), twin=True),
+        Part("one answer of a word copied to its neighbour", planted(statistics.copying, 0), twin=True),
+        Part("designs for ε + 1/10 that claim ε", twin(audit(statistics.booleans, 10**6, Fraction(1, 10))), twin=True),
+    ]
+
+
+CHECK = Check(
+    2,
+    "sampler",
+    "The sampler",
+    "An answer is yes with exactly the probability the design says, whichever path made it, and independently of "
+    "every other answer.",
+    (
+        "assurance/epsilon_audit.py",
+        "assurance/sampler_draws.py",
+        "assurance/sampler_statistics.py",
+        "rrcollect/answer/bulk.py",
+        "rrcollect/answer/draw.py",
+        "rrcollect/answer/keystream.py",
+        "rrcollect/answer/packed.py",
+    ),
+    parts,
+)
