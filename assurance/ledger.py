@@ -225,7 +225,7 @@ CHECK = Check(
     "Asked again, republished, killed, interrupted, forked, raced, with its clock moved, its ledger restored from an "
     "old copy or removed: a device never draws twice for an attribute and round, never lets out two different reports "
     "for a question, and never spends more than its budget. (Restoring the ledger and its seal together cannot be "
-    "seen.)",
+    "seen; an old copy that lacks no report is used, and has forgotten newer versions of a survey.)",
     (
         "assurance/ledger_machine.py",
         "assurance/ledger_world.py",

@@ -5,8 +5,9 @@ answers at some line; ask in a fork, alone or against its parent; accept a surve
 clock; keep a copy of the ledger; restore it, or remove or empty the ledger, or remove its seal; deliver over a network
 that loses replies; restart.
 
-Besides the rules of `ledger_world`: a ledger that lacks a draw or a report that was made, and a ledger with draws but
-without a seal, is refused (`LedgerRestored`); put back, it is used again.
+Besides the rules of `ledger_world`: a ledger that lacks a report which left the device (with its draw), and one with
+reports but without a seal, is refused (`LedgerRestored`); put back, it is used again.  An old copy that lacks no report
+is used, and knows no newer version of a survey than it knew then.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Life(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.world = World(self.plant)
-        self.copy: tuple[bytes, set[object]] | None = None
+        self.copy: tuple[bytes, set[object], int] | None = None
         self.newest = 1
 
     def teardown(self) -> None:
@@ -170,7 +171,7 @@ class Life(RuleBasedStateMachine):
     @rule()
     def keep(self) -> None:
         content = self._content()  # closing the last connection leaves everything in the one file
-        self.copy = self.world.ledger.read_bytes(), content
+        self.copy = self.world.ledger.read_bytes(), content, self.newest
         self._done("copied")
 
     @precondition(lambda self: self.copy is not None)
@@ -184,13 +185,13 @@ class Life(RuleBasedStateMachine):
     def remove(self, which: Which, what: str) -> None:
         if what == "seal removed":
             self.world.rows()
-            self._probe(which, self.world.ledger.read_bytes(), set(), seal=False)
+            self._probe(which, self.world.ledger.read_bytes(), set(), self.newest, seal=False)
         else:
-            self._probe(which, None if what == "ledger removed" else b"", set())
+            self._probe(which, None if what == "ledger removed" else b"", set(), 0)
         self._done(what)
 
-    def _probe(self, which: Which, data: bytes | None, content: set[object], *, seal: bool = True) -> None:
-        """Ask a device whose ledger was replaced (or whose seal is gone).
+    def _probe(self, which: Which, data: bytes | None, content: set[object], newest: int, *, seal: bool = True) -> None:
+        """Ask a device whose ledger was replaced (or whose seal is gone); `newest` is the version this ledger has seen.
 
         If something is lost that has left the device, it must say so; if nothing is lost, it must answer; in between
         are draws that were cut off before they were sealed, and both are right.  Refused, the files are put back."""
@@ -220,6 +221,7 @@ class Life(RuleBasedStateMachine):
             world.leaves(made.to_bytes())
         if must:
             raise Refuted("a ledger that had lost what left the device was used")
+        self.newest = newest
 
 
 def lived(plant: Plant, steps: int, told: Step = lambda done, total: None) -> tuple[dict[str, int], str]:
