@@ -25,10 +25,10 @@ from hypothesis.reporting import with_reporter
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
 from assurance.check import Step
-from assurance.ledger_world import LATE, NOW, REFUSALS, SURVEYS, Leave, Plant, Refuted, Which, World
+from assurance.ledger_world import LATE, NOW, REFUSALS, SURVEYS, Leave, Network, Plant, Refuted, Which, World
 from rrcollect import Pace
 from rrcollect.answer import ledger_file
-from rrcollect.errors import Expired, LedgerRestored, LedgerUnavailable, RolledBack, TransportFailed
+from rrcollect.errors import Expired, LedgerRestored, LedgerUnavailable, RolledBack
 from tests.answer.crashing import at_line, traced
 
 __all__ = ["Life", "lived"]
@@ -41,19 +41,6 @@ PATIENT = Pace(attempts=2, first_wait=0.0, longest_wait=0.0, sleep=lambda second
 
 class Interrupted(BaseException):
     """What stops an answer in mid-air, as Ctrl-C does."""
-
-
-class Network:
-    """A transport that lets reports out, and loses the replies to some."""
-
-    def __init__(self, leave: Leave, lost: int) -> None:
-        self.leave, self.lost = leave, lost
-
-    def send(self, body: bytes) -> None:
-        self.leave(body)
-        self.lost -= 1
-        if self.lost >= 0:
-            raise TransportFailed("the reply was lost")
 
 
 class Life(RuleBasedStateMachine):

@@ -26,7 +26,7 @@ from rrcollect import Attribute, Client, Design, Policy, Report, TrustedPublishe
 from rrcollect.answer import client as client_module
 from rrcollect.answer.acceptance import AcceptedSurvey
 from rrcollect.answer.ledger import Ledger
-from rrcollect.errors import AlreadyAnswered, BudgetExhausted, Expired, RRCollectError
+from rrcollect.errors import AlreadyAnswered, BudgetExhausted, Expired, RRCollectError, TransportFailed
 from tests.answer.support import KEY, PUBLISHER, envelope, question
 
 __all__ = ["LATE", "NOW", "REFUSALS", "SCRATCH", "SURVEYS", "Leave", "Plant", "Refuted", "Which", "World"]
@@ -77,6 +77,19 @@ class Plant:
 
     def made(self, ledger: Ledger, left: Leave) -> None:
         """Called with each ledger, and with what takes the reports that leave the device."""
+
+
+class Network:
+    """A transport that lets reports out, and loses the replies to some."""
+
+    def __init__(self, leave: Leave, lost: int) -> None:
+        self.leave, self.lost = leave, lost
+
+    def send(self, body: bytes) -> None:
+        self.leave(body)
+        self.lost -= 1
+        if self.lost >= 0:
+            raise TransportFailed("the reply was lost")
 
 
 def written(pipe: int, body: bytes) -> None:
