@@ -39,7 +39,11 @@ $(VENV)/bench.stamp: $(VENV)/test.stamp
 bench: $(VENV)/bench.stamp  ## speed against named competitors, as ratios
 	$(BIN)/python -m benchmarks.run
 
-assure: $(VENV)/bench.stamp  ## the long suite: searches for counterexamples, written to docs/assurance.md
+$(VENV)/assure.stamp: $(VENV)/bench.stamp
+	$(BIN)/python -m pip install --quiet --editable '.[assure]'
+	@touch $@
+
+assure: $(VENV)/assure.stamp  ## the long suite: searches for counterexamples, written to docs/assurance.md
 	$(BIN)/python -m assurance
 
 clean:  ## remove what make built

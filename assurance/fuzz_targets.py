@@ -1,6 +1,7 @@
 """Every parser of the project as a function of bytes that must not raise anything but an `RRCollectError`.
 
-Targets are fed by atheris (coverage-guided, in a process of its own: `fuzz_atheris`), or by `fuzzing.mutated`.  Seeds are good and bad documents of the test vectors.
+Targets are fed by atheris (coverage-guided, in a process of its own: `fuzz_atheris`), or by `fuzzing.mutated`.  Seeds
+are good and bad documents of the test vectors.
 """
 
 from __future__ import annotations
@@ -152,8 +153,8 @@ def seeds(name: str) -> list[bytes]:
     row = b"survey,question,round,p00,p11,answer,id,invite,segments\r\n"
     line = f"{survey().digest},q1,0,3/4,3/4,1,{'0' * 32},,{{}}\r\n".encode()
     found: dict[str, list[bytes]] = {
-        "report": reports + ours,
-        "envelope": [envelope(), envelope(question(rounds=2)), *surveys],
+        "report": reports + ours * 20,
+        "envelope": [envelope(), envelope(question(rounds=2))] * 50 + surveys,
         "survey": payloads,
         "json": reports + payloads,
         "toml": [TOML],
@@ -161,7 +162,7 @@ def seeds(name: str) -> list[bytes]:
         "jsonl": [b"\n".join(ours) + b"\n", *reports],
         "csv": [row + line, row + line * 3],
         "tallies": [tally, b"[]"],
-        "body": [*ours, b"[" + b",".join(ours) + b"]", *reports],
+        "body": [*ours, b"[" + b",".join(ours) + b"]"] * 20 + reports,
         "batch": [b"\n".join(ours) + b"\n"],
     }
     return [data[:LARGEST] for data in found[name]]
