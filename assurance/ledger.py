@@ -5,134 +5,45 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 from assurance.check import FULL, Check, Outcome, Part, Size, Step
 from assurance.ledger_machine import lived
+from assurance.ledger_twins import TWINS
 from assurance.ledger_world import SCRATCH, Plant
 from rrcollect import Client
-from rrcollect.answer.ledger import Asked, Draw, Ledger, Outgoing
-from rrcollect.answer.ledger_file import LedgerFile
-from rrcollect.answer.policy import Policy
-from rrcollect.answer.seal import Seal
 from tests.answer.crashing import SCENES, device, killed_everywhere, race, rows
 
-# ---- planted bugs ----------------------------------------------------------------------------------------------------
+
+def _one_life(steps: int) -> tuple[dict[str, int], str]:
+    return lived(Plant(), steps)
 
 
-class Forgetful(Plant):
-    """Forgets on restart: the ledger is not kept."""
+def _life(steps: int, workers: int) -> Callable[[int, Step], Outcome]:
+    """Lives of that many steps in all; several workers wait for several children at a time."""
 
-    def starting(self, folder: Path) -> None:
-        for file in folder.glob("ledger.sqlite3*"):
-            file.unlink()
-
-
-class Hasty(Ledger):
-    """Sends the report, then records it."""
-
-    left: Callable[[bytes], None]
-
-    def answer(
-        self, asked: Asked, policy: Policy, draw: Callable[[], int], body: Callable[[str, int], bytes]
-    ) -> Outgoing:
-        def sent(report_id: str, answer: int) -> bytes:
-            made = body(report_id, answer)
-            self.left(made)
-            return made
-
-        return super().answer(asked, policy, draw, sent)
-
-
-class SendsFirst(Plant):
-    """Records after sending."""
-
-    ledger = Hasty
-
-    def made(self, ledger: Ledger, left: Callable[[bytes], None]) -> None:
-        assert isinstance(ledger, Hasty)  # noqa: S101
-        ledger.left = left
-
-
-class Blind(Seal):
-    """Writes the seal and does not read it."""
-
-    def last(self) -> tuple[int, str] | None:
-        return 0, ""
-
-
-class Unsealed(Ledger):
-    """A ledger with a blind seal."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.file = LedgerFile(path)
-        self.file.seal = Blind(self.file.path)
-
-
-class IgnoresTheSeal(Plant):
-    """Does not look at the seal."""
-
-    ledger = Unsealed
-
-
-class Unconstrained(Ledger):
-    """No unique constraint: decides before the transaction, and nothing in the file keeps a second draw out."""
-
-    early: tuple[Outgoing | None, Draw | None] | None = None
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        super().__init__(path)
-        with self.file.open() as connection:
-            for name in ("draws", "reports"):
-                (sql,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()
-                if "UNIQUE" in sql and not connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]:  # noqa: S608
-                    connection.execute(f"DROP TABLE {name}")
-                    loose = sql.replace("UNIQUE (attribute, round)", "CHECK (1)").replace("NOT NULL UNIQUE", "NOT NULL")
-                    connection.execute(loose.replace("PRIMARY KEY (survey, question, round)", "CHECK (1)"))
-
-    def answer(
-        self, asked: Asked, policy: Policy, draw: Callable[[], int], body: Callable[[str, int], bytes]
-    ) -> Outgoing:
-        with self.file.reading() as connection:
-            self.early = super()._decide(connection, asked, policy)
-        try:
-            return super().answer(asked, policy, draw, body)
-        finally:
-            self.early = None
-
-    def _decide(self, connection: object, asked: Asked, policy: Policy) -> tuple[Outgoing | None, Draw | None]:
-        return self.early or super()._decide(connection, asked, policy)  # type: ignore[arg-type]
-
-
-class WithoutConstraint(Plant):
-    """No unique constraint."""
-
-    ledger = Unconstrained
-
-
-TWINS = {
-    "a ledger that forgets on restart": Forgetful,
-    "a ledger that records after sending": SendsFirst,
-    "a ledger that ignores its seal": IgnoresTheSeal,
-    "a ledger without the unique constraint": WithoutConstraint,
-}
-
-# ---- parts -----------------------------------------------------------------------------------------------------------
-
-
-def _life(steps: int) -> Callable[[int, Step], Outcome]:
     def run(piece: int, step: Step) -> Outcome:
-        taken, fault = lived(Plant(), steps, step)
+        if workers == 1:
+            lives = [lived(Plant(), steps, step)]
+        else:
+            with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+                lives = list(pool.map(_one_life, [steps // workers] * workers))
+        taken = sum((Counter(found) for found, _ in lives), Counter[str]())
+        fault = next((fault for _, fault in lives if fault), "")
         counts = {f"of these, {kind}": number for kind, number in sorted(taken.items())}
-        return Outcome(not fault, {"steps": sum(taken.values()), "second draws": int(bool(fault)), **counts}, fault)
+        return Outcome(not fault, {"steps": taken.total(), "second draws": int(bool(fault)), **counts}, fault)
 
     return run
 
 
 def _twin(plant: type[Plant], most: int) -> Callable[[int, Step], Outcome]:
     def run(piece: int, step: Step) -> Outcome:
-        taken, fault = lived(plant(), most, step)
+        # found after some hundred steps on average: to miss it in 40,000 has a chance far below 1e-9
+        taken, fault = lived(plant(), most, step, longest=25)
         said = fault.partition("\n")[0]
         caught = said.startswith("Refuted")
         return Outcome(
@@ -209,7 +120,7 @@ def parts(size: Size) -> list[Part]:
     """At full size 20 pieces of 5,000 steps, every line of every scene, and 20 races of 64 processes."""
     full = size is FULL
     return [
-        Part("a life of steps in any order", _life(5_000 if full else 1_200), pieces=20 if full else 1),
+        Part("a life of steps in any order", _life(5_000 if full else 800, 2 if full else 1), pieces=20 if full else 1),
         *[Part(name, _twin(plant, 40_000), twin=True) for name, plant in TWINS.items()],
         _kills(1 if full else 40, 4 if full else 1),
         _kills(10 if full else 40, 1, _lose, twin=True),
@@ -228,6 +139,7 @@ CHECK = Check(
     "seen; an old copy that lacks no report is used, and has forgotten newer versions of a survey.)",
     (
         "assurance/ledger_machine.py",
+        "assurance/ledger_twins.py",
         "assurance/ledger_world.py",
         "tests/answer/crashing.py",
         "rrcollect/answer/client.py",

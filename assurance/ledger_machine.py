@@ -34,7 +34,7 @@ from tests.answer.crashing import at_line, traced
 __all__ = ["Life", "lived"]
 
 WHICH = st.tuples(st.integers(0, len(SURVEYS) - 1), st.sampled_from("abc"), st.integers(0, 1))
-LINES = st.integers(1, 450) | st.integers(330, 450)  # an answer runs about 440 lines; the last hundred commit it
+LINES = st.integers(1, 450) | st.integers(375, 445)  # an answer runs about 440 lines; the last of them commit it
 TIMES = st.sampled_from([NOW, NOW, datetime(1990, 1, 1, tzinfo=UTC), LATE])
 PATIENT = Pace(attempts=2, first_wait=0.0, longest_wait=0.0, sleep=lambda seconds: None)
 
@@ -211,8 +211,10 @@ class Life(RuleBasedStateMachine):
         self.newest = newest
 
 
-def lived(plant: Plant, steps: int, told: Step = lambda done, total: None) -> tuple[dict[str, int], str]:
-    """Live at least so many steps, in sequences of at most 50; (steps taken by kind, how the claim was refuted)."""
+def lived(
+    plant: Plant, steps: int, told: Step = lambda done, total: None, *, longest: int = 50
+) -> tuple[dict[str, int], str]:
+    """Live so many steps, in sequences of at most `longest`; (steps taken by kind, how the claim was refuted)."""
 
     class Lived(Life):
         pass
@@ -220,7 +222,7 @@ def lived(plant: Plant, steps: int, told: Step = lambda done, total: None) -> tu
     Lived.plant, Lived.taken = plant, {}
     rules = settings(
         max_examples=30,  # of which the first is always the dullest
-        stateful_step_count=50,
+        stateful_step_count=longest,
         database=None,
         deadline=None,
         derandomize=False,
@@ -231,11 +233,12 @@ def lived(plant: Plant, steps: int, told: Step = lambda done, total: None) -> tu
     while (taken := sum(Lived.taken.values())) < steps:
         told(taken, steps)
         said: list[object] = []
+        Refuted.said.clear()
         try:
             with with_reporter(said.append):
                 run_state_machine_as_test(Lived, settings=rules)
         except Exception as error:
-            causes = error.exceptions if isinstance(error, ExceptionGroup) else [error]  # a group: it was not repeated
+            how = f"Refuted: {Refuted.said[0]}" if Refuted.said else f"{type(error).__name__}: {error}"
             notes = "\n".join([*map(str, said), *getattr(error, "__notes__", [])])
-            return Lived.taken, f"{type(causes[0]).__name__}: {causes[0]}\n{notes}"
+            return Lived.taken, f"{how}\n{notes}"
     return Lived.taken, ""

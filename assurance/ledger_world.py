@@ -20,7 +20,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from rrcollect import Attribute, Client, Design, Policy, Report, TrustedPublisher
 from rrcollect.answer import client as client_module
@@ -64,7 +64,13 @@ SURVEYS = [
 
 
 class Refuted(AssertionError):
-    """The claim does not hold; says how."""
+    """The claim does not hold; says how.  What was said is kept, whether or not it can be repeated."""
+
+    said: ClassVar[list[str]] = []
+
+    def __init__(self, how: str) -> None:
+        super().__init__(how)
+        self.said.append(how)
 
 
 class Plant:
