@@ -117,10 +117,12 @@ def _lose(folder: Path) -> None:
 
 
 def parts(size: Size) -> list[Part]:
-    """At full size 20 pieces of 5,000 steps, every line of every scene, and 20 races of 64 processes."""
+    """At full size 10 pieces of 10,000 steps, every line of every scene, and 20 races of 64 processes."""
     full = size is FULL
     return [
-        Part("a life of steps in any order", _life(5_000 if full else 800, 2 if full else 1), pieces=20 if full else 1),
+        Part(
+            "a life of steps in any order", _life(10_000 if full else 800, 5 if full else 1), pieces=10 if full else 1
+        ),
         *[Part(name, _twin(plant, 40_000), twin=True) for name, plant in TWINS.items()],
         _kills(1 if full else 40, 4 if full else 1),
         _kills(10 if full else 40, 1, _lose, twin=True),

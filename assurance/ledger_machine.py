@@ -221,7 +221,7 @@ def lived(
 
     Lived.plant, Lived.taken = plant, {}
     rules = settings(
-        max_examples=30,  # of which the first is always the dullest
+        max_examples=21,  # of which the first is always the dullest
         stateful_step_count=longest,
         database=None,
         deadline=None,
