@@ -15,6 +15,8 @@ from server_agg.collect.store import open_store
 from tests.collect.running import JSON, Process, body, publication
 from tests.postgres_server import PostgresServer
 
+MOST_UNDER_FAULT = 200  # reports
+
 
 class Load:
     """Threads that send reports on kept connections, and remember which were acknowledged."""
@@ -107,13 +109,15 @@ def killed(where: str, kills: int, start: type[Process] = Process) -> dict[str, 
 
 
 def under_fault(folder: Path, fault: str) -> tuple[dict[str, int], str]:
-    """A collector whose system calls fail now and then, as strace's `inject` says; (counts, what was wrong)."""
+    """A collector whose system calls fail for a time, as strace's `inject` says; (counts, what was wrong).
+
+    Reports are sent until ten in a row are taken after a failure; a fault that never came, or never went, is wrong."""
     where, call = str(folder / "a.sqlite3"), fault.partition(":")[0]
     prefix = ("strace", "-f", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={fault}")
     statuses, acknowledged, told = [], [], []
     with Process(where, prefix=prefix) as running:
         digest = running.publish(publication())
-        for _ in range(40):
+        while len(statuses) < MOST_UNDER_FAULT and (not told or statuses[-10:] != [201] * 10):
             made = secrets.token_hex(16)
             got, _, headers = running.request("POST", "/reports", body(digest, id=made), JSON)
             statuses.append(got)
