@@ -114,7 +114,9 @@ def under_fault(folder: Path, fault: str) -> tuple[dict[str, int], str]:
     Reports are sent until ten in a row are taken after a failure; a fault that never came, or never went, is wrong."""
     where, call = str(folder / "a.sqlite3"), fault.partition(":")[0]
     prefix = ("strace", "-f", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={fault}")
-    statuses, acknowledged, told = [], [], []
+    statuses: list[int] = []
+    acknowledged: list[str] = []
+    told: list[int] = []
     with Process(where, prefix=prefix) as running:
         digest = running.publish(publication())
         while len(statuses) < MOST_UNDER_FAULT and (not told or statuses[-10:] != [201] * 10):
