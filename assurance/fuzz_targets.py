@@ -30,14 +30,17 @@ LARGEST = 4096
 
 
 @cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="fuzz", dir=SCRATCH)
+
+
 def _file(ending: str) -> Path:
-    return Path(tempfile.mkdtemp(prefix="fuzz", dir=SCRATCH)) / f"input{ending}"
+    return Path(_folder().name, f"input{ending}")
 
 
 def _at(ending: str, data: bytes) -> Path:
-    path = _file(ending)
-    path.write_bytes(data)
-    return path
+    _file(ending).write_bytes(data)
+    return _file(ending)
 
 
 def a_report(data: bytes) -> object:
