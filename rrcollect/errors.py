@@ -202,7 +202,7 @@ class LedgerCorrupt(LedgerError):
 
 
 class LedgerRestored(LedgerError):
-    """The ledger holds fewer draws than its seal: an old copy was restored, or a file was removed."""
+    """The ledger holds fewer reports than its seal: an old copy was restored, or a file was removed."""
 
 
 # ---- reports and their delivery -----------------------------------------------------------------------------------

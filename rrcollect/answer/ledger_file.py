@@ -4,9 +4,9 @@ Rules
 1. A connection lives for one operation.  Nothing is shared between threads or processes, and nothing survives a fork.
 2. WAL and synchronous=FULL, checked, not only asked for.  A writing transaction is immediate, verified before it
    writes, committed whole or rolled back whole, and sealed (see `seal`) before anything it holds is handed out.
-3. Every row of every table is under one hash, checked before each operation and renewed by each transaction; the draws
-   are under a chain besides, which the seal repeats.  Indexes are compared with their tables.  A flipped bit anywhere
-   is an error, never a forgotten draw or an altered report.
+3. Every row of every table is under one hash, checked before each operation and renewed by each transaction; draws and
+   reports are each under a chain besides, and the seal repeats that of the reports (every draw has one).  Indexes are
+   compared with their tables.  A flipped bit anywhere is an error, never a forgotten draw or an altered report.
 4. Every failure of the file becomes a `LedgerError`: unavailable (permissions, lock, full disk), corrupt, or restored.
 """
 
@@ -136,7 +136,7 @@ class LedgerFile:
         sealed = self.seal.last()
         if sealed is not None and sealed[0] > 0:
             raise LedgerRestored(
-                f"the ledger is empty but its seal remembers {sealed[0]} draws: a file was removed or replaced"
+                f"the ledger is empty but its seal remembers {sealed[0]} reports: a file was removed or replaced"
             )
         for statement in _SCHEMA.strip().split(";\n"):
             connection.execute(statement)
@@ -156,29 +156,29 @@ class LedgerFile:
         meta = dict(connection.execute("SELECT key, value FROM meta NOT INDEXED").fetchall())
         if "start" not in meta or meta.get("content") != _content(connection):
             raise LedgerCorrupt(f"the ledger {self.path.name} was altered, or has lost its beginning")
-        chain, chains = meta["start"], [meta["start"]]
+        chain = meta["start"]
         rows = connection.execute("SELECT * FROM draws NOT INDEXED ORDER BY seq").fetchall()
         if len({row[1:3] for row in rows}) != len(rows):
             raise LedgerCorrupt(f"the ledger {self.path.name} holds two draws for one attribute")
         for expected, row in enumerate(rows, start=1):
             chain = link(chain, *row[:-1])
-            chains.append(chain)
             if row[0] != expected or row[-1] != chain:
                 raise LedgerCorrupt(f"draw {expected} of the ledger {self.path.name} was altered or is missing")
+        chains = _history(connection)
         if sealed is None and len(chains) > 1:
             raise LedgerRestored("the ledger's seal is missing; restore it together with the ledger")
         if sealed is not None and sealed[0] > 0 and (sealed[0] >= len(chains) or chains[sealed[0]] != sealed[1]):
             raise LedgerRestored(
-                f"the ledger holds {len(chains) - 1} draws but its seal remembers {sealed[0]}, or others: an old copy "
-                "was restored. Answering from it could draw twice, so it is not used"
+                f"the ledger holds {len(chains) - 1} reports but its seal remembers {sealed[0]}, or others: an old "
+                "copy was restored. Answering from it could draw or report twice, so it is not used"
             )
 
     def seal_up(self, connection: sqlite3.Connection) -> None:
         """Bring the seal up to the ledger; nothing is handed out before."""
-        seq, chain = head(connection)
+        chains = _history(connection)
         sealed = self.seal.last()
-        if sealed is None or sealed[0] < seq:
-            self.seal.append(seq, chain)
+        if sealed is None or sealed[0] < len(chains) - 1:
+            self.seal.append(len(chains) - 1, chains[-1])
 
 
 def head(connection: sqlite3.Connection) -> tuple[int, str]:
@@ -187,6 +187,15 @@ def head(connection: sqlite3.Connection) -> tuple[int, str]:
     if row:
         return int(row[0]), str(row[1])
     return 0, str(connection.execute("SELECT value FROM meta WHERE key = 'start'").fetchone()[0])
+
+
+def _history(connection: sqlite3.Connection) -> list[str]:
+    """The chain over all reports in the order they were made: what the seal remembers, at every number of them."""
+    chains = [str(connection.execute("SELECT value FROM meta WHERE key = 'start'").fetchone()[0])]
+    made = "SELECT survey, question, round, attribute, words, id, body FROM reports NOT INDEXED ORDER BY rowid"
+    for *told, body in connection.execute(made):
+        chains.append(link(chains[-1], *told, body.hex()))
+    return chains
 
 
 def _content(connection: sqlite3.Connection) -> str:

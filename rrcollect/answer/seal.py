@@ -1,11 +1,11 @@
-"""The seal: an append-only file beside the ledger that remembers how many draws there have been.
+"""The seal: an append-only file beside the ledger that remembers how many reports there have been.
 
 Rules
-1. After a draw is committed and before its report may leave the device, a line "number, chain" is appended to the seal
-   and synced.  The chain value is a hash over all draws up to that number.
-2. A ledger that has fewer draws than its seal, or another history, is an old copy or a damaged one: it is refused,
-   because answering from it would draw a second time.  A ledger ahead of its seal was cut off between the two steps;
-   it is sealed before anything leaves.
+1. After a report (with its draw, if that is new) is committed and before it may leave the device, a line "number,
+   chain" is appended to the seal and synced.  The chain value is a hash over all reports up to that number.
+2. A ledger that has fewer reports than its seal, or another history, is an old copy or a damaged one: it is refused,
+   because answering from it would draw, or report, a second time.  A ledger ahead of its seal was cut off between the
+   two steps; it is sealed before anything leaves.
 3. A torn last line (a crash in mid-write) does not count.  Restoring both files together cannot be seen.
 """
 
@@ -36,7 +36,7 @@ class Seal:
         self.path = path.with_name(path.name + ".seal")
 
     def last(self) -> tuple[int, str] | None:
-        """(number of draws, chain) of the highest complete line; None if there is no seal."""
+        """(number of reports, chain) of the highest complete line; None if there is no seal."""
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
@@ -51,7 +51,7 @@ class Seal:
         return found
 
     def append(self, number: int, chain: str) -> None:
-        """Remember this many draws, durably."""
+        """Remember this many reports, durably."""
         try:
             handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
             try:

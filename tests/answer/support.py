@@ -36,7 +36,8 @@ def client(path: Path, **changes: Any) -> Client:
 
 
 def load(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text())
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
 
 
 def vector_policy(case: dict[str, Any]) -> Policy:

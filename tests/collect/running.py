@@ -100,21 +100,13 @@ class Running(Client):
 
 
 class Process(Client):
-    """A collector as a process of its own: `rrcollect serve`."""
+    """A collector as a process of its own: `rrcollect serve`, or another `program` that takes its options."""
+
+    program: tuple[str, ...] = ("-m", "server_agg.cli.main")
 
     def __init__(self, where: str, *options: str, port: int | None = None, prefix: tuple[str, ...] = ()) -> None:
         super().__init__(port or free_port())
-        command = [
-            *prefix,
-            sys.executable,
-            "-m",
-            "server_agg.cli.main",
-            "serve",
-            "--store",
-            where,
-            "--port",
-            str(self.port),
-        ]
+        command = [*prefix, sys.executable, *self.program, "serve", "--store", where, "--port", str(self.port)]
         environment = {**os.environ, "RRCOLLECT_OWNER_TOKEN": TOKEN, "PYTHONPATH": str(ROOT)}
         self.process = subprocess.Popen(
             [*command, "--minimum", "2", *options], env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL

@@ -1,17 +1,14 @@
-"""What is acknowledged is kept: kill -9, fsync before the reply, a full disk, a database that goes away.
+"""What is acknowledged is kept: fsync before the reply, a full disk, a database that goes away.
 
-RRCOLLECT_KILLS sets how many times each collector is killed (10 by default; the long suite runs 200).
+Kill -9, faults of the disk, PostgreSQL crashing and storms of duplicates: assurance/collector.py.
 """
 
-import http.client
 import os
-import random
 import re
 import resource
 import secrets
 import shutil
 import signal
-import threading
 import time
 from pathlib import Path
 
@@ -19,81 +16,10 @@ import pytest
 
 from rrcollect import HttpTransport, Pace
 from rrcollect.errors import TransportFailed
-from server_agg.collect.store import open_store
 from tests.answer.support import client
+from tests.collect.crashing import Load, ids
 from tests.collect.running import JSON, Process, body, publication
 from tests.postgres_server import running_postgres
-
-KILLS = int(os.environ.get("RRCOLLECT_KILLS", "10"))
-
-
-class Load:
-    """Threads that send reports on kept connections, and remember which were acknowledged."""
-
-    def __init__(self, port, digest, threads=8):
-        self.port, self.digest = port, digest
-        self.acknowledged, self.sent = [], []
-        self.statuses = set()
-        self._stop = threading.Event()
-        self._threads = [threading.Thread(target=self._send) for _ in range(threads)]
-
-    def __enter__(self):
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self._stop.set()
-        for thread in self._threads:
-            thread.join(30)
-
-    def _send(self):
-        connection = None
-        while not self._stop.is_set():
-            made = secrets.token_hex(16)
-            self.sent.append(made)
-            try:
-                connection = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
-                connection.request("POST", "/reports", body(self.digest, id=made), JSON)
-                response = connection.getresponse()
-                response.read()
-            except (OSError, http.client.HTTPException):
-                if connection is not None:
-                    connection.close()
-                connection = None
-                self._stop.wait(0.02)
-                continue
-            self.statuses.add(response.status)
-            if response.status in (200, 201):
-                self.acknowledged.append(made)
-        if connection is not None:
-            connection.close()
-
-
-def ids(where):
-    store = open_store(where)
-    found = [row.id for row in store.reports()]
-    store.close()
-    return found
-
-
-def test_kill_9_loses_nothing_that_was_acknowledged(where):
-    published = publication()
-    acknowledged, sent = set(), set()
-    for _ in range(KILLS):
-        with Process(where) as running:
-            running.publish(published)
-            with Load(running.port, published.digest, threads=4) as load:
-                time.sleep(random.uniform(0.03, 0.3))
-                running.process.kill()
-                running.process.wait(10)
-            acknowledged |= set(load.acknowledged)
-            sent |= set(load.sent)
-    found = ids(where)
-    assert len(acknowledged) > KILLS
-    assert acknowledged <= set(found) <= sent
-    assert len(found) == len(set(found))
-
 
 # ---- fsync before the reply ------------------------------------------------------------------------------------------
 
@@ -161,37 +87,6 @@ def test_a_full_disk_refuses_and_recovers(tmp_path):
     assert sorted(ids(where)) == sorted(acknowledged)
 
 
-@pytest.mark.parametrize(("fault", "status"), [
-    ("fdatasync:error=EIO:when=20..23", 503),
-    ("pwrite64:error=ENOSPC:when=30..45", 507),
-    ("pwrite64:error=EIO:when=30..45", 507),
-])  # fmt: skip
-def test_failures_of_the_disk_are_told_and_survived(tmp_path, fault, status):
-    """The kernel's own errors, injected into the calls of a running collector."""
-    where = str(tmp_path / "a.sqlite3")
-    call = fault.partition(":")[0]
-    prefix = ("strace", "-f", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={fault}")
-    statuses, acknowledged, told = [], [], []
-    with Process(where, prefix=prefix) as running:
-        digest = running.publish(publication())
-        for _ in range(40):
-            made = secrets.token_hex(16)
-            got, _, headers = running.request("POST", "/reports", body(digest, id=made), JSON)
-            statuses.append(got)
-            if got == 201:
-                acknowledged.append(made)
-            else:
-                told.append(headers["retry-after"])
-        (traced,) = Path(f"/proc/{running.process.pid}/task/{running.process.pid}/children").read_text().split()
-        os.kill(int(traced), signal.SIGKILL)
-        running.process.wait(20)
-    assert status in statuses
-    assert set(statuses) <= {201, 503, 507}
-    assert statuses[-10:] == [201] * 10  # it recovered
-    assert all(int(wait) >= 1 for wait in told)
-    assert set(acknowledged) <= set(ids(where))
-
-
 def test_a_database_that_vanishes_is_a_503_that_names_no_path(tmp_path):
     where = tmp_path / "folder" / "a.sqlite3"
     where.parent.mkdir()
@@ -244,23 +139,6 @@ def test_postgresql_restarted_under_load_loses_nothing_and_the_outbox_redelivers
         assert set(load.acknowledged) <= set(found)
         assert len(found) == len(set(found))
         assert device.budget().reports[0].id in found
-
-
-@pytest.mark.timeout(120)
-def test_postgresql_crashing_loses_nothing_that_was_acknowledged():
-    with running_postgres() as server:
-        where = server.new_database()
-        acknowledged = set()
-        with Process(where) as running:
-            digest = running.publish(publication())
-            for _ in range(max(3, KILLS // 4)):
-                with Load(running.port, digest, threads=4) as load:
-                    time.sleep(random.uniform(0.1, 0.4))
-                    server.stop("immediate")  # no checkpoint, no flush: recovery from its log alone
-                acknowledged |= set(load.acknowledged)
-                server.start()
-        assert len(acknowledged) > 10
-        assert acknowledged <= set(ids(where))
 
 
 def test_an_unreachable_collector_is_a_failure_not_a_refusal():

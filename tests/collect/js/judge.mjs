@@ -1,9 +1,9 @@
 // The shared vectors, judged by the browser client: the same function runs in Node and in Chromium.
 // It returns what went wrong, as lines; an empty list is success.
 
-const unb64 = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+export const unb64 = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 
-function policyOf(rr, rules) {
+export function policyOf(rr, rules) {
   const { publishers, max_epsilon: maxEpsilon, max_ratio: maxRatio, allow_disclosure: allowDisclosure } = rules;
   return new rr.Policy(publishers, { maxEpsilon, maxRatio, allowDisclosure });
 }

@@ -1,0 +1,154 @@
+"""Check 5: the ledger keeps one attribute to one draw, whatever happens to the device."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+from assurance.check import FULL, Check, Outcome, Part, Size, Step
+from assurance.ledger_machine import lived
+from assurance.ledger_twins import TWINS
+from assurance.ledger_world import SCRATCH, Plant
+from rrcollect import Client
+from tests.answer.crashing import SCENES, device, killed_everywhere, race, rows
+
+
+def _one_life(steps: int) -> tuple[dict[str, int], str]:
+    return lived(Plant(), steps)
+
+
+def _life(steps: int, workers: int) -> Callable[[int, Step], Outcome]:
+    """Lives of that many steps in all; several workers wait for several children at a time."""
+
+    def run(piece: int, step: Step) -> Outcome:
+        if workers == 1:
+            lives = [lived(Plant(), steps, step)]
+        else:
+            with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+                lives = list(pool.map(_one_life, [steps // workers] * workers))
+        taken = sum((Counter(found) for found, _ in lives), Counter[str]())
+        fault = next((fault for _, fault in lives if fault), "")
+        counts = {f"of these, {kind}": number for kind, number in sorted(taken.items())}
+        return Outcome(not fault, {"steps": taken.total(), "second draws": int(bool(fault)), **counts}, fault)
+
+    return run
+
+
+def _twin(plant: type[Plant], most: int) -> Callable[[int, Step], Outcome]:
+    def run(piece: int, step: Step) -> Outcome:
+        # found after some hundred steps on average: to miss it in 40,000 has a chance far below 1e-9
+        taken, fault = lived(plant(), most, step, longest=25)
+        said = fault.partition("\n")[0]
+        caught = said.startswith("Refuted")
+        return Outcome(
+            caught, {"steps until it was found": sum(taken.values())}, said if caught else f"not found {said}"
+        )
+
+    return run
+
+
+def _kills(stride: int, pieces: int, open_again: Callable[[Path], object] = lambda p: None, twin: bool = False) -> Part:
+    """Every stride-th line of each scene; the pieces share the lines between them."""
+
+    def run(piece: int, step: Step) -> Outcome:
+        counts: dict[str, int] = {}
+        faults = []
+        for number, scene in enumerate(SCENES):
+            step(number, len(SCENES))
+            folder = Path(tempfile.mkdtemp(prefix="assure", dir=SCRATCH))
+            found, fault = killed_everywhere(
+                folder, scene, stride=stride * pieces, first=1 + piece * stride, open_again=open_again
+            )
+            shutil.rmtree(folder)
+            faults += [f"{scene}: {fault}"] * bool(fault)
+            for key, value in found.items():
+                counts[key] = counts.get(key, 0) + value
+        if twin:
+            return Outcome(bool(faults), {"kills until it was found": counts["kills"]}, "; ".join(faults))
+        return Outcome(not faults, {**counts, "second draws or reports": len(faults)}, "; ".join(faults))
+
+    return Part("killed after sending, ledger lost" if twin else "killed at every line", run, pieces, twin)
+
+
+def _race(processes: int, make: Callable[[Path], Client], *, fresh: bool) -> tuple[int, int]:
+    """(different reports, draws) after that many processes answered one question at once."""
+    folder = Path(tempfile.mkdtemp(prefix="assure", dir=SCRATCH))
+    try:
+        if not fresh:
+            device(folder)
+        returned = race(folder, processes, make)
+        return len(set(returned)), len(rows(folder, "draws")) if (folder / "ledger.sqlite3").exists() else processes
+    finally:
+        shutil.rmtree(folder)
+
+
+def _races(processes: int, races: int) -> Callable[[int, Step], Outcome]:
+    def run(piece: int, step: Step) -> Outcome:
+        bad = 0
+        for number in range(races):
+            step(number, races)
+            bad += _race(processes, device, fresh=number % 2 == 0) != (1, 1)
+        figures = {"races": races, "processes in all": races * processes, "second draws or reports": bad}
+        return Outcome(bad == 0, figures)
+
+    return run
+
+
+def _own_ledger(path: Path) -> Client:
+    own = path / str(os.getpid())
+    own.mkdir()
+    return device(own)
+
+
+def _split(piece: int, step: Step) -> Outcome:
+    different, _ = _race(8, _own_ledger, fresh=True)
+    return Outcome(different > 1, {"different reports by 8 processes": different})
+
+
+def _lose(folder: Path) -> None:
+    for file in folder.glob("ledger.sqlite3*"):
+        file.unlink()
+
+
+def parts(size: Size) -> list[Part]:
+    """At full size 10 pieces of 10,000 steps, every line of every scene, and 20 races of 64 processes."""
+    full = size is FULL
+    return [
+        Part(
+            "a life of steps in any order", _life(10_000 if full else 800, 5 if full else 1), pieces=10 if full else 1
+        ),
+        *[Part(name, _twin(plant, 40_000), twin=True) for name, plant in TWINS.items()],
+        _kills(1 if full else 40, 4 if full else 1),
+        _kills(10 if full else 40, 1, _lose, twin=True),
+        Part("64 processes race" if full else "processes race", _races(64 if full else 16, 20 if full else 2)),
+        Part("processes race, each with a ledger of its own", _split, twin=True),
+    ]
+
+
+CHECK = Check(
+    5,
+    "ledger",
+    "One attribute, one draw",
+    "Asked again, republished, killed, interrupted, forked, raced, with its clock moved, its ledger restored from an "
+    "old copy or removed: a device never draws twice for an attribute and round, never lets out two different reports "
+    "for a question, and never spends more than its budget. (Restoring the ledger and its seal together cannot be "
+    "seen; an old copy that lacks no report is used, and has forgotten newer versions of a survey.)",
+    (
+        "assurance/ledger_machine.py",
+        "assurance/ledger_twins.py",
+        "assurance/ledger_world.py",
+        "tests/answer/crashing.py",
+        "rrcollect/answer/client.py",
+        "rrcollect/answer/ledger.py",
+        "rrcollect/answer/ledger_file.py",
+        "rrcollect/answer/seal.py",
+        "rrcollect/deliver/outbox.py",
+    ),
+    parts,
+)

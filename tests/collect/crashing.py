@@ -1,0 +1,206 @@
+"""Collectors under load that are killed, starved of disk or restarted: what the tests and the long suite share."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import random
+import secrets
+import signal
+import threading
+import time
+from pathlib import Path
+
+from server_agg.collect.store import open_store
+from tests.collect.running import JSON, Process, body, publication
+from tests.postgres_server import PostgresServer
+
+MOST_UNDER_FAULT = 200  # reports
+
+
+class Load:
+    """Threads that send reports on kept connections, and remember which were acknowledged."""
+
+    def __init__(self, port: int, digest: str, threads: int = 8) -> None:
+        self.port, self.digest = port, digest
+        self.acknowledged: list[str] = []
+        self.sent: list[str] = []
+        self.statuses: set[int] = set()
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=self._send) for _ in range(threads)]
+
+    def __enter__(self) -> Load:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(30)
+
+    def _send(self) -> None:
+        connection = None
+        while not self._stop.is_set():
+            made = secrets.token_hex(16)
+            self.sent.append(made)
+            try:
+                connection = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+                connection.request("POST", "/reports", body(self.digest, id=made), JSON)
+                response = connection.getresponse()
+                response.read()
+            except (OSError, http.client.HTTPException):
+                if connection is not None:
+                    connection.close()
+                connection = None
+                self._stop.wait(0.02)
+                continue
+            self.statuses.add(response.status)
+            if response.status in (200, 201):
+                self.acknowledged.append(made)
+        if connection is not None:
+            connection.close()
+
+
+def ids(where: str) -> list[str]:
+    store = open_store(where)
+    found = [row.id for row in store.reports()]
+    store.close()
+    return found
+
+
+class Account:
+    """What was sent and acknowledged, against what a store has in the end."""
+
+    def __init__(self) -> None:
+        self.acknowledged: list[str] = []
+        self.sent: list[str] = []
+        self.rounds = 0
+
+    def add(self, load: Load) -> None:
+        self.acknowledged += load.acknowledged
+        self.sent += load.sent
+        self.rounds += 1
+
+    def settle(self, where: str) -> dict[str, int]:
+        """Counts; "lost", "counted twice" and "never sent" must be 0."""
+        found = ids(where)
+        return {
+            "rounds": self.rounds,
+            "acknowledged": len(self.acknowledged),
+            "acknowledged and lost": len(set(self.acknowledged) - set(found)),
+            "counted twice": len(found) - len(set(found)),
+            "counted and never sent": len(set(found) - set(self.sent)),
+        }
+
+
+def killed(where: str, kills: int, start: type[Process] = Process) -> dict[str, int]:
+    """Kill (SIGKILL) a collector under load that many times, starting it again on the same database."""
+    published, account = publication(), Account()
+    for _ in range(kills):
+        with start(where) as running:
+            running.publish(published)
+            with Load(running.port, published.digest, threads=4) as load:
+                time.sleep(random.uniform(0.03, 0.3))
+                running.process.kill()
+                running.process.wait(10)
+            account.add(load)
+    return account.settle(where)
+
+
+def under_fault(folder: Path, fault: str) -> tuple[dict[str, int], str]:
+    """A collector whose system calls fail for a time, as strace's `inject` says; (counts, what was wrong).
+
+    Reports are sent until ten in a row are taken after a failure; a fault that never came, or never went, is wrong."""
+    where, call = str(folder / "a.sqlite3"), fault.partition(":")[0]
+    prefix = ("strace", "-f", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={fault}")
+    statuses: list[int] = []
+    acknowledged: list[str] = []
+    told: list[int] = []
+    with Process(where, prefix=prefix) as running:
+        digest = running.publish(publication())
+        while len(statuses) < MOST_UNDER_FAULT and (not told or statuses[-10:] != [201] * 10):
+            made = secrets.token_hex(16)
+            got, _, headers = running.request("POST", "/reports", body(digest, id=made), JSON)
+            statuses.append(got)
+            if got == 201:
+                acknowledged.append(made)
+            else:
+                told.append(int(headers.get("retry-after", 0)))
+        (traced,) = Path(f"/proc/{running.process.pid}/task/{running.process.pid}/children").read_text().split()
+        os.kill(int(traced), signal.SIGKILL)
+        running.process.wait(20)
+    found = ids(where)
+    wrong = []
+    if not set(statuses) <= {201, 503, 507} or (503 if call == "fdatasync" else 507) not in statuses:
+        wrong.append(f"statuses {sorted(set(statuses))}")
+    if statuses[-10:] != [201] * 10:
+        wrong.append("it did not recover")
+    if any(wait < 1 for wait in told):
+        wrong.append("no Retry-After")
+    counts = {
+        "reports": len(statuses),
+        "told to come back": len(told),
+        "acknowledged and lost": len(set(acknowledged) - set(found)),
+        "counted twice": len(found) - len(set(found)),
+    }
+    return counts, ", ".join(wrong)
+
+
+def postgres_stopped(server: PostgresServer, times: int) -> dict[str, int]:
+    """Stop PostgreSQL without a checkpoint under a collector's load, and start it again, that many times."""
+    where, account = server.new_database(), Account()
+    with Process(where) as running:
+        digest = running.publish(publication())
+        for _ in range(times):
+            with Load(running.port, digest, threads=4) as load:
+                time.sleep(random.uniform(0.1, 0.4))
+                server.stop("immediate")  # no checkpoint, no flush: recovery from its log alone
+            account.add(load)
+            server.start()
+    return account.settle(where)
+
+
+def storm(where: str, reports: int, times: int, start: type[Process] = Process) -> dict[str, int]:
+    """Send the same reports many times over, concurrently, alone and in lists, to two collectors of one database."""
+    published = publication()
+    made = [body(published.digest) for _ in range(reports)]
+    replies: list[tuple[int, int]] = []  # status, how many reports were called new
+    with start(where) as one, start(where) as other:
+        one.publish(published)
+        other.publish(published)
+
+        def send(number: int) -> None:
+            order = [report for _ in range(times // 8) for report in random.sample(made, reports)]
+            links = [http.client.HTTPConnection("127.0.0.1", running.port, timeout=60) for running in (one, other)]
+            while order:
+                several = order[: random.choice([1, 1, 20])]
+                del order[: len(several)]
+                data = several[0] if len(several) == 1 else b"[" + b",".join(several) + b"]"
+                link = random.choice(links)
+                while True:
+                    link.request("POST", "/reports", data, JSON)
+                    response = link.getresponse()
+                    said = response.read()
+                    new = int(said.partition(b'"new":')[2].partition(b",")[0] or 0)
+                    replies.append((response.status, new))
+                    if response.status not in (503, 507):
+                        break
+                    time.sleep(0.05)
+            for link in links:
+                link.close()
+
+        threads = [threading.Thread(target=send, args=[number]) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    found = ids(where)
+    return {
+        "reports": reports,
+        "deliveries": reports * (times // 8) * 8,
+        "requests": len(replies),
+        "counted": len(found),
+        "called new": sum(new for _, new in replies),
+        "replies other than 200, 201, 503": sum(status not in (200, 201, 503) for status, _ in replies),
+    }
