@@ -6,7 +6,7 @@ Rules
 2. A mutant is given to the tests that reach its lines, the last killers and then the quickest first, in a forked child
    of the session, where the code of its function has been replaced.  The first failing test kills it.
 3. What cannot be replaced (constants, fields, default values), and what survived, is tried again in a child of this
-   process: a new session of pytest, which imports the mutated module from the start.
+   process: a new session of pytest, which imports the mutated module from the start.  (The sound one passes there.)
 4. A test that takes longer than `item_seconds` on the sound module is not asked; nor are tests beyond `total_seconds`.
 5. A child that uses ten times the processor time of the same tests on the sound module (and five seconds) is stopped:
    the mutant is killed, and counted apart.  Tests that fail on the sound module stop everything: nothing can be said.
@@ -77,7 +77,7 @@ def anew(job: Job, mutant: Mutant, file: str, tests: Sequence[Reach]) -> str:
     def work() -> str:
         sys.meta_path.insert(0, Mutated(job.name, file, mutant.source))
         session = Session(lambda s: judge(s, [r.test for r in tests]))
-        code = pytest.main([*job.options, *dict.fromkeys(r.test.split("::")[0] for r in tests)], plugins=[session])
+        code = pytest.main([*job.options, *dict.fromkeys(r.path for r in tests)], plugins=[session])
         return SURVIVED if code == 0 and not session.failed else KILLED
 
     def judge(session: Session, names: list[str]) -> None:
@@ -171,6 +171,9 @@ def run(job: Job, tell: Callable[[dict[str, Any]], None]) -> None:
     if os.waitpid(child, 0)[1] != 0:
         raise SystemExit(f"the tests of {job.module} did not run on the sound module")
     reaching = [r for r in found if r.lines] or list(found)
+    sound = Mutant("", "", 0, "", 0, 0, Path(job.module).read_text(encoding="utf-8"))
+    if later and anew(job, sound, file, within(reaching, job.total_seconds)) != SURVIVED:
+        raise SystemExit(f"the tests of {job.module} fail in a new session on the sound module")
     for mutant in later:
         tests = chosen(found, mutant, job.total_seconds) or within(reaching, job.total_seconds)
         tell({"mutant": mutant.key, "verdict": anew(job, mutant, file, tests)})

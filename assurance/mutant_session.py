@@ -39,6 +39,7 @@ class Reach:
 
     item: int
     test: str
+    path: str
     seconds: float
     lines: frozenset[int]
 
@@ -131,7 +132,7 @@ def reaches(session: Session, file: str, item_seconds: float) -> list[Reach]:
             with tracing(file, lines):
                 if not session.passes(item):
                     return f"!{item.nodeid}"
-            found.append(Reach(number, item.nodeid, time.process_time() - start, frozenset(lines)))
+            found.append(Reach(number, item.nodeid, str(item.path), time.process_time() - start, frozenset(lines)))
         with tempfile.NamedTemporaryFile(delete=False) as out:
             pickle.dump(found, out)
         return out.name
