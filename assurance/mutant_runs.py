@@ -7,7 +7,8 @@ Rules
    of the session, where the code of its function has been replaced.  The first failing test kills it.
 3. What cannot be replaced (constants, fields, default values), and what survived, is tried again in a child of this
    process: a new session of pytest, which imports the mutated module from the start.  (The sound one passes there.)
-4. A test that takes longer than `item_seconds` on the sound module is not asked; nor are tests beyond `total_seconds`.
+4. A test that takes longer than `item_seconds` on the sound module is not asked; nor are tests beyond `total_seconds`
+   (at first: half of that).
 5. A child that uses ten times the processor time of the same tests on the sound module (and five seconds) is stopped:
    the mutant is killed, and counted apart.  Tests that fail on the sound module stop everything: nothing can be said.
 """
@@ -20,6 +21,7 @@ import importlib
 import json
 import os
 import pickle
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -45,7 +47,7 @@ class Job:
     wanted: list[str] | None = None
     slow: str = ""
     item_seconds: float = 2.0
-    total_seconds: float = 6.0
+    total_seconds: float = 5.0
     postgres: bool = False
 
     @property
@@ -104,7 +106,7 @@ def quick_verdicts(job: Job, mutants: list[Mutant], file: str, tell: Callable[[A
         found = reaches(session, file, job.item_seconds)
         tell(("reach", len(session.items), found))
         for mutant in mutants:
-            tests = chosen(found, mutant, job.total_seconds)
+            tests = chosen(found, mutant, job.total_seconds / 2)
             tests.sort(key=lambda reach: (-killers.get(reach.item, 0), reach.seconds))
             verdict = UNREACHED if mutant.function and not tests else AGAIN
             if mutant.function and tests:
@@ -208,6 +210,7 @@ def shared_postgres(asked: bool) -> Iterator[None]:
 
 
 def main() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that children are ended too
     job = Job(**json.loads(sys.stdin.read()))
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)

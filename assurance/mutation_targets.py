@@ -35,12 +35,12 @@ def device(name: str, *tests: str) -> Target:
     return Target(module, (*(f"tests/{test}.py" for test in tests), module))
 
 
-def exact(name: str, *tests: str, share: int = 100) -> Target:
+def exact(name: str, *tests: str, share: int = 30) -> Target:
     module = f"rrcollect/design/{name}.py"
     return Target(module, (*(f"tests/design/test_{test}.py" for test in tests), module), share=share)
 
 
-def estimator(name: str, *tests: str, share: int = 100) -> Target:
+def estimator(name: str, *tests: str, share: int = 30) -> Target:
     module = f"server_agg/{name}.py"
     chosen = (*(f"tests/server_agg/test_agg_{test}.py" for test in tests), module)
     return Target(module, chosen, share=share, preload=SCIENCE)
@@ -49,7 +49,8 @@ def estimator(name: str, *tests: str, share: int = 100) -> Target:
 def intake(name: str, *tests: str) -> Target:
     module = f"server_agg/collect/{name}.py"
     slow = f"postgres or slow_senders or command or {SLOW}"
-    return Target(module, (*(f"tests/collect/test_collect_{test}.py" for test in tests), module), slow, preload=SERVER)
+    chosen = (*(f"tests/collect/test_collect_{test}.py" for test in tests), module)
+    return Target(module, chosen, slow, share=40, preload=SERVER)
 
 
 GROUPS: dict[str, tuple[Target, ...]] = {
@@ -77,7 +78,7 @@ GROUPS: dict[str, tuple[Target, ...]] = {
         estimator("likelihood", "numbers", "targets", "pooling"),
         estimator("score", "numbers", "targets"),
         estimator("bisection", "numbers", "targets", "planning"),
-        estimator("pooling", "pooling", "numbers", share=50),
+        estimator("pooling", "pooling", "numbers"),
     ),
     "the intake": (
         Target(

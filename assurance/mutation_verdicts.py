@@ -26,6 +26,7 @@ __all__ = ["DEAD", "Verdicts", "tried", "verdicts_file"]
 
 VERDICTS = RESULTS / "mutants"
 DEAD = {"killed", "timeout"}
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 (a folder of our own in it; spares the disk)
 
 
 @dataclass
@@ -34,6 +35,9 @@ class Verdicts:
 
     target: Target
     path: Path | None = None
+
+    def __post_init__(self) -> None:
+        self.module, self.tests = self.digest(self.target.module), self.digest(*self.target.tests)
 
     def digest(self, *files: str) -> str:
         found = sorted({file.split("::")[0] for file in files})
@@ -44,9 +48,9 @@ class Verdicts:
         if self.path is None or not self.path.exists():
             return {}
         kept = json.loads(self.path.read_text(encoding="utf-8"))
-        if kept["module"] != self.digest(self.target.module):
+        if kept["module"] != self.module:
             return {}
-        same = kept["tests"] == self.digest(*self.target.tests)
+        same = kept["tests"] == self.tests
         return {key: verdict for key, verdict in kept["verdicts"].items() if same or verdict in DEAD}
 
     def keep(self, verdicts: Mapping[str, str]) -> None:
@@ -54,8 +58,8 @@ class Verdicts:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         body = {
-            "module": self.digest(self.target.module),
-            "tests": self.digest(*self.target.tests),
+            "module": self.module,
+            "tests": self.tests,
             "verdicts": dict(sorted(verdicts.items())),
         }
         fresh = self.path.with_suffix(".new")
@@ -104,7 +108,7 @@ def asked(target: Target, keys: list[str]) -> Iterable[tuple[str, str]]:
         "postgres": target.postgres,
     }
     with (
-        tempfile.TemporaryDirectory(prefix="mutants", ignore_cleanup_errors=True) as scratch,
+        tempfile.TemporaryDirectory(prefix="mutants", dir=MEMORY, ignore_cleanup_errors=True) as scratch,
         tempfile.TemporaryFile() as log,
     ):
         Path(scratch).chmod(0o755)

@@ -336,6 +336,47 @@ def test_the_budget_in_words_and_as_data(tmp_path):
     assert "changed at random with a chance of up to 25 %" in device.accept(envelope()).explain()
 
 
+def test_the_budget_word_for_word(tmp_path):
+    design, disclosure = optimal_design(1, "1/512", prevalence="1/1000"), Disclosure(exposed=1, respondents=1000)
+    asked = [question(id=name, attribute=name, design=design, disclosure=disclosure) for name in ("b", "c")]
+    device = client(
+        tmp_path,
+        attributes=[Attribute("doped", rounds=3), "b", "c"],
+        policy=Policy(POLICY.publishers, allow_disclosure=True),
+        source=Drawn(bytes(8)),
+    )
+    accepted = device.accept(envelope(question(rounds=3), *asked))
+    device.answer(accepted, "q1", True)
+    device.answer(device.accept(envelope(question(rounds=3), name="again")), "q1", never)
+    device.answer(accepted, "q1", True, round=2)
+    device.answer(accepted, "b", True)
+    device.answer(accepted, "c", False)
+    told = device.budget()
+    assert told.explain().split("\n") == [
+        "Spent for life: ε = 2.197 of 10.99, δ = 0.003906 of 0.01.",
+        "- doped: sent yes, reported 2 times; "
+        "it can change the odds about you by a factor of at most 3 (cost ε = 1.099).",
+        "- doped, round 2: sent yes, reported 1 time; "
+        "it can change the odds about you by a factor of at most 3 (cost ε = 1.099).",
+        "- b: sent yes, reported 1 time; this answer proves the truth behind it.",
+        "- c: sent no, reported 1 time; it can change the odds about you by a factor of at most 1 (cost δ = 0.001953).",
+    ]
+    data = told.export()
+    assert data["spent"] == {"epsilon": "ln(9)", "delta": "1/256"}
+    assert data["lifetime"] == {"epsilon": str(POLICY.lifetime_epsilon), "delta": str(POLICY.lifetime_delta)}
+    assert [(a["attribute"], a["round"], a["sent"]) for a in data["answers"]] == [
+        ("doped", 0, 1),
+        ("doped", 2, 1),
+        ("b", 0, 1),
+        ("c", 0, 0),
+    ]
+    assert data["answers"][2]["meaning"] == "this answer proves the truth behind it"
+    assert data["answers"][3]["design"] == {"p00": "1", "p11": "1/512"}
+    report = next(r for r in data["reports"] if r["question"] == "b")
+    assert " ".join(report) == "id survey question text attribute round segments invite state reason"
+    assert (report["attribute"], report["round"], report["state"], report["invite"]) == ("b", 0, "waiting", None)
+
+
 def test_a_survey_must_come_from_accept(tmp_path):
     device = client(tmp_path)
     for call in (device.decline, device.open_questions, device.answer):
