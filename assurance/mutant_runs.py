@@ -26,6 +26,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -56,8 +57,16 @@ class Job:
 
     @property
     def options(self) -> list[str]:
-        known = "ignore::pytest.PytestAssertRewriteWarning"  # hypothesis is imported before pytest is configured
-        return ["-q", "--capture=sys", "-W", known, *(["-k", f"not ({self.slow})"] if self.slow else [])]
+        known = "ignore::pytest.PytestAssertRewriteWarning"  # plugins are imported before pytest is configured
+        return [
+            "-q",
+            "--tb=native",
+            "--assert=plain",
+            "--capture=sys",
+            "-W",
+            known,
+            *(["-k", f"not ({self.slow})"] if self.slow else []),
+        ]
 
 
 def chosen(found: Sequence[Reach], mutant: Mutant, total: float) -> list[Reach]:
@@ -138,7 +147,7 @@ def run(job: Job, tell: Callable[[dict[str, Any]], None]) -> None:
     file = str(Path(job.module).resolve())
     mutants = [m for m in mutants_of(Path(job.module).read_text(encoding="utf-8")) if wanted(job, m)]
     tell({"mutants": len(mutants)})
-    for name in job.preload:
+    for name in [*job.preload, *(plugin.module for plugin in entry_points(group="pytest11"))]:
         importlib.import_module(name)
     reading, writing = os.pipe()
     child = os.fork()
