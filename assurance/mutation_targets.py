@@ -15,7 +15,7 @@ FIRST = ("numpy", "hypothesis", "pydantic", "cryptography.hazmat.primitives.asym
 SCIENCE = (*FIRST, "scipy.stats", "scipy.optimize")
 SERVER = (*FIRST, "starlette.applications", "uvicorn", "httpx", "asyncio", "sqlite3")
 
-SLOW = "fork or processes or thousand or small_grids or every_line or single_bit or many_rounds or race"
+SLOW = "fork or processes or thousand or small_grids or every_line or single_bit or many_rounds or the_race"
 
 
 @dataclass(frozen=True)
