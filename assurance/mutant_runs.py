@@ -4,7 +4,8 @@ Rules
 1. This process imports what the project rests on, but not the project.  It forks a session of pytest, which collects
    the tests; a child of that runs all of them on the sound module, tracing which lines of it each test reaches.
 2. A mutant is given to the tests that reach its lines, the last killers and then the quickest first, in a forked child
-   of the session, where the code of its function has been replaced.  The first failing test kills it.
+   of the session, where the code of its function has been replaced.  The first failing test kills it.  If no test is
+   seen to reach its lines (some do in processes of their own), those that reach the module are asked.
 3. What cannot be replaced (constants, fields, default values), and what survived, is tried again in a child of this
    process: a new session of pytest, which imports the mutated module from the start.  (The sound one passes there.)
 4. A test that takes longer than `item_seconds` on the sound module is not asked; nor are tests beyond `total_seconds`
@@ -115,14 +116,17 @@ def quick_verdicts(job: Job, mutants: list[Mutant], file: str, tell: Callable[[A
         found = reaches(session, file, job.item_seconds)
         tell(("reach", len(session.items), found))
         for mutant in mutants:
-            tests = chosen(found, mutant, job.total_seconds / 2)
+            reached = chosen(found, mutant, job.total_seconds / 2)
+            tests = reached or within([r for r in found if r.lines], job.total_seconds)
             tests.sort(key=lambda reach: (-killers.get(reach.item, 0), reach.seconds))
-            verdict = UNREACHED if mutant.function and not tests else AGAIN
+            verdict = AGAIN
             if mutant.function and tests:
                 word = in_child(lambda m=mutant, t=tests: one(session, m, t, live), seconds(tests))  # type: ignore[misc]
                 verdict, _, killer = word.partition(" ")
                 if killer:
                     killers[int(killer)] = mutant.first
+            if mutant.function and not reached and verdict == AGAIN:
+                verdict = UNREACHED
             tell((mutant.key, verdict))
 
     def one(session: Session, mutant: Mutant, tests: list[Reach], live: Any) -> str:

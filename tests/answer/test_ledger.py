@@ -13,6 +13,7 @@ from random import Random
 
 import pytest
 
+from rrcollect.answer.seal import Seal
 from rrcollect.errors import LedgerCorrupt, LedgerError, LedgerRestored, LedgerUnavailable
 from tests.answer.support import client, envelope, question
 
@@ -244,6 +245,30 @@ def test_a_seal_that_cannot_be_written_keeps_the_report_in(tmp_path):
     assert len(mine.budget().draws) == 1
     assert seal.read_bytes().count(b"\n") == 2
     assert first == mine.answer(accepted, "q1", True)
+
+
+def test_a_seal_that_is_not_a_file_or_does_not_fit_is_an_error(tmp_path):
+    seal = Seal(tmp_path / "ledger.sqlite3")
+    seal.append(1, "a" * 64)
+
+    def work() -> bytes:
+        limit = seal.path.stat().st_size + 10  # ten bytes of the line are written, the rest is not
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        try:
+            seal.append(2, "b" * 64)
+        except LedgerUnavailable as error:
+            return str(error).encode()
+        return b"appended"
+
+    assert in_child(work) == (0, b"the ledger's seal cannot be written: No space left on device")
+    assert seal.last() == (1, "a" * 64)
+    seal.append(2, "c" * 64)  # after the torn line
+    assert seal.last() == (2, "c" * 64)
+    seal.path.unlink()
+    assert seal.last() is None
+    seal.path.mkdir()
+    with pytest.raises(LedgerUnavailable, match="cannot be written: Is a directory"):
+        seal.append(3, "d" * 64)
 
 
 def test_a_read_only_folder(tmp_path):
