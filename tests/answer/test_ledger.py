@@ -1,5 +1,6 @@
 """The ledger: killed at every line, raced by 64 processes, full and read-only disks, damaged and restored files."""
 
+import hashlib
 import os
 import resource
 import shutil
@@ -13,7 +14,7 @@ from random import Random
 
 import pytest
 
-from rrcollect.answer.seal import Seal
+from rrcollect.answer.seal import Seal, link
 from rrcollect.errors import LedgerCorrupt, LedgerError, LedgerRestored, LedgerUnavailable
 from tests.answer.support import client, envelope, question
 
@@ -271,6 +272,36 @@ def test_a_seal_that_is_not_a_file_or_does_not_fit_is_an_error(tmp_path):
         seal.append(3, "d" * 64)
 
 
+def test_only_whole_lines_of_the_seal_count_and_the_last_of_the_highest(tmp_path):
+    seal = Seal(tmp_path / "ledger.sqlite3")
+    seal.append(2, "a" * 64)
+    seal.append(2, "b" * 64)
+    assert seal.last() == (2, "b" * 64)
+    lines = [
+        "0000000000000001 " + "c" * 64,  # fewer draws
+        "0000000000000009 " + "c" * 63,  # cut
+        "9 " + "c" * 64,  # short
+        "000000000000000x " + "c" * 64,  # no number
+        "é" * 81,
+    ]
+    with seal.path.open("ab") as file:
+        file.write("".join(line + "\n" for line in lines).encode("latin-1"))
+    assert seal.last() == (2, "b" * 64)
+
+
+def test_the_seal_keeps_no_file_open(tmp_path):
+    seal = Seal(tmp_path / "ledger.sqlite3")
+    before = len(os.listdir("/proc/self/fd"))
+    for number in range(5):
+        seal.append(number, "a" * 64)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_the_chain_is_a_digest_of_its_parts_kept_apart():
+    assert link("a", 1, "b") == hashlib.sha256(b"a\x1f1\x1fb").hexdigest()
+    assert link("a", "1b") != link("a", 1, "b")
+
+
 def test_a_read_only_folder(tmp_path):
     mine = device(tmp_path)
     accepted = mine.accept(SIGNED)
@@ -524,7 +555,7 @@ def test_a_locked_ledger_says_so(tmp_path, monkeypatch):
 
 
 def test_the_commit_is_synced_before_anything_is_returned(tmp_path):
-    """By tracing the system calls: an fsync of the ledger's log and of the seal precede the return."""
+    """By tracing the system calls: an fsync of the ledger's log, of the seal and of its folder precede the return."""
     import subprocess
 
     if shutil.which("strace") is None:
@@ -539,6 +570,8 @@ def test_the_commit_is_synced_before_anything_is_returned(tmp_path):
         "Path(sys.argv[1], 'before').touch()\n"
         "mine.answer(accepted, 'q1', True)\n"
         "Path(sys.argv[1], 'after').touch()\n"
+        "from rrcollect.answer.seal import Seal\n"
+        "Seal(Path(sys.argv[1], 'alone')).append(1, 64 * 'a')\n"
     )
     log = tmp_path / "log"
     root = Path(__file__).resolve().parent.parent.parent
@@ -564,3 +597,6 @@ def test_the_commit_is_synced_before_anything_is_returned(tmp_path):
     synced = [line for line in answering.splitlines() if "sync(" in line]
     assert any("ledger.sqlite3-wal" in line for line in synced)
     assert any("ledger.sqlite3.seal" in line for line in synced)
+    alone = [line for line in text[text.index("/after") :].splitlines() if "sync(" in line]
+    assert any("alone.seal" in line for line in alone)
+    assert any(f"<{tmp_path}>" in line for line in alone)  # the folder, so that a new seal is found again
