@@ -2,7 +2,7 @@
 
 Rules
 1. This process imports what the project rests on, but not the project.  It forks a session of pytest, which collects
-   the tests; a child of that runs all of them on the sound module, tracing which lines of it each test reaches.
+   the tests; a child of that runs all of them on the sound module and sees which lines of it each test reaches.
 2. A mutant is given to the tests that reach its lines, the last killers and then the quickest first, in a forked child
    of the session, where the code of its function has been replaced.  The first failing test kills it.  If no test is
    seen to reach its lines (some do in processes of their own), those that reach the module are asked.
@@ -34,7 +34,7 @@ from typing import Any
 
 import pytest
 
-from assurance.mutant_code import Mutated, functions_in, replace_code
+from assurance.mutant_code import Mutated, functions_in, mark_lines, replace_code
 from assurance.mutant_session import AGAIN, KILLED, SURVIVED, UNREACHED, Reach, Session, in_child, reaches
 from assurance.mutants import Mutant, mutants_of
 
@@ -59,15 +59,8 @@ class Job:
     @property
     def options(self) -> list[str]:
         known = "ignore::pytest.PytestAssertRewriteWarning"  # plugins are imported before pytest is configured
-        return [
-            "-q",
-            "--tb=native",
-            "--assert=plain",
-            "--capture=sys",
-            "-W",
-            known,
-            *(["-k", f"not ({self.slow})"] if self.slow else []),
-        ]
+        left_out = ["-m", "not no_cover", *(["-k", f"not ({self.slow})"] if self.slow else [])]
+        return ["-q", "--tb=native", "--assert=plain", "--capture=sys", "-W", known, *left_out]
 
 
 def chosen(found: Sequence[Reach], mutant: Mutant, total: float) -> list[Reach]:
@@ -113,7 +106,8 @@ def quick_verdicts(job: Job, mutants: list[Mutant], file: str, tell: Callable[[A
         gc.collect()
         live, killers = functions_in(file), dict[int, int]()
         gc.freeze()
-        found = reaches(session, file, job.item_seconds)
+        sound = Path(job.module).read_text(encoding="utf-8")
+        found = reaches(session, lambda lines: mark_lines(sound, live, file, lines), job.item_seconds)
         tell(("reach", len(session.items), found))
         for mutant in mutants:
             reached = chosen(found, mutant, job.total_seconds / 2)

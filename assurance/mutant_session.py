@@ -15,15 +15,11 @@ import pickle
 import resource
 import select
 import signal
-import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import pytest
 
@@ -121,17 +117,20 @@ def _said(reading: int, deadline: float | None) -> str:
     return TIMEOUT
 
 
-def reaches(session: Session, file: str, item_seconds: float) -> list[Reach]:
-    """Each test on the sound module, in a child; tests that are too long are left out, one that fails stops all."""
+def reaches(session: Session, mark: Callable[[set[int]], None], item_seconds: float) -> list[Reach]:
+    """Each test on the sound module, in a child; tests that are too long are left out, one that fails stops all.
+
+    `mark(lines)` makes the module add the lines it reaches.
+    """
 
     def work() -> str:
-        found = []
+        found, lines = [], set[int]()
+        mark(lines)
         for number, item in enumerate(session.items):
-            lines: set[int] = set()
+            lines.clear()
             start = time.process_time()
-            with tracing(file, lines):
-                if not session.passes(item):
-                    return f"!{item.nodeid}"
+            if not session.passes(item):
+                return f"!{item.nodeid}"
             found.append(Reach(number, item.nodeid, str(item.path), time.process_time() - start, frozenset(lines)))
         with tempfile.NamedTemporaryFile(delete=False) as out:
             pickle.dump(found, out)
@@ -143,25 +142,3 @@ def reaches(session: Session, file: str, item_seconds: float) -> list[Reach]:
     found: list[Reach] = pickle.loads(Path(said).read_bytes())  # noqa: S301 (written by our own child)
     Path(said).unlink()
     return sorted((r for r in found if r.seconds <= item_seconds), key=lambda r: r.seconds)
-
-
-@contextlib.contextmanager
-def tracing(file: str, lines: set[int]) -> Iterator[None]:
-    """Collect the executed lines of one file, in all threads."""
-
-    def inside(frame: FrameType, event: str, argument: object) -> Any:
-        if event == "line":
-            lines.add(frame.f_lineno)
-        return inside
-
-    def outside(frame: FrameType, event: str, argument: object) -> Any:
-        return inside if frame.f_code.co_filename == file else None
-
-    before = sys.gettrace()
-    sys.settrace(outside)
-    threading.settrace(outside)
-    try:
-        yield
-    finally:
-        sys.settrace(before)
-        threading.settrace(None)

@@ -125,7 +125,7 @@ def small(target: Target, only: Callable[[str], bool] | None, *, blind: bool = F
 DRAW = Target(
     "rrcollect/answer/draw.py",
     ("tests/answer/test_draw.py",),
-    slow="fork or small_grids or any_grid",
+    slow="fork or any_grid",
 )
 LINE = "said = (drawn < limits[0], drawn < limits[1])"
 

@@ -1,8 +1,8 @@
 """The modules that are mutated, in groups, and the tests asked about each.
 
-Tests that start many processes, kill them, or simulate for long are not asked (`slow`, in the language of pytest -k):
-they would only raise the share of the killed.  A module's own doctests are asked.  Left out of the groups: pictures
-(design/figures.py), which are not arithmetic.
+Tests that start many processes, kill them, or loop for long are not asked (those marked no_cover, and `slow`, in the
+language of pytest -k): they would only raise the share of the killed.  A module's own doctests are asked.  Left out of
+the groups: pictures (design/figures.py), which are not arithmetic.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ FIRST = ("numpy", "hypothesis", "pydantic", "cryptography.hazmat.primitives.asym
 SCIENCE = (*FIRST, "scipy.stats", "scipy.optimize")
 SERVER = (*FIRST, "starlette.applications", "uvicorn", "httpx", "asyncio", "sqlite3")
 
-SLOW = "fork or processes or thousand or small_grids or every_line or single_bit or many_rounds or the_race"
+SLOW = "fork or processes or thousand or every_line or the_race"
 
 
 @dataclass(frozen=True)
@@ -62,11 +62,11 @@ GROUPS: dict[str, tuple[Target, ...]] = {
         device("client", "answer/test_client", "answer/test_ledger", share=50),
     ),
     "the exact arithmetic": (
-        exact("optimal", "optimal", "promise"),
-        exact("chosen", "optimal", "promise", "unknown_prevalence"),
-        exact("full_support", "optimal", "promise"),
+        exact("optimal", "optimal"),
+        exact("chosen", "optimal", "unknown_prevalence"),
+        exact("full_support", "optimal"),
         exact("unknown_prevalence", "unknown_prevalence"),
-        exact("matrix", "matrix", "promise"),
+        exact("matrix", "matrix"),
         exact("parameters", "parameters", "matrix"),
         exact("exponential", "exponential", "parameters"),
     ),
@@ -95,9 +95,7 @@ GROUPS: dict[str, tuple[Target, ...]] = {
         intake("group_commit", "rules", "http"),
     ),
     "the mechanism": (
-        Target(
-            "rrcollect/answer/draw.py", ("tests/answer/test_draw.py", "rrcollect/answer/draw.py"), "fork or small_grids"
-        ),
+        device("draw", "answer/test_draw"),
         device("keystream", "answer/test_draw", "answer/test_bulk"),
         device("bulk", "answer/test_bulk", share=50),
         device("packed", "answer/test_bulk", share=50),

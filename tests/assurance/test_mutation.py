@@ -7,7 +7,7 @@ import runpy
 import pytest
 
 from assurance import mutation, mutation_verdicts
-from assurance.mutant_code import functions_in, replace_code
+from assurance.mutant_code import functions_in, mark_lines, replace_code
 from assurance.mutant_runs import chosen, within
 from assurance.mutant_session import KILLED, TIMEOUT, Reach, in_child
 from assurance.mutants import mutants_of
@@ -93,6 +93,17 @@ def test_live_code_is_replaced_behind_decorators(tmp_path):
     assert replace_code(found["Sample.double"], live, str(file))
     assert (scope["Sample"]().size, scope["Sample"].double(2)) == (2, 4)
     assert not replace_code(found["Sample.double"], live, str(file))  # nothing left to change
+
+
+def test_the_lines_that_are_reached_are_told(tmp_path):
+    file, reached = tmp_path / "sample.py", set()
+    file.write_text(SAMPLE)
+    scope = runpy.run_path(str(file))
+    mark_lines(SAMPLE, functions_in(str(file)), str(file), reached)
+    assert scope["Sample"].double(1) == 2
+    assert reached == {9}
+    assert scope["Sample"]().size == 1
+    assert reached == {5, 9}
 
 
 def test_a_child_that_dies_or_does_not_end_says_so():
