@@ -205,6 +205,17 @@ def test_names_belong_to_the_app(tmp_path):
     assert [d.attribute for d in device.budget().draws] == ["doping"]
 
 
+def test_a_question_answered_under_another_name_is_not_answered_again(tmp_path):
+    """An app that renames an attribute cannot make its device draw twice for one question."""
+    signed = envelope()
+    before = client(tmp_path)
+    before.answer(before.accept(signed), "q1", True)
+    renamed = client(tmp_path, attributes=[Attribute("doping", asked_as=("doped",))])
+    with pytest.raises(AlreadyAnswered, match="answered before, for the attribute 'doped'"):
+        renamed.answer(renamed.accept(signed), "q1", never)
+    assert [draw.attribute for draw in renamed.budget().draws] == ["doped"]
+
+
 def test_every_attribute_of_a_publisher_and_the_cap_that_defends(tmp_path):
     """A survey page: the publisher chooses the names, the lifetime cap bounds what it can learn."""
     source = Drawn()
