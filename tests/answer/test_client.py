@@ -274,6 +274,10 @@ def test_a_disclosing_design_needs_both_and_is_charged_as_delta(tmp_path):
     assert 'a "yes" that is sent proves' in accepted.explain()
     device.answer(accepted, "q1", True)
     assert (float(device.budget().spent.epsilon), float(device.budget().spent.delta)) == (0, 1 / 128)
+    exact = Policy(POLICY.publishers, allow_disclosure=True, lifetime_delta="1/128", attribute_delta="1/128")
+    (tmp_path / "exact").mkdir()
+    last = client(tmp_path / "exact", policy=exact)
+    last.answer(last.accept(signed), "q1", True)  # to the last unit
     strict = client(
         tmp_path,
         policy=Policy(POLICY.publishers, allow_disclosure=True, lifetime_delta="1/200"),

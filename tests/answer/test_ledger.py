@@ -14,9 +14,11 @@ from random import Random
 
 import pytest
 
+from rrcollect.answer.ledger import Asked, Ledger
 from rrcollect.answer.seal import Seal, link
+from rrcollect.design.chosen import Promise
 from rrcollect.errors import LedgerCorrupt, LedgerError, LedgerRestored, LedgerUnavailable
-from tests.answer.support import client, envelope, question
+from tests.answer.support import POLICY, PUBLISHER, THREE_QUARTERS, client, envelope, question
 
 SIGNED = envelope(question(), question(id="q2", attribute="b"))
 
@@ -521,6 +523,45 @@ def test_a_crash_between_commit_and_seal_is_mended(used):
     mine = device(used)
     assert len(mine.budget().draws) == 2
     assert seal.read_bytes() == b"".join(lines)
+
+
+def test_a_report_made_before_a_crash_is_sealed_before_it_is_handed_out_again(used):
+    seal = used / "ledger.sqlite3.seal"
+    made = next(report for report in device(used).budget().reports if report.question == "q2")
+    lines = seal.read_bytes().splitlines(keepends=True)
+    seal.write_bytes(b"".join(lines[:-1]))
+    asked = Asked(made.survey, "q2", 0, "b", made.words, THREE_QUARTERS, Promise.of("ln 3", 0))
+    assert Ledger(used / "ledger.sqlite3").existing(asked, POLICY) == made
+    assert seal.read_bytes() == b"".join(lines)
+
+
+def test_what_the_ledger_remembers(used):
+    ledger = Ledger(used / "ledger.sqlite3")
+    first, second = ledger.draws()
+    assert [(d.seq, d.attribute, d.round, d.design) for d in (first, second)] == [
+        (1, "doped", 0, THREE_QUARTERS),
+        (2, "b", 0, THREE_QUARTERS),
+    ]
+    assert (ledger.drawn("b", 0), ledger.drawn("b", 1)) == (second, None)
+    assert repr(first) == "Draw(1, 'doped', round 0)"
+    (key,) = ledger.seen()
+    assert key == (PUBLISHER, "clean-sport")
+    assert ledger.seen()[key].version == 1
+    one, other = ledger.outbox()
+    ledger.mark(one.id, "refused", "too late")
+    assert [(r.id, r.reason) for r in ledger.outbox("refused")] == [(one.id, "too late")]
+    assert [r.id for r in ledger.outbox("waiting")] == [other.id]
+    assert {r.id for r in ledger.outbox()} == {one.id, other.id}
+    assert repr(other) == f"Outgoing({other.id}, {other.question!r}, waiting)"
+
+
+def test_declining_is_forgotten_by_answering(tmp_path):
+    mine = device(tmp_path)
+    accepted = mine.accept(SIGNED)
+    mine.decline(accepted, "q1")
+    mine.decline(accepted, "q2")
+    mine.answer(accepted, "q1", True)
+    assert [question for _, question in rows(tmp_path, "declined")] == ["q2"]
 
 
 def test_durable_settings_are_checked_not_only_asked_for(tmp_path, monkeypatch):
