@@ -49,7 +49,7 @@ class Job:
     wanted: list[str] | None = None
     slow: str = ""
     item_seconds: float = 2.0
-    total_seconds: float = 5.0
+    total_seconds: float = 3.0
     postgres: bool = False
 
     @property

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy.stats import binom, hypergeom
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import Tally, estimate
+from server_agg import Estimate, Tally, estimate
 from server_agg.finite import answers_at_least
 
 DESIGNS = [optimal_design(1), Design(1, "0.05"), Design("0.05", 1), Design("0.9", "0.6"), Design("0.2", "0.3")]
@@ -86,6 +87,33 @@ def test_a_census_is_the_sample_and_an_endless_population_the_population():
     endless, population = estimate(tally, 10**9).interval(), estimate(tally).interval()
     assert np.allclose(endless, population, atol=0.01)
     assert math.isclose(estimate(tally, 10**12).standard_error, estimate(tally).standard_error, rel_tol=1e-6)
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=repr)
+def test_the_variance_for_a_finite_population_is_unbiased(design):
+    """Its expectation, summed over every count, is the variance of the estimate: V_real + s·π(1−π)/n."""
+    n, yes, size = 6, 3, 10
+    law = finite_law(design, n, yes, size)
+    found = [estimate(Tally(design, n, ones), size) for ones in range(n + 1)]
+    mean = sum(p * float(e.exact_value) for p, e in zip(law, found, strict=True))
+    spread = sum(p * (float(e.exact_value) - mean) ** 2 for p, e in zip(law, found, strict=True))
+    expected = sum(p * float(e.variance) for p, e in zip(law, found, strict=True))
+    assert mean == pytest.approx(yes / size)
+    assert expected == pytest.approx(spread)
+    noise = sum(p * float(e.noise_variance) for p, e in zip(law, found, strict=True))
+    assert found[0].sampling == Fraction(size - n, size - 1)
+    assert spread == pytest.approx(noise + float(found[0].sampling) * (yes / size) * (1 - yes / size) / n)
+
+
+def test_a_target_is_a_plain_number_or_a_word():
+    tally = Tally(optimal_design(1), 200, 90)
+    assert Estimate(tally).target == "population"
+    assert type(estimate(tally, np.int64(300)).target) is int
+    assert [estimate(tally, target).sampling for target in ("population", "sample", 200)] == [1, 0, 0]
+    with pytest.raises(ParameterError, match="size M of a finite population, a whole number >= 200$"):
+        estimate(tally, "people")
+    with pytest.raises(ParameterError, match="whole number >= 200 .n were drawn from it.$"):
+        estimate(tally, 199)
 
 
 def test_targets_that_do_not_exist():
