@@ -134,3 +134,34 @@ def test_counts_too_large_for_exact_tails_say_so():
     assert bar.low < 0.5 < bar.high < bar.low + 1e-5
     largest = 2**63 - 1
     assert estimate(Tally(optimal_design(1), largest, largest // 2)).interval().width < 1e-8
+
+
+def test_what_a_bar_with_dishonest_reporters_says_of_itself():
+    found = estimate(Tally(Design("3/4", "3/4"), 200, 90), 300)
+    bar = found.interval_with_dishonest("0.02", level="0.9", method="chebyshev")
+    plain = found.interval("0.9", "chebyshev")
+    assert (bar.method, bar.level, bar.target, bar.guaranteed) == ("chebyshev", Fraction(9, 10), "population of 300", True)
+    assert bar.warning == "allows for 4 dishonest reporters of 200"
+    assert bar.low < plain.low < plain.high < bar.high
+    assert found.manipulation("0.02") == 0.04
+
+
+def test_totals_name_the_people():
+    tally = Tally(Design("3/4", "3/4"), 200, 90)
+    with pytest.raises(ParameterError, match="^people is None; allowed: the size of the population"):
+        estimate(tally).total()
+    with pytest.raises(ParameterError, match="^people is 299; allowed: 300, the size of the target, or nothing"):
+        estimate(tally, 300).total(299)
+    with pytest.raises(ParameterError, match="^people is 'many'"):
+        estimate(tally, 300).total("many")
+    assert estimate(tally, 300).total(300) == estimate(tally, 300).total()
+    assert estimate(tally).total(1000).value == 400.0
+
+
+def test_the_margins_say_what_they_assume_and_a_tie_of_misfits_is_below():
+    normal, any_law = estimate(Tally(Design("3/4", "3/4"), 200, 90)).margins()
+    assert (normal.multiplier, any_law.multiplier) == (1.96, 4.5)
+    assert normal.assumes.endswith("σ is nearly its estimate")
+    assert any_law.assumes.endswith("be near 0; interval(method='chebyshev') inverts the inequality instead")
+    misfit = estimate(Tally(Design("3/4", "3/4"), 10, 5)).misfit
+    assert misfit.side == "below"
