@@ -2,7 +2,7 @@
 
 Rules
 1. A child is a process group of its own and is ended with everything it started.
-2. A child with a limit that says nothing has used up its processor time.
+2. A child with a limit that says nothing has used up its processor time, or waits for what does not come.
 3. A session runs each test alone, with all its fixtures made and undone; property tests are derandomised and do not
    shrink.
 """
@@ -101,7 +101,7 @@ def in_child(work: Callable[[], str], cpu: float | None = None) -> str:
             os._exit(0)
     os.close(writing)
     try:
-        return _said(reading, None if cpu is None else time.monotonic() + 12 * cpu + 20)
+        return _said(reading, None if cpu is None else time.monotonic() + 2 * cpu + 15)
     finally:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child, signal.SIGKILL)
