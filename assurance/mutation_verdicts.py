@@ -136,6 +136,7 @@ def asked(target: Target, keys: list[str]) -> Iterable[tuple[str, str]]:
         finally:
             if worker.poll() is None and not ended:
                 worker.terminate()
+            worker.stdout.close()
             code = worker.wait()
         if code != 0:
             log.seek(0)

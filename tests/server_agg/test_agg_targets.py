@@ -11,7 +11,7 @@ from scipy.stats import binom, hypergeom
 
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import Estimate, Tally, estimate
-from server_agg.finite import answers_at_least
+from server_agg.finite import answers_at_least, finite_lower, sample_lower
 
 DESIGNS = [optimal_design(1), Design(1, "0.05"), Design("0.05", 1), Design("0.9", "0.6"), Design("0.2", "0.3")]
 METHODS = ("exact", "chebyshev", "hoeffding")
@@ -87,6 +87,20 @@ def test_a_census_is_the_sample_and_an_endless_population_the_population():
     endless, population = estimate(tally, 10**9).interval(), estimate(tally).interval()
     assert np.allclose(endless, population, atol=0.01)
     assert math.isclose(estimate(tally, 10**12).standard_error, estimate(tally).standard_error, rel_tol=1e-6)
+
+
+@pytest.mark.parametrize("design", DESIGNS[:4], ids=repr)
+@pytest.mark.parametrize("n", [2, 5, 12])
+def test_the_lower_end_is_the_least_share_that_is_possible(design, n):
+    """For every count, against the first true number of yes whose tail exceeds the error probability."""
+    tail, laws = Fraction(1, 40), [sample_law(design, n, t) for t in range(n + 1)]
+    drawn = [finite_law(design, n, yes, n + 3) for yes in range(n + 4)]
+    for ones in range(n + 1):
+        tally = Tally(design, n, ones)
+        first = next((t for t in range(n + 1) if laws[t][ones:].sum() > tail), n)
+        assert sample_lower(tally, tail) == pytest.approx(first / n, abs=1e-9)
+        first = next((yes for yes in range(n + 4) if drawn[yes][ones:].sum() > tail), n + 3)
+        assert finite_lower(tally, n + 3, tail) == pytest.approx(first / (n + 3), abs=1e-9)
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=repr)
