@@ -579,6 +579,16 @@ def test_durable_settings_are_checked_not_only_asked_for(tmp_path, monkeypatch):
         device(tmp_path)
 
 
+def test_a_new_ledger_waits_for_another_that_is_making_it(tmp_path):
+    other = sqlite3.connect(tmp_path / "ledger.sqlite3", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN EXCLUSIVE")
+    done = threading.Timer(0.2, lambda: other.execute("ROLLBACK"))
+    done.start()
+    assert device(tmp_path).budget().draws == ()
+    done.join()
+    other.close()
+
+
 def test_a_locked_ledger_says_so(tmp_path, monkeypatch):
     from rrcollect.answer import ledger_file
 
