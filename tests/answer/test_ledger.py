@@ -14,6 +14,7 @@ from random import Random
 
 import pytest
 
+from rrcollect.answer import ledger_file
 from rrcollect.answer.ledger import Asked, Ledger
 from rrcollect.answer.seal import Seal, link
 from rrcollect.design.chosen import Promise
@@ -491,6 +492,85 @@ def find_all(data: bytes, word: bytes) -> list[int]:
     return [i for i in range(len(data)) if data.startswith(word, i)]
 
 
+def altered(path, *statements, content=False):
+    """Change the ledger behind its back; with `content`, by somebody who mends the digest of the content too."""
+    connection = sqlite3.connect(path / "ledger.sqlite3", isolation_level=None)
+    for statement in statements:
+        connection.execute(statement)
+    if content:
+        connection.execute("UPDATE meta SET value = ? WHERE key = 'content'", (ledger_file._content(connection),))
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE reports SET state = 'delivered'",
+        "UPDATE reports SET words = 'Other?' WHERE question = 'q2'",
+        "UPDATE surveys SET version = 0",
+        "INSERT INTO declined VALUES ('s', 'q')",
+        "DROP TABLE declined",
+    ],
+)
+def test_every_row_is_under_the_digest(used, statement):
+    altered(used, statement)
+    with pytest.raises(LedgerCorrupt):
+        device(used)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE draws SET answer = 1 - answer WHERE seq = 2",
+        "UPDATE draws SET seq = 3 WHERE seq = 2",
+        "DELETE FROM draws",
+    ],
+)
+def test_the_chain_holds_where_the_digest_was_mended(used, statement):
+    altered(used, statement, content=True)
+    with pytest.raises((LedgerCorrupt, LedgerRestored), match="draw|seal"):
+        device(used)
+
+
+def test_nothing_is_written_into_an_altered_ledger(used):
+    ledger = Ledger(used / "ledger.sqlite3")
+    altered(used, "UPDATE surveys SET version = 0")
+    for write in (lambda: ledger.decline("s", "q"), lambda: ledger.mark("id", "refused")):
+        with pytest.raises(LedgerCorrupt):
+            write()
+
+
+def test_one_draw_is_enough_to_miss_a_seal_or_a_ledger(tmp_path):
+    mine = device(tmp_path)
+    seal, ledger = tmp_path / "ledger.sqlite3.seal", tmp_path / "ledger.sqlite3"
+    assert Seal(ledger).last()[0] == 0
+    for file in tmp_path.glob("ledger.sqlite3*"):
+        if file != seal:
+            file.unlink()
+    device(tmp_path)  # nothing was drawn, nothing is lost
+    seal.unlink()
+    mine = device(tmp_path)
+    mine.answer(mine.accept(SIGNED), "q1", True)
+    kept = seal.read_bytes()
+    seal.unlink()
+    with pytest.raises(LedgerRestored, match="seal is missing"):
+        device(tmp_path)
+    seal.write_bytes(kept)
+    for file in tmp_path.glob("ledger.sqlite3*"):
+        if file != seal:
+            file.unlink()
+    with pytest.raises(LedgerRestored, match="remembers 1 draws"):
+        device(tmp_path)
+
+
+def test_the_file_says_what_it_is(tmp_path):
+    device(tmp_path)
+    connection = sqlite3.connect(tmp_path / "ledger.sqlite3")
+    assert connection.execute("PRAGMA application_id").fetchone() == (int.from_bytes(b"rrld", "big"),)
+    assert connection.execute("PRAGMA user_version").fetchone() == (ledger_file.SCHEMA_VERSION,)
+    connection.close()
+
+
 def test_damage_while_a_client_is_open_is_seen_before_the_next_draw(used):
     mine = client(used, attributes=["doped", "b", "c"])
     accepted = mine.accept(envelope(question(id="q3", attribute="c"), name="third"))
@@ -565,8 +645,6 @@ def test_declining_is_forgotten_by_answering(tmp_path):
 
 
 def test_durable_settings_are_checked_not_only_asked_for(tmp_path, monkeypatch):
-    from rrcollect.answer import ledger_file
-
     class Refusing(sqlite3.Connection):
         def execute(self, statement, *args):
             if "journal_mode = WAL" in statement:
@@ -590,8 +668,6 @@ def test_a_new_ledger_waits_for_another_that_is_making_it(tmp_path):
 
 
 def test_a_locked_ledger_says_so(tmp_path, monkeypatch):
-    from rrcollect.answer import ledger_file
-
     mine = device(tmp_path)
     accepted = mine.accept(SIGNED)
     monkeypatch.setattr(ledger_file, "BUSY_SECONDS", 0.05)
