@@ -36,17 +36,17 @@ import pytest
 
 from assurance.mutant_code import Mutated, functions_in, mark_lines, replace_code
 from assurance.mutant_session import AGAIN, KILLED, SURVIVED, UNREACHED, Reach, Session, in_child, reaches
-from assurance.mutants import Mutant, mutants_of
+from assurance.mutants import Mutant
 
 
 @dataclass
 class Job:
-    """What is asked: a module's path, its tests (arguments of pytest), the mutants still wanted (all if None)."""
+    """What is asked: a module's path, its tests (arguments of pytest), its mutants."""
 
     module: str
     tests: list[str]
     preload: list[str]
-    wanted: list[str] | None = None
+    mutants: list[dict[str, Any]]
     slow: str = ""
     item_seconds: float = 2.0
     total_seconds: float = 3.0
@@ -143,7 +143,7 @@ def seconds(tests: Sequence[Reach]) -> float:
 def run(job: Job, tell: Callable[[dict[str, Any]], None]) -> None:
     """All verdicts, told one by one."""
     file = str(Path(job.module).resolve())
-    mutants = [m for m in mutants_of(Path(job.module).read_text(encoding="utf-8")) if wanted(job, m)]
+    mutants = [Mutant(**fields) for fields in job.mutants]
     tell({"mutants": len(mutants)})
     for name in [*job.preload, *(plugin.module for plugin in entry_points(group="pytest11"))]:
         importlib.import_module(name)
@@ -198,10 +198,6 @@ def within(found: Sequence[Reach], total: float) -> list[Reach]:
             break
         taken.append(reach)
     return taken
-
-
-def wanted(job: Job, mutant: Mutant) -> bool:
-    return job.wanted is None or mutant.key in job.wanted
 
 
 @contextlib.contextmanager

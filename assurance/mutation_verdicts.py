@@ -14,12 +14,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from assurance.check import Step
 from assurance.evidence import RESULTS, ROOT
+from assurance.mutants import Mutant, mutants_of
 from assurance.mutation_targets import Target
 
 __all__ = ["DEAD", "Verdicts", "tried", "verdicts_file"]
@@ -80,13 +81,11 @@ def tried(
     target: Target, step: Step, path: Path | None = None, only: Callable[[str], bool] | None = None
 ) -> dict[str, str]:
     """The verdict on every mutant of the target (of those in the sample, of those asked for)."""
-    from assurance.mutants import mutants_of
-
-    keys = [mutant.key for mutant in mutants_of((ROOT / target.module).read_text(encoding="utf-8"))]
-    keys = [key for key in keys if sampled(key, target.share) and (only is None or only(key))]
+    found = {mutant.key: mutant for mutant in mutants_of((ROOT / target.module).read_text(encoding="utf-8"))}
+    keys = [key for key in found if sampled(key, target.share) and (only is None or only(key))]
     store = Verdicts(target, path)
     known = {key: verdict for key, verdict in store.known().items() if key in set(keys)}
-    missing = [key for key in keys if key not in known]
+    missing = [found[key] for key in keys if key not in known]
     if missing:
         for number, (key, verdict) in enumerate(asked(target, missing), start=1):
             known[key] = verdict
@@ -97,13 +96,13 @@ def tried(
     return {key: known[key] for key in keys}
 
 
-def asked(target: Target, keys: list[str]) -> Iterable[tuple[str, str]]:
+def asked(target: Target, mutants: list[Mutant]) -> Iterable[tuple[str, str]]:
     """Verdicts as they come, from a process of its own."""
     job = {
         "module": target.module,
         "tests": list(target.tests),
         "preload": list(target.preload),
-        "wanted": keys,
+        "mutants": [asdict(mutant) for mutant in mutants],
         "slow": target.slow,
         "postgres": target.postgres,
     }

@@ -136,7 +136,8 @@ def target(tmp_path, monkeypatch):
 def test_what_is_asked_again(target, tmp_path, monkeypatch):
     asked = []
 
-    def answer(target, keys):
+    def answer(target, mutants):
+        keys = [mutant.key for mutant in mutants]
         asked.extend(keys)
         return ((key, "killed" if "None" in key else "survived") for key in keys)
 
