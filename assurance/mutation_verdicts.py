@@ -23,7 +23,7 @@ from assurance.evidence import RESULTS, ROOT
 from assurance.mutants import Mutant, mutants_of
 from assurance.mutation_targets import Target
 
-__all__ = ["DEAD", "Verdicts", "tried", "verdicts_file"]
+__all__ = ["DEAD", "Verdicts", "sampled", "tried", "verdicts_file"]
 
 VERDICTS = RESULTS / "mutants"
 DEAD = {"killed", "timeout"}
