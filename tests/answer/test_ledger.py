@@ -519,16 +519,16 @@ def test_every_row_is_under_the_digest(used, statement):
 
 
 @pytest.mark.parametrize(
-    "statement",
+    ("statement", "error"),
     [
-        "UPDATE draws SET answer = 1 - answer WHERE seq = 2",
-        "UPDATE draws SET seq = 3 WHERE seq = 2",
-        "DELETE FROM draws",
+        ("UPDATE draws SET answer = 1 - answer WHERE seq = 2", LedgerCorrupt),
+        ("UPDATE draws SET seq = 3 WHERE seq = 2", LedgerCorrupt),
+        ("DELETE FROM draws", LedgerRestored),
     ],
 )
-def test_the_chain_holds_where_the_digest_was_mended(used, statement):
+def test_the_chain_holds_where_the_digest_was_mended(used, statement, error):
     altered(used, statement, content=True)
-    with pytest.raises((LedgerCorrupt, LedgerRestored), match="draw|seal"):
+    with pytest.raises(error, match="draw"):
         device(used)
 
 
