@@ -397,8 +397,19 @@ def test_a_survey_must_come_from_accept(tmp_path):
     for call in (device.decline, device.open_questions, device.answer):
         with pytest.raises((ParameterError, TypeError), match="survey|argument"):
             call(survey())
-    with pytest.raises(ParameterError, match="what `accept` returned"):
-        device.answer(survey(), "q1", never)
+    for call in (device.open_questions, lambda s: device.decline(s, "q1"), lambda s: device.answer(s, "q1", never)):
+        with pytest.raises(ParameterError, match="what `accept` returned"):
+            call(survey())
+
+
+def test_what_may_be_declared_is_said_and_what_was_is_not(tmp_path):
+    device = client(tmp_path)
+    accepted = device.accept(envelope(segments={"sport": ["ski", "row"]}))
+    with pytest.raises(ParameterError, match="invite is 'an invite'; allowed: no invite: this survey asks for none$"):
+        device.answer(accepted, "q1", never, invite="abc")
+    with pytest.raises(ParameterError, match="another value, not shown'; allowed: one of ski, row$") as caught:
+        device.answer(accepted, "q1", never, segments={"sport": "chess"})
+    assert "chess" not in str(caught.value)
 
 
 def test_a_survey_changed_after_acceptance_or_no_longer_trusted_is_refused(tmp_path):
