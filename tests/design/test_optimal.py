@@ -282,8 +282,7 @@ def test_the_rule_and_the_reason_are_said():
     high, low = optimal_design(1, "1/10", prevalence="9/10"), optimal_design(1, "1/10", prevalence="1/100")
     assert (high.rule, low.rule) == ("[HLM17] Corollary 2", "[HLM17] Theorem 3")
     assert high.reason == (
-        "g(ε, δ) = 0.0765878 < 1 − π = 0.1; "
-        "n·variance at prevalence 0.9: symmetric 0.77929; (1, δ) 8.19; (δ, 1) 0.99"
+        "g(ε, δ) = 0.0765878 < 1 − π = 0.1; n·variance at prevalence 0.9: symmetric 0.77929; (1, δ) 8.19; (δ, 1) 0.99"
     )
     assert low.reason.startswith("g(ε, δ) = 0.0765878 > π = 0.01; n·variance at prevalence 0.01: symmetric 0.69919; ")
     assert optimal_design(1, "1/10", prevalence="1/2").rule == "[HLM17] Theorem 3"
