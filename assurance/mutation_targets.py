@@ -63,8 +63,8 @@ GROUPS: dict[str, tuple[Target, ...]] = {
     ),
     "the exact arithmetic": (
         exact("optimal", "optimal"),
-        exact("chosen", "optimal", "unknown_prevalence"),
-        exact("full_support", "optimal"),
+        exact("chosen", "optimal", "unknown_prevalence", "brute_force"),
+        exact("full_support", "unknown_prevalence", "brute_force"),
         exact("unknown_prevalence", "unknown_prevalence"),
         exact("matrix", "matrix"),
         exact("parameters", "parameters", "matrix"),
