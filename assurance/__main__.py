@@ -50,7 +50,7 @@ class Meter:
 def run_piece(check: Check, part: Part, piece: int, evidence: Evidence) -> Outcome:
     """Run one piece and record it."""
     about = f"{check.name}: {part.name}" + (f" [{piece + 1}/{part.pieces}]" if part.pieces > 1 else "")
-    judged, start = fingerprint(check, evidence.root), time.monotonic()
+    judged, start = fingerprint(check, evidence.root, part), time.monotonic()
     outcome = part.run(piece, Meter(about))
     seconds = time.monotonic() - start
     evidence.record(

@@ -8,7 +8,7 @@ Rules
 3. Work is cut into pieces, so that a long run can stop and go on.  Pieces share nothing; their figures add up: integers
    are summed, except that a name starting with "least" or "most" keeps the extreme.
 4. A check has two sizes: SMALL runs in the tests, FULL in `make assure`.  The code is the same.
-5. `sources` are the folders and files whose change makes the evidence stale.
+5. `sources` are the folders and files whose change makes the evidence stale; a part may name its own.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ class Part:
     run: Callable[[int, Step], Outcome]
     pieces: int = 1
     twin: bool = False
+    sources: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,11 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "assurance" / "results"
 
 
-def fingerprint(check: Check, root: Path = ROOT) -> str:
-    """A digest of everything the check judges, its own code included."""
+def fingerprint(check: Check, root: Path = ROOT, part: Part | None = None) -> str:
+    """A digest of everything the check judges (or the part, if it names its own sources), its own code included."""
     digest = hashlib.sha256()
-    for source in sorted({*check.sources, f"assurance/{check.name}.py"}):
+    sources = check.sources if part is None or part.sources is None else part.sources
+    for source in sorted({*sources, f"assurance/{check.name}.py"}):
         place = root / source
         files = sorted(place.rglob("*")) if place.is_dir() else [place]
         for file in files:
@@ -76,13 +77,14 @@ class Evidence:
 
     def done(self, part: Part, piece: int) -> bool:
         """Is this piece recorded for the sources as they are?"""
-        return bool(self.read().get(f"{part.name}/{piece}", {}).get("sources") == fingerprint(self.check, self.root))
+        now = fingerprint(self.check, self.root, part)
+        return bool(self.read().get(f"{part.name}/{piece}", {}).get("sources") == now)
 
     def rows(self, parts: list[Part]) -> list[dict[str, Any]]:
         """A summary of each part: outcome, seconds, dates, and what is missing or stale."""
-        pieces, now = self.read(), fingerprint(self.check, self.root)
-        rows = []
+        pieces, rows = self.read(), []
         for part in parts:
+            now = fingerprint(self.check, self.root, part)
             found = [pieces[key] for i in range(part.pieces) if (key := f"{part.name}/{i}") in pieces]
             outcome = together(Outcome(p["passed"], p["figures"], p["remark"]) for p in found)
             rows.append(

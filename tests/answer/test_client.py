@@ -205,6 +205,17 @@ def test_names_belong_to_the_app(tmp_path):
     assert [d.attribute for d in device.budget().draws] == ["doping"]
 
 
+def test_a_question_answered_under_another_name_is_not_answered_again(tmp_path):
+    """An app that renames an attribute cannot make its device draw twice for one question."""
+    signed = envelope()
+    before = client(tmp_path)
+    before.answer(before.accept(signed), "q1", True)
+    renamed = client(tmp_path, attributes=[Attribute("doping", asked_as=("doped",))])
+    with pytest.raises(AlreadyAnswered, match="answered before, for the attribute 'doped'"):
+        renamed.answer(renamed.accept(signed), "q1", never)
+    assert [draw.attribute for draw in renamed.budget().draws] == ["doped"]
+
+
 def test_every_attribute_of_a_publisher_and_the_cap_that_defends(tmp_path):
     """A survey page: the publisher chooses the names, the lifetime cap bounds what it can learn."""
     source = Drawn()
@@ -263,6 +274,10 @@ def test_a_disclosing_design_needs_both_and_is_charged_as_delta(tmp_path):
     assert 'a "yes" that is sent proves' in accepted.explain()
     device.answer(accepted, "q1", True)
     assert (float(device.budget().spent.epsilon), float(device.budget().spent.delta)) == (0, 1 / 128)
+    exact = Policy(POLICY.publishers, allow_disclosure=True, lifetime_delta="1/128", attribute_delta="1/128")
+    (tmp_path / "exact").mkdir()
+    last = client(tmp_path / "exact", policy=exact)
+    last.answer(last.accept(signed), "q1", True)  # to the last unit
     strict = client(
         tmp_path,
         policy=Policy(POLICY.publishers, allow_disclosure=True, lifetime_delta="1/200"),
@@ -336,13 +351,65 @@ def test_the_budget_in_words_and_as_data(tmp_path):
     assert "changed at random with a chance of up to 25 %" in device.accept(envelope()).explain()
 
 
+def test_the_budget_word_for_word(tmp_path):
+    design, disclosure = optimal_design(1, "1/512", prevalence="1/1000"), Disclosure(exposed=1, respondents=1000)
+    asked = [question(id=name, attribute=name, design=design, disclosure=disclosure) for name in ("b", "c")]
+    device = client(
+        tmp_path,
+        attributes=[Attribute("doped", rounds=3), "b", "c"],
+        policy=Policy(POLICY.publishers, allow_disclosure=True),
+        source=Drawn(bytes(8)),
+    )
+    accepted = device.accept(envelope(question(rounds=3), *asked))
+    device.answer(accepted, "q1", True)
+    device.answer(device.accept(envelope(question(rounds=3), name="again")), "q1", never)
+    device.answer(accepted, "q1", True, round=2)
+    device.answer(accepted, "b", True)
+    device.answer(accepted, "c", False)
+    told = device.budget()
+    assert told.explain().split("\n") == [
+        "Spent for life: ε = 2.197 of 10.99, δ = 0.003906 of 0.01.",
+        "- doped: sent yes, reported 2 times; "
+        "it can change the odds about you by a factor of at most 3 (cost ε = 1.099).",
+        "- doped, round 2: sent yes, reported 1 time; "
+        "it can change the odds about you by a factor of at most 3 (cost ε = 1.099).",
+        "- b: sent yes, reported 1 time; this answer proves the truth behind it.",
+        "- c: sent no, reported 1 time; it can change the odds about you by a factor of at most 1 (cost δ = 0.001953).",
+    ]
+    data = told.export()
+    assert data["spent"] == {"epsilon": "ln(9)", "delta": "1/256"}
+    assert data["lifetime"] == {"epsilon": str(POLICY.lifetime_epsilon), "delta": str(POLICY.lifetime_delta)}
+    assert [(a["attribute"], a["round"], a["sent"]) for a in data["answers"]] == [
+        ("doped", 0, 1),
+        ("doped", 2, 1),
+        ("b", 0, 1),
+        ("c", 0, 0),
+    ]
+    assert data["answers"][2]["meaning"] == "this answer proves the truth behind it"
+    assert data["answers"][3]["design"] == {"p00": "1", "p11": "1/512"}
+    report = next(r for r in data["reports"] if r["question"] == "b")
+    assert " ".join(report) == "id survey question text attribute round segments invite state reason"
+    assert (report["attribute"], report["round"], report["state"], report["invite"]) == ("b", 0, "waiting", None)
+
+
 def test_a_survey_must_come_from_accept(tmp_path):
     device = client(tmp_path)
     for call in (device.decline, device.open_questions, device.answer):
         with pytest.raises((ParameterError, TypeError), match="survey|argument"):
             call(survey())
-    with pytest.raises(ParameterError, match="what `accept` returned"):
-        device.answer(survey(), "q1", never)
+    for call in (device.open_questions, lambda s: device.decline(s, "q1"), lambda s: device.answer(s, "q1", never)):
+        with pytest.raises(ParameterError, match="what `accept` returned"):
+            call(survey())
+
+
+def test_what_may_be_declared_is_said_and_what_was_is_not(tmp_path):
+    device = client(tmp_path)
+    accepted = device.accept(envelope(segments={"sport": ["ski", "row"]}))
+    with pytest.raises(ParameterError, match="invite is 'an invite'; allowed: no invite: this survey asks for none$"):
+        device.answer(accepted, "q1", never, invite="abc")
+    with pytest.raises(ParameterError, match="another value, not shown'; allowed: one of ski, row$") as caught:
+        device.answer(accepted, "q1", never, segments={"sport": "chess"})
+    assert "chess" not in str(caught.value)
 
 
 def test_a_survey_changed_after_acceptance_or_no_longer_trusted_is_refused(tmp_path):

@@ -93,6 +93,11 @@ def test_truths_in_every_plain_form(truth):
     assert randomise(truth, Design("1/2", 1)) == 1
 
 
+@pytest.mark.parametrize("truth", [False, 0, np.False_, np.bool_(False)])
+def test_untruths_in_every_plain_form(truth):
+    assert randomise(truth, Design(1, "1/2")) == 0
+
+
 @pytest.mark.parametrize("truth", [2, -1, "yes", None, 1.0, 0.5, [], b"1", object(), np.array([1])])
 def test_other_truths_are_refused_and_not_shown(truth):
     with pytest.raises(BadTruth) as caught:

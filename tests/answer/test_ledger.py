@@ -3,6 +3,7 @@
 Killed at every line, and in any order of all that can happen: assurance/ledger.py.
 """
 
+import hashlib
 import os
 import resource
 import shutil
@@ -15,9 +16,13 @@ from random import Random
 
 import pytest
 
+from rrcollect.answer import ledger_file
+from rrcollect.answer.ledger import Asked, Ledger
+from rrcollect.answer.seal import Seal, link
+from rrcollect.design.chosen import Promise
 from rrcollect.errors import LedgerCorrupt, LedgerError, LedgerRestored, LedgerUnavailable
 from tests.answer.crashing import AGAIN, SIGNED, device, in_child, race, rows
-from tests.answer.support import client, envelope, question
+from tests.answer.support import POLICY, PUBLISHER, THREE_QUARTERS, client, envelope, question
 
 # ---- many at once ---------------------------------------------------------------------------------------------------
 
@@ -118,6 +123,60 @@ def test_a_seal_that_cannot_be_written_keeps_the_report_in(tmp_path):
     assert len(mine.budget().draws) == 1
     assert seal.read_bytes().count(b"\n") == 2
     assert first == mine.answer(accepted, "q1", True)
+
+
+def test_a_seal_that_is_not_a_file_or_does_not_fit_is_an_error(tmp_path):
+    seal = Seal(tmp_path / "ledger.sqlite3")
+    seal.append(1, "a" * 64)
+
+    def work() -> bytes:
+        limit = seal.path.stat().st_size + 10  # ten bytes of the line are written, the rest is not
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        try:
+            seal.append(2, "b" * 64)
+        except LedgerUnavailable as error:
+            return str(error).encode()
+        return b"appended"
+
+    assert in_child(work) == (0, b"the ledger's seal cannot be written: No space left on device")
+    assert seal.last() == (1, "a" * 64)
+    seal.append(2, "c" * 64)  # after the torn line
+    assert seal.last() == (2, "c" * 64)
+    seal.path.unlink()
+    assert seal.last() is None
+    seal.path.mkdir()
+    with pytest.raises(LedgerUnavailable, match="cannot be written: Is a directory"):
+        seal.append(3, "d" * 64)
+
+
+def test_only_whole_lines_of_the_seal_count_and_the_last_of_the_highest(tmp_path):
+    seal = Seal(tmp_path / "ledger.sqlite3")
+    seal.append(2, "a" * 64)
+    seal.append(2, "b" * 64)
+    assert seal.last() == (2, "b" * 64)
+    lines = [
+        "0000000000000001 " + "c" * 64,  # fewer draws
+        "0000000000000009 " + "c" * 63,  # cut
+        "9 " + "c" * 64,  # short
+        "000000000000000x " + "c" * 64,  # no number
+        "é" * 81,
+    ]
+    with seal.path.open("ab") as file:
+        file.write("".join(line + "\n" for line in lines).encode("latin-1"))
+    assert seal.last() == (2, "b" * 64)
+
+
+def test_the_seal_keeps_no_file_open(tmp_path):
+    seal = Seal(tmp_path / "ledger.sqlite3")
+    before = len(os.listdir("/proc/self/fd"))
+    for number in range(5):
+        seal.append(number, "a" * 64)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_the_chain_is_a_digest_of_its_parts_kept_apart():
+    assert link("a", 1, "b") == hashlib.sha256(b"a\x1f1\x1fb").hexdigest()
+    assert link("a", "1b") != link("a", 1, "b")
 
 
 def test_a_read_only_folder(tmp_path):
@@ -307,6 +366,85 @@ def find_all(data: bytes, word: bytes) -> list[int]:
     return [i for i in range(len(data)) if data.startswith(word, i)]
 
 
+def altered(path, *statements, content=False):
+    """Change the ledger behind its back; with `content`, by somebody who mends the digest of the content too."""
+    connection = sqlite3.connect(path / "ledger.sqlite3", isolation_level=None)
+    for statement in statements:
+        connection.execute(statement)
+    if content:
+        connection.execute("UPDATE meta SET value = ? WHERE key = 'content'", (ledger_file._content(connection),))
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE reports SET state = 'delivered'",
+        "UPDATE reports SET words = 'Other?' WHERE question = 'q2'",
+        "UPDATE surveys SET version = 0",
+        "INSERT INTO declined VALUES ('s', 'q')",
+        "DROP TABLE declined",
+    ],
+)
+def test_every_row_is_under_the_digest(used, statement):
+    altered(used, statement)
+    with pytest.raises(LedgerCorrupt):
+        device(used)
+
+
+@pytest.mark.parametrize(
+    ("statement", "error"),
+    [
+        ("UPDATE draws SET answer = 1 - answer WHERE seq = 2", LedgerCorrupt),
+        ("UPDATE draws SET seq = 3 WHERE seq = 2", LedgerCorrupt),
+        ("DELETE FROM draws", LedgerRestored),
+    ],
+)
+def test_the_chain_holds_where_the_digest_was_mended(used, statement, error):
+    altered(used, statement, content=True)
+    with pytest.raises(error, match="draw"):
+        device(used)
+
+
+def test_nothing_is_written_into_an_altered_ledger(used):
+    ledger = Ledger(used / "ledger.sqlite3")
+    altered(used, "UPDATE surveys SET version = 0")
+    for write in (lambda: ledger.decline("s", "q"), lambda: ledger.mark("id", "refused")):
+        with pytest.raises(LedgerCorrupt):
+            write()
+
+
+def test_one_draw_is_enough_to_miss_a_seal_or_a_ledger(tmp_path):
+    mine = device(tmp_path)
+    seal, ledger = tmp_path / "ledger.sqlite3.seal", tmp_path / "ledger.sqlite3"
+    assert Seal(ledger).last()[0] == 0
+    for file in tmp_path.glob("ledger.sqlite3*"):
+        if file != seal:
+            file.unlink()
+    device(tmp_path)  # nothing was drawn, nothing is lost
+    seal.unlink()
+    mine = device(tmp_path)
+    mine.answer(mine.accept(SIGNED), "q1", True)
+    kept = seal.read_bytes()
+    seal.unlink()
+    with pytest.raises(LedgerRestored, match="seal is missing"):
+        device(tmp_path)
+    seal.write_bytes(kept)
+    for file in tmp_path.glob("ledger.sqlite3*"):
+        if file != seal:
+            file.unlink()
+    with pytest.raises(LedgerRestored, match="remembers 1 draws"):
+        device(tmp_path)
+
+
+def test_the_file_says_what_it_is(tmp_path):
+    device(tmp_path)
+    connection = sqlite3.connect(tmp_path / "ledger.sqlite3")
+    assert connection.execute("PRAGMA application_id").fetchone() == (int.from_bytes(b"rrld", "big"),)
+    assert connection.execute("PRAGMA user_version").fetchone() == (ledger_file.SCHEMA_VERSION,)
+    connection.close()
+
+
 def test_damage_while_a_client_is_open_is_seen_before_the_next_draw(used):
     mine = client(used, attributes=["doped", "b", "c"])
     accepted = mine.accept(envelope(question(id="q3", attribute="c"), name="third"))
@@ -351,9 +489,46 @@ def test_a_crash_between_commit_and_seal_is_mended(used):
     assert seal.read_bytes() == b"".join(lines)
 
 
-def test_durable_settings_are_checked_not_only_asked_for(tmp_path, monkeypatch):
-    from rrcollect.answer import ledger_file
+def test_a_report_made_before_a_crash_is_sealed_before_it_is_handed_out_again(used):
+    seal = used / "ledger.sqlite3.seal"
+    made = next(report for report in device(used).budget().reports if report.question == "q2")
+    lines = seal.read_bytes().splitlines(keepends=True)
+    seal.write_bytes(b"".join(lines[:-1]))
+    asked = Asked(made.survey, "q2", 0, "b", made.words, THREE_QUARTERS, Promise.of("ln 3", 0))
+    assert Ledger(used / "ledger.sqlite3").existing(asked, POLICY) == made
+    assert seal.read_bytes() == b"".join(lines)
 
+
+def test_what_the_ledger_remembers(used):
+    ledger = Ledger(used / "ledger.sqlite3")
+    first, second = ledger.draws()
+    assert [(d.seq, d.attribute, d.round, d.design) for d in (first, second)] == [
+        (1, "doped", 0, THREE_QUARTERS),
+        (2, "b", 0, THREE_QUARTERS),
+    ]
+    assert (ledger.drawn("b", 0), ledger.drawn("b", 1)) == (second, None)
+    assert repr(first) == "Draw(1, 'doped', round 0)"
+    (key,) = ledger.seen()
+    assert key == (PUBLISHER, "clean-sport")
+    assert ledger.seen()[key].version == 1
+    one, other = ledger.outbox()
+    ledger.mark(one.id, "refused", "too late")
+    assert [(r.id, r.reason) for r in ledger.outbox("refused")] == [(one.id, "too late")]
+    assert [r.id for r in ledger.outbox("waiting")] == [other.id]
+    assert {r.id for r in ledger.outbox()} == {one.id, other.id}
+    assert repr(other) == f"Outgoing({other.id}, {other.question!r}, waiting)"
+
+
+def test_declining_is_forgotten_by_answering(tmp_path):
+    mine = device(tmp_path)
+    accepted = mine.accept(SIGNED)
+    mine.decline(accepted, "q1")
+    mine.decline(accepted, "q2")
+    mine.answer(accepted, "q1", True)
+    assert [question for _, question in rows(tmp_path, "declined")] == ["q2"]
+
+
+def test_durable_settings_are_checked_not_only_asked_for(tmp_path, monkeypatch):
     class Refusing(sqlite3.Connection):
         def execute(self, statement, *args):
             if "journal_mode = WAL" in statement:
@@ -366,9 +541,17 @@ def test_durable_settings_are_checked_not_only_asked_for(tmp_path, monkeypatch):
         device(tmp_path)
 
 
-def test_a_locked_ledger_says_so(tmp_path, monkeypatch):
-    from rrcollect.answer import ledger_file
+def test_a_new_ledger_waits_for_another_that_is_making_it(tmp_path):
+    other = sqlite3.connect(tmp_path / "ledger.sqlite3", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN EXCLUSIVE")
+    done = threading.Timer(0.2, lambda: other.execute("ROLLBACK"))
+    done.start()
+    assert device(tmp_path).budget().draws == ()
+    done.join()
+    other.close()
 
+
+def test_a_locked_ledger_says_so(tmp_path, monkeypatch):
     mine = device(tmp_path)
     accepted = mine.accept(SIGNED)
     monkeypatch.setattr(ledger_file, "BUSY_SECONDS", 0.05)
@@ -383,7 +566,7 @@ def test_a_locked_ledger_says_so(tmp_path, monkeypatch):
 
 
 def test_the_commit_is_synced_before_anything_is_returned(tmp_path):
-    """By tracing the system calls: an fsync of the ledger's log and of the seal precede the return."""
+    """By tracing the system calls: an fsync of the ledger's log, of the seal and of its folder precede the return."""
     import subprocess
 
     if shutil.which("strace") is None:
@@ -398,6 +581,8 @@ def test_the_commit_is_synced_before_anything_is_returned(tmp_path):
         "Path(sys.argv[1], 'before').touch()\n"
         "mine.answer(accepted, 'q1', True)\n"
         "Path(sys.argv[1], 'after').touch()\n"
+        "from rrcollect.answer.seal import Seal\n"
+        "Seal(Path(sys.argv[1], 'alone')).append(1, 64 * 'a')\n"
     )
     log = tmp_path / "log"
     root = Path(__file__).resolve().parent.parent.parent
@@ -423,3 +608,6 @@ def test_the_commit_is_synced_before_anything_is_returned(tmp_path):
     synced = [line for line in answering.splitlines() if "sync(" in line]
     assert any("ledger.sqlite3-wal" in line for line in synced)
     assert any("ledger.sqlite3.seal" in line for line in synced)
+    alone = [line for line in text[text.index("/after") :].splitlines() if "sync(" in line]
+    assert any("alone.seal" in line for line in alone)
+    assert any(f"<{tmp_path}>" in line for line in alone)  # the folder, so that a new seal is found again

@@ -66,6 +66,21 @@ def test_a_change_of_the_sources_makes_evidence_stale(project):
     assert calls == [0, 1, 2] * 2
 
 
+def test_a_part_with_sources_of_its_own_goes_stale_alone(project):
+    calls = []
+    mine = Part("mine", lambda i, s: calls.append("mine") or Outcome(True), sources=("other.py",))
+    theirs = Part("theirs", lambda i, s: calls.append("theirs") or Outcome(True), twin=True)
+    check = Check(1, "sample", "Sample", "All is well.", ("judged",), lambda size: [mine, theirs])
+    (project / "other.py").write_text("y = 1")
+    run(check, project)
+    (project / "judged" / "module.py").write_text("x = 2")
+    run(check, project)
+    (project / "other.py").write_text("y = 2")
+    evidence = run(check, project)
+    assert calls == ["mine", "theirs", "theirs", "mine"]
+    assert not any(row["stale"] for row in evidence.rows([mine, theirs]))
+
+
 def test_what_failed_and_what_is_missing_is_said(project):
     check = sample([], passed=False, caught=False)
     evidence = run(check, project)

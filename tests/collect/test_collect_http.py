@@ -107,6 +107,24 @@ def test_what_is_remembered_of_a_report_decides_as_the_full_check_does(admission
     assert agreed == 7 * len(good)
 
 
+def test_a_report_that_was_checked_in_full_is_remembered(tmp_path):
+    with SqliteStoreClosing(tmp_path) as catalogue:
+        listed, _ = catalogue.publish(publication().envelope, [KEY.public.raw.hex()])
+        asked = []
+        admission = Admission(
+            lambda digest: asked.append(digest) or catalogue.known(digest), grace=timedelta(0), list_limit=2
+        )
+        digest = listed.published.digest
+        first, second = admission.admit(body(digest)), admission.admit(body(digest))
+        assert asked == [digest]
+        assert first[0].row._replace(id="", answer=0) == second[0].row._replace(id="", answer=0)
+        one = b"[" + body(digest) + b"]"
+        assert len(admission.admit(one)) == 1
+        assert len(admission.admit(one[:-1] + b"," + one[1:])) == 2
+        with pytest.raises(Refusal, match="1 to 2 reports"):
+            admission.admit(b"[" + b",".join([body(digest)] * 3) + b"]")
+
+
 def test_a_list_is_taken_whole_or_refused_whole(collector, digest):
     several = [body(digest) for _ in range(5)]
     joined = b"[" + b",".join(several) + b"]"

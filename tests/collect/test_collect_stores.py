@@ -1,5 +1,6 @@
 """The contract of a store, on SQLite and on a real PostgreSQL server."""
 
+import hashlib
 import sqlite3
 import threading
 import time
@@ -11,7 +12,7 @@ from rrcollect.errors import MissingExtra
 from server_agg import tally_reports
 from server_agg.collect.errors import StoreUnavailable, UnsafeDurability, WrongSchema
 from server_agg.collect.export import export_reports
-from server_agg.collect.row import COLUMNS, Arrival, ReportRow, arrival_of, ticket_of
+from server_agg.collect.row import COLUMNS, Arrival, ReportRow, arrival_of, bound_invite, ticket_of
 from server_agg.collect.sqlite_store import SqliteStore
 from server_agg.collect.store import Outcome, PublishedSurvey, open_store
 from tests.answer.support import survey
@@ -34,6 +35,12 @@ def test_a_report_is_stored_once_and_other_content_is_a_conflict(store):
     other = Arrival(first.row._replace(answer=0))
     assert store.take([other]) == [Outcome.CONFLICT]
     assert list(store.reports()) == [first.row]
+
+
+def test_an_invite_is_kept_as_a_hash_bound_to_its_report():
+    assert bound_invite("id", "invite") == hashlib.sha256(b"id:invite").hexdigest()
+    assert bound_invite("id", "invite") != bound_invite("di", "invite")
+    assert bound_invite("id", None) is None
 
 
 def test_one_batch_with_everything_in_it(store):

@@ -2,11 +2,13 @@
 
 import pickle
 from dataclasses import replace
+from types import MappingProxyType
 
 import pytest
 
 from rrcollect import Design, Report, optimal_design
 from rrcollect.errors import MalformedReport
+from rrcollect.publish.survey import MOST_ROUNDS
 from tests.answer.support import VECTORS, load, unb64
 
 REPORT = Report(survey="0" * 64, question="q1", design=optimal_design(1), answer=1, id="f" * 32)
@@ -56,3 +58,24 @@ def test_the_repr_does_not_show_the_answer_and_it_pickles():
     assert repr(REPORT) == repr(replace(REPORT, answer=0))
     assert pickle.loads(pickle.dumps(REPORT)) == REPORT  # noqa: S301
     assert hash(REPORT) == hash(replace(REPORT))
+
+
+@pytest.mark.parametrize(
+    ("name", "shortest", "longest"),
+    [("invite", "i", "i" * 128), ("question", "q", "q" * 64), ("round", 0, MOST_ROUNDS - 1)],
+)
+def test_limits_are_kept_to_the_last_unit(name, shortest, longest):
+    for good in (shortest, longest):
+        report = replace(REPORT, **{name: good})
+        assert Report.from_bytes(report.to_bytes()) == report
+    for bad in (longest + longest[:1], "") if isinstance(longest, str) else (longest + 1, -1):
+        with pytest.raises(MalformedReport, match=name):
+            replace(REPORT, **{name: bad})
+
+
+def test_a_report_does_not_change_with_the_segments_it_was_made_of():
+    given = {"sport": "ski"}
+    report = replace(REPORT, segments=given)
+    given["sport"] = "row"
+    assert report.segments == {"sport": "ski"}
+    assert type(replace(REPORT, segments=MappingProxyType(given)).segments) is dict

@@ -275,3 +275,22 @@ def test_a_chosen_design_is_its_matrix():
     assert pickle.loads(pickle.dumps(chosen)) == chosen  # noqa: S301
     with pytest.raises(AttributeError):
         chosen.reason = "because"
+
+
+def test_the_rule_and_the_reason_are_said():
+    """Each theorem by name, with the numbers it compared."""
+    high, low = optimal_design(1, "1/10", prevalence="9/10"), optimal_design(1, "1/10", prevalence="1/100")
+    assert (high.rule, low.rule) == ("[HLM17] Corollary 2", "[HLM17] Theorem 3")
+    assert high.reason == (
+        "g(ε, δ) = 0.0765878 < 1 − π = 0.1; n·variance at prevalence 0.9: symmetric 0.77929; (1, δ) 8.19; (δ, 1) 0.99"
+    )
+    assert low.reason.startswith("g(ε, δ) = 0.0765878 > π = 0.01; n·variance at prevalence 0.01: symmetric 0.69919; ")
+    assert optimal_design(1, "1/10", prevalence="1/2").rule == "[HLM17] Theorem 3"
+    warner = optimal_warner_design(1, "1/10")
+    assert warner.rule == "[HLM17] Theorem 4 (Warner)"
+    assert warner.reason.endswith("so both stand at the promise's limit (e^ε + δ)/(e^ε + 1)")
+    assert optimal_design(1, "1/10").rule == "best full-support corner (no prevalence was given)"
+    assert "costs ε = 1.14149." in optimal_design(1, "1/10").reason
+    assert optimal_design(1).rule == optimal_design(1, prevalence="1/3").rule == "[HLM17] Theorem 2 (strict ε)"
+    assert optimal_design(1, 1, prevalence="1/3").rule == "[HLM17] Theorem 3, δ = 1"
+    assert "fall off the grid because δ < 2^-64" in optimal_design(1, Fraction(1, 2**70), prevalence="1/3").reason

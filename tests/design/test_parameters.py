@@ -179,3 +179,11 @@ def test_errors_are_short_picklable_and_show_nothing_unprintable():
     missing = pickle.loads(pickle.dumps(MissingExtra("matplotlib", "plot")))  # noqa: S301
     assert str(missing) == "matplotlib is not installed; pip install 'rrcollect[plot]'"
     assert shown(10**5000).startswith("<int: ValueError")
+
+
+def test_the_longest_numbers_are_taken_and_one_more_is_not():
+    assert fraction("x", Decimal("1e-4000")) == fraction("x", "1e-4000") == Fraction(1, 10**4000)
+    assert fraction("x", 2**13_500 - 1) == 2**13_500 - 1
+    for bad in (Decimal("1e-4001"), "1e-4001", 2**13_500, Fraction(1, 2**13_500)):
+        with pytest.raises(ParameterError):
+            fraction("x", bad)

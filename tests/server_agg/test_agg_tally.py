@@ -168,6 +168,21 @@ def test_bad_tally_json(text):
         Tally.from_json(text)
 
 
+def test_what_is_no_json_is_called_so():
+    for text in ("", "{", b"\xff"):
+        with pytest.raises(ParameterError, match="^tally is .*JSON text"):
+            Tally.from_json(text)
+    with pytest.raises(ParameterError, match="^tally is .*only numbers are integers"):
+        Tally.from_json("[0.5]")
+
+
+def test_counts_become_plain_integers_and_the_labels_are_turned_only_if_need_be():
+    tally = Tally(D, np.int64(7), np.uint8(3))
+    assert (type(tally.n), type(tally.ones)) == (int, int)
+    assert tally.oriented() is tally
+    assert Tally(Design("1/4", "1/3"), 7, 4).oriented() == tally.oriented()
+
+
 def test_collection_json_round_trip():
     tallies = tallies_from_reports(
         [report(1, segments={"b": "2", "a": "1"}), report(0, round=3), report(1, survey="t"), report(1, question="z")]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy.stats import binom, hypergeom
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import Tally, estimate
-from server_agg.finite import answers_at_least
+from server_agg import Estimate, Tally, estimate
+from server_agg.finite import answers_at_least, finite_lower, sample_lower
 
 DESIGNS = [optimal_design(1), Design(1, "0.05"), Design("0.05", 1), Design("0.9", "0.6"), Design("0.2", "0.3")]
 METHODS = ("exact", "chebyshev", "hoeffding")
@@ -88,6 +89,47 @@ def test_a_census_is_the_sample_and_an_endless_population_the_population():
     assert math.isclose(estimate(tally, 10**12).standard_error, estimate(tally).standard_error, rel_tol=1e-6)
 
 
+@pytest.mark.parametrize("design", DESIGNS[:4], ids=repr)
+@pytest.mark.parametrize("n", [2, 5, 12])
+def test_the_lower_end_is_the_least_share_that_is_possible(design, n):
+    """For every count, against the first true number of yes whose tail exceeds the error probability."""
+    tail, laws = Fraction(1, 40), [sample_law(design, n, t) for t in range(n + 1)]
+    drawn = [finite_law(design, n, yes, n + 3) for yes in range(n + 4)]
+    for ones in range(n + 1):
+        tally = Tally(design, n, ones)
+        first = next((t for t in range(n + 1) if laws[t][ones:].sum() > tail), n)
+        assert sample_lower(tally, tail) == pytest.approx(first / n, abs=1e-9)
+        first = next((yes for yes in range(n + 4) if drawn[yes][ones:].sum() > tail), n + 3)
+        assert finite_lower(tally, n + 3, tail) == pytest.approx(first / (n + 3), abs=1e-9)
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=repr)
+def test_the_variance_for_a_finite_population_is_unbiased(design):
+    """Its expectation, summed over every count, is the variance of the estimate: V_real + s·π(1−π)/n."""
+    n, yes, size = 6, 3, 10
+    law = finite_law(design, n, yes, size)
+    found = [estimate(Tally(design, n, ones), size) for ones in range(n + 1)]
+    mean = sum(p * float(e.exact_value) for p, e in zip(law, found, strict=True))
+    spread = sum(p * (float(e.exact_value) - mean) ** 2 for p, e in zip(law, found, strict=True))
+    expected = sum(p * float(e.variance) for p, e in zip(law, found, strict=True))
+    assert mean == pytest.approx(yes / size)
+    assert expected == pytest.approx(spread)
+    noise = sum(p * float(e.noise_variance) for p, e in zip(law, found, strict=True))
+    assert found[0].sampling == Fraction(size - n, size - 1)
+    assert spread == pytest.approx(noise + float(found[0].sampling) * (yes / size) * (1 - yes / size) / n)
+
+
+def test_a_target_is_a_plain_number_or_a_word():
+    tally = Tally(optimal_design(1), 200, 90)
+    assert Estimate(tally).target == "population"
+    assert type(estimate(tally, np.int64(300)).target) is int
+    assert [estimate(tally, target).sampling for target in ("population", "sample", 200)] == [1, 0, 0]
+    with pytest.raises(ParameterError, match="size M of a finite population, a whole number >= 200$"):
+        estimate(tally, "people")
+    with pytest.raises(ParameterError, match="whole number >= 200 .n were drawn from it.$"):
+        estimate(tally, 199)
+
+
 def test_targets_that_do_not_exist():
     tally = Tally(optimal_design(1), 200, 90)
     for target in ("people", 199, -1, True, 1.5, None, "200"):
@@ -106,3 +148,35 @@ def test_counts_too_large_for_exact_tails_say_so():
     assert bar.low < 0.5 < bar.high < bar.low + 1e-5
     largest = 2**63 - 1
     assert estimate(Tally(optimal_design(1), largest, largest // 2)).interval().width < 1e-8
+
+
+def test_what_a_bar_with_dishonest_reporters_says_of_itself():
+    found = estimate(Tally(Design("3/4", "3/4"), 200, 90), 300)
+    bar = found.interval_with_dishonest("0.02", level="0.9", method="chebyshev")
+    plain = found.interval("0.9", "chebyshev")
+    assert (bar.method, bar.level, bar.guaranteed) == ("chebyshev", Fraction(9, 10), True)
+    assert bar.target == "population of 300"
+    assert bar.warning == "allows for 4 dishonest reporters of 200"
+    assert bar.low < plain.low < plain.high < bar.high
+    assert found.manipulation("0.02") == 0.04
+
+
+def test_totals_name_the_people():
+    tally = Tally(Design("3/4", "3/4"), 200, 90)
+    with pytest.raises(ParameterError, match="^people is None; allowed: the size of the population"):
+        estimate(tally).total()
+    with pytest.raises(ParameterError, match="^people is 299; allowed: 300, the size of the target, or nothing"):
+        estimate(tally, 300).total(299)
+    with pytest.raises(ParameterError, match="^people is 'many'"):
+        estimate(tally, 300).total("many")
+    assert estimate(tally, 300).total(300) == estimate(tally, 300).total()
+    assert estimate(tally).total(1000).value == 400.0
+
+
+def test_the_margins_say_what_they_assume_and_a_tie_of_misfits_is_below():
+    normal, any_law = estimate(Tally(Design("3/4", "3/4"), 200, 90)).margins()
+    assert (normal.multiplier, any_law.multiplier) == (1.96, 4.5)
+    assert normal.assumes.endswith("σ is nearly its estimate")
+    assert any_law.assumes.endswith("be near 0; interval(method='chebyshev') inverts the inequality instead")
+    misfit = estimate(Tally(Design("3/4", "3/4"), 10, 5)).misfit
+    assert misfit.side == "below"

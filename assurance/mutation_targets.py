@@ -1,0 +1,103 @@
+"""The modules that are mutated, in groups, and the tests asked about each.
+
+Tests that start many processes, kill them, or loop for long are not asked (those marked no_cover, and `slow`, in the
+language of pytest -k): they would only raise the share of the killed.  A module's own doctests are asked.  Left out of
+the groups: pictures (design/figures.py), which are not arithmetic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["GROUPS", "Target"]
+
+FIRST = ("numpy", "hypothesis", "pydantic", "cryptography.hazmat.primitives.asymmetric.ed25519")
+SCIENCE = (*FIRST, "scipy.stats", "scipy.optimize")
+SERVER = (*FIRST, "starlette.applications", "uvicorn", "httpx", "asyncio", "sqlite3")
+
+SLOW = "fork or processes or thousand or every_line or the_race"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A module, arguments of pytest, tests to leave out, mutants tried in a hundred, and what is imported first."""
+
+    module: str
+    tests: tuple[str, ...]
+    slow: str = SLOW
+    share: int = 100
+    preload: tuple[str, ...] = FIRST
+    postgres: bool = False
+
+
+def device(name: str, *tests: str, share: int = 100) -> Target:
+    module = f"rrcollect/answer/{name}.py"
+    return Target(module, (*(f"tests/{test}.py" for test in tests), module), share=share)
+
+
+def exact(name: str, *tests: str, share: int = 15) -> Target:
+    module = f"rrcollect/design/{name}.py"
+    return Target(module, (*(f"tests/design/test_{test}.py" for test in tests), module), share=share)
+
+
+def estimator(name: str, *tests: str, share: int = 20) -> Target:
+    module = f"server_agg/{name}.py"
+    chosen = (*(f"tests/server_agg/test_agg_{test}.py" for test in tests), module)
+    return Target(module, chosen, share=share, preload=SCIENCE)
+
+
+def intake(name: str, *tests: str) -> Target:
+    module = f"server_agg/collect/{name}.py"
+    slow = f"postgres or slow_senders or command or {SLOW}"
+    chosen = (*(f"tests/collect/test_collect_{test}.py" for test in tests), module)
+    return Target(module, chosen, slow, share=25, preload=SERVER)
+
+
+GROUPS: dict[str, tuple[Target, ...]] = {
+    "the ledger": (
+        device("seal", "answer/test_ledger", "answer/test_client"),
+        device("budget", "answer/test_client"),
+        device("ledger", "answer/test_client", "answer/test_ledger", share=50),
+        device("ledger_file", "answer/test_ledger", "answer/test_client", share=50),
+        device("client", "answer/test_client", "answer/test_ledger", share=50),
+    ),
+    "the exact arithmetic": (
+        exact("optimal", "optimal"),
+        exact("chosen", "optimal", "unknown_prevalence", "brute_force"),
+        exact("full_support", "unknown_prevalence", "brute_force"),
+        exact("unknown_prevalence", "unknown_prevalence"),
+        exact("matrix", "matrix"),
+        exact("parameters", "parameters", "matrix"),
+        exact("exponential", "exponential", "parameters"),
+    ),
+    "the estimators": (
+        estimator("tally", "tally", "numbers"),
+        estimator("estimates", "numbers", "targets", "output", "unbiased", "tally"),
+        estimator("intervals", "numbers", "targets", "coverage", "output"),
+        estimator("finite", "targets", "numbers"),
+        estimator("likelihood", "numbers", "targets", "pooling"),
+        estimator("score", "numbers", "targets"),
+        estimator("bisection", "numbers", "targets", "planning"),
+        estimator("pooling", "pooling", "numbers"),
+    ),
+    "the intake": (
+        Target(
+            "rrcollect/deliver/report.py",
+            ("tests/deliver/test_reports.py", "tests/answer/test_client.py", "rrcollect/deliver/report.py"),
+            share=25,
+        ),
+        intake("admission", "http", "rules"),
+        intake("row", "http", "stores"),
+        intake("bodies", "http"),
+        intake("intake", "http", "rules"),
+        intake("store", "stores", "http", "rules"),
+        intake("sqlite_store", "stores", "rules", "http"),
+        intake("group_commit", "rules", "http"),
+    ),
+    "the mechanism": (
+        device("draw", "answer/test_draw"),
+        device("keystream", "answer/test_draw", "answer/test_bulk"),
+        device("bulk", "answer/test_bulk", share=50),
+        device("packed", "answer/test_bulk", share=50),
+    ),
+}
