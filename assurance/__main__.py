@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assurance.check import Check, Outcome, Part, Size
-from assurance.evidence import ROOT, Evidence, fingerprint, page
+from assurance.evidence import ROOT, Evidence, page, version
 from benchmarks.measure import machine
 
 NAMES = sorted(
@@ -50,18 +50,18 @@ class Meter:
 def run_piece(check: Check, part: Part, piece: int, evidence: Evidence) -> Outcome:
     """Run one piece and record it."""
     about = f"{check.name}: {part.name}" + (f" [{piece + 1}/{part.pieces}]" if part.pieces > 1 else "")
-    judged, start = fingerprint(check, evidence.root, part), time.monotonic()
+    judged, start = version(check, evidence.root, part), time.monotonic()
     outcome = part.run(piece, Meter(about))
     seconds = time.monotonic() - start
     evidence.record(
         part,
         piece,
         outcome,
+        judged,
         {
             "seconds": round(seconds, 1),
             "date": str(datetime.now(UTC).date()),
             "machine": machine().rsplit(",", 1)[0],
-            "sources": judged,
         },
     )
     word = ("caught" if part.twin else "held") if outcome.passed else "FAILED"

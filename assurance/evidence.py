@@ -1,14 +1,16 @@
 """Evidence on disk: one JSON file a check in `assurance/results`, and the page made of them, docs/assurance.md.
 
 Rules
-1. A piece is recorded when it ends, with its figures, seconds, date, machine and the fingerprint of the sources it
-   judged.  The file is replaced as a whole: a crash leaves the old one.
-2. A recorded piece counts only while its fingerprint is that of the sources now; the page says which parts are stale.
+1. A piece is recorded when it ends, with its figures, seconds, date, machine and the version of the sources it judged
+   (digests of what each file does).  The file is replaced as a whole: a crash leaves the old one.
+2. A recorded piece counts only while no file that it judged does anything else now; the page says which parts are
+   stale, and by which files.
 3. The page contains nothing that is not in those files.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
@@ -19,24 +21,50 @@ from typing import Any
 
 from assurance.check import Check, Figure, Outcome, Part, together
 
-__all__ = ["RESULTS", "ROOT", "Evidence", "fingerprint", "page"]
+__all__ = ["RESULTS", "ROOT", "Evidence", "essence", "page", "version"]
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "assurance" / "results"
 
 
-def fingerprint(check: Check, root: Path = ROOT, part: Part | None = None) -> str:
-    """A digest of everything the check judges (or the part, if it names its own sources), its own code included."""
-    digest = hashlib.sha256()
+def essence(file: Path) -> bytes:
+    """What a file does.  Of Python: without comments, docstrings, code for type checkers, and the text of a CHECK."""
+    if file.suffix != ".py":
+        return file.read_bytes()
+    tree = ast.parse(file.read_bytes())
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [statement for statement in body if not _said_only(statement)]  # type: ignore[attr-defined]
+        if isinstance(node, ast.ImportFrom):
+            node.names = [name for name in node.names if name.name != "TYPE_CHECKING"]
+    return ast.dump(tree).encode()
+
+
+def _said_only(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Expr):
+        return isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str)
+    if isinstance(statement, ast.ImportFrom):
+        return [name.name for name in statement.names] == ["TYPE_CHECKING"]
+    if isinstance(statement, ast.If):
+        return isinstance(statement.test, ast.Name) and statement.test.id == "TYPE_CHECKING"
+    return isinstance(statement, ast.Assign) and [ast.unparse(target) for target in statement.targets] == ["CHECK"]
+
+
+def version(check: Check, root: Path = ROOT, part: Part | None = None) -> dict[str, str]:
+    """Digests of all files that the check judges (or the part, if it names its own sources), its own code included.
+
+    Folders named "static" hold what people look at, not what is judged.
+    """
     sources = check.sources if part is None or part.sources is None else part.sources
-    for source in sorted({*sources, f"assurance/{check.name}.py"}):
+    found = {}
+    for source in {*sources, f"assurance/{check.name}.py"}:
         place = root / source
-        files = sorted(place.rglob("*")) if place.is_dir() else [place]
-        for file in files:
-            if file.is_file() and file.suffix not in {".pyc", ".so"}:
-                digest.update(f"{file.relative_to(root)}\0".encode())
-                digest.update(hashlib.sha256(file.read_bytes()).digest())
-    return digest.hexdigest()[:16]
+        for file in place.rglob("*") if place.is_dir() else [place]:
+            if file.is_file() and file.suffix not in {".pyc", ".so"} and "static" not in file.parts:
+                digest = hashlib.sha256(essence(file)).hexdigest()[:16]
+                found[str(file.relative_to(root))] = digest
+    return dict(sorted(found.items()))
 
 
 @dataclass
@@ -53,14 +81,18 @@ class Evidence:
         return self.folder / f"{self.check.name}.json"
 
     def read(self) -> dict[str, Any]:
-        """Recorded pieces by "part/piece"."""
+        """Recorded pieces by "part/piece", each with the digests of what it judged as "version"."""
         try:
-            found: dict[str, Any] = json.loads(self.path.read_text(encoding="utf-8"))["pieces"]
+            found = json.loads(self.path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
-        return found
+        return {
+            key: {**piece, "version": found["versions"][piece["sources"]]} for key, piece in found["pieces"].items()
+        }
 
-    def record(self, part: Part, piece: int, outcome: Outcome, about: Mapping[str, Figure]) -> None:
+    def record(
+        self, part: Part, piece: int, outcome: Outcome, judged: Mapping[str, str], about: Mapping[str, Figure]
+    ) -> None:
         """Keep one piece."""
         pieces = self.read()
         pieces[f"{part.name}/{piece}"] = {
@@ -68,23 +100,29 @@ class Evidence:
             "figures": dict(outcome.figures),
             "remark": outcome.remark,
             **about,
+            "version": dict(judged),
         }
+        versions = {}
+        for kept in pieces.values():
+            files = kept.pop("version")
+            kept["sources"] = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:16]
+            versions[kept["sources"]] = files
         self.folder.mkdir(parents=True, exist_ok=True)
         fresh = self.path.with_suffix(f".{os.getpid()}.new")
-        body = {"check": self.check.name, "pieces": dict(sorted(pieces.items()))}
+        body = {"check": self.check.name, "versions": versions, "pieces": dict(sorted(pieces.items()))}
         fresh.write_text(json.dumps(body, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         fresh.replace(self.path)
 
     def done(self, part: Part, piece: int) -> bool:
         """Is this piece recorded for the sources as they are?"""
-        now = fingerprint(self.check, self.root, part)
-        return bool(self.read().get(f"{part.name}/{piece}", {}).get("sources") == now)
+        recorded = self.read().get(f"{part.name}/{piece}")
+        return recorded is not None and not changed(recorded["version"], version(self.check, self.root, part))
 
     def rows(self, parts: list[Part]) -> list[dict[str, Any]]:
         """A summary of each part: outcome, seconds, dates, and what is missing or stale."""
         pieces, rows = self.read(), []
         for part in parts:
-            now = fingerprint(self.check, self.root, part)
+            now = version(self.check, self.root, part)
             found = [pieces[key] for i in range(part.pieces) if (key := f"{part.name}/{i}") in pieces]
             outcome = together(Outcome(p["passed"], p["figures"], p["remark"]) for p in found)
             rows.append(
@@ -92,7 +130,7 @@ class Evidence:
                     "part": part,
                     "outcome": outcome,
                     "missing": part.pieces - len(found),
-                    "stale": any(p["sources"] != now for p in found),
+                    "stale": sorted({file for p in found for file in changed(p["version"], now)}),
                     "seconds": sum(p["seconds"] for p in found),
                     "dates": sorted({p["date"] for p in found}),
                     "machines": sorted({p["machine"] for p in found}),
@@ -101,13 +139,22 @@ class Evidence:
         return rows
 
 
+def changed(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """The files judged now that were not there then, or did something else.
+
+    >>> changed({"a.py": "1", "b.py": "2", "c.py": "3"}, {"a.py": "1", "b.py": "4"})
+    ['b.py']
+    """
+    return [file for file, digest in now.items() if then.get(file) != digest]
+
+
 def verdict(row: Mapping[str, Any]) -> str:
     """One word, or a few, for a part."""
     if row["missing"]:
         return f"not finished ({row['missing']} of {row['part'].pieces} pieces missing)"
     failed = "**not decided**" if row["outcome"].remark.startswith("not decided") else "**FAILED**"
     word = ("caught" if row["part"].twin else "held") if row["outcome"].passed else failed
-    return word + (", by an earlier version of the sources" if row["stale"] else "")
+    return word + (f" for an earlier version of {', '.join(row['stale'])}" if row["stale"] else "")
 
 
 def shown(value: Figure) -> str:

@@ -10,7 +10,7 @@ from statsmodels.stats.proportion import proportion_confint
 from assurance.audit import CHECK, EPSILON, pooled
 from assurance.check import Outcome, Part
 from assurance.epsilon_audit import Count, epsilon_at_least, refuted
-from assurance.evidence import Evidence, fingerprint
+from assurance.evidence import Evidence, version
 
 
 @pytest.mark.parametrize(("no", "yes"), [(250, 750), (3, 997), (500, 500), (0, 1000), (900, 950)])
@@ -40,15 +40,15 @@ def test_more_is_known_after_more_draws_but_never_more_than_is_true():
 def test_recorded_pieces_are_judged_together(tmp_path, yes, held):
     part = Part("first", lambda piece, step: Outcome(True), pieces=3)
     evidence = Evidence(CHECK, tmp_path)
-    about = {"seconds": 1, "date": "2026-01-01", "machine": "any", "sources": fingerprint(CHECK)}
+    about = {"seconds": 1, "date": "2026-01-01", "machine": "any"}
     counts = {"trials a truth": 1000, "seen as yes, truth no": 1000 - yes, "seen as yes, truth yes": yes}
     for piece in range(3):
         missing = pooled(part, tmp_path)(0, lambda done, total: None)
         assert not missing.passed
-        evidence.record(part, piece, Outcome(True, counts), about)
+        evidence.record(part, piece, Outcome(True, counts), version(CHECK), about)
     found = pooled(part, tmp_path)(0, lambda done, total: None)
     assert found.passed is held
     assert found.figures["trials a truth"] == 3000
     assert found.figures["most ε claimed"] == EPSILON
-    evidence.record(part, 0, Outcome(True, counts), {**about, "sources": "older"})
+    evidence.record(part, 0, Outcome(True, counts), {**version(CHECK), "assurance/audit.py": "older"}, about)
     assert not pooled(part, tmp_path)(0, lambda done, total: None).passed

@@ -8,7 +8,7 @@ import pytest
 
 from assurance import __main__ as runner
 from assurance.check import Check, Outcome, Part
-from assurance.evidence import Evidence, fingerprint, page
+from assurance.evidence import Evidence, essence, page, version
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def project(tmp_path):
     (tmp_path / "judged").mkdir()
     (tmp_path / "judged" / "module.py").write_text("x = 1")
     (tmp_path / "assurance").mkdir()
-    (tmp_path / "assurance" / "sample.py").write_text("CHECK = …")
+    (tmp_path / "assurance" / "sample.py").write_text("CHECK = 1")
     return tmp_path
 
 
@@ -58,10 +58,12 @@ def test_a_change_of_the_sources_makes_evidence_stale(project):
     calls = []
     check = sample(calls)
     evidence = run(check, project)
-    before = fingerprint(check, project)
+    before = version(check, project)
     (project / "judged" / "module.py").write_text("x = 2")
-    assert fingerprint(check, project) != before
-    assert "by an earlier version" in page([(check, evidence.rows(check.parts(runner.Size.SMALL)))])
+    assert version(check, project) != before
+    assert "for an earlier version of judged/module.py" in page(
+        [(check, evidence.rows(check.parts(runner.Size.SMALL)))]
+    )
     run(check, project)
     assert calls == [0, 1, 2] * 2
 
@@ -116,3 +118,30 @@ def test_an_unknown_check_is_a_mistake(capsys):
         runner.main(["nonesuch"])
     assert stopped.value.code == 2
     assert "unknown check 'nonesuch'" in capsys.readouterr().err
+
+
+def test_what_a_file_does_is_judged_not_what_it_says(tmp_path):
+    file = tmp_path / "module.py"
+
+    def does(text):
+        file.write_text(text)
+        return essence(file)
+
+    plain = does("def f(x):\n    return x + 1\n")
+    said = """'A module.'
+from typing import TYPE_CHECKING
+if TYPE_CHECKING:
+    import json
+CHECK = Check(1)
+def f(x):
+    'It adds.'
+    return x + 1  # one
+"""
+    assert does(said) == plain
+    assert does("from typing import TYPE_CHECKING, Any") == does("from typing import Any") != plain
+    assert does("def f(x):\n    return x + 2\n") != plain
+    assert does("def f(x):\n    if not TYPE_CHECKING:\n        x = 2\n    return x + 1\n") != plain
+    (tmp_path / "data.json").write_text("1")
+    before = essence(tmp_path / "data.json")
+    (tmp_path / "data.json").write_text("1 ")
+    assert essence(tmp_path / "data.json") != before
