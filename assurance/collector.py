@@ -236,7 +236,7 @@ CHECK = Check(
         "rrcollect/publish",
         "server_agg/batch/files.py",
         "server_agg/batch/packed_file.py",
-        "server_agg/cli/publishing.py",
+        "server_agg/cli/survey_file.py",
         "server_agg/collect",
         "server_agg/tallies.py",
     ),

@@ -20,7 +20,7 @@ from rrcollect.publish.envelope import LARGEST_ENVELOPE, verify
 from server_agg import Tallies, tally_reports
 from server_agg.batch.files import csv_header, first_fault
 from server_agg.batch.packed_file import read_packed
-from server_agg.cli.publishing import read_survey, survey_from
+from server_agg.cli.survey_file import read_survey, survey_from
 from server_agg.collect.admission import Admission
 from tests.answer.support import KEY, VECTORS, envelope, load, question, survey, unb64
 

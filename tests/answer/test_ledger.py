@@ -397,12 +397,13 @@ def test_every_row_is_under_the_digest(used, statement):
     [
         ("UPDATE draws SET answer = 1 - answer WHERE seq = 2", LedgerCorrupt),
         ("UPDATE draws SET seq = 3 WHERE seq = 2", LedgerCorrupt),
-        ("DELETE FROM draws", LedgerRestored),
+        ("DELETE FROM reports", LedgerRestored),
+        ("DELETE FROM reports WHERE question = 'q2'", LedgerRestored),
     ],
 )
-def test_the_chain_holds_where_the_digest_was_mended(used, statement, error):
+def test_the_chains_hold_where_the_digest_was_mended(used, statement, error):
     altered(used, statement, content=True)
-    with pytest.raises(error, match="draw"):
+    with pytest.raises(error, match="draw|reports"):
         device(used)
 
 
@@ -433,7 +434,7 @@ def test_one_draw_is_enough_to_miss_a_seal_or_a_ledger(tmp_path):
     for file in tmp_path.glob("ledger.sqlite3*"):
         if file != seal:
             file.unlink()
-    with pytest.raises(LedgerRestored, match="remembers 1 draws"):
+    with pytest.raises(LedgerRestored, match="remembers 1 reports"):
         device(tmp_path)
 
 

@@ -11,9 +11,6 @@ from tests.documents.names import command_fault, named, resolves, written_tests
 from tests.documents.workspace import ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
-PENDING = {"make demo-web", "make bench-check"} | {
-    f"rrcollect {name}" for name in ("completion", "demo", "plot", "randomise", "simulate")
-}  # being made
 OWN = re.compile(r"(?:rrcollect|server_agg)(?:\.\w+)+(?:\(.*\))?")
 
 
@@ -27,13 +24,13 @@ def faults(page: str) -> list[str]:
             wrong += [] if (ROOT / span).exists() else [f"no file {span}"]
         elif OWN.fullmatch(span):
             wrong += [] if resolves(span.partition("(")[0]) else [f"no name {span}"]
-        elif span not in PENDING and (fault := command_fault(span)):
+        elif fault := command_fault(span):
             wrong.append(f"{span}: {fault}")
     for block in blocks_of(page):
         if block.language in ("bash", "console"):
             lines = [line.removeprefix("$ ") for line in block.text.splitlines() if line.startswith("$ ")]
             for line in lines if block.language == "console" else block.text.splitlines():
-                if line not in PENDING and (fault := command_fault(line.split("|")[0])):
+                if fault := command_fault(line.split("|")[0]):
                     wrong.append(f"{line}: {fault}")
     return wrong
 
