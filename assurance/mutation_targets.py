@@ -76,7 +76,7 @@ GROUPS: dict[str, tuple[Target, ...]] = {
         estimator("intervals", "numbers", "targets", "coverage", "output"),
         estimator("finite", "targets", "numbers"),
         estimator("likelihood", "numbers", "targets", "pooling"),
-        estimator("score", "numbers", "targets"),
+        estimator("score", "groups", "numbers", "procedures"),
         estimator("bisection", "numbers", "targets", "planning"),
         estimator("pooling", "pooling", "numbers"),
     ),

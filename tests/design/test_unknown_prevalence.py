@@ -116,3 +116,13 @@ def test_bad_ratio_caps(bad):
 def test_a_cap_that_leaves_nothing():
     with pytest.raises(UninformativeDesign):
         full_support_design(1, 0, max_ratio=1 + Fraction(1, 2**70))
+
+
+def test_a_capped_design_says_what_it_compared_and_where():
+    at = full_support_design(1, "2/5", max_ratio=20, prevalence="1/10")
+    assert (at.low, at.high) == (Fraction(1, 10), Fraction(1, 10))
+    assert [name for name, _ in at.compared] == ["symmetric", '"yes" at the cap', '"no" at the cap']
+    anywhere = full_support_design(1, "2/5", max_ratio=20)
+    assert (anywhere.low, anywhere.high) == (None, None)
+    ((name, figure),) = anywhere.compared
+    assert (name, figure) == ("symmetric", pytest.approx(float(anywhere.variance("1/2"))))
