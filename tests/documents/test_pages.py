@@ -26,7 +26,8 @@ def broken_links(folder, page: str) -> list[str]:
             continue
         file, _, anchor = target.partition("#")
         path = (folder / file).resolve() if file else None
-        if (path is not None and not path.exists()) or (
+        missing = path is not None and not path.exists()
+        if missing or (anchor and anchor not in anchors(path.read_text(encoding="utf-8") if path else page)):
             anchor and anchor not in anchors(path.read_text(encoding="utf-8") if path else page)
         ):
             broken.append(target)
