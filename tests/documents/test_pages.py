@@ -28,8 +28,6 @@ def broken_links(folder, page: str) -> list[str]:
         path = (folder / file).resolve() if file else None
         missing = path is not None and not path.exists()
         if missing or (anchor and anchor not in anchors(path.read_text(encoding="utf-8") if path else page)):
-            anchor and anchor not in anchors(path.read_text(encoding="utf-8") if path else page)
-        ):
             broken.append(target)
     return broken
 
