@@ -71,7 +71,7 @@ if not token.exists():
 
 port = free_port()  # and results from two answers on: for trying it out; the 30 of the default is for people
 serving = command("serve", "--store", store, "--token-file", token, "--port", port, "--minimum", 2)
-with subprocess.Popen(serving) as collector:
+with subprocess.Popen(serving, stdout=subprocess.DEVNULL) as collector:
     try:
         wait_for(port, collector)
         print(f"\nAnswer here:    http://localhost:{port}{publish(port)}")

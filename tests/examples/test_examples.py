@@ -18,7 +18,6 @@ import server_agg
 from rrcollect import Design, optimal_design
 from tests.examples.running import EXAMPLES, Ran, Runner, names, outside, run
 
-pytestmark = pytest.mark.xdist_group("examples")
 SIGMAS = 6.6
 
 

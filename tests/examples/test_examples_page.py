@@ -13,7 +13,6 @@ import pytest
 
 from tests.examples.running import ARGUMENTS, EXAMPLES, ROOT, STDIN, Runner, names
 
-pytestmark = pytest.mark.xdist_group("examples")
 PAGE = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
 
 
