@@ -66,8 +66,8 @@ def connected(options: Options) -> Iterator[duckdb.DuckDBPyConnection]:
             settings["threads"] = options.threads
         try:
             connection = duckdb.connect(config=settings)
-        except duckdb.ParserException as error:
-            raise ParameterError("memory_limit", options.memory_limit, f"{MEMORY} ({_first_line(error)})") from None
+        except duckdb.ParserException:
+            raise ParameterError("memory_limit", options.memory_limit, MEMORY) from None
         try:
             with connection:
                 yield connection
