@@ -28,7 +28,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from server_agg.bars import Interval
-    from server_agg.batch.errors import BadColumn, PackedFileError, SourceUnavailable, UnreadableRow
+    from server_agg.batch.errors import (
+        BadColumn,
+        PackedFileError,
+        RefusedNotWritten,
+        SourceUnavailable,
+        UnreadableRow,
+    )
     from server_agg.batch.packed_file import PackedAnswers, read_packed, write_packed
     from server_agg.batch.reasons import REASONS
     from server_agg.batch.summary import BatchResult, Summary
@@ -75,7 +81,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "bars": ("Interval",),
-    "batch.errors": ("BadColumn", "PackedFileError", "SourceUnavailable", "UnreadableRow"),
+    "batch.errors": ("BadColumn", "PackedFileError", "RefusedNotWritten", "SourceUnavailable", "UnreadableRow"),
     "batch.packed_file": ("PackedAnswers", "read_packed", "write_packed"),
     "batch.reasons": ("REASONS",),
     "batch.summary": ("BatchResult", "Summary"),
@@ -138,6 +144,7 @@ __all__ = [
     "PackedAnswers",
     "PackedFileError",
     "PooledEstimate",
+    "RefusedNotWritten",
     "SegmentTable",
     "SourceUnavailable",
     "Store",

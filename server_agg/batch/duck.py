@@ -15,12 +15,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rrcollect.errors import MissingExtra
+from rrcollect.errors import MissingExtra, ParameterError
 from server_agg.batch.columns import COLUMNS
 from server_agg.batch.counting import Counts
-from server_agg.batch.errors import SourceUnavailable, UnreadableRow
+from server_agg.batch.errors import RefusedNotWritten, SourceUnavailable, UnreadableRow
 from server_agg.batch.files import csv_header, first_fault
 from server_agg.batch.judging import Query
 from server_agg.batch.progress import Progress, watched
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Duck", "Options", "Relation", "connected"]
 
 RELATION = "rr_relation"
+MEMORY = "a number with its unit, such as 512MB or 4GB"
 FORMATS = {"parquet": "(FORMAT parquet)", "csv": "(FORMAT csv, HEADER)", "jsonl": "(FORMAT json)"}
 
 
@@ -62,8 +64,15 @@ def connected(options: Options) -> Iterator[duckdb.DuckDBPyConnection]:
             settings["memory_limit"] = options.memory_limit
         if options.threads is not None:
             settings["threads"] = options.threads
-        with duckdb.connect(config=settings) as connection:
-            yield connection
+        try:
+            connection = duckdb.connect(config=settings)
+        except duckdb.ParserException:
+            raise ParameterError("memory_limit", options.memory_limit, MEMORY) from None
+        try:
+            with connection:
+                yield connection
+        except duckdb.OutOfMemoryException as error:  # also where it is too little to begin with
+            raise SourceUnavailable(f"the batch needs more memory or disk: {_first_line(error)}") from None
 
 
 class Relation:
@@ -120,7 +129,8 @@ class Duck:
                 try:
                     types = self._types(alone)
                 except Exception as fault:
-                    raise UnreadableRow(path, None, f"not a readable Parquet file ({_first_line(fault)})") from None
+                    why = f"not a readable Parquet file ({_first_line(fault)})"
+                    raise UnreadableRow(path, None, why, skippable=False) from None
                 typed_scan(alone, types, path, lenient=self.options.lenient)
             raise error
 
@@ -186,7 +196,7 @@ class Duck:
         if ids is None:
             self._make("TABLE", "rr_ids", "SELECT NULL::UUID AS uid, 0 AS fault WHERE false")
         rows = query.refused_rows("rr_ids")
-        self._run(f"COPY ({rows}) TO {quoted(path)} {FORMATS[format_of(path)]}")
+        self._run(f"COPY ({rows}) TO {quoted(path)} {FORMATS[format_of(path)]}", to=path)
 
     def _rows_view(self, scans: list[Scan], earlier: list[Scan], *, malformed: bool) -> None:
         parts = []
@@ -218,7 +228,7 @@ class Duck:
         self._execute(f"CREATE OR REPLACE TEMP {kind} {name} AS {sql}")
         self._made.append((kind, name))
 
-    def _run(self, sql: str) -> list[tuple[Any, ...]]:
+    def _run(self, sql: str, to: str | None = None) -> list[tuple[Any, ...]]:
         import duckdb
 
         try:
@@ -229,6 +239,8 @@ class Duck:
         except duckdb.OutOfMemoryException as error:
             raise SourceUnavailable(f"the batch needs more memory or disk: {_first_line(error)}") from None
         except duckdb.Error as error:
+            if to is not None and isinstance(error, duckdb.IOException) and Path(to).name in str(error):
+                raise RefusedNotWritten(to, _first_line(error)) from None
             raise self._fault(error) from None
 
     def _rejected(self) -> int:
@@ -244,7 +256,7 @@ class Duck:
             if fault.line is not None:
                 return fault
         if error is not None:
-            return UnreadableRow("the source", None, _first_line(error))
+            return UnreadableRow("the source", None, _first_line(error), skippable=not self.options.lenient)
         return UnreadableRow("the source", None, "a row is cut off, broken, or has a value of the wrong type")
 
 

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from rrcollect.errors import Blame, RRCollectError, shown
 
-__all__ = ["BadColumn", "PackedFileError", "SourceUnavailable", "UnreadableRow"]
+__all__ = ["BadColumn", "PackedFileError", "RefusedNotWritten", "SourceUnavailable", "UnreadableRow"]
 
 
 class SourceUnavailable(RRCollectError, OSError):
     """No file matches, a folder holds no reports, a database does not answer."""
+
+
+class RefusedNotWritten(RRCollectError, OSError):
+    """The file for the refused rows cannot be written."""
+
+    blame = Blame.DEVICE
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(f"{path} cannot be written: {why}")
+        self.path = path
+        self.why = why
+
+    def __reduce__(self) -> tuple[type[RefusedNotWritten], tuple[str, str]]:
+        return type(self), (self.path, self.why)
 
 
 class BadColumn(RRCollectError, ValueError):
@@ -26,19 +40,24 @@ class BadColumn(RRCollectError, ValueError):
 
 
 class UnreadableRow(RRCollectError, ValueError):
-    """A line or row is no report at all: cut off in the middle, broken, or with a value of the wrong type."""
+    """A line or row is no report at all: cut off in the middle, broken, or with a value of the wrong type.
+
+    `skippable`: whether `lenient` would pass over it; a file of which nothing can be read stops the batch either way.
+    """
 
     blame = Blame.REPORTER
 
-    def __init__(self, where: str, line: int | None, why: str) -> None:
+    def __init__(self, where: str, line: int | None, why: str, skippable: bool = True) -> None:
         place = where if line is None else f"{where}, line {line}"
-        super().__init__(f"{place}: {why}; lenient=True counts such rows as malformed and goes on")
+        advice = "; lenient=True counts such rows as malformed and goes on" if skippable else ""
+        super().__init__(f"{place}: {why}{advice}")
         self.where = where
         self.line = line
         self.why = why
+        self.skippable = skippable
 
-    def __reduce__(self) -> tuple[type[UnreadableRow], tuple[str, int | None, str]]:
-        return type(self), (self.where, self.line, self.why)
+    def __reduce__(self) -> tuple[type[UnreadableRow], tuple[str, int | None, str, bool]]:
+        return type(self), (self.where, self.line, self.why, self.skippable)
 
 
 class PackedFileError(RRCollectError, ValueError):

@@ -56,6 +56,8 @@ def files_of(source: PathLike | Iterable[PathLike]) -> dict[str, list[str]]:
         if not isinstance(name, str):
             raise ParameterError("source", part, "paths as text")
         paths = [name] if Path(name).is_file() else _below(name) if Path(name).is_dir() else _matching(name)
+        if not paths and not Path(name).is_dir() and not glob.has_magic(name):
+            raise SourceUnavailable(f"there is no file {name!r}; check the name and its folder")
         if not paths:
             raise SourceUnavailable(f"{name!r} names no file of reports; allowed endings: {', '.join(KINDS)}")
         for path in paths:

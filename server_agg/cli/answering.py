@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import getpass
+import os
 import sys
 import warnings
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from server_agg.cli.terminal import emit, plain
+
+if TYPE_CHECKING:
+    from rrcollect.errors import RRCollectError
 
 __all__ = ["add_answer", "answer"]
 
@@ -45,8 +51,12 @@ def answer(options: Namespace) -> int:
         if not equals:
             raise ParameterError("--segment", pair, "NAME=VALUE")
         segments[name] = value
+    _check_declared(segments, accepted.survey.segments)
+    asked = list(client.open_questions(accepted))
+    if asked:
+        _check_terminal()
     sys.stderr.write(plain(accepted.explain()) + "\n\n")
-    for question in client.open_questions(accepted):
+    for question in asked:
         reply = _ask(question.text)
         if reply is None:
             client.decline(accepted, question.id)
@@ -59,6 +69,26 @@ def answer(options: Namespace) -> int:
         words += f"\ndelivered {done.delivered}, waiting {done.waiting}, refused {len(done.refused)}"
     emit(options, client.budget().export(), words)
     return 0 if done is None or not done.refused else 3
+
+
+def _check_declared(segments: Mapping[str, str], allowed: Mapping[str, Sequence[str]]) -> None:
+    """Refuse a group that the survey does not have, before anything is shown or asked."""
+    from rrcollect.errors import ParameterError
+
+    for name, value in segments.items():
+        if name not in allowed:
+            raise ParameterError("--segment", name, f"a segment of the survey: {', '.join(allowed) or 'it has none'}")
+        if value not in allowed[name]:
+            raise ParameterError(f"--segment {name}", value, f"one of {', '.join(allowed[name])}")
+
+
+def _check_terminal() -> None:
+    """Refuse at once where nothing can be typed unseen: no terminal of this session, and none as standard input."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except (OSError, AttributeError):  # none, or a system that has no such thing
+        if not sys.stdin.isatty():
+            raise _no_terminal() from None
 
 
 def _ask(text: str) -> bool | None:
@@ -74,11 +104,15 @@ def _ask(text: str) -> bool | None:
 
 def _unseen(prompt: str) -> str:
     """What is typed, if this terminal can keep it from the screen; an error if it cannot."""
-    from rrcollect.errors import ParameterError
-
     with warnings.catch_warnings():
         warnings.simplefilter("error", getpass.GetPassWarning)
         try:
             return getpass.getpass(prompt)
         except getpass.GetPassWarning:
-            raise ParameterError("standard input", "no terminal", "a terminal that can hide what is typed") from None
+            raise _no_terminal() from None
+
+
+def _no_terminal() -> RRCollectError:
+    from rrcollect.errors import ParameterError
+
+    return ParameterError("standard input", "no terminal", "a terminal that can hide what is typed")

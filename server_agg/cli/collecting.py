@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from server_agg.cli.output import CannotWrite, add_force, refuse_existing, way_out, write_text
-from server_agg.cli.sources import add_source, batch_of, read_keys
+from server_agg.cli.sources import add_source, batch_of, read_envelope, read_keys
 from server_agg.cli.terminal import emit
 
 if TYPE_CHECKING:
@@ -96,16 +96,16 @@ def _make_token(path: Path) -> None:
 
 
 def _published(options: Namespace) -> list[str]:
-    """Put the surveys given into the store; returns their digests."""
-    if not options.survey:
-        return []
+    """Open the store, so that one that cannot be used is told first, and publish the surveys given; their digests."""
     from server_agg.collect.catalogue import Catalogue
     from server_agg.collect.store import open_store
 
     store: Store = open_store(options.store)
     try:
-        keys = [key.raw.hex() for key in read_keys(options.key)]
-        return [Catalogue(store).publish(path.read_bytes(), keys)[0].published.digest for path in options.survey]
+        keys = read_keys(options.key)
+        named = [key.raw.hex() for key in keys]
+        envelopes = [read_envelope(path, keys)[1] for path in options.survey]
+        return [Catalogue(store).publish(envelope, named)[0].published.digest for envelope in envelopes]
     finally:
         store.close()
 
@@ -120,15 +120,16 @@ def add_export(parser: ArgumentParser) -> None:
 
 def export(options: Namespace) -> int:
     """Write a collector's reports to a file."""
-    from rrcollect.errors import ParameterError
+    from server_agg.batch.errors import SourceUnavailable
     from server_agg.collect.export import export_reports
     from server_agg.collect.store import open_store
 
     refuse_existing(options.file, force=options.force)
     if "://" not in options.store and not Path(options.store).exists():
-        raise ParameterError("--store", options.store, "a database that exists")
+        raise SourceUnavailable(f"there is no database {options.store}; check the name and its folder")
     store = open_store(options.store)
     try:
+        _check_known(store, options.survey)
         written = export_reports(store, options.file, options.survey)
     except OSError as error:
         raise CannotWrite(f"{options.file} cannot be written: {way_out(error)} (nothing was left of it)") from None
@@ -136,6 +137,16 @@ def export(options: Namespace) -> int:
         store.close()
     emit(options, {"reports": written, "file": str(options.file)}, f"{options.file}: {written} reports")
     return 0
+
+
+def _check_known(store: Store, survey: str | None) -> None:
+    """Refuse a digest under which the collector has neither a survey nor a report."""
+    from rrcollect.errors import ParameterError
+
+    published = [one.digest for one in store.surveys()]
+    if survey is None or survey in published or next(store.reports(survey), None) is not None:
+        return
+    raise ParameterError("--survey", survey, f"the digest of a survey in the store: {', '.join(published) or 'none'}")
 
 
 def add_tally(parser: ArgumentParser) -> None:
@@ -150,11 +161,18 @@ def add_tally(parser: ArgumentParser) -> None:
 
 def tally(options: Namespace) -> int:
     """Count reports, each once, and say what was refused."""
+    from rrcollect.errors import ParameterError
     from server_agg.cli.estimating import estimates_of, question_table
 
     for path in (options.out, options.refused_to):
         refuse_existing(path, force=options.force)
-    result = batch_of(options, lenient=options.lenient, refused_to=options.refused_to, memory_limit=options.memory)
+    how = {"lenient": options.lenient, "refused_to": options.refused_to, "memory_limit": options.memory}
+    try:
+        result = batch_of(options, **how)
+    except ParameterError as error:
+        if error.name != "memory_limit":
+            raise
+        raise ParameterError("--memory", options.memory, error.allowed) from None
     if options.out:
         write_text(options.out, result.tallies.to_json() + "\n", force=options.force)
     found = {key: one for key, one in estimates_of(result.tallies).items() if one is not None}

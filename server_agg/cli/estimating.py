@@ -136,20 +136,27 @@ def question_table(found: Mapping[tuple[str, int], Any], level: str, method: str
 
 def segments_of(tallies: Tallies, name: str, *, minimum: int, level: str, method: str, target: str) -> Any:
     """The segment table of one question and round."""
-    from rrcollect.errors import ParameterError
     from server_agg import segment_table
 
-    there = sorted({segment for key in tallies for segment, _ in key.segments})
-    if name not in there:
-        raise ParameterError("--by", name, f"a segment that was declared: {', '.join(there) or 'none was'}")
+    _check_declared(tallies, name)
     groups = {value or UNDECLARED: each for (value,), each in tallies.by(f"segments.{name}").items()}
     return segment_table(groups, minimum=minimum, level=level, method=method, target=target)
 
 
+def _check_declared(tallies: Tallies, name: str) -> None:
+    """Refuse a segment that nobody declared in any of the tallies; the error names those that were."""
+    from rrcollect.errors import ParameterError
+
+    there = sorted({segment for key in tallies for segment, _ in key.segments})
+    if name not in there:
+        raise ParameterError("--by", name, f"a segment that was declared: {', '.join(there) or 'none was'}")
+
+
 def _by_segment(options: Namespace, tallies: Tallies) -> int:
+    _check_declared(tallies, options.by)
     data, parts = [], []
     declared = {(key.question, key.round) for key in tallies if options.by in dict(key.segments)}
-    for question, number in sorted(declared or {(key.question, key.round) for key in tallies}):
+    for question, number in sorted(declared):
         found = segments_of(
             tallies.where(question=question, round=number),
             options.by,

@@ -1,7 +1,8 @@
 """Files the command line writes: whole or not at all, and never over something that is there.
 
 Rules
-1. An existing file is refused unless `--force` was given; the check comes before the work.
+1. An existing file is refused unless `--force` was given; the check comes before the work.  `force=None` is for files
+   that are never replaced: there `--force` is not spoken of.  A folder is never replaced.
 2. A file appears under its name when it is whole and on disk.  Until then it lies beside it under a hidden name, which
    goes away if anything fails: a full disk leaves nothing half-written.
 3. What the operating system says becomes one `CannotWrite` that names the file and what to do.
@@ -52,14 +53,19 @@ def add_force(parser: ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="replace a file that exists")
 
 
-def refuse_existing(path: str | os.PathLike[str] | None, *, force: bool) -> None:
-    """Raise if there is something at the path and nobody said that it may go."""
-    if path is not None and not force and os.path.lexists(path):
-        raise CannotWrite(f"{os.fspath(path)} exists already; --force replaces it")
+def refuse_existing(path: str | os.PathLike[str] | None, *, force: bool | None) -> None:
+    """Raise if there is something at the path and nobody said that it may go; `force` None: nobody can."""
+    if path is None:
+        return
+    if os.path.isdir(path):
+        raise CannotWrite(f"{os.fspath(path)} is a folder; name a file")
+    if not force and os.path.lexists(path):
+        way = "choose another name" if force is None else "--force replaces it"
+        raise CannotWrite(f"{os.fspath(path)} exists already; {way}")
 
 
 @contextmanager
-def new_file(path: str | os.PathLike[str], *, force: bool) -> Iterator[Path]:
+def new_file(path: str | os.PathLike[str], *, force: bool | None) -> Iterator[Path]:
     """The path of a file to write in this block; it becomes `path` when the block ends well, and nothing otherwise.
 
     It has the same ending, by which formats are told.
@@ -83,7 +89,7 @@ def new_file(path: str | os.PathLike[str], *, force: bool) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-def write_text(path: str | os.PathLike[str], text: str, *, force: bool) -> None:
+def write_text(path: str | os.PathLike[str], text: str, *, force: bool | None) -> None:
     """Write a text file, whole or not at all."""
     with new_file(path, force=force) as partial:
         partial.write_text(text, encoding="utf-8")

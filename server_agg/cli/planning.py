@@ -122,8 +122,10 @@ def _margin(options: Namespace, how: dict[str, Any]) -> int:
     from server_agg.planning import DIRECT
 
     margin, direct = (margin_of_error(one, options.n, **how) for one in (optimal_design(options.epsilon), DIRECT))
-    words = f"±{100 * margin:.2f} points ({options.method} bar at {options.level}); asked directly ±{100 * direct:.2f}"
-    emit(options, {"margin": margin, "direct_margin": direct}, words)
+    margin, direct, useless = min(margin, 1.0), min(direct, 1.0), margin >= 1  # a share is between 0 and 1
+    nothing = ": nothing is learned, every share is inside such a bar" if useless else ""
+    words = f"±{100 * margin:.2f} points{nothing} ({options.method} bar at {options.level}); asked directly"
+    emit(options, {"margin": margin, "direct_margin": direct}, f"{words} ±{100 * direct:.2f}")
     return 0
 
 

@@ -59,13 +59,13 @@ def plot(options: Namespace) -> int:
     if options.figure in ("estimates", "segments", "trend"):
         if not options.source:
             raise ParameterError("source", "none", f"tallies, reports or a database for `plot {options.figure}`")
-        drawn = _from_source(options)
+        drawn, said = _from_source(options)
     else:
         if options.source:
             raise ParameterError("source", options.source, f"none: `plot {options.figure}` reads nothing")
-        drawn = _from_numbers(options)
+        drawn, said = _from_numbers(options)
     save(drawn, options.out, force=options.force)
-    emit(options, {"file": str(options.out), "figure": options.figure}, f"{options.out}: {FIGURES[options.figure]}")
+    emit(options, {"file": str(options.out), "figure": options.figure}, f"{options.out}: {said}")
     return 0
 
 
@@ -85,25 +85,32 @@ def save(axes: Axes, path: Path, *, force: bool) -> None:
         figure.savefig(partial, dpi=150)
 
 
-def _from_numbers(options: Namespace) -> Axes:
+def _from_numbers(options: Namespace) -> tuple[Axes, str]:
+    """The figure, and what it shows."""
     from rrcollect import optimal_design, plot_feasible_region, plot_switch_point
     from rrcollect.errors import ParameterError
     from server_agg import plot_power, plot_privacy_price
 
     if options.figure == "switch":
-        return plot_switch_point()
+        return plot_switch_point(), FIGURES["switch"]
     if options.figure == "region":
         if options.epsilon is None:
             raise ParameterError("--epsilon", None, "an ε such as 1 or 'ln 3'")
-        return plot_feasible_region(options.epsilon, options.delta, prevalence=options.prevalence or "0.1")
+        share = options.prevalence or "0.1"
+        said = f"where the optimum lies, for ε = {options.epsilon}, δ = {options.delta} and prevalence {share}"
+        return plot_feasible_region(options.epsilon, options.delta, prevalence=share), said
     if options.figure == "price":
-        return plot_privacy_price(EPSILONS, margin=options.margin, level=options.level, prevalence=options.prevalence)
+        how = {"margin": options.margin, "level": options.level, "prevalence": options.prevalence}
+        return plot_privacy_price(EPSILONS, **how), f"answers needed for ±{options.margin} against ε"
     wanted = (options.epsilon,) if options.epsilon is not None else ("0.5", "1", "2", "4")
     designs = {f"ε = {epsilon}": optimal_design(epsilon) for epsilon in wanted}
-    return plot_power(designs, SIZES, difference=options.difference, prevalence=options.prevalence, level=options.level)
+    how = {"difference": options.difference, "prevalence": options.prevalence, "level": options.level}
+    said = f"the chance to find a difference of {options.difference} against n, for {', '.join(designs)}"
+    return plot_power(designs, SIZES, **how), said
 
 
-def _from_source(options: Namespace) -> Axes:
+def _from_source(options: Namespace) -> tuple[Axes, str]:
+    """The figure, and what it shows."""
     from rrcollect.errors import ParameterError
     from server_agg import plot_segments, plot_trend, segment_table, trend
     from server_agg.cli.estimating import segments_of, selected
@@ -112,12 +119,14 @@ def _from_source(options: Namespace) -> Axes:
     if options.figure == "estimates":
         groups = tallies.by("question", "round")
         named: dict[Any, Any] = {f"{q}, round {r}": group for (q, r), group in groups.items()}
-        return plot_segments(segment_table(named, simultaneous="none", minimum=2, level=options.level))
+        drawn = plot_segments(segment_table(named, simultaneous="none", minimum=2, level=options.level))
+        return drawn, "; ".join(named)
     asked = sorted({key.question for key in tallies})
     if len(asked) > 1:
         raise ParameterError("--question", None, f"one of {', '.join(asked)}")
     if options.figure == "trend":
-        return plot_trend(trend({r: group for (r,), group in tallies.by("round").items()}, level=options.level))
+        rows = trend({r: group for (r,), group in tallies.by("round").items()}, level=options.level)
+        return plot_trend(rows), f"{asked[0]} by round"
     rounds = sorted({key.round for key in tallies})
     if len(rounds) > 1 or options.by is None:
         wrong = "--by" if options.by is None else "--round"
@@ -127,4 +136,4 @@ def _from_source(options: Namespace) -> Axes:
     found = segments_of(
         tallies, options.by, minimum=options.minimum, level=options.level, method="exact", target="population"
     )
-    return plot_segments(found)
+    return plot_segments(found), f"{asked[0]}, round {rounds[0]}, by {options.by}"

@@ -37,15 +37,14 @@ def add_keygen(parser: ArgumentParser) -> None:
 def keygen(options: Namespace) -> int:
     """A new signing key, readable by its owner only."""
     from rrcollect import SigningKey
-    from rrcollect.errors import KeyFileError
 
     public = Path(f"{options.key}.pub")
-    if public.exists():
-        raise KeyFileError(f"{public} exists already; a key is never overwritten")
+    for path in (options.key, public):
+        refuse_existing(path, force=None)
     key = SigningKey.generate()
     key.save(options.key, _password(options.password))
     try:
-        with new_file(public, force=False) as partial:
+        with new_file(public, force=None) as partial:
             partial.write_bytes(key.public.to_pem())
     except CannotWrite:
         options.key.unlink()  # made a moment ago, and of no use without its public half

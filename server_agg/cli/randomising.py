@@ -58,10 +58,6 @@ def randomise(options: Namespace) -> int:
         raise ParameterError("randomise", "incomplete", "FILE with --column and --out; --sample FILE makes one up")
     from server_agg.cli.truths import check_receipt, pieces
 
-    refuse_existing(options.out, force=False)
-    if not options.draw_again:
-        check_receipt(options.truths, options.column, options.round)
-    rows = pieces(options.truths, options.column, options.segment)
     name = options.out.name.lower()
     packed = name.endswith((".rrbits", ".bits"))
     if not packed and not name.endswith(REPORTS):
@@ -69,6 +65,10 @@ def randomise(options: Namespace) -> int:
     if options.segment and packed:
         raise ParameterError("--segment", options.segment, "with reports only: a packed file is one segment")
     accepted, envelope, design = _asked(options, bits_alone=name.endswith(".bits"))
+    refuse_existing(options.out, force=None)
+    rows = pieces(options.truths, options.column, options.segment)
+    if not options.draw_again:
+        check_receipt(options.truths, options.column, options.round)
     with progress(f"randomising {options.truths.name}", quiet=options.json) as tell:
         counted = _packed(options, rows, design, envelope, tell) if packed else _reports(options, rows, accepted, tell)
     _said(options, design, *counted)
@@ -113,8 +113,9 @@ def _reports(options: Namespace, rows: Iterator[Any], accepted: AcceptedSurvey, 
             ones += report.answer
             yield report
 
-    with new_file(options.out, force=False) as partial:
+    with new_file(options.out, force=None) as partial:
         n = write_reports(partial, counted())
+        _refuse_no_rows(options, n)
         write_receipt(options.truths, options.column, options.round, options.out)
     return n, ones
 
@@ -162,14 +163,23 @@ def _packed(
         answers += randomise_packed(bits, len(piece.truths), design).tobytes()
         n += len(piece.truths)
         tell(piece.share)
+    _refuse_no_rows(options, n)
     packed = np.frombuffer(bytes(answers), np.uint8)
-    with new_file(options.out, force=False) as partial:
+    with new_file(options.out, force=None) as partial:
         if options.out.name.lower().endswith(".rrbits") and envelope is not None:
             write_packed(partial, packed, n, envelope, options.question, round=options.round)
         else:
             partial.write_bytes(packed.tobytes())
         write_receipt(options.truths, options.column, options.round, options.out)
     return n, count_ones(packed)
+
+
+def _refuse_no_rows(options: Namespace, n: int) -> None:
+    """No draw was made from a file without rows, so none is receipted: the rows may still come."""
+    from server_agg.batch.errors import BadColumn
+
+    if n == 0:
+        raise BadColumn(options.column, "empty: the file has no rows", "one person a row", str(options.truths))
 
 
 def _said(options: Namespace, design: Design, n: int, ones: int) -> None:
@@ -193,7 +203,7 @@ def _sample(options: Namespace) -> int:
     from server_agg.cli.output import write_text
     from server_agg.demo.population import sample_csv
 
-    write_text(options.sample, sample_csv(SAMPLE), force=False)
+    write_text(options.sample, sample_csv(SAMPLE), force=None)
     words = f"{options.sample}: {SAMPLE} made-up people, columns sport, doped, pressed, fixed"
     emit(options, {"file": str(options.sample), "rows": SAMPLE}, words)
     return 0

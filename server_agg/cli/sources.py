@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from rrcollect.errors import ParameterError
 
 if TYPE_CHECKING:
-    from rrcollect import AcceptedSurvey, PublicKey
+    from rrcollect import AcceptedSurvey, PublicKey, Survey
     from server_agg import BatchResult, Tallies
 
-__all__ = ["accepted_survey", "add_source", "batch_of", "read_keys", "tallies_of"]
+__all__ = ["accepted_survey", "add_source", "batch_of", "read_envelope", "read_keys", "tallies_of"]
 
 DATABASE_FILES = (".sqlite3", ".sqlite", ".db")
 
@@ -39,15 +39,26 @@ def read_keys(paths: Sequence[Path]) -> list[PublicKey]:
     return [PublicKey.from_pem(path.read_bytes()) for path in paths]
 
 
-def accepted_survey(survey: Path, keys: Sequence[Path]) -> tuple[AcceptedSurvey, bytes]:
-    """A signed survey as a device with the default policy accepts it, and its envelope; refused otherwise."""
-    from rrcollect import Policy, TrustedPublisher, accept_survey
+def read_envelope(path: Path, keys: Sequence[PublicKey]) -> tuple[Survey, bytes]:
+    """The survey of a signed envelope, verified under the keys, and its bytes; a refusal names the file."""
+    from rrcollect.errors import SurveyRefused
     from rrcollect.publish.envelope import verify
     from rrcollect.publish.survey import Survey
 
-    trusted, envelope = read_keys(keys), survey.read_bytes()
-    publisher = Survey.from_payload(verify(envelope, trusted).payload).publisher
-    return accept_survey(envelope, Policy([TrustedPublisher(publisher, trusted)])), envelope
+    envelope = path.read_bytes()
+    try:
+        return Survey.from_payload(verify(envelope, keys).payload), envelope
+    except SurveyRefused as error:
+        raise type(error)(f"{path}: {error}") from None
+
+
+def accepted_survey(survey: Path, keys: Sequence[Path]) -> tuple[AcceptedSurvey, bytes]:
+    """A signed survey as a device with the default policy accepts it, and its envelope; refused otherwise."""
+    from rrcollect import Policy, TrustedPublisher, accept_survey
+
+    trusted = read_keys(keys)
+    read, envelope = read_envelope(survey, trusted)
+    return accept_survey(envelope, Policy([TrustedPublisher(read.publisher, trusted)])), envelope
 
 
 def batch_of(options: Namespace, **how: Any) -> BatchResult:
@@ -62,10 +73,11 @@ def batch_of(options: Namespace, **how: Any) -> BatchResult:
             "missing",
             "the signed survey the reports answer, and the public key it is verified with",
         )
+    keys = read_keys(options.key)
     return tally_reports(
         sources[0] if len(sources) == 1 else sources,
-        [path.read_bytes() for path in options.survey],
-        trusted=read_keys(options.key),
+        [read_envelope(path, keys)[0] for path in options.survey],
+        trusted=keys,
         **how,
     )
 

@@ -36,8 +36,8 @@ def exit_code(error: RRCollectError) -> int:
         return 5
     if isinstance(error, ParameterError):
         return 2
-    if error.blame is Blame.DEVICE or isinstance(error, OSError):
-        return 4
+    if error.blame is Blame.DEVICE or isinstance(error, OSError) or isinstance(error.__context__, OSError):
+        return 4  # whatever it is called, if it was the operating system that said no
     return 3 if error.blame is not Blame.CALLER or isinstance(error, AnswerRefused) else 2
 
 

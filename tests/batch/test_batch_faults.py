@@ -18,7 +18,15 @@ import server_agg
 from rrcollect import Design, ParameterError, RRCollectError, SigningKey
 from rrcollect.deliver.report import Report
 from rrcollect.errors import UntrustedKey
-from server_agg import BadColumn, SourceUnavailable, Summary, UnreadableRow, tally_reports, write_reports
+from server_agg import (
+    BadColumn,
+    RefusedNotWritten,
+    SourceUnavailable,
+    Summary,
+    UnreadableRow,
+    tally_reports,
+    write_reports,
+)
 from server_agg.batch import progress, published
 from server_agg.batch.columns import COLUMNS, flat_row
 from tests.batch import engines
@@ -176,8 +184,11 @@ def test_one_parquet_file_of_another_type_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadColumn, match=r"b\.parquet.*'answer'"):
         tally_reports(tmp_path, OPEN)
     (tmp_path / "b.parquet").write_bytes((tmp_path / "a.parquet").read_bytes()[:-20])
-    with pytest.raises(UnreadableRow, match=r"b\.parquet"):
-        tally_reports(tmp_path, OPEN)
+    for lenient in (False, True):  # which would not help, and is not recommended
+        with pytest.raises(UnreadableRow, match=r"b\.parquet") as caught:
+            tally_reports(tmp_path, OPEN, lenient=lenient)
+        assert "lenient" not in str(caught.value)
+        assert pickle.loads(pickle.dumps(caught.value)).skippable is False  # noqa: S301
     pq.write_table(table.drop_columns(["id"]), tmp_path / "b.parquet")
     (tmp_path / "a.parquet").unlink()
     with pytest.raises(BadColumn, match="'id' is missing"):
@@ -189,6 +200,8 @@ def test_a_source_that_is_none(tmp_path: Path) -> None:
         tally_reports(tmp_path / "*.parquet", OPEN)
     with pytest.raises(SourceUnavailable, match="names no file"):
         tally_reports(tmp_path, OPEN)
+    with pytest.raises(SourceUnavailable, match=r"there is no file .*night\.jsonl"):
+        tally_reports(tmp_path / "night.jsonl", OPEN)
     (tmp_path / "notes.txt").touch()
     with pytest.raises(ParameterError, match="files ending in"):
         tally_reports(tmp_path / "notes.txt", OPEN)
@@ -205,6 +218,33 @@ def test_a_source_that_is_none(tmp_path: Path) -> None:
         tally_reports(engines.polars([row()], tmp_path), OPEN, earlier=engines.pyarrow([row()], tmp_path))
     with pytest.raises(ParameterError, match="refused_to"):
         tally_reports(engines.polars([row()], tmp_path), OPEN, refused_to=tmp_path / "x.csv")
+
+
+def test_memory_that_is_no_amount_and_memory_that_is_too_little(tmp_path: Path) -> None:
+    write_reports(tmp_path / "night.jsonl", reports(5))
+    for word in ("foo", "", "4", "1e400GB"):
+        with pytest.raises(ParameterError, match="memory_limit is .* such as 512MB or 4GB"):
+            tally_reports(tmp_path, OPEN, memory_limit=word)
+    with pytest.raises(SourceUnavailable, match="more memory"):
+        tally_reports(tmp_path, OPEN, memory_limit="1KB")
+    assert tally_reports(tmp_path, OPEN, memory_limit="100MB").summary.accepted == 5
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_refused_rows_that_cannot_be_written_are_not_the_fault_of_the_source(ending: str, tmp_path: Path) -> None:
+    write_reports(tmp_path / "night.jsonl", reports(5))
+    wanted = tmp_path / "absent" / f"refused.{ending}"
+    for deduplicate in (True, False):
+        with pytest.raises(RefusedNotWritten, match="cannot be written") as caught:
+            tally_reports(tmp_path / "night.jsonl", OPEN, refused_to=wanted, deduplicate=deduplicate)
+        assert "lenient" not in str(caught.value)
+        assert pickle.loads(pickle.dumps(caught.value)).path == str(wanted)  # noqa: S301
+
+
+def test_a_source_cut_off_is_not_taken_for_refused_rows_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "night.jsonl").write_text('{"answer":1,"des')
+    with pytest.raises(UnreadableRow, match="line 1"):
+        tally_reports(tmp_path / "night.jsonl", OPEN, refused_to=tmp_path / "refused.csv")
 
 
 def test_surveys_are_verified_if_they_come_as_envelopes() -> None:

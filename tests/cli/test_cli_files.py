@@ -107,7 +107,7 @@ def test_estimates_by_question_round_and_segment(capsys):
     assert "the one bar covers at 95 %" in out
     refused(capsys, 2, "q1", "estimate", "tallies.json", "--question", "q7")
     refused(capsys, 2, "sport", "estimate", "tallies.json", "--by", "country")
-    refused(capsys, 4, "names no file", "estimate", "absent.parquet", *SIGNED)
+    refused(capsys, 4, "there is no file", "estimate", "absent.parquet", *SIGNED)
     refused(capsys, 4, "check the name", "estimate", "tallies.json", "absent.json")
 
 

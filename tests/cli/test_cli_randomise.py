@@ -127,7 +127,12 @@ def test_a_column_is_drawn_once_unless_told_otherwise(desk, capsys):
     before = (desk / "a.jsonl").read_bytes()
     refused(capsys, 3, "--draw-again", "randomise", "t.csv", *ASKED, "--out", "b.jsonl")
     assert not (desk / "b.jsonl").exists()
-    refused(capsys, 4, "exists already", "randomise", "t.csv", *ASKED, "--draw-again", "--out", "a.jsonl")
+    refused(capsys, 2, "doped, pressed, fixed", "randomise", "t.csv", "--column", "doped", "--question", "foo", *SIGNED,
+            "--out", "b.jsonl")  # fmt: skip  # what was typed wrong is told first
+    said = refused(capsys, 4, "exists already", "randomise", "t.csv", *ASKED, "--draw-again", "--out", "a.jsonl")
+    assert "--force" not in said  # which this command does not have
+    (desk / "folder.jsonl").mkdir()
+    refused(capsys, 4, "is a folder", "randomise", "t.csv", *ASKED, "--draw-again", "--out", "folder.jsonl")
     assert (desk / "a.jsonl").read_bytes() == before
     assert main(["randomise", "t.csv", *ASKED, "--draw-again", "--out", "b.jsonl"]) == 0
     receipt = [json.loads(line) for line in (desk / "t.csv.drawn").read_text().splitlines()]
@@ -136,6 +141,18 @@ def test_a_column_is_drawn_once_unless_told_otherwise(desk, capsys):
     (desk / "t.csv.drawn").write_text("nonsense\n")
     capsys.readouterr()
     refused(capsys, 3, "not a receipt", "randomise", "t.csv", *ASKED, "--out", "c.jsonl")
+
+
+@pytest.mark.parametrize("out", ["o.jsonl", "o.csv", "o.parquet", "o.rrbits"])
+def test_a_file_without_rows_is_no_draw(desk, capsys, out):
+    write_csv(desk / "t.csv", [])
+    pq.write_table(pa.table({"doped": pa.array([], pa.bool_())}), "t.parquet")
+    before = {path.name for path in desk.iterdir()}
+    for name in ("t.csv", "t.parquet"):
+        refused(capsys, 2, "the file has no rows", "randomise", name, *ASKED, "--out", out)
+    assert {path.name for path in desk.iterdir()} == before  # no answers, no receipt
+    write_csv(desk / "t.csv", [True] * 50)
+    assert json_of(capsys, "randomise", "t.csv", *ASKED, "--out", out)["answers"] == 50
 
 
 def test_help_says_what_it_means_to_hold_the_truths(capsys):
