@@ -58,7 +58,7 @@ def serve(options: Namespace) -> int:
     _check_port(options.host, options.port)
     here = f"http://{f'[{options.host}]' if ':' in options.host else options.host}:{options.port}"
     pages = [f"{here}/s/{digest}" for digest in _published(options)]
-    said = [f"results: {here}/", *(f"survey:  {page}" for page in pages), "stop with Ctrl-C"]
+    said = [f"results: {here}/", f"reports: {here}/reports", *(f"survey:  {page}" for page in pages), "stop with Ctrl-C"]
     emit(options, {"results": f"{here}/", "reports": f"{here}/reports", "surveys": pages}, "\n".join(said))
     sys.stdout.flush()
     with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from server_agg.cli.output import CannotWrite, add_force, new_file, refuse_existing
-from server_agg.cli.sources import read_keys
+from server_agg.cli.sources import read_keys, refuse_public_keys
 from server_agg.cli.survey_file import read_survey, survey_from, template
 from server_agg.cli.terminal import emit, plain
 
@@ -79,6 +79,7 @@ def publish(options: Namespace) -> int:
         raise ParameterError("publish", "incomplete", "SURVEY with --key and --out; or --template for a survey")
     refuse_existing(options.out, force=options.force)
     survey = survey_from(read_survey(options.survey))
+    refuse_public_keys(options.key)
     keys = [SigningKey.load(path, _password(options.password)) for path in options.key]
     publication = publish_survey(survey, keys)
     with new_file(options.out, force=options.force) as partial:
