@@ -85,6 +85,7 @@ def run_web(port: int, pause: float, say: Say) -> int:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((HOST, port))
+            listening.listen()  # a browser that is quicker than the collector waits, instead of being turned away
         except OSError as error:
             raise ParameterError("--port", port, f"a port that is free ({error.strerror})") from None
         here = f"http://{HOST}:{listening.getsockname()[1]}"

@@ -148,6 +148,12 @@ def test_the_page_is_whole_and_loads_nothing(shown):
     assert not re.search(r"\b(nan|inf)\b", text)
 
 
+def test_the_page_shows_the_loss_promised_beside_the_tight_one(shown):
+    text = page(shown)
+    assert "Promised ε = 0.6931, δ = 0.25; tight without a δ ε = 2.079: a “yes”" in text
+    assert ">ε = 1.099: a “yes”" in text  # where they are the same, once
+
+
 def test_the_page_shows_no_truth_of_a_person(shown):
     """What is printed of a single respondent is what left the device."""
     text = page(shown)
