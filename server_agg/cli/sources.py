@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rrcollect.errors import ParameterError
+from server_agg.cli.incomplete import Incomplete
 
 if TYPE_CHECKING:
     from rrcollect import AcceptedSurvey, PublicKey
@@ -85,10 +86,8 @@ def batch_of(options: Namespace, **how: Any) -> BatchResult:
     sources = [f"sqlite:///{s}" if s.endswith(DATABASE_FILES) and "://" not in s else s for s in options.source]
     packed = all(s.endswith(".rrbits") for s in sources)
     if not options.key or (not options.survey and not packed):
-        raise ParameterError(
-            "--survey and --key",
-            "missing",
-            "the signed survey the reports answer, and the public key it is verified with",
+        raise Incomplete(
+            "give --survey and --key: the signed survey the reports answer, and the public key it is verified with"
         )
     return tally_reports(
         sources[0] if len(sources) == 1 else sources,

@@ -2,7 +2,8 @@
 
 Rules
 1. A truth is yes or no: true/false, yes/no, y/n, 1/0, 1.0/0.0 in CSV (any case) and in text columns; booleans or
-   numbers that are exactly 0 or 1 in Parquet (pandas makes 1.0 of 1 where a value was missing).  Anything else (an empty cell, NaN, None, a word) stops the work with its place, never its value.
+   numbers that are exactly 0 or 1 in Parquet (pandas makes 1.0 of 1 where a value was missing).  Anything else (an
+   empty cell, NaN, None, a word) stops the work with its place, never its value.
 2. No more than one piece is in memory; a file that is cut off or no such file at all is one line.
 3. The receipt, FILE.drawn, lies beside the truths and names what was drawn: column, round and output.  It holds no
    truth and no digest of them.  It is on disk before the answers appear.
@@ -137,9 +138,7 @@ def _column(path: Path, name: str, array: Any, first: int) -> NDArray[np.bool_]:
         return np.asarray(array.to_numpy(zero_copy_only=False), np.bool_)
     if pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_dictionary(array.type):
         return _words(path, name, array.to_pylist(), first)
-    raise BadColumn(
-        name, f"of type {array.type}", "booleans, the numbers 0 and 1, or the words yes and no", str(path)
-    )
+    raise BadColumn(name, f"of type {array.type}", "booleans, the numbers 0 and 1, or the words yes and no", str(path))
 
 
 # ---- the receipt --------------------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 Some hundred answered before it opens, through a gateway in bulk, so that the pages have something to show.  Those who
 come afterwards each have a client with a ledger of their own and send by HTTP to this machine; everything is real but
-the people.  The collector listens on this machine alone.  Ctrl-C ends it: what was accepted is committed, the folder goes away.
+the people.  The collector listens on this machine alone.  Ctrl-C ends it: what was accepted is committed, the folder
+goes away.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a newcomer types first: the wrong key, a wrong address, a typo; each is told what to do, in words of the shell."""
+"""What a newcomer types first: the wrong key, a wrong address, a typo; each is told what to do, in plain words."""
 
 import shlex
 import subprocess
@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from server_agg.cli.main import COMMANDS, main
-from tests.cli.support import PROGRAM, at_a_terminal, refused, run, signed_survey
+from tests.cli.support import PROGRAM, at_a_terminal, refused, run, signed_survey, template_text
 from tests.postgres_server import free_port
 
 ANSWER = shlex.split(COMMANDS["answer"].examples[0])[1:]
@@ -87,3 +87,50 @@ def test_an_estimate_worth_nothing_is_not_said_to_be_worth_0(capsys):
     assert "direct answers" not in out
     assert "asked directly" in out
     assert "as many as" in run(capsys, "estimate", "--yes", "20", "--n", "40", "--epsilon", "1")[1]
+
+
+# ---- words of the shell, not of Python ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("publish", "give SURVEY, --key and --out"),
+        ("randomise", "give FILE, --column and --out"),
+        ("plan", "give --margin alone, or two of"),
+        ("plan --n 3", "give --margin alone, or two of"),
+        ("estimate", "give tallies, reports or a database; or --yes and --n"),
+        ("estimate --yes 1 --n 3", "give --epsilon, or both --p00 and --p11"),
+        ("estimate --yes 1400 --n 1000 --epsilon 1", "--yes is 1400; allowed: 0 to 1000"),
+        ("simulate --prevalence 0.1", "give --epsilon (and --delta), or both"),
+        ("serve", "give --token-file FILE"),
+        ("tally a.jsonl", "give --survey and --key"),
+    ],
+)
+def test_what_is_lacking_is_asked_for_plainly(tmp_path, monkeypatch, capsys, words, hint):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RRCOLLECT_OWNER_TOKEN", raising=False)
+    err = refused(capsys, 2, hint, *words.split())
+    assert not [talk for talk in ("None", "[]", "'incomplete'", "'missing'", "ones") if talk in err]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "hint"),
+    [
+        ('name = "clean-sport"', 'name = "Clean Sport"', 3, "s.toml: name: a name of small letters"),
+        ('name = "clean-sport"', "", 3, "s.toml: name: is missing"),
+        ("rounds = 2", "roundz = 2", 3, "s.toml: question 'pressed': the name 'roundz' means nothing here; did you"),
+        ('epsilon = "ln 3"', "epsilom = 1", 3, "the name 'epsilom' means nothing here; did you mean 'epsilon'?"),
+        ('epsilon = "ln 3"', 'epsilon = "much"', 2, "s.toml: question 'doped': epsilon is 'much'"),
+        ('epsilon = "ln 3"', "", 3, "s.toml: question 'doped': give epsilon"),
+        ('id = "doped"', "", 3, "s.toml: question 1: id: is missing"),
+        ("max_ratio = 8", "", 3, "the line `disclosure = { exposed = …, respondents = … }`"),
+        ("version = 1 ", 'version = "1" ', 3, "s.toml: version: must be a whole number"),
+    ],
+)  # fmt: skip
+def test_a_fault_in_a_survey_names_file_and_place(here, capsys, old, new, code, hint):
+    text = template_text()
+    assert old in text
+    (here / "s.toml").write_text(text.replace(old, new, 1))
+    err = refused(capsys, code, hint, "publish", "s.toml", "--key", "publisher.pem", "--out", "o.json")
+    assert not [talk for talk in ("Disclosure(", "String should", "Extra inputs", "Field required") if talk in err]
