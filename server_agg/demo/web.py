@@ -15,7 +15,6 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -100,17 +99,21 @@ def run_web(port: int, pause: float, say: Say) -> int:
         app = create_app(open_store(desk.store), OwnerToken(secrets.token_urlsafe(24)), settings)
         server = uvicorn.Server(server_config(app, settings))
         people = Trickle(desk, f"{here}/reports", pause)
+
+        def end(*_: object) -> None:  # heard at any time; a plain Ctrl-C is lost while the event loop starts
+            server.should_exit = True
+
+        usual = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
         pages = {"results": f"{here}/", "survey": f"{here}/s/{publication.digest}"}
         say(pages, "\n".join(f"{name:8s} {page}" for name, page in pages.items()) + f"\n{OPENING}")
         sys.stdout.flush()  # also into a file or a pipe: the addresses are of use now
-        usual = signal.signal(signal.SIGTERM, signal.default_int_handler)
         people.start()
         try:
-            with suppress(KeyboardInterrupt):
-                server.run(sockets=[listening])
+            server.run(sockets=[listening])
         finally:
             people.stop()
-            signal.signal(signal.SIGTERM, usual)
+            for each, handler in usual.items():
+                signal.signal(each, handler)
     if people.trouble:
         raise RRCollectError(f"the respondents stopped coming: {people.trouble}")
     words = f"stopped; {people.answered} simulated respondents had answered with a client of their own"

@@ -238,6 +238,19 @@ def test_the_web_demo_collects_and_stops_cleanly(by):
     assert json.loads(out)["respondents"] >= 2
 
 
+@pytest.mark.parametrize("after", [0.0, 0.002, 0.01])
+def test_ctrl_c_while_the_web_demo_starts_is_not_lost(after):
+    with subprocess.Popen([*PROGRAM, "demo", "--web", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as web:
+        web.stdout.readline()
+        time.sleep(after)
+        web.send_signal(signal.SIGINT)
+        try:
+            _, err = web.communicate(timeout=40)
+        finally:
+            web.kill()
+    assert (web.returncode, err) == (0, b"")
+
+
 def results_of(address):
     with urllib.request.urlopen(f"{address}results", timeout=20) as reply:  # noqa: S310
         return json.load(reply)["surveys"][0]
