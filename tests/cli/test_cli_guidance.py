@@ -53,7 +53,7 @@ def test_a_private_key_is_not_handed_out(here, capsys, words):
 # ---- answering ------------------------------------------------------------------------------------------------------
 
 
-def test_a_report_that_is_not_delivered_says_why_and_is_sent_later(here):
+def test_a_report_that_is_not_delivered_says_why(here):
     url = f"http://127.0.0.1:{free_port()}/reports"
     shown, code = at_a_terminal([*PROGRAM, *ANSWER, "--url", url], ["yes\n", "\n", "\n"])
     assert code == 4
