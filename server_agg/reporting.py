@@ -108,10 +108,15 @@ def _summary(estimate: Estimate, level: NumberLike) -> list[list[str]]:
         ["design", f"{estimate.tally.design}, {privacy_words(estimate.tally.design)}"],
         ["margins", f"±{percent(normal.half_width, 2)} (1.96σ), ±{percent(chebyshev.half_width, 2)} (4.5σ) points"],
         ["fit", estimate.misfit.describe()],
-        ["privacy cost", f"as many as {estimate.effective_sample_size:.4g} direct answers; all n asked directly: "
-         f"±{percent(direct.half_width, 2)} points"],
+        ["privacy cost", f"{_worth(estimate)}all n asked directly: ±{percent(direct.half_width, 2)} points"],
         ["liars", f"each 1 % of dishonest reporters moves it up to {percent(estimate.manipulation('0.01'), 2)} points"],
     ]  # fmt: skip
+
+
+def _worth(estimate: Estimate) -> str:
+    """How many direct answers tell as much; nothing where that is none, at an edge of what can be estimated."""
+    worth = estimate.effective_sample_size
+    return f"as many as {worth:.4g} direct answers; " if worth >= 0.5 else ""
 
 
 def estimate_table(estimate: Estimate, level: NumberLike) -> str:

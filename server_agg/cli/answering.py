@@ -1,4 +1,10 @@
-"""`rrcollect answer`: a person at a terminal.  The truth is read without echo and shown nowhere."""
+"""`rrcollect answer`: a person at a terminal.
+
+Rules
+1. The truth is read without echo and shown nowhere; without a terminal that hides it nothing is asked.
+2. Everything given is checked before the survey is shown.
+3. A report that was not delivered is said with its reason, and the exit code tells: 3 refused for good, 4 it waits.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +17,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from server_agg.cli.sources import read_keys
 from server_agg.cli.terminal import emit, plain
 
 if TYPE_CHECKING:
-    from rrcollect.errors import RRCollectError
+    from rrcollect.deliver.outbox import Deliveries
+    from rrcollect.errors import ParameterError
 
 __all__ = ["add_answer", "answer"]
 
@@ -28,67 +36,75 @@ def add_answer(parser: ArgumentParser) -> None:
         "--key", type=Path, action="append", required=True, help="a public key you trust; repeat for several"
     )
     parser.add_argument("--ledger", type=Path, required=True, help="the file that remembers what you answered")
-    parser.add_argument("--url", help="where to send the reports; without it they wait in the ledger")
+    parser.add_argument(
+        "--url", help="the collector's address, ending in /reports; without it the reports wait in the ledger"
+    )
     parser.add_argument("--segment", action="append", default=[], metavar="NAME=VALUE", help="a group you declare")
 
 
 def answer(options: Namespace) -> int:
     """Show what would be sent, ask, answer, deliver."""
-    from rrcollect import Client, EveryAttributeOf, HttpTransport, Policy, PublicKey, TrustedPublisher
-    from rrcollect.errors import ParameterError
+    from rrcollect import Client, EveryAttributeOf, HttpTransport, Policy, TrustedPublisher
     from rrcollect.publish.envelope import verify
     from rrcollect.publish.survey import Survey
 
-    keys = [PublicKey.from_pem(path.read_bytes()) for path in options.key]
+    collector = HttpTransport(options.url) if options.url is not None else None
+    segments = _declared(options.segment)
+    keys = read_keys(options.key)
     data = options.envelope.read_bytes()
     publisher = Survey.from_payload(verify(data, keys).payload).publisher
     policy = Policy([TrustedPublisher(publisher, keys)])
     client = Client(options.ledger, attributes=[EveryAttributeOf(publisher)], policy=policy)
     accepted = client.accept(data)
-    segments = {}
-    for pair in options.segment:
-        name, equals, value = pair.partition("=")
-        if not equals:
-            raise ParameterError("--segment", pair, "NAME=VALUE")
-        segments[name] = value
     _check_declared(segments, accepted.survey.segments)
-    asked = list(client.open_questions(accepted))
-    if asked:
-        _check_terminal()
+    if client.open_questions(accepted) and not _can_hide():
+        raise _seen()
     sys.stderr.write(plain(accepted.explain()) + "\n\n")
-    for question in asked:
+    for question in client.open_questions(accepted):
         reply = _ask(question.text)
         if reply is None:
             client.decline(accepted, question.id)
         else:
             client.answer(accepted, question.id, reply, segments=segments)
         del reply
-    done = client.deliver(HttpTransport(options.url)) if options.url else None
+    done = client.deliver(collector) if collector else None
     words = client.budget().explain()
     if done is not None:
         words += f"\ndelivered {done.delivered}, waiting {done.waiting}, refused {len(done.refused)}"
     emit(options, client.budget().export(), words)
-    return 0 if done is None or not done.refused else 3
+    return 0 if done is None else _told(done)
 
 
-def _check_declared(segments: Mapping[str, str], allowed: Mapping[str, Sequence[str]]) -> None:
-    """Refuse a group that the survey does not have, before anything is shown or asked."""
+def _told(done: Deliveries) -> int:
+    """Say why reports were not delivered; the exit code."""
+    for reason in sorted({reason for _, reason in done.refused}):
+        sys.stderr.write(f"rrcollect answer: refused for good: {plain(reason)}\n")
+    if done.waiting:
+        sys.stderr.write(
+            f"rrcollect answer: not delivered: {plain(done.last_failure)}; does --url name the collector, and end in "
+            "/reports? The answers are kept in the ledger: run this again to send them\n"
+        )
+    return 3 if done.refused else 4 if done.waiting else 0
+
+
+def _declared(pairs: Sequence[str]) -> dict[str, str]:
+    """The groups given as NAME=VALUE."""
     from rrcollect.errors import ParameterError
 
-    for name, value in segments.items():
-        if name not in allowed:
-            raise ParameterError("--segment", name, f"a segment of the survey: {', '.join(allowed) or 'it has none'}")
-        if value not in allowed[name]:
-            raise ParameterError(f"--segment {name}", value, f"one of {', '.join(allowed[name])}")
+    for pair in pairs:
+        if "=" not in pair:
+            raise ParameterError("--segment", pair, "NAME=VALUE")
+    return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}
 
 
-def _check_terminal() -> None:
-    """Refuse at once where nothing can be typed unseen: no terminal of this session, and none as standard input."""
-    try:
-        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
-    except (OSError, AttributeError):  # none, or a system that has no such thing
-        if not sys.stdin.isatty():
-            raise _no_terminal() from None
+def _check_declared(declared: dict[str, str], offered: Mapping[str, Sequence[str]]) -> None:
+    """Refuse a group that the survey does not name, before anything is shown or asked."""
+    from rrcollect.errors import ParameterError
+
+    for name, value in declared.items():
+        if value not in offered.get(name, ()):
+            allowed = ", ".join(f"{each}={one}" for each, values in offered.items() for one in values)
+            raise ParameterError("--segment", f"{name}={value}", allowed or "none: this survey has no groups")
 
 
 def _ask(text: str) -> bool | None:
@@ -102,6 +118,23 @@ def _ask(text: str) -> bool | None:
         sys.stderr.write("please type yes or no\n")
 
 
+def _seen() -> ParameterError:
+    from rrcollect.errors import ParameterError
+
+    return ParameterError("standard input", "no terminal", "a terminal that can hide what is typed")
+
+
+def _can_hide() -> bool:
+    """Whether there is a terminal to ask at; `getpass` then has the last word on whether it can hide."""
+    if os.name != "posix":  # pragma: no cover
+        return True
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return sys.stdin is not None and sys.stdin.isatty()
+    return True
+
+
 def _unseen(prompt: str) -> str:
     """What is typed, if this terminal can keep it from the screen; an error if it cannot."""
     with warnings.catch_warnings():
@@ -109,10 +142,4 @@ def _unseen(prompt: str) -> str:
         try:
             return getpass.getpass(prompt)
         except getpass.GetPassWarning:
-            raise _no_terminal() from None
-
-
-def _no_terminal() -> RRCollectError:
-    from rrcollect.errors import ParameterError
-
-    return ParameterError("standard input", "no terminal", "a terminal that can hide what is typed")
+            raise _seen() from None

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from server_agg.cli.incomplete import Incomplete
 from server_agg.cli.output import CannotWrite, add_force, refuse_existing, way_out, write_text
 from server_agg.cli.sources import add_source, batch_of, read_envelope, read_keys
 from server_agg.cli.terminal import emit
@@ -53,12 +54,19 @@ def serve(options: Namespace) -> int:
         _make_token(Path(options.token_file))
     if bool(options.survey) != bool(options.key):
         raise ParameterError("--survey and --key", "one of them", "both: the signed survey and its public key")
+    if not options.token_file and not os.environ.get("RRCOLLECT_OWNER_TOKEN"):
+        raise Incomplete("give --token-file FILE (--make-token makes one), or set RRCOLLECT_OWNER_TOKEN")
     owner = OwnerToken.from_file(options.token_file) if options.token_file else OwnerToken.from_environment()
     settings = Settings(origins=tuple(options.origin), minimum=options.minimum, public_results=options.public_results)
     _check_port(options.host, options.port)
     here = f"http://{f'[{options.host}]' if ':' in options.host else options.host}:{options.port}"
     pages = [f"{here}/s/{digest}" for digest in _published(options)]
-    said = [f"results: {here}/", *(f"survey:  {page}" for page in pages), "stop with Ctrl-C"]
+    said = [
+        f"results: {here}/",
+        f"reports: {here}/reports",
+        *(f"survey:  {page}" for page in pages),
+        "stop with Ctrl-C",
+    ]
     emit(options, {"results": f"{here}/", "reports": f"{here}/reports", "surveys": pages}, "\n".join(said))
     sys.stdout.flush()
     with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends

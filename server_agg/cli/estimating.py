@@ -10,6 +10,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from server_agg.cli.incomplete import Incomplete
 from server_agg.cli.sources import add_source, tallies_of
 from server_agg.cli.terminal import emit, table
 
@@ -186,10 +187,11 @@ def _typed(options: Namespace) -> Tally:
     from server_agg import Tally
 
     if options.yes is None or options.n is None:
-        allowed = "tallies, reports or a database; or --yes and --n with --epsilon or --p00, --p11"
-        raise ParameterError("estimate", "no counts", allowed)
+        raise Incomplete("give tallies, reports or a database; or --yes and --n with --epsilon or --p00, --p11")
+    if not 0 <= options.yes <= options.n:
+        raise ParameterError("--yes", options.yes, f"0 to {options.n}, which is --n")
     if options.epsilon is not None and options.p00 is None and options.p11 is None:
         return Tally(optimal_design(options.epsilon), options.n, options.yes)
     if options.epsilon is None and options.p00 is not None and options.p11 is not None:
         return Tally(Design(options.p00, options.p11), options.n, options.yes)
-    raise ParameterError("design", (options.epsilon, options.p00, options.p11), "--epsilon, or both --p00 and --p11")
+    raise Incomplete("give --epsilon, or both --p00 and --p11")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
+from server_agg.cli.incomplete import Incomplete
 from server_agg.cli.terminal import emit, table
 
 __all__ = ["add_plan", "plan"]
@@ -44,7 +45,7 @@ def plan(options: Namespace) -> int:
         frozenset({"n", "margin"}): _epsilon,
     }
     if given not in ways:
-        raise ParameterError("plan", sorted(given), "--margin alone, or two of --epsilon, --margin and --n")
+        raise Incomplete("give --margin alone, or two of --epsilon, --margin and --n")
     return ways[given](options, {"level": options.level, "method": options.method, "prevalence": options.prevalence})
 
 

@@ -9,9 +9,10 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from server_agg.cli.incomplete import Incomplete
 from server_agg.cli.output import CannotWrite, add_force, new_file, refuse_existing
-from server_agg.cli.sources import read_keys
-from server_agg.cli.survey_file import read_survey, survey_from, template
+from server_agg.cli.sources import read_keys, refuse_public_keys
+from server_agg.cli.survey_file import at, read_survey, survey_from, template
 from server_agg.cli.terminal import emit, plain
 
 if TYPE_CHECKING:
@@ -69,17 +70,19 @@ def add_publish(parser: ArgumentParser) -> None:
 def publish(options: Namespace) -> int:
     """Check, compose and sign a survey; warn of what devices would refuse."""
     from rrcollect import SigningKey, publish_survey
-    from rrcollect.errors import ParameterError
 
     if options.template:
         emit(options, {"template": template()}, template())
         return 0
     if options.survey is None or not options.key or options.out is None:
-        raise ParameterError("publish", "incomplete", "SURVEY with --key and --out; or --template for a survey")
+        raise Incomplete("give SURVEY, --key and --out; --template prints a survey to start from")
     refuse_existing(options.out, force=options.force)
-    survey = survey_from(read_survey(options.survey))
+    with at(str(options.survey)):
+        survey = survey_from(read_survey(options.survey))
+    refuse_public_keys(options.key)
     keys = [SigningKey.load(path, _password(options.password)) for path in options.key]
-    publication = publish_survey(survey, keys)
+    with at(str(options.survey)):
+        publication = publish_survey(survey, keys)
     with new_file(options.out, force=options.force) as partial:
         partial.write_bytes(publication.envelope)
     whole = publication.composition.whole

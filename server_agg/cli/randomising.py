@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from server_agg.cli.incomplete import Incomplete
 from server_agg.cli.output import new_file, refuse_existing
 from server_agg.cli.progress import Tell, progress
 from server_agg.cli.terminal import emit
@@ -55,7 +56,7 @@ def randomise(options: Namespace) -> int:
     if options.sample is not None:
         return _sample(options)
     if options.truths is None or options.column is None or options.out is None:
-        raise ParameterError("randomise", "incomplete", "FILE with --column and --out; --sample FILE makes one up")
+        raise Incomplete("give FILE, --column and --out; --sample FILE makes a file up")
     from server_agg.cli.truths import check_receipt, pieces
 
     name = options.out.name.lower()

@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from server_agg.cli.incomplete import Incomplete
 from server_agg.cli.output import add_force
 from server_agg.cli.plotting import check_picture, save
 from server_agg.cli.progress import progress
@@ -64,7 +65,6 @@ def simulate(options: Namespace) -> int:
 
 def _design(options: Namespace) -> Design:
     from rrcollect import Design, optimal_design
-    from rrcollect.errors import ParameterError
 
     matrix = options.p00, options.p11
     if options.epsilon is not None and matrix == (None, None):
@@ -73,7 +73,7 @@ def _design(options: Namespace) -> Design:
         )
     if options.epsilon is None and None not in matrix:
         return Design(*matrix).to_grid()
-    raise ParameterError("design", (options.epsilon, *matrix), "--epsilon (and --delta), or both --p00 and --p11")
+    raise Incomplete("give --epsilon (and --delta), or both --p00 and --p11")
 
 
 def _summary(found: Rehearsal) -> str:

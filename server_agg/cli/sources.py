@@ -14,12 +14,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rrcollect.errors import ParameterError
+from server_agg.cli.incomplete import Incomplete
 
 if TYPE_CHECKING:
     from rrcollect import AcceptedSurvey, PublicKey, Survey
     from server_agg import BatchResult, Tallies
 
-__all__ = ["accepted_survey", "add_source", "batch_of", "read_envelope", "read_keys", "tallies_of"]
+__all__ = [
+    "accepted_survey",
+    "add_source",
+    "batch_of",
+    "read_envelope",
+    "read_keys",
+    "refuse_public_keys",
+    "tallies_of",
+]
 
 DATABASE_FILES = (".sqlite3", ".sqlite", ".db")
 
@@ -33,10 +42,38 @@ def add_source(parser: ArgumentParser, *, count: str, tallies: bool) -> None:
 
 
 def read_keys(paths: Sequence[Path]) -> list[PublicKey]:
-    """The public keys in PEM files."""
+    """The public keys in PEM files; a private key among them is said to be one."""
     from rrcollect import PublicKey
+    from rrcollect.errors import KeyFileError
 
-    return [PublicKey.from_pem(path.read_bytes()) for path in paths]
+    found = []
+    for path in paths:
+        pem = path.read_bytes()
+        if _is_private(pem):
+            raise KeyFileError(f"{path}: this is the PRIVATE key: do not hand it out; give the public one, KEY.pub")
+        try:
+            found.append(PublicKey.from_pem(pem))
+        except KeyFileError as error:
+            raise KeyFileError(f"{path}: {str(error).removesuffix(' (bytes)')}") from None
+    return found
+
+
+def _is_private(pem: bytes) -> bool:
+    """Whether PEM text says it is a private key, of whatever kind."""
+    return b"PRIVATE KEY-----" in pem
+
+
+def refuse_public_keys(paths: Sequence[Path]) -> None:
+    """Refuse a public key where a private one is needed, before its file's mode is judged."""
+    from rrcollect.errors import KeyFileError
+
+    for path in paths:
+        try:
+            pem = path.read_bytes()
+        except OSError:
+            continue  # told by whoever loads it
+        if b"BEGIN PUBLIC KEY" in pem:
+            raise KeyFileError(f"{path} is the public key; sign with the private one")
 
 
 def read_envelope(path: Path, keys: Sequence[PublicKey]) -> tuple[Survey, bytes]:
@@ -68,10 +105,8 @@ def batch_of(options: Namespace, **how: Any) -> BatchResult:
     sources = [f"sqlite:///{s}" if s.endswith(DATABASE_FILES) and "://" not in s else s for s in options.source]
     packed = all(s.endswith(".rrbits") for s in sources)
     if not options.key or (not options.survey and not packed):
-        raise ParameterError(
-            "--survey and --key",
-            "missing",
-            "the signed survey the reports answer, and the public key it is verified with",
+        raise Incomplete(
+            "give --survey and --key: the signed survey the reports answer, and the public key it is verified with"
         )
     keys = read_keys(options.key)
     return tally_reports(

@@ -7,14 +7,31 @@ design is chosen) or its matrix (`p00` and `p11`).  `TEMPLATE` is a survey to st
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from rrcollect.errors import shown
 
 if TYPE_CHECKING:
     from rrcollect import Survey
 
-__all__ = ["read_survey", "survey_from", "template"]
+__all__ = ["at", "read_survey", "survey_from", "template"]
+
+PROMISE, MATRIX = ("epsilon", "delta", "prevalence", "max_ratio"), ("p00", "p11")
+MADE = ("design", "promise")  # fields of a question that follow from what is written
+NAMES = "a name of small letters, digits, and . _ - after the first, 64 characters at most"
+MEANT = {  # words for programs, and what they mean to whoever writes a survey
+    "Field required": "is missing",
+    "Extra inputs are not permitted": "means nothing here",
+    "Input should be a valid integer": "must be a whole number",
+    "Input should be a valid": "must be a",
+    "disclosure=Disclosure(exposed=…, respondents=…)": "the line `disclosure = { exposed = …, respondents = … }`",
+}
 
 TEMPLATE = """\
 # A survey for `rrcollect publish`.  What stands here is signed, and devices check it again.
@@ -83,28 +100,63 @@ def survey_from(written: dict[str, Any]) -> Survey:
     """The survey, its questions' designs chosen from their promises."""
     from rrcollect import Survey
 
+    _known(written, tuple(Survey.model_fields))
     asked = written.get("questions")
-    questions = [_question(q) for q in asked] if isinstance(asked, list) else asked
+    questions = [_question(q, place) for place, q in enumerate(asked, 1)] if isinstance(asked, list) else asked
     return Survey(**{**written, "questions": questions})
 
 
-def _question(written: Any) -> Any:
+def _question(written: Any, place: int) -> Any:
     from rrcollect import Design, Disclosure, Question, full_support_design, optimal_design
     from rrcollect.errors import MalformedDocument
 
     if not isinstance(written, dict):
         raise MalformedDocument("a question is a table of names and values")
     fields = dict(written)
-    promise = {name: fields.pop(name) for name in ("epsilon", "delta", "prevalence", "max_ratio") if name in fields}
-    matrix = {name: fields.pop(name) for name in ("p00", "p11") if name in fields}
-    if "epsilon" in promise and not matrix:
-        epsilon, delta = promise.pop("epsilon"), promise.pop("delta", 0)
-        choose = full_support_design if "max_ratio" in promise else optimal_design
-        fields["design"] = choose(epsilon, delta, **promise)
-    elif len(matrix) == 2 and not promise:
-        fields["design"] = Design(matrix["p00"], matrix["p11"]).to_grid()
-    else:
-        raise MalformedDocument(f"question {fields.get('id')!r}: give epsilon (and delta), or p00 and p11")
-    if isinstance(fields.get("disclosure"), dict):
-        fields["disclosure"] = Disclosure(**fields["disclosure"])
-    return Question(**fields)
+    with at(f"question {written['id']!r}" if isinstance(written.get("id"), str) else f"question {place}"):
+        _known(written, (*(name for name in Question.model_fields if name not in MADE), *PROMISE, *MATRIX))
+        promise = {name: fields.pop(name) for name in PROMISE if name in fields}
+        matrix = {name: fields.pop(name) for name in MATRIX if name in fields}
+        if "epsilon" in promise and not matrix:
+            epsilon, delta = promise.pop("epsilon"), promise.pop("delta", 0)
+            choose = full_support_design if "max_ratio" in promise else optimal_design
+            fields["design"] = choose(epsilon, delta, **promise)
+        elif len(matrix) == 2 and not promise:
+            fields["design"] = Design(matrix["p00"], matrix["p11"]).to_grid()
+        else:
+            raise MalformedDocument("give epsilon (and delta), or p00 and p11")
+        if isinstance(fields.get("disclosure"), dict):
+            with at("disclosure"):
+                fields["disclosure"] = Disclosure(**fields["disclosure"])
+        return Question(**fields)
+
+
+def _known(written: dict[str, Any], names: Sequence[str]) -> None:
+    """Refuse a name that means nothing, with the one it may have been."""
+    from rrcollect.errors import MalformedDocument
+
+    for name in written:
+        if name not in names:
+            near = get_close_matches(name, names, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(names)}"
+            raise MalformedDocument(f"the name {shown(name)} means nothing here; {hint}")
+
+
+@contextmanager
+def at(place: str) -> Iterator[None]:
+    """A refusal of what stands at this place of the file names the place, in words of the file."""
+    from rrcollect.errors import OffGridDesign, ParameterError, SurveyRefused, UninformativeDesign
+
+    try:
+        yield
+    except ParameterError as error:
+        raise ParameterError(f"{place}: {error.name}", error.value, error.allowed) from None
+    except (SurveyRefused, UninformativeDesign, OffGridDesign) as error:
+        raise type(error)(f"{place}: {_as_written(str(error)).removeprefix(f'{place}: ')}") from None
+
+
+def _as_written(words: str) -> str:
+    """A refusal's words for whoever writes the file, not for a program."""
+    for said, meant in MEANT.items():
+        words = words.replace(said, meant)
+    return re.sub(r"String should match pattern '[^']*'", NAMES, words)

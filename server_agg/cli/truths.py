@@ -1,8 +1,9 @@
 """A column of truths read from a file, piece by piece, and the receipt that says it was drawn from.
 
 Rules
-1. A truth is yes or no: true/false, yes/no, y/n, 1/0 in CSV (any case) and in text columns; booleans or whole numbers 0
-   and 1 in Parquet.  Anything else (an empty cell, NaN, None, a word) stops the work with its place, never its value.
+1. A truth is yes or no: true/false, yes/no, y/n, 1/0, 1.0/0.0 in CSV (any case) and in text columns; booleans or
+   numbers that are exactly 0 or 1 in Parquet (pandas makes 1.0 of 1 where a value was missing).  Anything else (an
+   empty cell, NaN, None, a word) stops the work with its place, never its value.
 2. No more than one piece is in memory; a file that is cut off or no such file at all is one line.
 3. The receipt, FILE.drawn, lies beside the truths and names what was drawn: column, round and output.  It holds no
    truth and no digest of them.  It is on disk before the answers appear.
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Piece", "check_receipt", "pieces", "write_receipt"]
 
 PIECE = 65_536  # rows at once; a multiple of 8, so that packed pieces can be joined
-YES, NO = {"yes", "y", "true", "1"}, {"no", "n", "false", "0"}
+YES, NO = {"yes", "y", "true", "1", "1.0"}, {"no", "n", "false", "0", "0.0"}
 ALLOWED = "yes/no, true/false or 1/0; drop the rows without an answer first"
 
 
@@ -129,16 +130,15 @@ def _column(path: Path, name: str, array: Any, first: int) -> NDArray[np.bool_]:
         raise _bad(path, first + int(np.flatnonzero(np.asarray(array.is_null()))[0]), name)
     if pa.types.is_boolean(array.type):
         return np.asarray(array.to_numpy(zero_copy_only=False), np.bool_)
-    if pa.types.is_integer(array.type):
-        wrong = np.asarray(pc.invert(pc.is_in(array, pa.array([0, 1], array.type))))
+    if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
+        both = pa.array(np.array([0, 1], array.type.to_pandas_dtype()))
+        wrong = np.asarray(pc.invert(pc.is_in(array, both)))
         if wrong.any():
             raise _bad(path, first + int(np.flatnonzero(wrong)[0]), name)
         return np.asarray(array.to_numpy(zero_copy_only=False), np.bool_)
     if pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_dictionary(array.type):
         return _words(path, name, array.to_pylist(), first)
-    raise BadColumn(
-        name, f"of type {array.type}", "booleans, whole numbers 0 and 1, or the words yes and no", str(path)
-    )
+    raise BadColumn(name, f"of type {array.type}", "booleans, the numbers 0 and 1, or the words yes and no", str(path))
 
 
 # ---- the receipt --------------------------------------------------------------------------------------------------

@@ -62,6 +62,7 @@ def _question(survey: Survey, question: Question, tallies: Tallies, minimum: int
         "changed": {"no": float(1 - design.p00), "yes": float(1 - design.p11)},
         "rounds": question.rounds,
         "n": tallies.n,
+        "fullest": max((tally.n for tally in rounds.values()), default=0),  # the minimum applies to each round
         "estimate": None,
         "segments": [],
         "trend": None,

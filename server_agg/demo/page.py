@@ -138,6 +138,15 @@ def _by_round(shown: Shown) -> str:
     )
 
 
+def _losses(question: Question) -> str:
+    """The loss as it was promised, which the collector's pages show, and the tight one where that says more."""
+    promise, tight = question.promise, privacy_words(question.design)
+    promised = f"ε = {float(promise.epsilon):.4g}"
+    if not promise.delta and promised == tight:
+        return tight
+    return f"Promised {promised}, δ = {float(promise.delta):.3g}; tight without a δ {tight}"
+
+
 def _reveals(question: Question) -> str:
     design = question.design
     yes, no = (float(design.likelihood_ratio(answer)) for answer in (1, 0))
@@ -152,7 +161,7 @@ def _reveals(question: Question) -> str:
     )
     return (
         f'<section class="card reveal"><h3>{escape(question.text)}</h3><div>{mechanism(design)}'
-        f'<p class="small">{escape(privacy_words(design))}: a “yes” multiplies the odds of the truth by at most '
+        f'<p class="small">{escape(_losses(question))}: a “yes” multiplies the odds of the truth by at most '
         f"{yes:.3g}, a “no” divides them by at most {no:.3g}. Neither proves anything.</p></div>"
         "<table><thead><tr><th>who believed before</th><th>believes after a “yes”</th><th>after a “no”</th></tr>"
         f"</thead><tbody>{rows}</tbody></table></section>"

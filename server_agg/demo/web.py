@@ -1,7 +1,9 @@
 """`rrcollect demo --web`: a collector with its survey and results pages, and respondents who trickle in over HTTP.
 
-Everything is real but the people: each has a client with a ledger of its own and sends by HTTP to this machine.  The
-collector listens on this machine alone.  Ctrl-C ends it: what was accepted is committed, the folder goes away.
+Some hundred answered before it opens, through a gateway in bulk, so that the pages have something to show.  Those who
+come afterwards each have a client with a ledger of their own and send by HTTP to this machine; everything is real but
+the people.  The collector listens on this machine alone.  Ctrl-C ends it: what was accepted is committed, the folder
+goes away.
 """
 
 from __future__ import annotations
@@ -10,9 +12,9 @@ import secrets
 import shutil
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +22,14 @@ from rrcollect.deliver.transport import HttpTransport
 from rrcollect.errors import MissingExtra, ParameterError, RRCollectError
 from server_agg.demo.collection import Counter
 from server_agg.demo.population import drawn_population
-from server_agg.demo.respondents import Desk, one_device
+from server_agg.demo.respondents import Desk, by_gateway, one_device
 from server_agg.demo.show import desk_of, published, working_folder
 
 __all__ = ["run_web"]
 
 HOST = "127.0.0.1"
+BEFORE = 800  # people who answered before the pages open: enough for every sport and round
+OPENING = f"{BEFORE} people answered through a gateway before; others come one by one\nstop with Ctrl-C"
 Say = Callable[[dict[str, Any], str], None]
 
 
@@ -81,6 +85,7 @@ def run_web(port: int, pause: float, say: Say) -> int:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((HOST, port))
+            listening.listen()  # a browser that is quicker than the collector waits, instead of being turned away
         except OSError as error:
             raise ParameterError("--port", port, f"a port that is free ({error.strerror})") from None
         here = f"http://{HOST}:{listening.getsockname()[1]}"
@@ -88,22 +93,29 @@ def run_web(port: int, pause: float, say: Say) -> int:
         desk = desk_of(publication, key, folder)
         counter = Counter(desk.store)
         counter.publish(publication.envelope, key.public.raw.hex())
+        by_gateway(publication, drawn_population(BEFORE).people, counter, lambda done: None)
         counter.close()
         settings = Settings(public_results=True)
         app = create_app(open_store(desk.store), OwnerToken(secrets.token_urlsafe(24)), settings)
         server = uvicorn.Server(server_config(app, settings))
         people = Trickle(desk, f"{here}/reports", pause)
+
+        def end(*_: object) -> None:  # heard at any time; a plain Ctrl-C is lost while the event loop starts
+            server.should_exit = True
+
+        usual = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
         pages = {"results": f"{here}/", "survey": f"{here}/s/{publication.digest}"}
-        say(pages, "\n".join(f"{name:8s} {page}" for name, page in pages.items()) + "\nstop with Ctrl-C")
-        usual = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        say(pages, "\n".join(f"{name:8s} {page}" for name, page in pages.items()) + f"\n{OPENING}")
+        sys.stdout.flush()  # also into a file or a pipe: the addresses are of use now
         people.start()
         try:
-            with suppress(KeyboardInterrupt):
-                server.run(sockets=[listening])
+            server.run(sockets=[listening])
         finally:
             people.stop()
-            signal.signal(signal.SIGTERM, usual)
+            for each, handler in usual.items():
+                signal.signal(each, handler)
     if people.trouble:
         raise RRCollectError(f"the respondents stopped coming: {people.trouble}")
-    say({"respondents": people.answered}, f"stopped; {people.answered} simulated respondents had answered")
+    words = f"stopped; {people.answered} simulated respondents had answered with a client of their own"
+    say({"respondents": people.answered, "before": BEFORE}, words)
     return 0

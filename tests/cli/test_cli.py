@@ -161,7 +161,7 @@ def test_keys_with_a_password(tmp_path, monkeypatch, capsys):
         (["plan"], 2, "two of"),
         (["plan", "--difference", "0.1"], 2, "--n or --power"),
         (["estimate"], 2, "--yes and --n"),
-        (["estimate", "--yes", "4", "--n", "3", "--epsilon", "1"], 2, "ones"),
+        (["estimate", "--yes", "4", "--n", "3", "--epsilon", "1"], 2, "--yes is 4"),
         (["estimate", "--yes", "1", "--n", "3"], 2, "--epsilon"),
         (["estimate", "--yes", "400", "--n", "1000", "--epsilon", "1", "--method", "magic"], 2, "magic"),
         (["estimate", "absent.json"], 4, "check the name"),

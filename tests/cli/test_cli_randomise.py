@@ -95,14 +95,21 @@ def test_bits_alone_for_a_bare_epsilon(desk, capsys):
     [
         pa.array([True, False, True]),
         pa.array([1, 0, 1], pa.int8()),
+        pa.array([1.0, 0.0, 1.0]),
+        pa.array([1.0, 0.0, 1.0], pa.float32()),
         pa.array(["Yes", "no", " TRUE "]),
         pa.array(["yes", "no", "yes"]).dictionary_encode(),
     ],
-    ids=["bool", "int", "text", "categories"],
+    ids=["bool", "int", "float", "float32", "text", "categories"],
 )
 def test_columns_of_parquet(desk, capsys, column):
     pq.write_table(pa.table({"doped": column}), "t.parquet")
     assert json_of(capsys, "randomise", "t.parquet", *ASKED, "--out", "o.csv")["answers"] == 3
+
+
+def test_what_pandas_writes_for_a_column_that_once_had_a_gap(desk, capsys):
+    (desk / "t.csv").write_text("doped\n1.0\n0.0\n1.0\n")
+    assert json_of(capsys, "randomise", "t.csv", *ASKED, "--out", "o.csv")["answers"] == 3
 
 
 def test_a_large_file_is_read_in_pieces(desk, capsys, monkeypatch):
@@ -166,7 +173,7 @@ def test_help_says_what_it_means_to_hold_the_truths(capsys):
 # ---- mistakes: one line, nothing written, nothing shown -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cell", ["", "NaN", "None", HIDDEN, "2", "1.0", "yes no"])
+@pytest.mark.parametrize("cell", ["", "NaN", "None", HIDDEN, "2", "1.5", "0.00001", "yes no"])
 def test_a_cell_that_is_no_truth_is_named_by_place_only(desk, capsys, cell):
     write_csv(desk / "t.csv", range(30), lambda i: cell if i == 20 else "yes")
     said = refused(capsys, 2, "row 21, column 'doped'", "randomise", "t.csv", *ASKED, "--out", "o.jsonl")

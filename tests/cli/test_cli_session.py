@@ -25,9 +25,11 @@ def served(words, folder):
         try:
             first = collector.stdout.readline()
             assert first == f"results: http://127.0.0.1:{port}/\n"
+            sent_to = collector.stdout.readline()
+            assert sent_to == f"reports: http://127.0.0.1:{port}/reports\n"
             page = collector.stdout.readline().split()[1]
             answer = shlex.split(COMMANDS["answer"].examples[0])[1:]
-            _, code = at_a_terminal([*PROGRAM, *answer, "--url", f"http://127.0.0.1:{port}/reports"], [])
+            _, code = at_a_terminal([*PROGRAM, *answer, "--url", sent_to.split()[1]], [])
             assert code == 0
             assert urllib.request.urlopen(page, timeout=20).status == 200  # noqa: S310
         finally:

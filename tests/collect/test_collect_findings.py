@@ -78,6 +78,14 @@ def test_rounds_are_not_mixed():
     assert only["trend"]["note"].startswith("a change")
 
 
+def test_the_fullest_round_is_told_where_none_has_enough():
+    asked = survey(question(rounds=3))
+    cells = {("q1", r, ()): (n, 5) for r, n in ((0, 21), (1, 20))}
+    (only,) = findings(asked, counted(asked, cells), 30)["questions"]
+    assert (only["n"], only["fullest"], only["estimate"]) == (41, 21, None)
+    assert findings(asked, counted(asked, {}), 30)["questions"][0]["fullest"] == 0
+
+
 def test_invitations_leave_no_room_for_fakes_and_misfit_is_told():
     asked = survey(invite_only=True)
     (only,) = findings(asked, counted(asked, {("q1", 0, ()): (1000, 100)}), 30)["questions"]

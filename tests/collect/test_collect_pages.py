@@ -260,6 +260,39 @@ def test_results_have_bars_segments_trend_notes_and_downloads(collector, visit):
     assert card.get_by_role("img", name=re.compile("^Estimate")).is_visible()
 
 
+def came_in(collector, digest, cells):
+    """Reports of {(round, sport, answer): how many} put into the store."""
+    rows = []
+    for (number, sport, answer), many in cells.items():
+        for _ in range(many):
+            made = report(digest, answer=answer, segments={"sport": sport}, round=number)
+            rows.append(Arrival(arrival_of(made, "2026-11-16", needs_invite=False).row))
+    collector.store.take(rows)
+
+
+def test_rounds_with_too_few_answers_each_say_so(collector, visit):
+    digest = collector.publish(publication(question(rounds=3), segments={"sport": ["run", "ski"]}))
+    came_in(collector, digest, {(0, "run", 1): 1, (1, "run", 0): 1, (2, "ski", 1): 1})
+    results = visit.page(f"{collector.url}/")
+    sign_in(results)
+    results.get_by_text("A round needs 2 answers before anything is shown; the fullest has 1.").wait_for()
+    assert "3 of the 2" not in results.locator("article").inner_text()
+
+
+def test_a_figure_that_says_nothing_is_not_shown(collector, visit):
+    digest = collector.publish(publication(segments={"sport": ["run", "ski"]}))
+    came_in(collector, digest, {(0, "run", 0): 1, (0, "ski", 0): 1})
+    results = visit.page(f"{collector.url}/")
+    sign_in(results)
+    card = results.locator("article")
+    card.get_by_role("img", name=re.compile("^Estimate")).wait_for()
+    assert "direct answer" not in card.inner_text()
+    assert "by sport" not in card.inner_text().lower()
+    came_in(collector, digest, {(0, "run", 1): 30, (0, "ski", 1): 20, (0, "ski", 0): 50})
+    card.get_by_role("img", name=re.compile("^sport: ")).wait_for()
+    assert "direct answers" in card.inner_text()
+
+
 def test_a_wrong_token_is_told(collector, visit):
     page = visit.page(f"{collector.url}/")
     page.get_by_label("Owner's token").fill("a wrong token entirely")

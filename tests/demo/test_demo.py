@@ -22,6 +22,7 @@ from server_agg.demo.collection import Counter
 from server_agg.demo.drawings import Mark, forest
 from server_agg.demo.page import page
 from server_agg.demo.passages import COMMANDS
+from server_agg.demo.web import BEFORE
 from tests.cli.support import PROGRAM, json_of, refused, run
 
 RESPONDENTS = 600
@@ -147,6 +148,12 @@ def test_the_page_is_whole_and_loads_nothing(shown):
     assert not re.search(r"\b(nan|inf)\b", text)
 
 
+def test_the_page_shows_the_loss_promised_beside_the_tight_one(shown):
+    text = page(shown)
+    assert "Promised ε = 0.6931, δ = 0.25; tight without a δ ε = 2.079: a “yes”" in text
+    assert ">ε = 1.099: a “yes”" in text  # where they are the same, once
+
+
 def test_the_page_shows_no_truth_of_a_person(shown):
     """What is printed of a single respondent is what left the device."""
     text = page(shown)
@@ -211,12 +218,17 @@ def test_the_web_demo_collects_and_stops_cleanly(by):
         try:
             pages = json.loads(web.stdout.readline())
             end = time.monotonic() + 60
-            answers = 0
-            while answers < 6 and time.monotonic() < end:
+            found = results_of(pages["results"])
+            before = found["answers"]
+            assert before >= 3 * BEFORE
+            for question in found["questions"]:  # the first look has something to show
+                assert question["estimate"]
+                assert len(question["segments"][0]["rows"]) > 1
+            answers = before
+            while answers < before + 6 and time.monotonic() < end:
                 time.sleep(0.2)
-                with urllib.request.urlopen(pages["results"] + "results", timeout=20) as reply:  # noqa: S310
-                    answers = json.load(reply)["surveys"][0]["answers"]
-            assert answers >= 6
+                answers = results_of(pages["results"])["answers"]
+            assert answers >= before + 6
             with urllib.request.urlopen(pages["survey"], timeout=20) as reply:  # noqa: S310
                 assert b"survey.mjs" in reply.read()
         finally:
@@ -224,6 +236,38 @@ def test_the_web_demo_collects_and_stops_cleanly(by):
             out, err = web.communicate(timeout=60)
     assert (web.returncode, err) == (0, "")
     assert json.loads(out)["respondents"] >= 2
+
+
+@pytest.mark.parametrize("after", [0.0, 0.002, 0.01])
+def test_ctrl_c_while_the_web_demo_starts_is_not_lost(after):
+    with subprocess.Popen([*PROGRAM, "demo", "--web", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as web:
+        web.stdout.readline()
+        time.sleep(after)
+        web.send_signal(signal.SIGINT)
+        try:
+            _, err = web.communicate(timeout=40)
+        finally:
+            web.kill()
+    assert (web.returncode, err) == (0, b"")
+
+
+def results_of(address):
+    with urllib.request.urlopen(f"{address}results", timeout=20) as reply:  # noqa: S310
+        return json.load(reply)["surveys"][0]
+
+
+def test_the_web_demo_says_its_addresses_in_a_file_too(tmp_path):
+    log = tmp_path / "log"
+    with log.open("w") as file, subprocess.Popen([*PROGRAM, "demo", "--web"], stdout=file) as web:
+        try:
+            end = time.monotonic() + 60
+            while "survey" not in log.read_text() and time.monotonic() < end:
+                time.sleep(0.1)
+            said = log.read_text()
+        finally:
+            web.send_signal(signal.SIGTERM)
+            web.wait(timeout=60)
+    assert re.match(r"results  http://127\.0\.0\.1:\d+/\nsurvey   http://127\.0\.0\.1:\d+/s/[0-9a-f]{64}\n", said)
 
 
 def test_a_port_that_is_taken(capsys):

@@ -2,6 +2,7 @@
 // The token stays in this page's memory; text of surveys enters as text, never as markup.
 
 const main = document.querySelector("main");
+const MERGED = "(merged)"; // the collector's name for groups put together
 const EVERY = 2000; // milliseconds between two looks
 const SVG = "http://www.w3.org/2000/svg";
 let token = null, last = "";
@@ -111,12 +112,17 @@ function promiseWords({ promise, changed }) {
   return [`ε = ${epsilon}, δ = ${delta}`, chance];
 }
 
+function tooFew({ rounds, fullest }, minimum) {
+  if (rounds === 1) return `${count(fullest)} of the ${minimum} answers needed before anything is shown.`;
+  return `A round needs ${minimum} answers before anything is shown; the fullest has ${count(fullest)}.`;
+}
+
 function questionCard(question, survey) {
   const card = make("article", { class: "card", "data-question": question.id }), it = question.estimate;
   const [promise, chance] = promiseWords(question);
   card.append(make("h3", { class: "text" }, question.text));
   if (!it) {
-    card.append(make("p", {}, `${count(question.n)} of the ${survey.minimum} answers needed before anything is shown.`));
+    card.append(make("p", {}, tooFew(question, survey.minimum)));
     card.append(facts([["answers", count(question.n)], ["promise", promise]]));
     return card;
   }
@@ -124,8 +130,10 @@ function questionCard(question, survey) {
   card.append(make("div", { class: "figure" }, make("div", { class: "value" }, `${percent(it.shown, digits)} %`), headline(it)));
   const list = [
     [`${100 * it.level} % interval (${it.method})`, range(it)], ["answers", count(it.n)], ["promise", promise],
-    ["target", it.target], ["worth", `${count(Math.round(it.direct_answers))} direct answers`],
+    ["target", it.target],
   ];
+  const worth = Math.round(it.direct_answers); // 0 where the estimate lies on the edge: no figure worth showing
+  if (worth > 0) list.push(["worth", `${count(worth)} direct ${worth === 1 ? "answer" : "answers"}`]);
   if (question.rounds > 1) list.splice(1, 0, ["round", `${question.round + 1} of ${question.rounds}`]);
   card.append(facts(list));
   card.append(make("p", { class: "small quiet" }, `To protect the respondents ${chance}; the bar accounts for it.`));
@@ -137,7 +145,9 @@ function questionCard(question, survey) {
   const charts = make("div", { class: "charts" });
   if (question.trend) charts.append(make("section", {}, make("h4", {}, "Trend over rounds"), line(question.trend), make("p", { class: "small quiet" }, question.trend.note)));
   for (const segment of question.segments) {
-    if (segment.rows.length) charts.append(make("section", {}, make("h4", {}, `By ${segment.name}`), rows(segment), make("p", { class: "small quiet" }, segment.rows.length > 1 ? segment.note : "")));
+    const [first, ...others] = segment.rows;
+    if (!first || (!others.length && first.label === MERGED)) continue; // all in one: the headline again
+    charts.append(make("section", {}, make("h4", {}, `By ${segment.name}`), rows(segment), make("p", { class: "small quiet" }, others.length ? segment.note : "")));
   }
   if (charts.children.length) card.append(charts);
   return card;
