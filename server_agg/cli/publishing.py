@@ -77,9 +77,9 @@ def publish(options: Namespace) -> int:
     if options.survey is None or not options.key or options.out is None:
         raise Incomplete("give SURVEY, --key and --out; --template prints a survey to start from")
     refuse_existing(options.out, force=options.force)
-    written = read_survey(options.survey)
+    entries = read_survey(options.survey)
     with at(str(options.survey)):
-        survey = survey_from(written)
+        survey = survey_from(entries)
     refuse_public_keys(options.key)
     keys = [SigningKey.load(path, _password(options.password)) for path in options.key]
     with at(str(options.survey)):
