@@ -14,6 +14,7 @@ import ast
 import hashlib
 import json
 import os
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,7 +134,7 @@ class Evidence:
                     "stale": sorted({file for p in found for file in changed(p["version"], now)}),
                     "seconds": sum(p["seconds"] for p in found),
                     "dates": sorted({p["date"] for p in found}),
-                    "machines": sorted({p["machine"] for p in found}),
+                    "machines": sorted({", ".join(p["machine"].split(", ")[:3]) for p in found}),
                 }
             )
         return rows
@@ -162,6 +163,18 @@ def shown(value: Figure) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.6g}" if isinstance(value, float) else value
 
 
+def lines(text: str, bullet: str = "") -> list[str]:
+    """Text in lines of at most 118 characters.
+
+    >>> lines("one two", "* ")
+    ['* one two']
+    """
+    return textwrap.wrap(
+        text, 118, initial_indent=bullet, subsequent_indent=" " * len(bullet), break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+
+
 def page(checks: list[tuple[Check, list[dict[str, Any]]]]) -> str:
     """docs/assurance.md."""
     rows = [row for _, found in checks for row in found]
@@ -177,17 +190,21 @@ def page(checks: list[tuple[Check, list[dict[str, Any]]]]) -> str:
         "looks for counterexamples to a claim. A *twin* is the same search over code with a planted bug: it must find",
         "it. A smaller version of each part runs in `make test`. One check alone: `python -m assurance NAME`.",
         "",
-        f"**{good} of {len(rows) - twins} parts held, {caught} of {twins} planted bugs were caught.** "
-        f"{dates[0] + ' to ' + dates[-1] if len(dates) > 1 else ''.join(dates)}; {'; '.join(machines)}.",
+        *lines(
+            f"**{good} of {len(rows) - twins} parts held, {caught} of {twins} planted bugs were caught.** "
+            f"{dates[0] + ' to ' + dates[-1] if len(dates) > 1 else ''.join(dates)}; {'; '.join(machines)}."
+        ),
         "",
     ]
     for check, found in checks:
-        text += [f"## {check.number}. {check.title}", "", check.claim, "", f"`python -m assurance {check.name}`", ""]
+        text += [f"## {check.number}. {check.title}", "", *lines(check.claim), ""]
+        text += [f"`python -m assurance {check.name}`", ""]
         for row in found:
             kind = "twin: " if row["part"].twin else ""
             seconds = f" ({row['seconds']:,.0f} s)" if row["seconds"] >= 0.5 else ""
-            text.append(f"* {kind}**{row['part'].name}**: {verdict(row)}{seconds}")
-            text += [f"  * {name}: {shown(value)}" for name, value in row["outcome"].figures.items()]
-            text += [f"  * {line}" for line in filter(None, [row["outcome"].remark])]
+            text += lines(f"{kind}**{row['part'].name}**: {verdict(row)}{seconds}", "* ")
+            for name, value in row["outcome"].figures.items():
+                text += lines(f"{name}: {shown(value)}", "  * ")
+            text += lines(row["outcome"].remark, "  * ")
         text.append("")
     return "\n".join(text)

@@ -83,29 +83,30 @@ class SqliteStore(Store):
     @contextmanager
     def writing(self) -> Iterator[Any]:
         with self._lock, _translated():
-            if self._writer is None:
-                self._file = _identity(self.path)
-                self._writer = self._open()
-            connection = self._writer
             try:
                 if _identity(self.path) != self._file:  # deleted or replaced under us: what we write would be lost
                     raise StoreUnavailable("the database file was moved or replaced while it was open")
+                if self._writer is None:
+                    self._writer = self._open()
+                connection = self._writer
                 connection.execute("BEGIN IMMEDIATE")
                 yield connection.cursor()
                 if connection.in_transaction:
                     connection.execute("COMMIT")
             except BaseException:
-                self._abandon(connection)
+                self._abandon()
                 raise
 
-    def _abandon(self, connection: sqlite3.Connection) -> None:
+    def _abandon(self) -> None:
         """Forget a transaction; after a failure of the disk the connection goes too, and is opened anew."""
+        connection, self._writer = self._writer, None
+        if connection is None:
+            return
         with suppress(sqlite3.Error):
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
         with suppress(sqlite3.Error):
             connection.close()
-        self._writer = None
 
     @contextmanager
     def reading(self) -> Iterator[Any]:

@@ -68,6 +68,7 @@ def here(desk, monkeypatch, capsys):
 def test_a_mistake_is_blamed_on_what_is_wrong(desk, capsys, monkeypatch, words, code, hint):
     monkeypatch.setenv("RRCOLLECT_OWNER_TOKEN", "a token for the tests")
     monkeypatch.setitem(sys.modules, "psycopg", None)  # as where the extra is not installed
+    monkeypatch.delitem(sys.modules, "server_agg.collect.postgres_store", raising=False)
     if words[0] == "serve":
         with socket.create_server(("127.0.0.1", 0)) as free:
             words = [*words, "--port", free.getsockname()[1]]

@@ -98,8 +98,7 @@ def test_a_database_that_vanishes_is_a_503_that_names_no_path(tmp_path):
         assert status == 503
         assert str(tmp_path) not in said["reason"]
         assert running.post(body(digest))[0] == 503
-        where.parent.mkdir()
-        shutil.copy(moved / "a.sqlite3", where)  # a copy is not the file that is open
+        shutil.copytree(moved, where.parent)  # a copy, however complete, is not the file that was open
         assert running.post(body(digest))[0] == 503
         shutil.rmtree(where.parent)
         moved.rename(where.parent)
