@@ -127,7 +127,7 @@ DRAW = Target(
     ("tests/answer/test_draw.py",),
     slow="fork or any_grid",
 )
-LINE = "said = (drawn < limits[0], drawn < limits[1])"
+LINE = "no, yes = drawn < limits[0], drawn < limits[1]"
 
 
 def parts(size: Size) -> list[Part]:

@@ -73,8 +73,8 @@ GROUPS: dict[str, tuple[Target, ...]] = {
     "the estimators": (
         estimator("tally", "tally", "numbers"),
         estimator("estimates", "numbers", "targets", "output", "unbiased", "tally"),
-        estimator("intervals", "numbers", "targets", "coverage", "output"),
-        estimator("finite", "targets", "numbers"),
+        estimator("intervals", "intervals", "numbers", "targets", "coverage", "output"),
+        estimator("finite", "finite", "targets", "numbers"),
         estimator("likelihood", "numbers", "targets", "pooling"),
         estimator("score", "score", "groups", "numbers", "procedures"),
         estimator("bisection", "numbers", "targets", "planning"),
