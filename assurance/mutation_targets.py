@@ -89,7 +89,7 @@ GROUPS: dict[str, tuple[Target, ...]] = {
         intake("admission", "http", "rules"),
         intake("row", "http", "stores"),
         intake("bodies", "bodies", "http"),
-        intake("intake", "http", "rules"),
+        intake("intake", "intake", "http", "rules"),
         intake("store", "stores", "http", "rules"),
         intake("sqlite_store", "stores", "rules", "http"),
         intake("group_commit", "rules", "http"),
