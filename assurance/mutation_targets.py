@@ -59,7 +59,7 @@ GROUPS: dict[str, tuple[Target, ...]] = {
         device("budget", "answer/test_client"),
         device("ledger", "answer/test_client", "answer/test_ledger", share=50),
         device("ledger_file", "answer/test_ledger", "answer/test_client", share=50),
-        device("client", "answer/test_client", "answer/test_ledger", share=50),
+        device("client", "answer/test_client", "answer/test_report_fields", "answer/test_ledger", share=50),
     ),
     "the exact arithmetic": (
         exact("optimal", "optimal", "disclosure"),
@@ -92,7 +92,7 @@ GROUPS: dict[str, tuple[Target, ...]] = {
         intake("intake", "intake", "http", "rules"),
         intake("store", "stores", "http", "rules"),
         intake("sqlite_store", "stores", "rules", "http"),
-        intake("group_commit", "rules", "http"),
+        intake("group_commit", "group_commit", "rules", "http"),
     ),
     "the mechanism": (
         device("draw", "answer/test_draw"),
