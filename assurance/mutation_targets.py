@@ -75,7 +75,7 @@ GROUPS: dict[str, tuple[Target, ...]] = {
         estimator("estimates", "numbers", "targets", "output", "unbiased", "tally"),
         estimator("intervals", "intervals", "numbers", "targets", "coverage", "output"),
         estimator("finite", "finite", "targets", "numbers"),
-        estimator("likelihood", "numbers", "targets", "pooling"),
+        estimator("likelihood", "likelihood", "numbers", "targets", "pooling"),
         estimator("score", "score", "groups", "numbers", "procedures"),
         estimator("bisection", "numbers", "targets", "planning"),
         estimator("pooling", "pooling", "numbers"),
