@@ -58,7 +58,7 @@ GROUPS: dict[str, tuple[Target, ...]] = {
         device("seal", "answer/test_ledger", "answer/test_client"),
         device("budget", "answer/test_client"),
         device("ledger", "answer/test_client", "answer/test_ledger", share=50),
-        device("ledger_file", "answer/test_ledger", "answer/test_client", share=50),
+        device("ledger_file", "answer/test_ledger", "answer/test_client", "answer/test_seal_history", share=50),
         device("client", "answer/test_client", "answer/test_report_fields", "answer/test_ledger", share=50),
     ),
     "the exact arithmetic": (
@@ -78,7 +78,7 @@ GROUPS: dict[str, tuple[Target, ...]] = {
         estimator("likelihood", "likelihood", "numbers", "targets", "pooling"),
         estimator("score", "score", "groups", "numbers", "procedures"),
         estimator("bisection", "numbers", "targets", "planning"),
-        estimator("pooling", "pooling", "numbers"),
+        estimator("pooling", "pool", "pooling", "numbers"),
     ),
     "the intake": (
         Target(
