@@ -10,7 +10,7 @@ from rrcollect.answer.seal import Seal, link
 from rrcollect.errors import LedgerRestored
 from tests.answer.support import client, envelope, question
 
-COLUMNS = "survey, question, round, attribute, words, id, body"
+REPORTS = "SELECT survey, question, round, attribute, words, id, body FROM reports ORDER BY rowid"
 
 
 def answered(folder, *names):
@@ -35,7 +35,7 @@ def test_the_seal_is_the_chain_over_all_reports_from_a_start_of_its_own(tmp_path
             chain = start(connection)
             starts.add(chain)
             lines = [f"{0:016d} {chain}"]
-            rows = connection.execute(f"SELECT {COLUMNS} FROM reports ORDER BY rowid").fetchall()
+            rows = connection.execute(REPORTS).fetchall()
         for place, (*told, made) in enumerate(rows, start=1):
             chain = link(chain, *told, made.hex())
             lines.append(f"{place:016d} {chain}")
