@@ -91,7 +91,7 @@ GROUPS: dict[str, tuple[Target, ...]] = {
         intake("bodies", "bodies", "http"),
         intake("intake", "intake", "http", "rules"),
         intake("store", "stores", "http", "rules"),
-        intake("sqlite_store", "stores", "rules", "http"),
+        intake("sqlite_store", "sqlite", "stores", "rules", "http"),
         intake("group_commit", "group_commit", "rules", "http"),
     ),
     "the mechanism": (
