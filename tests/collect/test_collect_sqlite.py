@@ -30,9 +30,13 @@ def store(path):
 
 
 def test_a_failed_transaction_leaves_nothing_and_the_next_one_works(store):
-    with pytest.raises(KeyError), store.writing() as cursor:
-        assert store.insert_all(cursor, [arrival(), arrival()])
-        raise KeyError
+    def fails():
+        with store.writing() as cursor:
+            assert store.insert_all(cursor, [arrival(), arrival()])
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fails()
     assert list(store.reports()) == []
     made = arrival()
     assert store.take([made]) == [Outcome.NEW]
@@ -40,10 +44,14 @@ def test_a_failed_transaction_leaves_nothing_and_the_next_one_works(store):
 
 
 def test_a_connection_that_broke_is_opened_anew(store):
-    for _ in range(2):
-        with pytest.raises(KeyError), store.writing() as cursor:
+    def breaks():
+        with store.writing() as cursor:
             cursor.connection.close()
             raise KeyError
+
+    for _ in range(2):
+        with pytest.raises(KeyError):
+            breaks()
     assert store.take([arrival()]) == [Outcome.NEW]
 
 
