@@ -68,7 +68,7 @@ GROUPS: dict[str, tuple[Target, ...]] = {
         exact("unknown_prevalence", "unknown_prevalence", "disclosure"),
         exact("matrix", "matrix"),
         exact("parameters", "parameters", "matrix"),
-        exact("exponential", "exponential", "parameters", share=7),
+        exact("exponential", "exponential", "parameters"),
     ),
     "the estimators": (
         estimator("tally", "tally", "numbers"),
