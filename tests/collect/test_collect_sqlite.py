@@ -1,0 +1,149 @@
+"""The SQLite store by itself: what a failure leaves, whose file it is, and how SQLite's errors are told."""
+
+import sqlite3
+import stat
+
+import pytest
+
+from server_agg.collect import sqlite_store
+from server_agg.collect.errors import StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
+from server_agg.collect.row import Arrival, arrival_of
+from server_agg.collect.sqlite_store import APPLICATION, SqliteStore, _translated
+from server_agg.collect.store import SCHEMA, Outcome
+from tests.collect.running import report
+
+
+def arrival():
+    return Arrival(arrival_of(report("ab" * 32), "2026-11-16", needs_invite=False).row)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "what? a #file%20.sqlite3"
+
+
+@pytest.fixture
+def store(path):
+    opened = SqliteStore(path)
+    yield opened
+    opened.close()
+
+
+def test_a_failed_transaction_leaves_nothing_and_the_next_one_works(store):
+    def fails():
+        with store.writing() as cursor:
+            assert store.insert_all(cursor, [arrival(), arrival()])
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fails()
+    assert list(store.reports()) == []
+    made = arrival()
+    assert store.take([made]) == [Outcome.NEW]
+    assert list(store.reports()) == [made.row]
+
+
+def test_a_connection_that_broke_is_opened_anew(store):
+    def breaks():
+        with store.writing() as cursor:
+            cursor.connection.close()
+            raise KeyError
+
+    for _ in range(2):
+        with pytest.raises(KeyError):
+            breaks()
+    assert store.take([arrival()]) == [Outcome.NEW]
+
+
+def test_a_second_row_with_an_id_is_seen_in_bulk(store):
+    made = arrival()
+    with store.writing() as cursor:
+        assert store.insert_all(cursor, [made, arrival()])
+        assert not store.insert_all(cursor, [made, arrival()])
+
+
+def test_the_file_is_its_owners_and_says_what_it_is(store, path):
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    with store.reading() as cursor:
+        assert cursor.execute("PRAGMA application_id").fetchone() == (APPLICATION,) == (int.from_bytes(b"rrc1"),)
+        assert cursor.execute("PRAGMA user_version").fetchone() == (SCHEMA,)
+        tables = {name for (name,) in cursor.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        assert tables == {"surveys", "reports", "invites", "spent"}
+        with pytest.raises(sqlite3.OperationalError, match="readonly"):
+            cursor.execute("DELETE FROM reports")
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_was_moved_takes_no_more_reports(store, path, replaced):
+    path.rename(path.with_name("old"))
+    if replaced:
+        path.write_bytes(path.with_name("old").read_bytes())
+        with pytest.raises(StoreUnavailable, match="moved or replaced while it was open"):
+            store.take([arrival()])
+        return
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable, match="cannot be opened: No such file"):
+            store.take([arrival()])
+    with pytest.raises(StoreUnavailable, match="SQLITE_CANTOPEN"):
+        list(store.reports())
+    assert not path.exists()  # nothing was made in its place
+
+
+def test_a_closed_store_opens_again_and_closing_twice_is_no_error(store):
+    made = arrival()
+    store.take([made])
+    store.close()
+    store.close()
+    assert store.take([made]) == [Outcome.SAME]
+
+
+def test_a_lock_is_waited_for_as_long_as_said(path, monkeypatch):
+    monkeypatch.setattr(sqlite_store, "PATIENCE", 0.05)
+    store = SqliteStore(path)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreUnavailable, match="SQLITE_BUSY"):
+        store.take([arrival()])
+    other.execute("ROLLBACK")
+    other.close()
+    assert store.take([arrival()]) == [Outcome.NEW]
+    store.close()
+
+
+def test_a_database_without_a_file_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UnsafeDurability, match=r"journal_mode=memory, synchronous=2; needed: wal and 2"):
+        SqliteStore(":memory:")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "words"),
+    [
+        ("SQLITE_FULL", StoreFull, r"cannot grow \(SQLITE_FULL\)"),
+        ("SQLITE_IOERR_WRITE", StoreFull, r"cannot grow \(SQLITE_IOERR_WRITE\)"),
+        ("SQLITE_IOERR_READ", StoreUnavailable, r"cannot be used \(SQLITE_IOERR_READ\)"),
+        ("SQLITE_NOTADB", WrongSchema, r"no SQLite database \(SQLITE_NOTADB\)"),
+        ("SQLITE_CORRUPT_INDEX", WrongSchema, r"no SQLite database \(SQLITE_CORRUPT_INDEX\)"),
+        ("SQLITE_BUSY", StoreUnavailable, r"cannot be used \(SQLITE_BUSY\)"),
+        ("", StoreUnavailable, r"cannot be used \(OperationalError\)"),
+    ],
+)
+def test_sqlites_errors_are_told_as_ours_without_what_they_were_about(name, kind, words):
+    error = sqlite3.OperationalError("a secret")
+    if name:
+        error.sqlite_errorname = name
+    with pytest.raises(kind, match=words) as caught, _translated():
+        raise error
+    assert type(caught.value) is kind
+    assert "secret" not in str(caught.value)
+    assert caught.value.__suppress_context__
+
+
+def test_other_errors_of_the_file_and_our_own():
+    with pytest.raises(StoreUnavailable, match="cannot be opened: Permission denied"), _translated():
+        raise PermissionError(13, "Permission denied", "/a/secret/path")
+    ours = StoreFull("as it was")
+    with pytest.raises(StoreFull) as caught, _translated():
+        raise ours
+    assert caught.value is ours
