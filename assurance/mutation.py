@@ -152,7 +152,7 @@ def parts(size: Size) -> list[Part]:
 CHECK = Check(
     10,
     "mutation",
-    "Mutants of the mechanism, the exact arithmetic, the ledger, the estimators and the intake are killed by the tests",
+    "Mutants of mechanism, exact arithmetic, ledger, estimators and intake are killed by the tests",
     "At least 90 % of the mutants of every group make a test fail, and every survivor has a reason.",
     (*SOURCES, "assurance/mutation_targets.py"),
     parts,

@@ -54,7 +54,7 @@ def body(section: Section, plots: str) -> list[str]:
     lines = [f"## {section.title}", "", *wrap(section.text), ""]
     if section.machine:
         command = f"`python -m benchmarks.run --only {section.name}`"
-        lines += [f"{command}: *{section.machine}; {section.seconds:.0f} s.*", ""]
+        lines += [command, "", f"*{section.machine}; {section.seconds:.0f} s.*", ""]
     lines += table([section.unit, "best", "median"], ([r.name, number(r.best), number(r.median)] for r in section.rows))
     if section.ratios:
         rows = [
