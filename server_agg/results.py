@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from abc import ABC, abstractmethod
 from fractions import Fraction
 
 from server_agg.reporting import html_table, text_table
@@ -14,12 +15,12 @@ from server_agg.reporting import html_table, text_table
 __all__ = ["Result", "UnbiasedResult"]
 
 
-class Result:
+class Result(ABC):
     """A result with an `as_dict`."""
 
+    @abstractmethod
     def as_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""
-        raise NotImplementedError
 
     def to_json(self) -> str:
         """`as_dict` as JSON; no NaN and no infinity, ever."""
@@ -36,14 +37,14 @@ class UnbiasedResult(Result):
     """A result with an exact unbiased value and an exact unbiased estimate of its variance."""
 
     @property
+    @abstractmethod
     def exact_value(self) -> Fraction:
         """The unbiased estimate, exactly."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def variance(self) -> Fraction:
         """The unbiased estimate of the variance of `value`, exactly."""
-        raise NotImplementedError
 
     @property
     def value(self) -> float:
