@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
-from assurance.check import FULL, Check, Figure, Outcome, Part, Size, Step
+from assurance.check import FULL, Check, Figure, Outcome, Part, Size, Step, caught
 from assurance.epsilon_audit import Count, epsilon_at_least, refuted
 from assurance.evidence import RESULTS, Evidence
 from assurance.peers import PEERS, about_peers
@@ -153,16 +153,6 @@ def audit(asking: Asking, calls: int, workers: int = 1, claim: float = EPSILON) 
     return run
 
 
-def twin(run: Callable[[int, Step], Outcome]) -> Callable[[int, Step], Outcome]:
-    """Caught if the audit refutes the claim."""
-
-    def inverted(piece: int, step: Step) -> Outcome:
-        found = run(piece, step)
-        return Outcome(not found.passed, found.figures, found.remark)
-
-    return inverted
-
-
 def pooled(part: Part, folder: Path = RESULTS) -> Callable[[int, Step], Outcome]:
     """All recorded pieces of a part as one audit; fails unless they are all there, made by the sources as they are."""
 
@@ -194,9 +184,9 @@ def parts(size: Size) -> list[Part]:
         Part("one person asked again, majority of 9 reports", again),
         Part("peers in the same harness", about, len(peers)),
         Part(
-            "a client without its ledger, majority of 15", twin(audit(partial(without_memory, 210, 15), 1)), twin=True
+            "a client without its ledger, majority of 15", caught(audit(partial(without_memory, 210, 15), 1)), twin=True
         ),
-        Part("a mechanism with p = 63/64 that claims ln 3", twin(audit(leaky, 1)), twin=True),
+        Part("a mechanism with p = 63/64 that claims ln 3", caught(audit(leaky, 1)), twin=True),
         first,
         *together,
     ]

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-__all__ = ["FULL", "SMALL", "Check", "Figure", "Outcome", "Part", "Size", "Step", "together"]
+__all__ = ["FULL", "SMALL", "Check", "Figure", "Outcome", "Part", "Size", "Step", "caught", "together"]
 
 Figure = int | float | str
 Step = Callable[[int, int], None]
@@ -64,6 +64,20 @@ class Check:
     claim: str
     sources: tuple[str, ...]
     parts: Callable[[Size], list[Part]]
+
+
+def caught(run: Callable[[int, Step], Outcome]) -> Callable[[int, Step], Outcome]:
+    """The search as a twin: passed if the search finds something.
+
+    >>> caught(lambda piece, step: Outcome(False, {"wrong": 3}))(0, lambda done, total: None)
+    Outcome(passed=True, figures={'wrong': 3}, remark='')
+    """
+
+    def inverted(piece: int, step: Step) -> Outcome:
+        found = run(piece, step)
+        return Outcome(not found.passed, found.figures, found.remark)
+
+    return inverted
 
 
 def together(outcomes: Iterable[Outcome]) -> Outcome:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assurance import sampler_statistics as statistics
-from assurance.check import FULL, Check, Figure, Outcome, Part, Size, Step
+from assurance.check import FULL, Check, Figure, Outcome, Part, Size, Step, caught
 from assurance.epsilon_audit import Count, epsilon_at_least, refuted
 from assurance.sampler_draws import (
     all_paths,
@@ -122,16 +122,6 @@ def audit(sampler: statistics.Sampler, draws: int, more: Fraction = Fraction(0))
     return run
 
 
-def twin(run: Run) -> Run:
-    """Caught if the search fails."""
-
-    def inverted(piece: int, step: Step) -> Outcome:
-        found = run(piece, step)
-        return Outcome(not found.passed, found.figures, found.remark)
-
-    return inverted
-
-
 def parts(size: Size) -> list[Part]:
     """All designs of D = 256 (16), a thousand (20) of D up to 2^16 (2^11), a billion answers a path (a few million)."""
     full = size is FULL
@@ -151,7 +141,7 @@ def parts(size: Size) -> list[Part]:
         return lambda design, bits: single_faults(design, bits, many)
 
     def planted(sampler: statistics.Sampler, run: int) -> Run:
-        return twin(distribution(sampler, 1 << 16, statistics.RUNS[run : run + 1]))
+        return caught(distribution(sampler, 1 << 16, statistics.RUNS[run : run + 1]))
 
     few = [(Design(1, Fraction(3, 256)), 8), (Design(Fraction(201, 256), Fraction(99, 256)), 8)]
     return [
@@ -162,15 +152,17 @@ def parts(size: Size) -> list[Part]:
         Part("distribution and independence, packed", distribution(statistics.eight_to_a_byte, words, runs)),
         Part("black-box audit, booleans", audit(statistics.booleans, 10**8 if full else 10**6)),
         Part("black-box audit, packed", audit(statistics.eight_to_a_byte, 10**8 if full else 10**6)),
-        Part('"at most" for "below"', twin(exhaust(lambda _: iter(few), 2, one_off(biased))), twin=True),
-        Part("a probability of 7 bits", twin(exhaust(lambda _: iter(few), 2, one_off(seven_bit))), twin=True),
-        Part("undecided byte not resolved, shared keystream", twin(shared_keystreams(3, unresolved)), twin=True),
+        Part('"at most" for "below"', caught(exhaust(lambda _: iter(few), 2, one_off(biased))), twin=True),
+        Part("a probability of 7 bits", caught(exhaust(lambda _: iter(few), 2, one_off(seven_bit))), twin=True),
+        Part("undecided byte not resolved, shared keystream", caught(shared_keystreams(3, unresolved)), twin=True),
         Part("undecided byte not resolved", planted(statistics.unresolved, 8), twin=True),
         Part("threshold off by 1/256", planted(statistics.off_by_one, 0), twin=True),
         Part("keystream reused between chunks", planted(statistics.reusing, 0), twin=True),
         Part("biased byte of a word", planted(statistics.biased, 0), twin=True),
         Part("one answer of a word copied to its neighbour", planted(statistics.copying, 0), twin=True),
-        Part("designs for ε + 1/10 that claim ε", twin(audit(statistics.booleans, 10**6, Fraction(1, 10))), twin=True),
+        Part(
+            "designs for ε + 1/10 that claim ε", caught(audit(statistics.booleans, 10**6, Fraction(1, 10))), twin=True
+        ),
     ]
 
 

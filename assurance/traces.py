@@ -22,7 +22,7 @@ from random import SystemRandom
 from types import FrameType
 from typing import Any
 
-from assurance.check import FULL, Check, Outcome, Part, Size, Step
+from assurance.check import FULL, Check, Outcome, Part, Size, Step, caught
 from assurance.evidence import ROOT
 from assurance.scratch import scratch
 from assurance.timing import single_path, whole_answer
@@ -145,16 +145,6 @@ def calls(how_many: int, kind: str = "") -> Run:
     return run
 
 
-def twin(run: Run) -> Run:
-    """Caught if the comparison fails."""
-
-    def inverted(piece: int, step: Step) -> Outcome:
-        found = run(piece, step)
-        return Outcome(not found.passed, found.figures, found.remark)
-
-    return inverted
-
-
 def parts(size: Size) -> list[Part]:
     """Hundreds of replays, a million timed calls; or a few."""
     full = size is FULL
@@ -164,10 +154,10 @@ def parts(size: Size) -> list[Part]:
         Part("time of the whole answer", whole_answer(4_000 if full else 150)),
         Part("statements of the whole answer", statements(200 if full else 4)),
         Part("system calls of the whole answer", calls(200 if full else 6)),
-        Part("early return for some yeses", twin(statements(few, "early return")), twin=True),
-        Part("an extra write for yes", twin(calls(few, "extra write")), twin=True),
-        Part("a delay for yes, single path", twin(single_path(20_000, delay=True)), twin=True),
-        Part("a delay for yes, whole answer", twin(whole_answer(60, "delay")), twin=True),
+        Part("early return for some yeses", caught(statements(few, "early return")), twin=True),
+        Part("an extra write for yes", caught(calls(few, "extra write")), twin=True),
+        Part("a delay for yes, single path", caught(single_path(20_000, delay=True)), twin=True),
+        Part("a delay for yes, whole answer", caught(whole_answer(60, "delay")), twin=True),
     ]
 
 
