@@ -194,6 +194,8 @@ def _history(connection: sqlite3.Connection) -> list[str]:
     chains = [str(connection.execute("SELECT value FROM meta WHERE key = 'start'").fetchone()[0])]
     made = "SELECT survey, question, round, attribute, words, id, body FROM reports NOT INDEXED ORDER BY rowid"
     for *told, body in connection.execute(made):
+        if not isinstance(body, bytes):
+            raise LedgerCorrupt("one of the reports in the ledger is not stored as bytes: it was altered")
         chains.append(link(chains[-1], *told, body.hex()))
     return chains
 

@@ -42,9 +42,10 @@ class TrustedPublisher:
     threshold: int = 1
 
     def __init__(self, name: str, keys: Iterable[PublicKey], threshold: int = 1) -> None:
-        kept = frozenset(keys) if isinstance(keys, Iterable) else frozenset()
-        if not kept or not all(isinstance(key, PublicKey) for key in kept):
-            raise ParameterError("keys", kept, "one PublicKey or more")
+        given = list(keys) if isinstance(keys, Iterable) else keys
+        if not isinstance(given, list) or not given or not all(isinstance(key, PublicKey) for key in given):
+            raise ParameterError("keys", given, "a list of one PublicKey or more")
+        kept = frozenset(given)
         if count("threshold", threshold) > len(kept):
             raise ParameterError("threshold", threshold, f"at most the number of keys, {len(kept)}")
         object.__setattr__(self, "name", name)

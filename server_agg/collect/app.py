@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rrcollect.errors import SurveyRefused
 from rrcollect.publish.canonical import read
@@ -92,7 +92,13 @@ class Collector:
         handlers: Any = {HTTPException: _not_here}
         app = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers=handlers)
         app.router.redirect_slashes = False
-        return Guard(app, self.settings.origins)
+
+        async def at_once(scope: Scope, receive: Receive, send: Send) -> None:
+            """Reports straight to the intake: a sixth of their time would go to the router."""
+            reports = scope["type"] == "http" and scope["path"] == "/reports" and scope["method"] == "POST"
+            await (intake if reports else app)(scope, receive, send)
+
+        return Guard(at_once, self.settings.origins)
 
     @asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:

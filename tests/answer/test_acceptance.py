@@ -156,6 +156,7 @@ def test_rotation_with_two_of_three_keys():
         lambda: Policy([TrustedPublisher("a", [KEY.public]), TrustedPublisher("a", [KEY.public])]),
         lambda: TrustedPublisher("a", []),
         lambda: TrustedPublisher("a", ["key"]),
+        lambda: TrustedPublisher("a", [["key"]]),
         lambda: TrustedPublisher("a", [KEY.public], threshold=2),
         lambda: TrustedPublisher("a", [KEY.public], threshold=0),
         lambda: PublicKey(b"short"),
@@ -165,3 +166,8 @@ def test_rotation_with_two_of_three_keys():
 def test_bad_policies(make):
     with pytest.raises(ParameterError):
         make()
+
+
+def test_one_key_instead_of_a_list_is_named():
+    with pytest.raises(ParameterError, match=r"PublicKey.*a list of one PublicKey or more"):
+        TrustedPublisher("a", KEY.public)

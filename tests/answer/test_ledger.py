@@ -397,6 +397,8 @@ def test_every_row_is_under_the_digest(used, statement):
     [
         ("UPDATE draws SET answer = 1 - answer WHERE seq = 2", LedgerCorrupt),
         ("UPDATE draws SET seq = 3 WHERE seq = 2", LedgerCorrupt),
+        ("UPDATE reports SET body = CAST(body AS TEXT) WHERE question = 'q2'", LedgerCorrupt),
+        ("UPDATE reports SET body = 1 WHERE question = 'q2'", LedgerCorrupt),
         ("DELETE FROM reports", LedgerRestored),
         ("DELETE FROM reports WHERE question = 'q2'", LedgerRestored),
     ],
