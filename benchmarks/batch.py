@@ -193,11 +193,9 @@ def section(effort: Effort = FULL) -> Section:
         name="batch",
         title="Batch tallies",
         text=f"{effort.size(ROWS_OF_A_RUN):,} reports in a Parquet file, validated, deduplicated by id, grouped, "
-        "against SQL written by "
-        "hand for exactly this survey on the same engine (DuckDB); JSON lines against a loop over a pydantic "
-        "model that "
-        "does the same; 10^9 packed answers. All count the same, which is checked. How a batch of 100 million "
-        "reports behaves is in [batch-growth.md](batch-growth.md).",
+        "against SQL written by hand for exactly this survey on the same engine (DuckDB); JSON lines against a "
+        "loop over a pydantic model that does the same; 10^9 packed answers. All count the same, which is "
+        "checked. How a batch of 100 million reports behaves is in [batch-growth.md](batch-growth.md).",
         unit="million reports a second",
         rows=rates(timings),
         ratios=compare(timings, FLOORS),

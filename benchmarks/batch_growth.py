@@ -56,9 +56,9 @@ def growth(sizes: tuple[int, ...], docs: Path) -> None:
             tell(str(told[-1]))
     lines = [
         "# How the cost of a batch grows\n",
-        f"`python -m benchmarks.batch_growth` on {machine()}; DuckDB "
-        f"{duckdb.__version__} limited to {MEMORY}. One Parquet file; every row is validated, deduplicated by "
-        "report id and grouped. Memory is the peak of the whole process.\n",
+        f"`python -m benchmarks.batch_growth` on {machine()}; DuckDB {duckdb.__version__} limited to {MEMORY}. One "
+        "Parquet file; every row is validated, deduplicated by report id and grouped. Memory is the peak of the "
+        "whole process.\n",
         "| rows | file, GB | seconds | million rows a second | peak memory, GB |",
         "|---:|---:|---:|---:|---:|",
         *(

@@ -1,9 +1,11 @@
-"""The physical limit: a C loop with AES-NI that draws one byte an answer, compiled on the spot where it can be.
+"""The physical limit: C loops that draw one byte an answer, compiled on the spot where they can be.
 
 The same law and the same rest as `rrcollect.answer.bulk`: the byte decides but for one value in 256, for which 56 more
-bits are drawn.  The same cipher too, AES-256 in counter mode; with 16 key bytes instead of 32 it is AES-128, which
-draws faster and is shown beside it.  The keystream never leaves the registers, which no array library can do.  Packed
-truths are answered sixteen to a block as well: the comparison's mask is the packed answer.
+bits are drawn; and the same cipher, AES-256 in counter mode, keyed afresh.
+    openssl.c     OpenSSL's AES, the loop a C programmer would write
+    registers.c   the processor's AES instructions by hand: the keystream never leaves the registers, which neither an
+                  array library nor a cipher library can do.  Packed truths are answered sixteen to a block as well: the
+                  comparison's mask is the packed answer.  With 16 key bytes it is AES-128, which draws faster.
 """
 
 from __future__ import annotations
@@ -21,135 +23,92 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-SOURCE = r"""
-#include <stddef.h>
-#include <stdint.h>
-#include <immintrin.h>
-
-static __m128i spread(__m128i key, __m128i made) {
-    key = _mm_xor_si128(key, _mm_slli_si128(key, 4));
-    key = _mm_xor_si128(key, _mm_slli_si128(key, 4));
-    key = _mm_xor_si128(key, _mm_slli_si128(key, 4));
-    return _mm_xor_si128(key, made);
-}
-#define ODD(key, r) _mm_shuffle_epi32(_mm_aeskeygenassist_si128(key, r), 0xff)
-#define EVEN(key) _mm_shuffle_epi32(_mm_aeskeygenassist_si128(key, 0), 0xaa)
-#define NEXT128(i, r) k[i] = spread(k[i - 1], ODD(k[i - 1], r))
-#define NEXT256(i, r) k[i] = spread(k[i - 2], ODD(k[i - 1], r)); k[i + 1] = spread(k[i - 1], EVEN(k[i]))
-
-static void expand(__m128i *k, const uint8_t *key, int rounds) {
-    k[0] = _mm_loadu_si128((const __m128i *)key);
-    if (rounds == 10) {
-        NEXT128(1, 0x01); NEXT128(2, 0x02); NEXT128(3, 0x04); NEXT128(4, 0x08); NEXT128(5, 0x10);
-        NEXT128(6, 0x20); NEXT128(7, 0x40); NEXT128(8, 0x80); NEXT128(9, 0x1b); NEXT128(10, 0x36);
-        return;
-    }
-    k[1] = _mm_loadu_si128((const __m128i *)(key + 16));
-    NEXT256(2, 0x01); NEXT256(4, 0x02); NEXT256(6, 0x04); NEXT256(8, 0x08); NEXT256(10, 0x10); NEXT256(12, 0x20);
-    k[14] = spread(k[12], ODD(k[13], 0x40));
-}
-
-static uint64_t rest(const __m128i *k, int rounds, uint64_t *extra) {
-    __m128i m = _mm_xor_si128(_mm_set_epi64x(1, (long long)(*extra)++), k[0]);
-    for (int r = 1; r < rounds; r++) m = _mm_aesenc_si128(m, k[r]);
-    return (uint64_t)_mm_cvtsi128_si64(_mm_aesenclast_si128(m, k[rounds])) >> 8;
-}
-
-/* Counter mode, 8 blocks at a time, compared in the registers; one undecided byte in 256 draws another block. */
-static inline __attribute__((always_inline)) void answer(const uint8_t *truth, uint8_t *said, size_t n,
-        const uint8_t *key, const int rounds, uint64_t t0, uint64_t t1, const int packed) {
-    __m128i k[15];
-    expand(k, key, rounds);
-    const __m128i c0 = _mm_set1_epi8((char)(255 - (t0 >> 56))), c1 = _mm_set1_epi8((char)(255 - (t1 >> 56)));
-    const __m128i zero = _mm_setzero_si128(), one = _mm_set1_epi8(1), sign = _mm_set1_epi8((char)0x80);
-    const __m128i bit = _mm_set1_epi64x((long long)0x8040201008040201ULL);
-    const __m128i lane = _mm_set_epi8(1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0);
-    const uint64_t low[2] = {t0 & ((1ULL << 56) - 1), t1 & ((1ULL << 56) - 1)};
-    uint64_t counter = 0, extra = 1ULL << 63;
-    for (size_t i = 0; i + 128 <= n; i += 128) {
-        __m128i b[8];
-        for (int j = 0; j < 8; j++) b[j] = _mm_xor_si128(_mm_set_epi64x(0, (long long)counter++), k[0]);
-        for (int r = 1; r < rounds; r++) for (int j = 0; j < 8; j++) b[j] = _mm_aesenc_si128(b[j], k[r]);
-        for (int j = 0; j < 8; j++) {
-            size_t place = i + 16 * (size_t)j;
-            __m128i u = _mm_aesenclast_si128(b[j], k[rounds]), yes;
-            uint32_t truths = 0;
-            if (packed) {
-                truths = ((const uint16_t *)truth)[place / 16];
-                yes = _mm_and_si128(_mm_shuffle_epi8(_mm_cvtsi32_si128((int)truths), lane), bit);
-                yes = _mm_cmpeq_epi8(yes, bit);
-            } else {
-                yes = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(truth + place)), one);
-            }
-            __m128i limit = _mm_or_si128(_mm_and_si128(yes, c1), _mm_andnot_si128(yes, c0));
-            __m128i above = _mm_cmpgt_epi8(_mm_xor_si128(u, sign), _mm_xor_si128(limit, sign));
-            if (packed) ((uint16_t *)said)[place / 16] = (uint16_t)_mm_movemask_epi8(above);
-            else _mm_storeu_si128((__m128i *)(said + place), _mm_and_si128(above, one));
-            unsigned open = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(u, zero));
-            while (open) {
-                unsigned at = (unsigned)__builtin_ctz(open);
-                open &= open - 1;
-                uint64_t more = rest(k, rounds, &extra);
-                if (packed) ((uint16_t *)said)[place / 16] |= (uint16_t)((more < low[truths >> at & 1]) << at);
-                else said[place + at] = more < low[truth[place + at]];
-            }
-        }
-    }
-}
-
-void booleans(const uint8_t *truth, uint8_t *said, size_t n, const uint8_t *key, int rounds, uint64_t t0, uint64_t t1) {
-    if (rounds == 10) answer(truth, said, n, key, 10, t0, t1, 0); else answer(truth, said, n, key, 14, t0, t1, 0);
-}
-
-void packed(const uint8_t *truth, uint8_t *said, size_t n, const uint8_t *key, int rounds, uint64_t t0, uint64_t t1) {
-    if (rounds == 10) answer(truth, said, n, key, 10, t0, t1, 1); else answer(truth, said, n, key, 14, t0, t1, 1);
-}
-"""
+Limits = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class CLoop:
-    """The compiled loops; the number of truths must be a multiple of 128, and both thresholds below 2^64."""
+class OpensslLoop:
+    """openssl.c, compiled; the number of truths must be a multiple of 8, and both thresholds below 2^64."""
 
     loaded: Any
 
     def booleans(
-        self, truths: NDArray[np.bool_], limits: tuple[int, int], rounds: int = 14, key: bytes = b""
+        self, truths: NDArray[np.bool_], limits: Limits, key: bytes = b"", nonce: bytes = b""
     ) -> NDArray[np.bool_]:
         """One byte a truth, one byte an answer."""
         said = np.empty(truths.size, np.bool_)
-        self._run(self.loaded.booleans, truths, said, n=truths.size, limits=limits, key=key or fresh_key(rounds))
+        secret = key or os.urandom(32), nonce or os.urandom(16)
+        if not self.loaded.booleans(*_pointers(truths, said), _size(truths.size, 8), *secret, *_words(limits)):
+            raise RuntimeError("OpenSSL failed")
         return said
 
-    def packed(self, truths: NDArray[np.uint8], limits: tuple[int, int], rounds: int = 14) -> NDArray[np.uint8]:
+
+@dataclass(frozen=True)
+class RegisterLoop:
+    """registers.c, compiled; the number of truths must be a multiple of 128, and both thresholds below 2^64."""
+
+    loaded: Any
+
+    def booleans(
+        self, truths: NDArray[np.bool_], limits: Limits, rounds: int = 14, key: bytes = b""
+    ) -> NDArray[np.bool_]:
+        """One byte a truth, one byte an answer; AES-128 with 10 rounds, AES-256 with 14."""
+        said = np.empty(truths.size, np.bool_)
+        self._run(self.loaded.booleans, truths, said, n=truths.size, limits=limits, key=key or _fresh_key(rounds))
+        return said
+
+    def packed(self, truths: NDArray[np.uint8], limits: Limits, rounds: int = 14) -> NDArray[np.uint8]:
         """Eight truths a byte, lowest bit first; eight answers a byte."""
         said = np.empty(truths.size, np.uint8)
-        self._run(self.loaded.packed, truths, said, n=truths.size * 8, limits=limits, key=fresh_key(rounds))
+        self._run(self.loaded.packed, truths, said, n=truths.size * 8, limits=limits, key=_fresh_key(rounds))
         return said
 
-    def _run(self, loop: Any, truths: Any, said: Any, *, n: int, limits: tuple[int, int], key: bytes) -> None:
-        if n % 128 or max(limits) >= 1 << 64:
-            raise ValueError("the C loop takes multiples of 128 truths and thresholds below 2^64")
-        pointers = (truths.ctypes.data_as(ctypes.c_void_p), said.ctypes.data_as(ctypes.c_void_p))
+    def _run(self, loop: Any, truths: Any, said: Any, *, n: int, limits: Limits, key: bytes) -> None:
         rounds = 10 if len(key) == 16 else 14
-        loop(*pointers, ctypes.c_size_t(n), key, rounds, ctypes.c_uint64(limits[0]), ctypes.c_uint64(limits[1]))
+        loop(*_pointers(truths, said), _size(n, 128), key, rounds, *_words(limits))
 
 
-def fresh_key(rounds: int) -> bytes:
-    """A key for AES-128 (10 rounds) or AES-256 (14)."""
+def _pointers(*arrays: Any) -> list[ctypes.c_void_p]:
+    return [array.ctypes.data_as(ctypes.c_void_p) for array in arrays]
+
+
+def _size(n: int, multiple: int) -> ctypes.c_size_t:
+    if n % multiple:
+        raise ValueError(f"this C loop takes multiples of {multiple} truths, not {n}")
+    return ctypes.c_size_t(n)
+
+
+def _words(limits: Limits) -> list[ctypes.c_uint64]:
+    if max(limits) >= 1 << 64:
+        raise ValueError("the C loops take thresholds below 2^64")
+    return [ctypes.c_uint64(limit) for limit in limits]
+
+
+def _fresh_key(rounds: int) -> bytes:
     return os.urandom(16 if rounds == 10 else 32)
 
 
 @cache
-def c_loop() -> CLoop | None:
-    """The loops, or None where they cannot be compiled (no compiler, or a processor without AES-NI)."""
+def openssl_loop() -> OpensslLoop | None:
+    """The loop, or None where it cannot be compiled (no compiler, no OpenSSL)."""
+    library = _compiled("openssl.c", "-l:libcrypto.so.3") or _compiled("openssl.c", "-lcrypto")
+    return OpensslLoop(library) if library else None
+
+
+@cache
+def register_loop() -> RegisterLoop | None:
+    """The loops, or None where they cannot be compiled (no compiler, or a processor without AES instructions)."""
+    library = _compiled("registers.c")
+    return RegisterLoop(library) if library else None
+
+
+def _compiled(name: str, *flags: str) -> Any:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
-        source, library = Path(folder, "loop.c"), Path(folder, "loop.so")
-        source.write_text(SOURCE)
-        command = [compiler, "-O3", "-march=native", "-shared", "-fPIC", "-o", str(library), str(source)]
+        source, library = Path(__file__).with_name(name), Path(folder, "loop.so")
+        command = [compiler, "-O3", "-march=native", "-shared", "-fPIC", "-o", str(library), str(source), *flags]
         if subprocess.run(command, capture_output=True, check=False).returncode:
             return None
-        return CLoop(ctypes.CDLL(str(library)))
+        return ctypes.CDLL(str(library))

@@ -109,8 +109,7 @@ def section(effort: Effort = FULL) -> Section:
         title="A cold start",
         text="A fresh process that imports and answers one question, beyond what starting Python itself takes "
         f"({1000 * base.best:.0f} ms). Ours does more: it verifies a signed survey and commits the answer "
-        "durably before "
-        "it is returned.",
+        "durably before it is returned.",
         unit="milliseconds beyond Python alone",
         rows=durations(beyond, 1000),
         ratios=compare(beyond, pairs, missing),

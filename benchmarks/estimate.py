@@ -91,13 +91,10 @@ def section(effort: Effort = FULL) -> Section:
     return Section(
         name="estimate",
         title="An estimate with its interval",
-        text="From counts to the estimated share and its 95 % interval, n = 10,000, ε = 1. statsmodels and SciPy "
-        "do not know "
-        "randomised response: what is timed is their interval for the share of yes, mapped by hand with floats; "
-        "the "
-        "numbers agree. SciPy's test computes a p-value on the way. Ours computes in exact fractions and returns "
-        "an "
-        "object that answers further questions; it is not meant to win by much.",
+        text="From counts to the estimated share and its 95 % interval, n = 10,000, ε = 1. statsmodels and SciPy do "
+        "not know randomised response: what is timed is their interval for the share of yes, mapped by hand "
+        "with floats; the numbers agree. SciPy's test computes a p-value on the way. Ours computes in exact "
+        "fractions and returns an object that answers further questions; it is not meant to win by much.",
         unit="µs an estimate",
         rows=durations(timings, 1e6),
         ratios=compare(timings, FLOORS),

@@ -199,11 +199,10 @@ def section(effort: Effort = FULL) -> Section:
     return Section(
         name="ingest",
         title="Ingest",
-        text=f"Durable reports over HTTP, one a request, {CONNECTIONS} connections; each server in a process of "
-        "its own, the load "
-        "from another. The bare servers are Starlette and SQLite (WAL, synced) with no check at all, committing "
-        "everything "
-        "that waits at once, or each request alone. Medians say more than bests here.",
+        text=f"Durable reports over HTTP, one a request, {CONNECTIONS} connections; each server in a process of its "
+        "own, the load from another. The bare servers are Starlette and SQLite (WAL, synced) with no check at "
+        "all, committing everything that waits at once, or each request alone. Medians say more than bests "
+        "here.",
         unit="requests a second",
         rows=rates(timings, 1.0),
         ratios=compare(timings, {("collector", kind): floor for kind, floor in FLOORS.items()}),

@@ -99,8 +99,7 @@ def section(effort: Effort = FULL) -> Section:
         name="memory",
         title="Peak memory",
         text=f"The first rows: what a call for {n:,} answers adds at its peak to a process that holds the truths "
-        "already, "
-        "the answers included. The others: the peak of a whole process that answers one question.",
+        "already, the answers included. The others: the peak of a whole process that answers one question.",
         unit="megabytes",
         rows=rows,
         ratios=ratios,

@@ -123,9 +123,8 @@ def section(effort: Effort = FULL) -> Section:
     return Section(
         name="regression",
         title="Regression of randomised answers",
-        text=f"Logistic regression, {rows:,} rows, ten covariates, ε = 2: coefficients and standard errors. Both "
-        "fit the same "
-        "likelihood to the same data, and the coefficients agree. Fitted once by the competitor.",
+        text=f"Logistic regression, {rows:,} rows, ten covariates, ε = 2: coefficients and standard errors. Both fit "
+        "the same likelihood to the same data, and the coefficients agree. Fitted once by the competitor.",
         unit="seconds",
         rows=durations(timings, 1.0),
         ratios=compare(timings, {("rrcollect", name): 2.0 for name in timings if name != "rrcollect"}),

@@ -23,11 +23,9 @@ def section(effort: Effort = FULL) -> Section:
     return Section(
         name="single",
         title="One answer a call",
-        text="One truth in, one answer out, in a loop; ε = 1. `randomise` checks the truth and the design at "
-        "every call, asks the "
-        "operating system for 8 bytes and is exact. The `secrets` loop is the same draw without any check. "
-        "pure-LDP and "
-        "multi-freq-ldpy use generators that are not secure, and floats.",
+        text="One truth in, one answer out, in a loop; ε = 1. `randomise` checks the truth and the design at every "
+        "call, asks the operating system for 8 bytes and is exact. The `secrets` loop is the same draw without "
+        "any check. pure-LDP and multi-freq-ldpy use generators that are not secure, and floats.",
         unit="µs an answer",
         rows=durations(timings, 1e6),
         ratios=compare(timings, {(OURS, name): FLOORS.get(name) for name in MAKERS}),

@@ -5,13 +5,15 @@ No test here judges speed: times come from a clock the test moves, or a slow-dow
 
 import re
 import shutil
+from ctypes.util import find_library
+from functools import partial
 
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from benchmarks import bulk, check, report, run
-from benchmarks.c_loop import c_loop
+from benchmarks.c_loop import openssl_loop, register_loop
 from benchmarks.measure import interleave
 from benchmarks.section import Curve, Effort, Ratio, Row, Section, compare, rates
 from rrcollect import randomise_many
@@ -167,40 +169,62 @@ def test_a_ratio_without_a_floor_is_never_below():
     assert Row(name="a", best=1, median=2).best == 1
 
 
-# ---- the C loop is a fair limit -------------------------------------------------------------------------------------
+# ---- the C loops are a fair limit -----------------------------------------------------------------------------------
+
+
+def compiled(loop, *, needs=None):
+    """The loop, if it can be compiled here; the page says so if it cannot, and the reason must be one of these."""
+    if loop is None:
+        assert shutil.which("cc") is None or (needs and find_library(needs) is None)
+    return loop
+
+
+def answered_exactly(answer, u):
+    """Against thresholds 2^56·t the answers are exactly [u > 255 − t]."""
+    truths = np.arange(u.size) % 3 == 0
+    for t0, t1 in ((1, 255), (68, 209), (128, 128)):
+        expected = u > np.where(truths, 255 - t1, 255 - t0)
+        assert np.array_equal(answer(truths, (t0 << 56, t1 << 56)), expected)
 
 
 @pytest.mark.parametrize("size", [16, 32])
-def test_the_c_loop_draws_aes_in_counter_mode(size):
-    """Against thresholds 2^56·t its answers are exactly [u > 255 − t], u the keystream that `cryptography` makes."""
-    loop = c_loop()
-    if loop is None:  # no compiler: then the page says that there is no C loop
-        assert shutil.which("cc") is None
-        return
-    key, n = bytes(range(size)), 1280
-    blocks = b"".join(i.to_bytes(16, "little") for i in range(n // 16))
-    drawn = Cipher(algorithms.AES(key), modes.ECB()).encryptor().update(blocks)  # noqa: S305
-    u = np.frombuffer(drawn, np.uint8)
-    truths = np.arange(n) % 3 == 0
-    for t0, t1 in ((1, 255), (68, 209), (128, 128)):
-        expected = u > np.where(truths, 255 - t1, 255 - t0)
-        assert np.array_equal(loop.booleans(truths, (t0 << 56, t1 << 56), key=key), expected)
+def test_the_loop_in_registers_draws_aes_in_counter_mode(size):
+    if loop := compiled(register_loop()):
+        key, n = bytes(range(size)), 1280
+        blocks = b"".join(i.to_bytes(16, "little") for i in range(n // 16))
+        drawn = Cipher(algorithms.AES(key), modes.ECB()).encryptor().update(blocks)  # noqa: S305
+        answered_exactly(partial(loop.booleans, key=key), np.frombuffer(drawn, np.uint8))
 
 
-def test_the_c_loop_keeps_the_law():
-    """|z| < 7 in 8 comparisons: false alarms below 8 · 2.6e-12 a run.  The third pair is decided by the rests alone."""
-    loop = c_loop()
-    if loop is None:
-        assert shutil.which("cc") is None
-        return
+def test_the_openssl_loop_draws_aes_in_counter_mode():
+    if loop := compiled(openssl_loop(), needs="crypto"):
+        key, nonce = bytes(range(32)), bytes(range(16))
+        drawn = Cipher(algorithms.AES(key), modes.CTR(nonce)).encryptor().update(bytes(12_800))
+        answered_exactly(partial(loop.booleans, key=key, nonce=nonce), np.frombuffer(drawn, np.uint8))
+
+
+def test_the_c_loops_keep_the_law():
+    """|z| < 7 in 12 comparisons: false alarms below 12 · 2.6e-12 a run.  The second pair is decided by the rests."""
     n = 1_280_000
     truths = np.arange(n) % 2 == 0
     bits = np.packbits(truths, bitorder="little")
+    loops = []
+    if plain := compiled(openssl_loop(), needs="crypto"):
+        loops.append(plain.booleans)
+    if loop := compiled(register_loop()):
+        packed = lambda _, limits: np.unpackbits(loop.packed(bits, limits), bitorder="little").view(bool)  # noqa: E731
+        loops += [loop.booleans, packed]
     for limits in ((4960000000000000000, 15080000000000000000), (1 << 54, 3 << 54)):
-        for said in (
-            loop.booleans(truths, limits),
-            np.unpackbits(loop.packed(bits, limits), bitorder="little").view(bool),
-        ):
+        for answer in loops:
+            said = answer(truths, limits)
             for truth in (False, True):
                 p, m = limits[truth] / 2**64, n // 2
                 assert abs(said[truths == truth].sum() - m * p) < 7 * (m * p * (1 - p)) ** 0.5
+
+
+def test_what_the_c_loops_cannot_do_is_refused():
+    if loop := compiled(openssl_loop(), needs="crypto"):
+        with pytest.raises(ValueError, match="multiples of 8 truths, not 7"):
+            loop.booleans(np.zeros(7, bool), (1, 2))
+        with pytest.raises(ValueError, match=r"below 2\^64"):
+            loop.booleans(np.zeros(8, bool), (1, 1 << 64))
