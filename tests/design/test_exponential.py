@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rrcollect.design.exponential import ExpNumber, exp_bounds, sign_at_exp
+from rrcollect.design.exponential import ExpNumber, _evaluate, exp_bounds, sign_at_exp
 
 
 def ball(x: Fraction) -> flint.arb:
@@ -85,6 +85,25 @@ def test_sign_near_a_root_is_decided(r, digits):
         assert sign_at_exp([-high, Fraction(1)], r) == -1
 
 
+def test_no_root_lies_beyond_the_bound_that_spares_the_search():
+    """t² − 0.99t − 0.99 has its root at 1.606, beyond the largest quotient of its coefficients."""
+    parabola = [Fraction(-99, 100), Fraction(-99, 100), Fraction(1)]
+    assert sign_at_exp(parabola, Fraction(1, 10)) == -1
+    assert sign_at_exp(parabola, Fraction(1, 2)) == 1
+
+
+@given(
+    st.lists(st.integers(-50, 50), min_size=1, max_size=5), st.integers(1, 200), st.integers(0, 20), st.integers(1, 8)
+)
+def test_a_polynomial_is_bounded_by_its_terms_at_the_ends(coefficients, low, width, w):
+    """In fractions: each term is least or most at one end, and the sums are scaled by 2^(w·degree)."""
+    ends = Fraction(low, 2**w), Fraction(low + width, 2**w)
+    terms = [[a * t**i for t in ends] for i, a in enumerate(coefficients)]
+    scale = 2 ** (w * (len(coefficients) - 1))
+    expected = scale * sum(map(min, terms)), scale * sum(map(max, terms))
+    assert _evaluate(coefficients, low, low + width, w) == expected
+
+
 def test_sign_of_huge_exponents_needs_no_huge_numbers():
     assert sign_at_exp([Fraction(-(10**300)), Fraction(1)], Fraction(10**400)) == 1
     assert sign_at_exp([Fraction(10**300), Fraction(0), Fraction(-1, 10**300)], Fraction(10**400)) == -1
@@ -117,6 +136,20 @@ def test_order_and_float_agree_with_flint(r, a, b, c):
         assert math.isclose(float(x), float(value), rel_tol=1e-15, abs_tol=1e-300)
 
 
+@pytest.mark.parametrize("digits", [40, 60, 200])
+def test_what_is_left_of_a_difference_is_exact(digits):
+    """e less its first digits, and one over that: what 96 bits cannot tell from 0 is looked at more closely."""
+    with flint.ctx.workprec(2000):
+        e = flint.arb(1).exp()
+        cut = Fraction(int((e * flint.arb(10) ** digits).floor().unique_fmpz()), 10**digits)
+        left = e - ball(cut)
+        x = ExpNumber.exp(Fraction(1)) - cut
+        assert float(x) == pytest.approx(float(left), rel=1e-15)
+        assert float(-x) == pytest.approx(-float(left), rel=1e-15)
+        assert float(1 / x) == pytest.approx(float(1 / left), rel=1e-15)
+        assert (1 / x).floor() == int((1 / left).floor().unique_fmpz())
+
+
 @given(exponents, st.fractions(max_denominator=10**9), st.integers(0, 80))
 def test_floor_is_the_floor(r, a, shift):
     x = a * ExpNumber.exp(r) / (1 + ExpNumber.exp(r)) * 2**shift
@@ -143,6 +176,8 @@ def test_huge_exponents_have_floors_and_floats():
     assert (1 / e).floor() == 0
     assert (-1 / e).floor() == -1
     assert (float(e), float(-e), float(1 / e), float(2 * e / (e + 1))) == (math.inf, -math.inf, 0.0, 2.0)
+    quadratic = (3 * e * e + 1) / (2 * e * e + 5 * e + 7)
+    assert (float(quadratic), (quadratic * 1024).floor()) == (1.5, 1535)
     assert float(ExpNumber.exp(Fraction(1000))) == math.inf
     assert float(-1 * ExpNumber.exp(Fraction(1000))) == -math.inf
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import flint
 import pytest
 
 from rrcollect import Design
@@ -33,6 +34,17 @@ def test_the_deviance_is_twice_the_difference_of_log_likelihoods():
         expected = 2 * (40 * math.log(0.4 / yes) + 60 * math.log(0.6 / (1 - yes)))
         assert _deviance(_terms([tally]), best, pi) == pytest.approx(expected, abs=1e-11)
     assert _deviance(_terms([Tally(Design(1, "1/2"), 10, 1)]), 0.2, 0.0) == math.inf
+
+
+@pytest.mark.parametrize("steps", [12345, 54321, 77777, 99991])
+def test_the_deviance_of_10_to_the_15_answers_does_not_drown(steps):
+    """Against FLINT's ball arithmetic.  At rates this near, the logarithm of their quotient is off by 0.1; log1p is not."""
+    n, pi = 2**50, 0.5 - steps * 2.0**-40
+    with flint.ctx.workprec(300):
+        yes = flint.arb(0.25) + flint.arb(pi) / 2
+        expected = float(n * ((0.5 / yes).log() + (0.5 / (1 - yes)).log()))
+    found = _deviance(_terms([Tally(Design("3/4", "3/4"), n, n // 2)]), 0.5, pi)
+    assert found == pytest.approx(expected, rel=1e-6)
 
 
 def test_information_of_two_tallies_is_the_sum_of_theirs():
