@@ -38,7 +38,7 @@ def test_the_deviance_is_twice_the_difference_of_log_likelihoods():
 
 @pytest.mark.parametrize("steps", [12345, 54321, 77777, 99991])
 def test_the_deviance_of_10_to_the_15_answers_does_not_drown(steps):
-    """Against FLINT's ball arithmetic.  At rates this near, the logarithm of their quotient is off by 0.1; log1p is not."""
+    """Against FLINT.  At rates this near, the logarithm of their quotient is off by 0.1; log1p is not."""
     n, pi = 2**50, 0.5 - steps * 2.0**-40
     with flint.ctx.workprec(300):
         yes = flint.arb(0.25) + flint.arb(pi) / 2
