@@ -145,3 +145,13 @@ def f(x):
     before = essence(tmp_path / "data.json")
     (tmp_path / "data.json").write_text("1 ")
     assert essence(tmp_path / "data.json") != before
+
+
+def test_every_python_reads_the_same_in_a_file(tmp_path):
+    """Otherwise what one version recorded would look stale to the next.  The text is Python 3.11's."""
+    file = tmp_path / "module.py"
+    file.write_text("class A:\n    def f(self): pass\n")
+    arguments = "arguments(posonlyargs=[], args=[arg(arg='self')], kwonlyargs=[], kw_defaults=[], defaults=[])"
+    function = f"FunctionDef(name='f', args={arguments}, body=[Pass()], decorator_list=[])"
+    written = f"ClassDef(name='A', bases=[], keywords=[], body=[{function}], decorator_list=[])"
+    assert essence(file).decode() == f"Module(body=[{written}], type_ignores=[])"
