@@ -26,7 +26,7 @@ from types import SimpleNamespace
 from assurance.check import FULL, Check, Figure, Outcome, Part, Size, Step, caught
 from assurance.epsilon_audit import Count, epsilon_at_least, refuted
 from assurance.evidence import RESULTS, Evidence
-from assurance.peers import PEERS, about_peers
+from assurance.peers import PEERS, about_peers, table_row
 from assurance.scratch import scratch
 from rrcollect import Attribute, Client, Design, Policy, Report, TrustedPublisher
 from rrcollect.answer.acceptance import Seen
@@ -138,17 +138,21 @@ def figures(no: Count, yes: Count) -> dict[str, Figure]:
     return {"trials a truth": no.n, "seen as yes, truth no": no.yes, "seen as yes, truth yes": yes.yes}
 
 
-def bounds(claim: float, no: Count, yes: Count) -> dict[str, Figure]:
+def judged(claim: float, no: Count, yes: Count, row: str) -> Outcome:
     """What is claimed, and what it must be at least."""
-    return {"most ε claimed": claim, "most ε audited, at least": epsilon_at_least(no, yes)}
+    bounds: dict[str, Figure] = {"most ε claimed": claim, "most ε audited, at least": epsilon_at_least(no, yes)}
+    rows = {row: table_row(claim, no, yes)} if row else {}
+    return Outcome(not refuted(claim, no, yes), {**figures(no, yes), **bounds}, rows=rows)
 
 
-def audit(asking: Asking, calls: int, workers: int = 1, claim: float = EPSILON) -> Callable[[int, Step], Outcome]:
-    """Holds unless the claim is refuted."""
+def audit(
+    asking: Asking, calls: int, workers: int = 1, claim: float = EPSILON, row: str = ""
+) -> Callable[[int, Step], Outcome]:
+    """Holds unless the claim is refuted; `row` is its name in the table, if it has one."""
 
     def run(piece: int, step: Step) -> Outcome:
         no, yes = collect(asking, calls, workers, step)
-        return Outcome(not refuted(claim, no, yes), {**figures(no, yes), **bounds(claim, no, yes)})
+        return judged(claim, no, yes, row)
 
     return run
 
@@ -162,7 +166,7 @@ def pooled(part: Part, folder: Path = RESULTS) -> Callable[[int, Step], Outcome]
             return Outcome(False, {}, "not all pieces are recorded")
         seen = row["outcome"].figures
         no, yes = (Count(seen["trials a truth"], seen[f"seen as yes, truth {truth}"]) for truth in ("no", "yes"))
-        return Outcome(not refuted(EPSILON, no, yes), {**figures(no, yes), **bounds(EPSILON, no, yes)})
+        return judged(EPSILON, no, yes, "rrcollect, the whole client: one report")
 
     return run
 
@@ -175,20 +179,21 @@ def parts(size: Size) -> list[Part]:
         "first answers through the whole client", audit(asking, 20 if full else 1, _workers(full)), 20 if full else 1
     )
     together = [Part("first answers, all pieces together", pooled(first))] if full else []
-    again = audit(partial(asked_again, 10 if full else 6, 9), 40 if full else 1, _workers(full))
+    often = "rrcollect, the whole client: 9 reports of one truth"
+    again = audit(partial(asked_again, 10 if full else 6, 9), 40 if full else 1, _workers(full), row=often)
     peers = PEERS if full else PEERS[:1]
     about = about_peers(peers, EPSILON, *((100_000, 500, 63) if full else (500, 20, 21)))
     # Exact chances that a twin is missed: 210 people by majorities of 15, 3e-11; 210 answers with p = 63/64, 3e-12.
     leaky = partial(rounds_of_one_ledger, 21, design=Design("63/64", "63/64"))
     return [
+        first,
+        *together,
         Part("one person asked again, majority of 9 reports", again),
         Part("peers in the same harness", about, len(peers)),
         Part(
             "a client without its ledger, majority of 15", caught(audit(partial(without_memory, 210, 15), 1)), twin=True
         ),
         Part("a mechanism with p = 63/64 that claims ln 3", caught(audit(leaky, 1)), twin=True),
-        first,
-        *together,
     ]
 
 

@@ -36,11 +36,15 @@ SMALL, FULL = Size.SMALL, Size.FULL
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a piece found; `remark` explains a failure, or says what a reader should know."""
+    """What a piece found; `remark` explains a failure, or says what a reader should know.
+
+    `rows` go into the table of the check: by the name of the row, its cells by their columns.
+    """
 
     passed: bool
     figures: Mapping[str, Figure] = field(default_factory=dict)
     remark: str = ""
+    rows: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -69,8 +73,8 @@ class Check:
 def caught(run: Callable[[int, Step], Outcome]) -> Callable[[int, Step], Outcome]:
     """The search as a twin: passed if the search finds something.
 
-    >>> caught(lambda piece, step: Outcome(False, {"wrong": 3}))(0, lambda done, total: None)
-    Outcome(passed=True, figures={'wrong': 3}, remark='')
+    >>> caught(lambda piece, step: Outcome(False, {"wrong": 3}))(0, lambda done, total: None).passed
+    True
     """
 
     def inverted(piece: int, step: Step) -> Outcome:
@@ -84,17 +88,19 @@ def together(outcomes: Iterable[Outcome]) -> Outcome:
     """The pieces of a part as one outcome.
 
     >>> together([Outcome(True, {"designs": 10, "least margin": 3}), Outcome(True, {"designs": 5, "least margin": 2})])
-    Outcome(passed=True, figures={'designs': 15, 'least margin': 2}, remark='')
+    Outcome(passed=True, figures={'designs': 15, 'least margin': 2}, remark='', rows={})
     """
     passed, remarks = True, []
     figures: dict[str, Figure] = {}
+    rows: dict[str, Mapping[str, str]] = {}
     for outcome in outcomes:
         passed &= outcome.passed
+        rows |= outcome.rows
         if outcome.remark and outcome.remark not in remarks:
             remarks.append(outcome.remark)
         for name, value in outcome.figures.items():
             figures[name] = _joined(name, figures[name], value) if name in figures else value
-    return Outcome(passed, figures, "; ".join(remarks))
+    return Outcome(passed, figures, "; ".join(remarks), rows)
 
 
 def _joined(name: str, one: Figure, other: Figure) -> Figure:

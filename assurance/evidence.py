@@ -23,7 +23,7 @@ from typing import Any
 
 from assurance.check import Check, Figure, Outcome, Part, together
 
-__all__ = ["RESULTS", "ROOT", "Evidence", "essence", "page", "version"]
+__all__ = ["RESULTS", "ROOT", "Evidence", "essence", "page", "table", "version"]
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "assurance" / "results"
@@ -107,6 +107,7 @@ class Evidence:
             "passed": outcome.passed,
             "figures": dict(outcome.figures),
             "remark": outcome.remark,
+            **({"rows": dict(outcome.rows)} if outcome.rows else {}),
             **about,
             "version": dict(judged),
         }
@@ -132,7 +133,7 @@ class Evidence:
         for part in parts:
             now = version(self.check, self.root, part)
             found = [pieces[key] for i in range(part.pieces) if (key := f"{part.name}/{i}") in pieces]
-            outcome = together(Outcome(p["passed"], p["figures"], p["remark"]) for p in found)
+            outcome = together(Outcome(p["passed"], p["figures"], p["remark"], p.get("rows", {})) for p in found)
             rows.append(
                 {
                     "part": part,
@@ -182,6 +183,20 @@ def lines(text: str, bullet: str = "") -> list[str]:
     )  # fmt: skip
 
 
+def table(rows: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Rows as a Markdown table; nothing for no rows.
+
+    >>> print("\\n".join(table({"ours": {"claimed": "1", "audited": "0.9"}})))
+    |  | claimed | audited |
+    | --- | ---: | ---: |
+    | ours | 1 | 0.9 |
+    <BLANKLINE>
+    """
+    columns = list(dict.fromkeys(column for cells in rows.values() for column in cells))
+    body = [f"| {' | '.join([name, *(cells.get(column, '') for column in columns)])} |" for name, cells in rows.items()]
+    return [f"|  | {' | '.join(columns)} |", f"| --- |{' ---: |' * len(columns)}", *body, ""] if rows else []
+
+
 def page(checks: list[tuple[Check, list[dict[str, Any]]]]) -> str:
     """docs/assurance.md."""
     rows = [row for _, found in checks for row in found]
@@ -206,6 +221,7 @@ def page(checks: list[tuple[Check, list[dict[str, Any]]]]) -> str:
     for check, found in checks:
         text += [f"## {check.number}. {check.title}", "", *lines(check.claim), ""]
         text += [f"`python -m assurance {check.name}`", ""]
+        text += table({name: cells for row in found for name, cells in row["outcome"].rows.items()})
         for row in found:
             kind = "twin: " if row["part"].twin else ""
             seconds = f" ({row['seconds']:,.0f} s)" if row["seconds"] >= 0.5 else ""

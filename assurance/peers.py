@@ -20,7 +20,7 @@ from assurance.check import Outcome, Step
 from assurance.epsilon_audit import Count, epsilon_at_least, refuted
 from assurance.evidence import ROOT
 
-__all__ = ["PEERS", "Asked", "Peer", "about_peers", "ask"]
+__all__ = ["PEERS", "Asked", "Peer", "about_peers", "ask", "table_row"]
 
 FOLDER = ROOT / ".venv-peers"
 
@@ -93,6 +93,17 @@ def ask(peer: Peer, epsilon: float, subjects: int, reports: int) -> Asked | None
     return Asked(claims["one"], claims["many"], no, yes)
 
 
+def table_row(claim: float | None, no: Count, yes: Count) -> dict[str, str]:
+    """What is claimed (None: nothing) and what was audited, for a table.
+
+    >>> table_row(1.0, Count(1000, 250), Count(1000, 750))
+    {'claimed ε': '1.000', 'audited ε, at least': '0.834', 'claim': 'not refuted'}
+    """
+    word = "" if claim is None else "**refuted**" if refuted(claim, no, yes) else "not refuted"
+    said = "nothing" if claim is None else f"{claim:.3f}"
+    return {"claimed ε": said, "audited ε, at least": f"{epsilon_at_least(no, yes):.3f}", "claim": word}
+
+
 def about_peers(
     peers: tuple[Peer, ...], epsilon: float, reports: int, people: int, times: int
 ) -> Callable[[int, Step], Outcome]:
@@ -105,16 +116,11 @@ def about_peers(
         often = ask(peer, epsilon, people, times)
         if once is None or often is None:
             return Outcome(not peer.control, {peer.name: "did not install, or did not run"})
+        rows = {
+            f"{peer.name}: one report": table_row(once.claims_one, once.no, once.yes),
+            f"{peer.name}: {times} reports of one truth": table_row(often.claims_many, often.no, often.yes),
+        }
         accused = refuted(once.claims_one, once.no, once.yes)
-        bounds = [epsilon_at_least(found.no, found.yes) for found in (once, often)]
-        words = (
-            f"one report: claims ε = {once.claims_one:.4g}, audited at least {bounds[0]:.4g}"
-            f"{' (claim refuted)' if accused else ''}; {times} reports of one truth: "
-            f"claims {'nothing' if often.claims_many is None else f'{often.claims_many:.4g}'}, "
-            f"audited at least {bounds[1]:.4g}"
-        )
-        if often.claims_many is not None and refuted(often.claims_many, often.no, often.yes):
-            words += " (claim refuted)"
-        return Outcome(not (peer.control and accused), {peer.name: words})
+        return Outcome(not (peer.control and accused), {"clients": 1}, rows=rows)
 
     return run

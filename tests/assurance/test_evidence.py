@@ -54,6 +54,22 @@ def test_pieces_add_up_and_are_not_run_again(project, capsys):
     assert "sample: search [3/3]: held" in capsys.readouterr().err
 
 
+def test_rows_of_all_pieces_are_one_table_of_the_check(project):
+    def work(piece, step):
+        return Outcome(True, rows={f"client {piece}": {"claimed": "1", ("audited", "verdict")[piece]: "2"}})
+
+    parts = [Part("search", work, pieces=2), Part("planted", lambda i, s: Outcome(True), twin=True)]
+    check = Check(1, "sample", "Sample", "All is well.", ("judged",), lambda size: parts)
+    lines = page([(check, run(check, project).rows(parts))]).splitlines()
+    start = lines.index("|  | claimed | audited | verdict |")
+    assert lines[start + 1 : start + 5] == [
+        "| --- | ---: | ---: | ---: |",
+        "| client 0 | 1 | 2 |  |",
+        "| client 1 | 1 |  | 2 |",
+        "",
+    ]
+
+
 def test_a_change_of_the_sources_makes_evidence_stale(project):
     calls = []
     check = sample(calls)
