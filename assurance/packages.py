@@ -145,8 +145,10 @@ def licence_page(packages: Iterable[Package]) -> str:
     text = [
         "# Licences of the run-time packages",
         "",
-        "Written by `python -m assurance dependencies` from what the installed packages declare. The same packages as",
-        "a CycloneDX bill of materials: [sbom.json](sbom.json).",
+        "Written by `python -m assurance dependencies` from what the installed packages declare; older versions of",
+        f"Python than {sys.version_info.major}.{sys.version_info.minor} may ask for a few more, or for older releases. "
+        "The same packages as a CycloneDX bill of",
+        "materials: [sbom.json](sbom.json).",
         "",
         f"Copyleft: {copyleft}.",
         "",
