@@ -35,12 +35,12 @@ def device(name: str, *tests: str, share: int = 100) -> Target:
     return Target(module, (*(f"tests/{test}.py" for test in tests), module), share=share)
 
 
-def exact(name: str, *tests: str, share: int = 15) -> Target:
+def exact(name: str, *tests: str, share: int = 25) -> Target:
     module = f"rrcollect/design/{name}.py"
     return Target(module, (*(f"tests/design/test_{test}.py" for test in tests), module), share=share)
 
 
-def estimator(name: str, *tests: str, share: int = 20) -> Target:
+def estimator(name: str, *tests: str, share: int = 30) -> Target:
     module = f"server_agg/{name}.py"
     chosen = (*(f"tests/server_agg/test_agg_{test}.py" for test in tests), module)
     return Target(module, chosen, share=share, preload=SCIENCE)
@@ -50,16 +50,16 @@ def intake(name: str, *tests: str) -> Target:
     module = f"server_agg/collect/{name}.py"
     slow = f"postgres or slow_senders or command or {SLOW}"
     chosen = (*(f"tests/collect/test_collect_{test}.py" for test in tests), module)
-    return Target(module, chosen, slow, share=25, preload=SERVER)
+    return Target(module, chosen, slow, share=50, preload=SERVER)
 
 
 GROUPS: dict[str, tuple[Target, ...]] = {
     "the ledger": (
         device("seal", "answer/test_ledger", "answer/test_client"),
         device("budget", "answer/test_client"),
-        device("ledger", "answer/test_client", "answer/test_ledger", share=50),
-        device("ledger_file", "answer/test_ledger", "answer/test_client", "answer/test_seal_history", share=50),
-        device("client", "answer/test_client", "answer/test_report_fields", "answer/test_ledger", share=50),
+        device("ledger", "answer/test_client", "answer/test_ledger"),
+        device("ledger_file", "answer/test_ledger", "answer/test_client", "answer/test_seal_history"),
+        device("client", "answer/test_client", "answer/test_report_fields", "answer/test_ledger"),
     ),
     "the exact arithmetic": (
         exact("optimal", "optimal", "disclosure"),
@@ -84,7 +84,7 @@ GROUPS: dict[str, tuple[Target, ...]] = {
         Target(
             "rrcollect/deliver/report.py",
             ("tests/deliver/test_reports.py", "tests/answer/test_client.py", "rrcollect/deliver/report.py"),
-            share=25,
+            share=50,
         ),
         intake("admission", "http", "rules"),
         intake("row", "http", "stores"),
