@@ -30,9 +30,9 @@ class Target:
     postgres: bool = False
 
 
-def device(name: str, *tests: str, share: int = 100) -> Target:
+def device(name: str, *tests: str) -> Target:
     module = f"rrcollect/answer/{name}.py"
-    return Target(module, (*(f"tests/{test}.py" for test in tests), module), share=share)
+    return Target(module, (*(f"tests/{test}.py" for test in tests), module))
 
 
 def exact(name: str, *tests: str, share: int = 25) -> Target:
