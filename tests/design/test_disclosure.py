@@ -129,3 +129,23 @@ def test_a_minimax_design_carries_its_interval_and_every_figure(choose, rule, re
     figures = "; ".join(f"{name} {value:.6g}" for name, value in design.compared)
     assert len(design.compared) >= 3
     assert design.reason.removesuffix(".") == reason + figures
+
+
+def test_where_nothing_is_proven_both_odds_are_told():
+    odds = 'a "yes" by at most 3, a "no" by at most 3'
+    words = f"No answer proves anything; it can multiply the odds of the truth: {odds}."
+    assert optimal_design("ln 3").disclosure() == words
+
+
+def test_odds_of_a_thousand_are_as_good_as_a_proof():
+    def disclosure(p):
+        return ChosenDesign(Design(p, p), promise=Promise.of(7, 0), rule="", reason="").disclosure()
+
+    assert "multiplies the odds by 1e+03: it is as good as a proof" in disclosure(Fraction(1000, 1001))
+    assert "No answer proves anything" in disclosure(Fraction(999, 1000))
+
+
+def test_the_alternative_to_the_truth_itself_is_one_step_below_certainty():
+    chosen = optimal_design(1, 1, prevalence="1/3")
+    assert chosen == Design(1, 1)
+    assert chosen.alternative == Design(1 - Fraction(1, 2**64), 1 - Fraction(1, 2**64))
