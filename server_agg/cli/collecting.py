@@ -168,7 +168,7 @@ def add_tally(parser: ArgumentParser) -> None:
 
 
 def tally(options: Namespace) -> int:
-    """Count reports, each once, and say what was refused."""
+    """Count reports, each once, and say what was refused; if that was all of them, the exit code says so too."""
     from rrcollect.errors import ParameterError
     from server_agg.cli.estimating import estimates_of, question_table
 
@@ -186,4 +186,4 @@ def tally(options: Namespace) -> int:
     found = {key: one for key, one in estimates_of(result.tallies).items() if one is not None}
     data = {"summary": result.summary.as_dict(), "tallies": json.loads(result.tallies.to_json())}
     emit(options, data, str(result.summary), *(question_table(found, "0.95", "exact") if found else ()))
-    return 0
+    return 3 if result.summary.rows and not result.summary.accepted else 0

@@ -1,7 +1,9 @@
 """The owner's commands when something is wrong: what is blamed, what is advised, and the exit code --help promises."""
 
+import json
 import socket
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -31,6 +33,7 @@ def desk(tmp_path_factory):
     store = open_store(folder / "reports.sqlite3")
     store.take([arrival_of(one, "2026-11-16", needs_invite=False) for one in made])
     store.close()
+    write_reports(folder / "others.jsonl", [replace(one, survey="0" * 64) for one in made])
     (folder / "cut.json").write_bytes(envelope[:-10])
     (folder / "none.parquet").write_bytes(b"PAR1 and no more")
     return folder
@@ -39,6 +42,14 @@ def desk(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def here(desk, monkeypatch, capsys):
     monkeypatch.chdir(desk)
+
+
+def test_a_tally_of_nothing_but_refused_reports_does_not_look_like_success(capsys):
+    code, out, _ = run(capsys, "tally", "others.jsonl", *SIGNED, "--json")
+    assert code == 3
+    summary = json.loads(out)["summary"]
+    assert (summary["rows"], summary["accepted"]) == (40, 0)
+    assert run(capsys, "tally", "others.jsonl", "night.jsonl", *SIGNED)[0] == 0
 
 
 @pytest.mark.parametrize(
