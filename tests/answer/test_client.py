@@ -258,7 +258,7 @@ def test_nothing_renews_by_the_clock(tmp_path):
     device.answer(accepted, "q1", True)
     for year in (1990, 2026, 2099):
         now[0] = datetime(year, 1, 1, tzinfo=UTC)
-        with pytest.raises(BudgetExhausted):
+        with pytest.raises(BudgetExhausted, match="the lifetime budget is"):
             device.answer(accepted, "q2", never)
 
 

@@ -17,10 +17,11 @@ from random import Random
 import pytest
 
 from rrcollect.answer import ledger_file
+from rrcollect.answer.acceptance import Seen
 from rrcollect.answer.ledger import Asked, Ledger
 from rrcollect.answer.seal import Seal, link
 from rrcollect.design.chosen import Promise
-from rrcollect.errors import LedgerCorrupt, LedgerError, LedgerRestored, LedgerUnavailable
+from rrcollect.errors import LedgerCorrupt, LedgerError, LedgerRestored, LedgerUnavailable, RolledBack
 from tests.answer.crashing import AGAIN, SIGNED, device, in_child, race, rows
 from tests.answer.support import POLICY, PUBLISHER, THREE_QUARTERS, client, envelope, question
 
@@ -415,6 +416,26 @@ def test_nothing_is_written_into_an_altered_ledger(used):
     for write in (lambda: ledger.decline("s", "q"), lambda: ledger.mark("id", "refused")):
         with pytest.raises(LedgerCorrupt):
             write()
+
+
+def test_who_comes_second_gets_the_report_of_the_first(tmp_path):
+    """Two that both found nothing answered: the transaction of the second finds the answer of the first."""
+
+    def never(*given):
+        raise AssertionError("asked again")
+
+    ledger = Ledger(tmp_path / "ledger.sqlite3")
+    asked = Asked("0" * 64, "q1", 0, "a", "Is it so?", THREE_QUARTERS, Promise.of("ln 3", 0))
+    first = ledger.answer(asked, POLICY, lambda: 1, lambda made, answer: f"{made} {answer}".encode())
+    assert ledger.answer(asked, POLICY, never, never) == first
+
+
+def test_an_older_version_is_refused_by_name_in_the_transaction_too(tmp_path):
+    ledger = Ledger(tmp_path / "ledger.sqlite3")
+    ledger.remember(PUBLISHER, "poll", Seen(2, "d2"))
+    with pytest.raises(RolledBack, match="version 1 of 'poll' is older than version 2"):
+        ledger.remember(PUBLISHER, "poll", Seen(1, "d1"))
+    assert ledger.seen() == {(PUBLISHER, "poll"): Seen(2, "d2")}
 
 
 def test_one_draw_is_enough_to_miss_a_seal_or_a_ledger(tmp_path):

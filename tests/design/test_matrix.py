@@ -195,6 +195,7 @@ def test_bad_probabilities(bad):
         (lambda d: d.delta(-1), "epsilon"),
         (lambda d: d.satisfies(1, 2), "delta"),
         (lambda d: d.exposed("0.1", -3), "n"),
+        (lambda d: d.effective_sample_ratio(2), "prevalence"),
     ],
 )
 def test_bad_arguments(call, name):
@@ -229,6 +230,9 @@ def test_exposed_counts_both_kinds_of_proof():
     assert Design("1/20", 1).exposed("1/10", 1000) == 45
     assert Design(1, 1).exposed("1/10", 1000) == 1000
     assert Design("0.9", "0.9").exposed("1/10", 1000) == 0
+    assert Design(1, "1/2").exposed("1/2") == Fraction(1, 4)
+    proofs = [Design(*p).proofs for p in ((1, "1/2"), ("1/2", 1), (1, 1), ("3/4", "3/4"))]
+    assert proofs == [("yes",), ("no",), ("yes", "no"), ()]
 
 
 def test_numbers_of_warner():

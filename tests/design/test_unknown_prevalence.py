@@ -27,6 +27,7 @@ def test_minimax_regret_figures():
     assert min(v for name, v in figures.items() if name != "balanced") == pytest.approx(0.2950244103, abs=5e-11)
     mirrored = minimax_regret_design(1, "0.4", "0.5", 1)
     assert (mirrored.p00, mirrored.p11) == (design.p11, design.p00)
+    assert dict(mirrored.compared)["balanced"] == pytest.approx(figures["balanced"], abs=5e-11)
 
 
 def test_minimax_switches_its_corner_where_it_should():
