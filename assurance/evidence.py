@@ -200,9 +200,9 @@ def table(rows: Mapping[str, Mapping[str, str]]) -> list[str]:
 def page(checks: list[tuple[Check, list[dict[str, Any]]]]) -> str:
     """docs/assurance.md."""
     rows = [row for _, found in checks for row in found]
-    good = sum(row["outcome"].passed and not row["missing"] for row in rows if not row["part"].twin)
-    caught = sum(row["outcome"].passed and not row["missing"] for row in rows if row["part"].twin)
-    twins = sum(row["part"].twin for row in rows)
+    fresh = [row for row in rows if row["outcome"].passed and not row["missing"] and not row["stale"]]
+    caught = sum(row["part"].twin for row in fresh)
+    twins, old = sum(row["part"].twin for row in rows), sum(bool(row["stale"]) for row in rows)
     machines = sorted({m for row in rows for m in row["machines"]})
     dates = sorted({d for row in rows for d in row["dates"]})
     text = [
@@ -213,7 +213,8 @@ def page(checks: list[tuple[Check, list[dict[str, Any]]]]) -> str:
         "it. A smaller version of each part runs in `make test`. One check alone: `python -m assurance NAME`.",
         "",
         *lines(
-            f"**{good} of {len(rows) - twins} parts held, {caught} of {twins} planted bugs were caught.** "
+            f"**{len(fresh) - caught} of {len(rows) - twins} parts held, {caught} of {twins} planted bugs were caught"
+            f"{f'; {old} more are recorded for earlier versions of files' if old else ''}.** "
             f"{dates[0] + ' to ' + dates[-1] if len(dates) > 1 else ''.join(dates)}; {'; '.join(machines)}."
         ),
         "",

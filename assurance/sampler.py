@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +22,14 @@ from assurance.epsilon_audit import Count, epsilon_at_least, refuted
 from assurance.sampler_draws import (
     all_paths,
     booleans_differ,
+    booleans_faults,
     packed_differ,
+    packed_faults,
     random_design,
     single_faults,
     small_designs,
 )
-from rrcollect import Design, Epsilon, optimal_design, randomise_many
+from rrcollect import Design, Epsilon, optimal_design, randomise_many, randomise_packed
 from tests.answer.test_bulk import Tape
 from tests.answer.test_draw import biased, seven_bit
 
@@ -58,7 +61,26 @@ def unresolved(truths: NDArray[np.bool_], design: Design, *, fill: Tape) -> NDAr
     return said
 
 
-def shared_keystreams(designs: int, many: Callable[..., Any] = randomise_many) -> Run:
+def too_high(path: Callable[..., Any]) -> Callable[..., Any]:
+    """A planted bug in a bulk path: thresholds two steps of 1/2^16 too high."""
+    step = Fraction(2, 1 << 16)
+
+    def planted(*asked: Any, fill: Any) -> Any:
+        *truths, design = asked
+        return path(*truths, Design(design.p00 - step, design.p11 + step), fill=fill)
+
+    return planted
+
+
+def turned_round(truths: NDArray[np.uint8], n: int, design: Design, *, fill: Any) -> NDArray[np.uint8]:
+    """A planted bug: the answers of a byte in the opposite order."""
+    said = randomise_packed(truths, n, design, fill=fill)
+    return np.packbits(np.unpackbits(said, bitorder="little"), bitorder="big")
+
+
+def shared_keystreams(
+    designs: int, many: Callable[..., Any] = randomise_many, eight: Callable[..., Any] = randomise_packed
+) -> Run:
     """Random 64-bit designs; booleans and packed, with and without ties."""
 
     def run(piece: int, step: Step) -> Outcome:
@@ -66,7 +88,7 @@ def shared_keystreams(designs: int, many: Callable[..., Any] = randomise_many) -
         for number in range(designs):
             design = random_design(random, 64)
             for ties in (False, True):
-                wrong += booleans_differ(design, 500, ties, many) + packed_differ(design, 3, ties)
+                wrong += booleans_differ(design, 500, ties, many) + packed_differ(design, 3, ties, eight)
                 answers += 500 + 3 * 64
             step(number + 1, designs)
         return Outcome(wrong == 0, {"designs": designs, "answers": answers, "unequal answers": wrong})
@@ -144,6 +166,8 @@ def parts(size: Size) -> list[Part]:
         return caught(distribution(sampler, 1 << 16, statistics.RUNS[run : run + 1]))
 
     few = [(Design(1, Fraction(3, 256)), 8), (Design(Fraction(201, 256), Fraction(99, 256)), 8)]
+    fine = [(Design(Fraction(51533, 1 << 16), Fraction(25421, 1 << 16)), 16)]
+    in_bytes = statistics.eight_to_a_byte
     return [
         Part(f"every design and every draw for D = {1 << bits}", exhaust(small, 33_000 // pieces, all_paths), pieces),
         Part("random designs, every draw", exhaust(larger, random_designs, all_paths), 4 if full else 1),
@@ -154,14 +178,25 @@ def parts(size: Size) -> list[Part]:
         Part("black-box audit, packed", audit(statistics.eight_to_a_byte, 10**8 if full else 10**6)),
         Part('"at most" for "below"', caught(exhaust(lambda _: iter(few), 2, one_off(biased))), twin=True),
         Part("a probability of 7 bits", caught(exhaust(lambda _: iter(few), 2, one_off(seven_bit))), twin=True),
+        *(
+            Part(f"thresholds too high by 2/2^16, {name}", caught(exhaust(lambda _: iter(fine), 1, faults)), twin=True)
+            for name, faults in (
+                ("booleans", lambda design, bits: booleans_faults(design, too_high(randomise_many))),
+                ("packed", lambda design, bits: packed_faults(design, too_high(randomise_packed))),
+            )
+        ),
         Part("undecided byte not resolved, shared keystream", caught(shared_keystreams(3, unresolved)), twin=True),
+        Part("packed answers turned round", caught(shared_keystreams(3, eight=turned_round)), twin=True),
         Part("undecided byte not resolved", planted(statistics.unresolved, 8), twin=True),
         Part("threshold off by 1/256", planted(statistics.off_by_one, 0), twin=True),
         Part("keystream reused between chunks", planted(statistics.reusing, 0), twin=True),
         Part("biased byte of a word", planted(statistics.biased, 0), twin=True),
         Part("one answer of a word copied to its neighbour", planted(statistics.copying, 0), twin=True),
-        Part(
-            "designs for ε + 1/10 that claim ε", caught(audit(statistics.booleans, 10**6, Fraction(1, 10))), twin=True
+        Part("threshold off by 1/256, packed", planted(partial(statistics.off_by_one, sampler=in_bytes), 0), twin=True),
+        Part("an answer copied, packed", planted(partial(statistics.copying, sampler=in_bytes), 0), twin=True),
+        *(
+            Part(f"designs for ε + 1/10 that claim ε, {name}", caught(audit(path, 10**6, Fraction(1, 10))), twin=True)
+            for name, path in (("booleans", statistics.booleans), ("packed", in_bytes))
         ),
     ]
 
@@ -180,6 +215,9 @@ CHECK = Check(
         "rrcollect/answer/draw.py",
         "rrcollect/answer/keystream.py",
         "rrcollect/answer/packed.py",
+        "rrcollect/design/matrix.py",
+        "tests/answer/test_bulk.py",
+        "tests/answer/test_draw.py",
     ),
     parts,
 )

@@ -27,7 +27,16 @@ from tests.answer.test_bulk import Tape, draw_behind, packed_draws, single, sort
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["all_paths", "booleans_differ", "packed_differ", "random_design", "single_faults", "small_designs"]
+__all__ = [
+    "all_paths",
+    "booleans_differ",
+    "booleans_faults",
+    "packed_differ",
+    "packed_faults",
+    "random_design",
+    "single_faults",
+    "small_designs",
+]
 
 
 def small_designs(bits: int, piece: int, pieces: int) -> Iterator[Design]:

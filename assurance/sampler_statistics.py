@@ -165,13 +165,13 @@ def unresolved(truths: Words, design: Design) -> Words:
     return np.packbits(drawn < limits[asked], bitorder="little").view(np.uint64)
 
 
-def off_by_one(truths: Words, design: Design) -> Words:
+def off_by_one(truths: Words, design: Design, sampler: Sampler = booleans) -> Words:
     """The library's sampler with thresholds one step of 1/256 too high."""
     step = Fraction(1, 256)
-    return booleans(truths, Design(design.p00 - step, design.p11 + step))
+    return sampler(truths, Design(design.p00 - step, design.p11 + step))
 
 
-def copying(truths: Words, design: Design) -> Words:
+def copying(truths: Words, design: Design, sampler: Sampler = booleans) -> Words:
     """The library's sampler, but the second bit of every word says what the first does."""
-    said = booleans(truths, design) ^ truths
+    said = sampler(truths, design) ^ truths
     return truths ^ ((said & np.uint64(2**64 - 1 - 2)) | ((said & np.uint64(1)) << np.uint64(1)))

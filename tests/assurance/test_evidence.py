@@ -77,9 +77,10 @@ def test_a_change_of_the_sources_makes_evidence_stale(project):
     before = version(check, project)
     (project / "judged" / "module.py").write_text("x = 2")
     assert version(check, project) != before
-    assert "for an earlier version of judged/module.py" in page(
-        [(check, evidence.rows(check.parts(runner.Size.SMALL)))]
-    )
+    text = page([(check, evidence.rows(check.parts(runner.Size.SMALL)))])
+    assert "for an earlier version of judged/module.py" in text
+    counted = "0 of 1 parts held, 0 of 1 planted bugs were caught; 2 more are recorded for earlier versions of files"
+    assert counted in " ".join(text.split())
     run(check, project)
     assert calls == [0, 1, 2] * 2
 
