@@ -21,7 +21,7 @@ import numpy as np
 from assurance.check import FULL, Check, Figure, Outcome, Part, Size, Step
 from assurance.laws import law_matrix, population_matrix
 from assurance.recovery import DESIGNS as REGRESSIONS
-from assurance.recovery import naive, regression
+from assurance.recovery import naive, regression, shortened
 from assurance.unbiased import PIECES, biased, clipped, divided_by_n, one_too_many, plain, unbiased
 from benchmarks.coverage import (
     CREDIBLE,
@@ -172,7 +172,7 @@ def parts(size: Size) -> list[Part]:
         Part(
             "unbiased, in fractions", partial(unbiased, plain, list(ALL.values()) if full else SOME, full), PIECES[full]
         ),
-        Part("regression bars", partial(regression, 5000 if full else 100), len(REGRESSIONS)),
+        Part("regression bars", partial(regression, 20_000 if full else 100), len(REGRESSIONS)),
         Part("Wald's bars under the name of exact", partial(planted_bars, lambda x: by_method("wald", x)), twin=True),
         Part(
             "Wilson's bars under the name of exact", partial(planted_bars, lambda x: by_method("wilson", x)), twin=True
@@ -182,6 +182,7 @@ def parts(size: Size) -> list[Part]:
         Part("an estimate divided by n + 1", partial(biased, one_too_many, SOME), twin=True),
         Part("a variance divided by n", partial(biased, divided_by_n, SOME), twin=True),
         Part("a regression that ignores the design", partial(naive, 100), len(REGRESSIONS), twin=True),
+        *([Part("standard errors a tenth too small", partial(shortened, 20_000), twin=True)] if full else []),
     ]
 
 
