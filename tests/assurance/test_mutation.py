@@ -133,39 +133,89 @@ def target(tmp_path, monkeypatch):
     return Target("module.py", ("test_module.py",))
 
 
-def test_what_is_asked_again(target, tmp_path, monkeypatch):
-    asked = []
+@pytest.fixture
+def asked(monkeypatch):
+    """The keys asked about; what sets x to None is killed, unless the tests say that they assert nothing."""
+    keys = []
 
     def answer(target, mutants):
-        keys = [mutant.key for mutant in mutants]
-        asked.extend(keys)
-        return ((key, "killed" if "None" in key else "survived") for key in keys)
+        keys.extend(mutant.key for mutant in mutants)
+        blind = "nothing" in (mutation_verdicts.ROOT / target.tests[0]).read_text()
+        return ((m.key, "killed" if "None" in m.key and not blind else "survived") for m in mutants)
 
     monkeypatch.setattr(mutation_verdicts, "asked", answer)
-    path, step = tmp_path / "kept.json", lambda done, total: None
-    first = tried(target, step, path)
-    assert sorted(asked) == sorted(first) == ["x = 1 | 1 → 0", "x = 1 | 1 → 2", "x = 1 | x = 1 → x = None"]
+    return keys
+
+
+ONE, TWO, NONE = "x = 1 | 1 → 0", "x = 1 | 1 → 2", "x = 1 | x = 1 → x = None"
+
+
+def quiet(done, total):
+    """No progress is shown."""
+
+
+def test_what_is_asked_again(target, tmp_path, asked, monkeypatch):
+    path = tmp_path / "kept.json"
+    first = tried(target, quiet, path)
+    assert first == {TWO: "survived", ONE: "survived", NONE: "killed"}
+    assert sorted(asked) == sorted(first)
     asked.clear()
-    assert tried(target, step, path) == first
+    assert tried(target, quiet, path) == first
     assert asked == []
-    (tmp_path / "test_module.py").write_text("# more\n")
-    assert tried(target, step, path) == first
-    assert asked == ["x = 1 | 1 → 2", "x = 1 | 1 → 0"]
+    for share, again in ((0, [TWO, ONE]), (100, [TWO, ONE, NONE])):
+        asked.clear()
+        monkeypatch.setattr(mutation_verdicts, "AGAIN", share)
+        (tmp_path / "test_module.py").write_text(f"# more {share}\n")
+        assert Verdicts(target, path).known() == {}
+        assert tried(target, quiet, path) == first
+        assert sorted(asked) == sorted(again)
     asked.clear()
     (tmp_path / "module.py").write_text("x = 1 \n")
-    assert Verdicts(target, path).known() == {}
-    tried(target, step, path)
+    assert Verdicts(target, path).killed_before() == {}
+    tried(target, quiet, path)
     assert len(asked) == 3
 
 
-def test_a_survivor_without_a_reason_fails(monkeypatch):
+def test_tests_that_no_longer_kill_lose_their_kills(target, tmp_path, asked, monkeypatch):
+    path = tmp_path / "kept.json"
+    tried(target, quiet, path)
+    monkeypatch.setattr(mutation_verdicts, "AGAIN", 100)
+    (tmp_path / "test_module.py").write_text("# asserts nothing\n")
+    assert set(tried(target, quiet, path).values()) == {"survived"}
+
+
+def test_what_a_stopped_run_found_is_not_taken_for_the_whole(target, tmp_path, asked):
+    store = Verdicts(target, tmp_path / "kept.json")
+    store.keep({NONE: "killed", ONE: "survived"}, whole=False)
+    assert store.known() == {}
+    assert store.killed_before() == {NONE: "killed"}
+    assert len(tried(target, quiet, store.path)) == 3
+
+
+def test_a_survivor_without_a_reason_fails_and_a_reason_without_a_survivor(monkeypatch):
     target = Target("module.py", ())
-    monkeypatch.setattr(mutation, "reasons", lambda module: {"x = 1 | 1 → 2": "never read"})
-    good = mutation.judged(target, {"x = 1 | 1 → 2": "survived", "a": "killed", "b": "timeout"})
+    monkeypatch.setattr(mutation, "reasons", lambda module: {TWO: mutation.Reason("never read", True)})
+    good = mutation.judged(target, {TWO: "survived", "a": "killed", "b": "timeout"})
     assert good.passed
     assert good.figures["survivor 1"] == "`x = 1 | 1 → 2`: never read"
+    assert good.figures["of these equivalent to the code"] == 1
     assert (good.figures["mutants"], good.figures["killed"], good.figures["share killed"]) == (3, 2, "66.7%")
-    assert not mutation.judged(target, {"x = 1 | 1 → 0": "unreached", "a": "killed"}).passed
+    bad = mutation.judged(target, {ONE: "unreached", "a": "killed"})
+    assert (bad.passed, bad.remark) == (False, f"no reason for `{ONE}`; a reason but no survivor: `{TWO}`")
+    assert not mutation.judged(target, {f"{TWO} | 1": "survived"}).passed
+
+
+def test_a_group_is_judged_when_all_verdicts_are_there(target, tmp_path, asked, monkeypatch):
+    monkeypatch.setattr(mutation, "GROUPS", {"it": (target,)})
+    monkeypatch.setattr(mutation, "verdicts_file", lambda target: tmp_path / "kept.json")
+    assert mutation.of_group("it").remark == "no verdict yet on 3 mutants"
+    tried(target, quiet, tmp_path / "kept.json")
+    assert mutation.of_group("it").figures["share killed"] == "33.3%"
+    assert not mutation.of_group("it").passed
+    monkeypatch.setattr(mutation, "LEAST", 0.3)
+    assert mutation.of_group("it").passed
+    (tmp_path / "test_module.py").write_text("# more\n")
+    assert mutation.of_group("it").remark == "no verdict yet on 3 mutants"
 
 
 def test_the_reasons_are_for_lines_that_exist():
