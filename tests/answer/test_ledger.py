@@ -418,6 +418,34 @@ def test_nothing_is_written_into_an_altered_ledger(used):
             write()
 
 
+def test_a_transaction_keeps_every_other_writer_out(used):
+    path = used / "ledger.sqlite3"
+    other = sqlite3.connect(path, timeout=0, isolation_level=None)
+    with Ledger(path).file.transaction(), pytest.raises(sqlite3.OperationalError, match="locked"):
+        other.execute("BEGIN IMMEDIATE")
+    other.execute("BEGIN IMMEDIATE")
+    other.close()
+
+
+def test_text_that_is_none_is_damage(used):
+    altered(used, "UPDATE reports SET words = CAST(x'FF' AS TEXT)")
+    with pytest.raises(LedgerCorrupt, match="decode"):
+        device(used)
+
+
+def test_an_empty_copy_is_missed_by_a_seal_of_one_report(tmp_path):
+    device(tmp_path)
+    ledger = tmp_path / "ledger.sqlite3"
+    empty = ledger.read_bytes()
+    mine = device(tmp_path)
+    mine.answer(mine.accept(SIGNED), "q1", True)
+    for file in tmp_path.glob("ledger.sqlite3-*"):
+        file.unlink()
+    ledger.write_bytes(empty)
+    with pytest.raises(LedgerRestored, match="holds 0 reports but its seal remembers 1"):
+        device(tmp_path)
+
+
 def test_who_comes_second_gets_the_report_of_the_first(tmp_path):
     """Two that both found nothing answered: the transaction of the second finds the answer of the first."""
 
@@ -465,7 +493,7 @@ def test_the_file_says_what_it_is(tmp_path):
     device(tmp_path)
     connection = sqlite3.connect(tmp_path / "ledger.sqlite3")
     assert connection.execute("PRAGMA application_id").fetchone() == (int.from_bytes(b"rrld", "big"),)
-    assert connection.execute("PRAGMA user_version").fetchone() == (ledger_file.SCHEMA_VERSION,)
+    assert connection.execute("PRAGMA user_version").fetchone() == (1,)
     connection.close()
 
 

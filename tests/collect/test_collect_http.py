@@ -16,6 +16,7 @@ from server_agg import CollectorSettings, OwnerToken
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.errors import Refusal
+from server_agg.collect.row import bound_invite, ticket_of
 from server_agg.collect.sqlite_store import SqliteStore
 from server_agg.collect.store import Store, open_store
 from tests.answer.support import KEY, VECTORS, client, load, question, survey, unb64
@@ -125,6 +126,33 @@ def test_a_report_that_was_checked_in_full_is_remembered(tmp_path):
             admission.admit(b"[" + b",".join([body(digest)] * 3) + b"]")
 
 
+def test_each_report_keeps_its_own_invite_and_its_own_day(tmp_path):
+    """The second and third go by what was remembered of the first.  An open survey spends no invite."""
+    with SqliteStoreClosing(tmp_path) as catalogue:
+        listed, _ = catalogue.publish(publication().envelope, [KEY.public.raw.hex()])
+        clock = [0.0]
+        admission = Admission(catalogue.known, grace=timedelta(0), list_limit=1, clock=lambda: clock[0])
+        for number, invite in enumerate(("first", "second", None, "fourth")):
+            clock[0] = 86400.0 * (number + 1) - 1
+            ((row, ticket),) = admission.admit(body(listed.published.digest, invite=invite, id=f"{number:032x}"))
+            assert (row.invite, ticket) == (bound_invite(f"{number:032x}", invite), None)
+            assert row.day == f"1970-01-0{number + 1}"
+        assert len(admission._frames) == 1
+
+
+def test_a_missing_invite_is_told_also_by_what_is_remembered(tmp_path):
+    with SqliteStoreClosing(tmp_path) as catalogue:
+        listed, _ = catalogue.publish(publication(invite_only=True).envelope, [KEY.public.raw.hex()])
+        admission = Admission(catalogue.known, grace=timedelta(0), list_limit=1)
+        reason = "this survey is by invitation: the report needs an invite"
+        for _ in range(2):
+            with pytest.raises(Refusal) as caught:
+                admission.admit(body(listed.published.digest))
+            assert (caught.value.status, caught.value.code, caught.value.reason) == (403, "invite_missing", reason)
+            ((_, ticket),) = admission.admit(body(listed.published.digest, invite="good"))
+            assert ticket == ticket_of("good")
+
+
 def test_a_list_is_taken_whole_or_refused_whole(collector, digest):
     several = [body(digest) for _ in range(5)]
     joined = b"[" + b",".join(several) + b"]"
@@ -162,8 +190,9 @@ def test_a_survey_closes_also_for_what_is_remembered(tmp_path):
         admission = Admission(catalogue.known, grace=timedelta(0), list_limit=1, clock=lambda: clock[0])
         admission.admit(body(listed.published.digest))
         clock[0] = listed.survey.expires.timestamp()
-        with pytest.raises(Refusal, match="expired"):
+        with pytest.raises(Refusal) as caught:
             admission.admit(body(listed.published.digest))
+        assert caught.value.reason == "the survey has expired, and its grace period is over"
 
 
 class SqliteStoreClosing:

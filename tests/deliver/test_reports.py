@@ -56,6 +56,7 @@ def load_fields(data: bytes):
 
 def test_the_repr_does_not_show_the_answer_and_it_pickles():
     assert repr(REPORT) == repr(replace(REPORT, answer=0))
+    assert "secret" not in repr(replace(REPORT, invite="a secret"))
     assert pickle.loads(pickle.dumps(REPORT)) == REPORT  # noqa: S301
     assert hash(REPORT) == hash(replace(REPORT))
 

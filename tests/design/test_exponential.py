@@ -55,8 +55,9 @@ def test_the_check_catches_a_bound_that_is_only_a_double():
 @pytest.mark.parametrize("bits", [8, 64, 500])
 def test_bounds_are_as_tight_as_asked(bits):
     for x in (Fraction(1, 10**30), Fraction(1, 3), Fraction(700), Fraction(12345, 7)):
-        low, high = exp_bounds(x, bits)
-        assert low < high <= low * (1 + Fraction(1, 2**bits))
+        for signed in (x, -x):
+            low, high = exp_bounds(signed, bits)
+            assert low < high <= low * (1 + Fraction(1, 2**bits))
 
 
 def test_e_to_the_0_is_exact():
@@ -191,6 +192,8 @@ def test_huge_exponents_with_tiny_factors_are_not_their_limits():
         assert float(e / (e + 1)) == pytest.approx(float(value / (value + 1)), rel=1e-15)
         assert float(1 / e) == pytest.approx(float(1 / value), rel=1e-15)
         assert (e * 1000).floor() == int(float(value * 1000))
+    nearly = ExpNumber.exp(Fraction(1100), Fraction(3, 2) * 2**1023 / exp_bounds(1100)[0])
+    assert float(nearly) == 1.5 * 2.0**1023  # the largest doubles are below 2^1024
 
 
 def test_numbers_of_two_fields_do_not_mix_and_zero_does_not_divide():
@@ -198,6 +201,9 @@ def test_numbers_of_two_fields_do_not_mix_and_zero_does_not_divide():
         ExpNumber.exp(Fraction(1)) + ExpNumber.exp(Fraction(2))
     with pytest.raises(ZeroDivisionError):
         ExpNumber.exp(Fraction(1)) / (ExpNumber.exp(Fraction(1)) - ExpNumber.exp(Fraction(1)))
+    e = ExpNumber.exp(Fraction(1))
+    nothing = (e - e) / (1 + e)
+    assert (float(nothing), nothing.floor(), nothing.sign()) == (0.0, 0, 0)
     assert ExpNumber.exp(Fraction(1)) != "e"
     assert repr(ExpNumber.exp(Fraction(1))) == "ExpNumber(2.718281828459045)"
 

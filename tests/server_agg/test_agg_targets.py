@@ -169,6 +169,10 @@ def test_totals_name_the_people():
         estimate(tally, 300).total(299)
     with pytest.raises(ParameterError, match="^people is 'many'"):
         estimate(tally, 300).total("many")
+    with pytest.raises(ParameterError, match="^people is -1"):
+        estimate(tally).total(-1)
+    with pytest.raises(ParameterError, match="^share is 2"):
+        estimate(tally).interval_with_dishonest(2)
     assert estimate(tally, 300).total(300) == estimate(tally, 300).total()
     assert estimate(tally).total(1000).value == 400.0
 
