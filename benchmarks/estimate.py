@@ -11,6 +11,9 @@ import math
 import time
 from collections.abc import Callable
 
+from scipy.stats import binomtest
+from statsmodels.stats.proportion import proportion_confint
+
 from benchmarks.measure import Contestants, interleave, tell
 from benchmarks.report import show
 from benchmarks.section import FULL, Curve, Effort, Section, compare, durations
@@ -18,6 +21,7 @@ from rrcollect import Design, optimal_design
 from server_agg import Tally, estimate
 
 DESIGN = optimal_design(1)
+P01, C = 1 - float(DESIGN.p00), float(DESIGN.c)
 OURS, OURS_WILSON = "rrcollect, exact interval", "rrcollect, Wilson interval"
 STATSMODELS, SCIPY = "statsmodels proportion_confint, mapped by hand", "SciPy binomtest, mapped by hand"
 STATSMODELS_WILSON = "statsmodels, Wilson, mapped by hand"
@@ -32,24 +36,19 @@ def ours(n: int, ones: int, design: Design, method: str = "exact") -> Bars:
     return found.value, low, high
 
 
-def mapped(n: int, ones: int, design: Design, bars: tuple[float, float]) -> Bars:
+def mapped(n: int, ones: int, bars: tuple[float, float]) -> Bars:
     """What one writes by hand around an interval of the share of "yes"."""
-    p01, c = 1 - float(design.p00), float(design.c)
-    low, high = ((x - p01) / c for x in bars)
-    return (ones / n - p01) / c, max(0.0, low), min(1.0, high)
+    low, high = ((x - P01) / C for x in bars)
+    return (ones / n - P01) / C, max(0.0, low), min(1.0, high)
 
 
-def statsmodels(n: int, ones: int, design: Design, method: str = "beta") -> Bars:
-    from statsmodels.stats.proportion import proportion_confint
-
-    return mapped(n, ones, design, proportion_confint(ones, n, alpha=0.05, method=method))
+def statsmodels(n: int, ones: int, method: str = "beta") -> Bars:
+    return mapped(n, ones, proportion_confint(ones, n, alpha=0.05, method=method))
 
 
-def scipy(n: int, ones: int, design: Design) -> Bars:
-    from scipy.stats import binomtest
-
+def scipy(n: int, ones: int) -> Bars:
     found = binomtest(ones, n).proportion_ci(0.95, method="exact")
-    return mapped(n, ones, design, (found.low, found.high))
+    return mapped(n, ones, (found.low, found.high))
 
 
 def contestants(n: int, calls: int) -> Contestants:
@@ -59,14 +58,14 @@ def contestants(n: int, calls: int) -> Contestants:
         return calls, lambda: [work(n, ones) for ones in counts]
 
     for theirs in (statsmodels, scipy):
-        for mine, other in zip(ours(n, counts[0], DESIGN), theirs(n, counts[0], DESIGN), strict=True):
+        for mine, other in zip(ours(n, counts[0], DESIGN), theirs(n, counts[0]), strict=True):
             assert math.isclose(mine, other, rel_tol=1e-7, abs_tol=1e-9), (n, mine, other)
     return {
         OURS: loop(lambda n, k: ours(n, k, DESIGN)),
-        STATSMODELS: loop(lambda n, k: statsmodels(n, k, DESIGN)),
-        SCIPY: loop(lambda n, k: scipy(n, k, DESIGN)),
+        STATSMODELS: loop(statsmodels),
+        SCIPY: loop(scipy),
         OURS_WILSON: loop(lambda n, k: ours(n, k, DESIGN, "wilson")),
-        STATSMODELS_WILSON: loop(lambda n, k: statsmodels(n, k, DESIGN, "wilson")),
+        STATSMODELS_WILSON: loop(lambda n, k: statsmodels(n, k, "wilson")),
     }
 
 

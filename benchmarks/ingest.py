@@ -17,7 +17,6 @@ import os
 import secrets
 import socket
 import sqlite3
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -35,7 +34,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from benchmarks.measure import Timing, tell
+from benchmarks.measure import take_turns, tell
 from benchmarks.report import show
 from benchmarks.section import FULL, Curve, Effort, Section, compare, rates
 from rrcollect import Question, Report, SigningKey, Survey, optimal_design, publish_survey
@@ -190,19 +189,14 @@ def published() -> tuple[Report, bytes]:
 def section(effort: Effort = FULL) -> Section:
     rounds, seconds = max(2, effort.repetitions // 3), 2.0 * effort.scale
     kinds = SERVERS if effort.curves else ("collector", *FLOORS)
-    seen: dict[str, list[float]] = {kind: [] for kind in kinds}
-    for turn in range(rounds):
-        tell(f"ingest: round {turn + 1} of {rounds}")
-        for kind in kinds:
-            seen[kind].append(measure(kind, seconds))
-    timings = {k: Timing(k, 1 / max(seen[k]), 1 / statistics.median(seen[k])) for k in kinds}
+    tell(f"ingest: {rounds} rounds")
+    timings = take_turns({kind: lambda kind=kind: 1 / measure(kind, seconds) for kind in kinds}, rounds)  # type: ignore[misc]
     return Section(
         name="ingest",
         title="Ingest",
         text=f"Durable reports over HTTP, one a request, {CONNECTIONS} connections; each server in a process of its "
         "own, the load from another. The bare servers are Starlette and SQLite (WAL, synced) with no check at "
-        "all, committing everything that waits at once, or each request alone. Medians say more than bests "
-        "here.",
+        "all, committing everything that waits at once, or each request alone.",
         unit="requests a second",
         rows=rates(timings, 1.0),
         ratios=compare(timings, {("collector", kind): floor for kind, floor in FLOORS.items()}),

@@ -7,14 +7,14 @@ start: the peak of the whole process.
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import sys
+from functools import partial
 
 from benchmarks.cold import DIFFPRIVLIB, DRAW, MULTI_FREQ_LDPY, NOTHING, OPENDP, PURE_LDP
-from benchmarks.measure import tell
+from benchmarks.measure import take_turns, tell
 from benchmarks.report import show
-from benchmarks.section import FULL, Curve, Effort, Ratio, Row, Section
+from benchmarks.section import FULL, Curve, Effort, Section, compare, durations
 
 PEAK = """
 def peak():
@@ -26,6 +26,7 @@ from rrcollect import optimal_design, randomise_many, randomise_packed
 n, rng = {n}, np.random.default_rng(1)
 design = optimal_design(1)
 p = float(design.p00)
+q, r, limit = np.float32(p), np.float32(1 - p), round((1 - p) * 65536)
 truths = np.zeros({size}, {kind})
 truths[::3] = 1
 rng.random(10); randomise_many(truths[:8].astype(bool), design); randomise_packed(np.zeros(1, np.uint8), 8, design)
@@ -39,6 +40,8 @@ BULK = {
     "packed": "answers = randomise_packed(truths, n, design)",
     "NumPy shortcut, insecure": "answers = truths ^ (rng.random(n) < 1 - p)",
     "NumPy where, insecure": "answers = np.where(truths, rng.random(n) < p, rng.random(n) < 1 - p)",
+    "NumPy 16-bit integers, insecure": "answers = truths ^ (rng.integers(0, 65536, n, np.uint16) < limit)",
+    "NumPy one float32 draw, insecure": "answers = rng.random(n, np.float32) < np.where(truths, q, r)",
 }
 COLD = {
     "one randomised answer": DRAW,
@@ -69,41 +72,38 @@ def bulk(name: str, n: int) -> float:
     return max(found, 4 / 1024)
 
 
-def row(name: str, values: list[float]) -> Row:
-    return Row(name=name, best=min(values), median=statistics.median(values))
+def whole(code: str) -> float:
+    """Megabytes at the peak of a process that runs the program, which is known to run here."""
+    found = megabytes(ALONE.format(code=code))
+    if found is None:
+        raise RuntimeError("a program that ran has failed")
+    return found
 
 
 def section(effort: Effort = FULL) -> Section:
     n, repeats = effort.size(ANSWERS), max(1, min(3, effort.repetitions // 5))
-    rows = [row(name, [bulk(name, n) for _ in range(repeats)]) for name in BULK]
+    contestants = {name: partial(bulk, name, n) for name in BULK}
     for name, code in COLD.items():
         tell(f"memory: {name}")
-        found = [megabytes(ALONE.format(code=code)) for _ in range(repeats)]
-        if None not in found:
-            rows.append(row(f"{name}, whole process", [value for value in found if value is not None]))
-    by_name = {r.name: r for r in rows}
+        if megabytes(ALONE.format(code=code)) is not None:
+            contestants[f"{name}, whole process"] = partial(whole, code)
+    tell("memory: in turn")
+    found = take_turns(contestants, repeats)
     pairs = [(ours, theirs) for ours in list(BULK)[:2] for theirs in list(BULK)[2:]]
     pairs += [("one randomised answer, whole process", f"{peer}, whole process") for peer in list(COLD)[1:-1]]
-    ratios = [
-        Ratio(
-            ours=ours,
-            theirs=theirs,
-            value=by_name[theirs].best / by_name[ours].best,
-            median=by_name[theirs].median / by_name[ours].median,
-            floor=FLOORS.get((ours, theirs)),
-        )
-        for ours, theirs in pairs
-        if theirs in by_name
-    ]
+    missing: list[str] = []
+    ratios = compare(found, {pair: FLOORS.get(pair) for pair in pairs}, missing)
     return Section(
         name="memory",
         title="Peak memory",
         text=f"The first rows: what a call for {n:,} answers adds at its peak to a process that holds the truths "
-        "already, the answers included. The others: the peak of a whole process that answers one question.",
+        "already, the answers included; packed answers are set against NumPy's booleans, as it draws none packed. The "
+        "others: the peak of a whole process that answers one question.",
         unit="megabytes",
-        rows=rows,
+        rows=durations(found, 1.0),
         ratios=ratios,
         curves=[growth()] if effort.curves else [],
+        notes=[f"{name}: could not be run here." for name in missing],
     )
 
 

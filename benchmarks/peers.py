@@ -1,6 +1,7 @@
 """Who else answers a yes/no question by randomised response, one question a call; each is used as its manual shows.
 
     OpenDP             make_randomized_response_bool; secure and exact, checked as a measurement
+                       make_randomized_response_bitvec, the only one here that answers many truths in one call
     diffprivlib        mechanisms.Binary; a secure generator, floats
     pure-LDP           DEClient of two values; Python's `random`
     multi-freq-ldpy    GRR_Client of two values; NumPy's generator, compiled by Numba
@@ -16,6 +17,8 @@ import warnings
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 
+import numpy as np
+
 from benchmarks.measure import Contestants
 from rrcollect import Design
 from rrcollect.answer.draw import thresholds
@@ -26,6 +29,7 @@ PACKAGES = {
     "pure-LDP": "pure-ldp",
     "multi-freq-ldpy": "multi-freq-ldpy",
 }
+BIT_VECTOR = "OpenDP, a vector of bits"
 Answer = Callable[[bool], object]
 
 
@@ -85,6 +89,19 @@ def one_at_a_time(design: Design, epsilon: float, calls: int = 3000) -> Contesta
                 continue
         found[name] = (len(truths), lambda answer=answer, truths=truths: [answer(t) for t in truths])  # type: ignore[misc]
     return found
+
+
+def bit_vector(design: Design, n: int) -> Contestants:
+    """OpenDP's answers to n packed truths in one call, if it is installed; symmetric designs only."""
+    try:
+        import opendp.prelude as dp
+    except ImportError:
+        return {}
+    dp.enable_features("contrib")
+    flip = float(2 * (1 - design.p00))  # it flips with half of what it is given
+    answer = dp.m.make_randomized_response_bitvec(dp.bitvector_domain(max_weight=n), dp.discrete_distance(), flip)
+    truths = np.packbits(np.arange(n) % 3 == 0).tobytes()
+    return {BIT_VECTOR: (n, lambda: answer(truths))}
 
 
 def versions() -> str:

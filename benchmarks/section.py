@@ -4,7 +4,9 @@ Rules
 1. A ratio says how many times better we are than what a user would pick instead: the competitor's time (or memory) over
    ours, or our rate over theirs.  More is better, always; 1 is a draw.  Times are never compared between runs.
 2. `value` comes from the best of the interleaved repetitions, `median` from their medians.
-3. A floor is a promise.  A ratio below its floor is shown as such, never left out.
+3. A floor is a promise, judged by `value`: what noise adds to the best repetition is least.  A ratio below its floor is
+   shown as such, never left out, and the run that found it ends with status 1; one whose medians alone fall below the
+   floor is shown as that.
 """
 
 from __future__ import annotations
@@ -19,8 +21,7 @@ from benchmarks.measure import Timing
 
 @dataclass(frozen=True)
 class Effort:
-    """How much to measure: all for the page; fewer repetitions and no curves for the guard; small sizes for a "
-    "test."""
+    """How much to measure: all for the page; fewer repetitions and no curves for the guard; small sizes for a test."""
 
     repetitions: int = 15
     curves: bool = True
@@ -58,6 +59,15 @@ class Ratio(BaseModel):
     @property
     def below(self) -> bool:
         return self.floor is not None and self.value < self.floor
+
+    @property
+    def judged(self) -> str:
+        """What the page says of the floor."""
+        if self.floor is None:
+            return ""
+        if self.below:
+            return "below"
+        return "kept" if self.median >= self.floor else "kept, medians below"
 
 
 class Curve(BaseModel):

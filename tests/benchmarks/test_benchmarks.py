@@ -1,19 +1,14 @@
-"""The harness of the benchmarks: the guard catches a planted slow-down, the page is what was saved, C keeps the law.
+"""The harness of the benchmarks: the guard catches a planted slow-down, floors are kept or named, the page is as saved.
 
 No test here judges speed: times come from a clock the test moves, or a slow-down is planted that no noise can hide.
 """
 
 import re
-import shutil
-from ctypes.util import find_library
 from functools import partial
 
-import numpy as np
 import pytest
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from benchmarks import bulk, check, report, run
-from benchmarks.c_loop import openssl_loop, register_loop
 from benchmarks.measure import interleave
 from benchmarks.section import Curve, Effort, Ratio, Row, Section, compare, rates
 from rrcollect import randomise_many
@@ -85,6 +80,39 @@ def test_noise_that_does_not_come_back_passes():
     assert guard(record, found([9.0], [6.0]), found([1.1], [6.0])) == ([], 2)
 
 
+def test_the_guard_catches_a_ratio_below_its_floor_whatever_the_record_says():
+    """A record that was itself written below the floor, or none, does not hide it; a floor just kept passes."""
+    broken, kept = found([1.0], [6.0], floor=6.1), found([1.0], [6.0], floor=5.9)
+    for record in ({}, check.record_of([broken])):
+        assert guard(record, broken, broken) == (["bulk: ours / theirs is 6, below its floor of 6.1"], 2)
+        assert guard(record, kept) == ([], 1)
+
+
+def test_a_ratio_below_its_floor_is_measured_once_more():
+    record = check.record_of([found([1.0], [6.0])])
+    assert guard(record, found([1.2], [6.0], floor=5.5), found([1.0], [6.0], floor=5.5)) == ([], 2)
+
+
+def test_a_ratio_that_fell_below_its_floor_is_one_line():
+    record, slow = check.record_of([found([1.0], [6.0])]), found([2.0], [6.0], floor=5.0)
+    assert guard(record, slow, slow) == (["bulk: ours / theirs fell to 3 from 6 (50%), below its floor of 5"], 2)
+
+
+@pytest.mark.parametrize(("floor", "status"), [(6.1, 1), (5.9, 0)])
+def test_the_guard_ends_with_status_1_if_a_floor_is_broken(monkeypatch, tmp_path, capsys, floor, status):
+    section = found([1.0], [6.0], floor=floor)
+    monkeypatch.setattr(check, "RECORD", tmp_path / "recorded.json")
+    monkeypatch.setattr(check, "GUARDED", ["bulk"])
+    monkeypatch.setattr(run, "measure", lambda name, effort: section)
+    check.write_record([section], check.RECORD)
+    assert check.main() == status
+    assert capsys.readouterr().out.splitlines() == ["bulk: ours / theirs is 6, below its floor of 6.1"] * status
+
+
+def test_every_section_is_guarded():
+    assert check.GUARDED == run.NAMES
+
+
 def test_a_missing_competitor_is_told_and_not_counted(capsys):
     record = {"bulk": {"ours / theirs": 6.0, "ours / gone": 100.0}}
     assert guard(record, found([1.0], [6.0])) == ([], 1)
@@ -108,7 +136,10 @@ def test_a_slow_down_planted_in_the_library_is_caught(monkeypatch, tmp_path, cap
     lines = capsys.readouterr().out.splitlines()
     for form in ("symmetric", "asymmetric"):
         assert any(line.startswith(f"bulk: booleans, {form} / NumPy") for line in lines)
-    assert all(" fell to " in line for line in lines)
+    assert all(" fell to " in line or " below its floor of " in line for line in lines)
+    assert any(
+        line.startswith("bulk: booleans, symmetric / NumPy shortcut") and " floor of 4" in line for line in lines
+    )
 
 
 def test_without_a_record_the_guard_says_what_to_do(monkeypatch, tmp_path, capsys):
@@ -136,6 +167,38 @@ def test_the_page_is_composed_from_the_saved_findings_alone(tmp_path):
         assert (tmp_path / link).read_text().startswith("<?xml")
     assert run.below_floor([loaded]) == ["BELOW ITS FLOOR  bulk: ours / theirs = 6, floor 7"]
     assert run.below_floor([found([1.0], [6.0], floor=5.9)]) == []
+
+
+@pytest.mark.parametrize(("floor", "status"), [(6.1, 1), (5.9, 0)])
+def test_a_run_writes_its_pages_and_then_fails_if_a_floor_is_broken(monkeypatch, tmp_path, capsys, floor, status):
+    (tmp_path / "docs").mkdir()
+    monkeypatch.setattr(run, "ROOT", tmp_path)
+    monkeypatch.setattr(run, "SAVED", tmp_path / "saved")
+    monkeypatch.setattr(run, "NAMES", ("bulk",))
+    monkeypatch.setattr(run, "write_record", partial(check.write_record, path=tmp_path / "recorded.json"))
+    monkeypatch.setattr(run, "measure", lambda name, effort: found([1.0], [6.0], floor=floor))
+    for arguments in ([], ["--page"]):
+        assert run.main(arguments) == status
+        named = "BELOW ITS FLOOR  bulk: ours / theirs = 6, floor 6.1\n"
+        assert capsys.readouterr().out == (named if status else "all floors that were measured are kept\n")
+        assert "| ours | theirs | 6 | 6 |" in (tmp_path / "docs" / "performance.md").read_text()
+        assert check.read_record(tmp_path / "recorded.json") == {"bulk": {"ours / theirs": 6.0}}
+
+
+def test_floors_are_judged_by_the_best_and_the_page_says_where_the_medians_miss_them():
+    def judged(floor):
+        (ratio,) = found([1.0, 2.0, 30.0], [5.0, 4.0, 8.0], floor=floor).ratios  # 4 by the best, 2.5 by the medians
+        return ratio.below, ratio.judged
+
+    assert [judged(floor) for floor in (None, 2.4, 3.9, 4.1)] == [
+        (False, ""),
+        (False, "kept"),
+        (False, "kept, medians below"),
+        (True, "below"),
+    ]
+    page = report.page([found([1.0, 2.0, 30.0], [5.0, 4.0, 8.0], floor=3.9)], "make bench")
+    assert "| ours | theirs | 4 | 2.5 | 3.9 | kept, medians below |" in page
+    assert "A floor is judged by the ratio of the best repetitions" in page
 
 
 def test_an_interrupted_run_is_resumed(monkeypatch, tmp_path):
@@ -167,64 +230,3 @@ def test_the_committed_record_and_page_belong_together():
 def test_a_ratio_without_a_floor_is_never_below():
     assert not Ratio(ours="a", theirs="b", value=0.0, median=0.0).below
     assert Row(name="a", best=1, median=2).best == 1
-
-
-# ---- the C loops are a fair limit -----------------------------------------------------------------------------------
-
-
-def compiled(loop, *, needs=None):
-    """The loop, if it can be compiled here; the page says so if it cannot, and the reason must be one of these."""
-    if loop is None:
-        assert shutil.which("cc") is None or (needs and find_library(needs) is None)
-    return loop
-
-
-def answered_exactly(answer, u):
-    """Against thresholds 2^56·t the answers are exactly [u > 255 − t]."""
-    truths = np.arange(u.size) % 3 == 0
-    for t0, t1 in ((1, 255), (68, 209), (128, 128)):
-        expected = u > np.where(truths, 255 - t1, 255 - t0)
-        assert np.array_equal(answer(truths, (t0 << 56, t1 << 56)), expected)
-
-
-@pytest.mark.parametrize("size", [16, 32])
-def test_the_loop_in_registers_draws_aes_in_counter_mode(size):
-    if loop := compiled(register_loop()):
-        key, n = bytes(range(size)), 1280
-        blocks = b"".join(i.to_bytes(16, "little") for i in range(n // 16))
-        drawn = Cipher(algorithms.AES(key), modes.ECB()).encryptor().update(blocks)  # noqa: S305
-        answered_exactly(partial(loop.booleans, key=key), np.frombuffer(drawn, np.uint8))
-
-
-def test_the_openssl_loop_draws_aes_in_counter_mode():
-    if loop := compiled(openssl_loop(), needs="crypto"):
-        key, nonce = bytes(range(32)), bytes(range(16))
-        drawn = Cipher(algorithms.AES(key), modes.CTR(nonce)).encryptor().update(bytes(12_800))
-        answered_exactly(partial(loop.booleans, key=key, nonce=nonce), np.frombuffer(drawn, np.uint8))
-
-
-def test_the_c_loops_keep_the_law():
-    """|z| < 7 in 12 comparisons: false alarms below 12 · 2.6e-12 a run.  The second pair is decided by the rests."""
-    n = 1_280_000
-    truths = np.arange(n) % 2 == 0
-    bits = np.packbits(truths, bitorder="little")
-    loops = []
-    if plain := compiled(openssl_loop(), needs="crypto"):
-        loops.append(plain.booleans)
-    if loop := compiled(register_loop()):
-        packed = lambda _, limits: np.unpackbits(loop.packed(bits, limits), bitorder="little").view(bool)  # noqa: E731
-        loops += [loop.booleans, packed]
-    for limits in ((4960000000000000000, 15080000000000000000), (1 << 54, 3 << 54)):
-        for answer in loops:
-            said = answer(truths, limits)
-            for truth in (False, True):
-                p, m = limits[truth] / 2**64, n // 2
-                assert abs(said[truths == truth].sum() - m * p) < 7 * (m * p * (1 - p)) ** 0.5
-
-
-def test_what_the_c_loops_cannot_do_is_refused():
-    if loop := compiled(openssl_loop(), needs="crypto"):
-        with pytest.raises(ValueError, match="multiples of 8 truths, not 7"):
-            loop.booleans(np.zeros(7, bool), (1, 2))
-        with pytest.raises(ValueError, match=r"below 2\^64"):
-            loop.booleans(np.zeros(8, bool), (1, 1 << 64))
