@@ -45,7 +45,7 @@ $(VENV)/bench.stamp: $(VENV)/test.stamp
 bench: $(VENV)/bench.stamp  ## speed against named competitors, as ratios: docs/performance.md
 	$(BIN)/python -m benchmarks.run $(if $(RESUME),--resume)
 
-bench-check: $(VENV)/bench.stamp  ## has a ratio fallen more than a third below the recorded one?
+bench-check: $(VENV)/bench.stamp  ## has a ratio fallen by more than a third, or below its floor?
 	$(BIN)/python -m benchmarks.check
 
 $(VENV)/assure.stamp: $(VENV)/bench.stamp
