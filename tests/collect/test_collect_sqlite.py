@@ -9,7 +9,7 @@ from server_agg.collect import sqlite_store
 from server_agg.collect.errors import StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
 from server_agg.collect.row import Arrival, arrival_of
 from server_agg.collect.sqlite_store import APPLICATION, SqliteStore, _translated
-from server_agg.collect.store import SCHEMA, Outcome
+from server_agg.collect.store import Outcome, open_store
 from tests.collect.running import report
 
 
@@ -66,11 +66,17 @@ def test_the_file_is_its_owners_and_says_what_it_is(store, path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with store.reading() as cursor:
         assert cursor.execute("PRAGMA application_id").fetchone() == (APPLICATION,) == (int.from_bytes(b"rrc1"),)
-        assert cursor.execute("PRAGMA user_version").fetchone() == (SCHEMA,)
+        assert cursor.execute("PRAGMA user_version").fetchone() == (1,)
         tables = {name for (name,) in cursor.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         assert tables == {"surveys", "reports", "invites", "spent"}
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
             cursor.execute("DELETE FROM reports")
+
+
+def test_a_store_without_a_name_is_the_file_the_command_line_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    open_store().close()
+    assert (tmp_path / "rrcollect.sqlite3").exists()
 
 
 @pytest.mark.parametrize("replaced", [False, True])

@@ -25,6 +25,7 @@ def test_hoeffdings_reach_is_its_formula_rounded_up_by_a_hair(tail):
     one = hoeffding_reach([Fraction(1)], tallies[:1], tail)
     assert one > Fraction(math.sqrt(math.log(1 / tail) / 2 / 25))
     assert hoeffding_lower(tallies[0], tail) == pytest.approx(float(unbiased(tallies[0]) - one), abs=1e-10)
+    assert Fraction(hoeffding_lower(tallies[0], tail)) < unbiased(tallies[0]) - one  # outward, exactly
 
 
 def test_every_tally_has_its_weight():
