@@ -3,8 +3,11 @@
 Everything goes through the client as an app uses it: a signed survey is accepted, a question is answered through the
 ledger, the report's bytes are read.  Ten rounds of a question share a ledger, on a file system in memory where there is
 one; every round is a draw of its own, and the policy's budgets are raised accordingly.  Then `epsilon_audit` says how
-large ε must be at least.  The bounds printed hold at 99.9 %; a claim is refuted beyond a doubt of 1e-10 only, which is
-the false-alarm rate of each part.
+large ε must be at least.  Each bound printed holds at 99.9 % by itself (the largest of twenty pieces does not; the one
+of all pieces together does).  A claim is refuted beyond a doubt of 1e-10 only, which is the false-alarm rate of a
+piece: 2.2e-9 for all of them, and below 1e-9 for the few that the tests run.
+
+What is judged is the answer in the report; that nothing else in it depends on the truth is the check `traces`.
 
 Memory.  The same person is asked again and again, and the observer takes the majority.  The ledger makes that worth one
 report.  A client without memory gives itself away, and so do clients called longitudinal that draw afresh in each call.
@@ -205,8 +208,8 @@ CHECK = Check(
     3,
     "audit",
     "Black-box audit of the whole client",
-    "From all that a device sends, nothing can be inferred about a truth beyond the ε its survey claims, however often "
-    "the device is asked. (The audit of 10^8 draws a truth by the bulk paths is part of the check `sampler`.) Peers go "
+    "From the answers a device sends, nothing can be inferred about a truth beyond the ε its survey claims, however "
+    "often the device is asked. (That nothing else it does depends on the truth is the check `traces`. The audit of 10^8 draws a truth by the bulk paths is part of the check `sampler`.) Peers go "
     "through the same harness, for comparison: what they claim and what was audited.",
     (
         "assurance/epsilon_audit.py",
