@@ -209,8 +209,9 @@ CHECK = Check(
     "audit",
     "Black-box audit of the whole client",
     "From the answers a device sends, nothing can be inferred about a truth beyond the ε its survey claims, however "
-    "often the device is asked. (That nothing else it does depends on the truth is the check `traces`. The audit of 10^8 draws a truth by the bulk paths is part of the check `sampler`.) Peers go "
-    "through the same harness, for comparison: what they claim and what was audited.",
+    "often the device is asked. (That nothing else it does depends on the truth is the check `traces`. The audit of "
+    "10^8 draws a truth by the bulk paths is part of the check `sampler`.) Peers go through the same harness, for "
+    "comparison: what they claim and what was audited.",
     (
         "assurance/epsilon_audit.py",
         "assurance/peer_clients.py",
