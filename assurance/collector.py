@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
-import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from unittest.mock import patch
 
+from assurance import collector_fuzz as fuzz
 from assurance.check import FULL, Check, Outcome, Part, Size, Step
-from assurance.collector_twins import Careless, Early, Twice
-from assurance.fuzz_targets import TARGETS, careless
-from assurance.fuzzing import parsed, requested
-from assurance.ledger_world import SCRATCH
-from server_agg.collect import admission, guard
-from server_agg.collect.store import open_store
+from assurance.collector_fuzz import Run, folder
+from assurance.collector_twins import Early, Keyless, Sure, Twice, Unflushed
+from assurance.fuzz_targets import TARGETS
 from tests.collect.crashing import killed, postgres_stopped, storm, under_fault
-from tests.collect.described import schemathesis
-from tests.collect.running import Process, Running, publication
+from tests.collect.running import Process
 from tests.postgres_server import running_postgres
 
 FAULTS = [
@@ -29,19 +19,9 @@ FAULTS = [
     for call, error in (("fdatasync", "EIO"), ("pwrite64", "ENOSPC"), ("pwrite64", "EIO"), ("pwrite64", "EDQUOT"))
     for when in ("80..95", "86..89", "140..149")  # after the start, which takes up to some 40 calls
 ]
+WRITES = [fault for fault in FAULTS if fault.startswith("pwrite64")][:1]
 EXAMPLES = 500  # for each operation and phase
-MOST_GROWTH = 64 * 1024  # kilobytes
 ZERO = ("acknowledged and lost", "counted twice", "counted and never sent", "replies other than 200, 201, 503")
-Run = Callable[[int, Step], Outcome]
-
-
-@contextmanager
-def _folder(where: str | None = None) -> Iterator[Path]:
-    made = Path(tempfile.mkdtemp(prefix="assure", dir=where))
-    try:
-        yield made
-    finally:
-        shutil.rmtree(made)
 
 
 @contextmanager
@@ -50,7 +30,7 @@ def _database(kind: str) -> Iterator[str]:
         with running_postgres() as server:
             yield server.new_database()
     else:
-        with _folder() as made:
+        with folder() as made:
             yield str(made / "reports.sqlite3")
 
 
@@ -64,26 +44,26 @@ def _kept(figures: dict[str, int], *, least: int) -> Outcome:
 # ---- crashes, faults, duplicates -------------------------------------------------------------------------------------
 
 
-def _kills(kind: str, kills: int) -> Run:
+def _kills(kind: str, kills: int, start: type[Process] = Process) -> Run:
     def run(piece: int, step: Step) -> Outcome:
         with _database(kind) as where:
-            return _kept(killed(where, kills), least=kills)
+            return _kept(killed(where, kills, start), least=kills)
 
     return run
 
 
-def _stops(times: int) -> Run:
+def _stops(times: int, start: type[Process] = Process) -> Run:
     def run(piece: int, step: Step) -> Outcome:
         with running_postgres() as server:
-            return _kept(postgres_stopped(server, times), least=times)
+            return _kept(postgres_stopped(server, times, start), least=times)
 
     return run
 
 
-def _faults(faults: list[str]) -> Run:
+def _faults(faults: list[str], start: type[Process] = Process) -> Run:
     def run(piece: int, step: Step) -> Outcome:
-        with _folder() as made:
-            counts, wrong = under_fault(made, faults[piece])
+        with folder() as made:
+            counts, wrong = under_fault(made, faults[piece], start)
         outcome = _kept(counts, least=0)
         said = f"{faults[piece]}: {wrong}" if wrong else outcome.remark
         return Outcome(outcome.passed and not wrong, counts, said)
@@ -103,91 +83,32 @@ def _storm(kind: str, reports: int, times: int, start: type[Process] = Process) 
     return run
 
 
-def _early(piece: int, step: Step) -> Outcome:
-    for kills in range(1, 11):
-        with _database("SQLite") as where:
-            counts = killed(where, 1, Early)
-        if counts["acknowledged and lost"]:
-            return Outcome(True, {"kills until it was found": kills, "lost": counts["acknowledged and lost"]})
-    return Outcome(False, {"kills": 10}, "nothing was lost")
+def _caught(run: Run, figure: str) -> Run:
+    """The search as a twin, which has to find just this."""
+
+    def inverted(piece: int, step: Step) -> Outcome:
+        found = run(piece, step)
+        return Outcome(not found.passed and found.figures[figure] != 0, found.figures, found.remark)
+
+    return inverted
+
+
+def _in_time(run: Run, figure: str, most: int) -> Run:
+    """A search that luck may fail, as a twin: up to so many times, until it finds this."""
+
+    def inverted(piece: int, step: Step) -> Outcome:
+        for times in range(1, most + 1):
+            found = _caught(run, figure)(piece, step)
+            if found.passed:
+                return Outcome(True, {"searches until it was found": times, figure: found.figures[figure]})
+        return Outcome(False, {"searches": most}, "nothing was found")
+
+    return inverted
 
 
 def _twice(piece: int, step: Step) -> Outcome:
     found = _storm("SQLite", 10, 16, Twice)(piece, step)
     return Outcome(not found.passed, found.figures, found.remark)
-
-
-# ---- fuzzing ---------------------------------------------------------------------------------------------------------
-
-
-def _requests(number: int) -> Run:
-    def run(piece: int, step: Step) -> Outcome:
-        with _folder(SCRATCH) as made:
-            counts, fault = requested(open_store(made / "a.sqlite3"), number, piece, step)
-        grown = counts["most kilobytes of memory grown in the last three quarters"] > MOST_GROWTH
-        return Outcome(not fault and not grown, counts, fault or ("memory grew" if grown else ""))
-
-    return run
-
-
-def _careless_collector(piece: int, step: Step) -> Outcome:
-    with patch.object(admission, "Report", Careless), patch.object(guard.log, "disabled", True):
-        found = _requests(4_000)(piece, step)
-    caught = found.figures["replies of 500 and more"] != 0
-    return Outcome(caught, found.figures, found.remark)
-
-
-def _parsers(runs: int, slow: int) -> Run:
-    def run(piece: int, step: Step) -> Outcome:
-        name = list(TARGETS)[piece]
-        number = slow if name == "batch" else runs
-        taken, fault = parsed(name, TARGETS[name], number, piece, step)
-        return Outcome(not fault, {"inputs": number, "taken as good": taken, "stray errors": int(bool(fault))}, fault)
-
-    return run
-
-
-def _careless_parser(piece: int, step: Step) -> Outcome:
-    _, fault = parsed("report", careless, 5_000, 0, step)
-    return Outcome("KeyError" in fault, {"stray errors": int(bool(fault))}, fault[:100])
-
-
-def _atheris(runs: int, slow: int, planted: bool = False) -> Run:
-    def run(piece: int, step: Step) -> Outcome:
-        name = "report" if planted else list(TARGETS)[piece]
-        number = slow if name == "batch" else runs
-        with _folder(SCRATCH) as made:
-            done = subprocess.run(  # noqa: S603
-                [sys.executable, "-m", "assurance.fuzz_atheris", name, str(number), str(made), *["planted"] * planted],
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=1500,
-                check=False,
-            )
-        said = {key: int(value) for key, value in re.findall(r"stat::(\w+):\s+(\d+)", done.stderr)}
-        figures = {
-            "inputs": said.get("number_of_executed_units", 0),
-            "inputs that reached something new": said.get("new_units_added", 0),
-            "most megabytes of memory": said.get("peak_rss_mb", 0),
-        }
-        if planted:
-            return Outcome(done.returncode != 0 and "KeyError" in done.stdout + done.stderr, figures)
-        good = done.returncode == 0 and figures["inputs"] >= number
-        return Outcome(good, figures, "" if good else f"{name}: {(done.stdout + done.stderr)[-500:]}")
-
-    return run
-
-
-def _described(examples: int) -> Run:
-    def run(piece: int, step: Step) -> Outcome:
-        with _folder() as made, Running(str(made / "a.sqlite3")) as running:
-            running.publish(publication())
-            done = schemathesis(running.url, made, examples=examples, seconds=1500.0)
-            sent = int(running.server.server_state.total_requests)
-        return Outcome(done.returncode == 0, {"requests": sent}, done.stdout[-800:] * (done.returncode != 0))
-
-    return run
 
 
 def parts(size: Size) -> list[Part]:
@@ -196,25 +117,48 @@ def parts(size: Size) -> list[Part]:
     faults = FAULTS if full else FAULTS[::4]
     kills, pieces = (10, 6) if full else (3, 1)
     reports, times = (250, 160) if full else (25, 16)
+    kept, lost, twice = "objects were kept", "acknowledged and lost", "counted twice"
+    if full:
+        requests, hoarding = 50_000, fuzz.hoarding_collector(50_000, "memory grew", kept, alone=True)
+    else:
+        requests, hoarding = 3_000, fuzz.hoarding_collector(4_000, kept)
     found = [
         Part("killed (SIGKILL) under load, SQLite", _kills("SQLite", kills), pieces),
         Part("killed (SIGKILL) under load, PostgreSQL", _kills("PostgreSQL", kills), pieces),
-        Part("a collector that acknowledges before it commits", _early, twin=True),
+        Part(
+            "a collector that acknowledges before it commits", _in_time(_kills("SQLite", 1, Early), lost, 10), twin=True
+        ),
+        Part(
+            "a collector that keeps every delivery, killed",
+            _in_time(_kills("SQLite", 1, Keyless), twice, 10),
+            twin=True,
+        ),
         Part("faults of the disk", _faults(faults), pieces=len(faults)),
+        Part("a collector that acknowledges what it could not commit", _caught(_faults(WRITES, Sure), lost), twin=True),
         Part("a storm of duplicates, SQLite", _storm("SQLite", reports, times)),
         Part("a storm of duplicates, PostgreSQL", _storm("PostgreSQL", reports, times)),
         Part("a collector that does not look for duplicates", _twice, twin=True),
-        Part("fuzzed requests", _requests(50_000 if full else 3_000), pieces=8 if full else 1),
-        Part("a collector that takes a field for granted", _careless_collector, twin=True),
-        Part("fuzzed parsers, by mutation", _parsers(40_000 if full else 500, 300 if full else 5), pieces=len(TARGETS)),
-        Part("a parser that takes a field for granted", _careless_parser, twin=True),
+        Part("fuzzed requests", fuzz.requests(requests, alone=full), pieces=8 if full else 1),
+        Part("a collector that takes a field for granted", fuzz.careless_collector, twin=True),
+        Part("a collector that keeps every delivery", fuzz.keyless_collector, twin=True),
+        Part("a collector that keeps every request in memory", hoarding, twin=True),
+        Part("fuzzed parsers, by mutation", fuzz.parsers(*((40_000, 300) if full else (500, 5))), pieces=len(TARGETS)),
+        Part("a parser that takes a field for granted", fuzz.careless_parser, twin=True),
     ]
     if full:  # the tests run schemathesis and stop PostgreSQL themselves; atheris is installed by `make assure` alone
         found += [
             Part("PostgreSQL stopped without a checkpoint, under load", _stops(15)),
-            Part("requests made from the description, by schemathesis", _described(EXAMPLES), pieces=3),
-            Part("fuzzed parsers, by atheris", _atheris(20_000, 200), pieces=len(TARGETS)),
-            Part("a parser that takes a field for granted, by atheris", _atheris(20_000, 0, True), twin=True),
+            Part(
+                "a collector that does not wait for PostgreSQL's log",
+                _in_time(_stops(3, Unflushed), lost, 5),
+                twin=True,
+            ),
+            Part("requests made from the description, by schemathesis", fuzz.described(EXAMPLES), pieces=3),
+            Part(
+                "a collector that takes a query for granted, by schemathesis", fuzz.presuming_collector(15), twin=True
+            ),
+            Part("fuzzed parsers, by atheris", fuzz.fuzzed_by_atheris(20_000, 200), pieces=len(TARGETS)),
+            Part("a parser that takes a field for granted, by atheris", fuzz.planted_for_atheris(20_000), twin=True),
         ]
     return found
 
@@ -227,11 +171,13 @@ CHECK = Check(
     "the collector loses nothing it acknowledged and counts nothing twice. Whatever bytes come, in a request or in a "
     "file, the answer is a reply below 500 or an error of this project; memory stays bounded.",
     (
+        "assurance/collector_fuzz.py",
         "assurance/collector_twins.py",
         "assurance/fuzz_atheris.py",
         "assurance/fuzz_targets.py",
         "assurance/fuzzing.py",
         "tests/collect/crashing.py",
+        "tests/collect/described.py",
         "rrcollect/deliver/report.py",
         "rrcollect/publish",
         "server_agg/batch/files.py",

@@ -24,7 +24,7 @@ from server_agg.cli.survey_file import read_survey, survey_from
 from server_agg.collect.admission import Admission
 from tests.answer.support import KEY, VECTORS, envelope, load, question, survey, unb64
 
-__all__ = ["TARGETS", "held", "seeds"]
+__all__ = ["TARGETS", "careless", "harmless", "held", "seeds"]
 
 LARGEST = 4096
 
@@ -193,6 +193,19 @@ def held(target: Callable[[bytes], object], data: bytes) -> bool:
     except RRCollectError:
         return False
     return True
+
+
+def harmless(name: str, target: Callable[[bytes], object]) -> list[bytes]:
+    """The seeds of a name at which a target raises nothing it must not: what it does raise has to be found."""
+
+    def harms(data: bytes) -> bool:
+        try:
+            held(target, data)
+        except Exception:
+            return True
+        return False
+
+    return [data for data in seeds(name) if not harms(data)]
 
 
 def careless(data: bytes) -> object:

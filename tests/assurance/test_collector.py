@@ -1,0 +1,53 @@
+"""What the parts of the check of the collector are made of."""
+
+import pytest
+
+from assurance.check import Outcome
+from assurance.collector import _caught, _in_time
+from assurance.collector_twins import KeylessStore
+from assurance.fuzz_targets import TARGETS, careless, harmless, held, seeds
+from server_agg.collect.row import Arrival, ReportRow
+from server_agg.collect.store import open_store
+from tests.collect.crashing import counted
+
+
+def step(done, total):
+    pass
+
+
+def test_a_planted_bug_begins_without_the_seeds_that_meet_it():
+    left = harmless("report", careless)
+    out = [data for data in seeds("report") if data not in left]
+    assert out
+    assert len(left) > 10
+    for data in out:
+        with pytest.raises(KeyError):
+            held(careless, data)
+    assert harmless("report", TARGETS["report"]) == seeds("report")
+
+
+@pytest.mark.parametrize(("passed", "lost", "caught"), [(False, 2, True), (False, 0, False), (True, 2, False)])
+def test_a_twin_is_caught_by_the_figure_it_is_about(passed, lost, caught):
+    assert _caught(lambda piece, step: Outcome(passed, {"lost": lost}), "lost")(0, step).passed is caught
+
+
+def test_a_twin_is_searched_until_it_is_found_and_no_more_often_than_said():
+    searched = []
+
+    def search(piece, step):
+        searched.append(piece)
+        return Outcome(len(searched) < 3, {"lost": len(searched) // 3})
+
+    assert not _in_time(search, "lost", 2)(0, step).passed
+    assert _in_time(search, "lost", 2)(0, step) == Outcome(True, {"searches until it was found": 1, "lost": 1})
+
+
+@pytest.mark.parametrize(("store", "twice"), [(open_store, 0), (KeylessStore, 2)])
+def test_a_report_that_is_there_three_times_is_counted_twice_too_often(tmp_path, store, twice):
+    opened = store(tmp_path / "a.sqlite3")
+    row = ReportRow("0" * 64, "q1", 0, "3/4", "3/4", 1, "1" * 32, None, "{}", "2026-01-01")
+    for _ in range(3):
+        opened.take([Arrival(row, None)])
+    opened.close()
+    ids, more = counted(str(tmp_path / "a.sqlite3"))
+    assert (set(ids), more) == ({row.id}, twice)
