@@ -90,8 +90,8 @@ def _life(steps: int, workers: int, *, everywhere: bool) -> Callable[[int, Step]
 def _twin(plant: type[Plant], most: int) -> Callable[[int, Step], Outcome]:
     def run(piece: int, step: Step) -> Outcome:
         # Found after some hundred steps on average.  The rarest, a seal left behind, was found in the first 525 steps
-        # (one start of the machine) by 11 runs of 13, by the others in the third start.  To miss it in the 76 starts of
-        # 40,000 steps has a chance of 3e-10 even if a start finds it with a chance of 1/4 only.
+        # (one start of the machine) by 39 runs of 51, by all within five starts.  To miss it in the 76 starts of 40,000
+        # steps has a chance of 3e-10 even if a start finds it with a chance of 1/4 only.
         taken, _, fault = lived(plant(), most, step, longest=25)
         said = fault.partition("\n")[0]
         caught = said.startswith("Refuted")

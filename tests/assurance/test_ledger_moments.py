@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assurance.ledger_moments import AFTER, BEFORE, BETWEEN, OUTSIDE, disturbed
+from assurance import ledger
+from assurance.ledger_moments import AFTER, BEFORE, BETWEEN, OUTSIDE, PHASES, disturbed
 from assurance.ledger_world import SURVEYS
 from tests.answer.crashing import rows
 from tests.answer.support import client
@@ -56,3 +57,14 @@ def test_a_report_made_before_is_handed_over_outside_a_transaction(tmp_path):
     phases = []
     assert disturbed(("commit", 0), phases.append, lambda: mine.answer(accepted, "b1", True)) == made
     assert phases == [OUTSIDE]
+
+
+@pytest.mark.parametrize("missing", PHASES)
+def test_a_long_life_fails_if_no_answer_was_disturbed_in_some_phase(monkeypatch, missing):
+    fallen = {phase: 1 for phase in PHASES if phase != missing}
+    monkeypatch.setattr(ledger, "lived", lambda plant, steps, step: ({"asked": 9}, fallen, ""))
+    assert ledger._life(9, 1, everywhere=False)(0, lambda done, total: None).passed
+    found = ledger._life(9, 1, everywhere=True)(0, lambda done, total: None)
+    assert not found.passed
+    assert found.remark == f"no answer was disturbed {missing}"
+    assert found.figures[f"answers disturbed {missing}"] == 0
