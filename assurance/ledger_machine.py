@@ -1,9 +1,9 @@
 """All that can happen to a device, in any order, as a hypothesis state machine over `ledger_world`.
 
-Steps: ask; ask or deliver while killed at some line; ask while interrupted at some line, or while a second client
-answers at some line; ask in a fork, alone or against its parent; accept a survey or another version of it; move the
-clock; keep a copy of the ledger; restore it, or remove or empty the ledger, or remove its seal; deliver over a network
-that loses replies; restart.
+Steps: ask; ask or deliver while killed at some moment; ask while interrupted at some moment, or while a second client
+answers at some moment (see `ledger_moments`); ask in a fork, alone or against its parent; accept a survey or another
+version of it; move the clock; keep a copy of the ledger; restore it, or remove or empty the ledger, or remove its seal;
+deliver over a network that loses replies; restart.
 
 Besides the rules of `ledger_world`: a ledger that lacks a report which left the device (with its draw), and one with
 reports but without a seal, is refused (`LedgerRestored`); put back, it is used again.  An old copy that lacks no report
@@ -19,22 +19,18 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import ClassVar
 
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.reporting import with_reporter
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
-from assurance.check import Step
-from assurance.ledger_world import LATE, NOW, REFUSALS, SURVEYS, Leave, Network, Plant, Refuted, Which, World
+from assurance.ledger_moments import AROUND, MOMENTS, PHASES, THEN, Around, Moment, disturbed
+from assurance.ledger_world import GONE, LATE, NOW, REFUSALS, SURVEYS, Leave, Network, Plant, Refuted, Which, World
 from rrcollect import Pace
 from rrcollect.answer import ledger_file
 from rrcollect.errors import Expired, LedgerRestored, LedgerUnavailable, RolledBack
-from tests.answer.crashing import at_line, traced
 
-__all__ = ["Life", "lived"]
+__all__ = ["Life"]
 
 WHICH = st.tuples(st.integers(0, len(SURVEYS) - 1), st.sampled_from("abc"), st.integers(0, 1))
-LINES = st.integers(1, 450) | st.integers(375, 445)  # an answer runs about 440 lines; the last of them commit it
 TIMES = st.sampled_from([NOW, NOW, datetime(1990, 1, 1, tzinfo=UTC), LATE])
 PATIENT = Pace(attempts=2, first_wait=0.0, longest_wait=0.0, sleep=lambda seconds: None)
 
@@ -48,6 +44,7 @@ class Life(RuleBasedStateMachine):
 
     plant: ClassVar[Plant] = Plant()
     taken: ClassVar[dict[str, int]] = {}
+    fallen: ClassVar[dict[str, int]] = {}
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,52 +59,80 @@ class Life(RuleBasedStateMachine):
         self.taken[step] = self.taken.get(step, 0) + 1
         self.world.check()
 
+    def _before(self, which: Which, around: Around) -> Which:
+        if around.kept:
+            self._keep()
+        return self.world.unasked(which) if around.fresh else which
+
+    def _after(self, asked: Which, around: Around) -> None:
+        if around.then != "nothing":
+            self.world.judged(asked, lambda: self.world.ask(asked))
+        if around.then == THEN[2] and self.copy is not None:
+            self._probe(asked, *self.copy)
+
+    def _fell(self, phase: int) -> None:
+        """An answer was disturbed."""
+        self.fallen[PHASES[phase]] = self.fallen.get(PHASES[phase], 0) + 1
+
     @rule(which=WHICH)
     def ask(self, which: Which) -> None:
         self.world.judged(which, lambda: self.world.ask(which))
         self._done("asked")
 
-    @rule(which=WHICH, line=LINES, delivering=st.sampled_from([False, False, True]))
-    def killed(self, which: Which, line: int, delivering: bool) -> None:
-        """A program is gone at some line; what it had let out is out."""
-        killer = at_line(line, lambda: os._exit(9))
+    @rule(which=WHICH, around=AROUND, moment=MOMENTS, delivering=st.sampled_from([False, False, True]))
+    def killed(self, which: Which, around: Around, moment: Moment, delivering: bool) -> None:
+        """A program is gone at some moment; what it had let out is out."""
+        asked = self._before(which, around)
+
+        def gone(phase: int) -> None:
+            os._exit(GONE[phase])
 
         def work(leave: Leave) -> None:
             if delivering:
-                traced(killer, lambda: self.world.client.deliver(Network(leave, 0), PATIENT))
+                disturbed(moment, gone, lambda: self.world.client.deliver(Network(leave, 0), PATIENT))
             else:
-                leave(traced(killer, lambda: self.world.ask(which)).to_bytes())
+                leave(disturbed(moment, gone, lambda: self.world.ask(asked)).to_bytes())
 
-        self.world.in_child(work, None)
+        status = self.world.in_child(work, None)
+        if status in GONE and not delivering:
+            self._fell(GONE.index(status))
         self.world.client = self.world.start()
+        self._after(asked, around)
         self._done("killed while delivering" if delivering else "killed while answering")
 
-    @rule(which=WHICH, line=LINES)
-    def interrupted(self, which: Which, line: int) -> None:
-        def stop() -> None:
+    @rule(which=WHICH, around=AROUND, moment=MOMENTS)
+    def interrupted(self, which: Which, around: Around, moment: Moment) -> None:
+        asked = self._before(which, around)
+
+        def stop(phase: int) -> None:
+            self._fell(phase)
             raise Interrupted
 
         with suppress(Interrupted, *REFUSALS):
-            self.world.leaves(traced(at_line(line, stop), lambda: self.world.ask(which)).to_bytes())
+            self.world.leaves(disturbed(moment, stop, lambda: self.world.ask(asked)).to_bytes())
         gc.collect(1)  # stopped in the middle of closing a connection, it is closed when it is forgotten
+        self._after(asked, around)
         self._done("interrupted")
 
-    @rule(which=WHICH, also=WHICH, same=st.booleans(), line=LINES)
-    def meanwhile(self, which: Which, also: Which, same: bool, line: int) -> None:
-        """A second client answers while the first stands at some line; locked out, it gives up."""
+    @rule(which=WHICH, also=st.none() | WHICH, around=AROUND, moment=MOMENTS)
+    def meanwhile(self, which: Which, also: Which | None, around: Around, moment: Moment) -> None:
+        """A second client answers while the first stands at some moment; locked out, it gives up."""
+        asked = self._before(which, around)
 
-        def second() -> None:
+        def second(phase: int) -> None:
+            self._fell(phase)
             patience, ledger_file.BUSY_SECONDS = ledger_file.BUSY_SECONDS, 0.0
             self.world.ticks += 1
             try:
                 with suppress(LedgerUnavailable, *REFUSALS):
                     other = self.world.start(beside=True)
-                    self.world.leaves(self.world.ask(which if same else also, other).to_bytes())
+                    self.world.leaves(self.world.ask(also or asked, other).to_bytes())
             finally:
                 ledger_file.BUSY_SECONDS = patience
 
         with suppress(*REFUSALS):
-            self.world.leaves(traced(at_line(line, second), lambda: self.world.ask(which)).to_bytes())
+            self.world.leaves(disturbed(moment, second, lambda: self.world.ask(asked)).to_bytes())
+        self._after(asked, around)
         self._done("a second client meanwhile")
 
     @rule(which=WHICH, together=st.booleans())
@@ -155,10 +180,13 @@ class Life(RuleBasedStateMachine):
         draws, reports = self.world.rows()
         return {*draws, *reports.values()}
 
-    @rule()
-    def keep(self) -> None:
+    def _keep(self) -> None:
         content = self._content()  # closing the last connection leaves everything in the one file
         self.copy = self.world.ledger.read_bytes(), content, self.newest
+
+    @rule()
+    def keep(self) -> None:
+        self._keep()
         self._done("copied")
 
     @precondition(lambda self: self.copy is not None)
@@ -209,36 +237,3 @@ class Life(RuleBasedStateMachine):
         if must:
             raise Refuted("a ledger that had lost what left the device was used")
         self.newest = newest
-
-
-def lived(
-    plant: Plant, steps: int, told: Step = lambda done, total: None, *, longest: int = 50
-) -> tuple[dict[str, int], str]:
-    """Live so many steps, in sequences of at most `longest`; (steps taken by kind, how the claim was refuted)."""
-
-    class Lived(Life):
-        pass
-
-    Lived.plant, Lived.taken = plant, {}
-    rules = settings(
-        max_examples=21,  # of which the first is always the dullest
-        stateful_step_count=longest,
-        database=None,
-        deadline=None,
-        derandomize=False,
-        report_multiple_bugs=False,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    while (taken := sum(Lived.taken.values())) < steps:
-        told(taken, steps)
-        said: list[object] = []
-        Refuted.said.clear()
-        try:
-            with with_reporter(said.append):
-                run_state_machine_as_test(Lived, settings=rules)
-        except Exception as error:
-            how = f"Refuted: {Refuted.said[0]}" if Refuted.said else f"{type(error).__name__}: {error}"
-            notes = "\n".join([*map(str, said), *getattr(error, "__notes__", [])])
-            return Lived.taken, f"{how}\n{notes}"
-    return Lived.taken, ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -62,6 +63,8 @@ class Unsealed(Ledger):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.file = LedgerFile(path)
         self.file.seal = Blind(self.file.path)
+        with self.file.reading():
+            pass  # made and verified
 
 
 class IgnoresTheSeal(Plant):
@@ -105,9 +108,43 @@ class WithoutConstraint(Plant):
     ledger = Unconstrained
 
 
+class Careless(LedgerFile):
+    """Seals what its own transaction has added, and not what an earlier one had committed when it was cut off."""
+
+    held = 0
+
+    def verify(self, connection: sqlite3.Connection) -> None:
+        super().verify(connection)
+        self.held = _reports(connection)
+
+    def seal_up(self, connection: sqlite3.Connection) -> None:
+        if _reports(connection) > self.held:
+            super().seal_up(connection)
+
+
+def _reports(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT count(*) FROM reports").fetchone()[0])
+
+
+class HalfSealed(Ledger):
+    """A ledger with a careless file."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.file = Careless(path)
+        with self.file.reading():
+            pass  # made and verified
+
+
+class LeavesTheSealBehind(Plant):
+    """Hands out, unsealed, what was cut off between commit and seal; all is well unless it was cut off there."""
+
+    ledger = HalfSealed
+
+
 TWINS = {
     "a ledger that forgets on restart": Forgetful,
     "a ledger that records after sending": SendsFirst,
     "a ledger that ignores its seal": IgnoresTheSeal,
+    "a ledger that does not seal what was cut off after its commit": LeavesTheSealBehind,
     "a ledger without the unique constraint": WithoutConstraint,
 }

@@ -29,7 +29,7 @@ from rrcollect.answer.ledger import Ledger
 from rrcollect.errors import AlreadyAnswered, BudgetExhausted, Expired, RRCollectError, TransportFailed
 from tests.answer.support import KEY, PUBLISHER, envelope, question
 
-__all__ = ["LATE", "NOW", "REFUSALS", "SCRATCH", "SURVEYS", "Leave", "Plant", "Refuted", "Which", "World"]
+__all__ = ["GONE", "LATE", "NOW", "REFUSALS", "SCRATCH", "SURVEYS", "Leave", "Plant", "Refuted", "Which", "World"]
 
 BUDGET = 27  # the lifetime budget is its logarithm
 POLICY = Policy([TrustedPublisher(PUBLISHER, [KEY.public])], lifetime_epsilon=f"ln({BUDGET})")
@@ -38,6 +38,7 @@ USUAL, OTHER = Design("3/4", "3/4"), Design("5/8", "5/8")
 FACTORS = {"3/4": Fraction(3), "5/8": Fraction(5, 3)}  # p00 / (1 - p00): an answer costs its logarithm
 NOW, LATE = datetime(2026, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
 REFUSALS = (AlreadyAnswered, BudgetExhausted, Expired)
+GONE = range(9, 13)  # how a child ends that is killed: it tells in which of four phases
 SCRATCH = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108  a folder of its own is made in it
 
 Leave = Callable[[bytes], None]
@@ -61,6 +62,7 @@ SURVEYS = [
     _asking(4, name="another"),
     envelope(question(id="a", attribute="a", design=OTHER, rounds=2), name="other-design"),
 ]
+EVERY: list[Which] = [(place, name, at) for place in range(len(SURVEYS)) for name in "abc" for at in (0, 1)]
 
 
 class Refuted(AssertionError):
@@ -173,6 +175,21 @@ class World:
         name = "a" if place == 4 else f"{attribute}{self.accepted[place].survey.version}"
         return (who or self.client).answer(self.accepted[place], name, True, round=number if name[0] == "a" else 0)
 
+    def unasked(self, which: Which) -> Which:
+        """A question that has no report yet and can have one, at or after this one; this one, if there is none."""
+        draws, reports = self.rows()
+        drawn = {(name, number): p00 for name, number, p00 in draws}
+        left = BUDGET / math.prod(FACTORS[p00] for p00 in drawn.values())
+        after = EVERY.index(which)
+        for place, attribute, number in (*EVERY[after:], *EVERY[:after]):
+            if place in self.accepted and (attribute == "a" or (place < 4 and number == 0)):
+                name = "a" if place == 4 else f"{attribute}{self.accepted[place].survey.version}"
+                p00 = str((OTHER if place == 4 else USUAL).p00)
+                can = drawn[attribute, number] == p00 if (attribute, number) in drawn else FACTORS[p00] <= left
+                if can and (self.accepted[place].digest, name, number) not in reports:
+                    return place, attribute, number
+        return which
+
     def judged(self, which: Which, work: Callable[[], Report]) -> None:
         """Answer, and see that a refusal has its reason: rules 3 and 4."""
         place, attribute, number = which
@@ -195,8 +212,10 @@ class World:
                 raise Refuted("an expired survey was answered")
             self.leaves(body)
 
-    def in_child(self, work: Callable[[Leave], None], here: Callable[[], Report] | None) -> None:
-        """Work in a fork, with what takes the reports it lets out; `here`: what this process answers meanwhile."""
+    def in_child(self, work: Callable[[Leave], None], here: Callable[[], Report] | None) -> int:
+        """Work in a fork, with what takes the reports it lets out; `here`: what this process answers meanwhile.
+
+        Returns how the child ended."""
         out, into = os.pipe()
         child = os.fork()
         if child == 0:
@@ -219,5 +238,6 @@ class World:
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         for body in left:
             self.leaves(body)
-        if status not in (0, 9) or (error is not None and not isinstance(error, REFUSALS)):
+        if status not in (0, *GONE) or (error is not None and not isinstance(error, REFUSALS)):
             raise Refuted(f"an answer in two processes ended with {status} and {error!r}")
+        return status

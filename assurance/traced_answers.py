@@ -66,15 +66,19 @@ def warm(folder: Path) -> None:
 
 @contextmanager
 def leaking(kind: str) -> Iterator[None]:
-    """A planted bug in the client's draw: "early return", "extra write" or "delay" for yes; "" plants none."""
+    """A planted bug in the client's draw: an "early return" on half of the draws, an "extra write", a "delay" or a
+    "slight delay" for yes; "" plants none."""
 
     def planted(truth: bool, design: Design, *, source: Source = os.urandom) -> int:
-        if kind == "early return" and truth and source(8)[0] < 128:
+        drawn = source(8)  # for both truths; it may be asked again and gives the same
+        if kind == "early return" and truth and drawn[0] < 128:
             return 1
         if kind == "extra write" and truth:
             os.write(os.open(os.devnull, os.O_WRONLY), b"yes")
         if kind == "delay" and truth:
             sum(range(1_000_000))
+        if kind == "slight delay" and truth:
+            sum(range(5_000))  # about a fortieth of an answer
         return randomise(truth, design, source=source)
 
     if not kind:

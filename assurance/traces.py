@@ -149,15 +149,19 @@ def parts(size: Size) -> list[Part]:
     """Hundreds of replays, a million timed calls; or a few."""
     full = size is FULL
     few = 60 if full else 6
+    rare, slight = "rare slow path", whole_answer(10_000, "slight delay")
     return [
-        Part("time of the single path", single_path(1_000_000 if full else 20_000)),
-        Part("time of the whole answer", whole_answer(4_000 if full else 150)),
+        Part("time of the single path", single_path(1_000_000 if full else 20_000, strict=full)),
+        Part("time of the whole answer", whole_answer(40_000 if full else 150, strict=full)),
         Part("statements of the whole answer", statements(200 if full else 4)),
         Part("system calls of the whole answer", calls(200 if full else 6)),
-        Part("early return for some yeses", caught(statements(few, "early return")), twin=True),
+        Part("early return for a yes on half of the draws", caught(statements(few, "early return")), twin=True),
         Part("an extra write for yes", caught(calls(few, "extra write")), twin=True),
-        Part("a delay for yes, single path", caught(single_path(20_000, delay=True)), twin=True),
-        Part("a delay for yes, whole answer", caught(whole_answer(60, "delay")), twin=True),
+        Part("a delay for yes, single path", caught(single_path(20_000, "delay")), twin=True),
+        Part("a fiftieth longer for yes, single path", caught(single_path(200_000, "slight delay")), twin=True),
+        Part("one yes in 50 takes 50 times as long, single path", caught(single_path(200_000, rare)), twin=True),
+        Part("a delay for yes, whole answer", caught(whole_answer(200, "delay")), twin=True),
+        *([Part("a fortieth longer for yes, whole answer", caught(slight), twin=True)] if full else []),
     ]
 
 

@@ -1,0 +1,70 @@
+"""The moments at which the ledger's machine disturbs an answer, for answers of any length."""
+
+from __future__ import annotations
+
+import pytest
+
+from assurance import ledger
+from assurance.ledger_moments import AFTER, BEFORE, BETWEEN, OUTSIDE, PHASES, disturbed
+from assurance.ledger_world import SURVEYS
+from tests.answer.crashing import rows
+from tests.answer.support import client
+
+QUESTIONS = [(survey, f"{name}{version}") for survey, version in ((0, 1), (1, 2)) for name in "abc"]
+
+
+class Stopped(BaseException):
+    """Stops an answer."""
+
+
+@pytest.mark.parametrize("earlier", [0, 1, 5])
+@pytest.mark.parametrize(
+    ("moment", "phase", "reports", "sealed"),
+    [
+        (("start", 1), OUTSIDE, 0, 0),
+        (("transaction", 0), BEFORE, 0, 0),
+        (("commit", 0), BEFORE, 0, 0),
+        (("commit", 1), BETWEEN, 1, 0),
+        (("seal", 0), BETWEEN, 1, 1),  # written, not yet synced
+        (("seal", 1), AFTER, 1, 1),
+        (("seal", 1000), AFTER, 1, 1),
+        (("start", 10_000), AFTER, 1, 1),
+    ],
+)
+def test_an_answer_stops_where_it_should(tmp_path, earlier, moment, phase, reports, sealed):
+    mine = client(tmp_path, attributes=["a", "b", "c"])
+    accepted = [mine.accept(SURVEYS[0]), mine.accept(SURVEYS[1])]
+    for survey, name in QUESTIONS[:earlier]:
+        mine.answer(accepted[survey], name, True)
+    survey, name = QUESTIONS[earlier]
+    phases = []
+
+    def stop(found: int) -> None:
+        phases.append(found)
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        disturbed(moment, stop, lambda: mine.answer(accepted[survey], name, True))
+    assert phases == [phase]
+    assert len(rows(tmp_path, "reports")) == earlier + reports
+    assert mine._ledger.file.seal.last()[0] == earlier + sealed
+
+
+def test_a_report_made_before_is_handed_over_outside_a_transaction(tmp_path):
+    mine = client(tmp_path, attributes=["a", "b", "c"])
+    accepted = mine.accept(SURVEYS[0])
+    made = mine.answer(accepted, "b1", True)
+    phases = []
+    assert disturbed(("commit", 0), phases.append, lambda: mine.answer(accepted, "b1", True)) == made
+    assert phases == [OUTSIDE]
+
+
+@pytest.mark.parametrize("missing", PHASES)
+def test_a_long_life_fails_if_no_answer_was_disturbed_in_some_phase(monkeypatch, missing):
+    fallen = {phase: 1 for phase in PHASES if phase != missing}
+    monkeypatch.setattr(ledger, "lived", lambda plant, steps, step: ({"asked": 9}, fallen, ""))
+    assert ledger._life(9, 1, everywhere=False)(0, lambda done, total: None).passed
+    found = ledger._life(9, 1, everywhere=True)(0, lambda done, total: None)
+    assert not found.passed
+    assert found.remark == f"no answer was disturbed {missing}"
+    assert found.figures[f"answers disturbed {missing}"] == 0
