@@ -1,6 +1,8 @@
 """The single writer: who gets which outcome, how requests gather, and how it stops."""
 
 import asyncio
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -203,3 +205,16 @@ def test_closing_finishes_what_was_accepted_and_takes_no_more(started):
     assert asyncio.run(work()) == [[KINDS[k]] for k in (0, 1, 2)]
     assert store.batches == [[0], [1], [2]]
     assert not writer._thread.is_alive()
+
+
+def test_a_process_that_ends_is_not_held_up_by_a_writer_nobody_closed():
+    """The thread is a daemon: an interpreter that ends does not wait for it."""
+    lines = (
+        "from server_agg.collect.group_commit import GroupCommit",
+        "GroupCommit(None)",
+        "print('ended')",
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "ended\n"

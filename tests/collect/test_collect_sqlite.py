@@ -2,6 +2,7 @@
 
 import sqlite3
 import stat
+from functools import partial
 
 import pytest
 
@@ -71,6 +72,16 @@ def test_the_file_is_its_owners_and_says_what_it_is(store, path):
         assert tables == {"surveys", "reports", "invites", "spent"}
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
             cursor.execute("DELETE FROM reports")
+
+
+def test_a_connection_that_flushes_less_than_asked_is_refused(path, monkeypatch):
+    class Hasty(sqlite3.Connection):
+        def execute(self, statement, *values):
+            return super().execute("SELECT 1" if statement == "PRAGMA synchronous" else statement, *values)
+
+    monkeypatch.setattr(sqlite_store.sqlite3, "connect", partial(sqlite3.connect, factory=Hasty))
+    with pytest.raises(UnsafeDurability, match="synchronous=1; needed: wal and 2"):
+        SqliteStore(path)
 
 
 def test_a_store_without_a_name_is_the_file_the_command_line_names(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ import math
 
 import flint
 import pytest
+from scipy.optimize import minimize_scalar
 
 from rrcollect import Design
 from server_agg import Tally
@@ -45,6 +46,21 @@ def test_the_deviance_of_10_to_the_15_answers_does_not_drown(steps):
         expected = float(n * ((0.5 / yes).log() + (0.5 / (1 - yes)).log()))
     found = _deviance(_terms([Tally(Design("3/4", "3/4"), n, n // 2)]), 0.5, pi)
     assert found == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_maximum_of_two_tallies_one_without_a_yes():
+    """Against SciPy's search for the maximum of the likelihood, written as a product."""
+    tallies = [Tally(Design("3/4", "3/4"), 10, 0), Tally(Design("9/10", "3/5"), 30, 21)]
+
+    def likelihood(pi):
+        rates = [float(1 - t.design.p00) + pi * float(t.design.c) for t in tallies]
+        return math.prod(rate**t.ones * (1 - rate) ** (t.n - t.ones) for rate, t in zip(rates, tallies, strict=True))
+
+    found = minimize_scalar(
+        lambda pi: -math.log(likelihood(pi)), bounds=(0, 1), method="bounded", options={"xatol": 1e-9}
+    )
+    assert 0.2 < found.x < 0.8
+    assert maximum_likelihood(tallies) == pytest.approx(found.x, abs=1e-6)
 
 
 def test_information_of_two_tallies_is_the_sum_of_theirs():
