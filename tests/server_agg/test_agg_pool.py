@@ -61,3 +61,14 @@ def test_two_answers_are_enough_and_one_is_not():
 def test_what_a_pool_works_with_is_made_from_its_tallies():
     with pytest.raises(TypeError):
         PooledEstimate(POOLED.tallies, POOLED.planning, POOLED.tallies)
+
+
+def test_the_sentence_is_about_the_bar_that_was_asked_for():
+    rest = ", n = 1000 by 2 designs; target: the population; the designs agree: "
+    assert POOLED.sentence().startswith(f"19.6 % (95 % likelihood interval 15.0–24.4 %){rest}")
+    assert POOLED.sentence(0.5, "wald").startswith(f"19.6 % (50 % wald interval 18.1–21.3 %){rest}")
+
+
+def test_without_a_planning_prevalence_it_is_one_half():
+    tallies = list(POOLED.tallies)
+    assert PooledEstimate(tuple(tallies)).weights == pool(tallies, planning="1/2").weights != POOLED.weights
