@@ -90,7 +90,7 @@ GROUPS: dict[str, tuple[Target, ...]] = {
         intake("row", "http", "stores"),
         intake("bodies", "bodies", "http"),
         intake("intake", "intake", "http", "rules"),
-        intake("store", "stores", "http", "rules"),
+        intake("store", "sqlite", "stores", "http", "rules"),
         intake("sqlite_store", "sqlite", "stores", "rules", "http"),
         intake("group_commit", "group_commit", "rules", "http"),
     ),
