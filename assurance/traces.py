@@ -146,10 +146,14 @@ def calls(how_many: int, kind: str = "") -> Run:
 
 
 def parts(size: Size) -> list[Part]:
-    """Hundreds of replays, a million timed calls; or a few."""
+    """Hundreds of replays, a million timed calls; or a few, with the coarse delays alone: fine ones need a quiet hour."""
     full = size is FULL
     few = 60 if full else 6
-    rare, slight = "rare slow path", whole_answer(10_000, "slight delay")
+    fine = [
+        Part("a fiftieth longer for yes, single path", caught(single_path(200_000, "slight delay")), twin=True),
+        Part("one yes in 50 takes 50 times as long", caught(single_path(200_000, "rare slow path")), twin=True),
+        Part("a fortieth longer for yes, whole answer", caught(whole_answer(10_000, "slight delay")), twin=True),
+    ]
     return [
         Part("time of the single path", single_path(1_000_000 if full else 20_000, strict=full)),
         Part("time of the whole answer", whole_answer(40_000 if full else 150, strict=full)),
@@ -158,10 +162,8 @@ def parts(size: Size) -> list[Part]:
         Part("early return for a yes on half of the draws", caught(statements(few, "early return")), twin=True),
         Part("an extra write for yes", caught(calls(few, "extra write")), twin=True),
         Part("a delay for yes, single path", caught(single_path(20_000, "delay")), twin=True),
-        Part("a fiftieth longer for yes, single path", caught(single_path(200_000, "slight delay")), twin=True),
-        Part("one yes in 50 takes 50 times as long, single path", caught(single_path(200_000, rare)), twin=True),
         Part("a delay for yes, whole answer", caught(whole_answer(200, "delay")), twin=True),
-        *([Part("a fortieth longer for yes, whole answer", caught(slight), twin=True)] if full else []),
+        *(fine if full else []),
     ]
 
 
