@@ -18,6 +18,7 @@ import sys
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,12 @@ def _said_only(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Assign) and [ast.unparse(target) for target in statement.targets] == ["CHECK"]
 
 
+@lru_cache(maxsize=4096)
+def _digest(file: Path, changed: int, size: int) -> str:
+    """The digest of what a file does, computed again when it was written to."""
+    return hashlib.sha256(essence(file)).hexdigest()[:16]
+
+
 def version(check: Check, root: Path = ROOT, part: Part | None = None) -> dict[str, str]:
     """Digests of all files that the check judges (or the part, if it names its own sources), its own code included.
 
@@ -70,8 +77,7 @@ def version(check: Check, root: Path = ROOT, part: Part | None = None) -> dict[s
         place = root / source
         for file in place.rglob("*") if place.is_dir() else [place]:
             if file.is_file() and file.suffix not in {".pyc", ".so"} and "static" not in file.parts:
-                digest = hashlib.sha256(essence(file)).hexdigest()[:16]
-                found[str(file.relative_to(root))] = digest
+                found[str(file.relative_to(root))] = _digest(file, file.stat().st_mtime_ns, file.stat().st_size)
     return dict(sorted(found.items()))
 
 

@@ -146,7 +146,7 @@ def calls(how_many: int, kind: str = "") -> Run:
 
 
 def parts(size: Size) -> list[Part]:
-    """Hundreds of replays, a million timed calls; or a few, with the coarse delays alone: fine ones need a quiet hour."""
+    """Hundreds of replays, a million timed calls; or a few, with coarse delays alone: fine ones need quiet."""
     full = size is FULL
     few = 60 if full else 6
     fine = [
