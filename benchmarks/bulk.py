@@ -134,9 +134,9 @@ def section(effort: Effort = FULL) -> Section:
         "cipher and comparison in the same registers, which neither an array library nor a cipher library can "
         "reach, and is shown with AES-128 besides. Both answer by two thresholds, whatever the design.",
         "The floor of 0.6 for booleans stands against the loop with OpenSSL, since both take the cipher from a "
-        "library. It was first set against the loop in registers, where asymmetric booleans reached 0.55 and symmetric "
-        "ones 0.64 (2026-11-16): of that loop asymmetric booleans do not reach 60 %. Packed answers are held "
-        "to 0.6 of the loop in registers.",
+        "library. It was first set against the loop in registers, where asymmetric booleans missed it: what they and "
+        "symmetric ones reach of that loop is in the table above. Packed answers are held to 0.6 of the loop in "
+        "registers.",
         "OpenDP answers bits packed in bytes too (`make_randomized_response_bitvec`), far faster than one call an "
         "answer: whoever has many truths at once should look at that ratio, which has no floor.",
     ]

@@ -187,7 +187,7 @@ def published() -> tuple[Report, bytes]:
 
 
 def section(effort: Effort = FULL) -> Section:
-    rounds, seconds = max(2, effort.repetitions // 3), 2.0 * effort.scale
+    rounds, seconds = max(4, effort.repetitions // 3), 2.0 * effort.scale
     kinds = SERVERS if effort.curves else ("collector", *FLOORS)
     tell(f"ingest: {rounds} rounds")
     timings = take_turns({kind: lambda kind=kind: 1 / measure(kind, seconds) for kind in kinds}, rounds)  # type: ignore[misc]
