@@ -12,6 +12,7 @@ PARTS = [(check, part) for check in checks() for part in check.parts(SMALL) if p
 
 
 @pytest.mark.no_cover
+@pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")  # an answer interrupted while it closes one
 @pytest.mark.parametrize(("check", "part"), PARTS, ids=lambda x: x.name.replace(" ", "-"))
 def test_part(check, part):
     for piece in range(part.pieces):
