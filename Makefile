@@ -43,17 +43,17 @@ $(VENV)/bench.stamp: $(VENV)/test.stamp
 	@touch $@
 
 bench: $(VENV)/bench.stamp  ## speed against named competitors, as ratios: docs/performance.md
-	$(BIN)/python -m benchmarks.run $(if $(RESUME),--resume)
+	$(BIN)/python -m tests.benchmarks.run $(if $(RESUME),--resume)
 
 bench-check: $(VENV)/bench.stamp  ## has a ratio fallen by more than a third, or below its floor?
-	$(BIN)/python -m benchmarks.check
+	$(BIN)/python -m tests.benchmarks.check
 
 $(VENV)/assure.stamp: $(VENV)/bench.stamp
 	$(BIN)/python -m pip install --quiet --editable '.[assure]'
 	@touch $@
 
 assure: $(VENV)/assure.stamp  ## the long suite: searches for counterexamples, written to docs/assurance.md
-	$(BIN)/python -m assurance
+	$(BIN)/python -m tests.assurance
 
 clean:  ## remove what make built
 	rm -rf $(VENV) build dist .bench .coverage .hypothesis rrcollect-demo

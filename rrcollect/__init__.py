@@ -32,20 +32,20 @@ if TYPE_CHECKING:
     from rrcollect.answer.packed import randomise_packed
     from rrcollect.answer.policy import Policy, TrustedPublisher
     from rrcollect.deliver.outbox import Deliveries, Pace
-    from rrcollect.deliver.report import Report
     from rrcollect.deliver.simulated import SimulatedCollector
     from rrcollect.deliver.transport import HttpTransport, Transport
     from rrcollect.design.chosen import ChosenDesign, Promise
     from rrcollect.design.figures import plot_feasible_region, plot_switch_point
     from rrcollect.design.full_support import full_support_design
-    from rrcollect.design.matrix import Design
     from rrcollect.design.optimal import optimal_design, optimal_designs, optimal_warner_design, switch_point
     from rrcollect.design.parameters import Epsilon
     from rrcollect.design.unknown_prevalence import minimax_design, minimax_regret_design, prior_design
+    from rrcollect.design.yes_no import Design
     from rrcollect.errors import AnswerRefused, LedgerError, ParameterError, RRCollectError, SurveyRefused
     from rrcollect.publish.envelope import add_signature
     from rrcollect.publish.keys import PublicKey, SigningKey
     from rrcollect.publish.publication import Publication, publish_survey
+    from rrcollect.publish.report import Report
     from rrcollect.publish.survey import Disclosure, Question, Survey
 
 __version__ = "0.1.0"
@@ -59,7 +59,7 @@ _HOME = {
     "ChosenDesign": "rrcollect.design.chosen",
     "Client": "rrcollect.answer.client",
     "Deliveries": "rrcollect.deliver.outbox",
-    "Design": "rrcollect.design.matrix",
+    "Design": "rrcollect.design.yes_no",
     "Disclosure": "rrcollect.publish.survey",
     "Epsilon": "rrcollect.design.parameters",
     "EveryAttributeOf": "rrcollect.answer.attributes",
@@ -73,7 +73,7 @@ _HOME = {
     "Publication": "rrcollect.publish.publication",
     "Question": "rrcollect.publish.survey",
     "RRCollectError": "rrcollect.errors",
-    "Report": "rrcollect.deliver.report",
+    "Report": "rrcollect.publish.report",
     "SigningKey": "rrcollect.publish.keys",
     "SimulatedCollector": "rrcollect.deliver.simulated",
     "Survey": "rrcollect.publish.survey",

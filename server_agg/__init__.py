@@ -27,7 +27,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from server_agg.bars import Interval
     from server_agg.batch.errors import (
         BadColumn,
         PackedFileError,
@@ -40,54 +39,55 @@ if TYPE_CHECKING:
     from server_agg.batch.summary import BatchResult, Summary
     from server_agg.batch.tallying import tally_reports
     from server_agg.batch.writing import write_reports
-    from server_agg.builders import (
-        tallies_from_reports,
-        tally_from_answers,
-        tally_from_column,
-        tally_from_counts,
-        tally_from_packed,
-    )
     from server_agg.collect.app import create_app
     from server_agg.collect.export import export_reports
     from server_agg.collect.owner import OwnerToken
     from server_agg.collect.serve import serve
     from server_agg.collect.settings import CollectorSettings
     from server_agg.collect.store import Store, open_store
-    from server_agg.comparisons import Comparison, compare_groups
+    from server_agg.compare.groups import Comparison, compare_groups
+    from server_agg.compare.segments import SegmentTable, segment_table
+    from server_agg.compare.trends import Trend, trend
+    from server_agg.count.from_answers import (
+        tallies_from_reports,
+        tally_from_answers,
+        tally_from_column,
+        tally_from_counts,
+        tally_from_packed,
+    )
+    from server_agg.count.tallies import Tallies, TallyKey
+    from server_agg.count.tally import Tally
     from server_agg.errors import EmptySelection, MixedDesigns, MixedQuestions, TooFewAnswers
-    from server_agg.estimates import Estimate, estimate
-    from server_agg.figures import plot_privacy_price, plot_segments, plot_trend
-    from server_agg.planning import epsilon_for, margin_of_error, price_table, privacy_price, sample_size
-    from server_agg.pooling import PooledEstimate, pool
-    from server_agg.power import power_against, power_between, sample_size_between, sample_size_for_power
-    from server_agg.records import noise_variances, unbiased_values
-    from server_agg.repeated import estimate_repeated
-    from server_agg.science.association import correlate_answers, correlate_with
-    from server_agg.science.cheating import detect_cheating
-    from server_agg.science.figures import plot_power
-    from server_agg.science.formulas import fit_logistic_formula
-    from server_agg.science.group_tests import compare_many, trend_across
-    from server_agg.science.power_simulation import power_of_coefficient, simulated_power
-    from server_agg.science.predictor import fit_with_randomised_predictor
-    from server_agg.science.regression import LogisticFit, fit_logistic
-    from server_agg.science.sensitivity import cheating_sensitivity
-    from server_agg.segments import SegmentTable, segment_table
-    from server_agg.strata import poststratified_estimate, stratified_estimate
-    from server_agg.tallies import Tallies, TallyKey
-    from server_agg.tally import Tally
-    from server_agg.trends import Trend, trend
-    from server_agg.two_samples import estimate_moors
-    from server_agg.weights import weighted_estimate
+    from server_agg.estimates.interval import Interval
+    from server_agg.estimates.kuk import estimate_repeated
+    from server_agg.estimates.moors import estimate_moors
+    from server_agg.estimates.one import Estimate, estimate
+    from server_agg.estimates.pooled import PooledEstimate, pool
+    from server_agg.models.association import correlate_answers, correlate_with
+    from server_agg.models.cheating import detect_cheating
+    from server_agg.models.figures import plot_power
+    from server_agg.models.formulas import fit_logistic_formula
+    from server_agg.models.group_tests import compare_many, trend_across
+    from server_agg.models.power_simulation import power_of_coefficient, simulated_power
+    from server_agg.models.predictor import fit_with_randomised_predictor
+    from server_agg.models.regression import LogisticFit, fit_logistic
+    from server_agg.models.sensitivity import cheating_sensitivity
+    from server_agg.plan.power import power_against, power_between, sample_size_between, sample_size_for_power
+    from server_agg.plan.sample_size import epsilon_for, margin_of_error, price_table, privacy_price, sample_size
+    from server_agg.report.figures import plot_privacy_price, plot_segments, plot_trend
+    from server_agg.weigh.strata import poststratified_estimate, stratified_estimate
+    from server_agg.weigh.unbiased_values import noise_variances, unbiased_values
+    from server_agg.weigh.weights import weighted_estimate
 
 _MODULES = {
-    "bars": ("Interval",),
+    "estimates.interval": ("Interval",),
     "batch.errors": ("BadColumn", "PackedFileError", "RefusedNotWritten", "SourceUnavailable", "UnreadableRow"),
     "batch.packed_file": ("PackedAnswers", "read_packed", "write_packed"),
     "batch.reasons": ("REASONS",),
     "batch.summary": ("BatchResult", "Summary"),
     "batch.tallying": ("tally_reports",),
     "batch.writing": ("write_reports",),
-    "builders": (
+    "count.from_answers": (
         "tallies_from_reports",
         "tally_from_answers",
         "tally_from_column",
@@ -100,31 +100,31 @@ _MODULES = {
     "collect.serve": ("serve",),
     "collect.settings": ("CollectorSettings",),
     "collect.store": ("Store", "open_store"),
-    "comparisons": ("Comparison", "compare_groups"),
+    "compare.groups": ("Comparison", "compare_groups"),
     "errors": ("EmptySelection", "MixedDesigns", "MixedQuestions", "TooFewAnswers"),
-    "estimates": ("Estimate", "estimate"),
-    "figures": ("plot_privacy_price", "plot_segments", "plot_trend"),
-    "planning": ("epsilon_for", "margin_of_error", "price_table", "privacy_price", "sample_size"),
-    "pooling": ("PooledEstimate", "pool"),
-    "power": ("power_against", "power_between", "sample_size_between", "sample_size_for_power"),
-    "records": ("noise_variances", "unbiased_values"),
-    "repeated": ("estimate_repeated",),
-    "science.association": ("correlate_answers", "correlate_with"),
-    "science.cheating": ("detect_cheating",),
-    "science.figures": ("plot_power",),
-    "science.formulas": ("fit_logistic_formula",),
-    "science.group_tests": ("compare_many", "trend_across"),
-    "science.power_simulation": ("power_of_coefficient", "simulated_power"),
-    "science.predictor": ("fit_with_randomised_predictor",),
-    "science.regression": ("LogisticFit", "fit_logistic"),
-    "science.sensitivity": ("cheating_sensitivity",),
-    "segments": ("SegmentTable", "segment_table"),
-    "strata": ("poststratified_estimate", "stratified_estimate"),
-    "tallies": ("Tallies", "TallyKey"),
-    "tally": ("Tally",),
-    "trends": ("Trend", "trend"),
-    "two_samples": ("estimate_moors",),
-    "weights": ("weighted_estimate",),
+    "estimates.one": ("Estimate", "estimate"),
+    "report.figures": ("plot_privacy_price", "plot_segments", "plot_trend"),
+    "plan.sample_size": ("epsilon_for", "margin_of_error", "price_table", "privacy_price", "sample_size"),
+    "estimates.pooled": ("PooledEstimate", "pool"),
+    "plan.power": ("power_against", "power_between", "sample_size_between", "sample_size_for_power"),
+    "weigh.unbiased_values": ("noise_variances", "unbiased_values"),
+    "estimates.kuk": ("estimate_repeated",),
+    "models.association": ("correlate_answers", "correlate_with"),
+    "models.cheating": ("detect_cheating",),
+    "models.figures": ("plot_power",),
+    "models.formulas": ("fit_logistic_formula",),
+    "models.group_tests": ("compare_many", "trend_across"),
+    "models.power_simulation": ("power_of_coefficient", "simulated_power"),
+    "models.predictor": ("fit_with_randomised_predictor",),
+    "models.regression": ("LogisticFit", "fit_logistic"),
+    "models.sensitivity": ("cheating_sensitivity",),
+    "compare.segments": ("SegmentTable", "segment_table"),
+    "weigh.strata": ("poststratified_estimate", "stratified_estimate"),
+    "count.tallies": ("Tallies", "TallyKey"),
+    "count.tally": ("Tally",),
+    "compare.trends": ("Trend", "trend"),
+    "estimates.moors": ("estimate_moors",),
+    "weigh.weights": ("weighted_estimate",),
 }
 _HOME = {name: f"server_agg.{module}" for module, names in _MODULES.items() for name in names}
 

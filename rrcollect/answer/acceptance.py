@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from rrcollect.answer.policy import Policy
-from rrcollect.design.matrix import Design
+from rrcollect.design.yes_no import Design
 from rrcollect.errors import BadSignature, Expired, ParameterError, RolledBack, UntrustedKey, shown
 from rrcollect.publish.envelope import verify
 from rrcollect.publish.keys import PublicKey

@@ -12,8 +12,8 @@ from rrcollect.answer.acceptance import AcceptedSurvey
 from rrcollect.answer.budget import Budget
 from rrcollect.answer.client import Client
 from rrcollect.deliver.outbox import Deliveries, Pace
-from rrcollect.deliver.report import Report
 from rrcollect.deliver.transport import Transport
+from rrcollect.publish.report import Report
 
 __all__ = ["AsyncClient"]
 

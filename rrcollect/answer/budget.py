@@ -7,10 +7,10 @@ from typing import Any
 
 from rrcollect.answer.ledger import Draw, Outgoing
 from rrcollect.answer.policy import Policy
-from rrcollect.deliver.report import Report
 from rrcollect.design.chosen import Promise
-from rrcollect.design.matrix import Design
+from rrcollect.design.yes_no import Design
 from rrcollect.publish.composition import total
+from rrcollect.publish.report import Report
 from rrcollect.publish.survey import design_to_wire
 
 __all__ = ["Budget"]

@@ -22,9 +22,9 @@ from rrcollect.answer.draw import Source, plain_truth, randomise
 from rrcollect.answer.ledger import Asked, Ledger
 from rrcollect.answer.policy import Policy
 from rrcollect.deliver.outbox import Deliveries, Pace, deliver
-from rrcollect.deliver.report import Report
 from rrcollect.deliver.transport import Transport
 from rrcollect.errors import AnswerRefused, ParameterError
+from rrcollect.publish.report import Report
 from rrcollect.publish.survey import Question
 
 __all__ = ["Client"]

@@ -17,7 +17,7 @@ import os
 from collections.abc import Callable
 from functools import lru_cache
 
-from rrcollect.design.matrix import GRID, Design
+from rrcollect.design.yes_no import GRID, Design
 from rrcollect.errors import BadTruth, NoRandomness, NotOriented
 
 __all__ = ["Source", "plain_truth", "randomise", "thresholds"]

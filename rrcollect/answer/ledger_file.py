@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rrcollect.answer.seal import Seal, link
+from rrcollect.answer.rollback_guard import Seal, link
 from rrcollect.errors import LedgerCorrupt, LedgerRestored, LedgerUnavailable
 
 __all__ = ["LedgerFile", "head"]

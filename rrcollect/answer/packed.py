@@ -25,7 +25,7 @@ import numpy as np
 
 from rrcollect.answer.draw import thresholds
 from rrcollect.answer.keystream import fresh_keystream
-from rrcollect.design.matrix import GRID, Design
+from rrcollect.design.yes_no import GRID, Design
 from rrcollect.errors import BadTruth, ParameterError
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from fractions import Fraction
 
 from rrcollect.classic import procedures
 from rrcollect.classic.repeated import RepeatedDesign
-from rrcollect.design.matrix import GRID, Design
 from rrcollect.design.optimal import optimal_design
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability
+from rrcollect.design.yes_no import GRID, Design
 from rrcollect.errors import ParameterError
 
 __all__ = ["Graded", "compare", "comparison_table"]

@@ -15,8 +15,8 @@ from fractions import Fraction
 
 from rrcollect.classic.repeated import RepeatedDesign
 from rrcollect.classic.two_samples import MoorsDesign
-from rrcollect.design.matrix import Design
 from rrcollect.design.parameters import NumberLike, count, probability
+from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 
 __all__ = [

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from rrcollect.design.exponential import ExpNumber
-from rrcollect.design.matrix import Design, Target
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, count, probability
+from rrcollect.design.yes_no import Design, Target
 
 __all__ = ["RepeatedDesign"]
 

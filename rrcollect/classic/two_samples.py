@@ -12,8 +12,8 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rrcollect.design.matrix import Design
 from rrcollect.design.parameters import NumberLike, count, probability
+from rrcollect.design.yes_no import Design
 
 __all__ = ["MoorsDesign"]
 

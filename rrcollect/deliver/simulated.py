@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from rrcollect.deliver.report import Report
 from rrcollect.errors import MalformedReport, ParameterError, ReportRefused, TransportFailed
+from rrcollect.publish.report import Report
 from rrcollect.publish.survey import Survey
 
 __all__ = ["SimulatedCollector"]

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from rrcollect.design.exponential import ExpNumber
-from rrcollect.design.matrix import GRID, Design
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, count, probability
+from rrcollect.design.yes_no import GRID, Design
 from rrcollect.errors import UninformativeDesign
 
 __all__ = ["PRACTICAL_PROOF", "ChosenDesign", "Promise", "floored"]

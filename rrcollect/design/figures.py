@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from rrcollect.design.matrix import Design
 from rrcollect.design.optimal import optimal_designs, switch_point
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, count, probability
+from rrcollect.design.yes_no import Design
 from rrcollect.errors import MissingExtra, ParameterError
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 from rrcollect.design.chosen import ChosenDesign, Promise, floored, symmetric_numerator
 from rrcollect.design.exponential import ExpNumber
-from rrcollect.design.matrix import Design
 from rrcollect.design.parameters import EpsilonLike, NumberLike, probability
+from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, UninformativeDesign
 
 __all__ = [

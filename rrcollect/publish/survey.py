@@ -32,8 +32,8 @@ from pydantic import (
 )
 
 from rrcollect.design.chosen import PRACTICAL_PROOF, ChosenDesign, Promise
-from rrcollect.design.matrix import Design
 from rrcollect.design.parameters import Epsilon, probability
+from rrcollect.design.yes_no import Design
 from rrcollect.errors import (
     ClaimTooSmall,
     MalformedDocument,

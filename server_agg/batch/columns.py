@@ -11,8 +11,8 @@ Rules
 
 from __future__ import annotations
 
-from rrcollect.deliver.report import Report
 from rrcollect.publish.canonical import canonical
+from rrcollect.publish.report import Report
 
 __all__ = ["COLUMNS", "NUMBERS", "TEXTS", "Row", "flat_row"]
 

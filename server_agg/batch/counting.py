@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from server_agg.batch.published import Published
 from server_agg.batch.reasons import MALFORMED, NAME
 from server_agg.batch.summary import BatchResult, Summary
+from server_agg.batch.survey_tables import Published
 
 __all__ = ["Counts"]
 

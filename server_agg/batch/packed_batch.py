@@ -15,10 +15,10 @@ from rrcollect.publish.canonical import canonical
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.survey import Survey
 from server_agg.batch.packed_file import PackedAnswers, read_packed
-from server_agg.batch.published import Published
 from server_agg.batch.summary import BatchResult, Summary
-from server_agg.tallies import Tallies, TallyKey
-from server_agg.tally import Tally
+from server_agg.batch.survey_tables import Published
+from server_agg.count.tallies import Tallies, TallyKey
+from server_agg.count.tally import Tally
 
 __all__ = ["tally_packed"]
 

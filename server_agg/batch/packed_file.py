@@ -36,7 +36,7 @@ from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.publication import Publication
 from rrcollect.publish.survey import Survey
 from server_agg.batch.errors import PackedFileError
-from server_agg.bits import count_ones
+from server_agg.count.packed import count_ones
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

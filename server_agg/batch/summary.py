@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from rrcollect.design.parameters import count
 from rrcollect.errors import ParameterError
 from server_agg.batch.reasons import REASONS
-from server_agg.tallies import Tallies
-from server_agg.tally import fields, loads
+from server_agg.count.tallies import Tallies
+from server_agg.count.tally import fields, loads
 
 __all__ = ["BatchResult", "Summary"]
 

@@ -23,14 +23,14 @@ from rrcollect.errors import MissingExtra, ParameterError
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.survey import Survey
 from server_agg.batch.databases import copy_table, is_database
-from server_agg.batch.duck import Duck, Options, Relation, connected
-from server_agg.batch.files import files_of
+from server_agg.batch.duckdb_engine import Duck, Options, Relation, connected
 from server_agg.batch.packed_batch import tally_packed
 from server_agg.batch.progress import Progress, reporter
-from server_agg.batch.published import Published, SurveyLike, surveys_of
-from server_agg.batch.scans import Scan
+from server_agg.batch.sources import files_of
+from server_agg.batch.sql_readers import Scan
 from server_agg.batch.summary import BatchResult, Summary
-from server_agg.tallies import Tallies
+from server_agg.batch.survey_tables import Published, SurveyLike, surveys_of
+from server_agg.count.tallies import Tallies
 
 __all__ = ["tally_reports"]
 
@@ -167,7 +167,7 @@ def _tally_frame(source: Any, published: Published, earlier: Any, options: Optio
         import narwhals.stable.v2 as nw
     except ImportError:
         raise MissingExtra("narwhals", "batch") from None
-    from server_agg.batch.frames import FrameBatch
+    from server_agg.batch.frame_engine import FrameBatch
 
     try:
         frame = nw.from_native(nw.to_native(source, pass_through=True))

@@ -18,10 +18,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
-from rrcollect.deliver.report import Report
 from rrcollect.errors import MissingExtra, ParameterError
+from rrcollect.publish.report import Report
 from server_agg.batch.columns import COLUMNS, NUMBERS, flat_row
-from server_agg.batch.files import kind_of
+from server_agg.batch.sources import kind_of
 
 __all__ = ["format_of", "write_reports"]
 

@@ -11,7 +11,7 @@ from server_agg.cli.progress import progress
 from server_agg.cli.terminal import emit, table
 
 if TYPE_CHECKING:
-    from server_agg.demo.show import Shown
+    from server_agg.demo.run import Shown
 
 __all__ = ["add_demo", "demo"]
 
@@ -48,7 +48,7 @@ def demo(options: Namespace) -> int:
     if not 0 <= options.seconds <= 3600:
         raise ParameterError("--seconds", options.seconds, "0 to 3600")
     from server_agg.demo.page import page
-    from server_agg.demo.show import fresh_folder, run_demo
+    from server_agg.demo.run import fresh_folder, run_demo
 
     fresh_folder(options.out)
     with progress(f"{options.respondents:,} respondents answer", quiet=options.json) as tell:
@@ -77,7 +77,7 @@ def _data(shown: Shown, report: Path) -> dict[str, Any]:
 
 
 def _words(shown: Shown) -> list[str]:
-    from server_agg.reporting import percent
+    from server_agg.report.words import percent
 
     survey = shown.publication.survey
     rows = []

@@ -99,14 +99,14 @@ def estimates_of(tallies: Tallies, target: Any = "population") -> dict[tuple[str
 def bar_method(found: Any, method: str) -> str:
     """The method asked for, or the likelihood where pooled answers have no such bar."""
     from server_agg import PooledEstimate
-    from server_agg.pooling import METHODS
+    from server_agg.estimates.pooled import METHODS
 
     return "likelihood" if isinstance(found, PooledEstimate) and method not in METHODS else method
 
 
 def question_table(found: Mapping[tuple[str, int], Any], level: str, method: str) -> tuple[str, ...]:
     """The estimates as a table, and what the bars cover."""
-    from server_agg.reporting import digits_for, percent, privacy_words
+    from server_agg.report.words import digits_for, percent, privacy_words
 
     head = ["question", "round", "n", "estimate %", "low", "high", "bar", "target", "privacy", ""]
     rows = []

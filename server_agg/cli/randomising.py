@@ -155,8 +155,8 @@ def _packed(
 
     from rrcollect import randomise_packed
     from server_agg import write_packed
-    from server_agg.bits import count_ones
     from server_agg.cli.truths import write_receipt
+    from server_agg.count.packed import count_ones
 
     n, answers = 0, bytearray()
     for piece in rows:

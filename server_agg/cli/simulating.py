@@ -1,4 +1,4 @@
-"""`rrcollect simulate`: repeated surveys with a known prevalence; see `server_agg.demo.rehearsal`."""
+"""`rrcollect simulate`: repeated surveys with a known prevalence; see `server_agg.plan.rehearsal`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from rrcollect import Design
-    from server_agg.demo.rehearsal import Rehearsal
+    from server_agg.plan.rehearsal import Rehearsal
 
 __all__ = ["add_simulate", "simulate"]
 
@@ -41,7 +41,7 @@ def add_simulate(parser: ArgumentParser) -> None:
 
 def simulate(options: Namespace) -> int:
     """Simulate, and say how the estimate varied and how often each bar held."""
-    from server_agg.demo.rehearsal import rehearse
+    from server_agg.plan.rehearsal import rehearse
 
     check_picture(options.plot, force=options.force)
     design = _design(options)
@@ -77,7 +77,7 @@ def _design(options: Namespace) -> Design:
 
 
 def _summary(found: Rehearsal) -> str:
-    from server_agg.reporting import text_table
+    from server_agg.report.words import text_table
 
     mean, error = found.mean, found.predicted_spread / found.values.size**0.5
     rows = [

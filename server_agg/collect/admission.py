@@ -1,7 +1,7 @@
 """Which reports are taken: rules without I/O, from bytes to an `Arrival` or a `Refusal` that says what to mend.
 
 Rules
-1. A report is canonical JSON of exactly its fields (`rrcollect.deliver.report`), of a published survey, for a question
+1. A report is canonical JSON of exactly its fields (`rrcollect.publish.report`), of a published survey, for a question
    and a round it has, drawn with the matrix it publishes, with segments it declares.
 2. After the survey's expiry, reports that waited on a device are still taken for the `grace` period.
 3. An invite-only survey needs an invite; whether it is good and unspent the store decides, in its transaction.
@@ -19,12 +19,12 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from rrcollect.deliver.report import LARGEST_REPORT, Report
 from rrcollect.errors import MalformedReport, SurveyRefused
 from rrcollect.publish.canonical import canonical, read_canonical
+from rrcollect.publish.report import LARGEST_REPORT, Report
 from server_agg.collect.catalogue import Listed
 from server_agg.collect.errors import Refusal
-from server_agg.collect.row import Arrival, ReportRow, arrival_of, bound_invite, ticket_of
+from server_agg.collect.stored_report import Arrival, ReportRow, arrival_of, bound_invite, ticket_of
 
 __all__ = ["Admission"]
 

@@ -26,20 +26,20 @@ from rrcollect.errors import SurveyRefused
 from rrcollect.publish.canonical import read
 from rrcollect.publish.envelope import LARGEST_ENVELOPE
 from server_agg.collect import openapi, pages
-from server_agg.collect.bodies import body_of, header
 from server_agg.collect.catalogue import Catalogue, Listed
 from server_agg.collect.errors import Refusal, StoreError
-from server_agg.collect.findings import findings
 from server_agg.collect.group_commit import GroupCommit
-from server_agg.collect.guard import Guard
 from server_agg.collect.intake import Intake
 from server_agg.collect.metrics import Metrics
 from server_agg.collect.owner import OwnerToken
 from server_agg.collect.replies import refusal_reply, reply, trouble_reply
-from server_agg.collect.row import ticket_of
+from server_agg.collect.request_body import body_of, header
+from server_agg.collect.security_headers import Guard
 from server_agg.collect.settings import Settings
 from server_agg.collect.spreadsheet import as_csv
 from server_agg.collect.store import Store
+from server_agg.collect.stored_report import ticket_of
+from server_agg.report.survey_results import findings
 
 __all__ = ["create_app"]
 

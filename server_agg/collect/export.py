@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from rrcollect import Design, Report
 from server_agg.batch.writing import write_reports
-from server_agg.collect.row import ReportRow
 from server_agg.collect.store import Store
+from server_agg.collect.stored_report import ReportRow
 
 __all__ = ["export_reports"]
 

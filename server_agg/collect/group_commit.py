@@ -17,8 +17,8 @@ from collections import deque
 from collections.abc import Sequence
 
 from server_agg.collect.errors import QueueFull, StoreError, StoreUnavailable
-from server_agg.collect.row import Arrival
 from server_agg.collect.store import Outcome, Store
+from server_agg.collect.stored_report import Arrival
 
 __all__ = ["GroupCommit"]
 

@@ -13,17 +13,17 @@ import asyncio
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from rrcollect.deliver.report import LARGEST_REPORT
+from rrcollect.publish.report import LARGEST_REPORT
 from server_agg.collect.admission import Admission
-from server_agg.collect.bodies import body_of
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.errors import Refusal, StoreError
 from server_agg.collect.group_commit import GroupCommit
 from server_agg.collect.metrics import Metrics
 from server_agg.collect.replies import refusal_reply, reply, trouble_reply
-from server_agg.collect.row import Arrival
+from server_agg.collect.request_body import body_of
 from server_agg.collect.settings import Settings
 from server_agg.collect.store import Outcome
+from server_agg.collect.stored_report import Arrival
 
 __all__ = ["Intake"]
 

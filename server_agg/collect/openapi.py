@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rrcollect import __version__
-from rrcollect.deliver.report import LARGEST_REPORT
+from rrcollect.publish.report import LARGEST_REPORT
 
 __all__ = ["description"]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from rrcollect.errors import MissingExtra
 from server_agg.collect.errors import StoreError, StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
-from server_agg.collect.row import Arrival
 from server_agg.collect.store import SCHEMA, TABLES, Store
+from server_agg.collect.stored_report import Arrival
 
 try:
     import psycopg

@@ -17,8 +17,8 @@ from typing import Any
 from urllib.parse import quote
 
 from server_agg.collect.errors import StoreError, StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
-from server_agg.collect.row import Arrival
 from server_agg.collect.store import INSERT, SCHEMA, TABLES, Store
+from server_agg.collect.stored_report import Arrival
 
 __all__ = ["SqliteStore"]
 

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from rrcollect.design.matrix import Design
-from server_agg.collect.row import Arrival, ReportRow
-from server_agg.tallies import Tallies, TallyKey
-from server_agg.tally import Tally
+from rrcollect.design.yes_no import Design
+from server_agg.collect.stored_report import Arrival, ReportRow
+from server_agg.count.tallies import Tallies, TallyKey
+from server_agg.count.tally import Tally
 
 __all__ = ["SCHEMA", "Outcome", "PublishedSurvey", "Store", "open_store"]
 

@@ -15,7 +15,7 @@ from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.errors import Refusal
 from server_agg.collect.settings import Settings
 from server_agg.collect.store import Outcome, Store, open_store
-from server_agg.tallies import Tallies
+from server_agg.count.tallies import Tallies
 
 __all__ = ["Counter"]
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from rrcollect.design.matrix import Design
+from rrcollect.design.yes_no import Design
 
 __all__ = ["Mark", "forest", "mechanism", "scale"]
 

@@ -12,10 +12,10 @@ from importlib import resources
 from rrcollect import __version__
 from rrcollect.publish.survey import Question
 from server_agg.demo.drawings import Mark, forest, mechanism, scale
-from server_agg.demo.passages import flow, how_it_was_done, how_to_go_on, what_it_does_not_say
+from server_agg.demo.page_text import flow, how_it_was_done, how_to_go_on, what_it_does_not_say
 from server_agg.demo.population import true_share
-from server_agg.demo.show import Shown
-from server_agg.reporting import percent, privacy_words
+from server_agg.demo.run import Shown
+from server_agg.report.words import percent, privacy_words
 
 __all__ = ["page"]
 

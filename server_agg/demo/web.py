@@ -23,7 +23,7 @@ from rrcollect.errors import MissingExtra, ParameterError, RRCollectError
 from server_agg.demo.collection import Counter
 from server_agg.demo.population import drawn_population
 from server_agg.demo.respondents import Desk, by_gateway, one_device
-from server_agg.demo.show import desk_of, published, working_folder
+from server_agg.demo.run import desk_of, published, working_folder
 
 __all__ = ["run_web"]
 

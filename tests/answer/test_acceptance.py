@@ -9,7 +9,7 @@ from rrcollect import ParameterError, Policy, PublicKey, SigningKey, TrustedPubl
 from rrcollect.answer.acceptance import Seen
 from rrcollect.errors import RRCollectError, SurveyRefused
 from rrcollect.publish.composition import compose
-from tests.answer.support import KEY, POLICY, VECTORS, envelope, load, moment, survey, unb64, vector_policy
+from tests.support.devices import KEY, POLICY, VECTORS, envelope, load, moment, survey, unb64, vector_policy
 from tests.vectors.make import PUBLISHER, files
 
 GOOD = sorted((VECTORS / "surveys").glob("good_*.json"))
@@ -119,14 +119,14 @@ def test_the_clock_can_be_given_or_read():
 def test_the_devices_own_reading_wins_over_the_claim():
     """A document may claim more loss than there is; the device charges what the matrix really costs."""
     from rrcollect.design.chosen import Promise
-    from tests.answer.support import question
+    from tests.support.devices import question
 
     loose = envelope(question(promise=Promise.of(2, "1/10")))
     assert str(POLICY.cost(accept_survey(loose, POLICY).survey.question("q1"))) == "(ε, δ) = (ln(3), 0)"
 
 
 def test_composition_is_exact():
-    from tests.answer.support import question
+    from tests.support.devices import question
 
     whole = compose(survey(question(rounds=4), question(id="q2", attribute="b", design=question().design)))
     assert str(whole.whole.epsilon) == "ln(243)"

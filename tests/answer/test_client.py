@@ -32,7 +32,7 @@ from rrcollect.errors import (
     RRCollectError,
     UnknownAttribute,
 )
-from tests.answer.support import KEY, POLICY, PUBLISHER, client, envelope, question, survey
+from tests.support.devices import KEY, POLICY, PUBLISHER, client, envelope, question, survey
 
 
 class Drawn:

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assurance.traces import lines_of
 from rrcollect import Design, optimal_design, randomise
 from rrcollect.answer.draw import thresholds
 from rrcollect.answer.keystream import fresh_keystream
 from rrcollect.errors import BadTruth, NoRandomness, NotOriented, OffGridDesign
-from tests.answer.support import VECTORS, load
+from tests.assurance.traces.check import lines_of
+from tests.support.devices import VECTORS, load
 
 
 def feeding(draw: int):

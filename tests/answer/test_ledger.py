@@ -1,6 +1,6 @@
 """The ledger: raced by 64 processes, full and read-only disks, damaged and restored files.
 
-Killed at every line, and in any order of all that can happen: assurance/ledger.py.
+Killed at every line, and in any order of all that can happen: tests/assurance/ledger/check.py.
 """
 
 import hashlib
@@ -19,11 +19,11 @@ import pytest
 from rrcollect.answer import ledger_file
 from rrcollect.answer.acceptance import Seen
 from rrcollect.answer.ledger import Asked, Ledger
-from rrcollect.answer.seal import Seal, link
+from rrcollect.answer.rollback_guard import Seal, link
 from rrcollect.design.chosen import Promise
 from rrcollect.errors import LedgerCorrupt, LedgerError, LedgerRestored, LedgerUnavailable, RolledBack
-from tests.answer.crashing import AGAIN, SIGNED, device, in_child, race, rows
-from tests.answer.support import POLICY, PUBLISHER, THREE_QUARTERS, client, envelope, question
+from tests.support.devices import POLICY, PUBLISHER, THREE_QUARTERS, client, envelope, question
+from tests.support.ledger_crashing import AGAIN, SIGNED, device, in_child, race, rows
 
 # ---- many at once ---------------------------------------------------------------------------------------------------
 
@@ -217,7 +217,7 @@ def test_the_ledger_is_its_owners_only(tmp_path):
 @pytest.mark.parametrize("path", ["no/such/folder/ledger.sqlite3", "."])
 def test_a_path_that_cannot_be_a_ledger(tmp_path, path):
     from rrcollect import Client
-    from tests.answer.support import POLICY
+    from tests.support.devices import POLICY
 
     with pytest.raises(LedgerUnavailable):
         Client(tmp_path / path, attributes=["doped"], policy=POLICY)
@@ -627,13 +627,13 @@ def test_the_commit_is_synced_before_anything_is_returned(tmp_path):
     script.write_text(
         "import sys\n"
         "from pathlib import Path\n"
-        "from tests.answer.crashing import SIGNED, device\n"
+        "from tests.support.ledger_crashing import SIGNED, device\n"
         "mine = device(Path(sys.argv[1]))\n"
         "accepted = mine.accept(SIGNED)\n"
         "Path(sys.argv[1], 'before').touch()\n"
         "mine.answer(accepted, 'q1', True)\n"
         "Path(sys.argv[1], 'after').touch()\n"
-        "from rrcollect.answer.seal import Seal\n"
+        "from rrcollect.answer.rollback_guard import Seal\n"
         "Seal(Path(sys.argv[1], 'alone')).append(1, 64 * 'a')\n"
     )
     log = tmp_path / "log"

@@ -4,7 +4,7 @@ import pytest
 
 from rrcollect import Attribute, Report
 from rrcollect.errors import ParameterError
-from tests.answer.support import THREE_QUARTERS, client, envelope, question
+from tests.support.devices import THREE_QUARTERS, client, envelope, question
 
 
 def test_a_report_carries_what_was_asked_and_declared(tmp_path):

@@ -6,9 +6,9 @@ from contextlib import closing
 import pytest
 
 from rrcollect.answer.ledger_file import _content
-from rrcollect.answer.seal import Seal, link
+from rrcollect.answer.rollback_guard import Seal, link
 from rrcollect.errors import LedgerRestored
-from tests.answer.support import client, envelope, question
+from tests.support.devices import client, envelope, question
 
 REPORTS = "SELECT survey, question, round, attribute, words, id, body FROM reports ORDER BY rowid"
 

@@ -7,10 +7,10 @@ import math
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from assurance.audit import CHECK, EPSILON, pooled
-from assurance.check import Outcome, Part
-from assurance.epsilon_audit import Count, epsilon_at_least, refuted
-from assurance.evidence import Evidence, version
+from tests.assurance.audit.check import CHECK, EPSILON, pooled
+from tests.assurance.audit.epsilon_audit import Count, epsilon_at_least, refuted
+from tests.assurance.check import Outcome, Part
+from tests.assurance.evidence import Evidence, version
 
 
 @pytest.mark.parametrize(("no", "yes"), [(250, 750), (3, 997), (500, 500), (0, 1000), (900, 950)])
@@ -50,5 +50,7 @@ def test_recorded_pieces_are_judged_together(tmp_path, yes, held):
     assert found.passed is held
     assert found.figures["trials a truth"] == 3000
     assert found.figures["most ε claimed"] == EPSILON
-    evidence.record(part, 0, Outcome(True, counts), {**version(CHECK), "assurance/audit.py": "older"}, about)
+    evidence.record(
+        part, 0, Outcome(True, counts), {**version(CHECK), "tests/assurance/audit/check.py": "older"}, about
+    )
     assert not pooled(part, tmp_path)(0, lambda done, total: None).passed

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assurance.__main__ import checks
-from assurance.check import SMALL
+from tests.assurance.__main__ import checks
+from tests.assurance.check import SMALL
 
 ELSEWHERE = {"rows on spark"}  # the same comparison on generated rows is tests/batch/test_batch_spark.py
 INTERRUPTED = pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")  # an answer, while it closes one
@@ -27,7 +27,7 @@ def test_part(check, part):
 
 @pytest.mark.parametrize("check", checks(), ids=lambda c: c.name)
 def test_every_check_has_a_twin_and_its_sources_exist(check):
-    from assurance.evidence import ROOT
+    from tests.assurance.evidence import ROOT
 
     assert any(part.twin for part in check.parts(SMALL))
     assert [source for source in check.sources if not (ROOT / source).exists()] == []

@@ -2,13 +2,13 @@
 
 import pytest
 
-from assurance.check import Outcome
-from assurance.collector import _caught, _in_time
-from assurance.collector_twins import KeylessStore
-from assurance.fuzz_targets import TARGETS, careless, harmless, held, seeds
-from server_agg.collect.row import Arrival, ReportRow
 from server_agg.collect.store import open_store
-from tests.collect.crashing import counted
+from server_agg.collect.stored_report import Arrival, ReportRow
+from tests.assurance.check import Outcome
+from tests.assurance.collector.check import _caught, _in_time
+from tests.assurance.collector.fuzz_targets import TARGETS, careless, harmless, held, seeds
+from tests.assurance.collector.planted import KeylessStore
+from tests.support.collector_crashing import counted
 
 
 def step(done, total):

@@ -6,17 +6,17 @@ import json
 
 import pytest
 
-from assurance import __main__ as runner
-from assurance.check import Check, Outcome, Part
-from assurance.evidence import Evidence, essence, page, version
+from tests.assurance import __main__ as runner
+from tests.assurance.check import Check, Outcome, Part
+from tests.assurance.evidence import Evidence, essence, page, version
 
 
 @pytest.fixture
 def project(tmp_path):
     (tmp_path / "judged").mkdir()
     (tmp_path / "judged" / "module.py").write_text("x = 1")
-    (tmp_path / "assurance").mkdir()
-    (tmp_path / "assurance" / "sample.py").write_text("CHECK = 1")
+    (tmp_path / "tests" / "assurance" / "sample").mkdir(parents=True)
+    (tmp_path / "tests" / "assurance" / "sample" / "check.py").write_text("CHECK = 1")
     return tmp_path
 
 

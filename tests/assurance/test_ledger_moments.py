@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from assurance import ledger
-from assurance.ledger_moments import AFTER, BEFORE, BETWEEN, OUTSIDE, PHASES, disturbed
-from assurance.ledger_world import SURVEYS
-from tests.answer.crashing import rows
-from tests.answer.support import client
+from tests.assurance.ledger import check as ledger
+from tests.assurance.ledger.moments import AFTER, BEFORE, BETWEEN, OUTSIDE, PHASES, disturbed
+from tests.assurance.ledger.world import SURVEYS
+from tests.support.devices import client
+from tests.support.ledger_crashing import rows
 
 pytestmark = pytest.mark.no_cover  # an answer is traced here, and the tracer of the coverage with it put away
 QUESTIONS = [(survey, f"{name}{version}") for survey, version in ((0, 1), (1, 2)) for name in "abc"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assurance.timing import judged
+from tests.assurance.traces.timing import judged
 
 # The generator is seeded: no false alarms.
 

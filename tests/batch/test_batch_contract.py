@@ -19,11 +19,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server_agg import BatchResult, Summary, Tallies, Tally, tally_reports
-from server_agg.batch import frames
-from server_agg.batch.published import Published
+from server_agg.batch import frame_engine as frames
 from server_agg.batch.reasons import CONFLICTING_ID
-from tests.batch import engines
-from tests.batch.reference import CLOSED, OPEN, SURVEYS, generated, reference, row
+from server_agg.batch.survey_tables import Published
+from tests.support import engines
+from tests.support.batch_reference import CLOSED, OPEN, SURVEYS, generated, reference, row
 
 ANY_ROW = st.builds(
     row,

@@ -14,10 +14,10 @@ import pytest
 
 from server_agg import SourceUnavailable, tally_reports
 from server_agg.batch.columns import COLUMNS
-from tests.batch import engines
-from tests.batch.reference import SURVEYS, generated
 from tests.batch.test_batch_contract import check, readable
-from tests.postgres_server import running_postgres
+from tests.support import engines
+from tests.support.batch_reference import SURVEYS, generated
+from tests.support.postgres_server import running_postgres
 
 TABLE = (
     "CREATE TABLE reports (survey text, question text, round {0}, p00 text, p11 text, answer {0}, id text, "

@@ -16,8 +16,8 @@ import pytest
 
 import server_agg
 from rrcollect import Design, ParameterError, RRCollectError, SigningKey
-from rrcollect.deliver.report import Report
 from rrcollect.errors import UntrustedKey
+from rrcollect.publish.report import Report
 from server_agg import (
     BadColumn,
     RefusedNotWritten,
@@ -27,10 +27,11 @@ from server_agg import (
     tally_reports,
     write_reports,
 )
-from server_agg.batch import progress, published
+from server_agg.batch import progress
+from server_agg.batch import survey_tables as published
 from server_agg.batch.columns import COLUMNS, flat_row
-from tests.batch import engines
-from tests.batch.reference import KEY, OPEN, PUBLICATION, SURVEYS, row
+from tests.support import engines
+from tests.support.batch_reference import KEY, OPEN, PUBLICATION, SURVEYS, row
 
 
 def reports(n: int, **changes: Any) -> list[Report]:

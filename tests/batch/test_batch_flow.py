@@ -9,9 +9,9 @@ import pytest
 import server_agg
 from rrcollect import Report, SimulatedCollector
 from server_agg import tally_reports, write_reports
-from tests.answer.support import KEY as PUBLISHER_KEY
-from tests.answer.support import client, question
-from tests.answer.support import envelope as signed
+from tests.support.devices import KEY as PUBLISHER_KEY
+from tests.support.devices import client, question
+from tests.support.devices import envelope as signed
 
 PEOPLE = 30
 
@@ -54,8 +54,8 @@ def test_from_devices_through_files_to_an_estimate(
 
 
 def test_yesterday_plus_today_is_both_at_once(tmp_path: Path) -> None:
-    from tests.batch.reference import OPEN
     from tests.batch.test_batch_faults import reports
+    from tests.support.batch_reference import OPEN
 
     given = reports(100)
     write_reports(tmp_path / "yesterday.parquet", given[:60])

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from rrcollect import Design, ParameterError, SigningKey, publish_survey, randomise_packed
 from rrcollect.errors import UntrustedKey
 from server_agg import PackedFileError, Summary, Tally, read_packed, tally_from_packed, tally_reports, write_packed
-from server_agg.bits import count_ones
-from tests.batch.reference import CLOSED, KEY, OPEN, PUBLICATION
+from server_agg.count.packed import count_ones
+from tests.support.batch_reference import CLOSED, KEY, OPEN, PUBLICATION
 
 
 def packed(n: int, ones: int) -> np.ndarray:

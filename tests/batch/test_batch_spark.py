@@ -15,10 +15,10 @@ import pytest
 from rrcollect import Report, publish_survey
 from server_agg import BadColumn, tally_reports, write_reports
 from server_agg.batch.columns import COLUMNS, NUMBERS
-from tests.answer.support import KEY, survey
-from tests.batch.reference import SURVEYS, generated
 from tests.batch.test_batch_contract import check
 from tests.documents.blocks import blocks_of
+from tests.support.batch_reference import SURVEYS, generated
+from tests.support.devices import KEY, survey
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # Spark's and py4j's own deprecations

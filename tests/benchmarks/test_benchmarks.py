@@ -8,10 +8,10 @@ from functools import partial
 
 import pytest
 
-from benchmarks import bulk, check, report, run
-from benchmarks.measure import interleave
-from benchmarks.section import Curve, Effort, Ratio, Row, Section, compare, rates
 from rrcollect import randomise_many
+from tests.benchmarks import bulk, check, report, run
+from tests.benchmarks.measure import interleave
+from tests.benchmarks.section import Curve, Effort, Ratio, Row, Section, compare, rates
 
 TINY = Effort(repetitions=3, curves=False, scale=0.002)
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from benchmarks import bulk
-from benchmarks.c_loop import openssl_loop, register_loop
-from benchmarks.peers import bit_vector
 from rrcollect import Design
+from tests.benchmarks import bulk
+from tests.benchmarks.c_loop import openssl_loop, register_loop
+from tests.benchmarks.peers import bit_vector
 
 # ---- NumPy and OpenDP -----------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from rrcollect import Design, SigningKey
 from server_agg import Tallies, Tally, TallyKey
 from server_agg.cli.main import COMMANDS, main
 from server_agg.cli.terminal import plain
-from tests.cli.support import PROGRAM, at_a_terminal, run
+from tests.support.command_line import PROGRAM, at_a_terminal, run
 
 SURVEY = """
 name = "clean-sport"
@@ -293,8 +293,8 @@ def test_from_a_database_through_a_file_to_an_estimate(desk, capsys):
     from rrcollect import Report
     from rrcollect.publish.envelope import verify as opened
     from rrcollect.publish.survey import Survey
-    from server_agg.collect.row import arrival_of
     from server_agg.collect.store import open_store
+    from server_agg.collect.stored_report import arrival_of
 
     key = SigningKey.load(desk / "publisher.pem").public
     survey = Survey.from_payload(opened((desk / "survey.signed.json").read_bytes(), [key]).payload)

@@ -6,7 +6,7 @@ import pytest
 
 from server_agg.cli.completing import grammar
 from server_agg.cli.main import COMMANDS
-from tests.cli.support import at_a_terminal, run
+from tests.support.command_line import at_a_terminal, run
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from server_agg import Tallies, Tally, TallyKey
 from server_agg.cli.main import main
 from server_agg.cli.output import CannotWrite, new_file
 from server_agg.cli.progress import progress
-from tests.cli.support import PROGRAM, SIGNED, json_of, refused, run, signed_survey, template_text
+from tests.support.command_line import PROGRAM, SIGNED, json_of, refused, run, signed_survey, template_text
 
 
 @pytest.fixture(scope="module")

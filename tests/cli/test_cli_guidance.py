@@ -6,8 +6,8 @@ import subprocess
 import pytest
 
 from server_agg.cli.main import COMMANDS, main
-from tests.cli.support import PROGRAM, at_a_terminal, refused, run, signed_survey, template_text
-from tests.postgres_server import free_port
+from tests.support.command_line import PROGRAM, at_a_terminal, refused, run, signed_survey, template_text
+from tests.support.postgres_server import free_port
 
 ANSWER = shlex.split(COMMANDS["answer"].examples[0])[1:]
 

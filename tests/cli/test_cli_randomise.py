@@ -14,7 +14,7 @@ import pytest
 from rrcollect import Design
 from server_agg import read_packed
 from server_agg.cli.main import main
-from tests.cli.support import SIGNED, json_of, refused, run, signed_survey
+from tests.support.command_line import SIGNED, json_of, refused, run, signed_survey
 
 HIDDEN = "secret-7Q"
 ASKED = ["--column", "doped", "--question", "doped", *SIGNED]

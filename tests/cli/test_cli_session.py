@@ -10,8 +10,8 @@ import urllib.request
 import pytest
 
 from server_agg.cli.main import COMMANDS, main
-from tests.cli.support import PROGRAM, SIGNED, at_a_terminal, shell
-from tests.postgres_server import free_port
+from tests.support.command_line import PROGRAM, SIGNED, at_a_terminal, shell
+from tests.support.postgres_server import free_port
 
 QUIET = ("design", "plan", "verify", "estimate", "compare")  # examples that can be run twice
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from server_agg.collect.store import open_store
-from tests.collect.running import Running
-from tests.postgres_server import running_postgres
+from tests.support.collector_running import Running
+from tests.support.postgres_server import running_postgres
 
 
 @pytest.fixture(scope="session")

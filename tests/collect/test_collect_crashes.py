@@ -1,6 +1,6 @@
 """What is acknowledged is kept: fsync before the reply, a full disk, a database that goes away.
 
-Kill -9, faults of the disk, PostgreSQL crashing and storms of duplicates: assurance/collector.py.
+Kill -9, faults of the disk, PostgreSQL crashing and storms of duplicates: tests/assurance/collector/check.py.
 """
 
 import os
@@ -16,10 +16,10 @@ import pytest
 
 from rrcollect import HttpTransport, Pace
 from rrcollect.errors import TransportFailed
-from tests.answer.support import client
-from tests.collect.crashing import Load, ids
-from tests.collect.running import JSON, Process, body, publication
-from tests.postgres_server import running_postgres
+from tests.support.collector_crashing import Load, ids
+from tests.support.collector_running import JSON, Process, body, publication
+from tests.support.devices import client
+from tests.support.postgres_server import running_postgres
 
 # ---- fsync before the reply ------------------------------------------------------------------------------------------
 

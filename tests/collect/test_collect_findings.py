@@ -8,9 +8,9 @@ import pytest
 
 from rrcollect import Design, optimal_design
 from server_agg import Tallies, Tally, TallyKey, estimate, segment_table
-from server_agg.collect.findings import UNDECLARED, findings
 from server_agg.collect.spreadsheet import HEAD, as_csv, harmless
-from tests.answer.support import question, survey
+from server_agg.report.survey_results import UNDECLARED, findings
+from tests.support.devices import question, survey
 
 DESIGN = Design("3/4", "3/4")
 

@@ -16,11 +16,11 @@ from server_agg import CollectorSettings, OwnerToken
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.errors import Refusal
-from server_agg.collect.row import bound_invite, ticket_of
 from server_agg.collect.sqlite_store import SqliteStore
 from server_agg.collect.store import Store, open_store
-from tests.answer.support import KEY, VECTORS, client, load, question, survey, unb64
-from tests.collect.running import BEARER, JSON, Process, Running, body, expired, publication, report
+from server_agg.collect.stored_report import bound_invite, ticket_of
+from tests.support.collector_running import BEARER, JSON, Process, Running, body, expired, publication, report
+from tests.support.devices import KEY, VECTORS, client, load, question, survey, unb64
 
 SEGMENTS = {"sport": ["run", "ski"]}
 

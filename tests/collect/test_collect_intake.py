@@ -6,8 +6,8 @@ import pytest
 
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.store import open_store
-from tests.answer.support import KEY
-from tests.collect.running import BEARER, JSON, Running, body, publication, report
+from tests.support.collector_running import BEARER, JSON, Running, body, publication, report
+from tests.support.devices import KEY
 
 
 def counted(collector) -> dict[str, int]:
@@ -68,7 +68,7 @@ def test_a_survey_that_another_process_published_a_moment_ago_is_found(tmp_path)
 
 
 def test_a_list_of_the_largest_reports_is_read_and_one_byte_more_is_not(tmp_path):
-    from rrcollect.deliver.report import LARGEST_REPORT
+    from rrcollect.publish.report import LARGEST_REPORT
 
     with Running(str(tmp_path / "a.sqlite3"), list_limit=2) as collector:
         for size, status in ((2 * LARGEST_REPORT, 400), (2 * LARGEST_REPORT + 1, 413)):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rrcollect import Design, Epsilon, ParameterError
-from tests.collect.running import ROOT, Running, publication
+from tests.support.collector_running import ROOT, Running, publication
 
 HERE = Path(__file__).parent / "js"
 
@@ -80,7 +80,7 @@ def test_exact_arithmetic_is_pythons(cases):
 
 
 def test_node_delivers_to_a_collector(tmp_path):
-    from tests.answer.support import KEY, PUBLISHER
+    from tests.support.devices import KEY, PUBLISHER
 
     with Running(str(tmp_path / "a.sqlite3")) as collector:
         digest = collector.publish(publication())

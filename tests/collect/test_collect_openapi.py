@@ -1,7 +1,7 @@
 """The description is true: requests made from it, good and bad, get only replies it names."""
 
-from tests.collect.described import schemathesis
-from tests.collect.running import publication
+from tests.support.collector_running import publication
+from tests.support.described import schemathesis
 
 
 def test_schemathesis_finds_nothing(collector, tmp_path):

@@ -10,10 +10,10 @@ from axe_playwright_python.sync_playwright import Axe
 
 from rrcollect import Design, publish_survey
 from server_agg import open_store
-from server_agg.collect.row import Arrival, arrival_of
-from tests.answer.support import KEY, VECTORS, load, question, survey
-from tests.collect.browser import Visit, chromium
-from tests.collect.running import BEARER, JSON, ROOT, TOKEN, Running, publication, report
+from server_agg.collect.stored_report import Arrival, arrival_of
+from tests.support.browser import Visit, chromium
+from tests.support.collector_running import BEARER, JSON, ROOT, TOKEN, Running, publication, report
+from tests.support.devices import KEY, VECTORS, load, question, survey
 
 HOSTILE = '<img src=x onerror="document.title=\'owned\'"> <script>document.title="owned"</script> =cmd|calc!A1'
 AXE = Axe()

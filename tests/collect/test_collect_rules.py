@@ -15,8 +15,8 @@ from server_agg.collect.group_commit import GroupCommit
 from server_agg.collect.pages import asset
 from server_agg.collect.sqlite_store import SqliteStore
 from server_agg.collect.store import Outcome
-from tests.answer.support import KEY
-from tests.collect.running import body, publication
+from tests.support.collector_running import body, publication
+from tests.support.devices import KEY
 
 
 class Faulty:

@@ -8,10 +8,10 @@ import pytest
 
 from server_agg.collect import sqlite_store
 from server_agg.collect.errors import StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
-from server_agg.collect.row import Arrival, arrival_of
 from server_agg.collect.sqlite_store import APPLICATION, SqliteStore, _translated
 from server_agg.collect.store import Outcome, open_store
-from tests.collect.running import report
+from server_agg.collect.stored_report import Arrival, arrival_of
+from tests.support.collector_running import report
 
 
 def arrival():

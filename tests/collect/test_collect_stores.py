@@ -12,11 +12,11 @@ from rrcollect.errors import MissingExtra
 from server_agg import tally_reports
 from server_agg.collect.errors import StoreUnavailable, UnsafeDurability, WrongSchema
 from server_agg.collect.export import export_reports
-from server_agg.collect.row import COLUMNS, Arrival, ReportRow, arrival_of, bound_invite, ticket_of
 from server_agg.collect.sqlite_store import SqliteStore
 from server_agg.collect.store import Outcome, PublishedSurvey, open_store
-from tests.answer.support import survey
-from tests.collect.running import report
+from server_agg.collect.stored_report import COLUMNS, Arrival, ReportRow, arrival_of, bound_invite, ticket_of
+from tests.support.collector_running import report
+from tests.support.devices import survey
 
 DIGEST = "ab" * 32
 

@@ -11,7 +11,7 @@ import pytest
 
 from rrcollect import HttpTransport, Pace, Policy, Report, SimulatedCollector
 from rrcollect.errors import ParameterError, ReportRefused, TransportFailed
-from tests.answer.support import POLICY, client, envelope, question, survey
+from tests.support.devices import POLICY, client, envelope, question, survey
 
 MANY = [question(id=f"q{i}", attribute=f"a{i}") for i in range(8)]
 SURVEY = survey(*MANY)

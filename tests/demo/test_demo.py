@@ -17,13 +17,14 @@ from rrcollect import Report
 from rrcollect.errors import ReportRefused
 from server_agg import Tallies, Tally
 from server_agg.cli.main import main
-from server_agg.demo import population, show
+from server_agg.demo import population
+from server_agg.demo import run as show
 from server_agg.demo.collection import Counter
 from server_agg.demo.drawings import Mark, forest
 from server_agg.demo.page import page
-from server_agg.demo.passages import COMMANDS
+from server_agg.demo.page_text import COMMANDS
 from server_agg.demo.web import BEFORE
-from tests.cli.support import PROGRAM, json_of, refused, run
+from tests.support.command_line import PROGRAM, json_of, refused, run
 
 RESPONDENTS = 600
 

@@ -21,7 +21,7 @@ from rrcollect import (
 )
 from rrcollect.design.chosen import Promise
 from rrcollect.design.optimal import corners
-from tests.design.strategies import deltas, epsilons, intervals, positive_deltas, prevalences
+from tests.support.strategies import deltas, epsilons, intervals, positive_deltas, prevalences
 
 SLACK = 1e-9
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rrcollect import Design, Epsilon, ParameterError, classic, optimal_design
 from rrcollect.errors import UninformativeDesign
-from tests.design.strategies import epsilons, prevalences, unit
+from tests.support.strategies import epsilons, prevalences, unit
 
 inner = st.fractions(min_value=Fraction(1, 50), max_value=Fraction(49, 50), max_denominator=50)
 

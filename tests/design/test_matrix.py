@@ -10,9 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rrcollect import Design, Epsilon, ParameterError
-from rrcollect.design.matrix import GRID
+from rrcollect.design.yes_no import GRID
 from rrcollect.errors import OffGridDesign, UninformativeDesign
-from tests.design.strategies import deltas, designs, epsilons, prevalences, unit
+from tests.support.strategies import deltas, designs, epsilons, prevalences, unit
 
 
 @given(designs, epsilons, deltas)

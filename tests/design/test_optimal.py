@@ -16,9 +16,9 @@ from rrcollect import (
     optimal_warner_design,
     switch_point,
 )
-from rrcollect.design.matrix import GRID
+from rrcollect.design.yes_no import GRID
 from rrcollect.errors import UninformativeDesign
-from tests.design.strategies import deltas, epsilons, positive_deltas, prevalences
+from tests.support.strategies import deltas, epsilons, positive_deltas, prevalences
 
 TENTH = 5e-11  # figures are printed with ten digits
 

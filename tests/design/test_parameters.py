@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rrcollect import Epsilon, ParameterError, RRCollectError
 from rrcollect.design.parameters import count, fraction, probability
 from rrcollect.errors import Blame, MissingExtra, shown
-from tests.design.strategies import epsilons
+from tests.support.strategies import epsilons
 
 
 @pytest.mark.parametrize(

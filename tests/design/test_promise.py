@@ -1,6 +1,7 @@
 """100,000 random promises: the device's design keeps each exactly and is tight; doubles in the same harness do not.
 
-The judge (FLINT's ball arithmetic, not our own) and the search are those of the long suite: see assurance/promise.py.
+The judge (FLINT's ball arithmetic, not our own) and the search are those of the long suite, in
+tests/assurance/promise/check.py.
 """
 
 import math
@@ -8,10 +9,10 @@ from fractions import Fraction
 
 import pytest
 
-from assurance.promise import Judge, by_doubles, cases, search, shipped, verdict
 from rrcollect import Design, Epsilon
-from rrcollect.design.matrix import GRID
+from rrcollect.design.yes_no import GRID
 from rrcollect.errors import UninformativeDesign
+from tests.assurance.promise.check import Judge, by_doubles, cases, search, shipped, verdict
 
 CHUNKS, EACH = 8, 12_500
 pytestmark = pytest.mark.no_cover  # the same lines a million times: measuring them doubles the time

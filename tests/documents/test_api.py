@@ -2,17 +2,13 @@
 
 import importlib
 import inspect
-import sys
 import tomllib
 
 import pytest
 
+from tests.documents import make_api
+from tests.documents.raised_errors import raised_by
 from tests.documents.workspace import ROOT
-
-sys.path.insert(0, str(ROOT / "docs"))
-make_api = importlib.import_module("make_api")
-raised_by = importlib.import_module("raised_errors").raised_by
-sys.path.remove(str(ROOT / "docs"))
 
 PACKAGES = ("rrcollect", "rrcollect.classic", "server_agg")
 
@@ -23,7 +19,7 @@ def pages():
 
 
 def test_the_pages_are_up_to_date(pages):
-    """If this fails: `python docs/make_api.py`."""
+    """If this fails: `python -m tests.documents.make_api`."""
     kept = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "api").glob("*.md")}
     assert set(kept) == set(pages)
     stale = [name for name, text in pages.items() if kept[name] != text]

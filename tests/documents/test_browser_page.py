@@ -1,10 +1,10 @@
 """The page printed in docs/browser.md, in a real Chromium, against a real collector under its printed addresses."""
 
-from tests.collect.browser import Visit, chromium
-from tests.collect.running import BEARER, JSON, Running
 from tests.documents.blocks import blocks_of
 from tests.documents.wire_example import KEY, SURVEY, blocks
 from tests.documents.workspace import ROOT
+from tests.support.browser import Visit, chromium
+from tests.support.collector_running import BEARER, JSON, Running
 
 (PAGE,) = [block.text for block in blocks_of((ROOT / "docs" / "browser.md").read_text()) if block.name == "page.html"]
 MODULE = (ROOT / "rrcollect" / "web" / "rrcollect.mjs").read_text(encoding="utf-8")

@@ -48,7 +48,7 @@ def test_what_a_page_names_exists(page):
         "`rrcollect.optimal_dessin`",
         "`server_agg.Estimate.interval_of(x)`",
         "`make coffee`",
-        "`python -m benchmarks.nothing`",
+        "`python -m tests.benchmarks.nothing`",
         "`pytest tests/nothing`",
         "`RRCOLLECT_KILLS=3 pytest tests/nothing`",
         "`rrcollect dessin --epsilon 1`",
@@ -133,11 +133,11 @@ def test_a_measured_figure_has_its_command_beside_it(page):
 
 
 def test_a_figure_without_a_command_is_noticed():
-    assert unsupported_speeds("# A\n9 times as fast: `python -m benchmarks.bulk`\n# B\n9 times faster\n") == ["B"]
+    assert unsupported_speeds("# A\n9 times as fast: `python -m tests.benchmarks.bulk`\n# B\n9 times faster\n") == ["B"]
 
 
 def test_the_floors_in_the_readme_are_those_of_the_benchmark():
-    from benchmarks.bulk import FLOORS
+    from tests.benchmarks.bulk import FLOORS
 
     (speed,) = re.findall(r"\*\*Speed\.\*\*.*?benchmarks\.bulk", (ROOT / "README.md").read_text(), flags=re.DOTALL)
     said = [int(number.replace(",", "")) for number in re.findall(r"([\d,]+)\stimes", speed)]

@@ -11,10 +11,10 @@ from rrcollect import HttpTransport, Policy, TrustedPublisher, accept_survey
 from rrcollect.deliver.transport import FINAL
 from server_agg.collect.errors import QueueFull, StoreFull, StoreUnavailable
 from server_agg.collect.intake import FAULTS
-from tests.collect.running import BEARER, JSON, Running
 from tests.documents.blocks import blocks_of
 from tests.documents.wire_example import KEY, SURVEY, blocks
 from tests.documents.workspace import ROOT
+from tests.support.collector_running import BEARER, JSON, Running
 
 PAGE = (ROOT / "docs" / "wire-format.md").read_text(encoding="utf-8")
 PRINTED = {block.name: block.text.removesuffix("\n") for block in blocks_of(PAGE) if block.name}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.examples.running import ARGUMENTS, EXAMPLES, STDIN, Ran, Runner, run
+from tests.support.examples import ARGUMENTS, EXAMPLES, STDIN, Ran, Runner, run
 
 
 @pytest.fixture(scope="session")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.collect.browser import Visit, chromium
-from tests.examples.running import EXAMPLES, environment, outside
 from tests.examples.test_examples_page import prints, sections
+from tests.support.browser import Visit, chromium
+from tests.support.examples import EXAMPLES, environment, outside
 
 SCRIPT = EXAMPLES / "browser_survey" / "run.py"
 

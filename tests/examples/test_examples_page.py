@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.examples.running import ARGUMENTS, EXAMPLES, ROOT, STDIN, Runner, names
+from tests.support.examples import ARGUMENTS, EXAMPLES, ROOT, STDIN, Runner, names
 
 PAGE = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
 

@@ -23,7 +23,7 @@ from rrcollect.errors import (
     ParameterError,
 )
 from rrcollect.publish.envelope import SURVEY_TYPE, pae, seal, verify
-from tests.answer.support import FAR, KEY, question, survey
+from tests.support.devices import FAR, KEY, question, survey
 
 # ---- keys ---------------------------------------------------------------------------------------------------------
 

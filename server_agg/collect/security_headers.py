@@ -1,0 +1,83 @@
+"""What every reply carries, and which pages of other hosts may speak to us.
+
+Rules
+1. A strict content security policy: scripts and styles from here alone, nothing inline, no frames, no third party.
+2. No cookie is set or read, so that a foreign page can do nothing in anybody's name.
+3. CORS: the declared origins may POST reports and GET surveys; nobody else, and nothing else.
+4. An unforeseen error becomes a 500 without details; its type is logged, nothing that was sent is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from server_agg.collect.replies import reply
+from server_agg.collect.request_body import header
+
+__all__ = ["POLICY", "Guard"]
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = [
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+]
+log = logging.getLogger("rrcollect.collect")
+
+
+class Guard:
+    """Wraps the whole application."""
+
+    def __init__(self, app: ASGIApp, origins: Iterable[str]) -> None:
+        self._app = app
+        self._origins = frozenset(origin.encode() for origin in origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = False
+        extra = self._cors(scope) if self._origins and _open_to_origins(scope["path"]) else ()
+
+        async def guarded(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                message["headers"] = [*message["headers"], *HEADERS, *extra]
+            await send(message)
+
+        if extra and scope["method"] == "OPTIONS":
+            await reply({}, 200)(scope, receive, guarded)
+            return
+        try:
+            await self._app(scope, receive, guarded)
+        except Exception as error:
+            log.error("unforeseen %s in %s", type(error).__name__, scope["method"])
+            if not started:
+                await reply({"error": "unforeseen", "reason": "a fault of the collector"}, 500)(scope, receive, guarded)
+
+    def _cors(self, scope: Scope) -> tuple[tuple[bytes, bytes], ...]:
+        origin = header(scope, b"origin")
+        if origin not in self._origins or origin is None:
+            return ((b"vary", b"origin"),) if scope["method"] != "OPTIONS" else ()
+        return (
+            (b"vary", b"origin"),
+            (b"access-control-allow-origin", origin),
+            (b"access-control-allow-methods", b"GET, POST"),
+            (b"access-control-allow-headers", b"content-type"),
+            (b"access-control-max-age", b"600"),
+        )
+
+
+def _open_to_origins(path: str) -> bool:
+    return path == "/reports" or path.startswith("/surveys/")

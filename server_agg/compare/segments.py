@@ -1,0 +1,211 @@
+"""Segments: a table of estimates whose bars hold all at once.
+
+Rules
+1. With k rows each bar has level 1 − (1−level)/k (Bonferroni, always valid) or level^(1/k) (Šidák, valid because
+   segments are disjoint groups of people), so that all k cover with probability >= level.  The choice is stated.
+2. A cell with fewer than `minimum` answers is not shown on its own: all such cells are merged into one, and if that is
+   still too small the next smallest cell joins it (otherwise its content could be found by subtraction).  What was
+   merged is listed with its size: reported, not hidden.
+3. A row by one design is an `Estimate`; answers by several designs are pooled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from rrcollect.design.parameters import NumberLike, count
+from rrcollect.errors import ParameterError
+from server_agg.compare.groups import Comparison, compare_groups, root_level
+from server_agg.count.tallies import merged
+from server_agg.count.tally import Tally
+from server_agg.errors import EmptySelection, TooFewAnswers
+from server_agg.estimates.interval import Interval
+from server_agg.estimates.numerics import exact_level
+from server_agg.estimates.one import Estimate, estimate
+from server_agg.estimates.pooled import METHODS as POOLED_METHODS
+from server_agg.estimates.pooled import PooledEstimate, pool
+from server_agg.report.result import Result
+from server_agg.report.words import digits_for, html_table, percent, text_table
+
+__all__ = ["Row", "SegmentTable", "segment_table", "simultaneous_level"]
+
+SIMULTANEOUS = ("bonferroni", "sidak", "none")
+MERGED = "(merged)"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line: its name, the cells it holds (several if merged), the estimate and its bar."""
+
+    label: str
+    cells: tuple[str, ...]
+    estimate: Estimate | PooledEstimate
+    interval: Interval
+
+    @property
+    def n(self) -> int:
+        """Answers behind the row."""
+        return self.estimate.n if isinstance(self.estimate, PooledEstimate) else self.estimate.tally.n
+
+
+@dataclass(frozen=True)
+class SegmentTable(Result):
+    """Rows with simultaneous bars; `suppressed` lists (cell, answers) that were merged for being too small."""
+
+    rows: tuple[Row, ...]
+    suppressed: tuple[tuple[str, int], ...]
+    level: Fraction
+    simultaneous: str
+    minimum: int
+
+    def __getitem__(self, label: str) -> Row:
+        for row in self.rows:
+            if row.label == label:
+                return row
+        raise EmptySelection(f"no row {label!r}; there are {[row.label for row in self.rows]}")
+
+    def compare(self, a: str, b: str) -> Comparison:
+        """Row a against row b; rows pooled over designs are refused."""
+        pair = self[a].estimate, self[b].estimate
+        if isinstance(pair[0], PooledEstimate) or isinstance(pair[1], PooledEstimate):
+            raise ParameterError("rows", (a, b), "rows by one design each")
+        return compare_groups(pair[0], pair[1])
+
+    def describe(self) -> str:
+        """What the bars cover together, and what was merged."""
+        share = f"{float(100 * self.level):.10g} %"
+        words = {
+            "bonferroni": f"all {len(self.rows)} bars cover at once with probability >= {share} (Bonferroni)",
+            "sidak": f"all {len(self.rows)} bars cover at once with probability >= {share} (Šidák)",
+            "none": f"each bar covers on its own at {share}; not simultaneous",
+        }[self.simultaneous]
+        if len(self.rows) == 1:
+            words = f"the one bar covers at {share}"
+        if self.suppressed:
+            cells = ", ".join(f"{label} (n = {n})" for label, n in self.suppressed)
+            words += f"; merged for having fewer than {self.minimum} answers or to protect those: {cells}"
+        return words
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        head = ["segment", "n", "estimate %", "low", "high", "method"]
+        lines = []
+        for row in self.rows:
+            d = digits_for(row.interval.width)
+            ends = percent(row.interval.low, d), percent(row.interval.high, d)
+            lines.append([row.label, str(row.n), percent(row.estimate.value, d), *ends, row.interval.method])
+        return head, lines
+
+    def __str__(self) -> str:
+        return text_table(*self._cells(), {1, 2, 3, 4}) + "\n" + self.describe()
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._cells()) + html_table(None, [[self.describe()]])
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain values, ready for JSON."""
+        rows = [
+            {
+                "label": row.label,
+                "cells": list(row.cells),
+                "n": row.n,
+                "value": row.estimate.value,
+                "standard_error": row.estimate.standard_error,
+                "interval": row.interval.as_dict(),
+            }
+            for row in self.rows
+        ]
+        return {
+            "rows": rows,
+            "suppressed": [{"label": label, "n": n} for label, n in self.suppressed],
+            "level": float(self.level),
+            "simultaneous": self.simultaneous,
+            "minimum": self.minimum,
+        }
+
+
+def simultaneous_level(level: NumberLike, rows: int, how: str) -> Fraction:
+    """The level of each of `rows` bars so that all hold at `level`.
+
+    >>> simultaneous_level(0.95, 5, "bonferroni")
+    Fraction(99, 100)
+    """
+    if how not in SIMULTANEOUS:
+        raise ParameterError("simultaneous", how, f"one of {', '.join(SIMULTANEOUS)}")
+    exact = exact_level(level)
+    if how == "bonferroni":
+        return 1 - (1 - exact) / rows
+    return root_level(exact, rows) if how == "sidak" else exact
+
+
+def segment_table(
+    segments: Mapping[Any, Tally | Sequence[Tally]],
+    *,
+    level: NumberLike = 0.95,
+    method: str = "exact",
+    simultaneous: str = "bonferroni",
+    minimum: int = 30,
+    target: str = "population",
+) -> SegmentTable:
+    """Estimates by segment, e.g. from `Tallies.by("region")`.
+
+    >>> from rrcollect import Design
+    >>> design = Design("3/4", "3/4")
+    >>> cells = {"north": Tally(design, 400, 180), "south": Tally(design, 300, 90), "islands": Tally(design, 9, 3)}
+    >>> print(segment_table(cells))  # doctest: +ELLIPSIS
+    segment     n  estimate %   low  high  method
+    north     400        40.0  28.7  51.5  exact
+    (merged)  309        10.2   0.0  22.6  exact
+    all 2 bars cover at once with probability >= 95 % (Bonferroni); merged for having fewer than 30 answers ...
+    """
+    if target not in ("population", "sample"):
+        raise ParameterError("target", target, "'population' or 'sample'")
+    cells = {_label(key): _tallies(key, given) for key, given in segments.items()}
+    if not cells:
+        raise EmptySelection("no segments; allowed: one or more")
+    if len(cells) != len(segments) or MERGED in cells:
+        raise ParameterError("segments", list(segments), f"names that differ when written, none of them {MERGED!r}")
+    everybody = sum(t.n for ts in cells.values() for t in ts)
+    if everybody < count("minimum", minimum, 2):
+        raise TooFewAnswers(everybody, "the whole table", minimum)
+    kept, joined = _suppress({label: sum(t.n for t in ts) for label, ts in cells.items()}, count("minimum", minimum, 2))
+    groups = {label: (label,) for label in kept} | ({MERGED: tuple(joined)} if joined else {})
+    each = simultaneous_level(level, len(groups), simultaneous)
+    rows = []
+    for label, names in groups.items():
+        found: Estimate | PooledEstimate
+        tallies = merged([tally for name in names for tally in cells[name]])
+        if len(tallies) == 1:
+            found = estimate(tallies[0], target)
+            rows.append(Row(label, names, found, found.interval(each, method)))
+        elif target != "population":
+            raise ParameterError("target", target, f"'population': {label} was answered by several designs")
+        else:
+            found = pool(tallies)
+            bar = found.interval(each, method if method in POOLED_METHODS else "likelihood")
+            rows.append(Row(label, names, found, bar))
+    suppressed = tuple((name, sum(t.n for t in cells[name])) for name in joined)
+    return SegmentTable(tuple(rows), suppressed, exact_level(level), simultaneous, minimum)
+
+
+def _label(key: Hashable) -> str:
+    return " / ".join(str(part) for part in key) if isinstance(key, tuple) else str(key)
+
+
+def _tallies(key: Hashable, given: Tally | Sequence[Tally]) -> tuple[Tally, ...]:
+    found = (given,) if isinstance(given, Tally) else tuple(given)
+    if not found or not all(isinstance(tally, Tally) for tally in found):
+        raise EmptySelection(f"segment {_label(key)!r} holds no tally; allowed: a Tally, or several")
+    return tuple(tally for tally in found if tally.n) or found[:1]
+
+
+def _suppress(sizes: Mapping[str, int], minimum: int) -> tuple[list[str], list[str]]:
+    """(cells shown, cells merged), each in the order given."""
+    by_size = sorted(sizes, key=lambda label: sizes[label])
+    joined = {label for label in by_size if sizes[label] < minimum}
+    for label in by_size:
+        if joined and sum(sizes[x] for x in joined) < minimum:
+            joined.add(label)
+    return [x for x in sizes if x not in joined], [x for x in sizes if x in joined]

@@ -1,0 +1,176 @@
+"""Counting: from answers in whatever form they come to exact tallies.
+
+Rules
+1. An answer is 0 or 1 (a bool, an int, a NumPy scalar of either).  Anything else, a missing value above all, is
+   refused with its position; nothing is skipped silently.
+2. Packed bits are counted without unpacking; bits beyond n are not looked at.
+3. Reports are anything with the attributes of `ReportLike`: the collection's key is what they declare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rrcollect.design.parameters import count
+from rrcollect.design.yes_no import Design
+from rrcollect.errors import ParameterError
+from server_agg.count.tallies import Tallies, TallyKey
+from server_agg.count.tally import LARGEST_COUNT, Tally
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = [
+    "ReportLike",
+    "answer_array",
+    "tallies_from_reports",
+    "tally_from_answers",
+    "tally_from_column",
+    "tally_from_counts",
+    "tally_from_packed",
+]
+
+ALLOWED = "0 or 1"
+
+
+class ReportLike(Protocol):
+    """What a report must have to be counted."""
+
+    @property
+    def survey(self) -> str: ...
+    @property
+    def question(self) -> str: ...
+    @property
+    def design(self) -> Design: ...
+    @property
+    def answer(self) -> int: ...
+    @property
+    def segments(self) -> Mapping[str, str]: ...
+    @property
+    def round(self) -> int: ...
+
+
+def tallies_from_reports(reports: Iterable[ReportLike]) -> Tallies:
+    """Counts reports by survey × question × design × segments × round; a report id counts once.
+
+    Delivery is at least once, so the same report may be there again.  The same id with other content is refused.
+
+    >>> from types import SimpleNamespace
+    >>> def report(answer, region):
+    ...     return SimpleNamespace(survey="s1", question="tax", design=Design("3/4", "3/4"), answer=answer,
+    ...                            segments={"region": region}, round=0)
+    >>> tallies = tallies_from_reports([report(1, "north"), report(0, "north"), report(1, "south")])
+    >>> [(key.segments, tally.n, tally.ones) for key, tally in tallies.items()]
+    [((('region', 'north'),), 2, 1), ((('region', 'south'),), 1, 1)]
+    """
+    counts: dict[tuple[Any, ...], list[int]] = {}
+    seen: dict[str, ReportLike] = {}
+    for position, report in enumerate(reports):
+        if not hasattr(report, "answer"):
+            allowed = "a Report (Report.from_bytes(body) reads one)"
+            raise ParameterError(f"report {position}", type(report).__name__, allowed)
+        report_id = getattr(report, "id", None)
+        if report_id is not None:
+            if report_id in seen:
+                if seen[report_id] != report:
+                    raise ParameterError(f"report {position}", report_id, "one content for one id")
+                continue
+            seen[report_id] = report
+        answer = report.answer
+        if isinstance(answer, bool) or answer not in (0, 1):
+            raise ParameterError(f"answer of report {position}", answer, ALLOWED)
+        segments = tuple(sorted(report.segments.items())) if report.segments else ()
+        key = report.survey, report.question, report.design, segments, getattr(report, "round", 0)
+        found = counts.setdefault(key, [0, 0])
+        found[0] += 1
+        found[1] += answer
+    return Tallies({TallyKey(*key): Tally(key[2], n, ones) for key, (n, ones) in counts.items()})
+
+
+def tally_from_counts(design: Design, *, yes: int, no: int) -> Tally:
+    """The tally of counts a person types in: how many said 1 and how many said 0.
+
+    >>> tally_from_counts(Design("3/4", "3/4"), yes=400, no=600)
+    Tally(design=Design('3/4', '3/4'), n=1000, ones=400)
+    """
+    ones, zeros = count("yes", yes, least=0), count("no", no, least=0)
+    if ones + zeros > LARGEST_COUNT:
+        raise ParameterError("yes + no", ones + zeros, "at most 2^63 − 1")
+    return Tally(design, ones + zeros, ones)
+
+
+def tally_from_answers(design: Design, answers: Any) -> Tally:
+    """The tally of an iterable or array of 0/1 or booleans.
+
+    >>> tally_from_answers(Design("3/4", "3/4"), [True, False, True])
+    Tally(design=Design('3/4', '3/4'), n=3, ones=2)
+    """
+    array = answer_array(answers)
+    return Tally(design, int(array.size), int(array.sum()))
+
+
+def tally_from_column(design: Design, frame: Any, column: str) -> Tally:
+    """The tally of one column of a pandas or Polars DataFrame (or of any mapping of names to arrays).
+
+    >>> tally_from_column(Design("3/4", "3/4"), {"doped": [1, 0, 1]}, "doped")
+    Tally(design=Design('3/4', '3/4'), n=3, ones=2)
+    """
+    names = list(frame.columns) if hasattr(frame, "columns") else list(frame)
+    if column not in names:
+        raise ParameterError("column", column, f"one of {names}")
+    return tally_from_answers(design, frame[column])
+
+
+def tally_from_packed(design: Design, packed: Any, n: int, *, bitorder: str = "little") -> Tally:
+    """The tally of n answers packed eight to a byte, in the bit order `rrcollect.randomise_packed` uses by default.
+
+    >>> tally_from_packed(Design("3/4", "3/4"), bytes([0b00000111, 0b00000001]), n=9)
+    Tally(design=Design('3/4', '3/4'), n=9, ones=4)
+    """
+    import numpy as np
+
+    from server_agg.count.packed import count_ones
+
+    answers = count("n", n, least=0)
+    if bitorder not in ("big", "little"):
+        raise ParameterError("bitorder", bitorder, "'big' or 'little'")
+    array = (
+        np.frombuffer(packed, np.uint8) if isinstance(packed, bytes | bytearray | memoryview) else np.asarray(packed)
+    )
+    if array.dtype != np.uint8 or array.ndim != 1:
+        raise ParameterError("packed", packed, "bytes or a one-dimensional array of uint8")
+    if array.size != -(-answers // 8):
+        raise ParameterError("packed", f"{array.size} bytes", f"{-(-answers // 8)} bytes for n = {answers} answers")
+    whole = answers // 8
+    ones = count_ones(array[:whole])
+    if answers % 8:
+        last = np.unpackbits(array[whole:], bitorder="big" if bitorder == "big" else "little")
+        ones += int(last[: answers % 8].sum())
+    return Tally(design, answers, ones)
+
+
+def answer_array(answers: Any) -> NDArray[np.uint8]:
+    """The answers as an array of 0 and 1; refuses everything else with its position."""
+    import numpy as np
+
+    values = answers.to_numpy() if hasattr(answers, "to_numpy") else answers
+    if isinstance(values, np.ma.MaskedArray):
+        raise ParameterError("answers", "a masked array", f"{ALLOWED} for every record; drop the masked ones first")
+    array = values if isinstance(values, np.ndarray) else np.asarray(list(values))
+    if array.ndim != 1:
+        raise ParameterError("answers", f"an array of shape {array.shape}", "one dimension, one answer each")
+    if array.dtype == np.bool_:
+        ones: NDArray[np.uint8] = (array.view(np.uint8) != 0).astype(np.uint8)  # a byte of 2 is True as well
+        return ones
+    if array.dtype.kind not in "iu" and array.size:
+        values = array.tolist()
+        missing = (i for i, value in enumerate(values) if value not in (0, 1))  # before floats that happen to be whole
+        unclear = (i for i, value in enumerate(values) if not isinstance(value, bool | int))
+        for position in (*missing, *unclear)[:1]:
+            raise ParameterError(f"answer {position}", values[position], ALLOWED)
+    wrong = np.flatnonzero((array != 0) & (array != 1))
+    if wrong.size:
+        raise ParameterError(f"answer {wrong[0]}", array[wrong[0]].item(), ALLOWED)
+    return array.astype(np.uint8)

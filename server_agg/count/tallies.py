@@ -1,0 +1,207 @@
+"""`Tallies`: many tallies, keyed by what was asked of whom.
+
+    survey digest × question × design × segments × round  →  n, ones
+
+Rules
+1. A key holds all that a report declares and nothing more; two reports are counted together only if their keys are
+   equal.  Which keys belong together is decided later, by `where` and `by`, and never loses a count.
+2. `+` merges two collections (two servers, two days); order and grouping do not matter.
+3. Grouping keeps designs apart: a group is a tuple of tallies, one for each design in it, ready for `pool`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rrcollect.design.parameters import count
+from rrcollect.design.yes_no import Design
+from rrcollect.errors import ParameterError
+from server_agg.count.tally import Tally, design_from_strings, design_strings, fields, loads
+from server_agg.errors import EmptySelection, MixedQuestions
+
+__all__ = ["Tallies", "TallyKey", "merged"]
+
+KEY_FIELDS = ("survey", "question", "design", "round")
+
+
+@dataclass(frozen=True)
+class TallyKey:
+    """What the counted answers have in common; `segments` is sorted by name."""
+
+    survey: str
+    question: str
+    design: Design
+    segments: tuple[tuple[str, str], ...] = ()
+    round: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("survey", "question"):
+            if not isinstance(getattr(self, name), str):
+                raise ParameterError(name, getattr(self, name), "a str")
+        if not isinstance(self.design, Design):
+            raise ParameterError("design", self.design, "a Design")
+        pairs = tuple(sorted(tuple(pair) for pair in self.segments))
+        names = [pair[0] for pair in pairs]
+        if any(not isinstance(part, str) for pair in pairs for part in pair) or len(set(names)) != len(names):
+            raise ParameterError("segments", self.segments, "pairs of str, each segment named once")
+        object.__setattr__(self, "segments", pairs)
+        object.__setattr__(self, "round", count("round", self.round, least=0))
+
+    def part(self, name: str) -> Any:
+        """The value of a key field, or of a segment ('segments.region', or 'region'); None if not declared."""
+        if name in KEY_FIELDS:
+            return getattr(self, name)
+        return dict(self.segments).get(name.removeprefix("segments."))
+
+    def order(self) -> tuple[object, ...]:
+        """A total order, so that whatever is written is written the same way."""
+        return self.survey, self.question, self.design.p00, self.design.p11, self.segments, self.round
+
+
+class Tallies(Mapping[TallyKey, Tally]):
+    """A collection of tallies by `TallyKey`.
+
+    >>> design = Design("3/4", "3/4")
+    >>> north, south = (TallyKey("s1", "tax", design, (("region", r),)) for r in ("north", "south"))
+    >>> tallies = Tallies({north: Tally(design, 100, 40), south: Tally(design, 50, 30)})
+    >>> tallies.by("region")[("south",)]
+    (Tally(design=Design('3/4', '3/4'), n=50, ones=30),)
+    >>> tallies.where(question="tax").one()
+    Tally(design=Design('3/4', '3/4'), n=150, ones=70)
+    """
+
+    def __init__(self, given: Mapping[TallyKey, Tally] | None = None) -> None:
+        found = dict(given or {})
+        for key, tally in found.items():
+            if not isinstance(key, TallyKey) or not isinstance(tally, Tally) or tally.design != key.design:
+                raise ParameterError("tallies", (key, tally), "a Tally of the key's own design under each TallyKey")
+        self._tallies = {key: found[key] for key in sorted(found, key=TallyKey.order)}
+
+    def __getitem__(self, key: TallyKey) -> Tally:
+        try:
+            return self._tallies[key]
+        except KeyError:
+            raise EmptySelection(f"no answers were counted under {key!r}") from None
+
+    def __iter__(self) -> Iterator[TallyKey]:
+        return iter(self._tallies)
+
+    def __len__(self) -> int:
+        return len(self._tallies)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._tallies
+
+    def __eq__(self, other: object) -> bool:
+        return self._tallies == other._tallies if isinstance(other, Tallies) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Tallies: {len(self)} keys, {self.n} answers>"
+
+    def __add__(self, other: Tallies) -> Tallies:
+        if not isinstance(other, Tallies):
+            return NotImplemented
+        both = dict(self._tallies)
+        for key, tally in other.items():
+            both[key] = both[key] + tally if key in both else tally
+        return Tallies(both)
+
+    @property
+    def n(self) -> int:
+        """All answers, of every key."""
+        return sum(tally.n for tally in self.values())
+
+    def where(self, **wanted: object) -> Tallies:
+        """The part whose key fields or segments have these values, e.g. `where(question="tax", region="north")`."""
+        self._check_names(wanted)
+        return Tallies({k: t for k, t in self.items() if all(k.part(name) == v for name, v in wanted.items())})
+
+    def _check_names(self, names: Iterable[str]) -> None:
+        known = {*KEY_FIELDS, *(name for key in self for name, _ in key.segments)}
+        for name in names:
+            if self._tallies and not name.startswith("segments.") and name not in known:
+                raise ParameterError("name", name, f"a key field or a segment that was declared: {sorted(known)}")
+
+    def _check_mixture(self, names: Iterable[str] = ()) -> None:
+        """Answers to two questions, or of one person in two rounds, are never counted together."""
+        for field in ("question", "round"):
+            values = {getattr(key, field) for key in self}
+            if len(values) > 1 and field not in names:
+                listed = ", ".join(map(str, sorted(values)))
+                raise MixedQuestions(
+                    f"answers of {len(values)} {field}s ({listed}) would be counted together; "
+                    f"select one with where({field}=…), or group by {field!r}"
+                )
+
+    def by(self, *names: str) -> dict[tuple[Any, ...], tuple[Tally, ...]]:
+        """Groups by key fields or segments; in each group one tally for each design, all else merged.
+
+        A segment that a key does not declare is None in the group's name; "segments.region" need
+        not be declared by any.
+        """
+        self._check_names(names)
+        self._check_mixture(names)
+        groups: dict[tuple[Any, ...], list[Tally]] = {}
+        for key, tally in self.items():
+            groups.setdefault(tuple(key.part(name) for name in names), []).append(tally)
+        return {name: merged(tallies) for name, tallies in groups.items()}
+
+    def each_design(self) -> tuple[Tally, ...]:
+        """One tally for each design, segments and surveys merged; what `pool` takes."""
+        self._check_mixture()
+        return merged(list(self.values()))
+
+    def one(self) -> Tally:
+        """Everything as one tally; refused if nothing was counted or several designs were used."""
+        tallies = self.each_design()
+        if not tallies:
+            raise EmptySelection("nothing was counted under what was asked for; allowed: a selection with answers")
+        return sum(tallies[1:], tallies[0])
+
+    def to_json(self) -> str:
+        """A list of keys with their counts, in a fixed order, without floats."""
+        return json.dumps([_entry(key, tally) for key, tally in self.items()], allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Tallies:
+        """The collection written by `to_json`."""
+        entries = loads("tallies", text)
+        if not isinstance(entries, list):
+            raise ParameterError("tallies", entries, "a list of keys with counts")
+        found: dict[TallyKey, Tally] = {}
+        for entry in entries:
+            given = fields("tallies", entry, ("survey", "question", "design", "segments", "round", "n", "ones"))
+            if not isinstance(given["segments"], dict):
+                raise ParameterError("segments", given["segments"], "an object of strings")
+            design = design_from_strings(given["design"])
+            segments = tuple(given["segments"].items())
+            key = TallyKey(given["survey"], given["question"], design, segments, given["round"])
+            if key in found:
+                raise ParameterError("tallies", entry, "each key once")
+            found[key] = Tally(design, given["n"], given["ones"])
+        return cls(found)
+
+
+def _entry(key: TallyKey, tally: Tally) -> dict[str, object]:
+    return {
+        "survey": key.survey,
+        "question": key.question,
+        "design": design_strings(key.design),
+        "segments": dict(key.segments),
+        "round": key.round,
+        "n": tally.n,
+        "ones": tally.ones,
+    }
+
+
+def merged(tallies: list[Tally]) -> tuple[Tally, ...]:
+    """One tally for each design, ordered by (p00, p11); the same for every order and grouping of the answers."""
+    found: dict[Design, Tally] = {}
+    for tally in tallies:
+        found[tally.design] = found[tally.design] + tally if tally.design in found else tally
+    return tuple(found[d] for d in sorted(found, key=lambda d: (d.p00, d.p11)))

@@ -1,0 +1,205 @@
+"""The demo itself: publish, answer, collect, tally, estimate; everything real but the people.
+
+Rules
+1. Each step is the part a real survey runs; what is simulated is said: the people, their truths, and (for those whom
+   the gateway serves) that they have no device of their own.
+2. While it runs, ledgers and database lie on the fastest storage there is (memory, where the machine offers it); the
+   database is then copied to the folder.
+3. What was counted must be what was asked: one answer for every person and question.  Otherwise it fails, loudly.
+4. A folder that is not empty is used only if an earlier demo made it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rrcollect import Attribute, Publication, SigningKey, publish_survey
+from rrcollect.errors import Blame, RRCollectError
+from rrcollect.publish.survey_file import parse, survey_from, template
+from server_agg.compare.segments import SegmentTable, segment_table
+from server_agg.compare.trends import Trend, trend
+from server_agg.count.tallies import Tallies
+from server_agg.demo.collection import Counter
+from server_agg.demo.drawings import Mark
+from server_agg.demo.population import SPORTS, Population, drawn_population, true_share
+from server_agg.demo.respondents import Desk, by_full_clients, by_gateway, one_device
+from server_agg.estimates.one import Estimate, estimate
+
+__all__ = ["DemoFailed", "Shown", "fresh_folder", "published", "run_demo"]
+
+MARKER = ".rrcollect-demo"
+FILES = ("survey.toml", "survey.signed.json", "publisher.pem", "publisher.pem.pub", "reports.sqlite3", "tallies.json")
+
+
+class DemoFailed(RRCollectError):
+    """The demo could not show what it should."""
+
+    blame = Blame.DEVICE
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the demo did and found."""
+
+    folder: Path
+    publication: Publication
+    population: Population
+    full: int
+    gateway: int
+    full_seconds: float
+    gateway_seconds: float
+    seconds: float
+    in_memory: bool
+    tallies: Tallies
+    budget: str
+    report: bytes
+
+    def rounds(self) -> list[tuple[str, int]]:
+        """Every question and round, in the survey's order."""
+        return [(q.id, r) for q in self.publication.survey.questions for r in range(q.rounds)]
+
+    def estimate(self, question: str, round_: int) -> Estimate:
+        """The estimate for the population the people were drawn from."""
+        return estimate(self.tallies.where(question=question, round=round_).one())
+
+    def mark(self, question: str, round_: int) -> Mark:
+        """The estimate beside the truth."""
+        found = self.estimate(question, round_)
+        low, high = found.interval()
+        return Mark(question, found.tally.n, found.value, low, high, true_share(question, round_))
+
+    def segments(self, question: str, round_: int = 0) -> SegmentTable:
+        """By sport, the bars holding all at once."""
+        groups = self.tallies.where(question=question, round=round_).by("sport")
+        return segment_table({sport: group for (sport,), group in groups.items()}, minimum=2)
+
+    def trend(self, question: str) -> Trend:
+        """Over the rounds, which different people answered."""
+        return trend({r: group for (r,), group in self.tallies.where(question=question).by("round").items()})
+
+
+@contextmanager
+def working_folder() -> Iterator[tuple[Path, bool]]:
+    """A folder that goes away, in memory if the machine has such a place; and whether it is."""
+    memory = Path("/dev/shm")  # noqa: S108
+    usable = memory.is_dir() and shutil.disk_usage(memory).free > 200_000_000
+    try:
+        name = tempfile.mkdtemp(prefix="rrcollect-demo-", dir=memory if usable else None)
+    except OSError:
+        usable, name = False, tempfile.mkdtemp(prefix="rrcollect-demo-")
+    try:
+        yield Path(name), usable
+    finally:
+        shutil.rmtree(name, ignore_errors=True)
+
+
+def fresh_folder(folder: Path) -> None:
+    """Make the folder; one that an earlier demo made is emptied of that demo's files, any other must be empty."""
+    if folder.exists() and not (folder / MARKER).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+        raise DemoFailed(f"{folder} exists and no demo made it; name another folder with --out")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MARKER).write_text("made by `rrcollect demo`; replaced by the next one\n", encoding="utf-8")
+    for name in (*FILES, "report.html"):
+        (folder / name).unlink(missing_ok=True)
+
+
+def published(folder: Path) -> tuple[Publication, SigningKey]:
+    """Write, check and sign the survey, with a new key; all of it lies in the folder."""
+    text = template()
+    (folder / "survey.toml").write_text(text, encoding="utf-8")
+    key = SigningKey.generate()
+    key.save(folder / "publisher.pem")
+    (folder / "publisher.pem.pub").write_bytes(key.public.to_pem())
+    publication = publish_survey(survey_from(parse(text)), [key])
+    (folder / "survey.signed.json").write_bytes(publication.envelope)
+    return publication, key
+
+
+def desk_of(publication: Publication, key: SigningKey, folder: Path) -> Desk:
+    """What the respondents know, with the store and the ledgers in this folder."""
+    survey = publication.survey
+    attributes = tuple(Attribute(question.attribute, rounds=question.rounds) for question in survey.questions)
+    store, ledgers = str(folder / "reports.sqlite3"), str(folder)
+    return Desk(publication.envelope, survey.publisher, key.public.raw, attributes, store, ledgers)
+
+
+class _Overheard:
+    """A counter that keeps the first report it was sent, to show it."""
+
+    def __init__(self, counter: Counter) -> None:
+        self.counter = counter
+        self.first = b""
+
+    def send(self, body: bytes) -> None:
+        self.first = self.first or body
+        self.counter.send(body)
+
+
+def run_demo(
+    folder: Path, respondents: int, seconds: float, tell: Callable[[float], None], processes: int | None = None
+) -> Shown:
+    """Run it all; `folder` is fresh."""
+    start = time.monotonic()
+    publication, key = published(folder)
+    population = drawn_population(respondents)
+    people = population.people
+    with working_folder() as (work, in_memory):
+        desk = desk_of(publication, key, work)
+        counter = Counter(desk.store)
+        counter.publish(publication.envelope, key.public.raw.hex())
+        overheard = _Overheard(counter)
+        budget = one_device(desk, people[0], overheard, work / "first.sqlite3").budget().explain()
+        answered = time.monotonic()
+        full = 1 + by_full_clients(desk, people[1:], seconds, lambda done: tell((1 + done) / respondents), processes)
+        bulk = time.monotonic()
+        gateway = by_gateway(publication, people[full:], counter, lambda done: tell((full + done) / respondents))
+        end = time.monotonic()
+        tallies = counter.tallies()
+        counter.close()
+        _copy(Path(desk.store), folder / "reports.sqlite3")
+    _check(population, tallies)
+    (folder / "tallies.json").write_text(tallies.to_json() + "\n", encoding="utf-8")
+    return Shown(
+        folder=folder,
+        publication=publication,
+        population=population,
+        full=full,
+        gateway=gateway,
+        full_seconds=bulk - answered,
+        gateway_seconds=end - bulk,
+        seconds=time.monotonic() - start,
+        in_memory=in_memory,
+        tallies=tallies,
+        budget=budget,
+        report=overheard.first,
+    )
+
+
+def _copy(source: Path, target: Path) -> None:
+    """A consistent copy of the database, readable by its owner only."""
+    target.touch(mode=0o600)
+    with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(target)) as new:
+        old.backup(new)
+
+
+def _check(population: Population, tallies: Tallies) -> None:
+    """Everybody was counted once in every question they were asked, by sport and round."""
+    asked: dict[tuple[str, int, str], int] = {}
+    for person in population.people:
+        for question, number, _ in person.asked():
+            cell = question, number, person.sport
+            asked[cell] = asked.get(cell, 0) + 1
+    counted: dict[tuple[str, int, str], int] = {}
+    for key, tally in tallies.items():
+        cell = key.question, key.round, dict(key.segments).get("sport", "")
+        counted[cell] = counted.get(cell, 0) + tally.n
+    if asked != counted:
+        wrong = {cell for cell in {*asked, *counted} if asked.get(cell) != counted.get(cell)}
+        raise DemoFailed(f"{len(wrong)} of {len(SPORTS) * 4} cells were not counted once a person: {sorted(wrong)[:3]}")

@@ -1,0 +1,67 @@
+"""What stands beside an estimate: its margins, its fit, what direct questioning would have given, its total.
+
+They are plain values computed by `Estimate`; each says in words what it assumes or means.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from server_agg.estimates.interval import Interval
+from server_agg.estimates.numerics import exact_level
+
+__all__ = ["Direct", "Margin", "Misfit", "Total"]
+
+
+@dataclass(frozen=True)
+class Margin:
+    """A half-width ± with what one assumes by using it."""
+
+    multiplier: float
+    half_width: float
+    assumes: str
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """How well the counts fit the design: the chance of so extreme a count at the nearest end of [0, 1].
+
+    True, as a condition, if the two-sided 95 % exact interval misses [0, 1] altogether.
+    """
+
+    tail_probability: float
+    side: str
+
+    def at(self, level: object = 0.95) -> bool:
+        """Whether the two-sided exact interval at this level misses [0, 1] altogether."""
+        return self.tail_probability <= (1 - exact_level(level)) / 2
+
+    def __bool__(self) -> bool:
+        return self.at()
+
+    def describe(self) -> str:
+        """One sentence."""
+        if not self:
+            return "the counts fit the design"
+        return f"data do not fit the design: P(a count so far {self.side}) = {self.tail_probability:.3g} at that end"
+
+
+@dataclass(frozen=True)
+class Direct:
+    """What n direct and honest answers at the same prevalence would have given."""
+
+    standard_error: float
+    half_width: float
+    level: float
+
+
+@dataclass(frozen=True)
+class Total:
+    """How many people have the attribute, of `people`; `interval` is the bar of the share it came from."""
+
+    people: int
+    value: float
+    standard_error: float
+    low: float
+    high: float
+    interval: Interval

@@ -1,0 +1,121 @@
+"""Kuk's k draws [Kuk90]: each person reports how many of k independent draws said "yes".
+
+With S the reported number: π̂ = (mean(S)/k − (1−p00))/c, unbiased, and
+    v_pop = s²/(n k² c²), s² the sample variance of S                     unbiased: the S are i.i.d.
+    v_real = [π̂ p11(1−p11) + (1−π̂) p00(1−p00)]/(k c² n)                  for the people who answered
+The true variance is again a quadratic in π, (a + bπ)/k + π(1−π) over n, so Wilson's and Chebyshev's bars of `score`
+apply; Hoeffding's bound treats a person's mean answer as one term of width 1/|c|.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from rrcollect.classic.repeated import RepeatedDesign
+from rrcollect.design.parameters import NumberLike, count
+from rrcollect.errors import ParameterError
+from server_agg.count.tally import design_strings
+from server_agg.errors import TooFewAnswers
+from server_agg.estimates.interval import OUTWARD, Interval, Side, clipped_interval, tail_of
+from server_agg.estimates.numerics import float_below
+from server_agg.estimates.score import chebyshev_k2, score_lower, variance_line, wilson_k2
+from server_agg.report.result import UnbiasedResult
+
+__all__ = ["RepeatedEstimate", "estimate_repeated"]
+
+METHODS = ("hoeffding", "chebyshev", "wilson")
+
+
+@dataclass(frozen=True)
+class RepeatedEstimate(UnbiasedResult):
+    """The prevalence from `people`: how many people reported 0, 1, …, k."""
+
+    design: RepeatedDesign
+    people: tuple[int, ...]
+    target: str = "population"
+
+    @property
+    def n(self) -> int:
+        """People."""
+        return sum(self.people)
+
+    @property
+    def _mean(self) -> Fraction:
+        return Fraction(sum(r * m for r, m in enumerate(self.people)), self.n)
+
+    @property
+    def exact_value(self) -> Fraction:
+        """π̂, exactly; unbiased, may leave [0, 1]."""
+        return (self._mean / self.design.draws - 1 + self.design.design.p00) / self.design.design.c
+
+    @property
+    def variance(self) -> Fraction:
+        """The unbiased variance estimate for the target, exactly."""
+        one, k = self.design.design, self.design.draws
+        if self.target == "sample":
+            pi = self.exact_value
+            return (pi * one.p11 * (1 - one.p11) + (1 - pi) * one.p00 * (1 - one.p00)) / (k * one.c**2 * self.n)
+        squares = sum(((r - self._mean) ** 2 * m for r, m in enumerate(self.people)), Fraction(0))
+        return squares / (self.n - 1) / (self.n * k**2 * one.c**2)
+
+    def as_dict(self, level: NumberLike = 0.95, method: str = "hoeffding") -> dict[str, object]:
+        """Inputs and results as plain values, ready for JSON."""
+        return {
+            "design": design_strings(self.design.design),
+            "draws": self.design.draws,
+            "people": list(self.people),
+            "value": self.value,
+            "standard_error": self.standard_error,
+            "interval": self.interval(level, method).as_dict(),
+        }
+
+    def interval(self, level: NumberLike = 0.95, method: str = "hoeffding", *, side: Side = "both") -> Interval:
+        """(low, high) by "hoeffding" or "chebyshev" (guaranteed) or "wilson" (approximate)."""
+        if method not in METHODS:
+            raise ParameterError("method", method, f"one of {', '.join(METHODS)}")
+        tail = tail_of(level, side)
+        sampling = Fraction(int(self.target == "population"))
+        line = variance_line(self.design.design, self.n, sampling, self.design.draws)
+        k2 = Fraction(0)
+        if method != "hoeffding":
+            k2 = chebyshev_k2(level, side) if method == "chebyshev" else wilson_k2(tail)
+        reach = (
+            Fraction(math.sqrt(math.log(1 / tail) / 2 / self.n)) * (1 + Fraction(8, 2**52)) / abs(self.design.design.c)
+        )
+
+        def lower(mirrored: bool) -> float:
+            value = 1 - self.exact_value if mirrored else self.exact_value
+            if method == "hoeffding":
+                return float_below(value - reach - OUTWARD)
+            return score_lower(value, line.mirrored() if mirrored else line, k2)
+
+        return clipped_interval(
+            lambda: lower(False),
+            lambda: lower(True),
+            method=method,
+            level=level,
+            target=self.target,
+            guaranteed=method != "wilson",
+            side=side,
+        )
+
+
+def estimate_repeated(design: RepeatedDesign, people: Sequence[int], target: str = "population") -> RepeatedEstimate:
+    """The estimate from how many people reported 0, 1, …, k.
+
+    >>> from rrcollect import Design
+    >>> found = estimate_repeated(RepeatedDesign(Design("4/5", "4/5"), 2), [50, 30, 20])
+    >>> found.exact_value, round(found.standard_error, 4)
+    (Fraction(1, 4), 0.0654)
+    """
+    if len(people) != design.draws + 1:
+        raise ParameterError("people", people, f"{design.draws + 1} counts: of people who reported 0 … {design.draws}")
+    if target not in ("population", "sample"):
+        raise ParameterError("target", target, "'population' or 'sample'")
+    counts = tuple(count(f"people who reported {r}", m, least=0) for r, m in enumerate(people))
+    if sum(counts) < 2:
+        raise TooFewAnswers(sum(counts), "the survey")
+    return RepeatedEstimate(design, counts, target)

@@ -1,0 +1,101 @@
+"""Moors' two samples [Moo71]: the harmless question's share of yes is estimated from the second sample.
+
+    π̂ = (λ̂1 − (1−p)λ̂2)/p,     v = [λ̂1(1−λ̂1)/(n1−1) + (1−p)² λ̂2(1−λ̂2)/(n2−1)]/p²
+Both are unbiased.  Bars: normal (approximate); guaranteed, from the exact bars of λ1 and λ2 at level √level each; and
+hoeffding, since π̂ is a sum of independent answers worth 1/(p n1) and (1−p)/(p n2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from rrcollect.classic.two_samples import MoorsDesign
+from rrcollect.design.parameters import NumberLike
+from rrcollect.design.yes_no import Design
+from rrcollect.errors import ParameterError
+from server_agg.compare.groups import root_level
+from server_agg.count.tally import Tally
+from server_agg.estimates.interval import OUTWARD, Interval, clipped_interval
+from server_agg.estimates.methods import hoeffding_reach
+from server_agg.estimates.numerics import exact_level, float_below, normal_quantile
+from server_agg.estimates.one import Estimate, estimate
+from server_agg.report.result import UnbiasedResult
+
+__all__ = ["MoorsEstimate", "estimate_moors"]
+
+DIRECT = Design(1, 1)
+
+
+@dataclass(frozen=True)
+class MoorsEstimate(UnbiasedResult):
+    """The prevalence from sample `first` (both questions) and sample `second` (the harmless one alone)."""
+
+    design: MoorsDesign
+    first: Estimate  # of λ1
+    second: Estimate  # of λ2, the harmless question's share of yes
+
+    @property
+    def exact_value(self) -> Fraction:
+        """π̂, exactly; unbiased, may leave [0, 1]."""
+        p = self.design.p
+        return (self.first.exact_value - (1 - p) * self.second.exact_value) / p
+
+    @property
+    def innocuous(self) -> float:
+        """The harmless question's estimated share of yes."""
+        return self.second.value
+
+    @property
+    def variance(self) -> Fraction:
+        """The unbiased variance estimate, exactly."""
+        p = self.design.p
+        return (self.first.variance + (1 - p) ** 2 * self.second.variance) / p**2
+
+    def as_dict(self, level: NumberLike = 0.95, method: str = "guaranteed") -> dict[str, object]:
+        """Inputs and results as plain values, ready for JSON."""
+        return {
+            "p": str(self.design.p),
+            "n1": self.first.tally.n,
+            "ones1": self.first.tally.ones,
+            "n2": self.second.tally.n,
+            "ones2": self.second.tally.ones,
+            "value": self.value,
+            "standard_error": self.standard_error,
+            "innocuous": self.innocuous,
+            "interval": self.interval(level, method).as_dict(),
+        }
+
+    def interval(self, level: NumberLike = 0.95, method: str = "guaranteed") -> Interval:
+        """(low, high) by "guaranteed", "hoeffding" or "normal"."""
+        if method not in ("guaranteed", "hoeffding", "normal"):
+            raise ParameterError("method", method, "'guaranteed', 'hoeffding' or 'normal'")
+        p, value, tail = self.design.p, self.exact_value, (1 - exact_level(level)) / 2
+        if method == "guaranteed":
+            each = root_level(level, 2)
+            (l1, u1), (l2, u2) = self.first.interval(each), self.second.interval(each)
+            low = (Fraction(l1) - (1 - p) * Fraction(u2)) / p
+            high = (Fraction(u1) - (1 - p) * Fraction(l2)) / p
+        else:
+            weights, tallies = [1 / p, (1 - p) / p], [self.first.tally, self.second.tally]
+            reach = Fraction(normal_quantile(tail)) * Fraction(self.standard_error)
+            reach = hoeffding_reach(weights, tallies, tail) if method == "hoeffding" else reach
+            low, high = value - reach, value + reach
+        return clipped_interval(
+            lambda: float_below(low - OUTWARD),
+            lambda: float_below(1 - high - OUTWARD),
+            method=method,
+            level=level,
+            target="population",
+            guaranteed=method != "normal",
+        )
+
+
+def estimate_moors(design: MoorsDesign, *, n1: int, ones1: int, n2: int, ones2: int) -> MoorsEstimate:
+    """The estimate from counts: `ones1` of `n1` said yes in the first sample, `ones2` of `n2` in the second.
+
+    >>> found = estimate_moors(MoorsDesign(Fraction(7, 10)), n1=800, ones1=184, n2=200, ones2=100)
+    >>> found.exact_value, round(found.standard_error, 4)
+    (Fraction(4, 35), 0.0261)
+    """
+    return MoorsEstimate(design, estimate(Tally(DIRECT, n1, ones1)), estimate(Tally(DIRECT, n2, ones2)))

@@ -1,0 +1,251 @@
+"""`Estimate`: the unbiased prevalence from one tally, with every error bar one may ask of it.
+
+    π̂ = (N/n − (1−p00))/c                       unbiased; may leave [0, 1], where `clipped` does not
+    v_pop = λ̂(1−λ̂)/((n−1)c²)                    unbiased for the variance when respondents are drawn from a population
+    v_real = [π̂ p11(1−p11) + (1−π̂) p00(1−p00)]/(c²n)
+                                                unbiased for the mechanism's own noise: the people who answered are all
+                                                there is.  Never negative: it is linear in N and its ends are not.
+    v = (1−f)·v_pop + f·v_real, f = n/M         n of M drawn without replacement
+
+Rules
+1. Value and variances are exact fractions; floats are for reading.
+2. An estimate keeps its tally and target, so that a question asked later needs no second pass.
+3. No estimate without a bar: n < 2 is refused.  No result is ever NaN or infinite.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from rrcollect.design.parameters import NumberLike, count, probability
+from rrcollect.errors import ParameterError
+from server_agg.count.tally import Tally
+from server_agg.errors import TooFewAnswers
+from server_agg.estimates import methods as intervals
+from server_agg.estimates.credible import Prior
+from server_agg.estimates.diagnostics import Direct, Margin, Misfit, Total
+from server_agg.estimates.interval import Interval, Side
+from server_agg.estimates.numerics import binomial_at_least, exact_level, normal_quantile
+from server_agg.report.result import UnbiasedResult
+
+__all__ = ["Estimate", "TargetLike", "estimate"]
+
+TargetLike = str | int
+
+
+@dataclass(frozen=True)
+class Estimate(UnbiasedResult):
+    """The prevalence estimated from `tally` for `target`: "population", "sample", or the size M of a population.
+
+    >>> from rrcollect import Design
+    >>> e = estimate(Tally(Design("3/4", "3/4"), 1000, 400))
+    >>> e.exact_value, round(e.standard_error, 4)
+    (Fraction(3, 10), 0.031)
+    >>> low, high = e.interval(level=0.95, method="exact")
+    >>> print(e.sentence())
+    30.0 % (95 % exact interval 23.9–36.2 %), n = 1000, ε = 1.099; target: the population
+    """
+
+    tally: Tally
+    target: TargetLike = "population"
+
+    def __post_init__(self) -> None:
+        if self.tally.n < 2:
+            raise TooFewAnswers(self.tally.n)
+        if self.target not in ("population", "sample"):
+            allowed = f"'population', 'sample', or the size M of a finite population, a whole number >= {self.tally.n}"
+            if isinstance(self.target, str | bool) or not hasattr(self.target, "__index__"):
+                raise ParameterError("target", self.target, allowed)
+            if self.target < self.tally.n:
+                raise ParameterError("target", self.target, f"{allowed} (n were drawn from it)")
+            object.__setattr__(self, "target", int(self.target))
+
+    # ---- the value and its variance ---------------------------------------------------------------------------
+
+    @property
+    def says_yes(self) -> Fraction:
+        """λ̂ = N/n, the share of ones."""
+        return Fraction(self.tally.ones, self.tally.n)
+
+    @property
+    def exact_value(self) -> Fraction:
+        """The unbiased estimate, exactly."""
+        return intervals.unbiased(self.tally)
+
+    @property
+    def population_variance(self) -> Fraction:
+        """v_pop, unbiased for the variance if the respondents were drawn from an infinite population."""
+        yes = self.says_yes
+        return yes * (1 - yes) / ((self.tally.n - 1) * self.tally.design.c**2)
+
+    @property
+    def noise_variance(self) -> Fraction:
+        """v_real, unbiased for the variance that the mechanism alone adds."""
+        design, pi = self.tally.design, self.exact_value
+        noise = pi * design.p11 * (1 - design.p11) + (1 - pi) * design.p00 * (1 - design.p00)
+        return noise / (design.c**2 * self.tally.n)
+
+    @property
+    def sampled_share(self) -> Fraction:
+        """f: 0 for a population without end, 1 if those who answered are all there is, n/M between."""
+        if self.target == "population":
+            return Fraction(0)
+        return Fraction(1) if self.target == "sample" else Fraction(self.tally.n, int(self.target))
+
+    @property
+    def sampling(self) -> Fraction:
+        """s of the true variance V_real + s·π(1−π)/n: 1, 0, or (M−n)/(M−1)."""
+        if self.target in ("population", "sample"):
+            return 1 - self.sampled_share
+        return Fraction(int(self.target) - self.tally.n, int(self.target) - 1)
+
+    @property
+    def variance(self) -> Fraction:
+        """The unbiased estimate of the variance of `value` for the target."""
+        f = self.sampled_share
+        return (1 - f) * self.population_variance + f * self.noise_variance
+
+    @property
+    def target_words(self) -> str:
+        """The target as a bar names it."""
+        if isinstance(self.target, int):
+            return f"population of {self.target}"
+        return self.target
+
+    # ---- error bars -------------------------------------------------------------------------------------------
+
+    def interval(
+        self, level: NumberLike = 0.95, method: str = "exact", *, side: Side = "both", prior: Prior = "uniform"
+    ) -> Interval:
+        """(low, high), within [0, 1]; the methods are described in `server_agg.estimates.methods`.
+
+        `side` "lower" or "upper" gives a one-sided bound with the whole error probability at that end.
+
+        >>> from rrcollect import Design
+        >>> estimate(Tally(Design(1, "1/2"), 20, 0)).interval(method="exact", side="upper")[0]
+        0.0
+        """
+        return intervals.interval(self, level, method, side, prior)
+
+    def margins(self) -> tuple[Margin, Margin]:
+        """The paper's margins of error at 95 %, both with the estimated σ ([HLM17] Section II)."""
+        sigma = self.standard_error
+        return (
+            Margin(1.96, 1.96 * sigma, "π̂ is nearly normal (central limit theorem) and σ is nearly its estimate"),
+            Margin(
+                4.5,
+                4.5 * sigma,
+                "nothing of the distribution (Chebyshev), but the true σ: with the estimated one the coverage can be "
+                "near 0; interval(method='chebyshev') inverts the inequality instead",
+            ),
+        )
+
+    @property
+    def misfit(self) -> Misfit:
+        """Whether the count is too extreme for any prevalence, and how improbable it is."""
+        tally = self.tally.oriented()
+        below = binomial_at_least(tally.n - tally.ones, tally.n, float(tally.design.p00))  # all truths "no"
+        above = binomial_at_least(tally.ones, tally.n, float(tally.design.p11))  # all truths "yes"
+        return Misfit(below, "below") if below <= above else Misfit(above, "above")
+
+    # ---- what privacy cost, and what liars could do -----------------------------------------------------------
+
+    @property
+    def effective_sample_size(self) -> float:
+        """How many direct and honest answers would tell as much about the population, at the clipped value."""
+        return float(self.tally.n * self.tally.design.effective_sample_ratio(self.exact_clipped))
+
+    def direct(self, level: NumberLike = 0.95) -> Direct:
+        """What the same n would have given by direct questioning, had everybody told the truth."""
+        exact, pi = exact_level(level), self.exact_clipped
+        error = math.sqrt(self.sampling * pi * (1 - pi) / self.tally.n)
+        return Direct(error, normal_quantile((1 - exact) / 2) * error, float(exact))
+
+    def manipulation(self, share: NumberLike) -> float:
+        """How far a share of dishonest reporters can move the value, at most: share/|c|."""
+        return float(probability("share", share) * self.tally.design.manipulation_factor)
+
+    def interval_with_dishonest(self, share: NumberLike, level: NumberLike = 0.95, method: str = "exact") -> Interval:
+        """A bar that holds whatever up to this share of the n reporters did: m = floor(share·n) answers are given up.
+
+        The honest count lies within m of the observed one; the bar spans the bars of both extremes.
+        """
+        m = math.floor(probability("share", share) * self.tally.n)
+        few = Tally(self.tally.design, self.tally.n, max(0, self.tally.ones - m))
+        many = Tally(self.tally.design, self.tally.n, min(self.tally.n, self.tally.ones + m))
+        bars = [Estimate(tally, self.target).interval(level, method) for tally in (few, many)]
+        return Interval(
+            (min(bar[0] for bar in bars), max(bar[1] for bar in bars)),
+            method=method,
+            level=bars[0].level,
+            target=self.target_words,
+            guaranteed=bars[0].guaranteed,
+            warning=f"allows for {m} dishonest reporters of {self.tally.n}",
+        )
+
+    def total(self, people: int | None = None, level: NumberLike = 0.95, method: str = "exact") -> Total:
+        """How many people: the share times the size of the target (`people` must be given for a population).
+
+        >>> from rrcollect import Design
+        >>> estimate(Tally(Design("3/4", "3/4"), 1000, 400), target="sample").total().value
+        300.0
+        """
+        size = {"population": people, "sample": self.tally.n}.get(str(self.target), self.target)
+        if size is None:
+            raise ParameterError("people", people, "the size of the population the total is for")
+        if people is not None and self.target != "population" and count("people", people) != size:
+            raise ParameterError("people", people, f"{size}, the size of the target, or nothing")
+        size = count("people", size)
+        bar = self.interval(level, method)
+        return Total(
+            size, float(size * self.exact_value), size * self.standard_error, size * bar[0], size * bar[1], bar
+        )
+
+    # ---- output: see `reporting` ------------------------------------------------------------------------------
+
+    def sentence(self, level: NumberLike = 0.95, method: str = "exact") -> str:
+        """One sentence that may be put into a report."""
+        from server_agg.report import words as reporting
+
+        return reporting.sentence(self, level, method)
+
+    def as_dict(self, level: NumberLike = 0.95, method: str = "exact") -> dict[str, object]:
+        """Inputs and results as plain values, ready for JSON."""
+        from server_agg.report import words as reporting
+
+        return reporting.estimate_dict(self, level, method)
+
+    def to_json(self, level: NumberLike = 0.95, method: str = "exact") -> str:
+        """`as_dict` as JSON; no NaN and no infinity, ever."""
+        return json.dumps(self.as_dict(level, method), allow_nan=False)
+
+    def table(self, level: NumberLike = 0.95) -> str:
+        """Every bar at this level as a text table."""
+        from server_agg.report import words as reporting
+
+        return reporting.estimate_table(self, level)
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        from server_agg.report import words as reporting
+
+        return reporting.estimate_html(self)
+
+
+def estimate(tally: Tally, target: TargetLike = "population") -> Estimate:
+    """The unbiased estimate from a tally, for the population the respondents were drawn from ("population"), for the
+    people who answered ("sample"), or for a population of M people of whom n were drawn without replacement (M).
+
+    >>> from rrcollect import optimal_design
+    >>> e = estimate(Tally(optimal_design(1), 1000, 400))
+    >>> round(e.value, 10), round(e.standard_error, 10)
+    (0.2836046586, 0.0335405966)
+    """
+    if not isinstance(tally, Tally):
+        raise ParameterError("tally", tally, "a Tally; several go to pool([...])")
+    return Estimate(tally, target)

@@ -1,0 +1,207 @@
+"""One question, several designs: a new version of the survey, or respondents with different promises.
+
+Headline: the maximum-likelihood estimate on [0, 1] with its likelihood-ratio interval and the information's standard
+error.  For sums onward: a weighted mean of the unbiased values with weights fixed before the data are seen,
+    w ∝ n / (n·Var at a planning prevalence π0),
+which is exactly unbiased and whose variance Σ w² Var_i(π) is again a quadratic in π (see `score`), so it has guaranteed
+bars too.  Weights by *estimated* variances would be biased, and a design with N = 0 would get an infinite one.
+
+The homogeneity test is Pearson's: X² = Σ (N − nλ)²/(nλ(1−λ)) at the maximum-likelihood estimate, with one degree of
+freedom less than there are designs.  A small p says that the designs disagree: a change in who answers, or a matrix
+that was not the one applied.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from rrcollect.design.parameters import NumberLike, probability
+from rrcollect.errors import ParameterError
+from server_agg.count.tallies import merged
+from server_agg.count.tally import Tally
+from server_agg.errors import EmptySelection, TooFewAnswers
+from server_agg.estimates.interval import OUTWARD, WALD_WARNING, Interval, Side, clipped_interval, tail_of
+from server_agg.estimates.likelihood import deviance_lower, information, maximum_likelihood, mirrored_all
+from server_agg.estimates.methods import hoeffding_reach, unbiased
+from server_agg.estimates.numerics import chi_squared_quantile, chi_squared_tail, float_below, normal_quantile
+from server_agg.estimates.one import Estimate
+from server_agg.estimates.score import VarianceLine, chebyshev_k2, score_lower, variance_line
+from server_agg.report.result import Result
+
+__all__ = ["Homogeneity", "PooledEstimate", "pool"]
+
+METHODS = ("likelihood", "chebyshev", "hoeffding", "wald")
+
+
+@dataclass(frozen=True)
+class Homogeneity:
+    """Whether the designs tell the same story; small p: they do not."""
+
+    statistic: float
+    freedom: int
+    p: float
+
+    def describe(self) -> str:
+        """One sentence."""
+        if self.freedom == 0:
+            return "one design only: nothing to compare"
+        verdict = "the designs disagree" if self.p < 0.01 else "the designs agree"
+        return f"{verdict}: X² = {self.statistic:.3g} with {self.freedom} degrees of freedom, p = {self.p:.3g}"
+
+
+@dataclass(frozen=True)
+class PooledEstimate(Result):
+    """The prevalence behind several tallies of one question; `planning` is π0 of the fixed weights.
+
+    >>> from rrcollect import optimal_design
+    >>> pooled = pool([Tally(optimal_design(1), 600, 230), Tally(optimal_design(2), 400, 100)])
+    >>> round(pooled.value, 12), round(pooled.standard_error, 12)
+    (0.19601237957, 0.023988610243)
+    """
+
+    tallies: tuple[Tally, ...]
+    planning: Fraction = Fraction(1, 2)
+    _oriented: tuple[Tally, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.tallies:
+            raise EmptySelection("nothing to pool; allowed: one or more tallies")
+        oriented = merged([tally.oriented() for tally in self.tallies])
+        if self.n < 2:
+            raise TooFewAnswers(self.n, "the pool")
+        object.__setattr__(self, "_oriented", tuple(tally for tally in oriented if tally.n))
+
+    @property
+    def n(self) -> int:
+        """All answers."""
+        return sum(tally.n for tally in self.tallies)
+
+    @property
+    def value(self) -> float:
+        """The maximum-likelihood estimate on [0, 1]."""
+        return maximum_likelihood(self._oriented)
+
+    @property
+    def standard_error(self) -> float | None:
+        """1/√information at the estimate; None where an answer is certain and the information says nothing."""
+        found = information(self._oriented, self.value)
+        return None if math.isinf(found) else 1 / math.sqrt(found)
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """Each design on its own (those with two answers or more)."""
+        return tuple(Estimate(tally) for tally in self._oriented if tally.n >= 2)
+
+    @property
+    def weights(self) -> tuple[Fraction, ...]:
+        """The fixed weights, in the order of the merged designs; they add up to 1."""
+        parts = [tally.n / tally.design.variance(self.planning) for tally in self._oriented]
+        return tuple(part / sum(parts) for part in parts)
+
+    @property
+    def exact_unbiased(self) -> Fraction:
+        """The fixed-weight mean of the unbiased values, exactly; it may leave [0, 1]."""
+        return sum((w * unbiased(t) for w, t in zip(self.weights, self._oriented, strict=True)), Fraction(0))
+
+    @property
+    def unbiased(self) -> float:
+        """`exact_unbiased` as a float: use it where estimates are summed further."""
+        return float(self.exact_unbiased)
+
+    @property
+    def unbiased_standard_error(self) -> float:
+        """The standard error of `unbiased`, at the maximum-likelihood estimate."""
+        return math.sqrt(max(self._line().at(Fraction(self.value)), Fraction(0)))
+
+    def _line(self) -> VarianceLine:
+        total = VarianceLine(Fraction(0), Fraction(0), Fraction(0))
+        for weight, tally in zip(self.weights, self._oriented, strict=True):
+            total = total.plus(variance_line(tally.design, tally.n).scaled(weight * weight))
+        return total
+
+    def interval(self, level: NumberLike = 0.95, method: str = "likelihood", *, side: Side = "both") -> Interval:
+        """likelihood: around `value`, approximate.  chebyshev, hoeffding: around `unbiased`, guaranteed.  wald:
+        `unbiased` ∓ z·SE, approximate."""
+        if method not in METHODS:
+            raise ParameterError("method", method, f"one of {', '.join(METHODS)} for pooled designs")
+        tail = tail_of(level, side)
+        value, line = self.exact_unbiased, self._line()
+
+        def lower(tallies: Sequence[Tally], value: Fraction, line: VarianceLine) -> float:
+            if method == "likelihood":
+                return deviance_lower(tallies, chi_squared_quantile(2 * tail))
+            if method == "chebyshev":
+                return score_lower(value, line, chebyshev_k2(level, side))
+            if method == "hoeffding":
+                return float_below(value - hoeffding_reach(self.weights, self._oriented, tail) - OUTWARD)
+            return float(value) - normal_quantile(tail) * self.unbiased_standard_error
+
+        return clipped_interval(
+            lambda: lower(self._oriented, value, line),
+            lambda: lower(mirrored_all(self._oriented), 1 - value, line.mirrored()),
+            method=method,
+            level=level,
+            target="population",
+            guaranteed=method in ("chebyshev", "hoeffding"),
+            side=side,
+            warning=WALD_WARNING if method == "wald" else "",
+        )
+
+    @property
+    def homogeneity(self) -> Homogeneity:
+        """Pearson's test that one prevalence stands behind all designs."""
+        at, statistic = self.value, 0.0
+        for tally in self._oriented:
+            q00, p11 = float(1 - tally.design.p00), float(tally.design.p11)
+            yes = q00 * (1 - at) + p11 * at
+            if 0 < yes < 1:
+                statistic += (tally.ones - tally.n * yes) ** 2 / (tally.n * yes * (1 - yes))
+        freedom = len(self._oriented) - 1
+        return Homogeneity(statistic, freedom, chi_squared_tail(statistic, freedom) if freedom else 1.0)
+
+    def sentence(self, level: NumberLike = 0.95, method: str = "likelihood") -> str:
+        """One sentence that may be put into a report."""
+        from server_agg.report.words import bar_words, digits_for, percent
+
+        bar = self.interval(level, method)
+        return (
+            f"{percent(self.value, digits_for(bar.width))} % ({bar_words(bar)}), n = {self.n} by "
+            f"{len(self._oriented)} designs; target: the population; {self.homogeneity.describe()}"
+        )
+
+    def as_dict(self, level: NumberLike = 0.95, method: str = "likelihood") -> dict[str, object]:
+        """Inputs and results as plain values, ready for JSON."""
+        test = self.homogeneity
+        return {
+            "tallies": [tally.as_dict() for tally in self.tallies],
+            "planning": str(self.planning),
+            "value": self.value,
+            "standard_error": self.standard_error,
+            "interval": self.interval(level, method).as_dict(),
+            "unbiased": self.unbiased,
+            "unbiased_standard_error": self.unbiased_standard_error,
+            "homogeneity": {"statistic": test.statistic, "freedom": test.freedom, "p": test.p},
+        }
+
+
+def pool(tallies: Iterable[Tally], *, planning: NumberLike = "1/2") -> PooledEstimate:
+    """One estimate from tallies of one question, whatever their designs; equal designs are merged first.
+
+    `planning` is the prevalence at which the fixed weights of `unbiased` are best; choose it before seeing the data.
+
+    >>> from rrcollect import optimal_design
+    >>> pooled = pool([Tally(optimal_design(1), 600, 230), Tally(optimal_design(2), 400, 100)])
+    >>> round(pooled.value, 4), round(pooled.standard_error, 4)
+    (0.196, 0.024)
+    """
+    found = tuple(tallies)
+    for tally in found:
+        if not isinstance(tally, Tally):
+            raise ParameterError("tallies", tally, "tallies")
+    at = probability("planning", planning)
+    if not 0 < at < 1:
+        raise ParameterError("planning", planning, "a prevalence strictly between 0 and 1")
+    return PooledEstimate(merged(list(found)), at)

@@ -1,0 +1,173 @@
+"""From coefficients to shares of people: predicted prevalence with bars, and average marginal effects.
+
+    predicted prevalence    s = σ(zᵀβ̂); its bar is the image of zᵀβ̂ ∓ z·SE under σ, so it stays in (0, 1)
+    average marginal effect of a covariate: the mean over the records (weighted as they were fitted) of
+        ∂s/∂z_j = s(1−s)β_j            a covariate with more than two values
+        s(z_j = 1) − s(z_j = 0)        a covariate that is 0 or 1
+    with the delta method's standard error, the covariates taken as fixed.
+Effects are on the truth's prevalence, not on the randomised answer's rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rrcollect.design.parameters import NumberLike
+from rrcollect.errors import ParameterError
+from server_agg.estimates.numerics import exact_level, normal_quantile, normal_tail
+from server_agg.models.columns import matrix_of
+from server_agg.models.inference import Bar, wald_interval
+from server_agg.models.outcome import sigmoid
+from server_agg.models.summary import coefficient_table
+from server_agg.report.result import Result
+from server_agg.report.words import html_table, text_table
+
+if TYPE_CHECKING:
+    from server_agg.models.columns import Floats
+    from server_agg.models.regression import LogisticFit
+
+__all__ = ["Effect", "Effects", "Prediction", "contrast", "marginal_effects", "predict"]
+
+
+@dataclass(frozen=True)
+class Prediction(Result):
+    """The prevalence among people with these covariates."""
+
+    prevalence: float
+    standard_error: float
+    bar: Bar
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain values, ready for JSON."""
+        return {"prevalence": self.prevalence, "standard_error": self.standard_error, "bar": self.bar.as_dict()}
+
+
+@dataclass(frozen=True)
+class Effect:
+    """By how much the prevalence changes, on average over the records."""
+
+    name: str
+    kind: str
+    value: float
+    standard_error: float
+    bar: Bar
+
+    @property
+    def p(self) -> float:
+        """The two-sided p-value of no effect."""
+        return min(1.0, 2 * normal_tail(abs(self.value) / self.standard_error)) if self.standard_error else 1.0
+
+
+@dataclass(frozen=True)
+class Effects(Result):
+    """Average marginal effects, one a covariate; `effects["age"]` is one of them."""
+
+    rows: tuple[Effect, ...]
+    level: float
+
+    def __getitem__(self, name: str) -> Effect:
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise ParameterError("name", name, f"one of {[row.name for row in self.rows]}")
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain values, ready for JSON."""
+        rows: list[dict[str, object]] = [
+            {"name": e.name, "kind": e.kind, "value": e.value, "standard_error": e.standard_error, "p": e.p,
+             "bar": e.bar.as_dict()}
+            for e in self.rows
+        ]  # fmt: skip
+        return {"level": self.level, "effects": rows}
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        rows = [(e.name, e.value, e.standard_error, e.p, e.bar) for e in self.rows]
+        head, lines = coefficient_table(rows, self.level, what="dy/dx", digits=4)
+        return [*head, "kind"], [[*line, e.kind] for line, e in zip(lines, self.rows, strict=True)]
+
+    def __str__(self) -> str:
+        return text_table(*self._cells(), {1, 2, 3, 4, 5, 6})
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._cells())
+
+
+def predict(fit: LogisticFit, covariates: Any, level: NumberLike = 0.95, kind: str | None = None) -> list[Prediction]:
+    """The prevalence for each row of covariates, which are those of the fit without the intercept it added."""
+    given = np.atleast_2d(np.asarray(covariates.to_numpy() if hasattr(covariates, "to_numpy") else covariates))
+    rows = matrix_of(given, len(given))
+    if fit.intercept:
+        rows = np.column_stack([np.ones(len(rows)), rows])
+    if rows.shape[1] != len(fit.names):
+        wanted = fit.names[1:] if fit.intercept else fit.names
+        raise ParameterError("covariates", f"an array of shape {given.shape}", f"a column for each of {list(wanted)}")
+    return predictions(fit, rows, level, kind)
+
+
+def predictions(fit: LogisticFit, rows: Floats, level: NumberLike, kind: str | None) -> list[Prediction]:
+    """The same for rows of the full model matrix."""
+    exact = exact_level(level)
+    z = normal_quantile((1 - exact) / 2)
+    eta = rows @ fit.coefficients
+    error = fit.deviations(rows, kind)
+    (s, t), (low, _), (high, _) = sigmoid(eta), sigmoid(eta - z * error), sigmoid(eta + z * error)
+    return [
+        Prediction(float(a), float(b), Bar(float(c), float(d), float(exact), "wald on the log-odds"))
+        for a, b, c, d in zip(s, s * t * error, low, high, strict=True)
+    ]
+
+
+def contrast(
+    fit: LogisticFit,
+    name: str,
+    kind: str,
+    high: Floats,
+    low: Floats,
+    *,
+    over: float,
+    level: NumberLike,
+    covariance: str | None,
+) -> Effect:
+    """The mean of (s(high) − s(low))/over, where `high` and `low` are two versions of the model matrix."""
+    weights = np.ones(fit.model.n) if fit.model.weights is None else fit.model.weights
+    share = weights / weights.sum() / over
+    (s1, t1), (s0, t0) = sigmoid(high @ fit.coefficients), sigmoid(low @ fit.coefficients)
+    value = float(share @ (s1 - s0))
+    slope = (share * s1 * t1) @ high - (share * s0 * t0) @ low
+    return _effect(fit, name, kind, value, slope, level=level, covariance=covariance)
+
+
+def _effect(
+    fit: LogisticFit, name: str, kind: str, value: float, slope: Floats, *, level: NumberLike, covariance: str | None
+) -> Effect:
+    error = float(fit.deviations(slope[None, :], covariance)[0])
+    return Effect(name, kind, value, error, wald_interval(value, error, level))
+
+
+def marginal_effects(
+    fit: LogisticFit, names: Sequence[str] | None, level: NumberLike = 0.95, kind: str | None = None
+) -> Effects:
+    """The average marginal effect of every covariate (or of those named), column by column."""
+    x = fit.model.covariates
+    weights = np.ones(fit.model.n) if fit.model.weights is None else fit.model.weights
+    share = weights / weights.sum()
+    s, t = sigmoid(x @ fit.coefficients)
+    steep = share * s * t
+    found = []
+    for name in [n for n in fit.names if n not in ("intercept", "Intercept")] if names is None else names:
+        j = fit.place(name)
+        if np.isin(x[:, j], (0.0, 1.0)).all():
+            high, low = x.copy(), x.copy()
+            high[:, j], low[:, j] = 1.0, 0.0
+            found.append(contrast(fit, name, "0 to 1", high, low, over=1.0, level=level, covariance=kind))
+        else:
+            beta = float(fit.coefficients[j])
+            slope = (steep * (t - s) * beta) @ x
+            slope[j] += float(steep.sum())
+            value = float(steep.sum()) * beta
+            found.append(_effect(fit, name, "slope", value, slope, level=level, covariance=kind))
+    return Effects(tuple(found), float(exact_level(level)))

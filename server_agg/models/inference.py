@@ -1,0 +1,193 @@
+"""What a fitted regression allows to conclude: covariances (each labelled), tests and intervals.
+
+    expected      I⁻¹, I = Σ w D²/(μ(1−μ)) zzᵀ at β̂                 the default
+    observed      J⁻¹, J = −∂²ℓ/∂β²                                  what R's optimisers return as the Hessian
+    outer         (Σ w ggᵀ)⁻¹                                        outer products of scores, the default of R's `rr`
+    sandwich      J⁻¹ (Σ w ggᵀ) J⁻¹                                  holds also if the model is wrong (HC0)
+With sampling weights the likelihood is a pseudo-likelihood: only the sandwich, with Σ w² ggᵀ, is a variance, and there
+is no likelihood-ratio test.
+
+A Wald bar is β̂ ∓ z·SE.  A profile bar is {b : 2(ℓ(β̂) − max ℓ given β_j = b) <= χ²}: where the likelihood levels off
+above that threshold the bar has no end on that side; it is None, never infinite.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rrcollect.design.parameters import NumberLike
+from rrcollect.errors import ParameterError
+from server_agg.estimates.numerics import chi_squared_quantile, chi_squared_tail, exact_level, normal_quantile
+from server_agg.models.errors import NoInformation
+from server_agg.models.fitting import climb, orthonormal
+
+if TYPE_CHECKING:
+    from server_agg.models.outcome import Floats
+    from server_agg.models.regression import LogisticFit
+
+__all__ = [
+    "COVARIANCES",
+    "Bar",
+    "Test",
+    "covariance",
+    "likelihood_ratio",
+    "profile_interval",
+    "wald_interval",
+    "wald_test",
+]
+
+COVARIANCES = ("expected", "observed", "outer", "sandwich")
+FARTHEST = 60.0  # standard errors, or units of log-odds, looked at for the end of a profile bar
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar for a coefficient or an effect; an end that nothing bounds is None."""
+
+    low: float | None
+    high: float | None
+    level: float
+    method: str
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain values, ready for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Test:
+    """A chi-squared test: small p speaks against the hypothesis."""
+
+    hypothesis: str
+    method: str
+    statistic: float
+    freedom: int
+    p: float
+
+    __test__ = False  # not a test of this project's own
+
+    def describe(self) -> str:
+        """One sentence."""
+        return f"{self.hypothesis}: {self.method} χ² = {self.statistic:.4g}, {self.freedom} df, p = {self.p:.3g}"
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain values, ready for JSON."""
+        return asdict(self)
+
+
+def chi_squared(hypothesis: str, method: str, statistic: float, freedom: int) -> Test:
+    """The test with this statistic."""
+    positive = max(statistic, 0.0)
+    return Test(hypothesis, method, positive, freedom, chi_squared_tail(positive, freedom) if freedom else 1.0)
+
+
+def inverse_of(information: Floats, kind: str) -> Floats:
+    """I⁻¹."""
+    values, vectors = np.linalg.eigh(information)
+    if not values[0] > 1e-14 * abs(values[-1]):
+        raise NoInformation(
+            f"the {kind} information is not positive definite at the estimate: there is no standard error from it; "
+            "allowed: another of " + ", ".join(k for k in COVARIANCES if k != kind)
+        )
+    root = vectors / np.sqrt(values)
+    found: Floats = root @ root.T
+    return found
+
+
+def covariance(fit: LogisticFit, kind: str) -> Floats:
+    """The covariance matrix of the orthonormal coefficients γ (see `fitting`) by one of `COVARIANCES`."""
+    if kind not in COVARIANCES:
+        raise ParameterError("covariance", kind, f"one of {', '.join(COVARIANCES)}")
+    if fit.sampling and kind != "sandwich":
+        raise ParameterError("covariance", kind, "'sandwich': with sampling weights the others are no variances")
+    if kind == "outer":
+        return inverse_of(fit.scaled.outer_products(fit.gamma), kind)
+    which = "expected" if kind == "expected" else "observed"
+    bread = inverse_of(fit.scaled.derivatives(fit.gamma, which).information, which)
+    if kind != "sandwich":
+        return bread
+    found: Floats = bread @ fit.scaled.outer_products(fit.gamma, 2 if fit.sampling else 1) @ bread
+    return found
+
+
+def wald_interval(estimate: float, standard_error: float, level: NumberLike) -> Bar:
+    """estimate ∓ z·SE."""
+    exact = exact_level(level)
+    reach = normal_quantile((1 - exact) / 2) * standard_error
+    return Bar(estimate - reach, estimate + reach, float(exact), "wald")
+
+
+def wald_test(fit: LogisticFit, places: list[int], kind: str) -> Test:
+    """That these coefficients are all 0."""
+    part = fit.coefficients[places]
+    spread = fit.covariance(kind)[np.ix_(places, places)]
+    statistic = float(part @ np.linalg.solve(spread, part))
+    words = " = ".join(fit.names[j] for j in places) + " = 0"
+    return chi_squared(words, f"Wald ({kind})", statistic, len(places))
+
+
+def likelihood_ratio(larger: LogisticFit, smaller: LogisticFit) -> Test:
+    """Of two nested models for the same answers."""
+    if larger.sampling or smaller.sampling:
+        raise ParameterError(
+            "weights", "sampling weights", "repeat counts or none: a pseudo-likelihood has no ratio test"
+        )
+    same = np.array_equal(larger.model.answers, smaller.model.answers)
+    freedom = len(larger.names) - len(smaller.names)
+    if not same or freedom < 0:
+        raise ParameterError("smaller", smaller.names, f"a model of the same answers nested in {larger.names}")
+    dropped = [name for name in larger.names if name not in smaller.names]
+    words = (" = ".join(dropped) or "no difference") + " = 0"
+    return chi_squared(words, "likelihood ratio", 2 * (larger.log_likelihood - smaller.log_likelihood), freedom)
+
+
+def profile_interval(fit: LogisticFit, place: int, level: NumberLike) -> Bar:
+    """The profile-likelihood bar of one coefficient."""
+    if fit.sampling:
+        raise ParameterError("method", "profile", "'wald': with sampling weights there is no likelihood")
+    exact = exact_level(level)
+    threshold = chi_squared_quantile(Fraction(1 - exact))
+    error = float(fit.standard_errors("expected")[place])
+    column = fit.model.covariates[:, place]
+    others = [j for j in range(len(fit.names)) if j != place]
+    rest = fit.model.with_offset(np.zeros(fit.model.n), others)
+    rest, inverse = orthonormal(rest, [fit.names[j] for j in others]) if others else (rest, np.zeros((0, 0)))
+    value = float(fit.coefficients[place])
+
+    def side(sign: float) -> float | None:
+        warm = np.asarray(np.linalg.solve(inverse, fit.coefficients[others]) if others else [], np.float64)
+
+        def excess(distance: float) -> float:
+            nonlocal warm
+            held = replace(rest, offset=column * (value + sign * distance))
+            if others:
+                best = climb(held, warm, 100)
+                warm, top = best.gamma, best.log_likelihood
+            else:
+                top = held.log_likelihood(warm)
+            return 2 * (fit.log_likelihood - top) - threshold
+
+        return _end(excess, math.sqrt(threshold) * error)
+
+    ends = {sign: side(sign) for sign in (-1.0, 1.0)}
+    low = None if ends[-1.0] is None else value - ends[-1.0]
+    high = None if ends[1.0] is None else value + ends[1.0]
+    return Bar(low, high, float(exact), "profile")
+
+
+def _end(excess: Callable[[float], float], guess: float) -> float | None:
+    """Where `excess` becomes positive, or None if it does not within reach."""
+    from scipy.optimize import brentq
+
+    inner, outer = 0.0, guess
+    while excess(outer) < 0:
+        inner, outer = outer, 1.6 * outer
+        if outer > FARTHEST * max(1.0, guess):
+            return None
+    return float(brentq(excess, inner, outer, xtol=1e-9, rtol=1e-12))

@@ -1,0 +1,209 @@
+"""The likelihood of randomised answers given covariates, and its derivatives.
+
+With the linear predictor η = zᵀβ (+ offset), s = σ(η), and for an observed answer a
+    q0 = P(a | truth 0),  q1 = P(a | truth 1)                      the answer's column of its own design matrix
+    L  = q0(1−s) + q1 s                                            its probability
+    ℓ  = Σ w log L
+    dℓ/dη   = (q1−q0) s(1−s)/L
+    −d²ℓ/dη² = (dℓ/dη)² − (q1−q0) s(1−s)(1−2s)/L                   observed information
+    E[−d²ℓ/dη²] = (q1−q0)² s²(1−s)²/(L(1−L))                       expected information
+The last does not depend on which answer was given.  ℓ is not concave in β (see `fitting`).
+
+Rules
+1. Every record may have its own design; the matrices are kept once each, and records point to them.
+2. L and 1−L are sums of positive terms, computed from exact fractions, so neither loses digits near 0.
+3. η is cut to ±700, where s is 1e−304: every quotient is finite, whatever β.
+4. Rows are walked in blocks that fit the processor's cache and are too small for the linear-algebra library to split
+   among threads: on a busy machine its threads would wait for each other longer than they work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from server_agg.count.from_answers import answer_array
+from server_agg.models.columns import matrix_of, probabilities, vector_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["Derivatives", "Outcome", "sigmoid"]
+
+BLOCK = 8000  # numbers of a block of covariates
+FARTHEST = 700.0
+
+
+class Derivatives(NamedTuple):
+    """ℓ, its gradient, and minus its Hessian (expected or observed)."""
+
+    log_likelihood: float
+    gradient: Floats
+    information: Floats
+
+
+def sigmoid(eta: Floats) -> tuple[Floats, Floats]:
+    """s = 1/(1 + e^−η) and 1 − s, each to full precision.
+
+    >>> ["%.12g" % part[0] for part in sigmoid(np.array([-40.0]))]
+    ['4.24835425529e-18', '1']
+    """
+    small = np.exp(-np.clip(eta, -FARTHEST, FARTHEST))
+    s = 1.0 / (1.0 + small)
+    return s, small * s
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Answers with their designs, covariates (one column a coefficient), weights and offset.
+
+    >>> from rrcollect import Design
+    >>> model = Outcome.of([1, 0, 1], [[1.0], [1.0], [1.0]], Design("3/4", "3/4"))
+    >>> round(model.log_likelihood(np.zeros(1)), 4)          # each answer has probability 1/2 at s = 1/2
+    -2.0794
+    """
+
+    answers: NDArray[np.uint8]
+    covariates: Floats
+    table: Floats  # distinct designs, rows of (P(1|0), P(1|1), P(0|0), P(0|1))
+    places: NDArray[np.intp]
+    weights: Floats | None = None
+    offset: Floats | None = None
+
+    @classmethod
+    def of(cls, answers: Any, covariates: Any, design: Any, weights: Any = None) -> Outcome:
+        """The model of these records, checked; nothing missing is skipped."""
+        array = answer_array(answers)
+        n = int(array.size)
+        table, places = probabilities(design, n)
+        given = None if weights is None else vector_of("weight", weights, n, least=0)
+        return cls(array, matrix_of(covariates, n), table, places, given)
+
+    @property
+    def n(self) -> int:
+        """Records."""
+        return int(self.answers.size)
+
+    @property
+    def size(self) -> int:
+        """Coefficients."""
+        return int(self.covariates.shape[1])
+
+    @property
+    def people(self) -> float:
+        """The sum of the weights; the number of records if there are none."""
+        return float(self.n if self.weights is None else self.weights.sum())
+
+    def transformed(self, by: Floats) -> Outcome:
+        """The same model with covariates ZA instead of Z."""
+        made = np.empty_like(self.covariates)
+        for rows in self.blocks():
+            made[rows] = self.covariates[rows] @ by
+        return replace(self, covariates=made)
+
+    def with_offset(self, offset: Floats, columns: Any) -> Outcome:
+        """The same answers with only these columns free, and `offset` added to η."""
+        total = offset if self.offset is None else self.offset + offset
+        return replace(self, covariates=np.ascontiguousarray(self.covariates[:, columns]), offset=total)
+
+    def swapped(self) -> Outcome:
+        """The same answers with the labels 0 and 1 exchanged: the likelihood is the same."""
+        return replace(self, answers=1 - self.answers, table=self.table[:, [2, 3, 0, 1]])
+
+    def blocks(self) -> Iterator[slice]:
+        """The rows, a cache-full at a time."""
+        height = max(BLOCK // max(self.size, 1), 4 * self.size)
+        for start in range(0, self.n, height):
+            yield slice(start, min(start + height, self.n))
+
+    def eta(self, beta: Floats, rows: slice = slice(None)) -> Floats:
+        """The linear predictor of these rows."""
+        found = self.covariates[rows] @ beta
+        return found if self.offset is None else found + self.offset[rows]
+
+    def _given(self, rows: slice) -> tuple[Floats, Floats, Floats, Floats]:
+        """q0, q1 and their complements, for the answers that were observed."""
+        yes0, yes1, no0, no1 = self.table.T
+        said, at = self.answers[rows].astype(bool), self.places[rows]
+        if len(self.table) == 1:
+            pick = np.where
+            return (
+                pick(said, yes0[0], no0[0]), pick(said, yes1[0], no1[0]),
+                pick(said, no0[0], yes0[0]), pick(said, no1[0], yes1[0]),
+            )  # fmt: skip
+        a, b, c, d = yes0[at], yes1[at], no0[at], no1[at]
+        return np.where(said, a, c), np.where(said, b, d), np.where(said, c, a), np.where(said, d, b)
+
+    def log_likelihood(self, beta: Floats) -> float:
+        """ℓ(β)."""
+        total = 0.0
+        for rows in self.blocks():
+            q0, q1, _, _ = self._given(rows)
+            s, t = sigmoid(self.eta(beta, rows))
+            logs = np.log(np.maximum(q0 * t + q1 * s, 1e-320))
+            total += float(logs.sum() if self.weights is None else self.weights[rows] @ logs)
+        return total
+
+    def rows_derivatives(self, beta: Floats, rows: slice, kind: str = "expected") -> tuple[Floats, Floats, Floats]:
+        """log L, dℓ/dη and the information about η of these rows, before weights."""
+        q0, q1, r0, r1 = self._given(rows)
+        s, t = sigmoid(self.eta(beta, rows))
+        likelihood = np.maximum(q0 * t + q1 * s, 1e-320)
+        steep = (q1 - q0) * s * t
+        score = steep / likelihood
+        if kind == "expected":
+            information = score * (steep / np.maximum(r0 * t + r1 * s, 1e-320))
+        else:
+            information = score * (score - (t - s))
+        return np.log(likelihood), score, information
+
+    def derivatives(self, beta: Floats, kind: str = "expected") -> Derivatives:
+        """ℓ, Σ w (dℓ/dη) z and Σ w (information) z zᵀ at β."""
+        total, gradient = 0.0, np.zeros(self.size)
+        information = np.zeros((self.size, self.size))
+        for rows in self.blocks():
+            logs, score, curve = self.rows_derivatives(beta, rows, kind)
+            if self.weights is not None:
+                w = self.weights[rows]
+                logs, score, curve = w * logs, w * score, w * curve
+            z = self.covariates[rows]
+            total += float(logs.sum())
+            gradient += score @ z
+            information += (z * curve[:, None]).T @ z
+        return Derivatives(total, gradient, (information + information.T) / 2)
+
+    def outer_products(self, beta: Floats, power: int = 1) -> Floats:
+        """Σ w^power g gᵀ, g the gradient of one record: `power` 1 for repeat counts, 2 for sampling weights."""
+        total = np.zeros((self.size, self.size))
+        for rows in self.blocks():
+            _, score, _ = self.rows_derivatives(beta, rows)
+            w = 1.0 if self.weights is None else self.weights[rows] ** power
+            z = self.covariates[rows]
+            total += (z * (w * score * score)[:, None]).T @ z
+        return (total + total.T) / 2
+
+    def reach(self, step: Floats) -> float:
+        """The most any record's η moves by `step`."""
+        return max((float(np.abs(self.covariates[rows] @ step).max()) for rows in self.blocks()), default=0.0)
+
+    def triangle(self) -> Floats:
+        """R with RᵀR = Σ w z zᵀ, by orthogonal steps over the blocks (no squares are formed)."""
+        found: Floats = np.zeros((0, self.size))
+        for rows in self.blocks():
+            z = self.covariates[rows]
+            if self.weights is not None:
+                z = z * np.sqrt(self.weights[rows])[:, None]
+            found = np.asarray(np.linalg.qr(np.vstack([found, z]), mode="r"), np.float64)
+        return found
+
+    @property
+    def best_information(self) -> Floats:
+        """For every distinct design, the information of one answer about η at η = 0."""
+        yes = (self.table[:, 0] + self.table[:, 1]) / 2
+        found: Floats = ((self.table[:, 1] - self.table[:, 0]) / 4) ** 2 / (yes * (1 - yes))
+        return found

@@ -1,0 +1,264 @@
+"""Logistic regression with a randomised outcome: who has the attribute, seen through the lies.
+
+    P(truth = 1 | z) = σ(zᵀβ),        P(answer = 1 | z) = 1 − p00 + c·σ(zᵀβ)
+The answers are randomised; β is about the truth.  Naive logistic regression on the answers shrinks every coefficient
+towards 0 and gives it a standard error that promises too much.
+
+Rules
+1. Every record may have its own design.
+2. Weights are either *repeats* (a record stands for w equal ones: counts of a table) or *sampling* weights (it stands
+   for w people who were not asked); with the second the covariance is the sandwich.
+3. There is no fit without a maximum: `Separation`, `Collinear` and `NoInformation` say why there is none.
+4. A fit keeps its records, so every question can be asked later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rrcollect.design.parameters import NumberLike
+from rrcollect.errors import ParameterError, RRCollectError
+from server_agg.estimates.numerics import normal_tail
+from server_agg.models import effects, inference, summary
+from server_agg.models.columns import vector_of
+from server_agg.models.fitting import maximise
+from server_agg.models.inference import Bar, Test
+from server_agg.models.outcome import Outcome
+from server_agg.report.result import Result
+
+if TYPE_CHECKING:
+    from server_agg.models.columns import Floats
+
+__all__ = ["LogisticFit", "fit_logistic", "fit_model"]
+
+WEIGHTS = ("repeats", "sampling")
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticFit(Result):
+    """A fitted model; `coefficients[j]` belongs to `names[j]`."""
+
+    model: Outcome
+    names: tuple[str, ...]
+    coefficients: Floats
+    log_likelihood: float
+    iterations: int
+    scaled: Outcome  # the same model with orthonormal covariates, see `fitting`
+    gamma: Floats  # and its coefficients: β = R⁻¹γ
+    inverse: Floats  # R⁻¹
+    covariance_kind: str
+    weights_kind: str
+    intercept: bool
+    outcome: str = "answer"
+
+    @property
+    def sampling(self) -> bool:
+        """Whether the weights are sampling weights."""
+        return self.weights_kind == "sampling"
+
+    def place(self, name: str) -> int:
+        """The position of a coefficient."""
+        if name not in self.names:
+            raise ParameterError("name", name, f"one of {list(self.names)}")
+        return self.names.index(name)
+
+    def __getitem__(self, name: str) -> float:
+        return float(self.coefficients[self.place(name)])
+
+    # ---- errors, tests, intervals -----------------------------------------------------------------------------
+
+    @cached_property
+    def _covariances(self) -> dict[str, Floats]:
+        return {}
+
+    def covariance(self, kind: str | None = None) -> Floats:
+        """The covariance matrix: "expected", "observed", "outer" or "sandwich" (default: as the fit was made)."""
+        return self.inverse @ self._scaled_covariance(kind) @ self.inverse.T
+
+    def _scaled_covariance(self, kind: str | None) -> Floats:
+        which = self.covariance_kind if kind is None else kind
+        if which not in self._covariances:
+            self._covariances[which] = inference.covariance(self, which)
+        return self._covariances[which]
+
+    def deviations(self, rows: Floats, kind: str | None = None) -> Floats:
+        """The standard errors of the linear combinations rowᵀβ, computed without cancellation."""
+        scaled = rows @ self.inverse
+        found: Floats = np.sqrt(np.einsum("ij,jk,ik->i", scaled, self._scaled_covariance(kind), scaled))
+        return found
+
+    def standard_errors(self, kind: str | None = None) -> Floats:
+        """The square roots of the covariance's diagonal."""
+        return self.deviations(np.eye(len(self.names)), kind)
+
+    def p_value(self, name: str, kind: str | None = None) -> float:
+        """Two-sided, by Wald's z."""
+        j = self.place(name)
+        return min(1.0, 2 * normal_tail(abs(float(self.coefficients[j] / self.standard_errors(kind)[j]))))
+
+    def interval(
+        self, name: str, level: NumberLike = 0.95, method: str = "wald", *, covariance: str | None = None
+    ) -> Bar:
+        """A bar for one coefficient, by "wald" or "profile"."""
+        j = self.place(name)
+        if method == "profile":
+            return inference.profile_interval(self, j, level)
+        if method != "wald":
+            raise ParameterError("method", method, "'wald' or 'profile'")
+        return inference.wald_interval(float(self.coefficients[j]), float(self.standard_errors(covariance)[j]), level)
+
+    def wald_test(self, *names: str, covariance: str | None = None) -> Test:
+        """That all the named coefficients are 0."""
+        if not names:
+            raise ParameterError("names", names, f"one or more of {list(self.names)}")
+        return inference.wald_test(self, [self.place(name) for name in names], covariance or self.covariance_kind)
+
+    def likelihood_ratio(self, smaller: LogisticFit) -> Test:
+        """This model against one nested in it."""
+        return inference.likelihood_ratio(self, smaller)
+
+    def without(self, *names: str) -> LogisticFit:
+        """The fit with these covariates left out."""
+        dropped = {self.place(name) for name in names}
+        kept = [j for j in range(len(self.names)) if j not in dropped]
+        if not kept:
+            raise ParameterError("names", names, "not all of them: nothing would be left to fit")
+        model = self.model.with_offset(np.zeros(self.model.n), kept)
+        return fit_model(model, [self.names[j] for j in kept], self)
+
+    @cached_property
+    def _null(self) -> LogisticFit | None:
+        model = self.model.with_offset(np.zeros(self.model.n), [])
+        ones = Outcome(model.answers, np.ones((model.n, 1)), model.table, model.places, model.weights)
+        try:
+            return fit_model(ones, ["intercept"], self)
+        except RRCollectError:
+            return None
+
+    @property
+    def null_log_likelihood(self) -> float | None:
+        """The maximum with an intercept alone; None if there is none."""
+        return None if self._null is None else self._null.log_likelihood
+
+    def against_null(self) -> Test | None:
+        """All covariates against an intercept alone; None where that cannot be tested."""
+        constant = any(np.ptp(self.model.covariates[:, j]) == 0 for j in range(len(self.names)))
+        if self._null is None or self.sampling or not constant or len(self.names) < 2:
+            return None
+        statistic = 2 * (self.log_likelihood - self._null.log_likelihood)
+        return inference.chi_squared("all slopes = 0", "likelihood ratio", statistic, len(self.names) - 1)
+
+    # ---- shares of people -------------------------------------------------------------------------------------
+
+    def predict(
+        self, covariates: Any, level: NumberLike = 0.95, *, covariance: str | None = None
+    ) -> list[effects.Prediction]:
+        """The prevalence, with its bar, for each row of covariates."""
+        return effects.predict(self, covariates, level, covariance)
+
+    def marginal_effects(
+        self, names: Sequence[str] | None = None, level: NumberLike = 0.95, *, covariance: str | None = None
+    ) -> effects.Effects:
+        """Average marginal effects on the prevalence."""
+        return effects.marginal_effects(self, names, level, covariance)
+
+    # ---- shown ------------------------------------------------------------------------------------------------
+
+    def summary(self, level: NumberLike = 0.95, covariance: str | None = None) -> str:
+        """The table a statsmodels user knows."""
+        return summary.summary_text(self, level, covariance or self.covariance_kind)
+
+    def as_dict(self, level: NumberLike = 0.95, covariance: str | None = None) -> dict[str, object]:
+        """Plain values, ready for JSON."""
+        return summary.summary_dict(self, level, covariance or self.covariance_kind)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        return summary.summary_html(self, 0.95, self.covariance_kind)
+
+
+def fit_logistic(
+    answers: Any,
+    covariates: Any,
+    design: Any,
+    *,
+    names: Sequence[str] | None = None,
+    intercept: bool = True,
+    weights: Any = None,
+    weights_kind: str = "repeats",
+    covariance: str | None = None,
+    start: Any = None,
+) -> LogisticFit:
+    """Logistic regression of a randomised answer on covariates (a matrix, or a data frame of numbers).
+
+    `design` is one Design, or one for each record.  An intercept is put first unless `intercept` is False.  `weights`
+    are repeat counts, or sampling weights if `weights_kind` is "sampling".
+
+    >>> from rrcollect import optimal_design
+    >>> fit = fit_logistic([1, 0] * 3, [-1, -1, 0, 0, 1, 1], optimal_design(2), names=["x"],
+    ...                    weights=[60, 140, 80, 120, 110, 90])
+    >>> fit.coefficients.round(6).tolist(), fit.standard_errors().round(6).tolist(), round(fit.log_likelihood, 6)
+    ([-0.484096, 0.723125], [0.119465, 0.150211], -394.464413)
+    """
+    if weights_kind not in WEIGHTS:
+        raise ParameterError("weights_kind", weights_kind, f"one of {', '.join(WEIGHTS)}")
+    kind = covariance or ("sandwich" if weights is not None and weights_kind == "sampling" else "expected")
+    if kind not in inference.COVARIANCES:
+        raise ParameterError("covariance", covariance, f"one of {', '.join(inference.COVARIANCES)}")
+    if names is None and hasattr(covariates, "columns"):
+        names = [str(name) for name in covariates.columns]
+    model = Outcome.of(answers, covariates, design, weights)
+    if model.n == 0:
+        raise ParameterError("answers", "0 records", "one or more")
+    columns = [f"x{j + 1}" for j in range(model.size)] if names is None else [str(name) for name in names]
+    if len(columns) != model.size or len({*columns, "intercept"}) != model.size + 1:
+        raise ParameterError("names", names, f"{model.size} different names, one a covariate, none 'intercept'")
+    if intercept:
+        wide = np.column_stack([np.ones(model.n), model.covariates])
+        model, columns = Outcome(model.answers, wide, model.table, model.places, model.weights), ["intercept", *columns]
+    if not columns:
+        raise ParameterError("covariates", "no columns", "one or more, or intercept=True")
+    first = None if start is None else vector_of("start", start, len(columns))
+    kind_of_weights = weights_kind if weights is not None else "none"
+    return _fitted(model, columns, first, covariance=kind, weights_kind=kind_of_weights, intercept=intercept)
+
+
+def fit_model(model: Outcome, names: Sequence[str], like: LogisticFit) -> LogisticFit:
+    """The fit of another model of the same answers, with the settings of `like`."""
+    keeps = like.intercept and "intercept" in names
+    settings = {"covariance": like.covariance_kind, "weights_kind": like.weights_kind, "outcome": like.outcome}
+    return _fitted(model, list(names), None, intercept=keeps, **settings)
+
+
+def _fitted(
+    model: Outcome,
+    names: list[str],
+    start: Floats | None,
+    *,
+    covariance: str,
+    weights_kind: str,
+    intercept: bool,
+    outcome: str = "answer",
+) -> LogisticFit:
+    found, scaled, inverse = maximise(model, names, start)
+    return LogisticFit(
+        model,
+        tuple(names),
+        inverse @ found.gamma,
+        found.log_likelihood,
+        found.iterations,
+        scaled,
+        found.gamma,
+        inverse,
+        covariance,
+        weights_kind,
+        intercept,
+        outcome,
+    )

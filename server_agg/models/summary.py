@@ -1,0 +1,120 @@
+"""The summary of a regression as a statsmodels user knows it: text, HTML for notebooks, plain values for JSON.
+
+Beside the usual columns it says which covariance the standard errors come from, and by how many designs the answers
+were drawn; LL-Null is the maximum of the likelihood with an intercept alone.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rrcollect.design.parameters import NumberLike
+from server_agg.estimates.numerics import exact_level
+from server_agg.report.words import html_table
+
+if TYPE_CHECKING:
+    from server_agg.models.inference import Bar
+    from server_agg.models.regression import LogisticFit
+
+__all__ = ["coefficient_table", "facts", "summary_dict", "summary_html", "summary_text"]
+
+WIDTH = 78
+
+
+def facts(fit: LogisticFit, kind: str) -> list[tuple[str, str]]:
+    """What stands above the coefficients."""
+    null = fit.null_log_likelihood
+    test = fit.against_null()
+    return [
+        ("Dep. Variable:", fit.outcome),
+        ("No. Observations:", str(fit.model.n)),
+        ("Model:", "Randomised Logit"),
+        ("Df Residuals:", str(fit.model.n - len(fit.names))),
+        ("Method:", "MLE, Fisher scoring"),
+        ("Df Model:", str(len(fit.names) - 1)),
+        ("Designs:", str(len(fit.model.table))),
+        ("Log-Likelihood:", f"{fit.log_likelihood:.3f}"),
+        ("Iterations:", str(fit.iterations)),
+        ("LL-Null:", "none" if null is None else f"{null:.3f}"),
+        ("Covariance Type:", kind),
+        ("LLR p-value:", "none" if test is None else f"{test.p:.4g}"),
+    ]
+
+
+def coefficient_table(
+    rows: Sequence[tuple[str, float, float, float, Bar]], level: float, *, what: str = "coef", digits: int = 3
+) -> tuple[list[str], list[list[str]]]:
+    """Head and lines from (name, value, standard error, p, bar); `digits` are those of the standard error."""
+    tail = (1 - level) / 2
+    head = ["", what, "std err", "z", "P>|z|", f"[{tail:.4g}", f"{1 - tail:.4g}]"]
+    lines = []
+    for name, value, error, p, bar in rows:
+        z = f"{value / error:.3f}" if error else "none"
+        ends = ["none" if end is None else f"{end:.3f}" for end in (bar.low, bar.high)]
+        lines.append([name, f"{value:.4f}", f"{error:.{digits}f}", z, f"{p:.3f}", *ends])
+    return head, lines
+
+
+def coefficient_rows(fit: LogisticFit, level: NumberLike, kind: str) -> tuple[list[str], list[list[str]]]:
+    """The table of a fit's coefficients: head and lines."""
+    errors = fit.standard_errors(kind)
+    rows = [
+        (name, fit[name], float(error), fit.p_value(name, kind), fit.interval(name, level, covariance=kind))
+        for name, error in zip(fit.names, errors, strict=True)
+    ]
+    return coefficient_table(rows, float(exact_level(level)))
+
+
+def summary_text(fit: LogisticFit, level: NumberLike, kind: str) -> str:
+    """The summary as text, 78 columns."""
+    above = facts(fit, kind)
+    half = WIDTH // 2 - 1
+    lines = ["Randomised Logistic Regression".center(WIDTH).rstrip(), "=" * WIDTH]
+    for (a, b), (c, d) in zip(above[::2], above[1::2], strict=True):
+        lines.append(f"{a}{b.rjust(half - len(a))}  {c}{d.rjust(WIDTH - half - 2 - len(c))}")
+    head, rows = coefficient_rows(fit, level, kind)
+    name_width = max(12, *(len(row[0]) for row in rows))
+    cell = max(10, (WIDTH - name_width) // 6)
+
+    def line(cells: list[str]) -> str:
+        return cells[0].rjust(name_width) + "".join(x.rjust(cell) for x in cells[1:])
+
+    lines += ["=" * WIDTH, line(head), "-" * WIDTH, *(line(row) for row in rows), "=" * WIDTH]
+    return "\n".join(lines)
+
+
+def summary_html(fit: LogisticFit, level: NumberLike, kind: str) -> str:
+    """The same for a notebook; names are escaped."""
+    above = [list(pair) for pair in facts(fit, kind)]
+    title = f"<caption>{html.escape('Randomised Logistic Regression')}</caption>"
+    return html_table(None, above).replace("<table>", f"<table>{title}", 1) + html_table(
+        *coefficient_rows(fit, level, kind)
+    )
+
+
+def summary_dict(fit: LogisticFit, level: NumberLike, kind: str) -> dict[str, object]:
+    """Inputs that fit a line, and results, as plain values."""
+    errors = fit.standard_errors(kind)
+    return {
+        "model": "randomised logit",
+        "outcome": fit.outcome,
+        "n": fit.model.n,
+        "designs": len(fit.model.table),
+        "weights": fit.weights_kind,
+        "log_likelihood": fit.log_likelihood,
+        "null_log_likelihood": fit.null_log_likelihood,
+        "iterations": fit.iterations,
+        "covariance": kind,
+        "coefficients": [
+            {
+                "name": name,
+                "value": float(fit.coefficients[j]),
+                "standard_error": float(errors[j]),
+                "p": fit.p_value(name, kind),
+                "bar": fit.interval(name, level, covariance=kind).as_dict(),
+            }
+            for j, name in enumerate(fit.names)
+        ],
+    }

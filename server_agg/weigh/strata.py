@@ -1,0 +1,143 @@
+"""Strata and post-stratification: known shares of the population, each with its own answers.
+
+    π̂ = Σ W π̂_h,   v = Σ W² v_h,   W the stratum's share of the population
+Stratified (sizes M_h known, n_h drawn without replacement from each): v_h = (1−f)v_pop + f·v_real, f = n_h/M_h.
+Post-stratified (shares known, the cell a respondent falls into is not fixed beforehand): the same with v_pop, given the
+n_h that turned up.  Everything is an exact fraction; strata may have different designs.
+
+Design effect: v over the variance of one simple random sample of the same answers at the same prevalence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from rrcollect.design.parameters import NumberLike, count, fraction
+from rrcollect.errors import ParameterError
+from server_agg.count.tally import Tally
+from server_agg.errors import EmptySelection
+from server_agg.estimates.interval import OUTWARD, Interval, Side, clipped_interval, tail_of
+from server_agg.estimates.methods import hoeffding_reach
+from server_agg.estimates.numerics import float_below, normal_quantile
+from server_agg.estimates.one import Estimate, estimate
+from server_agg.report.result import UnbiasedResult
+
+__all__ = ["StratifiedEstimate", "poststratified_estimate", "stratified_estimate"]
+
+
+@dataclass(frozen=True)
+class StratifiedEstimate(UnbiasedResult):
+    """The weighted sum of the strata's estimates; `population` is their total size, if known."""
+
+    strata: tuple[tuple[str, Fraction, Estimate], ...]
+    kind: str
+    population: int | None
+
+    @property
+    def n(self) -> int:
+        """All answers."""
+        return sum(found.tally.n for _, _, found in self.strata)
+
+    @property
+    def exact_value(self) -> Fraction:
+        """Σ W π̂_h, exactly; unbiased."""
+        return sum((share * found.exact_value for _, share, found in self.strata), Fraction(0))
+
+    @property
+    def variance(self) -> Fraction:
+        """Σ W² v_h, exactly; unbiased for the variance."""
+        return sum((share**2 * found.variance for _, share, found in self.strata), Fraction(0))
+
+    @property
+    def design_effect(self) -> float | None:
+        """The variance over that of a simple random sample of the same answers; None if that is 0."""
+        at = self.exact_clipped
+        plain = sum((e.tally.design.variance(at) * e.tally.n for _, _, e in self.strata), Fraction(0)) / self.n**2
+        return float(self.variance / plain) if plain else None
+
+    def total(self, people: int | None = None) -> tuple[float, float]:
+        """(how many people, its standard error); `people` if the population's size is not known already."""
+        size = self.population if people is None else count("people", people)
+        if size is None:
+            raise ParameterError("people", people, "the size of the population the total is for")
+        return float(size * self.exact_value), size * self.standard_error
+
+    def interval(self, level: NumberLike = 0.95, method: str = "normal", *, side: Side = "both") -> Interval:
+        """normal: ∓ z·SE, approximate.  hoeffding: guaranteed, since all answers are independent given their strata."""
+        if method not in ("normal", "hoeffding"):
+            raise ParameterError("method", method, "'normal' or 'hoeffding'")
+        tail = tail_of(level, side)
+        if method == "normal":
+            reach = Fraction(normal_quantile(tail)) * Fraction(self.standard_error)
+        else:
+            reach = OUTWARD + hoeffding_reach(
+                [w for _, w, _ in self.strata], [e.tally for _, _, e in self.strata], tail
+            )
+        return clipped_interval(
+            lambda: float_below(self.exact_value - reach),
+            lambda: float_below(1 - self.exact_value - reach),
+            method=method,
+            level=level,
+            target="population" if self.population is None else f"population of {self.population}",
+            guaranteed=method == "hoeffding",
+            side=side,
+        )
+
+    def as_dict(self, level: NumberLike = 0.95, method: str = "normal") -> dict[str, object]:
+        """Inputs and results as plain values, ready for JSON."""
+        return {
+            "kind": self.kind,
+            "strata": [{"label": x, "share": str(w), "tally": e.tally.as_dict()} for x, w, e in self.strata],
+            "value": self.value,
+            "standard_error": self.standard_error,
+            "interval": self.interval(level, method).as_dict(),
+            "design_effect": self.design_effect,
+            "population": self.population,
+        }
+
+
+def stratified_estimate(tallies: Mapping[str, Tally], sizes: Mapping[str, int]) -> StratifiedEstimate:
+    """Strata of known sizes, people drawn without replacement within each.
+
+    >>> from rrcollect import Design
+    >>> design = Design("3/4", "3/4")
+    >>> found = stratified_estimate({"a": Tally(design, 100, 40), "b": Tally(design, 50, 30)}, {"a": 3000, "b": 1000})
+    >>> found.exact_value
+    Fraction(2, 5)
+    """
+    _same("sizes", tallies, sizes)
+    people = {label: count(f"size of {label}", size) for label, size in sizes.items()}
+    everybody = sum(people.values())
+    strata = tuple((x, Fraction(people[x], everybody), estimate(tallies[x], people[x])) for x in tallies)
+    return StratifiedEstimate(strata, "stratified", everybody)
+
+
+def poststratified_estimate(
+    tallies: Mapping[str, Tally], shares: Mapping[str, NumberLike], *, population: int | None = None
+) -> StratifiedEstimate:
+    """Cells of known population shares (any positive numbers; they are scaled to add up to 1).
+
+    >>> from rrcollect import Design
+    >>> cells = {"a": Tally(Design("3/4", "3/4"), 100, 40), "b": Tally(Design("3/4", "3/4"), 50, 30)}
+    >>> round(poststratified_estimate(cells, {"a": 1, "b": 3}).value, 3)
+    0.6
+    """
+    _same("shares", tallies, shares)
+    exact = {label: fraction(f"share of {label}", share) for label, share in shares.items()}
+    for label, share in exact.items():
+        if share <= 0:
+            raise ParameterError(f"share of {label}", shares[label], "a number above 0")
+    everything = sum(exact.values())
+    strata = tuple((x, exact[x] / everything, estimate(tallies[x])) for x in tallies)
+    return StratifiedEstimate(
+        strata, "post-stratified", None if population is None else count("population", population)
+    )
+
+
+def _same(name: str, tallies: Mapping[str, Tally], other: Mapping[str, object]) -> None:
+    if not tallies:
+        raise EmptySelection("no strata; allowed: one or more")
+    if set(tallies) != set(other):
+        raise ParameterError(name, sorted(map(str, other)), f"one for each stratum: {sorted(map(str, tallies))}")

@@ -1,0 +1,205 @@
+"""Respondents who stand for more than themselves: weighted shares and totals with the right variance.
+
+With r the unbiased values of `records` and weights w (inverse inclusion probabilities, or any fixed weights):
+    Hájek              π̂ = Σwr/Σw,      v = n/(n−1) · Σ w²(r − π̂)²/(Σw)²          the weights need only be proportional
+    Horvitz-Thompson   T̂ = Σwr,  π̂ = T̂/M,  v(T̂) = n/(n−1) · Σ (wr − T̂/n)²          unbiased; M must be known
+Since r carries both the lie and the sampling, these residuals count both; residuals of clipped or recoded answers
+would not.  Target "sample" (the weights are fixed and the people given): v = Σ w²e/(Σw)², with e of `records`.
+The variances are those of sampling with replacement, a little too large for large sampling fractions.
+
+Design effect: v over the variance the same answers would have with equal weights.  Kish's n·Σw²/(Σw)² beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from rrcollect.design.parameters import NumberLike, count
+from rrcollect.design.yes_no import Design
+from rrcollect.errors import ParameterError
+from server_agg.errors import TooFewAnswers
+from server_agg.estimates.interval import Interval, Side, clipped_interval, tail_of
+from server_agg.estimates.numerics import normal_quantile
+from server_agg.report.result import Result
+from server_agg.weigh.unbiased_values import noise_variances, unbiased_values
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["WeightedEstimate", "weighted_estimate"]
+
+KINDS = ("hajek", "horvitz-thompson")
+FIXED = "guaranteed for the weighted mean of the respondents' own prevalences, the weights taken as fixed"
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedEstimate(Result):
+    """A weighted share; `values` and `weights` are its inputs, record by record."""
+
+    values: NDArray[np.float64]
+    noise: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    widths: NDArray[np.float64]  # 1/|c|, how far one answer can move its value
+    kind: str
+    population: int | None
+    target: str
+
+    @property
+    def n(self) -> int:
+        """Records."""
+        return int(self.values.size)
+
+    @property
+    def _scale(self) -> float:
+        """What the weighted sum is divided by to become a share."""
+        if self.kind == "hajek" or self.population is None:
+            return float(self.weights.sum())
+        return float(self.population)
+
+    @property
+    def _shares(self) -> NDArray[np.float64]:
+        """The weights over their scale: no square of a tiny or huge weight is ever taken."""
+        return self.weights / self._scale
+
+    @property
+    def value(self) -> float:
+        """The weighted share; it may leave [0, 1]."""
+        return float(self._shares @ self.values)
+
+    @property
+    def clipped(self) -> float:
+        """The value cut to [0, 1]."""
+        return min(max(self.value, 0.0), 1.0)
+
+    @property
+    def variance(self) -> float:
+        """The estimated variance of `value`."""
+        if self.target == "sample":
+            return float(self._shares**2 @ self.noise)
+        parts = self._shares * self.values
+        residuals = parts - self._shares * self.value if self.kind == "hajek" else parts - parts.mean()
+        return self.n / (self.n - 1) * float(residuals @ residuals)
+
+    @property
+    def standard_error(self) -> float:
+        """The square root of `variance`."""
+        return math.sqrt(self.variance)
+
+    @property
+    def total(self) -> float:
+        """How many people: Σwr, or the share times the population if that is known and the kind is Hájek's."""
+        size = self.population if self.population is not None else float(self.weights.sum())
+        return self.value * size
+
+    @property
+    def total_standard_error(self) -> float:
+        """Of `total`."""
+        size = self.population if self.population is not None else float(self.weights.sum())
+        return self.standard_error * size
+
+    @property
+    def kish_design_effect(self) -> float:
+        """n·Σw²/(Σw)²: what unequal weights cost if they have nothing to do with the answers."""
+        parts = self.weights / float(self.weights.sum())
+        return self.n * float(parts @ parts)
+
+    @property
+    def design_effect(self) -> float | None:
+        """The variance over that of the plain mean of the same values; None if that is 0."""
+        if self.target == "sample":
+            plain = float(self.noise.sum()) / self.n**2
+        else:
+            plain = float(self.values.var(ddof=1)) / self.n
+        return self.variance / plain if plain > 0 else None
+
+    def interval(self, level: NumberLike = 0.95, method: str = "normal", *, side: Side = "both") -> Interval:
+        """normal: π̂ ∓ z·SE, approximate.  hoeffding: guaranteed for fixed weights, for their weighted mean of the
+        respondents' prevalences."""
+        if method not in ("normal", "hoeffding"):
+            raise ParameterError("method", method, "'normal' or 'hoeffding'")
+        tail = tail_of(level, side)
+        if method == "normal":
+            reach = normal_quantile(tail) * self.standard_error
+        else:
+            shares = self._shares * self.widths
+            reach = math.sqrt(math.log(1 / tail) / 2 * float(shares @ shares)) * (1 + 1e-12)
+        return clipped_interval(
+            lambda: self.value - reach,
+            lambda: 1.0 - self.value - reach,
+            method=method,
+            level=level,
+            target=self.target,
+            guaranteed=method == "hoeffding",
+            side=side,
+            warning=FIXED if method == "hoeffding" else "",
+        )
+
+    def as_dict(self, level: NumberLike = 0.95, method: str = "normal") -> dict[str, object]:
+        """Results as plain values, ready for JSON."""
+        return {
+            "kind": self.kind,
+            "n": self.n,
+            "value": self.value,
+            "standard_error": self.standard_error,
+            "total": self.total,
+            "total_standard_error": self.total_standard_error,
+            "interval": self.interval(level, method).as_dict(),
+            "design_effect": self.design_effect,
+            "kish_design_effect": self.kish_design_effect,
+        }
+
+
+def weighted_estimate(
+    design: Design | Sequence[Design],
+    answers: Any,
+    weights: Any,
+    *,
+    kind: str = "hajek",
+    population: int | None = None,
+    target: str = "population",
+) -> WeightedEstimate:
+    """A weighted share (and total) from records.
+
+    >>> found = weighted_estimate(Design("3/4", "3/4"), [1, 0, 1, 1], [2.0, 1.0, 1.0, 2.0])
+    >>> round(found.value, 6), round(found.design_effect, 6), round(found.kish_design_effect, 6)
+    (1.166667, 0.559671, 1.111111)
+    """
+    import numpy as np
+
+    if kind not in KINDS:
+        raise ParameterError("kind", kind, f"one of {', '.join(KINDS)}")
+    if target not in ("population", "sample"):
+        raise ParameterError("target", target, "'population' or 'sample'")
+    if kind == "horvitz-thompson" and population is None:
+        raise ParameterError("population", population, "the size M of the population, for a Horvitz-Thompson share")
+    values = unbiased_values(design, answers)
+    if values.size < 2:
+        raise TooFewAnswers(int(values.size), "the records")
+    size = None if population is None else count("population", population, least=int(values.size))
+    designs = [design] if isinstance(design, Design) else list(design)
+    widths = np.broadcast_to(np.array([float(1 / abs(Fraction(d.c))) for d in designs]), values.shape)
+    noise = noise_variances(design, answers)
+    return WeightedEstimate(values, noise, _checked(weights, values.size), widths, kind, size, target)
+
+
+def _checked(weights: Any, n: int) -> NDArray[np.float64]:
+    import numpy as np
+
+    try:
+        given = weights.to_numpy() if hasattr(weights, "to_numpy") else weights
+        array = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError("weights", weights, "numbers") from None
+    if array.shape != (n,):
+        raise ParameterError("weights", f"an array of shape {array.shape}", f"one weight for each of {n} answers")
+    wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0) & (array <= 1e100)))
+    if wrong.size:
+        raise ParameterError(f"weight {wrong[0]}", float(array[wrong[0]]), "a finite number, 0 or more (at most 1e100)")
+    if np.count_nonzero(array) < 2:
+        raise ParameterError("weights", f"{np.count_nonzero(array)} above 0", "two weights above 0 or more")
+    return array

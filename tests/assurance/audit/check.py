@@ -1,0 +1,232 @@
+"""What can be inferred about the truth from what leaves the device?  A black-box audit of the client, and of peers.
+
+Everything goes through the client as an app uses it: a signed survey is accepted, a question is answered through the
+ledger, the report's bytes are read.  Ten rounds of a question share a ledger, on a file system in memory where there is
+one; every round is a draw of its own, and the policy's budgets are raised accordingly.  Then `epsilon_audit` says how
+large ε must be at least.  Each bound printed holds at 99.9 % by itself (the largest of twenty pieces does not; the one
+of all pieces together does).  A claim is refuted beyond a doubt of 1e-10 only, which is the false-alarm rate of a
+piece: 2.2e-9 for all of them, and below 1e-9 for the few that the tests run.
+
+What is judged is the answer in the report; that nothing else in it depends on the truth is the check `traces`.
+
+Memory.  The same person is asked again and again, and the observer takes the majority.  The ledger makes that worth one
+report.  A client without memory gives itself away, and so do clients called longitudinal that draw afresh in each call.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import multiprocessing
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+from rrcollect import Attribute, Client, Design, Policy, Report, TrustedPublisher
+from rrcollect.answer.acceptance import Seen
+from rrcollect.answer.ledger import Asked
+from tests.assurance.audit.epsilon_audit import Count, epsilon_at_least, refuted
+from tests.assurance.audit.peers import PEERS, about_peers, table_row
+from tests.assurance.check import FULL, Check, Figure, Outcome, Part, Size, Step, caught
+from tests.assurance.evidence import RESULTS, Evidence
+from tests.assurance.scratch import scratch
+from tests.support.devices import KEY, PUBLISHER, envelope, question
+
+EPSILON = math.log(3)
+DESIGN = Design("3/4", "3/4")
+POLICY = Policy(
+    [TrustedPublisher(PUBLISHER, [KEY.public])],
+    max_epsilon=5,
+    max_ratio=100,
+    attribute_epsilon=1000,
+    lifetime_epsilon=1000,
+)
+ROUNDS = 10  # draws a ledger: every operation verifies the whole of it, so many small ledgers are faster
+Asking = Callable[[bool], tuple[int, int]]
+"""Answers for one truth: (trials, trials that look like "yes")."""
+
+
+@contextmanager
+def device() -> Iterator[Client]:
+    """A client with a fresh ledger."""
+    with scratch() as folder:
+        yield Client(folder / "ledger.sqlite3", attributes=[Attribute("doped", rounds=ROUNDS)], policy=POLICY)
+
+
+class NoMemory:
+    """A planted bug: what a client without a ledger would use instead of one."""
+
+    def seen(self) -> dict[tuple[str, str], Seen]:
+        """No survey was ever accepted."""
+        return {}
+
+    def remember(self, publisher: str, name: str, seen: Seen) -> None:
+        """Forget it."""
+
+    def existing(self, asked: Asked, policy: Policy) -> None:
+        """Nothing was ever answered."""
+
+    def drawn(self, attribute: str, round_: int) -> None:
+        """Nothing was ever drawn."""
+
+    def answer(
+        self, asked: Asked, policy: Policy, draw: Callable[[], int], body: Callable[[str, int], bytes]
+    ) -> SimpleNamespace:
+        """Draw, whatever happened before."""
+        return SimpleNamespace(body=body(secrets.token_hex(16), draw()))
+
+
+def said_yes(report: Report) -> bool:
+    """What the bytes on the wire say."""
+    return bool(json.loads(report.to_bytes())["answer"])
+
+
+def rounds_of_one_ledger(ledgers: int, truth: bool, design: Design = DESIGN) -> tuple[int, int]:
+    """Each round of each ledger is a first answer."""
+    signed, yes = envelope(question(rounds=ROUNDS, design=design)), 0
+    for _ in range(ledgers):
+        with device() as client:
+            accepted = client.accept(signed)
+            yes += sum(said_yes(client.answer(accepted, "q1", truth, round=number)) for number in range(ROUNDS))
+    return ledgers * ROUNDS, yes
+
+
+def asked_again(people: int, times: int, truth: bool) -> tuple[int, int]:
+    """One person's attribute is asked for again and again, in ever new versions of the survey; the majority counts."""
+    versions, yes = [envelope(question(), version=number) for number in range(1, times + 1)], 0
+    for _ in range(people):
+        with device() as client:
+            reports = [client.answer(client.accept(signed), "q1", truth) for signed in versions]
+            yes += 2 * sum(map(said_yes, reports)) > times
+    return people, yes
+
+
+def without_memory(people: int, times: int, truth: bool) -> tuple[int, int]:
+    """The same with a client that forgets."""
+    yes = 0
+    with device() as client:
+        client._ledger = NoMemory()  # type: ignore[assignment]
+        accepted = client.accept(envelope(question()))
+        for _ in range(people):
+            reports = [client.answer(accepted, "q1", truth) for _ in range(times)]
+            yes += 2 * sum(map(said_yes, reports)) > times
+    return people, yes
+
+
+def collect(asking: Asking, calls: int, workers: int, step: Step) -> tuple[Count, Count]:
+    """Call for both truths, `calls` times each, in as many processes as given."""
+    truths, totals = [False, True] * calls, {False: [0, 0], True: [0, 0]}
+
+    def add(done: int, truth: bool, found: tuple[int, int]) -> None:
+        totals[truth][0] += found[0]
+        totals[truth][1] += found[1]
+        step(done, len(truths))
+
+    if workers == 1:
+        for done, truth in enumerate(truths, start=1):
+            add(done, truth, asking(truth))
+    else:
+        with multiprocessing.get_context("spawn").Pool(workers) as pool:
+            for done, (truth, found) in enumerate(zip(truths, pool.imap(asking, truths), strict=True), start=1):
+                add(done, truth, found)
+    return Count(*totals[False]), Count(*totals[True])
+
+
+def figures(no: Count, yes: Count) -> dict[str, Figure]:
+    """Counts, which add up."""
+    return {"trials a truth": no.n, "seen as yes, truth no": no.yes, "seen as yes, truth yes": yes.yes}
+
+
+def judged(claim: float, no: Count, yes: Count, row: str) -> Outcome:
+    """What is claimed, and what it must be at least."""
+    bounds: dict[str, Figure] = {"most ε claimed": claim, "most ε audited, at least": epsilon_at_least(no, yes)}
+    rows = {row: table_row(claim, no, yes)} if row else {}
+    return Outcome(not refuted(claim, no, yes), {**figures(no, yes), **bounds}, rows=rows)
+
+
+def audit(
+    asking: Asking, calls: int, workers: int = 1, claim: float = EPSILON, row: str = ""
+) -> Callable[[int, Step], Outcome]:
+    """Holds unless the claim is refuted; `row` is its name in the table, if it has one."""
+
+    def run(piece: int, step: Step) -> Outcome:
+        no, yes = collect(asking, calls, workers, step)
+        return judged(claim, no, yes, row)
+
+    return run
+
+
+def pooled(part: Part, folder: Path = RESULTS) -> Callable[[int, Step], Outcome]:
+    """All recorded pieces of a part as one audit; fails unless they are all there, made by the sources as they are."""
+
+    def run(piece: int, step: Step) -> Outcome:
+        (row,) = Evidence(CHECK, folder).rows([part])
+        if row["missing"] or row["stale"]:
+            return Outcome(False, {}, "not all pieces are recorded")
+        seen = row["outcome"].figures
+        no, yes = (Count(seen["trials a truth"], seen[f"seen as yes, truth {truth}"]) for truth in ("no", "yes"))
+        return judged(EPSILON, no, yes, "rrcollect, the whole client: one report")
+
+    return run
+
+
+def parts(size: Size) -> list[Part]:
+    """100,000 first answers a truth (or 50); 400 people a truth asked 9 times (6); all peers (OpenDP)."""
+    full = size is FULL
+    asking = partial(rounds_of_one_ledger, 25 if full else 5)
+    first = Part(
+        "first answers through the whole client", audit(asking, 20 if full else 1, _workers(full)), 20 if full else 1
+    )
+    together = [Part("first answers, all pieces together", pooled(first))] if full else []
+    often = "rrcollect, the whole client: 9 reports of one truth"
+    again = audit(partial(asked_again, 10 if full else 6, 9), 40 if full else 1, _workers(full), row=often)
+    peers = PEERS if full else PEERS[:1]
+    about = about_peers(peers, EPSILON, *((100_000, 500, 63) if full else (500, 20, 21)))
+    # Exact chances that a twin is missed: 210 people by majorities of 15, 3e-11; 210 answers with p = 63/64, 3e-12.
+    leaky = partial(rounds_of_one_ledger, 21, design=Design("63/64", "63/64"))
+    return [
+        first,
+        *together,
+        Part("one person asked again, majority of 9 reports", again),
+        Part("peers in the same harness", about, len(peers)),
+        Part(
+            "a client without its ledger, majority of 15", caught(audit(partial(without_memory, 210, 15), 1)), twin=True
+        ),
+        Part("a mechanism with p = 63/64 that claims ln 3", caught(audit(leaky, 1)), twin=True),
+    ]
+
+
+def _workers(full: bool) -> int:
+    return max(2, os.cpu_count() or 1) if full else 1
+
+
+CHECK = Check(
+    3,
+    "audit",
+    "Black-box audit of the whole client",
+    "From the answers a device sends, nothing can be inferred about a truth beyond the ε its survey claims, however "
+    "often the device is asked. (That nothing else it does depends on the truth is the check `traces`. The audit of "
+    "10^8 draws a truth by the bulk paths is part of the check `sampler`.) Peers go through the same harness, for "
+    "comparison: what they claim and what was audited.",
+    (
+        "tests/assurance/audit/epsilon_audit.py",
+        "tests/assurance/audit/peer_clients.py",
+        "tests/assurance/audit/peers.py",
+        "rrcollect/answer/acceptance.py",
+        "rrcollect/answer/client.py",
+        "rrcollect/answer/draw.py",
+        "rrcollect/answer/ledger.py",
+        "rrcollect/answer/ledger_file.py",
+        "rrcollect/answer/policy.py",
+        "rrcollect/answer/rollback_guard.py",
+        "rrcollect/publish/report.py",
+        "rrcollect/design",
+        "rrcollect/publish",
+        "tests/support/devices.py",
+    ),
+    parts,
+)

@@ -1,0 +1,190 @@
+"""Check 7: the collector keeps what it acknowledged, counts it once, and answers whatever is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.assurance.check import FULL, Check, Outcome, Part, Size, Step
+from tests.assurance.collector import fuzz
+from tests.assurance.collector.fuzz import Run, folder
+from tests.assurance.collector.fuzz_targets import TARGETS
+from tests.assurance.collector.planted import Early, Keyless, Sure, Twice, Unflushed
+from tests.support.collector_crashing import killed, postgres_stopped, storm, under_fault
+from tests.support.collector_running import Process
+from tests.support.postgres_server import running_postgres
+
+FAULTS = [
+    f"{call}:error={error}:when={when}"
+    for call, error in (("fdatasync", "EIO"), ("pwrite64", "ENOSPC"), ("pwrite64", "EIO"), ("pwrite64", "EDQUOT"))
+    for when in ("80..95", "86..89", "140..149")  # after the start, which takes up to some 40 calls
+]
+WRITES = [fault for fault in FAULTS if fault.startswith("pwrite64")][:1]
+EXAMPLES = 500  # for each operation and phase
+ZERO = ("acknowledged and lost", "counted twice", "counted and never sent", "replies other than 200, 201, 503")
+
+
+@contextmanager
+def _database(kind: str) -> Iterator[str]:
+    if kind == "PostgreSQL":
+        with running_postgres() as server:
+            yield server.new_database()
+    else:
+        with folder() as made:
+            yield str(made / "reports.sqlite3")
+
+
+def _kept(figures: dict[str, int], *, least: int) -> Outcome:
+    """Nothing lost, nothing twice, and enough acknowledged for that to mean something."""
+    bad = [name for name in ZERO if figures.get(name, 0)]
+    few = figures.get("acknowledged", least) < least
+    return Outcome(not bad and not few, figures, ", ".join(bad) or ("too few were acknowledged" if few else ""))
+
+
+# ---- crashes, faults, duplicates -------------------------------------------------------------------------------------
+
+
+def _kills(kind: str, kills: int, start: type[Process] = Process) -> Run:
+    def run(piece: int, step: Step) -> Outcome:
+        with _database(kind) as where:
+            return _kept(killed(where, kills, start), least=kills)
+
+    return run
+
+
+def _stops(times: int, start: type[Process] = Process) -> Run:
+    def run(piece: int, step: Step) -> Outcome:
+        with running_postgres() as server:
+            return _kept(postgres_stopped(server, times, start), least=times)
+
+    return run
+
+
+def _faults(faults: list[str], start: type[Process] = Process) -> Run:
+    def run(piece: int, step: Step) -> Outcome:
+        with folder() as made:
+            counts, wrong = under_fault(made, faults[piece], start)
+        outcome = _kept(counts, least=0)
+        said = f"{faults[piece]}: {wrong}" if wrong else outcome.remark
+        return Outcome(outcome.passed and not wrong, counts, said)
+
+    return run
+
+
+def _storm(kind: str, reports: int, times: int, start: type[Process] = Process) -> Run:
+    def run(piece: int, step: Step) -> Outcome:
+        with _database(kind) as where:
+            counts = storm(where, reports, times, start)
+        once = counts["counted"] == counts["called new"] == reports
+        outcome = _kept(counts, least=0)
+        said = "" if once else f"{reports} reports: {counts['counted']} counted, {counts['called new']} called new"
+        return Outcome(once and outcome.passed, counts, said or outcome.remark)
+
+    return run
+
+
+def _caught(run: Run, figure: str) -> Run:
+    """The search as a twin, which has to find just this."""
+
+    def inverted(piece: int, step: Step) -> Outcome:
+        found = run(piece, step)
+        return Outcome(not found.passed and found.figures[figure] != 0, found.figures, found.remark)
+
+    return inverted
+
+
+def _in_time(run: Run, figure: str, most: int) -> Run:
+    """A search that luck may fail, as a twin: up to so many times, until it finds this."""
+
+    def inverted(piece: int, step: Step) -> Outcome:
+        for times in range(1, most + 1):
+            found = _caught(run, figure)(piece, step)
+            if found.passed:
+                return Outcome(True, {"searches until it was found": times, figure: found.figures[figure]})
+        return Outcome(False, {"searches": most}, "nothing was found")
+
+    return inverted
+
+
+def _twice(piece: int, step: Step) -> Outcome:
+    found = _storm("SQLite", 10, 16, Twice)(piece, step)
+    return Outcome(not found.passed, found.figures, found.remark)
+
+
+def parts(size: Size) -> list[Part]:
+    """At full size 60 kills a store, twelve faults, and a million inputs: see the figures of each part."""
+    full = size is FULL
+    faults = FAULTS if full else FAULTS[::4]
+    kills, pieces = (10, 6) if full else (3, 1)
+    reports, times = (250, 160) if full else (25, 16)
+    kept, lost, twice = "objects were kept", "acknowledged and lost", "counted twice"
+    if full:
+        requests, hoarding = 50_000, fuzz.hoarding_collector(50_000, "memory grew", kept, alone=True)
+    else:
+        requests, hoarding = 3_000, fuzz.hoarding_collector(4_000, kept)
+    found = [
+        Part("killed (SIGKILL) under load, SQLite", _kills("SQLite", kills), pieces),
+        Part("killed (SIGKILL) under load, PostgreSQL", _kills("PostgreSQL", kills), pieces),
+        Part(
+            "a collector that acknowledges before it commits", _in_time(_kills("SQLite", 1, Early), lost, 10), twin=True
+        ),
+        Part(
+            "a collector that keeps every delivery, killed",
+            _in_time(_kills("SQLite", 1, Keyless), twice, 10),
+            twin=True,
+        ),
+        Part("faults of the disk", _faults(faults), pieces=len(faults)),
+        Part("a collector that acknowledges what it could not commit", _caught(_faults(WRITES, Sure), lost), twin=True),
+        Part("a storm of duplicates, SQLite", _storm("SQLite", reports, times)),
+        Part("a storm of duplicates, PostgreSQL", _storm("PostgreSQL", reports, times)),
+        Part("a collector that does not look for duplicates", _twice, twin=True),
+        Part("fuzzed requests", fuzz.requests(requests, alone=full), pieces=8 if full else 1),
+        Part("a collector that takes a field for granted", fuzz.careless_collector, twin=True),
+        Part("a collector that keeps every delivery", fuzz.keyless_collector, twin=True),
+        Part("a collector that keeps every request in memory", hoarding, twin=True),
+        Part("fuzzed parsers, by mutation", fuzz.parsers(*((40_000, 300) if full else (500, 5))), pieces=len(TARGETS)),
+        Part("a parser that takes a field for granted", fuzz.careless_parser, twin=True),
+    ]
+    if full:  # the tests run schemathesis and stop PostgreSQL themselves; atheris is installed by `make assure` alone
+        found += [
+            Part("PostgreSQL stopped without a checkpoint, under load", _stops(15)),
+            Part(
+                "a collector that does not wait for PostgreSQL's log",
+                _in_time(_stops(3, Unflushed), lost, 5),
+                twin=True,
+            ),
+            Part("requests made from the description, by schemathesis", fuzz.described(EXAMPLES), pieces=3),
+            Part(
+                "a collector that takes a query for granted, by schemathesis", fuzz.presuming_collector(15), twin=True
+            ),
+            Part("fuzzed parsers, by atheris", fuzz.fuzzed_by_atheris(20_000, 200), pieces=len(TARGETS)),
+            Part("a parser that takes a field for granted, by atheris", fuzz.planted_for_atheris(20_000), twin=True),
+        ]
+    return found
+
+
+CHECK = Check(
+    7,
+    "collector",
+    "What is acknowledged is counted, once",
+    "Killed, starved of disk, with its database stopped, and sent the same reports many times over by many at once, "
+    "the collector loses nothing it acknowledged and counts nothing twice. Whatever bytes come, in a request or in a "
+    "file, the answer is a reply below 500 or an error of this project; memory stays bounded.",
+    (
+        "tests/assurance/collector/fuzz.py",
+        "tests/assurance/collector/planted.py",
+        "tests/assurance/collector/fuzz_atheris.py",
+        "tests/assurance/collector/fuzz_targets.py",
+        "tests/assurance/collector/fuzzing.py",
+        "tests/support/collector_crashing.py",
+        "tests/support/described.py",
+        "rrcollect/publish/report.py",
+        "rrcollect/publish",
+        "server_agg/batch/sources.py",
+        "server_agg/batch/packed_file.py",
+        "rrcollect/publish/survey_file.py",
+        "server_agg/collect",
+        "server_agg/count/tallies.py",
+    ),
+    parts,
+)

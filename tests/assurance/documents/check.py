@@ -1,0 +1,116 @@
+"""Check 6: a document that was not signed as it stands is accepted nowhere: in Python, in Node, in Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.assurance.check import FULL, Check, Outcome, Part, Size, Step
+from tests.assurance.documents.hosts import HOSTS, PLANTS, Task
+from tests.support.devices import VECTORS, load, unb64
+
+EXTRA = "good_unknown_extra_signer"  # its second signature is by nobody we know, is not counted, and may be anything
+STRIDE = 29  # of a small run; prime, so that every place in a byte has its turn
+
+
+def named() -> tuple[Task, list[str]]:
+    """Every bad document of the vectors, and the error each must get."""
+    surveys = [load(path) for path in sorted((VECTORS / "surveys").glob("bad_*.json"))]
+    reports = [load(path) for path in sorted((VECTORS / "reports").glob("bad_*.json"))]
+    return {"surveys": surveys, "reports": reports}, [it["error"] for it in surveys] + ["MalformedReport"] * len(
+        reports
+    )
+
+
+def documents() -> list[Task]:
+    """Signed surveys, each accepted as it is."""
+    return [load(path) for path in sorted((VECTORS / "surveys").glob("good_*.json")) if path.stem != EXTRA]
+
+
+def flips(document: Task, stride: int) -> Task:
+    """The flip of every stride-th bit of a signed survey."""
+    return {"flips": [{"document": document, "bits": list(range(0, 8 * len(unb64(document["envelope"])), stride))}]}
+
+
+def _counted(said: list[str], wanted: list[str]) -> tuple[bool, dict[str, int], str]:
+    stray = sum(word.startswith("a stray") for word in said)
+    accepted = said.count("accepted")
+    wrong = [
+        f"{n}: {one}, not {other}" for n, (one, other) in enumerate(zip(said, wanted, strict=True)) if one != other
+    ]
+    figures = {
+        "cases": len(said),
+        "refused": len(said) - accepted - stray,
+        "accepted": accepted,
+        "with the same error": len(said) - len(wrong),
+    }
+    return not (accepted or stray or wrong), figures, "; ".join(wrong[:5])
+
+
+def _named(host: str) -> Callable[[int, Step], Outcome]:
+    def run(piece: int, step: Step) -> Outcome:
+        task, wanted = named()
+        return Outcome(*_counted(HOSTS[host](task, None), wanted))
+
+    return run
+
+
+def _flipped(host: str, stride: int) -> Callable[[int, Step], Outcome]:
+    def run(piece: int, step: Step) -> Outcome:
+        document = documents()[piece]
+        task = flips(document, stride)
+        if HOSTS[host]({"surveys": [document]}, None) != ["accepted"]:
+            return Outcome(False, {}, "the document is not accepted as it is")
+        return Outcome(*_counted(HOSTS[host](task, None), HOSTS["Python"](task, None)))
+
+    return run
+
+
+def _planted(host: str, plant: str) -> Callable[[int, Step], Outcome]:
+    def run(piece: int, step: Step) -> Outcome:
+        task, wanted = named()
+        both = {**task, **flips(documents()[0], STRIDE)}
+        said = HOSTS[host](both, plant)
+        right, figures, _ = _counted(said, wanted + HOSTS["Python"](flips(documents()[0], STRIDE), None))
+        return Outcome(not right and figures["accepted"] > 0, figures)
+
+    return run
+
+
+def parts(size: Size) -> list[Part]:
+    """At full size every bit of every signed survey of the vectors, in every host."""
+    full = size is FULL
+    found = []
+    for host in HOSTS:
+        found.append(Part(f"named bad documents in {host}", _named(host)))
+        found.append(
+            Part(
+                f"every bit of a signed survey flipped, in {host}",
+                _flipped(host, 1 if full else STRIDE),
+                pieces=len(documents()) if full else 1,
+            )
+        )
+        found += [Part(f"{host} ignores the {plant}", _planted(host, plant), twin=True) for plant in PLANTS]
+    return found
+
+
+CHECK = Check(
+    6,
+    "documents",
+    "What was not signed is not accepted",
+    "Every bad document of the test vectors is refused, and so is every signed survey in which one bit is flipped, by "
+    "the library, by the browser client in Node and by the browser client in Chromium, and all three give the same "
+    "error. (For flipped bits, the same error as the library gives.)",
+    (
+        "tests/assurance/documents/hosts.py",
+        "tests/assurance/documents/documents.mjs",
+        "tests/collect/js/judge.mjs",
+        "tests/vectors/surveys",
+        "tests/vectors/reports",
+        "rrcollect/answer/acceptance.py",
+        "rrcollect/answer/policy.py",
+        "rrcollect/publish/report.py",
+        "rrcollect/publish",
+        "rrcollect/web",
+    ),
+    parts,
+)

@@ -1,0 +1,139 @@
+"""Python, Node and Chromium as judges of documents: each takes a task and says "accepted" or an error's name.
+
+A task has `surveys` and `reports` (as in tests/vectors) and `flips` (a document, and the bits of its envelope to flip,
+one at a time).  `plant` names a bug: "signature" accepts every signature, "spelling" every spelling of the JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from rrcollect import Report, accept_survey
+from rrcollect.answer.acceptance import Seen
+from rrcollect.errors import RRCollectError
+from rrcollect.publish import envelope as envelope_module
+from rrcollect.publish import report as report_module
+from rrcollect.publish import survey as survey_module
+from rrcollect.publish.canonical import read
+from rrcollect.publish.keys import PublicKey
+from tests.support.browser import Visit, chromium
+from tests.support.devices import PUBLISHER, moment, unb64, vector_policy
+
+__all__ = ["HOSTS", "PLANTS", "Task"]
+
+Task = dict[str, Any]
+ROOT = Path(__file__).resolve().parents[3]
+MODULE = "rrcollect/web/rrcollect.mjs"
+PLANTS = {
+    "signature": ("if (!(await verifies(", "if (false && !(await verifies("),
+    "spelling": ("if (!sameBytes(canonical(value), data)) refuse", "if (false) refuse"),
+}
+
+
+def python(task: Task, plant: str | None = None) -> list[str]:
+    """The library's verdicts."""
+    with _planted(plant):
+        said = [_survey(unb64(it["envelope"]), it) for it in task.get("surveys", [])]
+        said += [_verdict(partial(Report.from_bytes, unb64(it["report"]))) for it in task.get("reports", [])]
+        for flip in task.get("flips", []):
+            whole = unb64(flip["document"]["envelope"])
+            for bit in flip["bits"]:
+                data = bytearray(whole)
+                data[bit >> 3] ^= 1 << (bit & 7)
+                said.append(_survey(bytes(data), flip["document"]))
+    return said
+
+
+def _survey(data: bytes, it: Task) -> str:
+    seen = {(PUBLISHER, "clean-sport"): Seen(**it["seen"])} if "seen" in it else None
+    return _verdict(lambda: accept_survey(data, vector_policy(it), now=moment(it["now"]), seen=seen))
+
+
+def _verdict(work: Callable[[], object]) -> str:
+    try:
+        work()
+    except RRCollectError as error:
+        return type(error).__name__
+    except Exception as error:
+        return f"a stray {type(error).__name__}"
+    return "accepted"
+
+
+@contextmanager
+def _planted(plant: str | None) -> Iterator[None]:
+    if plant == "signature":
+        with patch.object(PublicKey, "verifies", lambda self, signature, message: True):
+            yield
+    elif plant == "spelling":
+        with (
+            patch.object(envelope_module, "read_canonical", read),
+            patch.object(survey_module, "read_canonical", read),
+            patch.object(report_module, "read_canonical", read),
+        ):
+            yield
+    else:
+        yield
+
+
+def _module(plant: str | None) -> str:
+    """The text of the browser client, with a bug if one is named."""
+    text = (ROOT / MODULE).read_text(encoding="utf-8")
+    if plant is None:
+        return text
+    good, bad = PLANTS[plant]
+    if text.count(good) != 1:
+        raise AssertionError(f"the place of the planted bug {plant!r} has moved")
+    return text.replace(good, bad)
+
+
+def node(task: Task, plant: str | None = None) -> list[str]:
+    """The browser client's verdicts in Node."""
+    with tempfile.TemporaryDirectory() as folder:
+        module, given = Path(folder, "rrcollect.mjs"), Path(folder, "task.json")
+        module.write_text(_module(plant), encoding="utf-8")
+        given.write_text(json.dumps(task), encoding="utf-8")
+        code = (
+            'import { readFileSync, writeFileSync } from "node:fs";'
+            f"import * as rr from {json.dumps(module.as_uri())};"
+            f"import {{ verdicts }} from {json.dumps((ROOT / 'tests/assurance/documents/documents.mjs').as_uri())};"
+            f"const task = JSON.parse(readFileSync({json.dumps(str(given))}, 'utf8'));"
+            f"writeFileSync({json.dumps(folder + '/said.json')}, "
+            "JSON.stringify(await verdicts(rr, task)));"
+        )
+        subprocess.run(["node", "--input-type=module", "-e", code], check=True, timeout=600, cwd=ROOT)
+        said: list[str] = json.loads(Path(folder, "said.json").read_text(encoding="utf-8"))
+    return said
+
+
+def browser(task: Task, plant: str | None = None) -> list[str]:
+    """The browser client's verdicts in Chromium; its files come from here, not from a network."""
+
+    def serve(route: Any) -> None:
+        path = route.request.url.removeprefix("http://localhost/")
+        text = _module(plant) if path == MODULE else (ROOT / path).read_text(encoding="utf-8") if path else ""
+        route.fulfill(body=text, content_type="text/javascript" if path else "text/html")
+
+    with chromium() as opened, Visit(opened) as visit:
+        visit.context.route("http://localhost/**", serve)
+        page = visit.page("http://localhost/")
+        page.set_default_timeout(600_000)
+        said: list[str] = page.evaluate(
+            f"""async (task) => {{
+                const rr = await import("/{MODULE}");
+                const {{ verdicts }} = await import("/tests/assurance/documents/documents.mjs");
+                return verdicts(rr, task);
+            }}""",
+            task,
+        )
+    return said
+
+
+HOSTS: dict[str, Callable[[Task, str | None], list[str]]] = {"Python": python, "Node": node, "Chromium": browser}

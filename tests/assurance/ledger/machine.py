@@ -1,0 +1,251 @@
+"""All that can happen to a device, in any order, as a hypothesis state machine over `ledger_world`.
+
+Steps: ask; ask or deliver while killed at some moment; ask while interrupted at some moment, or while a second client
+answers at some moment (see `ledger_moments`); ask in a fork, alone or against its parent; accept a survey or another
+version of it; move the clock; keep a copy of the ledger; restore it, or remove or empty the ledger, or remove its seal;
+deliver over a network that loses replies; restart.
+
+Besides the rules of `ledger_world`: a ledger that lacks a report which left the device (with its draw), and one with
+reports but without a seal, is refused (`LedgerRestored`); put back, it is used again.  An old copy that lacks no report
+is used, and knows no newer version of a survey than it knew then.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import shutil
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import ClassVar
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+
+from rrcollect import Pace
+from rrcollect.answer import ledger_file
+from rrcollect.errors import Expired, LedgerRestored, LedgerUnavailable, RolledBack
+from tests.assurance.ledger.moments import AROUND, MOMENTS, PHASES, THEN, Around, Moment, disturbed
+from tests.assurance.ledger.world import (
+    GONE,
+    LATE,
+    NOW,
+    REFUSALS,
+    SURVEYS,
+    Leave,
+    Network,
+    Plant,
+    Refuted,
+    Which,
+    World,
+)
+
+__all__ = ["Life"]
+
+WHICH = st.tuples(st.integers(0, len(SURVEYS) - 1), st.sampled_from("abc"), st.integers(0, 1))
+TIMES = st.sampled_from([NOW, NOW, datetime(1990, 1, 1, tzinfo=UTC), LATE])
+PATIENT = Pace(attempts=2, first_wait=0.0, longest_wait=0.0, sleep=lambda seconds: None)
+
+
+class Interrupted(BaseException):
+    """What stops an answer in mid-air, as Ctrl-C does."""
+
+
+class Life(RuleBasedStateMachine):
+    """One device, from its first start to the end of the sequence."""
+
+    plant: ClassVar[Plant] = Plant()
+    taken: ClassVar[dict[str, int]] = {}
+    fallen: ClassVar[dict[str, int]] = {}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = World(self.plant)
+        self.copy: tuple[bytes, set[object], int] | None = None
+        self.newest = 1
+
+    def teardown(self) -> None:
+        shutil.rmtree(self.world.folder)
+
+    def _done(self, step: str) -> None:
+        self.taken[step] = self.taken.get(step, 0) + 1
+        self.world.check()
+
+    def _before(self, which: Which, around: Around) -> Which:
+        if around.kept:
+            self._keep()
+        return self.world.unasked(which) if around.fresh else which
+
+    def _after(self, asked: Which, around: Around) -> None:
+        if around.then != "nothing":
+            self.world.judged(asked, lambda: self.world.ask(asked))
+        if around.then == THEN[2] and self.copy is not None:
+            self._probe(asked, *self.copy)
+
+    def _fell(self, phase: int) -> None:
+        """An answer was disturbed."""
+        self.fallen[PHASES[phase]] = self.fallen.get(PHASES[phase], 0) + 1
+
+    @rule(which=WHICH)
+    def ask(self, which: Which) -> None:
+        self.world.judged(which, lambda: self.world.ask(which))
+        self._done("asked")
+
+    @rule(which=WHICH, around=AROUND, moment=MOMENTS, delivering=st.sampled_from([False, False, True]))
+    def killed(self, which: Which, around: Around, moment: Moment, delivering: bool) -> None:
+        """A program is gone at some moment; what it had let out is out."""
+        asked = self._before(which, around)
+
+        def gone(phase: int) -> None:
+            os._exit(GONE[phase])
+
+        def work(leave: Leave) -> None:
+            if delivering:
+                disturbed(moment, gone, lambda: self.world.client.deliver(Network(leave, 0), PATIENT))
+            else:
+                leave(disturbed(moment, gone, lambda: self.world.ask(asked)).to_bytes())
+
+        status = self.world.in_child(work, None)
+        if status in GONE and not delivering:
+            self._fell(GONE.index(status))
+        self.world.client = self.world.start()
+        self._after(asked, around)
+        self._done("killed while delivering" if delivering else "killed while answering")
+
+    @rule(which=WHICH, around=AROUND, moment=MOMENTS)
+    def interrupted(self, which: Which, around: Around, moment: Moment) -> None:
+        asked = self._before(which, around)
+
+        def stop(phase: int) -> None:
+            self._fell(phase)
+            raise Interrupted
+
+        with suppress(Interrupted, *REFUSALS):
+            self.world.leaves(disturbed(moment, stop, lambda: self.world.ask(asked)).to_bytes())
+        gc.collect(1)  # stopped in the middle of closing a connection, it is closed when it is forgotten
+        self._after(asked, around)
+        self._done("interrupted")
+
+    @rule(which=WHICH, also=st.none() | WHICH, around=AROUND, moment=MOMENTS)
+    def meanwhile(self, which: Which, also: Which | None, around: Around, moment: Moment) -> None:
+        """A second client answers while the first stands at some moment; locked out, it gives up."""
+        asked = self._before(which, around)
+
+        def second(phase: int) -> None:
+            self._fell(phase)
+            patience, ledger_file.BUSY_SECONDS = ledger_file.BUSY_SECONDS, 0.0
+            self.world.ticks += 1
+            try:
+                with suppress(LedgerUnavailable, *REFUSALS):
+                    other = self.world.start(beside=True)
+                    self.world.leaves(self.world.ask(also or asked, other).to_bytes())
+            finally:
+                ledger_file.BUSY_SECONDS = patience
+
+        with suppress(*REFUSALS):
+            self.world.leaves(disturbed(moment, second, lambda: self.world.ask(asked)).to_bytes())
+        self._after(asked, around)
+        self._done("a second client meanwhile")
+
+    @rule(which=WHICH, together=st.booleans())
+    def forked(self, which: Which, together: bool) -> None:
+        """A client carried into a child; `together`: parent and child answer at the same time."""
+
+        here = (lambda: self.world.ask(which)) if together else None
+        self.world.in_child(lambda leave: leave(self.world.ask(which).to_bytes()), here)
+        self.world.ticks += 1
+        self.world.judged(which, lambda: self.world.ask(which))
+        self._done("two processes at once" if together else "forked")
+
+    @rule(place=st.integers(0, len(SURVEYS) - 1))
+    def accept(self, place: int) -> None:
+        try:
+            self.world.accepted[place] = self.world.client.accept(SURVEYS[place])
+        except Expired:
+            if self.world.now != LATE:
+                raise Refuted("a survey was called expired that is not") from None
+        except RolledBack:
+            if place >= self.newest - 1:
+                raise Refuted("a survey was called old that is not") from None
+        else:
+            if place < self.newest - 1:
+                raise Refuted("an older version was accepted")
+            self.newest = max(self.newest, place + 1 if place < 3 else 0)
+        self._done("republished")
+
+    @rule(now=TIMES)
+    def clock(self, now: datetime) -> None:
+        self.world.now = now
+        self._done("clock moved")
+
+    @rule()
+    def restart(self) -> None:
+        self.world.client = self.world.start()
+        self._done("restarted")
+
+    @rule(lost=st.integers(0, 3))
+    def deliver(self, lost: int) -> None:
+        self.world.client.deliver(Network(self.world.leaves, lost), PATIENT)
+        self._done("delivered")
+
+    def _content(self) -> set[object]:
+        draws, reports = self.world.rows()
+        return {*draws, *reports.values()}
+
+    def _keep(self) -> None:
+        content = self._content()  # closing the last connection leaves everything in the one file
+        self.copy = self.world.ledger.read_bytes(), content, self.newest
+
+    @rule()
+    def keep(self) -> None:
+        self._keep()
+        self._done("copied")
+
+    @precondition(lambda self: self.copy is not None)
+    @rule(which=WHICH)
+    def restore(self, which: Which) -> None:
+        assert self.copy is not None
+        self._probe(which, *self.copy)
+        self._done("old copy restored")
+
+    @rule(which=WHICH, what=st.sampled_from(["ledger removed", "ledger emptied", "seal removed"]))
+    def remove(self, which: Which, what: str) -> None:
+        if what == "seal removed":
+            self.world.rows()
+            self._probe(which, self.world.ledger.read_bytes(), set(), self.newest, seal=False)
+        else:
+            self._probe(which, None if what == "ledger removed" else b"", set(), 0)
+        self._done(what)
+
+    def _probe(self, which: Which, data: bytes | None, content: set[object], newest: int, *, seal: bool = True) -> None:
+        """Ask a device whose ledger was replaced (or whose seal is gone); `newest` is the version this ledger has seen.
+
+        If something is lost that has left the device, it must say so; if nothing is lost, it must answer; in between
+        are draws that were cut off before they were sealed, and both are right.  Refused, the files are put back."""
+        world = self.world
+        must = bool(set(world.reports.values()) - content)
+        may = bool(self._content() - content)
+        files = {path: path.read_bytes() for path in (world.ledger, world.seal) if path.exists()}
+        world.ledger.unlink()
+        if data is not None:
+            world.ledger.write_bytes(data)
+        if not seal:
+            world.seal.unlink(missing_ok=True)
+        try:
+            world.client = world.start(beside=True)
+            made = world.ask(which)
+        except LedgerRestored:
+            if not may:
+                raise Refuted("a ledger was called restored that lacks nothing") from None
+            for journal in world.folder.glob("ledger.sqlite3-*"):
+                journal.unlink()
+            for path, kept in files.items():
+                path.write_bytes(kept)
+            return
+        except REFUSALS:
+            pass
+        else:
+            world.leaves(made.to_bytes())
+        if must:
+            raise Refuted("a ledger that had lost what left the device was used")
+        self.newest = newest

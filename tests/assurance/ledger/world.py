@@ -1,0 +1,243 @@
+"""The device of `ledger_machine` and what is outside of it: surveys that are published, reports that have left.
+
+What must hold, whatever happened
+1. An attribute in a round has one answer, by whatever way it left the device; a question has one report.
+2. The file holds one draw for an attribute and round, and what left is in it, byte for byte.
+3. The draws never cost more than the lifetime budget; a refusal for want of budget comes only when it is spent.
+4. What has been answered is answered again, with the same bytes; an expired survey is not answered.
+
+A `Plant` is where a twin puts its bug.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sqlite3
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rrcollect import Attribute, Client, Design, Policy, Report, TrustedPublisher
+from rrcollect.answer import client as client_module
+from rrcollect.answer.acceptance import AcceptedSurvey
+from rrcollect.answer.ledger import Ledger
+from rrcollect.errors import AlreadyAnswered, BudgetExhausted, Expired, RRCollectError, TransportFailed
+from tests.support.devices import KEY, PUBLISHER, envelope, question
+
+__all__ = ["GONE", "LATE", "NOW", "REFUSALS", "SCRATCH", "SURVEYS", "Leave", "Plant", "Refuted", "Which", "World"]
+
+BUDGET = 27  # the lifetime budget is its logarithm
+POLICY = Policy([TrustedPublisher(PUBLISHER, [KEY.public])], lifetime_epsilon=f"ln({BUDGET})")
+ATTRIBUTES = [Attribute("a", rounds=2), Attribute("b"), Attribute("c")]
+USUAL, OTHER = Design("3/4", "3/4"), Design("5/8", "5/8")
+FACTORS = {"3/4": Fraction(3), "5/8": Fraction(5, 3)}  # p00 / (1 - p00): an answer costs its logarithm
+NOW, LATE = datetime(2026, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
+REFUSALS = (AlreadyAnswered, BudgetExhausted, Expired)
+GONE = range(9, 13)  # how a child ends that is killed: it tells in which of four phases
+SCRATCH = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108  a folder of its own is made in it
+
+Leave = Callable[[bytes], None]
+"""What takes a report that leaves the device."""
+
+Which = tuple[int, str, int]
+"""A question: the place of its survey, its attribute, the round."""
+
+
+def _asking(version: int, **changes: Any) -> bytes:
+    """A survey about all attributes; every version has its own words and ids."""
+    asked = [
+        question(id=f"{attribute}{version}", attribute=attribute, text=f"{attribute}, {version}?", rounds=rounds)
+        for attribute, rounds in (("a", 2), ("b", 1), ("c", 1))
+    ]
+    return envelope(*asked, version=version, **changes)
+
+
+SURVEYS = [
+    *[_asking(version) for version in (1, 2, 3)],
+    _asking(4, name="another"),
+    envelope(question(id="a", attribute="a", design=OTHER, rounds=2), name="other-design"),
+]
+EVERY: list[Which] = [(place, name, at) for place in range(len(SURVEYS)) for name in "abc" for at in (0, 1)]
+
+
+class Refuted(AssertionError):
+    """The claim does not hold; says how.  What was said is kept, whether or not it can be repeated."""
+
+    said: ClassVar[list[str]] = []
+
+    def __init__(self, how: str) -> None:
+        super().__init__(how)
+        self.said.append(how)
+
+
+class Plant:
+    """How devices are made; a twin overrides one of these."""
+
+    ledger: type[Ledger] = Ledger
+
+    def starting(self, folder: Path) -> None:
+        """Called when the only program starts."""
+
+    def made(self, ledger: Ledger, left: Leave) -> None:
+        """Called with each ledger, and with what takes the reports that leave the device."""
+
+
+class Network:
+    """A transport that lets reports out, and loses the replies to some."""
+
+    def __init__(self, leave: Leave, lost: int) -> None:
+        self.leave, self.lost = leave, lost
+
+    def send(self, body: bytes) -> None:
+        self.leave(body)
+        self.lost -= 1
+        if self.lost >= 0:
+            raise TransportFailed("the reply was lost")
+
+
+def written(pipe: int, body: bytes) -> None:
+    """A report leaves a child."""
+    os.write(pipe, body + b"\n")
+
+
+class World:
+    """One device, its files, and all that has left it."""
+
+    def __init__(self, plant: Plant) -> None:
+        self.plant = plant
+        self.folder = Path(tempfile.mkdtemp(prefix="life", dir=SCRATCH))
+        self.ledger, self.seal = self.folder / "ledger.sqlite3", self.folder / "ledger.sqlite3.seal"
+        self.now, self.ticks = NOW, 0
+        self.reports: dict[tuple[str, str, int], bytes] = {}
+        self.answers: dict[tuple[str, int], int] = {}
+        self.accepted: dict[int, AcceptedSurvey] = {}
+        self.client = self.start()
+        self.accepted[0] = self.client.accept(SURVEYS[0])
+
+    def start(self, *, beside: bool = False) -> Client:
+        """A program starts; `beside`: while another one runs."""
+        if not beside:
+            self.plant.starting(self.folder)
+        usual = vars(client_module)["Ledger"]
+        vars(client_module)["Ledger"] = self.plant.ledger
+        try:
+            made = Client(
+                self.ledger,
+                attributes=ATTRIBUTES,
+                policy=POLICY,
+                source=lambda n: bytes([255 * (self.ticks % 2)] * n),  # draws of neighbouring ticks differ
+                clock=lambda: self.now,
+            )
+        finally:
+            vars(client_module)["Ledger"] = usual
+        self.plant.made(made._ledger, self.leaves)
+        return made
+
+    def leaves(self, body: bytes) -> None:
+        """A report is outside: rule 1."""
+        report = Report.from_bytes(body)
+        if self.reports.setdefault((report.survey, report.question, report.round), body) != body:
+            raise Refuted(f"two different reports left for the question {report.question}, round {report.round}")
+        attribute = (report.question[0], report.round)
+        if self.answers.setdefault(attribute, report.answer) != report.answer:
+            raise Refuted(f"two answers left for the attribute {attribute}")
+
+    def rows(self) -> tuple[list[tuple[str, int, str]], dict[tuple[str, str, int], bytes]]:
+        """Draws and reports as the file has them, read by nobody's code but SQLite's."""
+        connection = sqlite3.connect(self.ledger)
+        try:
+            draws = connection.execute("SELECT attribute, round, p00 FROM draws").fetchall()
+            reports = connection.execute("SELECT survey, question, round, body FROM reports").fetchall()
+        finally:
+            connection.close()
+        return draws, {(survey, asked, number): body for survey, asked, number, body in reports}
+
+    def check(self) -> None:
+        """Rules 2 and 3."""
+        self.ticks += 1
+        draws, reports = self.rows()
+        if len({draw[:2] for draw in draws}) != len(draws):
+            raise Refuted("the ledger holds two draws for one attribute and round")
+        if math.prod(FACTORS[draw[2]] for draw in draws) > BUDGET:
+            raise Refuted(f"{len(draws)} draws cost more than the lifetime budget")
+        if any(reports.get(key) != body for key, body in self.reports.items()):
+            raise Refuted("a report that left is not in the ledger, or another one is")
+
+    def ask(self, which: Which, who: Client | None = None) -> Report:
+        """The device's answer to a question, of the first survey if that one was not accepted."""
+        place, attribute, number = which
+        place = place if place in self.accepted else 0
+        name = "a" if place == 4 else f"{attribute}{self.accepted[place].survey.version}"
+        return (who or self.client).answer(self.accepted[place], name, True, round=number if name[0] == "a" else 0)
+
+    def unasked(self, which: Which) -> Which:
+        """A question that has no report yet and can have one, at or after this one; this one, if there is none."""
+        draws, reports = self.rows()
+        drawn = {(name, number): p00 for name, number, p00 in draws}
+        left = BUDGET / math.prod(FACTORS[p00] for p00 in drawn.values())
+        after = EVERY.index(which)
+        for place, attribute, number in (*EVERY[after:], *EVERY[:after]):
+            if place in self.accepted and (attribute == "a" or (place < 4 and number == 0)):
+                name = "a" if place == 4 else f"{attribute}{self.accepted[place].survey.version}"
+                p00 = str((OTHER if place == 4 else USUAL).p00)
+                can = drawn[attribute, number] == p00 if (attribute, number) in drawn else FACTORS[p00] <= left
+                if can and (self.accepted[place].digest, name, number) not in reports:
+                    return place, attribute, number
+        return which
+
+    def judged(self, which: Which, work: Callable[[], Report]) -> None:
+        """Answer, and see that a refusal has its reason: rules 3 and 4."""
+        place, attribute, number = which
+        attribute, design = ("a", OTHER) if place == 4 and place in self.accepted else (attribute, USUAL)
+        drawn = {(name, at): p00 for name, at, p00 in self.rows()[0]}
+        key = (attribute, number if attribute == "a" else 0)
+        try:
+            body = work().to_bytes()
+        except Expired:
+            if self.now != LATE:
+                raise Refuted("a survey was called expired that is not") from None
+        except AlreadyAnswered:
+            if drawn.get(key, str(design.p00)) == str(design.p00):
+                raise Refuted("refused as answered by another design, which it was not") from None
+        except BudgetExhausted:
+            if key in drawn or math.prod(FACTORS[p00] for p00 in [*drawn.values(), str(design.p00)]) <= BUDGET:
+                raise Refuted("refused for want of budget; some was left, or none was needed") from None
+        else:
+            if self.now == LATE:
+                raise Refuted("an expired survey was answered")
+            self.leaves(body)
+
+    def in_child(self, work: Callable[[Leave], None], here: Callable[[], Report] | None) -> int:
+        """Work in a fork, with what takes the reports it lets out; `here`: what this process answers meanwhile.
+
+        Returns how the child ended."""
+        out, into = os.pipe()
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                self.plant.made(self.client._ledger, lambda body: written(into, body))
+                with suppress(*REFUSALS):
+                    work(lambda body: written(into, body))
+                status = 0
+            finally:
+                os._exit(status)
+        os.close(into)
+        left, error = [], None
+        try:
+            left += [here().to_bytes()] if here else []
+        except RRCollectError as caught:
+            error = caught
+        with os.fdopen(out, "rb") as pipe:
+            left += pipe.read().splitlines()
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        for body in left:
+            self.leaves(body)
+        if status not in (0, *GONE) or (error is not None and not isinstance(error, REFUSALS)):
+            raise Refuted(f"an answer in two processes ended with {status} and {error!r}")
+        return status

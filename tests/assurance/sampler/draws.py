@@ -1,0 +1,169 @@
+"""The judges of the check `sampler` that go draw by draw.
+
+Exhaustion.  On a grid of D = 2^b all draws that differ in their first b bits are fed to the shipped code, with the
+other bits all 0 and all 1: `randomise` must say yes for exactly the draws below the numerator.  The bulk paths see
+keystreams that hold every draw once (every byte, and behind the undecided one every next byte; every pattern of planes,
+spread over the answers of a call), in whatever order the path takes them: the number of yeses must be the numerator.
+
+Equality.  Bulk and single path on one keystream, rebuilt draw by draw by the theorems of `bulk` and `packed`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import lru_cache
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rrcollect import Design, randomise, randomise_many, randomise_packed
+from rrcollect.answer import packed
+from rrcollect.design.yes_no import GRID
+from tests.answer.test_bulk import Tape, draw_behind, packed_draws, single, sorted_by_peeling
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "all_paths",
+    "booleans_differ",
+    "booleans_faults",
+    "packed_differ",
+    "packed_faults",
+    "random_design",
+    "single_faults",
+    "small_designs",
+]
+
+
+def small_designs(bits: int, piece: int, pieces: int) -> Iterator[Design]:
+    """Every design a device runs on the grid of 2^bits; smaller grids are part of it."""
+    size = 1 << bits
+    for k00 in range(piece, size + 1, pieces):
+        for k11 in range(size - k00 + 1, size + 1):
+            yield Design(Fraction(k00, size), Fraction(k11, size))
+
+
+def random_design(random: Random, bits: int) -> Design:
+    """A design on the grid of 2^bits: symmetric, with a certain answer, or any."""
+    size, form = 1 << bits, random.randrange(4)
+    k00 = random.randrange(size // 2 + 1, size + 1)
+    k11 = k00 if form == 0 else size if form == 1 else random.randrange(size - k00 + 1, size + 1)
+    pair = Fraction(k00, size), Fraction(k11, size)
+    return Design(*(pair[::-1] if random.random() < 0.5 else pair))
+
+
+# ---- exhaustion -----------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=2)
+def all_draws(bits: int) -> list[bytes]:
+    """Each draw of `bits` bits twice: followed by 0s, followed by 1s."""
+    rest = 64 - bits
+    ends = [(top << rest, (top + 1 << rest) - 1) for top in range(1 << bits)]
+    return [draw.to_bytes(8, "big") for pair in ends for draw in pair]
+
+
+def single_faults(design: Design, bits: int, answer: Callable[..., int] = randomise) -> int:
+    """How many draws the single path answers otherwise than "yes iff below"."""
+    draws, faults = all_draws(bits), 0
+    for truth in (False, True):
+        feed = iter(draws).__next__
+        said = bytes([answer(truth, design, source=lambda n, feed=feed: feed()) for _ in range(len(draws))])
+        below = 2 * int(design.matrix[truth][1] * (1 << bits))
+        expected = bytes([1]) * below + bytes(len(draws) - below)
+        faults += said != expected and sum(a != b for a, b in zip(said, expected, strict=True))
+    return faults
+
+
+def booleans_faults(design: Design, many: Callable[..., Any] = randomise_many) -> int:
+    """How many of the 2 · 2^16 draws of 16 bits are miscounted by the boolean path."""
+    faults = 0
+    first = bytes(range(1, 256)) + bytes(256)
+    for truth in (False, True):
+        rests = b"".join(os.urandom(7) + bytes([top]) for top in range(256))
+        said = many(np.full(len(first), truth), design, fill=Tape(first + rests))
+        ones = 256 * int(said[:255].sum()) + int(said[255:].sum())
+        faults += abs(ones - int(design.matrix[truth][1] * (1 << 16)))
+    return faults
+
+
+def packed_faults(design: Design, eight: Callable[..., Any] = randomise_packed) -> int:
+    """For how many truths the packed path's law is off, all draws of up to 16 bits taken.
+
+    Word w has the pattern w in the first planes, bit b of every word the pattern b in the next."""
+    planes = max(row[1].denominator for row in design.matrix).bit_length() - 1
+    first = min(planes, packed.PLANES)
+    words = 1 << first
+    faults = 0
+    for truth in (False, True):
+        said = eight(np.full(8 * words, 255 * truth, np.uint8), 64 * words, design, fill=_patterns(first, planes))
+        ones = int(np.bitwise_count(said).sum(dtype=np.int64))
+        faults += Fraction(ones, 64 * words) != design.matrix[truth][1]
+    return faults
+
+
+def _patterns(first: int, planes: int) -> Callable[[NDArray[np.uint8]], None]:
+    """A keystream that holds every pattern of the first planes, and behind each every pattern of the rest."""
+    places, one, full = np.arange(1 << first, dtype=np.uint64), np.uint64(1), np.uint64(2**64 - 1)
+    rows = iter([first, planes - first])
+
+    def fill(buffer: NDArray[np.uint8]) -> None:
+        row = next(rows)
+        target = buffer.view(np.uint64).reshape(row, -1)
+        for j in range(row):
+            if row == first and target.shape[1] == places.size:
+                target[j] = (places >> np.uint64(j) & one) * full
+            else:
+                target[j] = np.packbits(np.arange(64) >> j & 1, bitorder="little").view(np.uint64)[0]
+
+    return fill
+
+
+def all_paths(design: Design, bits: int) -> int:
+    """Faults of the three shipped paths."""
+    return single_faults(design, bits) + booleans_faults(design) + packed_faults(design)
+
+
+# ---- equality of the paths ------------------------------------------------------------------------------------------
+
+
+def booleans_differ(design: Design, n: int, ties: bool, many: Callable[..., Any] = randomise_many) -> int:
+    """How many boolean answers are not the single path's on the draws rebuilt from the keystream."""
+    truths = np.frombuffer(os.urandom(n), np.uint8) & 1 == 1
+    first = bytes(n) if ties else os.urandom(n)
+    tape = Tape(first, rest=os.urandom)
+    answers = many(truths, design, fill=tape)
+    rests = np.frombuffer(b"".join(tape.given)[n:], "<u8").tolist()
+    undecided = sorted_by_peeling([i for i in range(n) if first[i] == 0])
+    more = dict(zip(undecided, rests, strict=False))
+    asked = truths.tolist()
+    return sum(
+        bool(answers[i]) != single(x, design, draw_behind(x, design, first[i], more.get(i, 0) >> 8))
+        for i, x in enumerate(asked)
+    )
+
+
+def packed_differ(design: Design, words: int, ties: bool, eight: Callable[..., Any] = randomise_packed) -> int:
+    """The same for packed answers."""
+    truths = np.frombuffer(os.urandom(words * 8), np.uint64)
+    limits = (GRID - design.numerators[0], design.numerators[1])
+    start = b""
+    if ties:  # a plane leaves everything open with 0s, or with 1s where both thresholds have the bit 0
+        stages = packed._Planes(limits, Tape()).stages
+        start = b"".join((b"\xff" if bits == (0, 0) else b"\0") * 8 * words for bits in reversed(stages[0]))
+    tape = Tape(start, rest=os.urandom)
+    answers = eight(truths.view(np.uint8), words * 64, design, fill=tape).view(np.uint64).tolist()
+    draws, wrong = packed_draws(design, words, tape, truths), 0
+    for word, asked in enumerate(truths.tolist()):
+        for bit in range(64):
+            truth, drawn = bool(asked >> bit & 1), draws[word][bit]
+            if truth and limits[1] == GRID:
+                drawn = 0
+            elif truth and sum(limits) == GRID:
+                drawn = GRID - 1 - drawn
+            wrong += (answers[word] >> bit & 1) != single(truth, design, drawn)
+    return wrong

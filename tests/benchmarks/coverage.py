@@ -1,0 +1,162 @@
+"""How often each error bar covers: exact sums over all counts, no simulation.
+
+    python -m tests.benchmarks.coverage        writes docs/coverage.md and docs/coverage.svg (a minute on one core)
+
+For a design, n and π the count N is Bin(n, λ), so the coverage of a method is Σ P(N)·[low(N) <= π <= high(N)]: n + 1
+bars, computed by the package itself, and one matrix product for all π.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import binom
+
+from rrcollect import Design, optimal_design
+from server_agg import Estimate, Tally
+
+Bars = Callable[[Estimate], tuple[float, float]]
+
+SYMMETRIC = {f"ε = {e:g}": optimal_design(e) for e in (0.1, 0.25, 0.5, 1, 2, 3, 4)}
+ONE_SIDED = {"(1, 0.05)": Design(1, "0.05"), "(0.05, 1)": Design("0.05", 1), "(1, 0.3)": Design(1, "0.3")}
+OTHERS = {"(0.9, 0.6)": Design("0.9", "0.6"), "(0.2, 0.3), c < 0": Design("0.2", "0.3")}
+DESIGNS = SYMMETRIC | ONE_SIDED | OTHERS
+PREVALENCES = np.arange(101) / 100
+METHODS = ("exact", "chebyshev", "hoeffding", "wilson", "likelihood", "credible", "wald")
+GUARANTEED = METHODS[:3]
+CREDIBLE = "credible, 0 < π < 1"  # an equal-tailed interval of a continuous posterior never holds 0 or 1
+
+
+def by_method(method: str, level: object = 0.95) -> Bars:
+    """The package's own bars."""
+    return lambda estimate: estimate.interval(level, method)  # type: ignore[arg-type]
+
+
+def plug_in_45(estimate: Estimate) -> tuple[float, float]:
+    """The paper's 4.5σ with the estimated σ: what one must not do."""
+    reach = estimate.margins()[1].half_width
+    return estimate.value - reach, estimate.value + reach
+
+
+def named_methods() -> dict[str, Bars]:
+    """Every method by the name the page gives it."""
+    return {m if m != "credible" else CREDIBLE: by_method(m) for m in METHODS} | {"plug-in 4.5σ": plug_in_45}
+
+
+def bar_ends(design: Design, n: int, bars: Bars, target: object = "population") -> tuple[Any, Any]:
+    """The lower and upper ends for N = 0 … n."""
+    found = [bars(Estimate(Tally(design, n, ones), target)) for ones in range(n + 1)]  # type: ignore[arg-type]
+    return np.array([low for low, _ in found]), np.array([high for _, high in found])
+
+
+def coverage(design: Design, n: int, bars: Bars, prevalences: Any = PREVALENCES) -> Any:
+    """The exact coverage at each prevalence."""
+    low, high = bar_ends(design, n, bars)
+    yes = float(1 - design.p00) * (1 - prevalences) + float(design.p11) * prevalences
+    law = binom.pmf(np.arange(n + 1)[None, :], n, yes[:, None])
+    covers = (low[None, :] <= prevalences[:, None]) & (prevalences[:, None] <= high[None, :])
+    return (law * covers).sum(axis=1)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The least coverage of a method over π for one design and n."""
+
+    design: str
+    n: int
+    method: str
+    minimum: float
+    at: float
+
+
+def minima(designs: dict[str, Design], sizes: Iterable[int], methods: dict[str, Bars]) -> list[Cell]:
+    """The least coverage over π, for every design × n × method."""
+    cells = []
+    for name, design in designs.items():
+        for n in sizes:
+            for method, bars in methods.items():
+                inside = slice(1, -1) if method == CREDIBLE else slice(None)
+                found, at = coverage(design, n, bars)[inside], PREVALENCES[inside]
+                cells.append(Cell(name, n, method, float(found.min()), float(at[found.argmin()])))
+    return cells
+
+
+def main() -> None:
+    """Writes the table and the picture."""
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    methods, sizes = named_methods(), (10, 30, 100, 300)
+    started = time.perf_counter()
+    cells = minima(DESIGNS, sizes, methods)
+    quick = {method: bars for method, bars in methods.items() if method not in ("likelihood", CREDIBLE)}
+    few = {name: DESIGNS[name] for name in ("ε = 0.5", "ε = 1", "ε = 2", "(1, 0.05)", "(0.05, 1)")}
+    cells += minima(few, (1000,), quick)
+    docs.mkdir(exist_ok=True)
+    (docs / "coverage.md").write_text(_page(cells, sizes), encoding="utf-8")
+    _picture(docs / "coverage.svg", methods)
+    print(f"{len(cells) * PREVALENCES.size} cells in {time.perf_counter() - started:.0f} s", file=sys.stderr)
+
+
+def _page(cells: list[Cell], sizes: tuple[int, ...]) -> str:
+    methods = list(dict.fromkeys(cell.method for cell in cells))
+    groups = {"symmetric, ε = 0.1 … 4": SYMMETRIC, "one answer is a proof": ONE_SIDED, "other": OTHERS}
+    lines = [
+        "# Coverage of the error bars",
+        "",
+        "Written by `python -m tests.benchmarks.coverage`: exact sums over all counts, prevalence 0, 0.01, …, 1, level",
+        "95 %. Least coverage over prevalence and designs; n = 1000 for five designs only, without the two slow",
+        "methods.",
+        "",
+    ]
+    for title, designs in groups.items():
+        lines += [f"## Designs: {title}", "", "| method | " + " | ".join(f"n = {n}" for n in (*sizes, 1000)) + " |"]
+        lines += ["|---|" + "---|" * (len(sizes) + 1)]
+        for method in methods:
+            row = []
+            for n in (*sizes, 1000):
+                found = [c.minimum for c in cells if (c.method, c.n) == (method, n) and c.design in designs]
+                row.append(f"{min(found):.3f}" if found else "")
+            lines.append(f"| {method} | " + " | ".join(row) + " |")
+        lines.append("")
+    lines += [
+        "exact, chebyshev and hoeffding are guaranteed and never fall below the level. wilson, likelihood and credible",
+        "are approximate; a credible interval promises posterior probability, not coverage, and its ends never reach 0",
+        "or 1, so a prevalence of exactly 0 or 1 is not in it. wald and the plug-in 4.5σ are here as a warning.",
+        "",
+        "![Coverage against prevalence](coverage.svg)",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _picture(path: Path, methods: dict[str, Bars]) -> None:
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "rrcollect"
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 4.5), layout="constrained")
+    panels = {"symmetric, ε = 1, n = 100": optimal_design(1), "(1, 0.05), n = 100": Design(1, "0.05")}
+    grid = np.arange(201) / 200
+    for number, (title, design) in enumerate(panels.items(), start=1):
+        axes = figure.add_subplot(1, 2, number)
+        for method, bars in methods.items():
+            axes.plot(grid, coverage(design, 100, bars, grid), label=method, linewidth=1)
+        axes.axhline(0.95, color="black", linewidth=0.6, linestyle="--")
+        axes.set_ylim(0.5 if number == 2 else 0.85, 1.005)
+        axes.set_xlabel("prevalence")
+        axes.set_ylabel("coverage at 95 %")
+        axes.set_title(title, fontsize="medium")
+        if number == 1:
+            axes.legend(fontsize="x-small", ncols=2, loc="lower center")
+    figure.savefig(path, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""Cheaters: identifiability, exact solutions, brute force, simulation with a twin, sensitivity."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from rrcollect import Design, ParameterError, optimal_design
+from server_agg import Tally, TooFewAnswers, cheating_sensitivity, detect_cheating, estimate, pool
+from server_agg.models.cheating import explain_identification
+from server_agg.models.errors import NotIdentified
+from server_agg.models.simulation import simulate_survey
+
+A, B, C = Design("0.9", "0.8"), Design("0.4", "0.8"), Design("0.7", "0.95")
+
+
+def tallies(counts, designs=(A, B), n=1000):
+    return [Tally(d, n, k) for d, k in zip(designs, counts, strict=True)]
+
+
+def log_likelihood(groups, h, b):
+    total = 0.0
+    for t in groups:
+        yes = h * float(t.design.p11) + b * float(1 - t.design.p00)
+        total += t.ones * math.log(yes) + (t.n - t.ones) * math.log(1 - yes)
+    return total
+
+
+def brute_force(groups, steps=200):
+    grid = [(i / steps, j / steps) for i in range(steps + 1) for j in range(steps + 1 - i) if i + j]
+    return max((log_likelihood(groups, h, b), h, b) for h, b in grid)
+
+
+def test_what_can_be_told_apart_and_why():
+    assert explain_identification([A, B]).startswith("identified: 2 designs")
+    assert "one equation" in explain_identification([A, A])
+    same_ratio = [Design("0.9", "0.8"), Design("0.95", "0.4")]
+    assert "same ratio p11/(1 − p00) = 8" in explain_identification(same_ratio)
+    assert "∞" in explain_identification([Design(1, "0.5"), Design(1, "0.8")])
+    with pytest.raises(NotIdentified, match="cheating_sensitivity"):
+        detect_cheating(tallies([100, 200], same_ratio))
+    with pytest.raises(NotIdentified, match="one equation"):
+        detect_cheating([Tally(A, 500, 100)])
+    with pytest.raises(TooFewAnswers):
+        detect_cheating([Tally(A, 500, 100), Tally(B, 1, 0)])
+
+
+def test_two_designs_solve_two_equations():
+    found = detect_cheating(tallies([230, 530]))
+    h, b, gamma = found.unbiased
+    assert h * A.p11 + b * (1 - A.p00) == Tally(A, 1000, 230).ones / Design(1, 1).p00 / 1000
+    assert h + b + gamma == 1
+    assert found.shares == pytest.approx([float(h), float(b), float(gamma)])
+    assert found.prevalence_bounds == pytest.approx((float(h), float(h + gamma)))
+    assert found.lie_detector_prevalence == pytest.approx(float(1 - b))
+    assert found.honesty == pytest.approx(float(h / (h + gamma)))
+    assert found.fit is None
+
+
+@pytest.mark.parametrize("counts", [(230, 530), (100, 560), (10, 300), (400, 800), (50, 700), (800, 800)])
+@pytest.mark.parametrize("designs", [(A, B), (optimal_design(2), optimal_design("0.5"))], ids=["forced", "symmetric"])
+def test_the_maximum_on_the_triangle_against_brute_force(counts, designs):
+    groups = tallies(counts, designs)
+    found = detect_cheating(groups)
+    best, _, _ = brute_force(groups)
+    assert best - 1e-9 <= found.log_likelihood <= best + 2
+    assert min(found.shares) >= 0
+    assert sum(found.shares) == pytest.approx(1)
+    assert found.log_likelihood == pytest.approx(log_likelihood(groups, *found.shares[:2]), abs=1e-7)
+
+
+def test_three_designs_test_the_model():
+    found = detect_cheating(tallies([230, 530, 380], (A, B, C)))
+    best, h, b = brute_force(found.tallies, 400)
+    assert found.log_likelihood >= best - 1e-9
+    assert found.shares[:2] == pytest.approx((h, b), abs=0.01)
+    assert found.fit.freedom == 1
+    assert detect_cheating(tallies([230, 530, 900], (A, B, C))).fit.p < 1e-6
+
+
+def test_no_cheaters_is_the_pooled_estimate():
+    groups = tallies([260, 640])  # prevalence 0.2..: the line h + b = 1 fits best
+    found = detect_cheating(groups)
+    pooled = pool(groups).value
+    honest = log_likelihood(groups, pooled, 1 - pooled)
+    assert found.no_cheaters.statistic == pytest.approx(2 * (found.log_likelihood - honest), abs=1e-6)
+    assert found.no_cheaters.p > 0.01
+    assert detect_cheating(tallies([150, 450])).no_cheaters.p < 1e-6
+
+
+def test_bars_end_where_the_deviance_says():
+    found = detect_cheating(tallies([230, 530]))
+    for place, share in enumerate(("honest carriers", "honest others", "cheaters")):
+        low, high = found.interval(share)
+        assert low < found.shares[place] < high
+        wide = found.interval(share, 0.99)
+        assert wide.low < low < high < wide.high
+    low, high = found.interval("honest carriers")
+    for h in (low, high):
+        top = max(log_likelihood(found.tallies, h, b) for b in np.linspace(0, 1 - h, 20001)[1:])
+        assert 2 * (found.log_likelihood - top) == pytest.approx(3.8414588, abs=1e-4)
+    with pytest.raises(ParameterError, match="one of honest carriers"):
+        found.interval("liars")
+
+
+def survey(seed, n=20_000, share=0.15):
+    """Half by A, half by B; prevalence 0.3; a share of self-protective people among all."""
+    groups = []
+    for k, design in enumerate((A, B)):
+        made = simulate_survey(n // 2, [math.log(3 / 7)], design, [seed, k + 1], self_protective=share)
+        groups.append(Tally(design, n // 2, int(made.answers.sum())))
+    return groups
+
+
+def test_cheaters_are_recovered_and_the_honest_model_is_wrong():
+    """100 surveys: means within 6.2 standard errors (1e-9); the estimate that trusts everybody is far outside."""
+    found = [detect_cheating(survey(seed)) for seed in range(100)]
+    for place, target in enumerate((0.3 * 0.85, 0.7 * 0.85, 0.15)):
+        values = np.array([float(f.unbiased[place]) for f in found])
+        assert abs(values.mean() - target) < 6.2 * values.std(ddof=1) / 10
+    trusting = np.array([estimate(f.tallies[0]).value for f in found])
+    assert abs(trusting.mean() - 0.3) > 20 * trusting.std(ddof=1) / 10
+    assert all(f.no_cheaters.p < 1e-4 for f in found)
+    inside = sum(f.interval("cheaters").low <= 0.15 <= f.interval("cheaters").high for f in found[:60])
+    assert inside >= 42  # of 60 at 95 %: P(fewer) < 1e-9
+
+
+def test_honest_surveys_raise_no_alarm():
+    alarms = sum(detect_cheating(survey(seed, n=4000, share=0)).no_cheaters.p < 0.05 for seed in range(200))
+    assert alarms <= 40  # of 200 at 5 %: P(more) < 1e-12
+
+
+def test_sensitivity_of_one_design():
+    tally = Tally(Design("3/4", "3/4"), 1000, 400)
+    found = cheating_sensitivity(tally, [0, "0.1", "0.9"])
+    plain = estimate(tally)
+    assert found.rows[0][1] == pytest.approx(plain.value)
+    assert found.rows[0][2] == pytest.approx(tuple(plain.interval()), abs=1e-9)
+    gamma, h, _ = found.rows[1]
+    assert h * 0.75 + (1 - gamma - h) * 0.25 == pytest.approx(0.4)  # the equation of the model
+    assert found.rows[2][2] is None
+    assert "excluded" in str(found)
+    assert json.loads(found.to_json())["rows"][2]["bar"] is None
+    assert "<table>" in found._repr_html_()
+    with pytest.raises(ParameterError, match="cheaters"):
+        cheating_sensitivity(tally, [1.5])
+
+
+def test_it_shows_itself():
+    said = json.loads(detect_cheating(tallies([230, 530])).to_json())
+    assert set(said["shares"]) == {"honest carriers", "honest others", "cheaters"}
+    assert said["no_cheaters"]["freedom"] == 1
+    assert json.loads(detect_cheating(tallies([230, 530, 380], (A, B, C))).to_json())["fit"]["freedom"] == 1

@@ -1,0 +1,183 @@
+"""k groups and trends: identities with other tests, level and power; power by simulation; the power plot."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+from scipy.stats import binom, chi2, chi2_contingency
+
+from rrcollect import Design, ParameterError, optimal_design
+from server_agg import (
+    Tally,
+    TooFewAnswers,
+    compare_groups,
+    compare_many,
+    plot_power,
+    pool,
+    power_between,
+    power_of_coefficient,
+    simulated_power,
+    trend,
+    trend_across,
+)
+from server_agg.models.power_simulation import GroupsExperiment, RegressionExperiment
+from tests.support.regression_data import DIRECT
+
+D = Design("3/4", "3/4")
+GROUPS = {"a": Tally(D, 500, 150), "b": Tally(D, 400, 160), "c": Tally(D, 300, 150)}
+
+
+def test_two_groups_are_the_comparison_there_is():
+    two = {"a": GROUPS["a"], "b": GROUPS["b"]}
+    found = compare_many(two)
+    assert found.p == pytest.approx(compare_groups(two["a"], two["b"]).p, rel=1e-9)
+    assert found.pairs[0].adjusted == found.pairs[0].p
+    assert trend_across(two).p == pytest.approx(found.p, rel=1e-9)
+
+
+def test_one_design_is_pearsons_test_of_the_answers():
+    found = compare_many(GROUPS)
+    table = [[t.ones, t.n - t.ones] for t in GROUPS.values()]
+    theirs = chi2_contingency(table, correction=False)
+    assert found.test.statistic == pytest.approx(theirs.statistic)
+    assert found.p == pytest.approx(theirs.pvalue)
+    assert found.common == pytest.approx(float((460 / 1200 - 0.25) / 0.5))
+
+
+def test_designs_may_differ_within_and_between_groups():
+    other = Design("0.9", "0.6")
+    mixed = {"a": [Tally(D, 300, 100), Tally(other, 200, 50)], "b": Tally(other, 400, 140), "c": Tally(D, 300, 120)}
+    found = compare_many(mixed)
+    assert found.common == pytest.approx(
+        pool([t for g in mixed.values() for t in (g if isinstance(g, list) else [g])]).value
+    )
+    assert found.test.freedom == 2
+    assert [(t.a, t.b) for t in found.pairs] == [("b", "c")]
+    assert found.values[0] == pytest.approx(pool(mixed["a"]).unbiased)
+
+
+def test_the_trend_is_that_of_rounds_and_scores_matter_only_up_to_units():
+    rounds = trend(dict(enumerate(GROUPS.values(), start=1)))
+    found = trend_across(GROUPS)
+    assert found.p == pytest.approx(rounds.p, rel=1e-6)
+    assert trend_across(GROUPS, [10, 30, 50]).p == pytest.approx(found.p, rel=1e-9)
+    assert trend_across(GROUPS, [0, 1, 0]).p != pytest.approx(found.p, rel=0.1)
+    assert found.test.statistic <= compare_many(GROUPS).test.statistic
+
+
+def test_labels_swapped_and_mirrored_give_the_same_p():
+    found, rising = compare_many(GROUPS), trend_across(GROUPS)
+    for change in (Tally.swapped, Tally.mirrored):
+        changed = {label: change(t) for label, t in GROUPS.items()}
+        assert compare_many(changed).p == pytest.approx(found.p, rel=1e-9)
+        assert trend_across(changed).p == pytest.approx(rising.p, rel=1e-9)
+
+
+def test_the_level_is_kept_and_a_test_without_the_design_breaks_it():
+    """300 surveys of three groups with equal prevalence but different designs.  False alarms: below 1e-9."""
+    rng, designs = np.random.default_rng(5), [optimal_design(1), optimal_design(3), Design("0.95", "0.6")]
+    rejected = twin = 0
+    for _ in range(300):
+        ones = [int(rng.binomial(400, float(d.says_yes("0.3")))) for d in designs]
+        rejected += (
+            compare_many({str(k): Tally(d, 400, x) for k, (d, x) in enumerate(zip(designs, ones, strict=True))}).p
+            < 0.05
+        )
+        twin += compare_many({str(k): Tally(DIRECT, 400, x) for k, x in enumerate(ones)}).p < 0.05
+    low, high = binom.ppf(5e-10, 300, 0.04), binom.ppf(1 - 5e-10, 300, 0.06)
+    assert low <= rejected <= high
+    assert twin > high
+
+
+def test_extreme_counts_and_wrong_input():
+    proof = Design(1, "0.2")
+    assert compare_many({"a": Tally(proof, 50, 0), "b": Tally(proof, 50, 0)}).p == 1.0
+    assert trend_across({"a": Tally(proof, 50, 0), "b": Tally(proof, 50, 0)}).p == 1.0
+    assert 0 <= compare_many({"a": Tally(D, 50, 0), "b": Tally(D, 50, 5)}).p <= 1
+    with pytest.raises(ParameterError, match="two groups or more"):
+        compare_many({"a": GROUPS["a"]})
+    with pytest.raises(TooFewAnswers, match="group 'b'"):
+        compare_many({"a": GROUPS["a"], "b": Tally(D, 1, 0)})
+    with pytest.raises(ParameterError, match="not all equal"):
+        trend_across(GROUPS, [1, 1, 1])
+    with pytest.raises(ParameterError, match="3 numbers"):
+        trend_across(GROUPS, [1, 2])
+    said = json.loads(compare_many(GROUPS).to_json())
+    assert said["test"]["freedom"] == 2
+    assert chi2.sf(said["test"]["statistic"], 2) == pytest.approx(said["test"]["p"])
+
+
+# ---- power --------------------------------------------------------------------------------------------------------
+
+
+def test_power_by_simulation_meets_the_formula():
+    """The exact bar at level 1 − 1e-9 holds the formula's value, up to 2 points for its normal approximation."""
+    design = optimal_design(2)
+    found = simulated_power(GroupsExperiment(design, 500, (0.2, 0.3)), replications=1500, seed=3)
+    formula = power_between(design, 500, difference=0.1, prevalence=0.2)
+    low, high = found.interval(1 - 1e-9)
+    assert low - 0.02 <= formula <= high + 0.02
+    assert not low - 0.02 <= power_between(DIRECT, 500, difference=0.1, prevalence=0.2) <= high + 0.02
+
+
+def test_power_of_a_coefficient_by_simulation_meets_the_formula():
+    design = optimal_design(2)
+    rows = np.random.default_rng(1).standard_normal(20_000)
+    formula = power_of_coefficient(design, rows, [-0.5, 0.35], 1, n=400)
+    found = simulated_power(RegressionExperiment(design, 400, (-0.5, 0.35)), replications=500, seed=4)
+    low, high = found.interval(1 - 1e-9)
+    assert low - 0.02 <= formula <= high + 0.02
+    assert power_of_coefficient(DIRECT, rows, [-0.5, 0.35], 1, n=400) > high
+    assert power_of_coefficient(design, rows, [-0.5, 0.0], 1, n=400) == pytest.approx(0.05)
+    with pytest.raises(ParameterError, match="0 to 1"):
+        power_of_coefficient(design, rows, [-0.5, 0.35], 2)
+
+
+def test_processes_change_nothing_and_failures_are_counted():
+    experiment = GroupsExperiment(D, 200, (0.1, 0.2, 0.3), test="trend")
+    alone = simulated_power(experiment, replications=60, seed=1)
+    together = simulated_power(experiment, replications=60, seed=1, processes=2)
+    assert (alone.found, alone.failures) == (together.found, together.failures)
+    assert simulated_power(experiment, replications=60, seed=2).found != alone.found
+    weak = simulated_power(RegressionExperiment(optimal_design(1), 20, (-3.0, 0.0)), replications=40, seed=1)
+    assert weak.failures > 0
+    assert weak.power <= 1 - weak.failures / 40
+    assert json.loads(alone.to_json())["replications"] == 60
+    assert GroupsExperiment(D, 200, (0.1, 0.2, 0.3))(np.random.default_rng(1)) <= 1
+
+
+def test_the_progress_bar_is_for_terminals(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    for stream, shown in ((Terminal(), True), (io.StringIO(), False)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        simulated_power(GroupsExperiment(D, 50, (0.1, 0.2)), replications=50)
+        assert ("50/50 replications\n" in stream.getvalue()) is shown
+
+
+def test_wrong_settings_of_a_simulation():
+    experiment = GroupsExperiment(D, 50, (0.1, 0.2))
+    for change in ({"replications": 1}, {"processes": 0}, {"seed": -1}, {"level": 2}):
+        with pytest.raises(ParameterError):
+            simulated_power(experiment, **change)
+    with pytest.raises(ParameterError):
+        simulated_power(GroupsExperiment(D, 50, (0.1, 1.2)), replications=5)
+
+
+def test_the_power_plot():
+    from matplotlib.figure import Figure
+
+    axes = Figure().add_subplot()
+    point = simulated_power(GroupsExperiment(D, 500, (0.45, 0.55)), replications=50)
+    plot_power({"ε = ln 3": D, "direct": DIRECT}, [100, 500, 1000], difference="0.1", simulated={500: point}, ax=axes)
+    line = axes.lines[0].get_ydata()
+    assert list(line) == [power_between(D, n, difference="0.1") for n in (100, 500, 1000)]
+    assert [t.get_text() for t in axes.get_legend().get_texts()] == ["ε = ln 3", "direct", "simulated"]
+    with pytest.raises(ParameterError, match="one or more of each"):
+        plot_power({}, [100], difference="0.1", ax=axes)

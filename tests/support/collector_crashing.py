@@ -1,0 +1,243 @@
+"""Collectors under load that are killed, starved of disk or restarted: what the tests and the long suite share."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import random
+import secrets
+import signal
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from server_agg.collect.store import open_store
+from tests.support.collector_running import JSON, Process, body, publication
+from tests.support.postgres_server import PostgresServer
+
+MOST_UNDER_FAULT = 200  # reports
+
+
+class Load:
+    """Threads that send reports on kept connections, and remember which were acknowledged.
+
+    A report that was not acknowledged is sent again, as a device does it; one in ten that were, too, as if the reply
+    had been lost on its way; and `again` are reports that an earlier load is still in doubt about."""
+
+    def __init__(self, port: int, digest: str, threads: int = 8, again: Iterable[str] = ()) -> None:
+        self.port, self.digest = port, digest
+        self.acknowledged: list[str] = []
+        self.sent: list[str] = []
+        self.repeated = 0
+        self._again = list(again)
+        self.statuses: set[int] = set()
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=self._send) for _ in range(threads)]
+
+    def __enter__(self) -> Load:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(30)
+
+    def _next(self) -> str:
+        try:
+            return self._again.pop()
+        except IndexError:
+            return secrets.token_hex(16)
+
+    def _send(self) -> None:
+        connection, last, made = None, "", ""
+        while not self._stop.is_set():
+            made = made or self._next()
+            self.repeated += made == last
+            if made != last:
+                self.sent.append(made)
+            last = made
+            try:
+                connection = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+                connection.request("POST", "/reports", body(self.digest, id=made), JSON)
+                response = connection.getresponse()
+                response.read()
+            except (OSError, http.client.HTTPException):
+                if connection is not None:
+                    connection.close()
+                connection = None
+                self._stop.wait(0.02)
+                continue
+            self.statuses.add(response.status)
+            if response.status in (200, 201):
+                self.acknowledged.append(made)
+                made = made if random.random() < 0.1 else ""
+        if connection is not None:
+            connection.close()
+
+
+def ids(where: str) -> list[str]:
+    return counted(where)[0]
+
+
+def counted(where: str) -> tuple[list[str], int]:
+    """The ids of a store, and how many reports its tallies have beyond one for each id.
+
+    Tallies are what an estimate is made of.  A row that is there twice, or grouped twice, is in their sum twice."""
+    store = open_store(where)
+    found, n = [row.id for row in store.reports()], store.tallies().n
+    store.close()
+    return found, n - len(set(found))
+
+
+class Account:
+    """What was sent and acknowledged, against what a store has in the end."""
+
+    def __init__(self) -> None:
+        self.acknowledged: list[str] = []
+        self.sent: list[str] = []
+        self.rounds = 0
+        self.repeated = 0
+
+    def in_doubt(self) -> set[str]:
+        """What was sent and never acknowledged: it may be in the store or not."""
+        return set(self.sent) - set(self.acknowledged)
+
+    def add(self, load: Load) -> None:
+        self.acknowledged += load.acknowledged
+        self.sent += load.sent
+        self.rounds += 1
+        self.repeated += load.repeated
+
+    def settle(self, where: str) -> dict[str, int]:
+        """Counts; "lost", "counted twice" and "never sent" must be 0."""
+        found, twice = counted(where)
+        return {
+            "rounds": self.rounds,
+            "acknowledged": len(set(self.acknowledged)),
+            "sent again": self.repeated,
+            "acknowledged and lost": len(set(self.acknowledged) - set(found)),
+            "counted twice": twice,
+            "counted and never sent": len(set(found) - set(self.sent)),
+        }
+
+
+def killed(where: str, kills: int, start: type[Process] = Process) -> dict[str, int]:
+    """Kill (SIGKILL) a collector under load that many times, starting it again on the same database."""
+    published, account = publication(), Account()
+    for _ in range(kills):
+        with start(where) as running:
+            running.publish(published)
+            with Load(running.port, published.digest, threads=4, again=account.in_doubt()) as load:
+                time.sleep(random.uniform(0.03, 0.3))
+                running.process.kill()
+                running.process.wait(10)
+            account.add(load)
+    return account.settle(where)
+
+
+def under_fault(folder: Path, fault: str, start: type[Process] = Process) -> tuple[dict[str, int], str]:
+    """A collector whose system calls fail for a time, as strace's `inject` says; (counts, what was wrong).
+
+    Reports are sent, refused ones again, until ten in a row are taken after a failure; a fault that never came, or
+    never went, is wrong.  A refused report may be on disk all the same, if its flush failed: then it is known."""
+    where, call = str(folder / "a.sqlite3"), fault.partition(":")[0]
+    prefix = ("strace", "-f", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={fault}")
+    statuses: list[int] = []
+    acknowledged: list[str] = []
+    told: list[int] = []
+    with start(where, prefix=prefix) as running:
+        digest = running.publish(publication())
+        made = ""
+        while len(statuses) < MOST_UNDER_FAULT and (not told or not _recovered(statuses)):
+            made = made or secrets.token_hex(16)
+            got, _, headers = running.request("POST", "/reports", body(digest, id=made), JSON)
+            statuses.append(got)
+            if got in (200, 201):
+                acknowledged.append(made)
+                made = ""
+            else:
+                told.append(int(headers.get("retry-after", 0)))
+        (traced,) = Path(f"/proc/{running.process.pid}/task/{running.process.pid}/children").read_text().split()
+        os.kill(int(traced), signal.SIGKILL)
+        running.process.wait(20)
+    found, twice = counted(where)
+    wrong = []
+    if not set(statuses) <= {200, 201, 503, 507} or (503 if call == "fdatasync" else 507) not in statuses:
+        wrong.append(f"statuses {sorted(set(statuses))}")
+    if not _recovered(statuses):
+        wrong.append("it did not recover")
+    if any(wait < 1 for wait in told):
+        wrong.append("no Retry-After")
+    counts = {
+        "reports": len(statuses),
+        "told to come back": len(told),
+        "acknowledged and lost": len(set(acknowledged) - set(found)),
+        "counted twice": twice,
+    }
+    return counts, ", ".join(wrong)
+
+
+def _recovered(statuses: list[int]) -> bool:
+    return len(statuses) >= 10 and set(statuses[-10:]) <= {200, 201}
+
+
+def postgres_stopped(server: PostgresServer, times: int, start: type[Process] = Process) -> dict[str, int]:
+    """Stop PostgreSQL without a checkpoint under a collector's load, and start it again, that many times."""
+    where, account = server.new_database(), Account()
+    with start(where) as running:
+        digest = running.publish(publication())
+        for _ in range(times):
+            with Load(running.port, digest, threads=4, again=account.in_doubt()) as load:
+                time.sleep(random.uniform(0.1, 0.4))
+                server.stop("immediate")  # no checkpoint, no flush: recovery from its log alone
+            account.add(load)
+            server.start()
+    return account.settle(where)
+
+
+def storm(where: str, reports: int, times: int, start: type[Process] = Process) -> dict[str, int]:
+    """Send the same reports many times over, concurrently, alone and in lists, to two collectors of one database."""
+    published = publication()
+    made = [body(published.digest) for _ in range(reports)]
+    replies: list[tuple[int, int]] = []  # status, how many reports were called new
+    with start(where) as one, start(where) as other:
+        one.publish(published)
+        other.publish(published)
+
+        def send(number: int) -> None:
+            order = [report for _ in range(times // 8) for report in random.sample(made, reports)]
+            links = [http.client.HTTPConnection("127.0.0.1", running.port, timeout=60) for running in (one, other)]
+            while order:
+                several = order[: random.choice([1, 1, 20])]
+                del order[: len(several)]
+                data = several[0] if len(several) == 1 else b"[" + b",".join(several) + b"]"
+                link = random.choice(links)
+                while True:
+                    link.request("POST", "/reports", data, JSON)
+                    response = link.getresponse()
+                    said = response.read()
+                    new = int(said.partition(b'"new":')[2].partition(b",")[0] or 0)
+                    replies.append((response.status, new))
+                    if response.status not in (503, 507):
+                        break
+                    time.sleep(0.05)
+            for link in links:
+                link.close()
+
+        threads = [threading.Thread(target=send, args=[number]) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    found = ids(where)
+    return {
+        "reports": reports,
+        "deliveries": reports * (times // 8) * 8,
+        "requests": len(replies),
+        "counted": len(found),
+        "called new": sum(new for _, new in replies),
+        "replies other than 200, 201, 503": sum(status not in (200, 201, 503) for status, _ in replies),
+    }

@@ -1,0 +1,146 @@
+"""Collectors that run: in a thread of the test, or as a process that can be killed."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from rrcollect import Design, Publication, Report, publish_survey
+from rrcollect.publish.composition import compose
+from rrcollect.publish.envelope import seal
+from server_agg import CollectorSettings, OwnerToken, create_app, open_store
+from server_agg.collect.serve import server_config
+from tests.support.devices import KEY, survey
+from tests.support.postgres_server import free_port
+
+TOKEN = "a token for the tests"  # noqa: S105
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+JSON = {"Content-Type": "application/json"}
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Client:
+    """One HTTP connection's worth of requests to a port of this machine."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.url = f"http://127.0.0.1:{port}"
+
+    def request(
+        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+    ) -> tuple[int, bytes, dict[str, str]]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        try:
+            connection.request(method, path, body=body, headers=headers or {})
+            response = connection.getresponse()
+            return response.status, response.read(), {k.lower(): v for k, v in response.getheaders()}
+        finally:
+            connection.close()
+
+    def json(self, method: str, path: str, body: bytes | None = None, headers: Any = None) -> tuple[int, Any]:
+        status, said, _ = self.request(method, path, body, headers)
+        return status, json.loads(said)
+
+    def post(self, body: bytes, **headers: str) -> tuple[int, Any]:
+        return self.json("POST", "/reports", body, {**JSON, **headers})
+
+    def publish(self, publication: Publication) -> str:
+        status, said = self.json(
+            "POST", f"/surveys?key={KEY.public.raw.hex()}", publication.envelope, {**JSON, **BEARER}
+        )
+        assert status in (200, 201), said
+        return str(said["digest"])
+
+    def results(self) -> Any:
+        status, said = self.json("GET", "/results", headers=BEARER)
+        assert status == 200, said
+        return said
+
+    def wait(self, seconds: float = 20.0) -> None:
+        end = time.monotonic() + seconds
+        while True:
+            try:
+                with socket.create_connection(("127.0.0.1", self.port), timeout=1):
+                    return
+            except OSError:
+                assert time.monotonic() < end, "the collector did not start"
+                time.sleep(0.02)
+
+
+class Running(Client):
+    """A collector in a thread."""
+
+    def __init__(self, where: str, store: Any = None, **settings: Any) -> None:
+        super().__init__(free_port())
+        rules = CollectorSettings(**{"minimum": 2, "results_age": 0.0, **settings})
+        app = create_app(store or open_store(where), OwnerToken(TOKEN), rules)
+        self.server = uvicorn.Server(server_config(app, rules, host="127.0.0.1", port=self.port))
+        self._thread = threading.Thread(target=self.server.run, daemon=True)
+
+    def __enter__(self) -> Running:
+        self._thread.start()
+        self.wait()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.server.should_exit = True
+        self._thread.join(20)
+        assert not self._thread.is_alive()
+
+
+class Process(Client):
+    """A collector as a process of its own: `rrcollect serve`, or another `program` that takes its options."""
+
+    program: tuple[str, ...] = ("-m", "server_agg.cli.main")
+
+    def __init__(self, where: str, *options: str, port: int | None = None, prefix: tuple[str, ...] = ()) -> None:
+        super().__init__(port or free_port())
+        command = [*prefix, sys.executable, *self.program, "serve", "--store", where, "--port", str(self.port)]
+        environment = {**os.environ, "RRCOLLECT_OWNER_TOKEN": TOKEN, "PYTHONPATH": str(ROOT)}
+        self.process = subprocess.Popen(
+            [*command, "--minimum", "2", *options], env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+        )
+
+    def __enter__(self) -> Process:
+        try:
+            self.wait()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait(20)
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+
+
+def publication(*questions: Any, **changes: Any) -> Publication:
+    return publish_survey(survey(*questions, **changes), [KEY])
+
+
+def expired(**changes: Any) -> Publication:
+    """A publication that no publisher could sign today, but could when its survey was open."""
+    made = survey(**changes)
+    return Publication(made, seal(made.payload(), [KEY]), made.digest, compose(made))
+
+
+def report(digest: str, **changes: Any) -> Report:
+    fields = {"question": "q1", "design": Design("3/4", "3/4"), "answer": 1, "id": secrets.token_hex(16)}
+    return Report(**{"survey": digest, **fields, **changes})
+
+
+def body(digest: str, **changes: Any) -> bytes:
+    return report(digest, **changes).to_bytes()

@@ -1,0 +1,29 @@
+"""What several tests of survey science share: the paper-and-pencil data set, and the naive regression as a twin."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rrcollect import Design, optimal_design
+from server_agg.models.regression import LogisticFit, fit_logistic
+
+DIRECT = Design(1, 1)
+X = np.array([-1.0, -1.0, 0.0, 0.0, 1.0, 1.0])
+ANSWERS = np.array([1, 0] * 3)
+PEOPLE = np.array([60, 140, 80, 120, 110, 90])
+EPSILON2 = optimal_design(2)
+
+
+def grouped(**settings) -> LogisticFit:
+    """600 answers at ε = 2: 60, 80, 110 yes of 200 at x = −1, 0, 1."""
+    return fit_logistic(ANSWERS, X, EPSILON2, names=["x"], weights=PEOPLE, **settings)
+
+
+def expanded() -> tuple[np.ndarray, np.ndarray]:
+    """The same, one row a person."""
+    return np.repeat(ANSWERS, PEOPLE), np.repeat(X, PEOPLE)
+
+
+def naive(answers, covariates) -> LogisticFit:
+    """Logistic regression on the randomised bits, as if nobody had lied."""
+    return fit_logistic(answers, covariates, DIRECT)
