@@ -23,7 +23,8 @@ from server_agg.batch import frame_engine as frames
 from server_agg.batch.reasons import CONFLICTING_ID
 from server_agg.batch.survey_tables import Published
 from tests.support import engines
-from tests.support.batch_reference import CLOSED, OPEN, SURVEYS, generated, reference, row
+from tests.support.batch_contract import check, readable
+from tests.support.batch_reference import CLOSED, OPEN, SURVEYS, generated, row
 
 ANY_ROW = st.builds(
     row,
@@ -44,25 +45,6 @@ ANY_ROW = st.builds(
     segments=st.sampled_from(["{}", "{}", '{"region":"north"}', '{"region":"=1+1"}', '{"x":"y"}', None]),
 )
 ENGINES = [*engines.QUICK, engines.dask]
-
-
-def check(result: BatchResult, rows: list[dict[str, Any]], earlier: list[dict[str, Any]] = []) -> None:  # noqa: B006
-    tallies, repeated, refused = reference(rows, earlier)
-    assert result.summary.refused == refused
-    assert result.tallies == tallies
-    assert (result.summary.rows, result.summary.repeated) == (len(rows), repeated)
-
-
-def readable(engine: Any, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without what a text format cannot say: CSV has no empty text; JSON lines keep no white space in segments, and
-    have none that are not an object."""
-    if engine is engines.comma:
-        return [{k: None if v == "" else v for k, v in row.items()} for row in rows]
-    if engine is engines.jsonl:
-        return [
-            row for row in rows if (row["segments"] or "{}").startswith("{") and ": " not in (row["segments"] or "")
-        ]
-    return rows
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda e: e.__name__)

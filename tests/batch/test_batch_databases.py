@@ -14,8 +14,8 @@ import pytest
 
 from server_agg import SourceUnavailable, tally_reports
 from server_agg.batch.columns import COLUMNS
-from tests.batch.test_batch_contract import check, readable
 from tests.support import engines
+from tests.support.batch_contract import check, readable
 from tests.support.batch_reference import SURVEYS, generated
 from tests.support.postgres_server import running_postgres
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import server_agg
-from rrcollect import Design, ParameterError, RRCollectError, SigningKey
+from rrcollect import ParameterError, RRCollectError, SigningKey
 from rrcollect.errors import UntrustedKey
 from rrcollect.publish.report import Report
 from server_agg import (
@@ -31,12 +31,7 @@ from server_agg.batch import progress
 from server_agg.batch import survey_tables as published
 from server_agg.batch.columns import COLUMNS, flat_row
 from tests.support import engines
-from tests.support.batch_reference import KEY, OPEN, PUBLICATION, SURVEYS, row
-
-
-def reports(n: int, **changes: Any) -> list[Report]:
-    plain = {"survey": OPEN.digest, "question": "q1", "design": Design("3/4", "3/4"), "answer": 1}
-    return [Report(**{**plain, "id": f"{i:032x}", **changes}) for i in range(n)]
+from tests.support.batch_reference import KEY, OPEN, PUBLICATION, SURVEYS, reports, row
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "csv", "csv.gz", "parquet"])

@@ -47,7 +47,7 @@ def test_a_gateway_s_file_alone_suffices(n: int, tmp_path: Path) -> None:
 
 def test_both_bit_orders_and_other_files_beside(tmp_path: Path) -> None:
     from server_agg import write_reports
-    from tests.batch.test_batch_faults import reports
+    from tests.support.batch_reference import reports
 
     bits = np.packbits([1, 1, 0, 1, 0, 0, 0, 0, 0, 1])
     write_packed(tmp_path / "a.rrbits", bits, 10, PUBLICATION, "q1", bitorder="big")

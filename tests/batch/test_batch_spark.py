@@ -15,8 +15,8 @@ import pytest
 from rrcollect import Report, publish_survey
 from server_agg import BadColumn, tally_reports, write_reports
 from server_agg.batch.columns import COLUMNS, NUMBERS
-from tests.batch.test_batch_contract import check
 from tests.documents.blocks import blocks_of
+from tests.support.batch_contract import check
 from tests.support.batch_reference import SURVEYS, generated
 from tests.support.devices import KEY, survey
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rrcollect import Design, Question, SigningKey, Survey, publish_survey
+from rrcollect.publish.report import Report
 from server_agg import Tallies, Tally, TallyKey
 
 KEY = SigningKey.generate()
@@ -148,3 +149,8 @@ def generated(random: Any, n: int, hostile: bool = True) -> list[Row]:
             rows.append(again)
     random.shuffle(rows)
     return rows
+
+
+def reports(n: int, **changes: Any) -> list[Report]:
+    plain = {"survey": OPEN.digest, "question": "q1", "design": Design("3/4", "3/4"), "answer": 1}
+    return [Report(**{**plain, "id": f"{i:032x}", **changes}) for i in range(n)]

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rrcollect import Design, Epsilon, optimal_design, randomise_many, randomise_packed
-from tests.answer.test_bulk import Tape
-from tests.answer.test_draw import biased, seven_bit
 from tests.assurance.audit.epsilon_audit import Count, epsilon_at_least, refuted
 from tests.assurance.check import FULL, Check, Figure, Outcome, Part, Size, Step, caught
 from tests.assurance.sampler import statistics
@@ -32,6 +30,8 @@ from tests.assurance.sampler.draws import (
     single_faults,
     small_designs,
 )
+from tests.support.biased_draws import biased, seven_bit
+from tests.support.tape import Tape
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -216,8 +216,8 @@ CHECK = Check(
         "rrcollect/answer/keystream.py",
         "rrcollect/answer/packed.py",
         "rrcollect/design/yes_no.py",
-        "tests/answer/test_bulk.py",
-        "tests/answer/test_draw.py",
+        "tests/support/biased_draws.py",
+        "tests/support/tape.py",
     ),
     parts,
 )

@@ -11,7 +11,6 @@ Statements and system calls involve no chance: no false alarms.
 
 from __future__ import annotations
 
-import gc
 import re
 import shutil
 import subprocess
@@ -19,7 +18,6 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import SystemRandom
-from types import FrameType
 from typing import Any
 
 from tests.assurance.check import FULL, Check, Outcome, Part, Size, Step, caught
@@ -27,31 +25,13 @@ from tests.assurance.evidence import ROOT
 from tests.assurance.scratch import scratch
 from tests.assurance.traces.answers import answers, leaking, warm
 from tests.assurance.traces.timing import single_path, whole_answer
+from tests.support.executed_lines import lines_of
 
 Run = Callable[[int, Step], Outcome]
 MEMORY = {"brk", "mmap", "munmap", "mremap", "mprotect", "madvise"}
 
 
 # ---- statements -----------------------------------------------------------------------------------------------------
-
-
-def lines_of(call: Callable[[], object]) -> list[tuple[str, int, str]]:
-    """Every line executed, wherever it is."""
-    found: list[tuple[str, int, str]] = []
-
-    def tracer(frame: FrameType, event: str, argument: object) -> Any:
-        found.append((frame.f_code.co_filename, frame.f_lineno, event))
-        return tracer
-
-    before = sys.gettrace()
-    gc.disable()  # whoever listens to the collector of garbage runs lines of his own, whenever it pleases
-    sys.settrace(tracer)
-    try:
-        call()
-    finally:
-        sys.settrace(before)
-        gc.enable()
-    return found
 
 
 def statements(how_many: int, kind: str = "") -> Run:
@@ -185,6 +165,7 @@ CHECK = Check(
         "rrcollect/design",
         "rrcollect/publish",
         "tests/support/devices.py",
+        "tests/support/executed_lines.py",
     ),
     parts,
 )
