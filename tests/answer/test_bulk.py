@@ -162,7 +162,7 @@ def z_scores(truths, answers, design):
 
 @by_name
 def test_frequencies_with_the_real_keystream(design):
-    """|z| < 7 in at most 4 comparisons a design, 48 in all: false alarms below 48 · 2.6e-12 < 2e-10 a run."""
+    """|z| < 7 in at most 4 comparisons a design, 48 in all: false alarms below 48 · 2.6e-12 < 2e-10 per run."""
     n = 2_000_003
     truths = np.frombuffer(os.urandom(n), np.uint8) < 77
     answers = randomise_many(truths, design)
@@ -172,7 +172,7 @@ def test_frequencies_with_the_real_keystream(design):
 
 
 def test_neighbours_are_independent():
-    """Answers to equal truths agree with their neighbours as independent ones do (|z| < 7: below 1e-11 a run)."""
+    """Answers to equal truths agree with their neighbours as independent ones do (|z| < 7: below 1e-11 per run)."""
     design, n = optimal_design(1), 2_000_000
     p = float(1 - design.p00)
     for said in (

@@ -113,7 +113,7 @@ def test_a_server_that_republishes_a_thousand_times_gets_one_draw(tmp_path):
 
 
 def test_the_attack_catches_a_redrawing_client(tmp_path):
-    """The planted twin: a client that keys its memory by question, as some published ones do."""
+    """A planted bug: a client that keys its memory by question, as some published ones do."""
 
     class Redrawing(Client):
         def _asked(self, accepted, asked, round_):

@@ -39,7 +39,7 @@ def test_64_processes_race_on_one_attribute(tmp_path, fresh):
 
 
 def test_the_race_catches_a_ledger_that_forgets(tmp_path):
-    """The planted twin: a client whose ledger is not shared draws again and again."""
+    """A planted bug: a client whose ledger is not shared draws again and again."""
 
     def forgetful(path):
         own = path / str(os.getpid())

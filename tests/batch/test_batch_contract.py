@@ -154,7 +154,7 @@ def test_more_segments_than_are_listed_beforehand(tmp_path: Path) -> None:
         assert [tally.n for tally in result.tallies.values()] == [3, 3, 3]
 
 
-# ---- planted twins: engines with the mistakes that such engines make; the same check must catch each -----------------
+# ---- planted bugs: engines with the mistakes that such engines make; the same check must catch each -----------------
 
 
 def _planted(rows: list[dict[str, Any]], mistake: str) -> BatchResult:

@@ -216,7 +216,7 @@ def test_a_source_that_is_none(tmp_path: Path) -> None:
         tally_reports(engines.polars([row()], tmp_path), OPEN, refused_to=tmp_path / "x.csv")
 
 
-def test_memory_that_is_no_amount_and_memory_that_is_too_little(tmp_path: Path) -> None:
+def test_memory_that_is_not_an_amount_and_memory_that_is_too_little(tmp_path: Path) -> None:
     write_reports(tmp_path / "night.jsonl", reports(5))
     for word in ("foo", "", "4", "1e400GB"):
         with pytest.raises(ParameterError, match="memory_limit is .* such as 512MB or 4GB"):

@@ -54,12 +54,12 @@ def report(answer, **more):
         (float("nan"), 3, "n"),
     ],
 )
-def test_counts_that_are_none(n, ones, name):
+def test_invalid_counts_are_refused(n, ones, name):
     with pytest.raises(ParameterError, match=f"^{name} is "):
         Tally(D, n, ones)
 
 
-def test_what_is_no_design():
+def test_other_objects_are_not_designs():
     with pytest.raises(ParameterError, match="design"):
         Tally((0.75, 0.75), 10, 3)
     with pytest.raises(UninformativeDesign):
@@ -110,12 +110,12 @@ def test_a_chosen_design_counts_with_the_plain_one():
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.1, 1.5, float("nan"), float("inf"), "x", None, True, 95, 1 - 1e-30])
-def test_levels_that_are_none(level):
+def test_invalid_levels_are_refused(level):
     with pytest.raises(ParameterError, match="level"):
         estimate(Tally(D, 10, 3)).interval(level)
 
 
-def test_methods_sides_and_priors_that_are_none():
+def test_invalid_methods_sides_and_priors_are_refused():
     e = estimate(Tally(D, 10, 3))
     with pytest.raises(ParameterError, match="wilson, chebyshev"):
         e.interval(method="clopper")
@@ -168,7 +168,7 @@ def test_bad_tally_json(text):
         Tally.from_json(text)
 
 
-def test_what_is_no_json_is_called_so():
+def test_what_is_not_json_is_called_so():
     for text in ("", "{", b"\xff"):
         with pytest.raises(ParameterError, match="^tally is .*JSON text"):
             Tally.from_json(text)
@@ -251,7 +251,7 @@ def test_padding_bits_are_not_counted():
     "answers",
     [[0, 2], [1, None], [1, float("nan")], ["0", "1"], [0.0, 1.0], np.array([[0, 1]]), pd.Series([True, None])],
 )
-def test_answers_that_are_none(answers):
+def test_invalid_answers_are_refused(answers):
     with pytest.raises(ParameterError, match="answer"):
         tally_from_answers(D, answers)
 

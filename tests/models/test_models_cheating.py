@@ -1,4 +1,4 @@
-"""Cheaters: identifiability, exact solutions, brute force, simulation with a twin, sensitivity."""
+"""Cheaters: identifiability, exact solutions, brute force, simulation with a planted bug, sensitivity."""
 
 from __future__ import annotations
 

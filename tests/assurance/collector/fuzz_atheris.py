@@ -18,7 +18,7 @@ def main(name: str, runs: int, folder: Path, planted: bool) -> None:
 
     with atheris.instrument_imports(include=["rrcollect", "server_agg"]):
         from tests.assurance.collector import fuzz_targets
-    target = fuzz_targets.careless if planted else fuzz_targets.TARGETS[name]
+    target = fuzz_targets.unchecked_fields if planted else fuzz_targets.TARGETS[name]
     seeds = fuzz_targets.harmless(name, target) if planted else fuzz_targets.seeds(name)
 
     def one_input(data: bytes) -> None:

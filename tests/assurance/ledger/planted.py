@@ -13,7 +13,7 @@ from rrcollect.answer.policy import Policy
 from rrcollect.answer.rollback_guard import Seal
 from tests.assurance.ledger.world import Leave, Plant
 
-__all__ = ["TWINS"]
+__all__ = ["PLANTED"]
 
 
 class Forgetful(Plant):
@@ -108,7 +108,7 @@ class WithoutConstraint(Plant):
     ledger = Unconstrained
 
 
-class Careless(LedgerFile):
+class HalfSealedFile(LedgerFile):
     """Seals what its own transaction has added, and not what an earlier one had committed when it was cut off."""
 
     held = 0
@@ -127,10 +127,10 @@ def _reports(connection: sqlite3.Connection) -> int:
 
 
 class HalfSealed(Ledger):
-    """A ledger with a careless file."""
+    """A ledger with such a file."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.file = Careless(path)
+        self.file = HalfSealedFile(path)
         with self.file.reading():
             pass  # made and verified
 
@@ -141,7 +141,7 @@ class LeavesTheSealBehind(Plant):
     ledger = HalfSealed
 
 
-TWINS = {
+PLANTED = {
     "a ledger that forgets on restart": Forgetful,
     "a ledger that records after sending": SendsFirst,
     "a ledger that ignores its seal": IgnoresTheSeal,

@@ -130,19 +130,19 @@ def parts(size: Size) -> list[Part]:
     full = size is FULL
     few = 60 if full else 6
     fine = [
-        Part("a fiftieth longer for yes, single path", caught(single_path(200_000, "slight delay")), twin=True),
-        Part("one yes in 50 takes 50 times as long", caught(single_path(200_000, "rare slow path")), twin=True),
-        Part("a fortieth longer for yes, whole answer", caught(whole_answer(10_000, "slight delay")), twin=True),
+        Part("a fiftieth longer for yes, single path", caught(single_path(200_000, "slight delay")), planted=True),
+        Part("one yes in 50 takes 50 times as long", caught(single_path(200_000, "rare slow path")), planted=True),
+        Part("a fortieth longer for yes, whole answer", caught(whole_answer(10_000, "slight delay")), planted=True),
     ]
     return [
         Part("time of the single path", single_path(1_000_000 if full else 20_000, strict=full)),
         Part("time of the whole answer", whole_answer(40_000 if full else 150, strict=full)),
         Part("statements of the whole answer", statements(200 if full else 4)),
         Part("system calls of the whole answer", calls(200 if full else 6)),
-        Part("early return for a yes on half of the draws", caught(statements(few, "early return")), twin=True),
-        Part("an extra write for yes", caught(calls(few, "extra write")), twin=True),
-        Part("a delay for yes, single path", caught(single_path(20_000, "delay")), twin=True),
-        Part("a delay for yes, whole answer", caught(whole_answer(200, "delay")), twin=True),
+        Part("early return for a yes on half of the draws", caught(statements(few, "early return")), planted=True),
+        Part("an extra write for yes", caught(calls(few, "extra write")), planted=True),
+        Part("a delay for yes, single path", caught(single_path(20_000, "delay")), planted=True),
+        Part("a delay for yes, whole answer", caught(whole_answer(200, "delay")), planted=True),
         *(fine if full else []),
     ]
 
