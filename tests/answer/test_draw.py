@@ -142,6 +142,7 @@ def one_keystream() -> bytes:
     return buffer.tobytes()
 
 
+@pytest.mark.process
 @pytest.mark.no_cover
 def test_a_thousand_forks_repeat_no_draw_and_no_keystream():
     """Each child draws 8 bytes for an answer and 16 of a keystream; 64-bit collisions by chance: below 3e-14."""
@@ -164,6 +165,7 @@ def test_a_thousand_forks_repeat_no_draw_and_no_keystream():
     assert len(drawn) == len(streams) == 1000
 
 
+@pytest.mark.process
 def test_the_fork_test_catches_a_generator_kept_across_forks():
     shared = np.random.default_rng(1)
     drawn = set()

@@ -30,6 +30,7 @@ SIZES = (2, 3, 5, 10, 20, 30, 50, 100, 200)
 ROUNDING = 1e-12  # of a floating-point sum of at most 1001 probabilities
 
 
+@pytest.mark.long
 def test_guaranteed_bars_never_fall_below_their_level_in_ten_thousand_cells():
     started = time.process_time()
     assert len(DESIGNS) * len(SIZES) * PREVALENCES.size >= 10_000

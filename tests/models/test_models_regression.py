@@ -232,6 +232,7 @@ def hostile(seed):
     return rng.integers(0, 2, n), x, design
 
 
+@pytest.mark.long
 def test_hostile_data_are_fitted_or_the_reason_is_right():
     """200 small surveys: a fit is a local maximum; where none is found, another optimiser runs away as well."""
     verdicts = {"fit": 0, "Separation": 0, "NotConverged": 0}
@@ -261,6 +262,7 @@ def test_hostile_data_are_fitted_or_the_reason_is_right():
     assert verdicts["NotConverged"] <= 6
 
 
+@pytest.mark.long
 def test_a_million_rows_take_seconds():
     import time
 
