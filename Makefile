@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: help demo demo-web test lint bench bench-check assure clean
+.PHONY: help demo demo-web quick test lint bench bench-check assure mutate clean
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -21,11 +21,18 @@ $(VENV)/test.stamp: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	@touch $@
 
+$(VENV)/quick.stamp: $(VENV)/demo.stamp
+	$(BIN)/python -m pip install --quiet hypothesis pytest pytest-timeout pytest-xdist
+	@touch $@
+
 demo: $(VENV)/demo.stamp  ## the main job end to end and a page about it: no server, no configuration
 	$(BIN)/rrcollect demo
 
 demo-web: $(VENV)/demo.stamp  ## a collector with its pages on this machine, and respondents who trickle in
 	$(BIN)/rrcollect demo --web
+
+quick: $(VENV)/quick.stamp  ## the tests without processes, browsers, engines and long searches: under a minute
+	$(BIN)/python -m pytest --quick -q -n $(WORKERS)
 
 test: $(VENV)/test.stamp  ## all tests, with branch coverage
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term --durations=12
