@@ -17,7 +17,7 @@ from tests.assurance.check import Check, Figure
 __all__ = ["page", "table"]
 
 WIDEST = 118
-Row = Mapping[str, Any]
+Row = dict[str, Any]
 
 
 def verdict(row: Row) -> str:

@@ -104,7 +104,11 @@ def main() -> None:
 
 def _page(cells: list[Cell], sizes: tuple[int, ...]) -> str:
     methods = list(dict.fromkeys(cell.method for cell in cells))
-    groups = {"symmetric, ε = 0.1 … 4": SYMMETRIC, "one answer is a proof": ONE_SIDED, "other": OTHERS}
+    groups: dict[str, dict[str, Design]] = {
+        "symmetric, ε = 0.1 … 4": SYMMETRIC,
+        "one answer is a proof": ONE_SIDED,
+        "other": OTHERS,
+    }
     lines = [
         "# Coverage of the error bars",
         "",
