@@ -2,7 +2,7 @@
 
 The flow, and where each step lives:
 
-    design    rrcollect.design, rrcollect.classic    which lie is optimal for a promise (ε, δ)
+    design    rrcollect.design, rrcollect.classic    which randomisation is optimal for a promise (ε, δ)
     publish   rrcollect.publish                      the survey document, checked and signed
     answer    rrcollect.answer                       on the device: verify, draw once, remember
     deliver   rrcollect.deliver                      the report, the outbox, the way out
@@ -34,11 +34,12 @@ if TYPE_CHECKING:
     from rrcollect.deliver.outbox import Deliveries, Pace
     from rrcollect.deliver.simulated import SimulatedCollector
     from rrcollect.deliver.transport import HttpTransport, Transport
-    from rrcollect.design.chosen import ChosenDesign, Promise
+    from rrcollect.design.chosen import ChosenDesign
     from rrcollect.design.figures import plot_feasible_region, plot_switch_point
     from rrcollect.design.full_support import full_support_design
     from rrcollect.design.optimal import optimal_design, optimal_designs, optimal_warner_design, switch_point
     from rrcollect.design.parameters import Epsilon
+    from rrcollect.design.promise import Promise
     from rrcollect.design.unknown_prevalence import minimax_design, minimax_regret_design, prior_design
     from rrcollect.design.yes_no import Design
     from rrcollect.errors import AnswerRefused, LedgerError, ParameterError, RRCollectError, SurveyRefused
@@ -68,7 +69,7 @@ _HOME = {
     "Pace": "rrcollect.deliver.outbox",
     "ParameterError": "rrcollect.errors",
     "Policy": "rrcollect.answer.policy",
-    "Promise": "rrcollect.design.chosen",
+    "Promise": "rrcollect.design.promise",
     "PublicKey": "rrcollect.publish.keys",
     "Publication": "rrcollect.publish.publication",
     "Question": "rrcollect.publish.survey",

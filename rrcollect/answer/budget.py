@@ -7,11 +7,9 @@ from typing import Any
 
 from rrcollect.answer.ledger import Draw, Outgoing
 from rrcollect.answer.policy import Policy
-from rrcollect.design.chosen import Promise
+from rrcollect.design.promise import Promise, total
 from rrcollect.design.yes_no import Design
-from rrcollect.publish.composition import total
 from rrcollect.publish.report import Report
-from rrcollect.publish.survey import design_to_wire
 
 __all__ = ["Budget"]
 
@@ -59,7 +57,7 @@ class Budget:
                     "attribute": draw.attribute,
                     "round": draw.round,
                     "sent": draw.answer,
-                    "design": design_to_wire(draw.design),
+                    "design": draw.design.to_wire(),
                     "cost": _wire(draw.cost),
                     "meaning": _meaning(draw),
                 }

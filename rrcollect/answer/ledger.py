@@ -24,11 +24,10 @@ from rrcollect.answer.acceptance import Seen, check_version
 from rrcollect.answer.ledger_file import LedgerFile, head
 from rrcollect.answer.policy import Policy
 from rrcollect.answer.rollback_guard import link
-from rrcollect.design.chosen import Promise
 from rrcollect.design.parameters import Epsilon
+from rrcollect.design.promise import Promise, total
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import AlreadyAnswered, BudgetExhausted
-from rrcollect.publish.composition import total
 
 __all__ = ["Asked", "Draw", "Ledger", "Outgoing"]
 

@@ -18,11 +18,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from rrcollect.design.chosen import Promise
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, count, fraction, probability
+from rrcollect.design.promise import Promise
 from rrcollect.errors import CertainDisclosure, OverPolicy, ParameterError
 from rrcollect.publish.keys import PublicKey
-from rrcollect.publish.survey import Question, tightest
+from rrcollect.publish.survey import Question
 
 __all__ = ["Policy", "TrustedPublisher"]
 
@@ -120,8 +120,8 @@ class Policy:
         design, ratio = question.design, question.design.worst_likelihood_ratio
         if ratio > self.max_ratio:
             self._disclosure(question, ratio)
-            return Promise(Epsilon(0), abs(design.c))
-        cost = tightest(design)
+            return Promise(Epsilon(0), design.total_variation)
+        cost = design.loss
         if cost.epsilon > self.max_epsilon:
             raise OverPolicy(
                 f"question {question.id!r} costs ε = {float(cost.epsilon):.6g}; "

@@ -147,11 +147,10 @@ def _refusal(design: Design) -> str | None:
     """Why a device with the default policy would not answer by this design."""
     from rrcollect import Disclosure, Policy, Question
     from rrcollect.errors import SurveyRefused
-    from rrcollect.publish.survey import tightest
 
     meant = Disclosure(exposed=1, respondents=1)  # even if the publisher signs that it is meant
     try:
-        asked = Question(id="q", attribute="a", text="?", design=design, promise=tightest(design), disclosure=meant)
+        asked = Question(id="q", attribute="a", text="?", design=design, promise=design.loss, disclosure=meant)
         Policy().cost(asked)
     except SurveyRefused as error:
         return str(error).removeprefix("question 'q'").lstrip(": ")
@@ -199,7 +198,7 @@ def _as_data(chosen: ChosenDesign, n: int) -> dict[str, object]:
         "proofs": list(chosen.proofs),
         "rule": chosen.rule,
         "reason": chosen.reason,
-        "disclosure": chosen.disclosure(n),
+        "disclosure": chosen.explain_exposure(n),
         "compared": dict(chosen.compared),
     }
 

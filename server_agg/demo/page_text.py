@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from html import escape
 
-from server_agg.count.tally import design_strings
 from server_agg.demo.run import Shown
 
 __all__ = ["COMMANDS", "flow", "how_it_was_done", "how_to_go_on", "what_it_does_not_say"]
@@ -69,7 +68,7 @@ def flow(shown: Shown) -> str:
         "question": key.question,
         "round": key.round,
         "segments": dict(key.segments),
-        "design": design_strings(key.design),
+        "design": key.design.to_wire(),
         "n": tally.n,
         "ones": tally.ones,
     }

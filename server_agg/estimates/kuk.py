@@ -17,7 +17,6 @@ from fractions import Fraction
 from rrcollect.classic.repeated import RepeatedDesign
 from rrcollect.design.parameters import NumberLike, count
 from rrcollect.errors import ParameterError
-from server_agg.count.tally import design_strings
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.interval import OUTWARD, Interval, Side, clipped_interval, tail_of
 from server_agg.estimates.numerics import float_below
@@ -64,7 +63,7 @@ class RepeatedEstimate(UnbiasedResult):
     def as_dict(self, level: NumberLike = 0.95, method: str = "hoeffding") -> dict[str, object]:
         """Inputs and results as plain values, ready for JSON."""
         return {
-            "design": design_strings(self.design.design),
+            "design": self.design.design.to_wire(),
             "draws": self.design.draws,
             "people": list(self.people),
             "value": self.value,

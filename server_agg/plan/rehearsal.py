@@ -94,7 +94,7 @@ class Rehearsal:
         """Plain values, ready for JSON."""
         points = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
         return {
-            "design": {"p00": str(self.design.p00), "p11": str(self.design.p11)},
+            "design": self.design.to_wire(),
             "prevalence": self.prevalence,
             "n": self.n,
             "surveys": int(self.values.size),

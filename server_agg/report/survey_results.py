@@ -58,7 +58,7 @@ def _question(survey: Survey, question: Question, tallies: Tallies, minimum: int
             "delta": float(question.promise.delta),
             "exact": {"epsilon": str(question.promise.epsilon), "delta": str(question.promise.delta)},
         },
-        "design": {"p00": str(design.p00), "p11": str(design.p11)},
+        "design": design.to_wire(),
         "changed": {"no": float(1 - design.p00), "yes": float(1 - design.p11)},
         "rounds": question.rounds,
         "n": tallies.n,

@@ -118,7 +118,7 @@ def test_the_clock_can_be_given_or_read():
 
 def test_the_devices_own_reading_wins_over_the_claim():
     """A document may claim more loss than there is; the device charges what the matrix really costs."""
-    from rrcollect.design.chosen import Promise
+    from rrcollect.design.promise import Promise
     from tests.support.devices import question
 
     loose = envelope(question(promise=Promise.of(2, "1/10")))

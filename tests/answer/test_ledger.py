@@ -20,7 +20,7 @@ from rrcollect.answer import ledger_file
 from rrcollect.answer.acceptance import Seen
 from rrcollect.answer.ledger import Asked, Ledger
 from rrcollect.answer.rollback_guard import Seal, link
-from rrcollect.design.chosen import Promise
+from rrcollect.design.promise import Promise
 from rrcollect.errors import LedgerCorrupt, LedgerError, LedgerRestored, LedgerUnavailable, RolledBack
 from tests.support.devices import POLICY, PUBLISHER, THREE_QUARTERS, client, envelope, question
 from tests.support.ledger_crashing import AGAIN, SIGNED, device, in_child, race, rows

@@ -10,7 +10,7 @@ from securesystemslib.dsse import Envelope
 from securesystemslib.signer import CryptoSigner, SSlibKey
 
 from rrcollect import Design, Disclosure, PublicKey, Question, SigningKey, Survey, optimal_design, publish_survey
-from rrcollect.design.chosen import Promise
+from rrcollect.design.promise import Promise
 from rrcollect.errors import (
     CertainDisclosure,
     ClaimTooSmall,
