@@ -4,7 +4,7 @@ Defaults, and why
 * One answer may change the odds by a factor of 9 at most (ε = ln 9): from even odds nobody gets surer than 90 %.
 * All answers about one attribute, over all rounds and for life: ln 81, two such answers.  Repeating an answer is free.
 * Everything a device ever answers: ln 59049, five such answers about five attributes.  Nothing renews by the clock:
-  a budget that refills every month is no limit on what is learned about a person.
+  a budget that refills every month is not a limit on what is learned about a person.
 * A design whose worst likelihood ratio is above `max_ratio` is a disclosure.  It needs the publisher's signed opt-in
   and `allow_disclosure` here, and is then charged to the δ budgets as (0, |c|), its total variation distance.
   Those budgets are 1/100 each: raise them together with `allow_disclosure` for larger ones.
@@ -125,7 +125,7 @@ class Policy:
         if cost.epsilon > self.max_epsilon:
             raise OverPolicy(
                 f"question {question.id!r} costs ε = {float(cost.epsilon):.6g}; "
-                f"this device allows at most {float(self.max_epsilon):.6g} a question"
+                f"this device allows at most {float(self.max_epsilon):.6g} per question"
             )
         return cost
 

@@ -126,8 +126,8 @@ def triangular(prevalence: NumberLike) -> Design:
     """Yu, Tian and Tang 2008 [YTT08]: "If you neither have the attribute nor were born in the first quarter, say A;
     otherwise say B." `prevalence` is the share u of people born then; B is counted as 1.
 
-    p00 = 1 − u, p11 = 1. An "A" proves that the person is free of the attribute: ε = ∞, δ(ε) = 1 − u. Nominal
-    besides.
+    p00 = 1 − u, p11 = 1. An "A" proves that the person is free of the attribute: ε = ∞, δ(ε) = 1 − u. It is
+    nominal as well.
 
     >>> triangular("1/4")
     Design('3/4', '1')

@@ -1,4 +1,4 @@
-"""At-least-once delivery from the ledger's outbox.
+"""At-least-once delivery from an outbox: the ledger's, or anything else that keeps reports and what became of them.
 
 Rules
 1. Each report goes in a request of its own, in an order shuffled by the secure generator: the collector cannot tell
@@ -16,22 +16,45 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from rrcollect.deliver.transport import Transport
 from rrcollect.errors import ParameterError, ReportRefused, TransportFailed
 
-if TYPE_CHECKING:
-    from rrcollect.answer.ledger import Ledger, Outgoing
+__all__ = ["Deliveries", "Outbox", "Pace", "WaitingReport", "deliver"]
 
-__all__ = ["Deliveries", "Pace", "deliver"]
+
+class WaitingReport(Protocol):
+    """A report that waits to be sent."""
+
+    @property
+    def id(self) -> str:
+        """By which its outbox knows it."""
+        ...
+
+    @property
+    def body(self) -> bytes:
+        """The bytes to send."""
+        ...
+
+
+class Outbox(Protocol):
+    """Where reports wait, and where it is remembered what became of each."""
+
+    def outbox(self, state: str | None = None) -> Iterable[WaitingReport]:
+        """The reports, all or in one state."""
+        ...
+
+    def mark(self, report_id: str, state: str, reason: str | None = None) -> None:
+        """Remember, durably, that a report was delivered or refused."""
+        ...
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How patiently to deliver: attempts a report, the first wait and the longest, in seconds."""
+    """How patiently to deliver: attempts per report, the first wait and the longest, in seconds."""
 
     attempts: int = 4
     first_wait: float = 0.5
@@ -61,28 +84,28 @@ class Deliveries:
     last_failure: str | None = None
 
 
-def deliver(ledger: Ledger, transport: Transport, pace: Pace) -> Deliveries:
+def deliver(outbox: Outbox, transport: Transport, pace: Pace) -> Deliveries:
     """Send every waiting report; never raises for what a collector or a network does."""
     if not callable(getattr(transport, "send", None)):
         raise ParameterError("transport", type(transport).__name__, "a transport, such as HttpTransport(url)")
-    outgoing = ledger.outbox("waiting")
+    outgoing = list(outbox.outbox("waiting"))
     secrets.SystemRandom().shuffle(outgoing)
     delivered, refused, waiting, last = 0, [], 0, None
     for report in outgoing:
         try:
             _send(transport, report, pace, pace.attempts if last is None else 1)
         except ReportRefused as error:
-            ledger.mark(report.id, "refused", str(error))
+            outbox.mark(report.id, "refused", str(error))
             refused.append((report.id, str(error)))
         except TransportFailed as error:
             waiting, last = waiting + 1, str(error)
         else:
-            ledger.mark(report.id, "delivered")
+            outbox.mark(report.id, "delivered")
             delivered += 1
     return Deliveries(delivered, tuple(refused), waiting, last)
 
 
-def _send(transport: Transport, report: Outgoing, pace: Pace, attempts: int) -> None:
+def _send(transport: Transport, report: WaitingReport, pace: Pace, attempts: int) -> None:
     for attempt in range(attempts):
         try:
             transport.send(report.body)

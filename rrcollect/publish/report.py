@@ -6,7 +6,8 @@ Rules
    estimates uses the numbers that were applied.
 3. Its answer is text of 0 and 1, as many characters as the design is wide: one for yes/no.
 4. Its id is fresh random 128 bits.  No clock, no address, no device.
-5. One spelling: canonical JSON of exactly these fields.
+5. One spelling: canonical JSON of exactly these fields, made with the report.  What does not fit into
+   `LARGEST_REPORT` bytes is not a report; another answer takes the old one's place and nothing is spelled again.
 6. A row has the same eight columns wherever reports lie in a table, a frame or a file: `survey question round design
    answer id ticket segments`.  `design` and `segments` are canonical JSON text, `round` is a whole number, all else is
    text; `ticket` alone may be missing.  A row may hold anything: `rules` says what is wrong with it.
@@ -16,13 +17,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rrcollect.design.mechanism import from_wire
 from rrcollect.design.yes_no import Design
-from rrcollect.errors import MalformedReport, RRCollectError
-from rrcollect.publish.canonical import canonical, read_canonical
+from rrcollect.errors import MalformedDocument, MalformedReport, RRCollectError
+from rrcollect.publish.canonical import canonical, read
 from rrcollect.publish.survey import MOST_ROUNDS
 
 __all__ = ["LARGEST_REPORT", "LONGEST_TICKET", "REPORT_ID", "Report", "ReportRow"]
@@ -55,7 +57,7 @@ class Report:
     """One randomised answer on its way out.
 
     >>> report = Report(survey="0" * 64, question="q1", design=Design("3/4", "3/4"), answer="1", id="f" * 32)
-    >>> len(report.to_bytes()) == len(Report(**{**vars(report), "answer": "0"}).to_bytes())
+    >>> len(report.to_bytes()) == len(report.with_answer("0").to_bytes())
     True
     >>> Report.from_bytes(report.to_bytes()) == report
     True
@@ -69,6 +71,7 @@ class Report:
     round: int = 0
     segments: Mapping[str, str] = field(default_factory=dict, hash=False)
     ticket: str | None = field(default=None, repr=False)
+    _body: bytes = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.survey, str) or not _DIGEST.fullmatch(self.survey):
@@ -92,10 +95,27 @@ class Report:
         ):
             raise MalformedReport("segments must map names to values, both strings")
         object.__setattr__(self, "segments", dict(self.segments))
+        try:
+            body = canonical({**{name: vars(self)[name] for name in _FIELDS}, "design": self.design.to_wire()})
+        except MalformedDocument as error:
+            raise MalformedReport(str(error)) from None
+        if len(body) > LARGEST_REPORT:
+            raise MalformedReport(f"a report has at most {LARGEST_REPORT} bytes; this one has {len(body)}")
+        object.__setattr__(self, "_body", body)
 
     def to_bytes(self) -> bytes:
         """The canonical bytes that are sent."""
-        return canonical({**vars(self), "design": self.design.to_wire()})
+        return self._body
+
+    def with_answer(self, answer: str) -> Report:
+        """The same report around another answer: these characters alone change (rule 1)."""
+        if not self.design.allows(answer):
+            raise MalformedReport("answer must be text of 0 and 1 that the design can give")
+        made = copy(self)
+        object.__setattr__(made, "answer", answer)
+        start = len('{"answer":"')  # the first field
+        object.__setattr__(made, "_body", b'{"answer":"%b%b' % (answer.encode(), self._body[start + len(answer) :]))
+        return made
 
     @property
     def row(self) -> ReportRow:
@@ -121,10 +141,13 @@ class Report:
     def from_bytes(cls, data: bytes) -> Report:
         """The report of canonical bytes; every other spelling is refused."""
         try:
-            value = read_canonical(data, LARGEST_REPORT)
+            value = read(data, LARGEST_REPORT)
             if not isinstance(value, dict) or set(value) != _FIELDS:
                 raise MalformedReport(f"a report has exactly the fields {sorted(_FIELDS)}")
             design = from_wire(value["design"])
         except RRCollectError as error:
             raise MalformedReport(str(error)) from None
-        return cls(**{**value, "design": design})
+        report = cls(**{**value, "design": design})
+        if report._body != data:
+            raise MalformedReport("the bytes are not the canonical form (RFC 8785) of the report")
+        return report

@@ -5,7 +5,7 @@ Rules
    Its identity is the SHA-256 of those bytes.
 2. Every question carries the matrix that devices apply and the promise (ε, δ) made for it.  The promise must be kept by
    the matrix, decided exactly; a claim smaller than that is refused here and again on the device.
-3. An attribute is asked at most once a survey; repeated collection is said openly (`rounds`).
+3. An attribute is asked at most once per survey; repeated collection is said openly (`rounds`).
 4. A matrix in which an answer is a proof, or as good as one, needs the signed field `disclosure`: how many of how many
    respondents the publisher expects to expose.
 5. Text is shown to people and is hostile until proven otherwise: no control or direction-changing characters.

@@ -4,6 +4,7 @@ import asyncio
 import io
 import logging
 import os
+import sqlite3
 from datetime import UTC, datetime
 
 import pytest
@@ -54,7 +55,7 @@ def test_the_whole_of_it_in_a_few_lines(tmp_path):
     with client(tmp_path) as device:
         accepted = device.accept(envelope())
         report = device.answer(accepted, "q1", True)
-        assert report.answer in (0, 1)
+        assert report.answer in ("0", "1")
         assert report.survey == survey().digest
         collector = SimulatedCollector([survey()])
         assert device.deliver(collector).delivered == 1
@@ -113,13 +114,13 @@ def test_a_server_that_republishes_a_thousand_times_gets_one_draw(tmp_path):
 
 
 def test_the_attack_catches_a_redrawing_client(tmp_path):
-    """The planted twin: a client that keys its memory by question, as some published ones do."""
+    """The planted bug: a client that keys its memory by question, as some published ones do."""
 
     class Redrawing(Client):
-        def _asked(self, accepted, asked, round_):
+        def _request(self, accepted, asked, *given):
             from dataclasses import replace
 
-            return replace(super()._asked(accepted, asked, round_), attribute=f"doped-{asked}")
+            return replace(super()._request(accepted, asked, *given), attribute=f"doped-{asked}")
 
     def make(path, **changes):
         return Redrawing(path / "ledger.sqlite3", **{"attributes": ["doped"], "policy": POLICY, **changes})
@@ -189,7 +190,7 @@ def test_no_randomness_no_report(tmp_path):
     with pytest.raises(NoRandomness):
         device.answer(accepted, "q1", True)
     assert device.budget().reports == ()
-    assert client(tmp_path).answer(accepted, "q1", True).answer in (0, 1)
+    assert client(tmp_path).answer(accepted, "q1", True).answer in ("0", "1")
 
 
 # ---- attributes, rounds, budgets ----------------------------------------------------------------------------------
@@ -380,16 +381,16 @@ def test_the_budget_word_for_word(tmp_path):
     assert data["spent"] == {"epsilon": "ln(9)", "delta": "1/256"}
     assert data["lifetime"] == {"epsilon": str(POLICY.lifetime_epsilon), "delta": str(POLICY.lifetime_delta)}
     assert [(a["attribute"], a["round"], a["sent"]) for a in data["answers"]] == [
-        ("doped", 0, 1),
-        ("doped", 2, 1),
-        ("b", 0, 1),
-        ("c", 0, 0),
+        ("doped", 0, "1"),
+        ("doped", 2, "1"),
+        ("b", 0, "1"),
+        ("c", 0, "0"),
     ]
     assert data["answers"][2]["meaning"] == "this answer proves the truth behind it"
     assert data["answers"][3]["design"] == {"p00": "1", "p11": "1/512"}
     report = next(r for r in data["reports"] if r["question"] == "b")
-    assert " ".join(report) == "id survey question text attribute round segments invite state reason"
-    assert (report["attribute"], report["round"], report["state"], report["invite"]) == ("b", 0, "waiting", None)
+    assert " ".join(report) == "id survey question text attribute round segments ticket state reason"
+    assert (report["attribute"], report["round"], report["state"], report["ticket"]) == ("b", 0, "waiting", None)
 
 
 def test_a_survey_must_come_from_accept(tmp_path):
@@ -431,7 +432,7 @@ def test_a_survey_changed_after_acceptance_or_no_longer_trusted_is_refused(tmp_p
     del accepted.survey.segments["sport"]
     with pytest.raises(UntrustedKey):
         client(tmp_path, policy=Policy()).answer(accepted, "q1", never)
-    assert device.answer(accepted, "q1", True).answer in (0, 1)
+    assert device.answer(accepted, "q1", True).answer in ("0", "1")
 
 
 @pytest.mark.parametrize(
@@ -467,7 +468,7 @@ def test_segments_and_invites_are_fixed_by_the_first_answer_and_told(tmp_path):
     assert device.budget().export()["reports"][0]["segments"] == {"sport": "ski"}
     invited = device.accept(envelope(name="invited", invite_only=True))
     assert "Your invite is sent" in invited.explain()
-    assert device.answer(invited, "q1", never, invite="random").invite == "random"
+    assert device.answer(invited, "q1", never, invite="random").ticket == "random"
 
 
 def test_two_versions_accepted_at_once_leave_no_way_back(tmp_path, monkeypatch):
@@ -496,9 +497,9 @@ def test_many_rounds_of_a_fine_design_stay_exact(tmp_path):
     rich = Policy(POLICY.publishers, attribute_epsilon=100, lifetime_epsilon=100)
     device = client(tmp_path, attributes=[Attribute("doped", rounds=1000)], policy=rich)
     accepted = device.accept(envelope(fine))
-    body = device.answer(accepted, "q1", True).to_bytes()
+    device.answer(accepted, "q1", True)
     for number in range(1, 250):
-        device._ledger.answer(device._asked(accepted, "q1", number), rich, lambda: 1, lambda i, a: body)
+        device._ledger.answer(device._request(accepted, "q1", number), rich, lambda: "1")
     assert float(device.budget().spent.epsilon) == pytest.approx(2.5, rel=1e-9)
     assert len(device.budget().export()["spent"]["epsilon"]) > 4300
 
@@ -524,7 +525,6 @@ def test_the_async_client(tmp_path):
 def everything_visible(path, truth, drawn, monkeypatch, make=client) -> str:
     """All that a run leaves behind or shows: reprs, words, errors, logs and the ledger's whole content."""
     import secrets
-    import sqlite3
 
     ids = iter(f"{i:032x}" for i in range(1000))
     monkeypatch.setattr(secrets, "token_hex", lambda n: next(ids))
@@ -601,3 +601,86 @@ def test_trusting_two_publishers_does_not_mix_their_keys(tmp_path):
     forged = publish_survey(survey(), [other]).envelope
     with pytest.raises(UntrustedKey):
         client(tmp_path, policy=policy).accept(forged)
+
+
+# ---- the way of one answer ------------------------------------------------------------------------------------------
+
+
+def counted(monkeypatch, owner, name):
+    """How often a function is called, from here on."""
+    calls, real = [], getattr(owner, name)
+    monkeypatch.setattr(owner, name, lambda *given, **named: (calls.append(1), real(*given, **named))[1])
+    return calls
+
+
+@pytest.mark.parametrize("kind", ["a first draw", "another question", "asked again"])
+def test_an_answer_is_one_transaction_and_one_spelling(tmp_path, monkeypatch, kind):
+    from rrcollect.answer.ledger_file import LedgerFile
+    from rrcollect.publish import report as report_module
+
+    device = client(tmp_path)
+    accepted = device.accept(envelope())
+    if kind != "a first draw":
+        device.answer(accepted, "q1", True)
+    if kind == "another question":
+        accepted = device.accept(envelope(name="another"))
+    opened, verified = (counted(monkeypatch, LedgerFile, name) for name in ("open", "verify"))
+    spelled = counted(monkeypatch, report_module, "canonical")
+    device.answer(accepted, "q1", True if kind == "a first draw" else never)
+    assert (len(opened), len(verified)) == (1, 1)
+    assert len(spelled) == (2 if kind == "asked again" else 1)  # the old report is read, and compared with its spelling
+
+
+def test_asking_again_writes_nothing(tmp_path):
+    device = client(tmp_path)
+    accepted = device.accept(envelope())
+    device.answer(accepted, "q1", True)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    device.answer(accepted, "q1", never)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_the_truth_is_read_inside_the_transaction(tmp_path):
+    """Another client cannot come between the decision and the draw: it waits, and then repeats the answer."""
+    device = client(tmp_path)
+    accepted = device.accept(envelope())
+
+    def look_it_up():
+        other = sqlite3.connect(tmp_path / "ledger.sqlite3", timeout=0, isolation_level=None)
+        try:
+            with pytest.raises(sqlite3.OperationalError, match="locked"):
+                other.execute("BEGIN IMMEDIATE")
+        finally:
+            other.close()
+        return True
+
+    assert device.answer(accepted, "q1", look_it_up).answer in ("0", "1")
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        OSError("the app's own file is missing"),
+        sqlite3.OperationalError("the app's own database is locked"),
+        sqlite3.DatabaseError("the app's own database is damaged"),
+        UnicodeDecodeError("utf-8", b"\xff", 0, 1, "of the app"),
+        KeyError("looked up"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_the_truth_raises_is_not_taken_for_a_fault_of_the_ledger(tmp_path, failure):
+    """The app's own error comes out as it was raised, with its cause, and nothing was drawn."""
+    cause = ValueError("why")
+    device = client(tmp_path)
+    accepted = device.accept(envelope())
+
+    def look_it_up():
+        raise failure from cause
+
+    with pytest.raises(type(failure)) as caught:
+        device.answer(accepted, "q1", look_it_up)
+    assert caught.value is failure
+    assert failure.__cause__ is cause
+    assert device.budget().draws == ()
+    assert device.budget().reports == ()
+    assert device.answer(accepted, "q1", True).answer in ("0", "1")

@@ -1,4 +1,4 @@
-"""What the seal remembers: a chain from an unforeseeable start over every report, its body included."""
+"""What the rollback guard remembers: a chain from an unforeseeable start over every report, its body included."""
 
 import sqlite3
 from contextlib import closing
@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from rrcollect.answer.ledger_file import _content
-from rrcollect.answer.rollback_guard import Seal, link
+from rrcollect.answer.rollback_guard import RollbackGuard, link
 from rrcollect.errors import LedgerRestored
 from tests.support.devices import client, envelope, question
 
@@ -26,7 +26,7 @@ def start(connection):
     return connection.execute("SELECT value FROM meta WHERE key = 'start'").fetchone()[0]
 
 
-def test_the_seal_is_the_chain_over_all_reports_from_a_start_of_its_own(tmp_path):
+def test_the_guard_is_the_chain_over_all_reports_from_a_start_of_its_own(tmp_path):
     starts = set()
     for number in range(3):
         folder = tmp_path / str(number)
@@ -39,9 +39,9 @@ def test_the_seal_is_the_chain_over_all_reports_from_a_start_of_its_own(tmp_path
         for place, (*told, made) in enumerate(rows, start=1):
             chain = link(chain, *told, made.hex())
             lines.append(f"{place:016d} {chain}")
-        seal = Seal(folder / "ledger.sqlite3")
-        assert seal.path.read_text().splitlines() == lines
-        assert seal.last() == (2, chain)
+        guard = RollbackGuard(folder / "ledger.sqlite3")
+        assert guard.path.read_text().splitlines() == lines
+        assert guard.last() == (2, chain)
     assert len(starts) == 3
 
 
