@@ -4,7 +4,7 @@ Run: python -m tests.assurance.dependencies.canary_flow JOB …, with JOB = FOLD
 
 A job answers a survey, fails in every way that can be provoked, delivers to a running collector, and leaves in FOLDER
 the logs of every logger at the lowest level, warnings, tracebacks, the words of every object, the traffic as the
-collector saw it, its metrics and its store, the ledger and the seal.  `canaries` looks through them.
+collector saw it, its metrics and its store, the ledger and its rollback guard.  `canaries` looks through them.
 
 TRUTHS is a text of 0 and 1, one for each of the four questions answered; the fifth is of the wrong kind at first and
 then 0.  The draws are given, and such that both truths lead to the same answer, so nothing but the truth differs
@@ -125,9 +125,9 @@ def broken(traces: Traces, truths: list[bool]) -> None:
         raise OSError(TRUTH)
 
     def full_disk(n: int) -> bytes:
-        seal = traces.folder / "disk.sqlite3.seal"
-        seal.unlink()
-        seal.mkdir()
+        guard = traces.folder / "disk.sqlite3.guard"
+        guard.unlink()
+        guard.mkdir()
         return DRAWS[0]
 
     for name, source, wanted in (
