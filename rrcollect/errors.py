@@ -78,6 +78,12 @@ class MissingExtra(RRCollectError, ImportError):
         return type(self), (self.package, self.extra)
 
 
+class NewerSchema(RRCollectError):
+    """A database was written by a newer version of this project, which knows more schemas; see `rrcollect.schema`."""
+
+    blame = Blame.DEVICE
+
+
 # ---- a survey document that is not accepted (the publisher's fault, unless said otherwise) -------------------------
 
 
