@@ -35,8 +35,7 @@ if TYPE_CHECKING:
         UnreadableRow,
     )
     from server_agg.batch.packed_file import PackedAnswers, read_packed, write_packed
-    from server_agg.batch.reasons import REASONS
-    from server_agg.batch.summary import BatchResult, Summary
+    from server_agg.batch.summary import REASONS, BatchResult, Summary
     from server_agg.batch.tallying import tally_reports
     from server_agg.batch.writing import write_reports
     from server_agg.collect.app import create_app
@@ -83,8 +82,7 @@ _MODULES = {
     "estimates.interval": ("Interval",),
     "batch.errors": ("BadColumn", "PackedFileError", "RefusedNotWritten", "SourceUnavailable", "UnreadableRow"),
     "batch.packed_file": ("PackedAnswers", "read_packed", "write_packed"),
-    "batch.reasons": ("REASONS",),
-    "batch.summary": ("BatchResult", "Summary"),
+    "batch.summary": ("REASONS", "BatchResult", "Summary"),
     "batch.tallying": ("tally_reports",),
     "batch.writing": ("write_reports",),
     "count.from_answers": (

@@ -22,7 +22,7 @@ from rrcollect.publish.canonical import read_canonical
 from rrcollect.publish.report import LARGEST_REPORT, LONGEST_TICKET, REPORT_ID, Report, ReportRow
 from rrcollect.publish.survey import Survey
 
-__all__ = ["COMPARED", "REASONS", "fault"]
+__all__ = ["COMPARED", "REASONS", "declared", "fault"]
 
 REASONS = {
     "malformed": "cut off, broken, or with a value of the wrong type",
@@ -68,7 +68,7 @@ def fault(report: Report | ReportRow, survey: Survey | None) -> str | None:  # n
         return "unknown_round"
     if row.answer is None or not question.design.allows(row.answer):
         return "bad_answer"
-    if not _declared(row.segments, survey):
+    if not declared(row.segments, survey):
         return "undeclared_segment"
     if survey.invite_only and row.ticket is None:
         return "missing_ticket"
@@ -81,7 +81,8 @@ def fault(report: Report | ReportRow, survey: Survey | None) -> str | None:  # n
     return None
 
 
-def _declared(text: str | None, survey: Survey) -> bool:
+def declared(text: str | None, survey: Survey) -> bool:
+    """Whether a report to the survey may carry this text of segments."""
     try:
         value = read_canonical((text or "").encode(), _LONGEST_SEGMENTS)
     except (SurveyRefused, UnicodeEncodeError):

@@ -183,7 +183,7 @@ class Tallies(Mapping[TallyKey, Tally]):
             key = TallyKey(given["survey"], given["question"], design, segments, given["round"])
             if key in found:
                 raise ParameterError("tallies", entry, "each key once")
-            found[key] = Tally(design, given["n"], *counts_of("tally", given))
+            found[key] = Tally(design, given["n"], counts_of("tally", given)[0])
         return cls(found)
 
 

@@ -58,8 +58,7 @@ class Tally:
             raise ParameterError("ones", ones, f"at most n = {n}")
         object.__setattr__(self, "n", n)
         object.__setattr__(self, "ones", ones)
-        if self.mechanism is None:
-            object.__setattr__(self, "mechanism", self.design)
+        object.__setattr__(self, "mechanism", self.mechanism or self.design)
 
     def __add__(self, other: Tally) -> Tally:
         if not isinstance(other, Tally):
@@ -108,7 +107,7 @@ class Tally:
     def from_dict(cls, given: object) -> Tally:
         """The tally written by `as_dict`; anything else is refused."""
         found = fields("tally", given, ("counts", "design", "n"))
-        return cls(design_of(found), found["n"], *counts_of("tally", found))
+        return cls(design_of(found), found["n"], counts_of("tally", found)[0])
 
     @classmethod
     def from_json(cls, text: str) -> Tally:

@@ -54,8 +54,7 @@ def test_from_devices_through_files_to_an_estimate(
 
 
 def test_yesterday_plus_today_is_both_at_once(tmp_path: Path) -> None:
-    from tests.batch.test_batch_faults import reports
-    from tests.support.batch_reference import OPEN
+    from tests.support.batch_reference import OPEN, reports
 
     given = reports(100)
     write_reports(tmp_path / "yesterday.parquet", given[:60])

@@ -47,7 +47,7 @@ def test_a_gateway_s_file_alone_suffices(n: int, tmp_path: Path) -> None:
 
 def test_both_bit_orders_and_other_files_beside(tmp_path: Path) -> None:
     from server_agg import write_reports
-    from tests.batch.test_batch_faults import reports
+    from tests.support.batch_reference import reports
 
     bits = np.packbits([1, 1, 0, 1, 0, 0, 0, 0, 0, 1])
     write_packed(tmp_path / "a.rrbits", bits, 10, PUBLICATION, "q1", bitorder="big")
@@ -76,10 +76,10 @@ def test_a_file_counts_once(tmp_path: Path) -> None:
     ("fields", "survey", "reason"),
     [
         ({"question": "q9"}, OPEN, "unknown_question"),
-        ({"round": 1}, OPEN, "bad_round"),
+        ({"round": 1}, OPEN, "unknown_round"),
         ({"segments": {"region": "west"}}, OPEN, "undeclared_segment"),
         ({}, CLOSED, "unknown_survey"),
-        ({"publication": publish_survey(CLOSED, [KEY])}, CLOSED, "missing_invite"),
+        ({"publication": publish_survey(CLOSED, [KEY])}, CLOSED, "missing_ticket"),
     ],
 )
 def test_what_the_survey_does_not_allow(fields: dict[str, Any], survey: Any, reason: str, tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def test_a_column_is_drawn_once_unless_told_otherwise(desk, capsys):
 
 
 @pytest.mark.parametrize("out", ["o.jsonl", "o.csv", "o.parquet", "o.rrbits"])
-def test_a_file_without_rows_is_no_draw(desk, capsys, out):
+def test_a_file_without_rows_is_not_a_draw(desk, capsys, out):
     write_csv(desk / "t.csv", [])
     pq.write_table(pa.table({"doped": pa.array([], pa.bool_())}), "t.parquet")
     before = {path.name for path in desk.iterdir()}
@@ -174,7 +174,7 @@ def test_help_says_what_it_means_to_hold_the_truths(capsys):
 
 
 @pytest.mark.parametrize("cell", ["", "NaN", "None", HIDDEN, "2", "1.5", "0.00001", "yes no"])
-def test_a_cell_that_is_no_truth_is_named_by_place_only(desk, capsys, cell):
+def test_a_cell_that_is_not_a_truth_is_named_by_place_only(desk, capsys, cell):
     write_csv(desk / "t.csv", range(30), lambda i: cell if i == 20 else "yes")
     said = refused(capsys, 2, "row 21, column 'doped'", "randomise", "t.csv", *ASKED, "--out", "o.jsonl")
     assert HIDDEN not in said
@@ -193,7 +193,7 @@ def test_a_cell_that_is_no_truth_is_named_by_place_only(desk, capsys, cell):
     ],
     ids=["null", "seven", "float", "word", "bytes", "null text"],
 )
-def test_a_parquet_column_that_is_no_truth(desk, capsys, column):
+def test_a_parquet_column_that_is_not_a_truth_is_refused(desk, capsys, column):
     pq.write_table(pa.table({"doped": column}), "t.parquet")
     said = refused(capsys, 2, "'doped'", "randomise", "t.parquet", *ASKED, "--out", "o.jsonl")
     assert HIDDEN not in said
@@ -251,7 +251,7 @@ def test_mistakes(desk, capsys, words, code, hint):
     assert {path.name for path in desk.iterdir()} == before
 
 
-def test_outputs_that_are_none(desk, capsys):
+def test_invalid_outputs_are_refused(desk, capsys):
     write_csv(desk / "t.csv", [True] * 10)
     refused(capsys, 2, ".rrbits", "randomise", "t.csv", *ASKED, "--out", "o.txt")
     refused(capsys, 2, "one segment", "randomise", "t.csv", *ASKED, "--segment", "sport", "--out", "o.rrbits")

@@ -179,7 +179,7 @@ def test_another_schema_is_refused_by_sqlite(tmp_path, statement, words):
         SqliteStore(path)
 
 
-def test_what_is_no_database_is_refused(tmp_path):
+def test_what_is_not_a_database_is_refused(tmp_path):
     (tmp_path / "text").write_text("not a database, but long enough to be looked at" * 50)
     with pytest.raises(WrongSchema, match="no SQLite database"):
         SqliteStore(tmp_path / "text")
