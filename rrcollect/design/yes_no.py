@@ -19,11 +19,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rrcollect.design.exponential import ExpNumber, sign_at_exp
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, count, probability
 from rrcollect.errors import OffGridDesign, ParameterError, UninformativeDesign
+
+if TYPE_CHECKING:
+    from rrcollect.design.chosen import Promise
 
 __all__ = ["GRID", "Design", "Region", "Target"]
 
@@ -155,6 +158,14 @@ class Design:
     def worst_likelihood_ratio(self) -> Fraction | float:
         """The larger of the two answers' likelihood ratios; e^ε of the tight pure promise."""
         return max(self.likelihood_ratio(0), self.likelihood_ratio(1))
+
+    @property
+    def loss(self) -> Promise:
+        """What one answer costs: (tight ε, 0), or (0, |c|) if an answer can be a proof."""
+        from rrcollect.design.chosen import Promise
+
+        tight = self.tight_epsilon
+        return Promise(Epsilon(0), abs(self.c)) if tight is None else Promise(tight, Fraction(0))
 
     @property
     def tight_epsilon(self) -> Epsilon | None:

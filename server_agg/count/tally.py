@@ -11,9 +11,10 @@ Rules
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.parameters import count
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
@@ -40,6 +41,7 @@ class Tally:
     design: Design
     n: int
     ones: int
+    mechanism: Mechanism = field(default=None, repr=False)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         if not isinstance(self.design, Design):
@@ -51,6 +53,8 @@ class Tally:
             raise ParameterError("ones", ones, f"at most n = {n}")
         object.__setattr__(self, "n", n)
         object.__setattr__(self, "ones", ones)
+        if self.mechanism is None:
+            object.__setattr__(self, "mechanism", self.design)
 
     def __add__(self, other: Tally) -> Tally:
         if not isinstance(other, Tally):
@@ -60,7 +64,7 @@ class Tally:
                 f"answers drawn with {self.design!r} and with {other.design!r} cannot be counted together; "
                 "allowed: equal matrices, or pool([...]) for an estimate from both"
             )
-        return Tally(self.design, self.n + other.n, self.ones + other.ones)
+        return Tally(self.design, self.n + other.n, self.ones + other.ones, self.mechanism)
 
     def __radd__(self, other: object) -> Tally:
         """So that `sum(tallies)` works: 0 + tally is the tally."""
@@ -70,11 +74,14 @@ class Tally:
 
     def swapped(self) -> Tally:
         """The same answers with the labels 0 and 1 exchanged: every estimate is the same."""
-        return Tally(self.design.swapped(), self.n, self.n - self.ones)
+        return self._relabelled(self.design.swapped())
 
     def mirrored(self) -> Tally:
         """The same answers read as answers about the complementary attribute: every estimate becomes 1 − itself."""
-        return Tally(self.design.mirrored(), self.n, self.n - self.ones)
+        return self._relabelled(self.design.mirrored())
+
+    def _relabelled(self, design: Design) -> Tally:
+        return Tally(design, self.n, self.n - self.ones, design if self.mechanism is self.design else self.mechanism)
 
     def oriented(self) -> Tally:
         """The one of `self` and `self.swapped()` in which a 1 speaks for the attribute (c > 0)."""
