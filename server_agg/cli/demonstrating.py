@@ -96,7 +96,7 @@ def _words(shown: Shown) -> list[str]:
         )
     head = ["question", "answers", "estimate", "95 % exact bar", "truth", "the truth is"]
     doped = shown.segments("doped")
-    cells, lines = doped._cells()
+    cells, lines = doped.cells()
     way = f"{shown.full:,} with a full client and a ledger each ({shown.full_seconds:.0f} s)"
     if shown.gateway:
         way += f", {shown.gateway:,} through a gateway in bulk ({shown.gateway_seconds:.1f} s)"

@@ -99,9 +99,9 @@ def estimates_of(tallies: Tallies, target: Any = "population") -> dict[tuple[str
 def bar_method(found: Any, method: str) -> str:
     """The method asked for, or the likelihood where pooled answers have no such bar."""
     from server_agg import PooledEstimate
-    from server_agg.estimates.pooled import METHODS
+    from server_agg.estimates.pooled import pooled_method
 
-    return "likelihood" if isinstance(found, PooledEstimate) and method not in METHODS else method
+    return pooled_method(method) if isinstance(found, PooledEstimate) else method
 
 
 def question_table(found: Mapping[tuple[str, int], Any], level: str, method: str) -> tuple[str, ...]:
@@ -167,7 +167,7 @@ def _by_segment(options: Namespace, tallies: Tallies) -> int:
             target=options.target,
         )
         data.append({"question": question, "round": number, "segment": options.by, **found.as_dict()})
-        head, rows = found._cells()
+        head, rows = found.cells()
         parts += [f"{question}, round {number}, by {options.by}", table(head, rows, {1, 2, 3, 4}), found.describe()]
     emit(options, data, *parts)
     return 0

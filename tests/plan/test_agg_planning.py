@@ -24,7 +24,7 @@ from server_agg import (
 )
 from server_agg.plan.sample_size import worst_prevalence
 
-METHODS = ("normal", "chebyshev", "hoeffding", "exact")
+METHODS = ("wald", "chebyshev", "hoeffding", "exact")
 E1 = optimal_design(1)
 
 

@@ -215,7 +215,7 @@ def test_strata_bars_and_design_effect():
 def test_strata_cover_exactly():
     """Two strata of 25 answers, exact double sum: Hoeffding never below, normal near its level."""
     design, n = optimal_design(2), 25
-    ends = {method: np.empty((n + 1, n + 1, 2)) for method in ("normal", "hoeffding")}
+    ends = {method: np.empty((n + 1, n + 1, 2)) for method in ("wald", "hoeffding")}
     for j, k in itertools.product(range(n + 1), repeat=2):
         found = poststratified_estimate({"a": Tally(design, n, j), "b": Tally(design, n, k)}, {"a": 2, "b": 1})
         for method, bars in ends.items():
@@ -225,7 +225,7 @@ def test_strata_cover_exactly():
         weights = np.outer(*(binom.pmf(ones, n, float(design.says_yes(p))) for p in (pa, pb)))
         covers = {m: (bars[..., 0] <= truth + 1e-12) & (truth - 1e-12 <= bars[..., 1]) for m, bars in ends.items()}
         assert (weights * covers["hoeffding"]).sum() >= 0.95
-        assert (weights * covers["normal"]).sum() > 0.85
+        assert (weights * covers["wald"]).sum() > 0.85
 
 
 def test_bad_strata():
