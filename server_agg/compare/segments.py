@@ -22,7 +22,7 @@ from server_agg.compare.groups import Comparison, compare_groups
 from server_agg.count.tallies import merged
 from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection, TooFewAnswers
-from server_agg.estimates.interval import Interval, checked_target
+from server_agg.estimates.interval import Interval, TargetLike, checked_target
 from server_agg.estimates.numerics import exact_level, root_level
 from server_agg.estimates.one import Estimate, estimate
 from server_agg.estimates.pooled import PooledEstimate, pool, pooled_method
@@ -147,7 +147,7 @@ def segment_table(
     method: str = "exact",
     simultaneous: str = "bonferroni",
     minimum: int = 30,
-    target: str = "population",
+    target: TargetLike = "population",
 ) -> SegmentTable:
     """Estimates by segment, e.g. from `Tallies.by("region")`.
 

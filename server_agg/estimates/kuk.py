@@ -79,7 +79,7 @@ class RepeatedEstimate(UnbiasedResult):
             lambda: self.standard_error,
             self.target,
             self.target,
-            line=variance_line(one, self.n, sampling, self.design.draws),
+            variance=lambda: variance_line(one, self.n, sampling, self.design.draws),
             squares=1 / (self.n * one.c**2),
         )
         return make_interval(problem, level, method, side)

@@ -120,7 +120,7 @@ class Estimate(UnbiasedResult):
             self.target,
             n=tally.n,
             tallies=(tally,),
-            line=variance_line(tally.design, tally.n, self.sampling),
+            variance=lambda: variance_line(tally.design, tally.n, self.sampling),
             squares=squared_widths([Fraction(1)], [tally]),
         )
 

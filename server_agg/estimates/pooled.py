@@ -137,7 +137,7 @@ class PooledEstimate(Result):
             lambda: self.unbiased_standard_error,
             n=self.n,
             tallies=self._oriented,
-            line=self._line(),
+            variance=self._line,
             squares=squared_widths(self.weights, self._oriented),
         )
 

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 from server_agg.count.tally import Tally
@@ -39,16 +40,24 @@ class Problem:
     target: TargetLike = "population"
     n: int = 0
     tallies: tuple[Tally, ...] = ()  # oriented: c > 0
-    line: VarianceLine = NO_VARIANCE  # the true variance, by prevalence
+    variance: Callable[[], VarianceLine] = lambda: NO_VARIANCE  # the true one, by prevalence
     squares: Fraction = Fraction(0)  # Hoeffding's Σw²
     parts: tuple[tuple[Fraction, Problem], ...] = ()  # the value as Σ weight·(value of an independent part)
     span: tuple[float, float] = SHARE
     supposes: str = ""  # what a guaranteed bar takes for granted besides independent answers
 
+    @cached_property
+    def line(self) -> VarianceLine:
+        """The true variance of the value, by prevalence."""
+        return self.variance()
+
     @property
     def mirror(self) -> int:
         """The mirrored value is this minus the value; the weights of the parts add up to it too."""
         return 1 if self.span == SHARE else 0
+
+    def _mirrored_line(self) -> VarianceLine:
+        return self.line.mirrored()
 
     def mirrored(self) -> Problem:
         """The problem of the complementary attribute."""
@@ -56,7 +65,7 @@ class Problem:
             self,
             value=self.mirror - self.value,
             tallies=tuple(tally.mirrored() for tally in self.tallies),
-            line=self.line.mirrored(),
+            variance=self._mirrored_line,
             parts=tuple((weight, part.mirrored()) for weight, part in self.parts),
         )
 

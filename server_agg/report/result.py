@@ -13,7 +13,12 @@ from typing import Any
 
 from server_agg.report.words import html_table, text_table
 
-__all__ = ["Result", "UnbiasedResult"]
+__all__ = ["Result", "UnbiasedResult", "clipped"]
+
+
+def clipped(share: float) -> float:
+    """The share cut to [0, 1]."""
+    return min(max(share, 0.0), 1.0)
 
 
 class Result(ABC):

@@ -9,7 +9,7 @@ import pytest
 from rrcollect import Design, optimal_design
 from server_agg import Tallies, Tally, TallyKey, estimate, segment_table
 from server_agg.collect.spreadsheet import HEAD, as_csv, harmless
-from server_agg.report.survey_results import UNDECLARED, findings
+from server_agg.report.survey_results import UNDECLARED, survey_results
 from tests.support.devices import question, survey
 
 DESIGN = Design("3/4", "3/4")
@@ -22,6 +22,11 @@ def counted(asked, cells):
         TallyKey(asked.digest, q, designs[q], tuple(segments), r): Tally(designs[q], n, ones)
         for (q, r, segments), (n, ones) in cells.items()
     })  # fmt: skip
+
+
+def findings(asked, tallies, minimum):
+    """What the results page shows."""
+    return survey_results(tallies, asked, minimum=minimum).as_dict()
 
 
 def test_the_numbers_are_the_estimators():
