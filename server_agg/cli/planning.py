@@ -54,7 +54,7 @@ def _groups(options: Namespace) -> int:
     from rrcollect import optimal_design
     from rrcollect.errors import ParameterError
     from server_agg import power_between, sample_size_between
-    from server_agg.plan.sample_size import DIRECT
+    from server_agg.estimates.one import DIRECT
 
     if options.epsilon is None or (options.n is None) == (options.power is None):
         raise ParameterError("--difference", options.difference, "together with --epsilon, and either --n or --power")
@@ -104,7 +104,7 @@ def _prices(options: Namespace, how: dict[str, Any]) -> int:
 def _sizes(options: Namespace, how: dict[str, Any]) -> int:
     from rrcollect import optimal_design
     from server_agg import sample_size
-    from server_agg.plan.sample_size import DIRECT
+    from server_agg.estimates.one import DIRECT
 
     methods = METHODS if options.method == "wald" else (options.method,)
     design, rows, data = optimal_design(options.epsilon), [], {}
@@ -120,7 +120,7 @@ def _sizes(options: Namespace, how: dict[str, Any]) -> int:
 def _margin(options: Namespace, how: dict[str, Any]) -> int:
     from rrcollect import optimal_design
     from server_agg import margin_of_error
-    from server_agg.plan.sample_size import DIRECT
+    from server_agg.estimates.one import DIRECT
 
     margin, direct = (margin_of_error(one, options.n, **how) for one in (optimal_design(options.epsilon), DIRECT))
     margin, direct, useless = min(margin, 1.0), min(direct, 1.0), margin >= 1  # a share is between 0 and 1

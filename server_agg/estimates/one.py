@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from rrcollect.design.parameters import NumberLike, count, probability
+from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers
@@ -34,7 +35,9 @@ from server_agg.estimates.score import variance_line
 from server_agg.report import words
 from server_agg.report.result import UnbiasedResult
 
-__all__ = ["Estimate", "estimate"]
+__all__ = ["DIRECT", "Estimate", "estimate", "estimate_direct"]
+
+DIRECT = Design(1, 1)  # the truth as it is
 
 
 @dataclass(frozen=True)
@@ -246,3 +249,8 @@ def estimate(tally: Tally, target: TargetLike = "population") -> Estimate:
     if not isinstance(tally, Tally):
         raise ParameterError("tally", tally, "a Tally; several go to pool([...])")
     return Estimate(tally, target)
+
+
+def estimate_direct(n: int, ones: int) -> Estimate:
+    """The estimate from n answers that nobody randomised: a direct question, or the replications of a simulation."""
+    return Estimate(Tally(DIRECT, n, ones))

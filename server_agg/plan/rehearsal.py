@@ -1,5 +1,8 @@
 """The same survey over and over with a known truth: is the estimate unbiased, and do the bars hold?
 
+This rehearses the mechanism itself.  For the power of a test, `models.power_simulation` repeats whole experiments on
+the seeded, artificial answers of `models.simulation`, which are never part of the privacy path.
+
 In each survey n people are drawn from a population with the given prevalence (NumPy), and each answers by the real
 mechanism (`rrcollect.randomise_many`: exact, with the operating system's generator).  The estimate and all its bars
 follow from the count of ones alone, so each distinct count is worked out once.
@@ -23,7 +26,7 @@ from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.estimates.interval import Interval, checked_target
 from server_agg.estimates.methods import METHODS, checked_method, methods_for
-from server_agg.estimates.one import Estimate, estimate
+from server_agg.estimates.one import Estimate, estimate, estimate_direct
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,7 +58,7 @@ class Coverage:
 
     def interval(self) -> Interval:
         """Between what the true coverage lies: exact, 95 %."""
-        return estimate(Tally(Design(1, 1), self.surveys, self.held)).interval(0.95, "exact")
+        return estimate_direct(self.surveys, self.held).interval(0.95, "exact")
 
 
 @dataclass(frozen=True)

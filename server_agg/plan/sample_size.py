@@ -20,6 +20,7 @@ from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.estimates.methods import checked_method
 from server_agg.estimates.numerics import exact_level, least_by_doubling, scipy_special
+from server_agg.estimates.one import DIRECT
 from server_agg.estimates.score import chebyshev_k2, wilson_k2
 from server_agg.report.words import text_table
 
@@ -33,7 +34,6 @@ __all__ = [
     "worst_prevalence",
 ]
 
-DIRECT = Design(1, 1)
 LARGEST_N = 10**10  # answers looked at by the exact method
 LARGEST_EPSILON = 44.0  # e^44 is about 2^63.5: beyond, a device's 64 bits cannot tell it from a direct question
 
