@@ -119,7 +119,7 @@ def test_one_draw_of_kuk_is_the_plain_design():
     assert kuk.clipped == kuk.value
 
 
-def test_bad_procedures():
+def test_invalid_procedures_are_refused():
     with pytest.raises(ParameterError, match="ones"):
         estimate_moors(MOORS, n1=10, ones1=11, n2=5, ones2=1)
     with pytest.raises(TooFewAnswers):

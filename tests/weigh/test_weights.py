@@ -59,7 +59,7 @@ def test_any_slice_of_records_sums_to_the_slices_estimate():
             unbiased_values(bad, [1, 1])
 
 
-def test_equal_weights_are_no_weights():
+def test_equal_weights_change_nothing():
     design, answers = DESIGNS[2], [1, 0, 0, 1, 1, 0, 1]
     plain = estimate(Tally(design, 7, 4))
     for kind in ("hajek", "horvitz-thompson"):
@@ -88,7 +88,7 @@ def test_given_the_people_value_and_variance_are_unbiased_whatever_the_weights()
     assert expected == pytest.approx(spread, rel=1e-12)
 
 
-def test_horvitz_thompson_is_unbiased_over_samples_and_lies():
+def test_horvitz_thompson_is_unbiased_over_samples_and_noise():
     """Three people with unequal chances, two drawn with replacement: every sample, every answer."""
     design, truths, chances, n = DESIGNS[2], [1, 0, 1], np.array([0.5, 0.3, 0.2]), 2
     outcomes = []
@@ -137,7 +137,7 @@ def test_weighted_bars_cover_in_a_seeded_simulation():
     assert bad / surveys < floor
 
 
-def test_bad_weights():
+def test_invalid_weights_are_refused():
     design = DESIGNS[0]
     for weights in (
         [1.0, math.nan, 1.0],
@@ -228,7 +228,7 @@ def test_strata_cover_exactly():
         assert (weights * covers["wald"]).sum() > 0.85
 
 
-def test_bad_strata():
+def test_invalid_strata_are_refused():
     tally = Tally(DESIGNS[0], 50, 20)
     with pytest.raises(EmptySelection):
         stratified_estimate({}, {})

@@ -163,7 +163,7 @@ def test_tally_json_round_trip_without_floats():
         "[" * 100_000,
     ],
 )
-def test_bad_tally_json(text):
+def test_invalid_tally_json_is_refused(text):
     with pytest.raises(RRCollectError):
         Tally.from_json(text)
 
@@ -220,7 +220,7 @@ def test_selecting_and_grouping():
 
 
 @pytest.mark.parametrize("answer", [2, -1, None, "1", 0.5, True, float("nan")])
-def test_reports_with_an_answer_that_is_none(answer):
+def test_reports_with_an_invalid_answer_are_refused(answer):
     with pytest.raises(ParameterError, match="answer of report 1 is"):
         tallies_from_reports([report(1), report(answer)])
 

@@ -51,7 +51,7 @@ def test_exact_tails_end_where_they_are_said_to(target, most):
     assert bar.low == beyond.interval(0.95, "hoeffding").low
 
 
-def test_the_exact_bar_of_a_large_survey_is_not_hoeffdings():
+def test_the_exact_bar_of_a_large_survey_is_not_a_hoeffding_bar():
     tally = Tally(DESIGN, 10**12, 4 * 10**11)
     bar = estimate(tally).interval(0.95, "exact")
     assert bar.warning == ""
