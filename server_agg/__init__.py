@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     from server_agg.estimates.pooled import PooledEstimate, pool
     from server_agg.models.association import correlate_answers, correlate_with
     from server_agg.models.cheating import detect_cheating
-    from server_agg.models.figures import plot_power
     from server_agg.models.formulas import fit_logistic_formula
     from server_agg.models.group_tests import compare_many, trend_across
     from server_agg.models.power_simulation import power_of_coefficient, simulated_power
@@ -73,7 +72,7 @@ if TYPE_CHECKING:
     from server_agg.models.sensitivity import cheating_sensitivity
     from server_agg.plan.power import power_against, power_between, sample_size_between, sample_size_for_power
     from server_agg.plan.sample_size import epsilon_for, margin_of_error, price_table, privacy_price, sample_size
-    from server_agg.report.figures import plot_privacy_price, plot_segments, plot_trend
+    from server_agg.report.figures import plot_power, plot_privacy_price, plot_segments, plot_trend
     from server_agg.weigh.strata import poststratified_estimate, stratified_estimate
     from server_agg.weigh.unbiased_values import noise_variances, unbiased_values
     from server_agg.weigh.weights import weighted_estimate
@@ -101,7 +100,7 @@ _MODULES = {
     "compare.groups": ("Comparison", "compare_groups"),
     "errors": ("EmptySelection", "MixedDesigns", "MixedQuestions", "TooFewAnswers"),
     "estimates.one": ("Estimate", "estimate"),
-    "report.figures": ("plot_privacy_price", "plot_segments", "plot_trend"),
+    "report.figures": ("plot_power", "plot_privacy_price", "plot_segments", "plot_trend"),
     "plan.sample_size": ("epsilon_for", "margin_of_error", "price_table", "privacy_price", "sample_size"),
     "estimates.pooled": ("PooledEstimate", "pool"),
     "plan.power": ("power_against", "power_between", "sample_size_between", "sample_size_for_power"),
@@ -109,7 +108,6 @@ _MODULES = {
     "estimates.kuk": ("estimate_repeated",),
     "models.association": ("correlate_answers", "correlate_with"),
     "models.cheating": ("detect_cheating",),
-    "models.figures": ("plot_power",),
     "models.formulas": ("fit_logistic_formula",),
     "models.group_tests": ("compare_many", "trend_across"),
     "models.power_simulation": ("power_of_coefficient", "simulated_power"),

@@ -170,7 +170,8 @@ def add_tally(parser: ArgumentParser) -> None:
 def tally(options: Namespace) -> int:
     """Count reports, each once, and say what was refused; if that was all of them, the exit code says so too."""
     from rrcollect.errors import ParameterError
-    from server_agg.cli.estimating import estimates_of, question_table
+    from server_agg.cli.estimating import question_table
+    from server_agg.report.survey_results import survey_results
 
     for path in (options.out, options.refused_to):
         refuse_existing(path, force=options.force)
@@ -183,7 +184,6 @@ def tally(options: Namespace) -> int:
         raise ParameterError("--memory", options.memory, error.allowed) from None
     if options.out:
         write_text(options.out, result.tallies.to_json() + "\n", force=options.force)
-    found = {key: one for key, one in estimates_of(result.tallies).items() if one is not None}
     data = {"summary": result.summary.as_dict(), "tallies": json.loads(result.tallies.to_json())}
-    emit(options, data, str(result.summary), *(question_table(found, "0.95", "exact") if found else ()))
+    emit(options, data, str(result.summary), *question_table(survey_results(result.tallies)))
     return 3 if result.summary.rows and not result.summary.accepted else 0

@@ -11,7 +11,7 @@ from server_agg.cli.progress import progress
 from server_agg.cli.terminal import emit, table
 
 if TYPE_CHECKING:
-    from server_agg.demo.run import Shown
+    from server_agg.demo.run import DemoRun
 
 __all__ = ["add_demo", "demo"]
 
@@ -59,7 +59,7 @@ def demo(options: Namespace) -> int:
     return 0
 
 
-def _data(shown: Shown, report: Path) -> dict[str, Any]:
+def _data(shown: DemoRun, report: Path) -> dict[str, Any]:
     found = []
     for question, number in shown.rounds():
         mark = shown.mark(question, number)
@@ -76,7 +76,7 @@ def _data(shown: Shown, report: Path) -> dict[str, Any]:
     }
 
 
-def _words(shown: Shown) -> list[str]:
+def _words(shown: DemoRun) -> list[str]:
     from server_agg.report.words import percent
 
     survey = shown.publication.survey
@@ -96,7 +96,7 @@ def _words(shown: Shown) -> list[str]:
         )
     head = ["question", "answers", "estimate", "95 % exact bar", "truth", "the truth is"]
     doped = shown.segments("doped")
-    cells, lines = doped._cells()
+    cells, lines = doped.cells()
     way = f"{shown.full:,} with a full client and a ledger each ({shown.full_seconds:.0f} s)"
     if shown.gateway:
         way += f", {shown.gateway:,} through a gateway in bulk ({shown.gateway_seconds:.1f} s)"

@@ -113,7 +113,8 @@ def _from_source(options: Namespace) -> tuple[Axes, str]:
     """The figure, and what it shows."""
     from rrcollect.errors import ParameterError
     from server_agg import plot_segments, plot_trend, segment_table, trend
-    from server_agg.cli.estimating import segments_of, selected
+    from server_agg.cli.estimating import check_declared, selected
+    from server_agg.report.survey_results import survey_results
 
     tallies = selected(tallies_of(options), options)
     if options.figure == "estimates":
@@ -133,7 +134,7 @@ def _from_source(options: Namespace) -> tuple[Axes, str]:
         raise ParameterError(
             wrong, None, "a segment" if options.by is None else f"one of {', '.join(map(str, rounds))}"
         )
-    found = segments_of(
-        tallies, options.by, minimum=options.minimum, level=options.level, method="exact", target="population"
-    )
+    check_declared(tallies, options.by)
+    (only,) = survey_results(tallies, minimum=options.minimum, level=options.level).rounds()
+    found = only.segments(options.by)
     return plot_segments(found), f"{asked[0]}, round {rounds[0]}, by {options.by}"

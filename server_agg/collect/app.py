@@ -39,7 +39,7 @@ from server_agg.collect.settings import Settings
 from server_agg.collect.spreadsheet import as_csv
 from server_agg.collect.store import Store
 from server_agg.collect.stored_report import ticket_of
-from server_agg.report.survey_results import findings
+from server_agg.report.survey_results import survey_results
 
 __all__ = ["create_app"]
 
@@ -163,8 +163,8 @@ class Collector:
 
     def _count(self) -> list[dict[str, Any]]:
         self.catalogue.refresh()
-        tallies = self.store.tallies()
-        return [findings(listed.survey, tallies, self.settings.minimum) for listed in self.catalogue.all()]
+        tallies, minimum = self.store.tallies(), self.settings.minimum
+        return [survey_results(tallies, listed.survey, minimum=minimum).as_dict() for listed in self.catalogue.all()]
 
     # ---- everybody's ------------------------------------------------------------------------------------------
 

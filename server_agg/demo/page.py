@@ -14,7 +14,7 @@ from rrcollect.publish.survey import Question
 from server_agg.demo.drawings import Mark, forest, mechanism, scale
 from server_agg.demo.page_text import flow, how_it_was_done, how_to_go_on, what_it_does_not_say
 from server_agg.demo.population import true_share
-from server_agg.demo.run import Shown
+from server_agg.demo.run import DemoRun
 from server_agg.report.words import percent, privacy_words
 
 __all__ = ["page"]
@@ -25,7 +25,7 @@ LEGEND = (
 )
 
 
-def page(shown: Shown) -> str:
+def page(shown: DemoRun) -> str:
     """The whole page."""
     survey = shown.publication.survey
     style = resources.files("server_agg.demo").joinpath("page.css").read_text(encoding="utf-8")
@@ -62,7 +62,7 @@ def page(shown: Shown) -> str:
     )
 
 
-def _opening(shown: Shown) -> str:
+def _opening(shown: DemoRun) -> str:
     survey = shown.publication.survey
     everybody = shown.full + shown.gateway
     facts = [
@@ -81,7 +81,7 @@ def _opening(shown: Shown) -> str:
     )
 
 
-def _result(shown: Shown, question: Question) -> str:
+def _result(shown: DemoRun, question: Question) -> str:
     """The latest round of one question, large."""
     number = question.rounds - 1
     mark, found = shown.mark(question.id, number), shown.estimate(question.id, number)
@@ -108,7 +108,7 @@ def _sentence(words: str) -> str:
     return escape(words[0].upper() + words[1:].replace(">=", "≥").replace(" -", " −"))
 
 
-def _by_sport(shown: Shown) -> str:
+def _by_sport(shown: DemoRun) -> str:
     table = shown.segments("doped")
     marks = [
         Mark(
@@ -124,7 +124,7 @@ def _by_sport(shown: Shown) -> str:
     )
 
 
-def _by_round(shown: Shown) -> str:
+def _by_round(shown: DemoRun) -> str:
     found = shown.trend("pressed")
     marks = [
         Mark(f"round {number + 1}", row.n, row.estimate.value, *row.interval, true_share("pressed", number))

@@ -1,4 +1,4 @@
-"""The few special functions the error bars need, from SciPy, and rounding to the safe side.
+"""The few numerical tools of the error bars: SciPy's special functions, rounding to the safe side, levels, searches.
 
 SciPy comes with the extra `estimate`; it is imported when the first bar is asked for.  Nothing numerical is written
 by hand that SciPy has.
@@ -7,33 +7,43 @@ by hand that SciPy has.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from rrcollect.design.parameters import fraction
+from rrcollect.design.parameters import NumberLike, fraction
 from rrcollect.errors import MissingExtra, ParameterError
 
 __all__ = [
+    "ROUNDING_MARGIN",
     "beta_quantile",
     "binomial_at_least",
     "chi_squared_quantile",
     "chi_squared_tail",
     "exact_level",
     "float_below",
+    "least",
+    "least_by_doubling",
     "normal_quantile",
     "normal_tail",
-    "special",
+    "root_level",
+    "scipy_special",
     "sqrt_above",
 ]
 
+ROUNDING_MARGIN = Fraction(1, 2**52)  # guaranteed bars are widened by this much, more than all rounding that follows
 
-def special() -> Any:
+
+def scipy_special() -> Any:
     """`scipy.special`."""
     try:
-        from scipy import special as module
+        from scipy import special
     except ImportError as error:
         raise MissingExtra("scipy", "estimate") from error
-    return module
+    return special
+
+
+# ---- levels -------------------------------------------------------------------------------------------------------
 
 
 def exact_level(level: object, name: str = "level") -> Fraction:
@@ -49,36 +59,55 @@ def exact_level(level: object, name: str = "level") -> Fraction:
     return exact
 
 
+def root_level(level: NumberLike, k: int) -> Fraction:
+    """level^(1/k), rounded up: k independent bars at it hold at once with probability >= level (Šidák).
+
+    >>> root_level("0.81", 2) >= Fraction(9, 10)
+    True
+    """
+    exact = exact_level(level)
+    root = Fraction(float(exact) ** (1 / k))
+    while root**k < exact:
+        root = Fraction(math.nextafter(float(root), 2.0))
+    return root
+
+
+# ---- laws ---------------------------------------------------------------------------------------------------------
+
+
 def normal_quantile(tail: Fraction) -> float:
     """z with P(Z > z) = tail."""
-    return -float(special().ndtri(float(tail)))
+    return -float(scipy_special().ndtri(float(tail)))
 
 
 def normal_tail(z: float) -> float:
     """P(Z > z)."""
-    return float(special().ndtr(-z))
+    return float(scipy_special().ndtr(-z))
 
 
 def chi_squared_quantile(tail: Fraction, freedom: int = 1) -> float:
     """x with P(χ² > x) = tail."""
-    return float(special().chdtri(freedom, float(tail)))
+    return float(scipy_special().chdtri(freedom, float(tail)))
 
 
 def chi_squared_tail(x: float, freedom: int) -> float:
     """P(χ² > x)."""
-    return float(special().chdtrc(freedom, x))
+    return float(scipy_special().chdtrc(freedom, x))
 
 
 def beta_quantile(a: int, b: int, tail: Fraction) -> float:
     """x with P(Beta(a, b) < x) = tail."""
-    return float(special().betaincinv(a, b, float(tail)))
+    return float(scipy_special().betaincinv(a, b, float(tail)))
 
 
 def binomial_at_least(k: int, n: int, p: float) -> float:
     """P(N >= k) for N ~ Bin(n, p)."""
     if k <= 0:
         return 1.0
-    return 0.0 if k > n else float(special().betainc(k, n - k + 1, p))
+    return 0.0 if k > n else float(scipy_special().betainc(k, n - k + 1, p))
+
+
+# ---- rounding to the safe side --------------------------------------------------------------------------------------
 
 
 def float_below(x: Fraction) -> float:
@@ -100,3 +129,34 @@ def sqrt_above(x: Fraction) -> Fraction:
     bits = 80 + max(0, x.denominator.bit_length() - x.numerator.bit_length())
     scaled = -((-x.numerator << 2 * bits) // x.denominator)
     return Fraction(math.isqrt(scaled) + 1, 1 << bits) if x else Fraction(0)
+
+
+# ---- the least whole number from which something holds --------------------------------------------------------------
+# `holds` is false up to a point and true after it.  Should it waver (exact powers and widths saw a little), the number
+# returned is still one at which it holds and before which it does not.
+
+
+def least(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The least number in (low, high] at which `holds`, given that it does not at `low` and does at `high`.
+
+    >>> least(lambda k: k * k >= 50, 0, 50)
+    8
+    """
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def least_by_doubling(holds: Callable[[int], bool], low: int, limit: int) -> int | None:
+    """The least number above `low` at which `holds`, looked for by doubling; None if none is found up to `limit`.
+
+    >>> least_by_doubling(lambda k: k >= 100, 1, 10**6)
+    100
+    """
+    high = 2 * low
+    while not holds(high):
+        low, high = high, 2 * high
+        if high > limit:
+            return None
+    return least(holds, low, high)

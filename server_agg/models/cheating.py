@@ -136,7 +136,7 @@ class CheatingFit(Result):
 
         low = 0.0 if inside(0.0) else _between(lambda v: not inside(v), 0.0, best)
         high = 1.0 if inside(1.0) else _between(inside, best, 1.0)
-        return Interval((low, high), method="profile", level=exact, target=f"share of {share}", guaranteed=False)
+        return Interval((low, high), method="profile", level=exact, target=f"share of {share}")
 
     def as_dict(self, level: NumberLike = 0.95) -> dict[str, object]:
         """Plain values, ready for JSON."""

@@ -18,9 +18,10 @@ import numpy as np
 
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
+from server_agg.estimates.interval import Interval
+from server_agg.estimates.methods import wald_interval
 from server_agg.estimates.numerics import exact_level, normal_quantile, normal_tail
 from server_agg.models.columns import matrix_of
-from server_agg.models.inference import Bar, wald_interval
 from server_agg.models.outcome import sigmoid
 from server_agg.models.summary import coefficient_table
 from server_agg.report.result import Result
@@ -39,7 +40,7 @@ class Prediction(Result):
 
     prevalence: float
     standard_error: float
-    bar: Bar
+    bar: Interval
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""
@@ -54,7 +55,7 @@ class Effect:
     kind: str
     value: float
     standard_error: float
-    bar: Bar
+    bar: Interval
 
     @property
     def p(self) -> float:
@@ -64,7 +65,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Effects(Result):
-    """Average marginal effects, one a covariate; `effects["age"]` is one of them."""
+    """Average marginal effects, one per covariate; `effects["age"]` is one of them."""
 
     rows: tuple[Effect, ...]
     level: float
@@ -116,9 +117,14 @@ def predictions(fit: LogisticFit, rows: Floats, level: NumberLike, kind: str | N
     error = fit.deviations(rows, kind)
     (s, t), (low, _), (high, _) = sigmoid(eta), sigmoid(eta - z * error), sigmoid(eta + z * error)
     return [
-        Prediction(float(a), float(b), Bar(float(c), float(d), float(exact), "wald on the log-odds"))
+        Prediction(float(a), float(b), _bar((float(c), float(d)), level))
         for a, b, c, d in zip(s, s * t * error, low, high, strict=True)
     ]
+
+
+def _bar(ends: tuple[float, float], level: NumberLike) -> Interval:
+    covered = "prevalence among people with these covariates"
+    return Interval(ends, method="wald on the log-odds", level=level, target=covered)
 
 
 def contrast(
@@ -145,7 +151,7 @@ def _effect(
     fit: LogisticFit, name: str, kind: str, value: float, slope: Floats, *, level: NumberLike, covariance: str | None
 ) -> Effect:
     error = float(fit.deviations(slope[None, :], covariance)[0])
-    return Effect(name, kind, value, error, wald_interval(value, error, level))
+    return Effect(name, kind, value, error, wald_interval(value, error, level, f"average effect of {name}"))
 
 
 def marginal_effects(

@@ -31,7 +31,7 @@ from server_agg.compare.groups import compare_groups
 from server_agg.count.tally import Tally
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.numerics import exact_level, normal_quantile, normal_tail
-from server_agg.estimates.one import estimate
+from server_agg.estimates.one import estimate_direct
 from server_agg.models.columns import matrix_of, vector_of
 from server_agg.models.group_tests import compare_many, trend_across
 from server_agg.models.outcome import Outcome
@@ -43,7 +43,6 @@ __all__ = ["GroupsExperiment", "RegressionExperiment", "SimulatedPower", "power_
 
 Experiment = Callable[[np.random.Generator], float]
 CHUNK = 25  # replications a process takes at a time
-DIRECT = Design(1, 1)
 
 
 @dataclass(frozen=True)
@@ -98,8 +97,8 @@ class SimulatedPower(Result):
         return self.found / self.replications
 
     def interval(self, level: NumberLike = 0.95) -> Interval:
-        """The exact bar of the power: replications are a survey in which nobody lies."""
-        return estimate(Tally(DIRECT, self.replications, self.found)).interval(level)
+        """The exact bar of the power: replications are a survey that nobody randomises."""
+        return estimate_direct(self.replications, self.found).interval(level)
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""

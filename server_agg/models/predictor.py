@@ -2,10 +2,10 @@
 
     y | truth t, x  ~  N(a0 + a_t t + xᵀa, σ²)   (linear)      or   Bernoulli(σ(a0 + a_t t + xᵀa))   (logistic)
     t | x           ~  Bernoulli(σ(d0 + xᵀd))                      the truth may itself depend on the covariates
-    answer | t      ~  the design matrix                           the lie knows nothing but the truth
+    answer | t      ~  the design matrix                           the noise depends on the truth alone
 The truth is never seen, so both parts are fitted together (see `joint`).
 
-Regressing y on the answers themselves shrinks a_t towards 0 (the twin in the tests).
+Regressing y on the answers themselves shrinks a_t towards 0 (a planted bug in the tests).
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ import numpy as np
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.count.from_answers import answer_array
+from server_agg.estimates.interval import Interval
+from server_agg.estimates.methods import wald_interval
 from server_agg.estimates.numerics import exact_level, normal_tail
 from server_agg.models.columns import matrix_of, vector_of
 from server_agg.models.errors import Collinear, NoInformation
-from server_agg.models.inference import Bar, wald_interval
 from server_agg.models.joint import JointLikelihood, joint_maximum
 from server_agg.models.summary import coefficient_table
 from server_agg.report.result import Result
@@ -68,9 +69,9 @@ class PredictorFit(Result):
         j = self._place(name)
         return math.sqrt(float(self.covariance(covariance)[j, j]))
 
-    def interval(self, name: str, level: NumberLike = 0.95, covariance: str = "observed") -> Bar:
+    def interval(self, name: str, level: NumberLike = 0.95, covariance: str = "observed") -> Interval:
         """Wald's bar for one coefficient."""
-        return wald_interval(self[name], self.standard_error(name, covariance), level)
+        return wald_interval(self[name], self.standard_error(name, covariance), level, f"coefficient of {name}")
 
     def p_value(self, name: str, covariance: str = "observed") -> float:
         """Two-sided, by Wald's z."""

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 from rrcollect.design.parameters import NumberLike, probability
 from server_agg.count.tally import Tally
+from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import unclipped_exact
 from server_agg.estimates.numerics import exact_level
 from server_agg.estimates.one import Estimate, estimate
@@ -32,7 +33,7 @@ class Sensitivity(Result):
 
     estimate: Estimate
     level: Fraction
-    rows: tuple[tuple[float, float, tuple[float, float] | None], ...]
+    rows: tuple[tuple[float, float, Interval | None], ...]
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""
@@ -77,12 +78,19 @@ def cheating_sensitivity(
           10.0              35.0  28.9–41.2            45.0  38.9–51.2
     """
     found = estimate(tally)
-    low, high = unclipped_exact(found, level)
+    low, high = unclipped_exact(found.problem, level)
     rows = []
     for given in cheaters:
         gamma = float(probability("cheaters", given))
         shift = gamma * float((1 - tally.design.p00) / tally.design.c)
-        bar = max(low + shift, 0.0), min(high + shift, 1 - gamma)
+        ends = max(low + shift, 0.0), min(high + shift, 1 - gamma)
         h = min(max(found.value + shift, 0.0), 1 - gamma)
-        rows.append((gamma, h, bar if bar[0] <= bar[1] else None))
+        rows.append((gamma, h, _bar(ends, level, given) if ends[0] <= ends[1] else None))
     return Sensitivity(found, exact_level(level), tuple(rows))
+
+
+def _bar(ends: tuple[float, float], level: NumberLike, cheaters: NumberLike) -> Interval:
+    supposed = f"if the share of cheaters is {cheaters}"
+    return Interval(
+        ends, method="exact", level=level, target="share of honest carriers", guaranteed=True, warning=supposed
+    )

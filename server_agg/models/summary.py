@@ -15,7 +15,7 @@ from server_agg.estimates.numerics import exact_level
 from server_agg.report.words import html_table
 
 if TYPE_CHECKING:
-    from server_agg.models.inference import Bar
+    from server_agg.estimates.interval import Interval
     from server_agg.models.regression import LogisticFit
 
 __all__ = ["coefficient_table", "facts", "summary_dict", "summary_html", "summary_text"]
@@ -44,7 +44,11 @@ def facts(fit: LogisticFit, kind: str) -> list[tuple[str, str]]:
 
 
 def coefficient_table(
-    rows: Sequence[tuple[str, float, float, float, Bar]], level: float, *, what: str = "coef", digits: int = 3
+    rows: Sequence[tuple[str, float, float, float, Interval[float | None]]],
+    level: float,
+    *,
+    what: str = "coef",
+    digits: int = 3,
 ) -> tuple[list[str], list[list[str]]]:
     """Head and lines from (name, value, standard error, p, bar); `digits` are those of the standard error."""
     tail = (1 - level) / 2

@@ -1,5 +1,8 @@
 """The same survey over and over with a known truth: is the estimate unbiased, and do the bars hold?
 
+This rehearses the mechanism itself.  For the power of a test, `models.power_simulation` repeats whole experiments on
+the seeded, artificial answers of `models.simulation`, which are never part of the privacy path.
+
 In each survey n people are drawn from a population with the given prevalence (NumPy), and each answers by the real
 mechanism (`rrcollect.randomise_many`: exact, with the operating system's generator).  The estimate and all its bars
 follow from the count of ones alone, so each distinct count is worked out once.
@@ -21,8 +24,9 @@ from rrcollect.design.parameters import NumberLike, count, probability
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
-from server_agg.estimates.methods import GUARANTEED, METHODS, POPULATION_ONLY
-from server_agg.estimates.one import Estimate, estimate
+from server_agg.estimates.interval import Interval, checked_target
+from server_agg.estimates.methods import METHODS, checked_method, methods_for
+from server_agg.estimates.one import Estimate, estimate, estimate_direct
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,12 +54,11 @@ class Coverage:
     @property
     def guaranteed(self) -> bool:
         """Whether the method promises its level for every prevalence and n."""
-        return self.method in GUARANTEED
+        return METHODS[self.method].guaranteed
 
-    def interval(self) -> tuple[float, float]:
+    def interval(self) -> Interval:
         """Between what the true coverage lies: exact, 95 %."""
-        low, high = estimate(Tally(Design(1, 1), self.surveys, self.held)).interval(0.95, "exact")
-        return low, high
+        return estimate_direct(self.surveys, self.held).interval(0.95, "exact")
 
 
 @dataclass(frozen=True)
@@ -136,13 +139,8 @@ def rehearse(
     share = float(probability("prevalence", prevalence))
     if people * many > MOST_ANSWERS:
         raise ParameterError("n times surveys", people * many, f"at most {MOST_ANSWERS:.0e} answers")
-    if target not in ("population", "sample"):
-        raise ParameterError("target", target, "'population' or 'sample'")
-    usable = [m for m in METHODS if target == "population" or m not in POPULATION_ONLY]
-    wanted = list(methods or usable)
-    for method in wanted:
-        if method not in usable:
-            raise ParameterError("method", method, f"one of {', '.join(usable)} for the target {target!r}")
+    checked_target(target)
+    wanted = [checked_method("one design", each, target).name for each in methods or methods_for("one design", target)]
     holders, ones = _answered(design, share, people, many, lambda part: tell(0.5 * part))
     truths = np.full(many, share) if target == "population" else holders / people
     found = {int(k): estimate(Tally(estimated_with or design, people, int(k)), target) for k in np.unique(ones)}

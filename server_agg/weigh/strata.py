@@ -18,10 +18,11 @@ from rrcollect.design.parameters import NumberLike, count, fraction
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection
-from server_agg.estimates.interval import OUTWARD, Interval, Side, clipped_interval, tail_of
-from server_agg.estimates.methods import hoeffding_reach
-from server_agg.estimates.numerics import float_below, normal_quantile
+from server_agg.estimates.exact import squared_widths
+from server_agg.estimates.interval import Interval, Side, target_words
+from server_agg.estimates.methods import make_interval
 from server_agg.estimates.one import Estimate, estimate
+from server_agg.estimates.problem import Problem
 from server_agg.report.result import UnbiasedResult
 
 __all__ = ["StratifiedEstimate", "poststratified_estimate", "stratified_estimate"]
@@ -64,28 +65,19 @@ class StratifiedEstimate(UnbiasedResult):
             raise ParameterError("people", people, "the size of the population the total is for")
         return float(size * self.exact_value), size * self.standard_error
 
-    def interval(self, level: NumberLike = 0.95, method: str = "normal", *, side: Side = "both") -> Interval:
-        """normal: ∓ z·SE, approximate.  hoeffding: guaranteed, since all answers are independent given their strata."""
-        if method not in ("normal", "hoeffding"):
-            raise ParameterError("method", method, "'normal' or 'hoeffding'")
-        tail = tail_of(level, side)
-        if method == "normal":
-            reach = Fraction(normal_quantile(tail)) * Fraction(self.standard_error)
-        else:
-            reach = OUTWARD + hoeffding_reach(
-                [w for _, w, _ in self.strata], [e.tally for _, _, e in self.strata], tail
-            )
-        return clipped_interval(
-            lambda: float_below(self.exact_value - reach),
-            lambda: float_below(1 - self.exact_value - reach),
-            method=method,
-            level=level,
-            target="population" if self.population is None else f"population of {self.population}",
-            guaranteed=method == "hoeffding",
-            side=side,
+    def interval(self, level: NumberLike = 0.95, method: str = "wald", *, side: Side = "both") -> Interval:
+        """wald: ∓ z·SE, approximate.  hoeffding: guaranteed, since all answers are independent given their strata."""
+        problem = Problem(
+            "strata",
+            self.exact_value,
+            lambda: self.standard_error,
+            target_words(self.population or "population"),
+            n=self.n,
+            squares=squared_widths([share for _, share, _ in self.strata], [e.tally for _, _, e in self.strata]),
         )
+        return make_interval(problem, level, method, side)
 
-    def as_dict(self, level: NumberLike = 0.95, method: str = "normal") -> dict[str, object]:
+    def as_dict(self, level: NumberLike = 0.95, method: str = "wald") -> dict[str, object]:
         """Inputs and results as plain values, ready for JSON."""
         return {
             "kind": self.kind,

@@ -29,7 +29,7 @@ def test_commands_options_and_choices(script):
     assert completed(script, "rrcollect", "") == [*COMMANDS, "--help", "--version"]
     assert completed(script, "rrcollect", "ra") == ["randomise"]
     assert completed(script, "rrcollect", "design", "--eps") == ["--epsilon"]
-    assert completed(script, "rrcollect", "plan", "--method", "") == ["normal", "chebyshev", "hoeffding", "exact"]
+    assert completed(script, "rrcollect", "plan", "--method", "") == ["wald", "chebyshev", "hoeffding", "exact"]
     assert completed(script, "rrcollect", "completion", "") == ["bash", "zsh", "fish", "--help", "--json"]
     assert completed(script, "rrcollect", "plot", "seg") == ["segments"]
 

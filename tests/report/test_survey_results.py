@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from rrcollect import Design, optimal_design
-from server_agg import Tallies, Tally, TallyKey, estimate, segment_table
+from rrcollect import Design, ParameterError, optimal_design
+from server_agg import EmptySelection, Tallies, Tally, TallyKey, estimate, segment_table
 from server_agg.collect.spreadsheet import HEAD, as_csv, harmless
-from server_agg.report.survey_results import UNDECLARED, findings
+from server_agg.report.survey_results import UNDECLARED, survey_results
 from tests.support.devices import question, survey
 
 DESIGN = Design("3/4", "3/4")
@@ -22,6 +22,11 @@ def counted(asked, cells):
         TallyKey(asked.digest, q, designs[q], tuple(segments), r): Tally(designs[q], n, ones)
         for (q, r, segments), (n, ones) in cells.items()
     })  # fmt: skip
+
+
+def findings(asked, tallies, minimum):
+    """What the results page shows."""
+    return survey_results(tallies, asked, minimum=minimum).as_dict()
 
 
 def test_the_numbers_are_the_estimators():
@@ -112,3 +117,70 @@ def test_csv_has_a_line_for_every_estimate_and_numbers_stay_numbers():
         assert made["group"] in ("", "'=cmd", "ski")
         assert float(made["estimate"]) < 0  # unbiased and unclipped; a number, so no apostrophe
     assert as_csv([findings(asked, counted(asked, {}), 30)]).splitlines() == [",".join(HEAD)]
+
+
+# ---- the same for those who have tallies and no survey --------------------------------------------------------------
+
+
+def mixed():
+    """Two questions; the first in two rounds, one of them by two designs."""
+    other = Design("2/3", "2/3")
+    return Tallies({
+        TallyKey("s", "q1", DESIGN, (("sport", "run"),), 0): Tally(DESIGN, 400, 180),
+        TallyKey("s", "q1", DESIGN, (), 0): Tally(DESIGN, 60, 20),
+        TallyKey("t", "q1", other, (("sport", "run"),), 0): Tally(other, 90, 40),
+        TallyKey("s", "q1", DESIGN, (("sport", "ski"),), 1): Tally(DESIGN, 300, 100),
+        TallyKey("s", "q2", DESIGN, (), 0): Tally(DESIGN, 1, 1),
+    })  # fmt: skip
+
+
+def test_without_a_survey_every_question_and_round_is_told():
+    found = survey_results(mixed(), level="0.9", method="wilson")
+    assert [(each.question, each.round, each.n) for each in found.rounds()] == [
+        ("q1", 0, 550), ("q1", 1, 300), ("q2", 0, 1),
+    ]  # fmt: skip
+    pooled, one, few = found.rounds()
+    assert (pooled.bar.method, one.bar.method) == ("likelihood", "wilson")  # several designs have no Wilson bar
+    assert one.estimate.value == estimate(Tally(DESIGN, 300, 100)).value
+    assert tuple(one.bar) == tuple(estimate(Tally(DESIGN, 300, 100)).interval("0.9", "wilson"))
+    assert (few.estimate, few.bar, few.notes, few.cells()) == (None, None, [], [])
+    assert few.as_dict() == {"question": "q2", "round": 0, "estimate": None}
+    head, lines = found.cells()
+    assert [line[:3] for line in lines] == [["q1", "0", "550"], ["q1", "1", "300"]]
+    assert all(len(line) == len(head) for line in lines)
+    assert json.loads(found.to_json())["rounds"][1]["interval"]["method"] == "wilson"
+
+
+def test_the_latest_round_the_trend_and_the_segments_are_those_asked_for():
+    found = survey_results(mixed(), minimum=100)
+    assert found["q1"].latest.round == 1
+    assert found["q1"].trend.rounds == (0, 1)
+    table = found["q1"].round(0).segments("sport", minimum=30)
+    assert {row.label: row.n for row in table.rows} == {"run": 490, UNDECLARED: 60}
+    assert [row.label for row in found["q1"].round(0).segments("sport").rows] == ["(merged)"]
+    assert (found["q2"].latest, found["q2"].trend) == (None, None)
+    with pytest.raises(EmptySelection, match="no question 'q9'"):
+        found["q9"]
+    with pytest.raises(EmptySelection, match="round 7"):
+        found["q1"].round(7)
+
+
+def test_the_target_is_the_one_asked_for():
+    one = survey_results(mixed(), target="sample")["q1"].round(1)
+    assert one.bar.target == "sample"
+    assert one.segments("sport").rows[0].interval.target == "sample"
+
+
+def test_a_survey_that_was_answered_by_another_design_is_refused():
+    asked = survey(question(design=DESIGN))
+    other = Design("2/3", "2/3")
+    given = Tallies({TallyKey(asked.digest, "q1", d): Tally(d, 100, 40) for d in (DESIGN, other)})
+    with pytest.raises(ParameterError, match="the published design of 'q1' alone"):
+        findings(asked, given, 30)
+
+
+def test_misfit_and_a_cut_value_are_said_beside_it():
+    key = TallyKey("s", "q", DESIGN)
+    (line,) = survey_results(Tallies({key: Tally(DESIGN, 1000, 100)})).cells()[1]
+    assert line[3] == "0.0"
+    assert line[-1].startswith("unclipped −30.0; data do not fit the design")

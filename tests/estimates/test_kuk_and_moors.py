@@ -37,7 +37,7 @@ def test_moors_covers_by_exact_double_sums():
     n1, n2 = 30, 20
     grid = [[estimate_moors(MOORS, n1=n1, ones1=j, n2=n2, ones2=k) for k in range(n2 + 1)] for j in range(n1 + 1)]
     bars = {m: np.array([[tuple(e.interval(method=m)) for e in row] for row in grid])
-            for m in ("guaranteed", "hoeffding", "normal")}  # fmt: skip
+            for m in ("guaranteed", "hoeffding", "wald")}  # fmt: skip
     least = dict.fromkeys(bars, 1.0)
     for pi, u in itertools.product(np.arange(0, 1.01, 0.1), np.arange(0, 1.01, 0.1)):
         yes = 0.7 * pi + 0.3 * u
@@ -47,7 +47,7 @@ def test_moors_covers_by_exact_double_sums():
             least[method] = min(least[method], (weights * covers).sum())
     assert least["guaranteed"] >= 0.95 - 1e-12
     assert least["hoeffding"] >= 0.95 - 1e-12
-    assert least["normal"] < 0.95
+    assert least["wald"] < 0.95
 
 
 def test_moors_is_rrregs_unknown_unrelated_question_with_the_second_sample_asked_it_alone():
@@ -119,13 +119,13 @@ def test_one_draw_of_kuk_is_the_plain_design():
     assert kuk.clipped == kuk.value
 
 
-def test_bad_procedures():
+def test_invalid_procedures_are_refused():
     with pytest.raises(ParameterError, match="ones"):
         estimate_moors(MOORS, n1=10, ones1=11, n2=5, ones2=1)
     with pytest.raises(TooFewAnswers):
         estimate_moors(MOORS, n1=10, ones1=1, n2=1, ones2=1)
     with pytest.raises(ParameterError, match="method"):
-        estimate_moors(MOORS, n1=10, ones1=1, n2=5, ones2=1).interval(method="wald")
+        estimate_moors(MOORS, n1=10, ones1=1, n2=5, ones2=1).interval(method="normal")
     with pytest.raises(ParameterError, match="3 counts"):
         estimate_repeated(KUK[0], [1, 2])
     with pytest.raises(ParameterError, match="reported 1"):

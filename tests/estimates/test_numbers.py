@@ -53,8 +53,8 @@ def test_pooled_over_two_designs():
 
 
 def test_planning():
-    assert [sample_size(E1, 0.05, method=m) for m in ("normal", "chebyshev", "hoeffding")] == [1799, 9366, 3455]
-    for method, n in (("normal", 1799), ("chebyshev", 9366), ("hoeffding", 3455)):
+    assert [sample_size(E1, 0.05, method=m) for m in ("wald", "chebyshev", "hoeffding")] == [1799, 9366, 3455]
+    for method, n in (("wald", 1799), ("chebyshev", 9366), ("hoeffding", 3455)):
         assert margin_of_error(E1, n, method=method) <= 0.05 < margin_of_error(E1, n - 1, method=method)
         assert epsilon_for(n, 0.05, method=method) <= 1
 

@@ -59,7 +59,7 @@ def test_any_slice_of_records_sums_to_the_slices_estimate():
             unbiased_values(bad, [1, 1])
 
 
-def test_equal_weights_are_no_weights():
+def test_equal_weights_change_nothing():
     design, answers = DESIGNS[2], [1, 0, 0, 1, 1, 0, 1]
     plain = estimate(Tally(design, 7, 4))
     for kind in ("hajek", "horvitz-thompson"):
@@ -88,7 +88,7 @@ def test_given_the_people_value_and_variance_are_unbiased_whatever_the_weights()
     assert expected == pytest.approx(spread, rel=1e-12)
 
 
-def test_horvitz_thompson_is_unbiased_over_samples_and_lies():
+def test_horvitz_thompson_is_unbiased_over_samples_and_noise():
     """Three people with unequal chances, two drawn with replacement: every sample, every answer."""
     design, truths, chances, n = DESIGNS[2], [1, 0, 1], np.array([0.5, 0.3, 0.2]), 2
     outcomes = []
@@ -137,7 +137,7 @@ def test_weighted_bars_cover_in_a_seeded_simulation():
     assert bad / surveys < floor
 
 
-def test_bad_weights():
+def test_invalid_weights_are_refused():
     design = DESIGNS[0]
     for weights in (
         [1.0, math.nan, 1.0],
@@ -215,7 +215,7 @@ def test_strata_bars_and_design_effect():
 def test_strata_cover_exactly():
     """Two strata of 25 answers, exact double sum: Hoeffding never below, normal near its level."""
     design, n = optimal_design(2), 25
-    ends = {method: np.empty((n + 1, n + 1, 2)) for method in ("normal", "hoeffding")}
+    ends = {method: np.empty((n + 1, n + 1, 2)) for method in ("wald", "hoeffding")}
     for j, k in itertools.product(range(n + 1), repeat=2):
         found = poststratified_estimate({"a": Tally(design, n, j), "b": Tally(design, n, k)}, {"a": 2, "b": 1})
         for method, bars in ends.items():
@@ -225,10 +225,10 @@ def test_strata_cover_exactly():
         weights = np.outer(*(binom.pmf(ones, n, float(design.says_yes(p))) for p in (pa, pb)))
         covers = {m: (bars[..., 0] <= truth + 1e-12) & (truth - 1e-12 <= bars[..., 1]) for m, bars in ends.items()}
         assert (weights * covers["hoeffding"]).sum() >= 0.95
-        assert (weights * covers["normal"]).sum() > 0.85
+        assert (weights * covers["wald"]).sum() > 0.85
 
 
-def test_bad_strata():
+def test_invalid_strata_are_refused():
     tally = Tally(DESIGNS[0], 50, 20)
     with pytest.raises(EmptySelection):
         stratified_estimate({}, {})

@@ -139,7 +139,7 @@ def test_each_design_on_its_own():
     assert sum(pooled.weights) == 1
 
 
-def test_bad_pools():
+def test_invalid_pools_are_refused():
     with pytest.raises(EmptySelection):
         pool([])
     with pytest.raises(ParameterError, match="tallies"):

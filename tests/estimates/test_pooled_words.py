@@ -7,7 +7,7 @@ import pytest
 from rrcollect import Design, optimal_design
 from server_agg import Tally, pool
 from server_agg.errors import EmptySelection, TooFewAnswers
-from server_agg.estimates.interval import WALD_WARNING
+from server_agg.estimates.methods import WALD_WARNING
 from server_agg.estimates.pooled import PooledEstimate
 
 STRICT, LOOSE = optimal_design(1), optimal_design(2)

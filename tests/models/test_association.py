@@ -25,7 +25,7 @@ def pairs(n, seed):
     return (cell < 2).astype(int), ((cell == 0) | (cell == 2)).astype(int)
 
 
-def test_without_lies_it_is_the_plain_correlation():
+def test_without_noise_it_is_the_plain_correlation():
     first, second = pairs(500, 1)
     found = correlate_answers(first, DIRECT, second, DIRECT)
     assert found.correlation == pytest.approx(np.corrcoef(first, second)[0, 1], abs=1e-12)

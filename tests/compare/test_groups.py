@@ -158,7 +158,7 @@ def test_rows_by_several_designs_are_pooled():
     assert plain.compare("x", "y").exact_difference == x.exact_value - y.exact_value
 
 
-def test_bad_segments():
+def test_invalid_segments_are_refused():
     with pytest.raises(EmptySelection):
         segment_table({})
     with pytest.raises(EmptySelection):

@@ -24,7 +24,7 @@ from server_agg import (
 )
 from server_agg.plan.sample_size import worst_prevalence
 
-METHODS = ("normal", "chebyshev", "hoeffding", "exact")
+METHODS = ("wald", "chebyshev", "hoeffding", "exact")
 E1 = optimal_design(1)
 
 
@@ -113,7 +113,7 @@ def test_power_between_groups_against_exact_enumeration():
     assert power_between(Design(1, 1), 5, difference="0.999", prevalence=0) > 0.9
 
 
-def test_bad_plans():
+def test_invalid_plans_are_refused():
     for margin in (0, 1, -0.1, float("nan"), "x"):
         with pytest.raises(ParameterError, match="margin"):
             sample_size(E1, margin)

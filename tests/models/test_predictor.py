@@ -28,7 +28,7 @@ def data(kind, n=3000, seed=1, design=DESIGN):
 
 
 @pytest.mark.parametrize("kind", ["linear", "logistic"])
-def test_without_lies_it_is_ordinary_regression(kind):
+def test_without_noise_it_is_ordinary_regression(kind):
     survey, y = data(kind, design=DIRECT)
     fit = fit_with_randomised_predictor(y, survey.answers, DIRECT, survey.covariates, kind=kind)
     rows = sm.add_constant(np.column_stack([survey.truths, survey.covariates]))

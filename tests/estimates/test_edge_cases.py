@@ -77,7 +77,7 @@ def test_a_census_without_noise_that_differs_is_a_difference():
 
 
 @pytest.mark.parametrize("text", ['{"n": ' + "1" * 5000 + "}", b"\xff", "[", "NaN"])
-def test_texts_that_are_no_tally(text):
+def test_texts_that_are_not_a_tally_are_refused(text):
     with pytest.raises(ParameterError):
         Tally.from_json(text)
 
