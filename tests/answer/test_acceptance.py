@@ -80,7 +80,7 @@ def accepted_flips(signed: bytes) -> int:
             accept_survey(bytes(flipped), POLICY)
         except RRCollectError:
             continue
-        except ValueError:  # the planted twin's own decoder
+        except ValueError:  # the planted bug's own decoder
             continue
         accepted += 1
     return accepted
@@ -94,7 +94,7 @@ def test_no_single_bit_of_a_signed_survey_can_be_flipped():
 
 @pytest.mark.no_cover
 def test_the_flip_test_catches_a_verifier_that_ignores_spelling(monkeypatch):
-    """The planted twin: without the canonical check some flips (stray base64 bits) would be accepted."""
+    """A planted bug: without the canonical check some flips (stray base64 bits) would be accepted."""
     import base64
 
     from rrcollect.publish import envelope as module

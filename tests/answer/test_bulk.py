@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rrcollect import Design, optimal_design, randomise, randomise_many, randomise_packed
+from rrcollect import Design, optimal_design, randomise_many, randomise_packed
 from rrcollect.answer import bulk, packed
 from rrcollect.answer.draw import thresholds
 from rrcollect.answer.keystream import fresh_keystream
 from rrcollect.errors import BadTruth, NoRandomness, NotOriented, OffGridDesign, ParameterError
+from tests.support.tape import Tape, draw_behind, packed_draws, single, sorted_by_peeling
 
 GRID = 2**64
 LOW = 3 << 50 | 5  # of both thresholds of one design, which differ in their top bytes alone
@@ -32,36 +33,6 @@ DESIGNS = {
     "equal_lows": Design(1 - Fraction(64 << 56 | LOW, GRID), Fraction(200 << 56 | LOW, GRID)),
 }
 by_name = pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS.keys())
-
-
-class Tape:
-    """A fill function that hands out the given bytes, then 0s or fresh ones, and remembers all it gave."""
-
-    def __init__(self, data: bytes = b"", rest=None):
-        self.data, self.rest, self.given = data, rest, []
-
-    def __call__(self, buffer):
-        taken, self.data = self.data[: buffer.size], self.data[buffer.size :]
-        missing = buffer.size - len(taken)
-        taken += self.rest(missing) if self.rest else bytes(missing)
-        buffer[:] = np.frombuffer(taken, np.uint8)
-        self.given.append(taken)
-
-
-def single(truth: bool, design: Design, drawn: int) -> int:
-    return randomise(truth, design, source=lambda n: drawn.to_bytes(8, "big"))
-
-
-def draw_behind(truth: bool, design: Design, byte: int, more: int) -> int:
-    """The 64-bit draw of the single path that the theorem of `bulk` assigns to a byte and, if it is 0, 56 more bits."""
-    limits = thresholds(design)
-    flips = sum(limits) == GRID
-    top = limits[0 if flips else truth] >> 56
-    if top == 256:  # p11 = 1: every draw says yes
-        return more
-    first = top if byte == 0 else 255 - byte if 255 - byte < top else 256 - byte
-    drawn = first << 56 | more
-    return GRID - 1 - drawn if flips and truth else drawn
 
 
 @by_name
@@ -106,47 +77,6 @@ def test_booleans_equal_the_single_path_on_a_shared_keystream(n, data):
     for i in range(n):
         more = found.get(i, 0) >> 8
         assert answers[i] == single(bool(truths[i]), design, draw_behind(bool(truths[i]), design, first[i], more))
-
-
-def sorted_by_peeling(positions):
-    """The order in which `clear_bits` lists positions: the first of every word of 64, then the second, …"""
-    words: dict[int, list[int]] = {}
-    for p in positions:
-        words.setdefault(p // 64, []).append(p)
-    depth = max((len(w) for w in words.values()), default=0)
-    return [w[level] for level in range(depth) for w in words.values() if level < len(w)]
-
-
-def packed_draws(design: Design, words: int, tape: Tape, truths: np.ndarray) -> list[list[int]]:
-    """Rebuild each answer's 64-bit draw from the planes that were handed out, by the theorem of `packed`."""
-    limits = thresholds(design)
-    flips = sum(limits) == GRID
-    always = limits[1] == GRID and not flips
-    pair = (limits[0], limits[0] if flips else 0 if always else limits[1])
-    stages = packed._Planes(limits, Tape()).stages
-    draws = [[0] * 64 for _ in range(words)]
-    given = iter(tape.given)
-    open_words = list(range(words))
-    undecided = [[True] * 64 for _ in range(words)]
-    plane_number = 63
-    for stage in stages:
-        if not open_words:
-            break
-        planes = np.frombuffer(next(given), np.uint64).reshape(len(stage), len(open_words))[::-1]
-        for plane in planes:
-            for column, word in enumerate(open_words):
-                for bit in range(64):
-                    r = int(plane[column]) >> bit & 1
-                    x = int(truths[word]) >> bit & 1
-                    own = pair[x] >> plane_number & 1
-                    same = (pair[0] >> plane_number & 1) == (pair[1] >> plane_number & 1)
-                    differs = r if not same or own else 1 - r
-                    if undecided[word][bit]:
-                        draws[word][bit] |= (own ^ differs) << plane_number
-                        undecided[word][bit] = not differs
-            plane_number -= 1
-        open_words = [w for w in open_words if any(undecided[w])]
-    return draws
 
 
 @pytest.mark.parametrize("ties", [0, 1, 2])
@@ -232,7 +162,7 @@ def z_scores(truths, answers, design):
 
 @by_name
 def test_frequencies_with_the_real_keystream(design):
-    """|z| < 7 in at most 4 comparisons a design, 48 in all: false alarms below 48 · 2.6e-12 < 2e-10 a run."""
+    """|z| < 7 in at most 4 comparisons a design, 48 in all: false alarms below 48 · 2.6e-12 < 2e-10 per run."""
     n = 2_000_003
     truths = np.frombuffer(os.urandom(n), np.uint8) < 77
     answers = randomise_many(truths, design)
@@ -242,7 +172,7 @@ def test_frequencies_with_the_real_keystream(design):
 
 
 def test_neighbours_are_independent():
-    """Answers to equal truths agree with their neighbours as independent ones do (|z| < 7: below 1e-11 a run)."""
+    """Answers to equal truths agree with their neighbours as independent ones do (|z| < 7: below 1e-11 per run)."""
     design, n = optimal_design(1), 2_000_000
     p = float(1 - design.p00)
     for said in (

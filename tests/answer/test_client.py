@@ -487,6 +487,7 @@ def test_a_clock_without_a_time_zone(tmp_path, clock):
         client(tmp_path, clock=clock).accept(envelope())
 
 
+@pytest.mark.long
 @pytest.mark.no_cover
 def test_many_rounds_of_a_fine_design_stay_exact(tmp_path):
     """A thousand rounds at ε = 1/100: composition is exact, and the ledger's sums do not outgrow any text."""

@@ -9,15 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rrcollect import Design, optimal_design, randomise
-from rrcollect.answer.draw import thresholds
 from rrcollect.answer.keystream import fresh_keystream
 from rrcollect.errors import BadTruth, NoRandomness, NotOriented, OffGridDesign
-from tests.assurance.traces.check import lines_of
+from tests.support.biased_draws import biased, feeding, seven_bit
 from tests.support.devices import VECTORS, load
-
-
-def feeding(draw: int):
-    return lambda n: draw.to_bytes(8, "big") if n == 8 else b""
+from tests.support.executed_lines import lines_of
 
 
 def count_ones(design: Design, truth: bool, bits: int, answer=randomise) -> int:
@@ -43,17 +39,6 @@ def test_every_numerator_and_every_draw_of_small_grids(bits):
         ):
             if design is not None:
                 assert count_ones(design, truth, bits) == expected
-
-
-def seven_bit(truth, design, *, source):
-    """The planted twin: a sampler that rounds its probability to 1/128, as RAPPOR's did."""
-    limit = round(float(design.matrix[truth][1]) * 128)
-    return int(source(8)[0] >> 1 < limit)
-
-
-def biased(truth, design, *, source):
-    """The planted twin: "<=" instead of "<"."""
-    return int(int.from_bytes(source(8), "big") <= thresholds(design)[truth])
 
 
 def test_the_exhaustive_count_catches_a_7_bit_probability():
@@ -157,6 +142,7 @@ def one_keystream() -> bytes:
     return buffer.tobytes()
 
 
+@pytest.mark.process
 @pytest.mark.no_cover
 def test_a_thousand_forks_repeat_no_draw_and_no_keystream():
     """Each child draws 8 bytes for an answer and 16 of a keystream; 64-bit collisions by chance: below 3e-14."""
@@ -179,6 +165,7 @@ def test_a_thousand_forks_repeat_no_draw_and_no_keystream():
     assert len(drawn) == len(streams) == 1000
 
 
+@pytest.mark.process
 def test_the_fork_test_catches_a_generator_kept_across_forks():
     shared = np.random.default_rng(1)
     drawn = set()

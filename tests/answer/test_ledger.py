@@ -35,6 +35,7 @@ def request(survey, question, attribute, id="f" * 32):
 # ---- many at once ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("fresh", [True, False], ids=["making_the_ledger", "ledger_there"])
 def test_64_processes_race_on_one_attribute(tmp_path, fresh):
     if not fresh:
@@ -45,6 +46,7 @@ def test_64_processes_race_on_one_attribute(tmp_path, fresh):
     assert len(rows(tmp_path, "reports")) == 1
 
 
+@pytest.mark.process
 def test_the_race_catches_a_ledger_that_forgets(tmp_path):
     """The planted bug: a client whose ledger is not shared draws again and again."""
 
@@ -77,6 +79,7 @@ def test_threads_share_one_client(tmp_path):
     assert len(mine.budget().draws) == 1
 
 
+@pytest.mark.process
 def test_a_client_carried_across_a_fork(tmp_path):
     mine = device(tmp_path)
     accepted = mine.accept(SIGNED)
@@ -89,6 +92,7 @@ def test_a_client_carried_across_a_fork(tmp_path):
 # ---- a disk that fails ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 def test_a_full_disk_draws_nothing_and_recovers(tmp_path):
     """RLIMIT_FSIZE stands for the full disk: writes beyond it fail as they do there (EFBIG instead of ENOSPC)."""
     mine = device(tmp_path)
@@ -133,6 +137,7 @@ def test_a_guard_that_cannot_be_written_keeps_the_report_in(tmp_path):
     assert first == mine.answer(accepted, "q1", True)
 
 
+@pytest.mark.process
 def test_a_guard_that_is_not_a_file_or_does_not_fit_is_an_error(tmp_path):
     guard = RollbackGuard(tmp_path / "ledger.sqlite3")
     guard.append(1, "a" * 64)
@@ -187,6 +192,7 @@ def test_the_chain_is_a_digest_of_its_parts_kept_apart():
     assert link("a", "1b") != link("a", 1, "b")
 
 
+@pytest.mark.process
 def test_a_read_only_folder(tmp_path):
     mine = device(tmp_path)
     accepted = mine.accept(SIGNED)
@@ -624,6 +630,7 @@ def test_a_locked_ledger_says_so(tmp_path, monkeypatch):
     assert mine.budget().draws == ()
 
 
+@pytest.mark.process
 def test_the_commit_is_synced_before_anything_is_returned(tmp_path):
     """By tracing the system calls: an fsync of the ledger's log, of the guard and of its folder precede the return."""
     import subprocess

@@ -28,7 +28,7 @@ def checks(names: list[str] | None = None) -> list[Check]:
 
 
 class Meter:
-    """Where a piece is, on standard error: a line that moves on a terminal, one a minute elsewhere."""
+    """Where a piece is, on standard error: a line that moves on a terminal, one per minute elsewhere."""
 
     def __init__(self, label: str) -> None:
         self.label, self.start, self.shown = label, time.monotonic(), 0.0
@@ -62,7 +62,7 @@ def run_piece(check: Check, part: Part, piece: int, evidence: Evidence) -> Outco
             "machine": ", ".join(machine().split(", ")[:3]),
         },
     )
-    word = ("caught" if part.twin else "held") if outcome.passed else "FAILED"
+    word = ("caught" if part.planted else "held") if outcome.passed else "FAILED"
     sys.stderr.write(f"{about}: {word} in {seconds:,.1f} s {outcome.remark}\n")
     return outcome
 

@@ -3,7 +3,7 @@
 Rules
 1. A check makes one claim about the project and consists of parts.  A part looks for counterexamples and returns an
    `Outcome`: whether the claim held, and the figures it counted.  Nothing is timed, except where time is the subject.
-2. A twin is a part in which a bug has been planted.  It passes when the same code that looks for counterexamples finds
+2. In some parts a bug has been planted.  Such a part passes when the same code that looks for counterexamples finds
    one.  Every check has at least one.
 3. Work is cut into pieces, so that a long run can stop and go on.  Pieces share nothing; their figures add up: integers
    are summed, except that a name starting with "least" or "most" keeps the extreme.
@@ -49,12 +49,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Part:
-    """`run(piece, step)` is called for each piece; a twin passes when its planted bug is caught."""
+    """`run(piece, step)` is called for each piece; with a planted bug it passes when that is caught."""
 
     name: str
     run: Callable[[int, Step], Outcome]
     pieces: int = 1
-    twin: bool = False
+    planted: bool = False
     sources: tuple[str, ...] | None = None
 
 
@@ -71,7 +71,7 @@ class Check:
 
 
 def caught(run: Callable[[int, Step], Outcome]) -> Callable[[int, Step], Outcome]:
-    """The search as a twin: passed if the search finds something.
+    """The search over a planted bug: passed if the search finds something.
 
     >>> caught(lambda piece, step: Outcome(False, {"wrong": 3}))(0, lambda done, total: None).passed
     True

@@ -1,4 +1,4 @@
-"""Evidence on disk: one JSON file a check in `tests/assurance/results`, and the page made of them, docs/assurance.md.
+"""Evidence on disk: one JSON file per check in `tests/assurance/results`, and the page made of them, docs/assurance.md.
 
 Rules
 1. A piece is recorded when it ends, with its figures, seconds, date, machine and the version of the sources it judged
@@ -168,7 +168,7 @@ def verdict(row: Mapping[str, Any]) -> str:
     if row["missing"]:
         return f"not finished ({row['missing']} of {row['part'].pieces} pieces missing)"
     failed = "**not decided**" if row["outcome"].remark.startswith("not decided") else "**FAILED**"
-    word = ("caught" if row["part"].twin else "held") if row["outcome"].passed else failed
+    word = ("caught" if row["part"].planted else "held") if row["outcome"].passed else failed
     return word + (f" for an earlier version of {', '.join(row['stale'])}" if row["stale"] else "")
 
 
@@ -207,19 +207,19 @@ def page(checks: list[tuple[Check, list[dict[str, Any]]]]) -> str:
     """docs/assurance.md."""
     rows = [row for _, found in checks for row in found]
     fresh = [row for row in rows if row["outcome"].passed and not row["missing"] and not row["stale"]]
-    caught = sum(row["part"].twin for row in fresh)
-    twins, old = sum(row["part"].twin for row in rows), sum(bool(row["stale"]) for row in rows)
+    caught = sum(row["part"].planted for row in fresh)
+    bugs, old = sum(row["part"].planted for row in rows), sum(bool(row["stale"]) for row in rows)
     machines = sorted({m for row in rows for m in row["machines"]})
     dates = sorted({d for row in rows for d in row["dates"]})
     text = [
         "# Assurance",
         "",
         "Written by `make assure` from the files in `tests/assurance/results`; nothing here is typed by hand. Each",
-        "part looks for counterexamples to a claim. A *twin* is the same search over code with a planted bug: it must",
+        "part looks for counterexamples to a claim. A *planted bug* is the same search over code made wrong: it must",
         "find it. A smaller version of each part runs in `make test`. One check: `python -m tests.assurance NAME`.",
         "",
         *lines(
-            f"**{len(fresh) - caught} of {len(rows) - twins} parts held, {caught} of {twins} planted bugs were caught"
+            f"**{len(fresh) - caught} of {len(rows) - bugs} parts held, {caught} of {bugs} planted bugs were caught"
             f"{f'; {old} more are recorded for earlier versions of files' if old else ''}.** "
             f"{dates[0] + ' to ' + dates[-1] if len(dates) > 1 else ''.join(dates)}; {'; '.join(machines)}."
         ),
@@ -230,7 +230,7 @@ def page(checks: list[tuple[Check, list[dict[str, Any]]]]) -> str:
         text += [f"`python -m tests.assurance {check.name}`", ""]
         text += table({name: cells for row in found for name, cells in row["outcome"].rows.items()})
         for row in found:
-            kind = "twin: " if row["part"].twin else ""
+            kind = "planted bug: " if row["part"].planted else ""
             seconds = f" ({row['seconds']:,.0f} s)" if row["seconds"] >= 0.5 else ""
             text += lines(f"{kind}**{row['part'].name}**: {verdict(row)}{seconds}", "* ")
             for name, value in row["outcome"].figures.items():

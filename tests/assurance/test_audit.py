@@ -41,14 +41,14 @@ def test_recorded_pieces_are_judged_together(tmp_path, yes, held):
     part = Part("first", lambda piece, step: Outcome(True), pieces=3)
     evidence = Evidence(CHECK, tmp_path)
     about = {"seconds": 1, "date": "2026-01-01", "machine": "any"}
-    counts = {"trials a truth": 1000, "seen as yes, truth no": 1000 - yes, "seen as yes, truth yes": yes}
+    counts = {"trials per truth": 1000, "seen as yes, truth no": 1000 - yes, "seen as yes, truth yes": yes}
     for piece in range(3):
         missing = pooled(part, tmp_path)(0, lambda done, total: None)
         assert not missing.passed
         evidence.record(part, piece, Outcome(True, counts), version(CHECK), about)
     found = pooled(part, tmp_path)(0, lambda done, total: None)
     assert found.passed is held
-    assert found.figures["trials a truth"] == 3000
+    assert found.figures["trials per truth"] == 3000
     assert found.figures["most ε claimed"] == EPSILON
     evidence.record(
         part, 0, Outcome(True, counts), {**version(CHECK), "tests/assurance/audit/check.py": "older"}, about

@@ -26,9 +26,9 @@ def test_part(check, part):
 
 
 @pytest.mark.parametrize("check", checks(), ids=lambda c: c.name)
-def test_every_check_has_a_twin_and_its_sources_exist(check):
+def test_every_check_has_a_planted_bug_and_its_sources_exist(check):
     from tests.assurance.evidence import ROOT
 
-    assert any(part.twin for part in check.parts(SMALL))
+    assert any(part.planted for part in check.parts(SMALL))
     assert [source for source in check.sources if not (ROOT / source).exists()] == []
     assert [part.name for part in check.parts(SMALL)] == list(dict.fromkeys(p.name for p in check.parts(SMALL)))

@@ -6,7 +6,7 @@ from server_agg.collect.store import open_store
 from server_agg.collect.stored_report import Arrival, ReportRow
 from tests.assurance.check import Outcome
 from tests.assurance.collector.check import _caught, _in_time
-from tests.assurance.collector.fuzz_targets import TARGETS, careless, harmless, held, seeds
+from tests.assurance.collector.fuzz_targets import TARGETS, harmless, held, seeds, unchecked_fields
 from tests.assurance.collector.planted import KeylessStore
 from tests.support.collector_crashing import counted
 
@@ -16,22 +16,22 @@ def step(done, total):
 
 
 def test_a_planted_bug_begins_without_the_seeds_that_meet_it():
-    left = harmless("report", careless)
+    left = harmless("report", unchecked_fields)
     out = [data for data in seeds("report") if data not in left]
     assert out
     assert len(left) > 10
     for data in out:
         with pytest.raises(KeyError):
-            held(careless, data)
+            held(unchecked_fields, data)
     assert harmless("report", TARGETS["report"]) == seeds("report")
 
 
 @pytest.mark.parametrize(("passed", "lost", "caught"), [(False, 2, True), (False, 0, False), (True, 2, False)])
-def test_a_twin_is_caught_by_the_figure_it_is_about(passed, lost, caught):
+def test_a_planted_bug_is_caught_by_the_figure_it_is_about(passed, lost, caught):
     assert _caught(lambda piece, step: Outcome(passed, {"lost": lost}), "lost")(0, step).passed is caught
 
 
-def test_a_twin_is_searched_until_it_is_found_and_no_more_often_than_said():
+def test_a_planted_bug_is_searched_until_it_is_found_and_no_more_often_than_said():
     searched = []
 
     def search(piece, step):

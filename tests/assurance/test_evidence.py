@@ -1,4 +1,4 @@
-"""The runner: a failure fails, a twin nobody caught fails, recorded pieces are not run again, stale ones are."""
+"""The runner: a failure fails, a planted bug nobody caught fails, recorded pieces are not run again, stale ones are."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def sample(calls, *, passed=True, caught=True):
         step(1, 2)
         return Outcome(passed, {"things": 10, "least margin": 5 - piece})
 
-    parts = [Part("search", work, pieces=3), Part("planted", lambda i, s: Outcome(caught), twin=True)]
+    parts = [Part("search", work, pieces=3), Part("planted", lambda i, s: Outcome(caught), planted=True)]
     return Check(1, "sample", "Sample", "All is well.", ("judged",), lambda size: parts)
 
 
@@ -50,7 +50,7 @@ def test_pieces_add_up_and_are_not_run_again(project, capsys):
     text = page([(check, rows)])
     assert "1 of 1 parts held, 1 of 1 planted bugs were caught" in text
     assert "* **search**: held" in text
-    assert "* twin: **planted**: caught" in text
+    assert "* planted bug: **planted**: caught" in text
     assert "sample: search [3/3]: held" in capsys.readouterr().err
 
 
@@ -58,7 +58,7 @@ def test_rows_of_all_pieces_are_one_table_of_the_check(project):
     def work(piece, step):
         return Outcome(True, rows={f"client {piece}": {"claimed": "1", ("audited", "verdict")[piece]: "2"}})
 
-    parts = [Part("search", work, pieces=2), Part("planted", lambda i, s: Outcome(True), twin=True)]
+    parts = [Part("search", work, pieces=2), Part("planted", lambda i, s: Outcome(True), planted=True)]
     check = Check(1, "sample", "Sample", "All is well.", ("judged",), lambda size: parts)
     lines = page([(check, run(check, project).rows(parts))]).splitlines()
     start = lines.index("|  | claimed | audited | verdict |")
@@ -88,7 +88,7 @@ def test_a_change_of_the_sources_makes_evidence_stale(project):
 def test_a_part_with_sources_of_its_own_goes_stale_alone(project):
     calls = []
     mine = Part("mine", lambda i, s: calls.append("mine") or Outcome(True), sources=("other.py",))
-    theirs = Part("theirs", lambda i, s: calls.append("theirs") or Outcome(True), twin=True)
+    theirs = Part("theirs", lambda i, s: calls.append("theirs") or Outcome(True), planted=True)
     check = Check(1, "sample", "Sample", "All is well.", ("judged",), lambda size: [mine, theirs])
     (project / "other.py").write_text("y = 1")
     run(check, project)

@@ -45,6 +45,7 @@ def test_a_gateway_s_file_alone_suffices(n: int, tmp_path: Path) -> None:
         tally_reports(path)
 
 
+@pytest.mark.engine
 def test_both_bit_orders_and_other_files_beside(tmp_path: Path) -> None:
     from server_agg import write_reports
     from tests.support.batch_reference import reports

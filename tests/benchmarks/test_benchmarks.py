@@ -119,6 +119,7 @@ def test_a_missing_competitor_is_told_and_not_counted(capsys):
     assert "ours / gone was not measured now" in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_a_slow_down_planted_in_the_library_is_caught(monkeypatch, tmp_path, capsys):
     """The real section, a small size, and `randomise_many` that works sixty times: status 1, lines that name it."""
     monkeypatch.setattr(check, "RECORD", tmp_path / "recorded.json")
@@ -151,6 +152,7 @@ def test_without_a_record_the_guard_says_what_to_do(monkeypatch, tmp_path, capsy
 # ---- the page -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 def test_the_page_is_composed_from_the_saved_findings_alone(tmp_path):
     curve = Curve(name="growth", title="Growth", xlabel="n", ylabel="s", lines={"ours": [(1, 2), (10, 3)]})
     section = found([1.0], [6.0], floor=7.0).model_copy(update={"curves": [curve], "machine": "A machine, today"})

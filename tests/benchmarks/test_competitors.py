@@ -35,7 +35,7 @@ def follows(answers, truths, design, within):
 def test_the_numpy_forms_answer_by_the_design(form, design):
     """Half a million draws of either truth from a fixed seed: no chance is left.  0.005 is over seven standard errors.
 
-    The twin: the same form for a design that is 0.01 away.
+    A planted bug: the same form for a design that is 0.01 away.
     """
     truths = np.arange(1_000_000) % 2 == 0
     assert follows(form(truths, design)(), truths, design, 0.005)
@@ -44,9 +44,9 @@ def test_the_numpy_forms_answer_by_the_design(form, design):
 
 
 def test_opendps_vector_of_bits_answers_by_the_design():
-    """0.02 is 8 standard errors and more for either truth: false alarms below 1e-14 a run.
+    """0.02 is 8 standard errors and more for either truth: false alarms below 1e-14 per run.
 
-    The twin: half of the flips, which is what one gets who takes OpenDP's parameter for the probability of a flip.
+    A planted bug: half of the flips, which is what one gets who takes OpenDP's parameter for the probability of a flip.
     """
     pytest.importorskip("opendp")
     n, design = 96_000, bulk.SYMMETRIC
@@ -97,7 +97,7 @@ def test_the_openssl_loop_draws_aes_in_counter_mode():
 
 
 def test_the_c_loops_keep_the_law():
-    """|z| < 7 in 12 comparisons: false alarms below 12 · 2.6e-12 a run.  The second pair is decided by the rests."""
+    """|z| < 7 in 12 comparisons: false alarms below 12 · 2.6e-12 per run.  The second pair is decided by the rests."""
     n = 1_280_000
     truths = np.arange(n) % 2 == 0
     bits = np.packbits(truths, bitorder="little")

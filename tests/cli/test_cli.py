@@ -46,6 +46,7 @@ def desk(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.process
 def test_help_imports_nothing_heavy():
     code = (
         "import sys\n"
@@ -229,6 +230,7 @@ def test_a_port_that_cannot_be_used(tmp_path, monkeypatch, capsys):
             assert "--port" in err
 
 
+@pytest.mark.engine
 def test_reports_that_are_cut_off_are_one_line(desk, capsys):
     (desk / "short.jsonl").write_text('{"answer":1,"des')
     (desk / "short.parquet").write_bytes(b"PAR1 and no more")
@@ -241,6 +243,7 @@ def test_reports_that_are_cut_off_are_one_line(desk, capsys):
     assert "--lenient" in err
 
 
+@pytest.mark.process
 def test_a_truth_is_not_asked_for_where_it_would_be_seen(desk):
     words = [*PROGRAM, *shlex.split(COMMANDS["answer"].examples[0])[1:]]
     done = subprocess.run(words, input=b"yes\n", capture_output=True, check=False, start_new_session=True)
@@ -253,6 +256,7 @@ def test_control_characters_are_not_printed():
     assert plain("a\x1b[31mb\x07\nc") == "a?[31mb?\nc"
 
 
+@pytest.mark.process
 def test_a_closed_pipe_is_no_error():
     done = subprocess.run(
         f"{sys.executable} -m server_agg.cli.main compare --epsilon 1 | head -n 1",
@@ -266,6 +270,7 @@ def test_a_closed_pipe_is_no_error():
 # ---- a person at a terminal -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 def test_answering_shows_neither_what_is_typed_nor_the_truth(desk):
     words = shlex.split(COMMANDS["answer"].examples[0])[1:]
     shown, code = at_a_terminal([*PROGRAM, *words, "--segment", "sport=ski"], ["perhaps\n", "yes\n", "\n"])
@@ -279,6 +284,7 @@ def test_answering_shows_neither_what_is_typed_nor_the_truth(desk):
     assert "not shown]" not in again
 
 
+@pytest.mark.process
 def test_tables_on_a_terminal_are_drawn(desk):
     shown, code = at_a_terminal([*PROGRAM, "plan", "--epsilon", "1", "--margin", "0.05"], [])
     assert code == 0
@@ -289,6 +295,7 @@ def test_tables_on_a_terminal_are_drawn(desk):
 # ---- the owner's side -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.engine
 def test_from_a_database_through_a_file_to_an_estimate(desk, capsys):
     from rrcollect import Report
     from rrcollect.publish.envelope import verify as opened

@@ -41,6 +41,7 @@ WRITERS = {
 }
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", WRITERS)
 def test_an_existing_file_is_kept_unless_forced_and_a_full_disk_leaves_nothing(desk, capsys, name):
     if not (desk / "gateway.csv").exists():
@@ -78,6 +79,7 @@ def test_a_block_that_fails_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.process
 def test_standard_output_that_is_full():
     line = f"{sys.executable} -m server_agg.cli.main compare --epsilon 1 > /dev/full"
     done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
@@ -85,6 +87,7 @@ def test_standard_output_that_is_full():
     assert "no space left" in done.stderr
 
 
+@pytest.mark.process
 def test_a_terminal_without_greek_letters():
     ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
     for more in ([], ["--json"]):
@@ -111,6 +114,7 @@ def test_estimates_by_question_round_and_segment(capsys):
     refused(capsys, 4, "check the name", "estimate", "tallies.json", "absent.json")
 
 
+@pytest.mark.needs("matplotlib")
 @pytest.mark.parametrize("figure", ["estimates", "segments", "trend", "power"])
 def test_figures(desk, capsys, figure):
     source = ["tallies.json"] if figure in ("estimates", "segments", "trend") else []

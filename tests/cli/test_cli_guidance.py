@@ -53,6 +53,7 @@ def test_a_private_key_is_not_handed_out(here, capsys, words):
 # ---- answering ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 def test_a_report_that_is_not_delivered_says_why(here):
     url = f"http://127.0.0.1:{free_port()}/reports"
     shown, code = at_a_terminal([*PROGRAM, *ANSWER, "--url", url], ["yes\n", "\n", "\n"])
@@ -68,6 +69,7 @@ def test_the_help_of_answer_says_where_reports_go(capsys):
     assert "/reports" in capsys.readouterr().out
 
 
+@pytest.mark.process
 def test_what_is_given_is_checked_before_the_survey_is_shown(here, capsys):
     for given, hint in (("sport=chess", "sport=cycling"), ("club=x", "sport=cycling"), ("sport", "NAME=VALUE")):
         err = refused(capsys, 2, hint, *ANSWER, "--segment", given)

@@ -44,6 +44,7 @@ def here(desk, monkeypatch, capsys):
     monkeypatch.chdir(desk)
 
 
+@pytest.mark.engine
 def test_a_tally_of_nothing_but_refused_reports_does_not_look_like_success(capsys):
     code, out, _ = run(capsys, "tally", "others.jsonl", *SIGNED, "--json")
     assert code == 3
@@ -52,6 +53,7 @@ def test_a_tally_of_nothing_but_refused_reports_does_not_look_like_success(capsy
     assert run(capsys, "tally", "others.jsonl", "night.jsonl", *SIGNED)[0] == 0
 
 
+@pytest.mark.engine
 @pytest.mark.parametrize(
     ("words", "code", "hint"),
     [
@@ -101,6 +103,7 @@ def test_export_of_one_survey_by_its_digest(desk, capsys):
     assert json_of(capsys, *words)["reports"] == 40
 
 
+@pytest.mark.needs("matplotlib")
 def test_the_segments_named_are_those_of_all_questions(desk, capsys):
     keys = [TallyKey("0" * 64, "a", HALF), TallyKey("0" * 64, "b", HALF, (("dept", "sales"),))]
     (desk / "two.json").write_text(Tallies({key: Tally(HALF, 500, 200) for key in keys}).to_json())
@@ -122,6 +125,7 @@ def test_a_margin_from_which_nothing_is_learned(capsys):
     assert json_of(capsys, "plan", "--epsilon", "1", "--n", "5")["margin"] < 1
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("pair", "hint"), [("sport=chess", "allowed: sport=athletics"), ("country=x", "sport")])
 def test_a_group_the_survey_has_not_is_told_before_anything_is_asked(desk, capsys, pair, hint):
     words = ["answer", "survey.signed.json", "--key", "publisher.pem.pub", "--ledger", "l.sqlite3", "--segment", pair]

@@ -39,6 +39,7 @@ def served(words, folder):
     assert os.stat(folder / "token").st_mode & 0o777 == 0o600
 
 
+@pytest.mark.process
 def test_the_examples_are_one_session(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for name, command in COMMANDS.items():

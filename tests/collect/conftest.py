@@ -15,7 +15,7 @@ def postgres():
         yield server
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.engine)])
 def where(request, tmp_path):
     """The address of an empty database of either kind."""
     if request.param == "sqlite":

@@ -207,6 +207,7 @@ def test_closing_finishes_what_was_accepted_and_takes_no_more(started):
     assert not writer._thread.is_alive()
 
 
+@pytest.mark.process
 def test_a_process_that_ends_is_not_held_up_by_a_writer_nobody_closed():
     """The thread is a daemon: an interpreter that ends does not wait for it."""
     lines = (

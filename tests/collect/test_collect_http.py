@@ -505,6 +505,7 @@ def test_the_python_client_delivers_end_to_end(collector, digest, tmp_path):
     assert collector.results()["surveys"][0]["answers"] == 1
 
 
+@pytest.mark.process
 def test_the_command_runs_and_stops_gracefully(tmp_path):
     with Process(str(tmp_path / "a.sqlite3")) as running:
         digest = running.publish(publication())

@@ -66,7 +66,7 @@ def test_coverage_of_differences_by_exact_double_sums(setting):
     assert least["guaranteed"] >= 0.95 - 1e-12
     assert least["mover"] >= 0.96
     assert least["wald"] < 0.93
-    cut = [[_mover_on_cut_bars(pair) for pair in row] for row in pairs]  # the planted twin
+    cut = [[_mover_on_cut_bars(pair) for pair in row] for row in pairs]  # the planted bug
     assert least_coverage(setting, cut, lambda a, b: a - b) < 0.8
 
 

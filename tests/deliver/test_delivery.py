@@ -227,7 +227,7 @@ def test_statuses_that_are_retried(status):
         HttpTransport(collector.url).send(b"{}")
 
 
-def test_a_retry_after_that_is_no_number_is_ignored_and_a_long_one_is_bounded():
+def test_a_retry_after_that_is_not_a_number_is_ignored_and_a_long_one_is_bounded():
     for text, expected in (("soon", None), ("²", None), ("99999999", 3600.0)):
         with Collector((503, {"Retry-After": text}, b"")) as collector, pytest.raises(TransportFailed) as caught:
             HttpTransport(collector.url).send(b"{}")

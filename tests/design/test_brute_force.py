@@ -84,7 +84,7 @@ def test_optimum_finely(epsilon, delta, pi):
 
 
 def test_the_check_catches_a_wrong_corner():
-    """The planted twin: choosing (q, q) always, or (1, δ) whenever δ > 0, is beaten."""
+    """A planted bug: choosing (q, q) always, or (1, δ) whenever δ > 0, is beaten."""
     promise, pi = Promise.of(1, "2/5"), 0.1
     a, b = line(*fine_grid(promise.epsilon, promise.delta))
     rivals = a + b * pi - pi**2

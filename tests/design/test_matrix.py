@@ -145,7 +145,7 @@ def test_rounding_to_the_grid_keeps_every_promise(design, epsilon, delta):
 
 
 def test_rounding_up_instead_would_break_the_promise():
-    """The planted twin: the same check catches a rounding to the nearest grid point."""
+    """A planted bug: the same check catches a rounding to the nearest grid point."""
     broken = 0
     for denominator in range(3, 300, 2):
         q = Fraction(denominator - 1, denominator)

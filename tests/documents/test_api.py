@@ -18,6 +18,7 @@ def pages():
     return make_api.pages()
 
 
+@pytest.mark.needs("matplotlib")
 def test_the_pages_are_up_to_date(pages):
     """If this fails: `python -m tests.documents.make_api`."""
     kept = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "api").glob("*.md")}
@@ -26,6 +27,7 @@ def test_the_pages_are_up_to_date(pages):
     assert stale == []
 
 
+@pytest.mark.needs("matplotlib")
 def test_every_public_name_is_described(pages):
     described = {line.removeprefix("### ") for page in pages.values() for line in page.splitlines()}
     for package in PACKAGES:

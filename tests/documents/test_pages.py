@@ -68,6 +68,7 @@ def test_every_page_is_reached_from_the_readme():
     assert set(PAGES) - seen == set()
 
 
+@pytest.mark.process
 def test_no_tracked_file_names_a_machine_or_a_registry():
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
     pattern = re.compile(r"/(?:work|root|home)/[a-z]|files\.pythonhosted|registry\.npmjs")

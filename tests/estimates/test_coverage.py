@@ -1,4 +1,4 @@
-"""Coverage of the bars by exact summation over all counts; the plug-in bars in the same harness are the twins."""
+"""Coverage of the bars by exact summation over all counts; plug-in bars in the same harness are planted bugs."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ SIZES = (2, 3, 5, 10, 20, 30, 50, 100, 200)
 ROUNDING = 1e-12  # of a floating-point sum of at most 1001 probabilities
 
 
+@pytest.mark.long
 def test_guaranteed_bars_never_fall_below_their_level_in_ten_thousand_cells():
     started = time.process_time()
     assert len(DESIGNS) * len(SIZES) * PREVALENCES.size >= 10_000
@@ -52,8 +53,8 @@ def test_a_thousand_answers():
 
 
 def test_planted_plug_in_bars_fall_below_in_the_same_harness():
-    twins = {"wald": by_method("wald"), "plug-in 4.5σ": plug_in_45}
-    for method, bars in twins.items():
+    planted = {"wald": by_method("wald"), "plug-in 4.5σ": plug_in_45}
+    for method, bars in planted.items():
         found = {c.design: c.minimum for c in minima(DESIGNS, (30,), {method: bars})}
         assert found["(1, 0.05)"] < 0.02
         assert found["ε = 4"] < 0.95
@@ -98,11 +99,11 @@ def test_a_credible_interval_never_holds_a_certain_prevalence():
 
 def test_credible_intervals_hold_their_probability_on_average_over_their_prior():
     """Averaged over a uniform prevalence the coverage of the uniform prior's interval is the level, exactly; that of
-    another prior's is not (the planted twin)."""
+    another prior's is not (the planted bug)."""
     design, grid = optimal_design(2), (np.arange(4000) + 0.5) / 4000
     assert coverage(design, 20, by_method("credible"), grid).mean() == pytest.approx(0.95, abs=3e-4)
-    twin = coverage(design, 20, lambda e: e.interval(0.95, "credible", prior=(4.0, 4.0)), grid).mean()
-    assert abs(twin - 0.95) > 0.02
+    another = coverage(design, 20, lambda e: e.interval(0.95, "credible", prior=(4.0, 4.0)), grid).mean()
+    assert abs(another - 0.95) > 0.02
 
 
 def exact_coverage(design: Design, n: int, bars: list[tuple[float, float]], pi: Fraction) -> Fraction:

@@ -132,6 +132,7 @@ def test_every_result_shows_itself():
             base()
 
 
+@pytest.mark.needs("matplotlib")
 def test_plots(tmp_path):
     table = segment_table({"a": Tally(E1, 500, 200), "b": Tally(E1, 60, 5)})
     rounds = trend({1: Tally(E1, 500, 200), 2: Tally(E1, 500, 240)})
@@ -153,6 +154,7 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
 
+@pytest.mark.process
 def test_the_import_is_light():
     heavy = "('scipy', 'numpy', 'matplotlib')"
     code = f"import sys, server_agg; server_agg.Tally; print([m for m in {heavy} if m in sys.modules])"

@@ -1,4 +1,4 @@
-"""Several designs, one question: unbiasedness and coverage by exact double sums; the biased weights as the twin."""
+"""Several designs, one question: unbiasedness and coverage by exact double sums; biased weights as a planted bug."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_fixed_weight_value_is_exactly_unbiased_and_so_is_its_variance(pair)
         assert spread == pool([Tally(d1, n1, 1), Tally(d2, n2, 1)], planning="1/4")._line().at(pi)
 
 
-def test_the_planted_twin_weighs_by_estimated_variances_and_is_biased():
+def test_the_planted_bug_weighs_by_estimated_variances_and_is_biased():
     design, n, pi = Design("3/4", "3/4"), 8, Fraction(3, 10)
     other = Design("7/8", "7/8")
     first, second = laws(((design, n), (other, n)), pi)

@@ -54,7 +54,7 @@ def test_a_finite_population_is_covered_for_every_number_of_true_yes(design):
             assert covered(bars, yes / size, finite_law(design, n, yes, size)) >= 0.95 - 1e-12
 
 
-def test_the_planted_twin_uses_one_target_for_another():
+def test_the_planted_bug_uses_one_target_for_another():
     """The sample's bar taken for the population's would not cover; the harness sees it."""
     design, n = Design("0.95", "0.95"), 40
     bars = [estimate(Tally(design, n, k), "sample").interval(0.95) for k in range(n + 1)]

@@ -1,7 +1,7 @@
 """Every example does what it says, in a process of its own; `running` says how, and that it writes nowhere else.
 
 All in one group, so that one worker runs each example once.  Where an example draws at random its checks allow 6.6
-standard errors: together about 20 such comparisons, false-alarm rate below 1e-9 a run.
+standard errors: together about 20 such comparisons, false-alarm rate below 1e-9 per run.
 """
 
 from __future__ import annotations

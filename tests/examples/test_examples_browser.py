@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.test_examples_page import prints, sections
 from tests.support.browser import Visit, chromium
 from tests.support.examples import EXAMPLES, environment, outside
+from tests.support.examples_page import prints, sections
 
 SCRIPT = EXAMPLES / "browser_survey" / "run.py"
 

@@ -6,36 +6,10 @@ is compared in test_examples_browser.py, where it runs.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
 import pytest
 
-from tests.support.examples import ARGUMENTS, EXAMPLES, ROOT, STDIN, Runner, names
-
-PAGE = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
-
-
-@dataclass(frozen=True)
-class Section:
-    """One example on the page: how to run it and what it prints first."""
-
-    command: str
-    shown: tuple[str, ...]
-
-
-def sections() -> dict[str, Section]:
-    found = re.findall(r"^## (\S+)\n.*?```bash\n(.*?)\n```\n\n```text\n(.*?)\n```", PAGE, re.DOTALL | re.MULTILINE)
-    return {name: Section(command, tuple(shown.split("\n"))) for name, command, shown in found}
-
-
-def prints(shown: tuple[str, ...], out: str) -> bool:
-    """Whether the output begins with the lines shown."""
-    lines = [line.rstrip() for line in out.split("\n")]
-    patterns = [".*".join(re.escape(part) for part in line.split("…")) for line in shown]
-    return len(lines) >= len(patterns) and all(
-        re.fullmatch(pattern, line) for pattern, line in zip(patterns, lines, strict=False)
-    )
+from tests.support.examples import ARGUMENTS, EXAMPLES, STDIN, Runner, names
+from tests.support.examples_page import PAGE, prints, sections
 
 
 def test_every_example_is_listed_and_nothing_else() -> None:

@@ -1,4 +1,4 @@
-"""Correlations with truths that nobody saw: exact limits, simulation with twins, hostile input."""
+"""Correlations with truths that nobody saw: exact limits, simulation with planted bugs, hostile input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cheaters: identifiability, exact solutions, brute force, simulation with a twin, sensitivity."""
+"""Cheaters: identifiability, exact solutions, brute force, simulation with a planted bug, sensitivity."""
 
 from __future__ import annotations
 
@@ -115,6 +115,7 @@ def survey(seed, n=20_000, share=0.15):
     return groups
 
 
+@pytest.mark.long
 def test_cheaters_are_recovered_and_the_honest_model_is_wrong():
     """100 surveys: means within 6.2 standard errors (1e-9); the estimate that trusts everybody is far outside."""
     found = [detect_cheating(survey(seed)) for seed in range(100)]

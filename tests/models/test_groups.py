@@ -77,20 +77,21 @@ def test_labels_swapped_and_mirrored_give_the_same_p():
         assert trend_across(changed).p == pytest.approx(rising.p, rel=1e-9)
 
 
+@pytest.mark.long
 def test_the_level_is_kept_and_a_test_without_the_design_breaks_it():
     """300 surveys of three groups with equal prevalence but different designs.  False alarms: below 1e-9."""
     rng, designs = np.random.default_rng(5), [optimal_design(1), optimal_design(3), Design("0.95", "0.6")]
-    rejected = twin = 0
+    rejected = without_design = 0
     for _ in range(300):
         ones = [int(rng.binomial(400, float(d.says_yes("0.3")))) for d in designs]
         rejected += (
             compare_many({str(k): Tally(d, 400, x) for k, (d, x) in enumerate(zip(designs, ones, strict=True))}).p
             < 0.05
         )
-        twin += compare_many({str(k): Tally(DIRECT, 400, x) for k, x in enumerate(ones)}).p < 0.05
+        without_design += compare_many({str(k): Tally(DIRECT, 400, x) for k, x in enumerate(ones)}).p < 0.05
     low, high = binom.ppf(5e-10, 300, 0.04), binom.ppf(1 - 5e-10, 300, 0.06)
     assert low <= rejected <= high
-    assert twin > high
+    assert without_design > high
 
 
 def test_extreme_counts_and_wrong_input():
@@ -137,6 +138,7 @@ def test_power_of_a_coefficient_by_simulation_meets_the_formula():
         power_of_coefficient(design, rows, [-0.5, 0.35], 2)
 
 
+@pytest.mark.process
 def test_processes_change_nothing_and_failures_are_counted():
     experiment = GroupsExperiment(D, 200, (0.1, 0.2, 0.3), test="trend")
     alone = simulated_power(experiment, replications=60, seed=1)
@@ -170,6 +172,7 @@ def test_wrong_settings_of_a_simulation():
         simulated_power(GroupsExperiment(D, 50, (0.1, 1.2)), replications=5)
 
 
+@pytest.mark.needs("matplotlib")
 def test_the_power_plot():
     from matplotlib.figure import Figure
 

@@ -72,8 +72,8 @@ def test_the_fit_is_a_maximum_that_em_also_finds(kind):
         by_em, _ = em(joint, by_em)
     np.testing.assert_allclose(by_em, fit.coefficients, atol=0.05)
     assert abs(fit["truth"] - 1.2) < 6.2 * fit.standard_error("truth")  # 1e-9
-    twin = fit_with_randomised_predictor(y, survey.answers, DIRECT, survey.covariates, kind=kind)
-    assert abs(twin["truth"]) < 0.9 * abs(fit["truth"])
+    naive_fit = fit_with_randomised_predictor(y, survey.answers, DIRECT, survey.covariates, kind=kind)
+    assert abs(naive_fit["truth"]) < 0.9 * abs(fit["truth"])
     np.testing.assert_allclose(fit.covariance("sandwich"), fit.covariance(), rtol=0.5, atol=0.003)
 
 

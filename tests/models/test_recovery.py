@@ -1,4 +1,4 @@
-"""Recovery and coverage over simulated surveys; the naive regression in the same harness is the twin.
+"""Recovery and coverage over simulated surveys; the naive regression in the same harness is the planted bug.
 
 The judgements, with their false-alarm rates of at most 1e-9, are those of `tests.assurance.bars.recovery`.
 """
@@ -37,10 +37,10 @@ def test_bars_that_are_too_narrow_are_seen():
     assert not covers(values, 0.6 * errors)
 
 
-def test_a_randomised_predictor_is_recovered_and_its_twin_is_not():
+def test_a_randomised_predictor_is_recovered_and_the_naive_fit_is_not():
     """Linear outcome 1 + 1.5·truth + 0.5·x + N(0, 1), where truth depends on x."""
     design, target = optimal_design(2), np.array([1.0, 1.5, 0.5])
-    values, errors, twins, twin_errors = [], [], [], []
+    values, errors, naive_fits, naive_errors = [], [], [], []
     for seed in range(120):
         survey = simulate_survey(800, TRUE, design, seed)
         noise = np.random.default_rng([seed, 1]).standard_normal(800)
@@ -50,9 +50,9 @@ def test_a_randomised_predictor_is_recovered_and_its_twin_is_not():
         errors.append(np.sqrt(np.diag(fit.covariance())[:3]))
         rows = np.column_stack([np.ones(800), survey.answers, survey.covariates])
         beta, residual, _, _ = np.linalg.lstsq(rows, y, rcond=None)
-        twins.append(beta)
-        twin_errors.append(np.sqrt(np.diag(np.linalg.inv(rows.T @ rows)) * residual[0] / 797))
+        naive_fits.append(beta)
+        naive_errors.append(np.sqrt(np.diag(np.linalg.inv(rows.T @ rows)) * residual[0] / 797))
     assert recovered(np.array(values), target)
     assert covers(np.array(values), np.array(errors), target)
-    assert not recovered(np.array(twins), target)
-    assert not covers(np.array(twins), np.array(twin_errors), target)
+    assert not recovered(np.array(naive_fits), target)
+    assert not covers(np.array(naive_fits), np.array(naive_errors), target)

@@ -48,7 +48,7 @@ def test_a_procedure_acted_out_has_the_matrix_it_is_said_to_have(name, truth):
     by_matrix = simulate_answers(design, np.full(N, truth), seed=18)
     assert fits(by_matrix.sum(), float(design.matrix[truth][1]))
     if 0 < design.matrix[truth][1] < 1:
-        assert not fits(answers.sum(), float(design.matrix[truth][1]) * 0.9)  # the twin
+        assert not fits(answers.sum(), float(design.matrix[truth][1]) * 0.9)  # the planted bug
 
 
 def test_every_procedure_there_is_can_be_simulated():

@@ -44,6 +44,7 @@ def test_the_spread_is_the_theorys():
     assert abs(found.spread**2 / found.predicted_spread**2 - 1) < 6.6 * (2 / 3999) ** 0.5
 
 
+@pytest.mark.needs("matplotlib")
 def test_the_whole_answer_as_data_and_words(capsys, tmp_path):
     words = ["simulate", "--epsilon", "1", "--prevalence", "0.1", "--n", "200", "--surveys", "300"]
     said = json_of(capsys, *words)

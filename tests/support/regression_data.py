@@ -1,4 +1,4 @@
-"""What several tests of survey science share: the paper-and-pencil data set, and the naive regression as a twin."""
+"""What tests of regressions share: the paper-and-pencil data set, and the naive regression as a planted bug."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_horvitz_thompson_is_unbiased_over_samples_and_noise():
         weights = [1 / (n * chances[i]) for i in drawn]
         for answers, chance in answer_laws([design] * n, [truths[i] for i in drawn]):
             found = weighted_estimate(design, answers, weights, kind="horvitz-thompson", population=3)
-            naive = np.array(weights) * np.array(answers)  # the planted twin takes the answers for truths
+            naive = np.array(weights) * np.array(answers)  # the planted bug takes the answers for truths
             outcomes.append((p * chance, found.total, found.total_standard_error**2, n * naive.var(ddof=1)))
     p, totals, variances, naive = np.array(outcomes).T
     assert p.sum() == pytest.approx(1)
@@ -109,7 +109,7 @@ def test_horvitz_thompson_is_unbiased_over_samples_and_noise():
 
 def test_weighted_bars_cover_in_a_seeded_simulation():
     """4000 surveys of 300 people whose weights go with their prevalence.  The normal bar's coverage may be a point
-    below 95 %; the observed one is then below 0.94 − 6.2·√(.94·.06/4000) with probability < 1e-9.  The planted twin,
+    below 95 %; the observed one is then below 0.94 − 6.2·√(.94·.06/4000) with probability < 1e-9.  The planted bug,
     residuals of the raw answers, falls far below."""
     generator, surveys, n, design = np.random.default_rng(11), 4000, 300, optimal_design(1)
     chances = np.array([0.1, 0.35, 0.8])

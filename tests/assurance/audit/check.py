@@ -43,7 +43,7 @@ POLICY = Policy(
     attribute_epsilon=1000,
     lifetime_epsilon=1000,
 )
-ROUNDS = 10  # draws a ledger: every operation verifies the whole of it, so many small ledgers are faster
+ROUNDS = 10  # draws per ledger: every operation verifies the whole of it, so many small ledgers are faster
 Asking = Callable[[bool], tuple[int, int]]
 """Answers for one truth: (trials, trials that look like "yes")."""
 
@@ -128,7 +128,7 @@ def collect(asking: Asking, calls: int, workers: int, step: Step) -> tuple[Count
 
 def figures(no: Count, yes: Count) -> dict[str, Figure]:
     """Counts, which add up."""
-    return {"trials a truth": no.n, "seen as yes, truth no": no.yes, "seen as yes, truth yes": yes.yes}
+    return {"trials per truth": no.n, "seen as yes, truth no": no.yes, "seen as yes, truth yes": yes.yes}
 
 
 def judged(claim: float, no: Count, yes: Count, row: str) -> Outcome:
@@ -158,14 +158,14 @@ def pooled(part: Part, folder: Path = RESULTS) -> Callable[[int, Step], Outcome]
         if row["missing"] or row["stale"]:
             return Outcome(False, {}, "not all pieces are recorded")
         seen = row["outcome"].figures
-        no, yes = (Count(seen["trials a truth"], seen[f"seen as yes, truth {truth}"]) for truth in ("no", "yes"))
+        no, yes = (Count(seen["trials per truth"], seen[f"seen as yes, truth {truth}"]) for truth in ("no", "yes"))
         return judged(EPSILON, no, yes, "rrcollect, the whole client: one report")
 
     return run
 
 
 def parts(size: Size) -> list[Part]:
-    """100,000 first answers a truth (or 50); 400 people a truth asked 9 times (6); all peers (OpenDP)."""
+    """100,000 first answers per truth (or 50); 400 people per truth asked 9 times (6); all peers (OpenDP)."""
     full = size is FULL
     asking = partial(rounds_of_one_ledger, 25 if full else 5)
     first = Part(
@@ -176,7 +176,7 @@ def parts(size: Size) -> list[Part]:
     again = audit(partial(asked_again, 10 if full else 6, 9), 40 if full else 1, _workers(full), row=often)
     peers = PEERS if full else PEERS[:1]
     about = about_peers(peers, EPSILON, *((100_000, 500, 63) if full else (500, 20, 21)))
-    # Exact chances that a twin is missed: 210 people by majorities of 15, 3e-11; 210 answers with p = 63/64, 3e-12.
+    # Exact chances to miss a planted bug: 210 people by majorities of 15, 3e-11; 210 answers with p = 63/64, 3e-12.
     leaky = partial(rounds_of_one_ledger, 21, design=Design("63/64", "63/64"))
     return [
         first,
@@ -184,9 +184,11 @@ def parts(size: Size) -> list[Part]:
         Part("one person asked again, majority of 9 reports", again),
         Part("peers in the same harness", about, len(peers)),
         Part(
-            "a client without its ledger, majority of 15", caught(audit(partial(without_memory, 210, 15), 1)), twin=True
+            "a client without its ledger, majority of 15",
+            caught(audit(partial(without_memory, 210, 15), 1)),
+            planted=True,
         ),
-        Part("a mechanism with p = 63/64 that claims ln 3", caught(audit(leaky, 1)), twin=True),
+        Part("a mechanism with p = 63/64 that claims ln 3", caught(audit(leaky, 1)), planted=True),
     ]
 
 
@@ -200,7 +202,7 @@ CHECK = Check(
     "Black-box audit of the whole client",
     "From the answers a device sends, nothing can be inferred about a truth beyond the ε its survey claims, however "
     "often the device is asked. (That nothing else it does depends on the truth is the check `traces`. The audit of "
-    "10^8 draws a truth by the bulk paths is part of the check `sampler`.) Peers go through the same harness, for "
+    "10^8 draws per truth by the bulk paths is part of the check `sampler`.) Peers go through the same harness, for "
     "comparison: what they claim and what was audited.",
     (
         "tests/assurance/audit/epsilon_audit.py",

@@ -89,7 +89,7 @@ def coverage_part(
 
 
 def found_below(outcome: Outcome) -> Outcome:
-    """For a twin: caught if a cell fell below its level."""
+    """For a planted bug: caught if a cell fell below its level."""
     return Outcome(not outcome.passed, outcome.figures)
 
 
@@ -157,7 +157,7 @@ def published(sizes: tuple[int, ...], piece: int, step: Step) -> Outcome:
 
 
 def parts(size: Size) -> list[Part]:
-    """Coverage, unbiasedness, regression, and a twin or more of each."""
+    """Coverage, unbiasedness, regression, and a planted bug or more of each."""
     full = size is FULL
     pieces = 4 if full else 1
     sizes = (10, 30, 100, 300, 1000) if full else (10,)
@@ -173,16 +173,20 @@ def parts(size: Size) -> list[Part]:
             "unbiased, in fractions", partial(unbiased, plain, list(ALL.values()) if full else SOME, full), PIECES[full]
         ),
         Part("regression bars", partial(regression, 20_000 if full else 100), len(REGRESSIONS)),
-        Part("Wald's bars under the name of exact", partial(planted_bars, lambda x: by_method("wald", x)), twin=True),
         Part(
-            "Wilson's bars under the name of exact", partial(planted_bars, lambda x: by_method("wilson", x)), twin=True
+            "Wald's bars under the name of exact", partial(planted_bars, lambda x: by_method("wald", x)), planted=True
         ),
-        Part("94.9 % under the name of 95 %", slightly_narrow, twin=True),
-        Part("an estimate that is clipped", partial(biased, clipped, SOME), twin=True),
-        Part("an estimate divided by n + 1", partial(biased, one_too_many, SOME), twin=True),
-        Part("a variance divided by n", partial(biased, divided_by_n, SOME), twin=True),
-        Part("a regression that ignores the design", partial(naive, 100), len(REGRESSIONS), twin=True),
-        *([Part("standard errors a tenth too small", partial(shortened, 20_000), twin=True)] if full else []),
+        Part(
+            "Wilson's bars under the name of exact",
+            partial(planted_bars, lambda x: by_method("wilson", x)),
+            planted=True,
+        ),
+        Part("94.9 % under the name of 95 %", slightly_narrow, planted=True),
+        Part("an estimate that is clipped", partial(biased, clipped, SOME), planted=True),
+        Part("an estimate divided by n + 1", partial(biased, one_too_many, SOME), planted=True),
+        Part("a variance divided by n", partial(biased, divided_by_n, SOME), planted=True),
+        Part("a regression that ignores the design", partial(naive, 100), len(REGRESSIONS), planted=True),
+        *([Part("standard errors a tenth too small", partial(shortened, 20_000), planted=True)] if full else []),
     ]
 
 

@@ -84,7 +84,7 @@ def _storm(kind: str, reports: int, times: int, start: type[Process] = Process) 
 
 
 def _caught(run: Run, figure: str) -> Run:
-    """The search as a twin, which has to find just this."""
+    """The search over a planted bug, which has to find just this."""
 
     def inverted(piece: int, step: Step) -> Outcome:
         found = run(piece, step)
@@ -94,7 +94,7 @@ def _caught(run: Run, figure: str) -> Run:
 
 
 def _in_time(run: Run, figure: str, most: int) -> Run:
-    """A search that luck may fail, as a twin: up to so many times, until it finds this."""
+    """A search that luck may fail, over a planted bug: up to so many times, until it finds this."""
 
     def inverted(piece: int, step: Step) -> Outcome:
         for times in range(1, most + 1):
@@ -112,7 +112,7 @@ def _twice(piece: int, step: Step) -> Outcome:
 
 
 def parts(size: Size) -> list[Part]:
-    """At full size 60 kills a store, twelve faults, and a million inputs: see the figures of each part."""
+    """At full size 60 kills per store, twelve faults, and a million inputs: see the figures of each part."""
     full = size is FULL
     faults = FAULTS if full else FAULTS[::4]
     kills, pieces = (10, 6) if full else (3, 1)
@@ -126,24 +126,28 @@ def parts(size: Size) -> list[Part]:
         Part("killed (SIGKILL) under load, SQLite", _kills("SQLite", kills), pieces),
         Part("killed (SIGKILL) under load, PostgreSQL", _kills("PostgreSQL", kills), pieces),
         Part(
-            "a collector that acknowledges before it commits", _in_time(_kills("SQLite", 1, Early), lost, 10), twin=True
+            "a collector that acknowledges before it commits",
+            _in_time(_kills("SQLite", 1, Early), lost, 10),
+            planted=True,
         ),
         Part(
             "a collector that keeps every delivery, killed",
             _in_time(_kills("SQLite", 1, Keyless), twice, 10),
-            twin=True,
+            planted=True,
         ),
         Part("faults of the disk", _faults(faults), pieces=len(faults)),
-        Part("a collector that acknowledges what it could not commit", _caught(_faults(WRITES, Sure), lost), twin=True),
+        Part(
+            "a collector that acknowledges what it could not commit", _caught(_faults(WRITES, Sure), lost), planted=True
+        ),
         Part("a storm of duplicates, SQLite", _storm("SQLite", reports, times)),
         Part("a storm of duplicates, PostgreSQL", _storm("PostgreSQL", reports, times)),
-        Part("a collector that does not look for duplicates", _twice, twin=True),
+        Part("a collector that does not look for duplicates", _twice, planted=True),
         Part("fuzzed requests", fuzz.requests(requests, alone=full), pieces=8 if full else 1),
-        Part("a collector that takes a field for granted", fuzz.careless_collector, twin=True),
-        Part("a collector that keeps every delivery", fuzz.keyless_collector, twin=True),
-        Part("a collector that keeps every request in memory", hoarding, twin=True),
+        Part("a collector that takes a field for granted", fuzz.unchecked_collector, planted=True),
+        Part("a collector that keeps every delivery", fuzz.keyless_collector, planted=True),
+        Part("a collector that keeps every request in memory", hoarding, planted=True),
         Part("fuzzed parsers, by mutation", fuzz.parsers(*((40_000, 300) if full else (500, 5))), pieces=len(TARGETS)),
-        Part("a parser that takes a field for granted", fuzz.careless_parser, twin=True),
+        Part("a parser that takes a field for granted", fuzz.unchecked_parser, planted=True),
     ]
     if full:  # the tests run schemathesis and stop PostgreSQL themselves; atheris is installed by `make assure` alone
         found += [
@@ -151,14 +155,16 @@ def parts(size: Size) -> list[Part]:
             Part(
                 "a collector that does not wait for PostgreSQL's log",
                 _in_time(_stops(3, Unflushed), lost, 5),
-                twin=True,
+                planted=True,
             ),
             Part("requests made from the description, by schemathesis", fuzz.described(EXAMPLES), pieces=3),
             Part(
-                "a collector that takes a query for granted, by schemathesis", fuzz.presuming_collector(15), twin=True
+                "a collector that takes a query for granted, by schemathesis",
+                fuzz.presuming_collector(15),
+                planted=True,
             ),
             Part("fuzzed parsers, by atheris", fuzz.fuzzed_by_atheris(20_000, 200), pieces=len(TARGETS)),
-            Part("a parser that takes a field for granted, by atheris", fuzz.planted_for_atheris(20_000), twin=True),
+            Part("a parser that takes a field for granted, by atheris", fuzz.planted_for_atheris(20_000), planted=True),
         ]
     return found
 

@@ -32,16 +32,26 @@ from server_agg.collect import security_headers as guard
 from server_agg.collect.store import open_store
 from tests.assurance.check import Outcome, Step
 from tests.assurance.collector import fuzzing
-from tests.assurance.collector.fuzz_targets import TARGETS, careless
+from tests.assurance.collector.fuzz_targets import TARGETS, unchecked_fields
 from tests.assurance.collector.fuzzing import GROWN, KEPT, parsed, requested
-from tests.assurance.collector.planted import Careless, KeylessStore, hoarding, presuming
+from tests.assurance.collector.planted import KeylessStore, UncheckedReport, hoarding, presuming
 from tests.assurance.ledger.world import SCRATCH
 from tests.support.collector_running import Running, publication
 from tests.support.described import schemathesis
 
 __all__ = [
-    "Run", "careless_collector", "careless_parser", "described", "folder", "fuzzed_by_atheris", "hoarding_collector",
-    "keyless_collector", "parsers", "planted_for_atheris", "presuming_collector", "requests",
+    "Run",
+    "described",
+    "folder",
+    "fuzzed_by_atheris",
+    "hoarding_collector",
+    "keyless_collector",
+    "parsers",
+    "planted_for_atheris",
+    "presuming_collector",
+    "requests",
+    "unchecked_collector",
+    "unchecked_parser",
 ]  # fmt: skip
 
 MOST_GROWTH = 4 * 1024  # kilobytes
@@ -87,9 +97,9 @@ def requests(number: int, *, store: Any = open_store, app: Any = create_app, alo
     return run
 
 
-def careless_collector(piece: int, step: Step) -> Outcome:
+def unchecked_collector(piece: int, step: Step) -> Outcome:
     """Caught by a reply of 500."""
-    with patch.object(admission, "Report", Careless), patch.object(guard.log, "disabled", True):
+    with patch.object(admission, "Report", UncheckedReport), patch.object(guard.log, "disabled", True):
         found = requests(4_000)(piece, step)
     caught = not found.passed and found.figures["replies of 500 and more"] != 0
     return Outcome(caught, found.figures, found.remark)
@@ -151,9 +161,9 @@ def parsers(runs: int, slow: int) -> Run:
     return run
 
 
-def careless_parser(piece: int, step: Step) -> Outcome:
+def unchecked_parser(piece: int, step: Step) -> Outcome:
     """Caught by an error that is not this project's."""
-    _, fault = parsed("report", careless, 5_000, 0, step)
+    _, fault = parsed("report", unchecked_fields, 5_000, 0, step)
     return Outcome("KeyError" in fault, {"stray errors": int(bool(fault))}, fault[:100])
 
 

@@ -24,7 +24,7 @@ from server_agg.collect.admission import Admission
 from tests.assurance.ledger.world import SCRATCH
 from tests.support.devices import KEY, VECTORS, envelope, load, question, survey, unb64
 
-__all__ = ["TARGETS", "careless", "harmless", "held", "seeds"]
+__all__ = ["TARGETS", "harmless", "held", "seeds", "unchecked_fields"]
 
 LARGEST = 4096
 
@@ -208,7 +208,7 @@ def harmless(name: str, target: Callable[[bytes], object]) -> list[bytes]:
     return [data for data in seeds(name) if not harms(data)]
 
 
-def careless(data: bytes) -> object:
+def unchecked_fields(data: bytes) -> object:
     """The planted bug: a reader of reports that takes a field for granted (KeyError)."""
     value = read(data, LARGEST)
     if isinstance(value, dict):

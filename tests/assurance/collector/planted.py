@@ -34,10 +34,10 @@ from server_agg.collect.postgres_store import PostgresStore
 from server_agg.collect.sqlite_store import SqliteStore
 from server_agg.collect.store import INSERT, TABLES, Outcome, Store
 from server_agg.collect.stored_report import Arrival
-from tests.assurance.collector.fuzz_targets import careless
+from tests.assurance.collector.fuzz_targets import unchecked_fields
 from tests.support.collector_running import Process
 
-__all__ = ["Careless", "Early", "Keyless", "KeylessStore", "Sure", "Twice", "Unflushed", "hoarding", "presuming"]
+__all__ = ["Early", "Keyless", "KeylessStore", "Sure", "Twice", "UncheckedReport", "Unflushed", "hoarding", "presuming"]
 
 DELAY = 0.2  # seconds
 KEYED = "id TEXT PRIMARY KEY"
@@ -138,13 +138,13 @@ class Keyless(Process):
     program = _program("keyless")
 
 
-class Careless(Report):
+class UncheckedReport(Report):
     """The planted bug in the collector: a report that takes its fields for granted."""
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Report:
         with suppress(RRCollectError):
-            careless(data)
+            unchecked_fields(data)
         return Report.from_bytes(data)
 
 

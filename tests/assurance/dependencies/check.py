@@ -164,9 +164,9 @@ def parts(size: Size) -> list[Part]:
         Part("licences", partial(licences, full)),
         Part("bill of materials", partial(bill, full)),
         Part("secrets in a whole flow", partial(searched, TRUTHS if full else ["1111"])),
-        Part("services that say nothing", silent_services, twin=True),
-        Part("wrong licences and bills", wrong_papers, twin=True),
-        Part("clients that leak", partial(planted, [leak for leak in LEAKS if leak]), twin=True),
+        Part("services that say nothing", silent_services, planted=True),
+        Part("wrong licences and bills", wrong_papers, planted=True),
+        Part("clients that leak", partial(planted, [leak for leak in LEAKS if leak]), planted=True),
     ]
 
 

@@ -89,7 +89,7 @@ def parts(size: Size) -> list[Part]:
                 pieces=len(documents()) if full else 1,
             )
         )
-        found += [Part(f"{host} ignores the {plant}", _planted(host, plant), twin=True) for plant in PLANTS]
+        found += [Part(f"{host} ignores the {plant}", _planted(host, plant), planted=True) for plant in PLANTS]
     return found
 
 

@@ -3,7 +3,7 @@
 The rows are made and counted by NumPy (`engine_data`); each engine tallies them through `tally_reports` in a process of
 its own (`engine_run`), and every integer of its result is compared with what was counted when the rows were made.
 
-DuckDB and Spark get all rows in one call.  Polars holds the reports of a call in memory, so it gets one partition a
+DuckDB and Spark get all rows in one call.  Polars holds the reports of a call in memory, so it gets one partition per
 call (rows are partitioned by the first byte of their id, so that repeats meet); results of partitions add up, see
 `BatchResult`.  The files lie in a temporary folder and are removed.
 """
@@ -28,7 +28,7 @@ __all__ = ["CHECK", "differences"]
 
 PARTITION = {True: 5_000_000, False: 10_000}
 PARTITIONS = {"duckdb": 20, "polars": 20, "spark": 4}
-TWIN_ROWS = {True: 1_000_000, False: 10_000}
+PLANTED_ROWS = {True: 1_000_000, False: 10_000}
 PATIENCE = 3600.0  # seconds
 
 
@@ -121,8 +121,8 @@ def parts(size: Size) -> list[Part]:
         of("duckdb"),
         of("polars"),
         of("spark"),
-        Part("repeated reports counted twice", partial(twice_counted, TWIN_ROWS[full]), twin=True),
-        Part("one row of the files changed", partial(one_row_changed, TWIN_ROWS[full]), twin=True),
+        Part("repeated reports counted twice", partial(twice_counted, PLANTED_ROWS[full]), planted=True),
+        Part("one row of the files changed", partial(one_row_changed, PLANTED_ROWS[full]), planted=True),
     ]
 
 

@@ -19,7 +19,7 @@ from rrcollect import Client
 from tests.assurance.check import FULL, Check, Outcome, Part, Size, Step
 from tests.assurance.ledger.machine import Life
 from tests.assurance.ledger.moments import PHASES
-from tests.assurance.ledger.planted import TWINS
+from tests.assurance.ledger.planted import PLANTED
 from tests.assurance.ledger.world import SCRATCH, Plant, Refuted
 from tests.support.ledger_crashing import SCENES, device, killed_everywhere, race, rows
 
@@ -87,7 +87,7 @@ def _life(steps: int, workers: int, *, everywhere: bool) -> Callable[[int, Step]
     return run
 
 
-def _twin(plant: type[Plant], most: int) -> Callable[[int, Step], Outcome]:
+def _planted(plant: type[Plant], most: int) -> Callable[[int, Step], Outcome]:
     def run(piece: int, step: Step) -> Outcome:
         # Found after some hundred steps on average.  The rarest, a guard left behind, was found in the first 525 steps
         # (one start of the machine) by 39 runs of 51, by all within five starts.  To miss it in the 76 starts of 40,000
@@ -102,7 +102,9 @@ def _twin(plant: type[Plant], most: int) -> Callable[[int, Step], Outcome]:
     return run
 
 
-def _kills(stride: int, pieces: int, open_again: Callable[[Path], object] = lambda p: None, twin: bool = False) -> Part:
+def _kills(
+    stride: int, pieces: int, open_again: Callable[[Path], object] = lambda p: None, planted: bool = False
+) -> Part:
     """Every stride-th line of each scene; the pieces share the lines between them."""
 
     def run(piece: int, step: Step) -> Outcome:
@@ -118,11 +120,11 @@ def _kills(stride: int, pieces: int, open_again: Callable[[Path], object] = lamb
             faults += [f"{scene}: {fault}"] * bool(fault)
             for key, value in found.items():
                 counts[key] = counts.get(key, 0) + value
-        if twin:
+        if planted:
             return Outcome(bool(faults), {"kills until it was found": counts["kills"]}, "; ".join(faults))
         return Outcome(not faults, {**counts, "second draws or reports": len(faults)}, "; ".join(faults))
 
-    return Part("killed after sending, ledger lost" if twin else "killed at every line", run, pieces, twin)
+    return Part("killed after sending, ledger lost" if planted else "killed at every line", run, pieces, planted)
 
 
 def _race(processes: int, make: Callable[[Path], Client], *, fresh: bool) -> tuple[int, int]:
@@ -174,11 +176,11 @@ def parts(size: Size) -> list[Part]:
             _life(10_000 if full else 800, 5 if full else 1, everywhere=full),  # 800 steps may miss a phase by chance
             pieces=10 if full else 1,
         ),
-        *[Part(name, _twin(plant, 40_000), twin=True) for name, plant in TWINS.items()],
+        *[Part(name, _planted(plant, 40_000), planted=True) for name, plant in PLANTED.items()],
         _kills(1 if full else 40, 4 if full else 1),
-        _kills(10 if full else 40, 1, _lose, twin=True),
+        _kills(10 if full else 40, 1, _lose, planted=True),
         Part("64 processes race" if full else "processes race", _races(64 if full else 16, 20 if full else 2)),
-        Part("processes race, each with a ledger of its own", _split, twin=True),
+        Part("processes race, each with a ledger of its own", _split, planted=True),
     ]
 
 

@@ -15,7 +15,7 @@ from rrcollect.answer.rollback_guard import RollbackGuard
 from rrcollect.publish.report import Report
 from tests.assurance.ledger.world import Leave, Plant
 
-__all__ = ["TWINS"]
+__all__ = ["PLANTED"]
 
 
 class Forgetful(Plant):
@@ -114,7 +114,7 @@ class WithoutConstraint(Plant):
     ledger = Unconstrained
 
 
-class Careless(LedgerFile):
+class HalfGuardedFile(LedgerFile):
     """Guards what its own transaction has added, and not what an earlier one had committed when it was cut off."""
 
     held = 0
@@ -133,10 +133,10 @@ def _reports(connection: sqlite3.Connection) -> int:
 
 
 class HalfGuarded(Ledger):
-    """A ledger with a careless file."""
+    """A ledger with such a file."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.file = Careless(path)
+        self.file = HalfGuardedFile(path)
         with self.file.reading():
             pass  # made and verified
 
@@ -147,7 +147,7 @@ class LeavesTheGuardBehind(Plant):
     ledger = HalfGuarded
 
 
-TWINS = {
+PLANTED = {
     "a ledger that forgets on restart": Forgetful,
     "a ledger that records after sending": SendsFirst,
     "a ledger that ignores its rollback guard": IgnoresTheGuard,

@@ -6,7 +6,7 @@ What must hold, whatever happened
 3. The draws never cost more than the lifetime budget; a refusal for want of budget comes only when it is spent.
 4. What has been answered is answered again, with the same bytes; an expired survey is not answered.
 
-A `Plant` is where a twin puts its bug.
+A `Plant` is where a bug is planted.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Refuted(AssertionError):
 
 
 class Plant:
-    """How devices are made; a twin overrides one of these."""
+    """How devices are made; a planted bug overrides one of these."""
 
     ledger: type[Ledger] = Ledger
 

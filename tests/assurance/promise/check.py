@@ -185,7 +185,7 @@ WRONG = ("broken promises", "promises with a step to spare", "wrong refusals")
 
 
 def search(build: Builder, each: int, seed: int = 0) -> Callable[[int, Step], Outcome]:
-    """Judge `each` random promises a piece."""
+    """Judge `each` random promises per piece."""
 
     def run(piece: int, step: Step) -> Outcome:
         counts = dict.fromkeys(("promises", "kept and tight", *WRONG), 0)
@@ -203,7 +203,7 @@ def search(build: Builder, each: int, seed: int = 0) -> Callable[[int, Step], Ou
     return run
 
 
-def twin(build: Builder, each: int, expected: str) -> Callable[[int, Step], Outcome]:
+def with_planted_bug(build: Builder, each: int, expected: str) -> Callable[[int, Step], Outcome]:
     """Caught if the same search finds the expected fault."""
 
     def run(piece: int, step: Step) -> Outcome:
@@ -219,10 +219,14 @@ def parts(size: Size) -> list[Part]:
     pieces, each, planted = (10, 100_000, 100_000) if size is FULL else (1, 1_000, 300)
     return [
         Part("the library's designs", search(shipped, each), pieces),
-        Part("the same formula in doubles", twin(by_doubles, planted, "broken promises"), twin=True),
-        Part("rounded to nearest", twin(nearest, planted // 10, "broken promises"), twin=True),
-        Part("one step too far", twin(moved(1), planted // 10, "broken promises"), twin=True),
-        Part("one step too timid", twin(moved(-1), planted // 10, "promises with a step to spare"), twin=True),
+        Part("the same formula in doubles", with_planted_bug(by_doubles, planted, "broken promises"), planted=True),
+        Part("rounded to nearest", with_planted_bug(nearest, planted // 10, "broken promises"), planted=True),
+        Part("one step too far", with_planted_bug(moved(1), planted // 10, "broken promises"), planted=True),
+        Part(
+            "one step too timid",
+            with_planted_bug(moved(-1), planted // 10, "promises with a step to spare"),
+            planted=True,
+        ),
     ]
 
 

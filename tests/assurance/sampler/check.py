@@ -1,8 +1,8 @@
-"""The sampler's law: every draw of small grids, equality of the paths draw by draw, a billion answers a path.
+"""The sampler's law: every draw of small grids, equality of the paths draw by draw, a billion answers per path.
 
 * `sampler_draws` exhausts small grids, and compares bulk and single path on shared keystreams of random 64-bit designs;
   half of these keystreams decide nothing in their first byte or planes.  No chance is involved: no false alarms.
-* `sampler_statistics` judges the real keystream; false alarms below 1e-9 a run.
+* `sampler_statistics` judges the real keystream; false alarms below 1e-9 per run.
 * `epsilon_audit` treats the bulk paths as black boxes; ten promises, each accused in error with a chance below 1e-10.
 """
 
@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rrcollect import Design, Epsilon, optimal_design, randomise_many, randomise_packed
-from tests.answer.test_bulk import Tape
-from tests.answer.test_draw import biased, seven_bit
 from tests.assurance.audit.epsilon_audit import Count, epsilon_at_least, refuted
 from tests.assurance.check import FULL, Check, Figure, Outcome, Part, Size, Step, caught
 from tests.assurance.sampler import statistics
@@ -32,6 +30,8 @@ from tests.assurance.sampler.draws import (
     single_faults,
     small_designs,
 )
+from tests.support.biased_draws import biased, seven_bit
+from tests.support.tape import Tape
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,7 +100,7 @@ def shared_keystreams(
 
 
 def distribution(sampler: statistics.Sampler, words: int, runs: tuple[statistics.Run, ...]) -> Run:
-    """One run a piece."""
+    """One run per piece."""
 
     def run(piece: int, step: Step) -> Outcome:
         compared, least, worst = 0, 1.0, ""
@@ -122,10 +122,10 @@ AUDITED = (("1/10", "0"), ("1", "0"), ("ln 3", "0"), ("4", "0"), ("1/2", "1/10")
 
 
 def audit(sampler: statistics.Sampler, draws: int, more: Fraction = Fraction(0)) -> Run:
-    """So many draws a truth for several promises: how large must ε be at least?  `more` is added to it in secret."""
+    """So many draws per truth for several promises: how large must ε be at least?  `more` is added to it in secret."""
 
     def run(piece: int, step: Step) -> Outcome:
-        figures: dict[str, Figure] = {"draws a truth and promise": draws}
+        figures: dict[str, Figure] = {"draws per truth and promise": draws}
         good, words = True, min(draws // 64, 1 << 18)
         for number, (epsilon, delta) in enumerate(AUDITED):
             claim = float(Epsilon(epsilon))
@@ -145,7 +145,7 @@ def audit(sampler: statistics.Sampler, draws: int, more: Fraction = Fraction(0))
 
 
 def parts(size: Size) -> list[Part]:
-    """All designs of D = 256 (16), a thousand (20) of D up to 2^16 (2^11), a billion answers a path (a few million)."""
+    """All designs of D = 256 (16), 1,000 (20) of D up to 2^16 (2^11), a billion answers per path (a few million)."""
     full = size is FULL
     bits, pieces, random_designs, words = (8, 8, 250, 1 << 20) if full else (4, 1, 20, 1 << 15)
     runs = statistics.RUNS if full else statistics.RUNS[:9:4]
@@ -176,26 +176,32 @@ def parts(size: Size) -> list[Part]:
         Part("distribution and independence, packed", distribution(statistics.eight_to_a_byte, words, runs)),
         Part("black-box audit, booleans", audit(statistics.booleans, 10**8 if full else 10**6)),
         Part("black-box audit, packed", audit(statistics.eight_to_a_byte, 10**8 if full else 10**6)),
-        Part('"at most" for "below"', caught(exhaust(lambda _: iter(few), 2, one_off(biased))), twin=True),
-        Part("a probability of 7 bits", caught(exhaust(lambda _: iter(few), 2, one_off(seven_bit))), twin=True),
+        Part('"at most" for "below"', caught(exhaust(lambda _: iter(few), 2, one_off(biased))), planted=True),
+        Part("a probability of 7 bits", caught(exhaust(lambda _: iter(few), 2, one_off(seven_bit))), planted=True),
         *(
-            Part(f"thresholds too high by 2/2^16, {name}", caught(exhaust(lambda _: iter(fine), 1, faults)), twin=True)
+            Part(
+                f"thresholds too high by 2/2^16, {name}", caught(exhaust(lambda _: iter(fine), 1, faults)), planted=True
+            )
             for name, faults in (
                 ("booleans", lambda design, bits: booleans_faults(design, too_high(randomise_many))),
                 ("packed", lambda design, bits: packed_faults(design, too_high(randomise_packed))),
             )
         ),
-        Part("undecided byte not resolved, shared keystream", caught(shared_keystreams(3, unresolved)), twin=True),
-        Part("packed answers turned round", caught(shared_keystreams(3, eight=turned_round)), twin=True),
-        Part("undecided byte not resolved", planted(statistics.unresolved, 8), twin=True),
-        Part("threshold off by 1/256", planted(statistics.off_by_one, 0), twin=True),
-        Part("keystream reused between chunks", planted(statistics.reusing, 0), twin=True),
-        Part("biased byte of a word", planted(statistics.biased, 0), twin=True),
-        Part("one answer of a word copied to its neighbour", planted(statistics.copying, 0), twin=True),
-        Part("threshold off by 1/256, packed", planted(partial(statistics.off_by_one, sampler=in_bytes), 0), twin=True),
-        Part("an answer copied, packed", planted(partial(statistics.copying, sampler=in_bytes), 0), twin=True),
+        Part("undecided byte not resolved, shared keystream", caught(shared_keystreams(3, unresolved)), planted=True),
+        Part("packed answers turned round", caught(shared_keystreams(3, eight=turned_round)), planted=True),
+        Part("undecided byte not resolved", planted(statistics.unresolved, 8), planted=True),
+        Part("threshold off by 1/256", planted(statistics.off_by_one, 0), planted=True),
+        Part("keystream reused between chunks", planted(statistics.reusing, 0), planted=True),
+        Part("biased byte of a word", planted(statistics.biased, 0), planted=True),
+        Part("one answer of a word copied to its neighbour", planted(statistics.copying, 0), planted=True),
+        Part(
+            "threshold off by 1/256, packed", planted(partial(statistics.off_by_one, sampler=in_bytes), 0), planted=True
+        ),
+        Part("an answer copied, packed", planted(partial(statistics.copying, sampler=in_bytes), 0), planted=True),
         *(
-            Part(f"designs for ε + 1/10 that claim ε, {name}", caught(audit(path, 10**6, Fraction(1, 10))), twin=True)
+            Part(
+                f"designs for ε + 1/10 that claim ε, {name}", caught(audit(path, 10**6, Fraction(1, 10))), planted=True
+            )
             for name, path in (("booleans", statistics.booleans), ("packed", in_bytes))
         ),
     ]
@@ -216,8 +222,8 @@ CHECK = Check(
         "rrcollect/answer/keystream.py",
         "rrcollect/answer/packed.py",
         "rrcollect/design/yes_no.py",
-        "tests/answer/test_bulk.py",
-        "tests/answer/test_draw.py",
+        "tests/support/biased_draws.py",
+        "tests/support/tape.py",
     ),
     parts,
 )

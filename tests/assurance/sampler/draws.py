@@ -22,7 +22,7 @@ import numpy as np
 from rrcollect import Design, randomise, randomise_many, randomise_packed
 from rrcollect.answer import packed
 from rrcollect.design.yes_no import GRID
-from tests.answer.test_bulk import Tape, draw_behind, packed_draws, single, sorted_by_peeling
+from tests.support.tape import Tape, draw_behind, packed_draws, single, sorted_by_peeling
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,7 +6,7 @@ Answers come as words of 64.  With the truths known, and the law exact, under th
   disjoint, and so are those with it odd: each half's count is binomial.  A sum that is off by d has a half off by d/2,
   so the two halves' binomial tails beyond d/2 bound the chance of it, without approximation.
 Every comparison yields such a chance; the search fails if one is below `ALARM / MOST`, MOST bounding the comparisons of
-a whole run.  So a sound sampler is accused with probability below ALARM = 1e-9 a run.
+a whole run.  So a sound sampler is accused with probability below ALARM = 1e-9 per run.
 """
 
 from __future__ import annotations

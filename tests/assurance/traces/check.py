@@ -11,7 +11,6 @@ Statements and system calls involve no chance: no false alarms.
 
 from __future__ import annotations
 
-import gc
 import re
 import shutil
 import subprocess
@@ -19,7 +18,6 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import SystemRandom
-from types import FrameType
 from typing import Any
 
 from tests.assurance.check import FULL, Check, Outcome, Part, Size, Step, caught
@@ -27,31 +25,13 @@ from tests.assurance.evidence import ROOT
 from tests.assurance.scratch import scratch
 from tests.assurance.traces.answers import answers, leaking, warm
 from tests.assurance.traces.timing import single_path, whole_answer
+from tests.support.executed_lines import lines_of
 
 Run = Callable[[int, Step], Outcome]
 MEMORY = {"brk", "mmap", "munmap", "mremap", "mprotect", "madvise"}
 
 
 # ---- statements -----------------------------------------------------------------------------------------------------
-
-
-def lines_of(call: Callable[[], object]) -> list[tuple[str, int, str]]:
-    """Every line executed, wherever it is."""
-    found: list[tuple[str, int, str]] = []
-
-    def tracer(frame: FrameType, event: str, argument: object) -> Any:
-        found.append((frame.f_code.co_filename, frame.f_lineno, event))
-        return tracer
-
-    before = sys.gettrace()
-    gc.disable()  # whoever listens to the collector of garbage runs lines of his own, whenever it pleases
-    sys.settrace(tracer)
-    try:
-        call()
-    finally:
-        sys.settrace(before)
-        gc.enable()
-    return found
 
 
 def statements(how_many: int, kind: str = "") -> Run:
@@ -150,19 +130,19 @@ def parts(size: Size) -> list[Part]:
     full = size is FULL
     few = 60 if full else 6
     fine = [
-        Part("a fiftieth longer for yes, single path", caught(single_path(200_000, "slight delay")), twin=True),
-        Part("one yes in 50 takes 50 times as long", caught(single_path(200_000, "rare slow path")), twin=True),
-        Part("a fortieth longer for yes, whole answer", caught(whole_answer(10_000, "slight delay")), twin=True),
+        Part("a fiftieth longer for yes, single path", caught(single_path(200_000, "slight delay")), planted=True),
+        Part("one yes in 50 takes 50 times as long", caught(single_path(200_000, "rare slow path")), planted=True),
+        Part("a fortieth longer for yes, whole answer", caught(whole_answer(10_000, "slight delay")), planted=True),
     ]
     return [
         Part("time of the single path", single_path(1_000_000 if full else 20_000, strict=full)),
         Part("time of the whole answer", whole_answer(40_000 if full else 150, strict=full)),
         Part("statements of the whole answer", statements(200 if full else 4)),
         Part("system calls of the whole answer", calls(200 if full else 6)),
-        Part("early return for a yes on half of the draws", caught(statements(few, "early return")), twin=True),
-        Part("an extra write for yes", caught(calls(few, "extra write")), twin=True),
-        Part("a delay for yes, single path", caught(single_path(20_000, "delay")), twin=True),
-        Part("a delay for yes, whole answer", caught(whole_answer(200, "delay")), twin=True),
+        Part("early return for a yes on half of the draws", caught(statements(few, "early return")), planted=True),
+        Part("an extra write for yes", caught(calls(few, "extra write")), planted=True),
+        Part("a delay for yes, single path", caught(single_path(20_000, "delay")), planted=True),
+        Part("a delay for yes, whole answer", caught(whole_answer(200, "delay")), planted=True),
         *(fine if full else []),
     ]
 
@@ -185,6 +165,7 @@ CHECK = Check(
         "rrcollect/design",
         "rrcollect/publish",
         "tests/support/devices.py",
+        "tests/support/executed_lines.py",
     ),
     parts,
 )

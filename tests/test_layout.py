@@ -1,0 +1,151 @@
+"""The layout: imports point one way, in the order of the flow; no cycles; no test module imported; short modules.
+
+The order of each package is the table ORDER; a rule that is broken is broken in the code, not mended here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support import layout
+from tests.support.layout import Tree
+
+ROOT = Path(__file__).resolve().parents[1]
+LONGEST = 330
+
+# Lowest first.  Parts of one line do not import each other.  Delivery knows documents and how to send their bytes; the
+# client knows delivery.  `report` has two storeys: the words and tables that every estimate is printed with, and what
+# is found about a whole survey.  `estimates` likewise: how bars are made, and what is estimated with them.
+ORDER: dict[str, list[list[str]]] = {
+    "rrcollect": [
+        ["errors", "extras"],
+        ["design"],
+        ["classic", "publish"],
+        ["deliver"],
+        ["answer"],
+        ["web", ""],
+    ],
+    "server_agg": [
+        ["errors"],
+        ["count"],
+        ["batch", "estimates"],
+        ["report.words"],
+        ["report.result"],
+        ["estimates.one"],
+        ["estimates.pooled", "estimates.kuk", "estimates.moors"],
+        ["compare", "weigh"],
+        ["plan"],
+        ["models"],
+        ["report"],
+        ["collect"],
+        [""],
+        ["demo"],
+        ["cli"],
+    ],
+}
+CYCLES: dict[tuple[str, str], str] = {}
+"""An edge that may close a cycle, and the reason."""
+
+
+@pytest.fixture(scope="module")
+def packages() -> Tree:
+    return Tree.read(ROOT, ORDER)
+
+
+@pytest.fixture(scope="module")
+def everything() -> Tree:
+    return Tree.read(ROOT, [*ORDER, "tests", "examples"])
+
+
+@pytest.mark.parametrize("package", ORDER)
+def test_imports_point_down(packages: Tree, package: str) -> None:
+    assert layout.upward(packages, package, ORDER[package]) == []
+
+
+def test_the_device_s_package_does_not_import_the_aggregator_s(packages: Tree) -> None:
+    assert layout.forbidden(packages, "rrcollect", "server_agg") == []
+
+
+def test_the_packages_and_examples_import_no_tests(everything: Tree) -> None:
+    assert [fault for name in [*ORDER, "examples"] for fault in layout.forbidden(everything, name, "tests")] == []
+
+
+def test_no_test_module_is_imported(everything: Tree) -> None:
+    assert layout.of_test_modules(everything) == []
+
+
+def test_no_module_imports_itself_by_way_of_others(packages: Tree) -> None:
+    assert layout.cycles(packages, CYCLES) == []
+
+
+def test_modules_are_short(packages: Tree) -> None:
+    assert layout.too_long(packages, LONGEST) == []
+
+
+# ---- planted bugs: a small tree that is in order, and one that is not, for each rule --------------------------------
+
+SOUND = {
+    "device/__init__.py": "from device.low import a",
+    "device/low/__init__.py": "",
+    "device/low/a.py": "import os",
+    "device/low/b.py": "from device.low import a\nfrom . import a as same",
+    "device/high/c.py": "from device.low.b import a",
+    "device/beside/d.py": "import device.low.a",
+    "owner/e.py": "from device.high import c",
+    "tests/helper.py": "from owner import e",
+    "tests/test_e.py": "from tests.helper import e",
+}
+LEVELS = [["low"], ["high", "beside"], [""]]
+
+
+def planted(root: Path, **changes: str) -> Tree:
+    for name, text in {**SOUND, **{name.replace("__", "/") + ".py": text for name, text in changes.items()}}.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return Tree.read(root, ["device", "owner", "tests"])
+
+
+def faults(tree: Tree, excepted: dict[tuple[str, str], str] | None = None) -> list[str]:
+    return [
+        *layout.upward(tree, "device", LEVELS),
+        *layout.forbidden(tree, "device", "owner"),
+        *layout.forbidden(tree, "owner", "tests"),
+        *layout.of_test_modules(tree),
+        *layout.cycles(tree, excepted or {}),
+        *layout.too_long(tree, 10),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({"device__low__a": "from device.high import c"}, "device.low.a imports device.high.c"),
+        ({"device__low__a": "def f():\n    import device.high.c"}, "device.low.a imports device.high.c"),
+        ({"device__low__a": "if TYPE_CHECKING:\n    from ..high.c import a"}, "device.low.a imports device.high.c"),
+        ({"device__low__a": "from device import b"}, "device.low.a imports device"),
+        ({"device__beside__d": "from device.high import c"}, "device.beside.d imports device.high.c"),
+        ({"device__new": ""}, "device.new has no place in the order"),
+        ({"device__high__c": "from owner.e import x"}, "device.high.c imports owner.e"),
+        ({"owner__e": "import tests.helper"}, "owner.e imports tests.helper"),
+        ({"tests__helper": "from tests.test_e import e"}, "tests.helper imports tests.test_e"),
+        ({"tests__helper": "import tests.conftest", "tests__conftest": ""}, "tests.helper imports tests.conftest"),
+        ({"device__low__a": "from device.low import b"}, "device.low.a and device.low.b import one another"),
+        (
+            {"device__low__a": "if TYPE_CHECKING:\n    from device.low.b import a"},
+            "device.low.a and device.low.b import one another",
+        ),
+        ({"owner__long": "\n" * 11}, "owner.long has 11 lines"),
+    ],
+)
+def test_a_planted_fault_is_found(tmp_path: Path, changes: dict[str, str], found: str) -> None:
+    assert faults(planted(tmp_path)) == []
+    assert found in faults(planted(tmp_path, **changes))
+
+
+def test_an_exception_is_one_edge_and_must_be_needed(tmp_path: Path) -> None:
+    edge = ("device.low.a", "device.low.b")
+    assert faults(planted(tmp_path), {edge: "why"}) == ["device.low.a → device.low.b is excepted (why) without need"]
+    assert faults(planted(tmp_path, device__low__a="from device.low import b"), {edge: "why"}) == []
