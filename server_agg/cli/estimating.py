@@ -10,7 +10,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from server_agg.cli.incomplete import Incomplete
+from server_agg.cli.output import Incomplete
 from server_agg.cli.sources import add_source, tallies_of
 from server_agg.cli.terminal import emit, table
 

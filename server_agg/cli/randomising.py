@@ -18,8 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from server_agg.cli.incomplete import Incomplete
-from server_agg.cli.output import new_file, refuse_existing
+from server_agg.cli.output import Incomplete, new_file, refuse_existing
 from server_agg.cli.progress import Tell, progress
 from server_agg.cli.terminal import emit
 

@@ -6,8 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from server_agg.cli.incomplete import Incomplete
-from server_agg.cli.output import add_force
+from server_agg.cli.output import Incomplete, add_force
 from server_agg.cli.plotting import check_picture, save
 from server_agg.cli.progress import progress
 from server_agg.cli.terminal import emit, table

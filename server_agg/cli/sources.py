@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rrcollect.errors import ParameterError
-from server_agg.cli.incomplete import Incomplete
+from server_agg.cli.output import Incomplete
 
 if TYPE_CHECKING:
     from rrcollect import AcceptedSurvey, PublicKey, Survey

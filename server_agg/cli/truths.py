@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rrcollect.errors import AnswerRefused, BadTruth, MissingExtra, ParameterError
+from rrcollect.errors import AnswerRefused, BadTruth, ParameterError
+from rrcollect.extras import extra
 from server_agg.batch.errors import BadColumn, SourceUnavailable
-from server_agg.cli.output import CannotWrite, way_out
+from server_agg.cli.output import CannotWrite, os_error_hint
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,11 +101,7 @@ def _csv_pieces(path: Path, column: str, segments: Sequence[str]) -> Iterator[Pi
 
 
 def _parquet_pieces(path: Path, column: str, segments: Sequence[str]) -> Iterator[Piece]:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise MissingExtra("pyarrow", "batch") from None
+    pa, pq = extra("pyarrow", "batch"), extra("pyarrow.parquet", "batch")
     row = 0
     try:
         with pq.ParquetFile(path) as file:
@@ -176,4 +173,6 @@ def write_receipt(path: Path, column: str, round_: int, out: Path) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise CannotWrite(f"no receipt can be kept beside the truths ({_receipt(path)}: {way_out(error)})") from None
+        raise CannotWrite(
+            f"no receipt can be kept beside the truths ({_receipt(path)}: {os_error_hint(error)})"
+        ) from None
