@@ -15,7 +15,7 @@ from server_agg.cli.progress import progress
 from server_agg.cli.terminal import emit, table
 
 if TYPE_CHECKING:
-    from server_agg.demo.run import Shown
+    from server_agg.demo.run import DemoRun
 
 __all__ = ["add_demo", "demo"]
 
@@ -80,7 +80,7 @@ def program_name(folder: Path) -> str:
     return shlex.quote(min(whole, os.path.relpath(whole, folder.resolve()), key=len))
 
 
-def _data(shown: Shown, report: Path) -> dict[str, Any]:
+def _data(shown: DemoRun, report: Path) -> dict[str, Any]:
     found = []
     for question, number in shown.rounds():
         mark = shown.mark(question, number)
@@ -97,7 +97,7 @@ def _data(shown: Shown, report: Path) -> dict[str, Any]:
     }
 
 
-def _words(shown: Shown) -> list[str]:
+def _words(shown: DemoRun) -> list[str]:
     from server_agg.report.words import percent
 
     survey = shown.publication.survey

@@ -184,7 +184,7 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
 
 
 def _listed() -> str:
-    """The commands in the order of the flow, a line each."""
+    """The commands in the order of the flow, one line per command."""
     return "\n".join(f"  {name:11s} {command.about}" for name, command in COMMANDS.items())
 
 

@@ -4,7 +4,7 @@ Rules
 1. A truth is yes or no: true/false, yes/no, y/n, 1/0, 1.0/0.0 in CSV (any case) and in text columns; booleans or
    numbers that are exactly 0 or 1 in Parquet (pandas makes 1.0 of 1 where a value was missing).  Anything else (an
    empty cell, NaN, None, a word) stops the work with its place, never its value.
-2. No more than one piece is in memory; a file that is cut off or no such file at all is one line.
+2. No more than one piece is in memory; a file that is cut off, or is not of its kind at all, is one line.
 3. The receipt, FILE.drawn, lies beside the truths and names what was drawn: column, round and output.  It holds no
    truth and no digest of them.  It is on disk before the answers appear.
 """
@@ -97,7 +97,7 @@ def _csv_pieces(path: Path, column: str, segments: Sequence[str]) -> Iterator[Pi
                 row += len(chunk)
                 yield Piece(truths, dict(zip(segments, columns[1:], strict=True)), raw.tell() / size)
         except (OSError, EOFError, csv.Error, UnicodeDecodeError, zlib.error):
-            raise SourceUnavailable(f"{path}, after row {row}: the file is cut off, damaged or no CSV") from None
+            raise SourceUnavailable(f"{path}, after row {row}: the file is cut off, damaged or not CSV") from None
 
 
 def _parquet_pieces(path: Path, column: str, segments: Sequence[str]) -> Iterator[Piece]:
@@ -115,7 +115,7 @@ def _parquet_pieces(path: Path, column: str, segments: Sequence[str]) -> Iterato
                 row += batch.num_rows
                 yield Piece(truths, groups, row / rows)
     except (pa.ArrowException, OSError):
-        raise SourceUnavailable(f"{path}, after row {row}: the file is cut off, damaged or no Parquet") from None
+        raise SourceUnavailable(f"{path}, after row {row}: the file is cut off, damaged or not Parquet") from None
 
 
 def _column(path: Path, name: str, array: Any, first: int) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ from rrcollect.publish.survey import Question
 from server_agg.demo.drawings import Mark, forest, mechanism, picture, scale, style
 from server_agg.demo.page_text import flow, how_it_was_done, how_to_go_on, what_it_does_not_say
 from server_agg.demo.population import true_share
-from server_agg.demo.run import Shown
+from server_agg.demo.run import DemoRun
 from server_agg.report.words import percent, privacy_words
 
 __all__ = ["page", "summary_picture"]
@@ -25,7 +25,7 @@ LEGEND = (
 )
 
 
-def page(shown: Shown, program: str) -> str:
+def page(shown: DemoRun, program: str) -> str:
     """The whole page; `program` is how its reader calls rrcollect from the demo's folder."""
     survey = shown.publication.survey
     dress = style("drawings.css") + style("page.css")
@@ -62,7 +62,7 @@ def page(shown: Shown, program: str) -> str:
     )
 
 
-def summary_picture(shown: Shown) -> str:
+def summary_picture(shown: DemoRun) -> str:
     """One question in one picture: everybody, and by sport."""
     everybody = replace(shown.mark("doped", 0), label="everybody")
     foot = [
@@ -73,7 +73,7 @@ def summary_picture(shown: Shown) -> str:
     return picture([everybody, *_sport_marks(shown)], [text], foot)
 
 
-def _opening(shown: Shown) -> str:
+def _opening(shown: DemoRun) -> str:
     survey = shown.publication.survey
     everybody = shown.full + shown.gateway
     facts = [
@@ -92,7 +92,7 @@ def _opening(shown: Shown) -> str:
     )
 
 
-def _result(shown: Shown, question: Question) -> str:
+def _result(shown: DemoRun, question: Question) -> str:
     """The latest round of one question, large."""
     number = question.rounds - 1
     mark, found = shown.mark(question.id, number), shown.estimate(question.id, number)
@@ -119,12 +119,12 @@ def _sentence(words: str) -> str:
     return escape(words[0].upper() + words[1:].replace(">=", "≥").replace(" -", " −"))
 
 
-def _sport_marks(shown: Shown) -> list[Mark]:
+def _sport_marks(shown: DemoRun) -> list[Mark]:
     rows = shown.segments("doped").rows
     return [Mark(r.label, r.n, r.estimate.value, *r.interval, true_share("doped", 0, r.label)) for r in rows]
 
 
-def _by_sport(shown: Shown) -> str:
+def _by_sport(shown: DemoRun) -> str:
     table = shown.segments("doped")
     drawn = forest(_sport_marks(shown), "Estimates by sport with simultaneous bars.")
     text = shown.publication.survey.question("doped").text
@@ -135,7 +135,7 @@ def _by_sport(shown: Shown) -> str:
     )
 
 
-def _by_round(shown: Shown) -> str:
+def _by_round(shown: DemoRun) -> str:
     found = shown.trend("pressed")
     marks = [
         Mark(f"round {number + 1}", row.n, row.estimate.value, *row.interval, true_share("pressed", number))

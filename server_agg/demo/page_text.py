@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from html import escape
 
 from server_agg.count.tally import design_strings
-from server_agg.demo.run import Shown
+from server_agg.demo.run import DemoRun
 
 __all__ = ["COMMANDS", "flow", "how_it_was_done", "how_to_go_on", "what_it_does_not_say"]
 
@@ -55,7 +55,7 @@ def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def flow(shown: Shown) -> str:
+def flow(shown: DemoRun) -> str:
     """A sample of the data at every arrow."""
     survey, question = shown.publication.survey, shown.publication.survey.questions[0]
     written = (shown.folder / "survey.toml").read_text(encoding="utf-8")
@@ -100,7 +100,7 @@ def flow(shown: Shown) -> str:
     return f'<ol class="flow">{items}</ol>'
 
 
-def how_it_was_done(shown: Shown) -> str:
+def how_it_was_done(shown: DemoRun) -> str:
     """Which respondents were which, and what was simulated."""
     place = "in memory (a RAM disk), which syncs quickly," if shown.in_memory else "on this machine’s disk"
     rate = shown.full / max(shown.full_seconds, 1e-9)
@@ -139,7 +139,7 @@ def what_it_does_not_say() -> str:
     )
 
 
-def how_to_go_on(shown: Shown, program: str) -> str:
+def how_to_go_on(shown: DemoRun, program: str) -> str:
     """Commands that work in the demo's folder as they are printed."""
     items = [f"{escape(words)}:{_code(f'{program} {command}')}" for words, command in COMMANDS]
     enter = f"cd {shlex.quote(os.path.relpath(shown.folder))}"

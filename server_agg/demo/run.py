@@ -32,7 +32,7 @@ from server_agg.demo.population import SPORTS, Population, drawn_population, tru
 from server_agg.demo.respondents import Desk, by_full_clients, by_gateway, one_device
 from server_agg.estimates.one import Estimate, estimate
 
-__all__ = ["DemoFailed", "Shown", "fresh_folder", "published", "run_demo"]
+__all__ = ["DemoFailed", "DemoRun", "fresh_folder", "published", "run_demo"]
 
 MARKER = ".rrcollect-demo"
 FILES = ("survey.toml", "survey.signed.json", "publisher.pem", "publisher.pem.pub", "reports.sqlite3", "tallies.json")
@@ -45,7 +45,7 @@ class DemoFailed(RRCollectError):
 
 
 @dataclass(frozen=True)
-class Shown:
+class DemoRun:
     """What the demo did and found."""
 
     folder: Path
@@ -144,7 +144,7 @@ class _Overheard:
 
 def run_demo(
     folder: Path, respondents: int, seconds: float, tell: Callable[[float], None], processes: int | None = None
-) -> Shown:
+) -> DemoRun:
     """Run it all; `folder` is fresh."""
     start = time.monotonic()
     publication, key = published(folder)
@@ -166,7 +166,7 @@ def run_demo(
         _copy(Path(desk.store), folder / "reports.sqlite3")
     _check(population, tallies)
     (folder / "tallies.json").write_text(tallies.to_json() + "\n", encoding="utf-8")
-    return Shown(
+    return DemoRun(
         folder=folder,
         publication=publication,
         population=population,
@@ -202,4 +202,6 @@ def _check(population: Population, tallies: Tallies) -> None:
         counted[cell] = counted.get(cell, 0) + tally.n
     if asked != counted:
         wrong = {cell for cell in {*asked, *counted} if asked.get(cell) != counted.get(cell)}
-        raise DemoFailed(f"{len(wrong)} of {len(SPORTS) * 4} cells were not counted once a person: {sorted(wrong)[:3]}")
+        raise DemoFailed(
+            f"{len(wrong)} of {len(SPORTS) * 4} cells were not counted once per person: {sorted(wrong)[:3]}"
+        )

@@ -1,9 +1,11 @@
 """The client: decide before reading the truth, never draw twice, tell the person, show nothing."""
 
 import asyncio
+import functools
 import io
 import logging
 import os
+import traceback
 from datetime import UTC, datetime
 
 import pytest
@@ -516,6 +518,35 @@ def test_an_event_loop_answers_in_threads(tmp_path):
     assert len({r.to_bytes() for r in reports}) == 1
     assert len(device.budget().draws) == 1
     assert delivered.delivered == 1
+
+
+def foreign_frames_with(tmp_path, truth):
+    """The frames outside of rrcollect and of this file that hold a truth when an answer fails after it was read."""
+    device = client(tmp_path, source=lambda n: b"")
+    accepted = device.accept(envelope())
+
+    async def go():
+        await asyncio.to_thread(device.answer, accepted, "q1", truth)
+
+    def holds(value):
+        if isinstance(value, functools.partial):
+            return holds(value.args) or holds(value.keywords)
+        if isinstance(value, dict):
+            return holds(tuple(value.values()))
+        return any(map(holds, value)) if isinstance(value, tuple) else value is True
+
+    with pytest.raises(NoRandomness) as caught:
+        asyncio.run(go())
+    frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)]
+    foreign = [f for f in frames if "rrcollect/answer" not in f.f_code.co_filename and f.f_code.co_filename != __file__]
+    assert any("asyncio" in f.f_code.co_filename for f in foreign)
+    return [f.f_code.co_name for f in foreign if any(map(holds, f.f_locals.values()))]
+
+
+def test_a_callable_keeps_the_truth_out_of_the_frames_of_an_event_loop(tmp_path):
+    (tmp_path / "bare").mkdir()
+    assert foreign_frames_with(tmp_path, lambda: True) == []
+    assert "to_thread" in foreign_frames_with(tmp_path / "bare", True)  # what the guide warns of
 
 
 # ---- nothing shows the truth or the draw ----------------------------------------------------------------------------
