@@ -132,7 +132,7 @@ def tallies_of(options: Namespace) -> Tallies:
             ) from None
         except ParameterError as error:
             raise ParameterError(
-                str(path), "not a file of tallies", f"what `rrcollect tally` wrote ({error})"
+                str(path), "not a file of tallies", f"what `rrcollect tally` writes ({error})"
             ) from None
     rest = [s for s in options.source if not s.endswith(".json")]
     if rest:

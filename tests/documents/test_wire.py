@@ -70,7 +70,7 @@ def test_a_collector_takes_the_printed_report_once(tmp_path):
 def in_the_code() -> set[tuple[int, str]]:
     """Every refusal that a sender of reports can be given."""
     found = {(status, code) for status, code, _ in FAULTS.values()}
-    for module in ("admission", "bodies"):
+    for module in ("admission", "request_body"):
         text = (ROOT / "server_agg" / "collect" / f"{module}.py").read_text()
         found |= {(int(status), code) for status, code in re.findall(r'Refusal\(\s*(\d{3}),\s*"(\w+)"', text)}
     return found | {(error.status, error.__name__) for error in (QueueFull, StoreFull, StoreUnavailable)}
