@@ -93,7 +93,7 @@ def test_a_user_is_told_everything_that_is_missing_in_one_message(kim):
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr == (
-        f"This machine is not ready.\nIt lacks: {missing}. This installs them on Debian, as root:\n{LINE} {missing}\n"
+        f"This machine is not ready.\nIt lacks: {missing}. On Debian, root installs it by:\n{LINE} {missing}\n"
     )
     assert kim.log() == []
     done = kim.packages()

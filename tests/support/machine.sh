@@ -56,7 +56,7 @@ tools() {
   {
     echo 'This machine is not ready.'
     [ -z "$wrong" ] || echo "CPython 3.11 or newer is needed, and $wrong. Another one is named by: make PYTHON=python3.11"
-    [ -z "$lacks" ] || printf 'It lacks:%s. This installs them on Debian, as root:\n  apt-get update\n  %s\n' "$lacks" "$install"
+    [ -z "$lacks" ] || printf 'It lacks:%s. On Debian, root installs it by:\n  apt-get update\n  %s\n' "$lacks" "$install"
   } >&2
   exit 1
 }
