@@ -1,25 +1,25 @@
-# Everything runs in .venv, made here from pyproject.toml; nothing on the machine is changed.
+# Everything runs in .venv, made here from pyproject.toml.  What the machine itself lacks is said first, and installed by
+# apt if this is root's to do: tests/support/machine.sh.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+MACHINE := PYTHON='$(PYTHON)' sh tests/support/machine.sh
+TOOLS := strace java node chromium pg_ctl curl sqlite3 setpriv
 
-.PHONY: help demo demo-web test lint bench bench-check assure clean
+.NOTPARALLEL:
+.PHONY: help demo demo-web tools test lint bench bench-check assure clean FORCE
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-$(BIN)/python:
-	$(PYTHON) -c 'import sys; sys.exit("rrcollect needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
+tools:
+	@$(MACHINE) tools $(TOOLS)
 
-$(VENV)/demo.stamp: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[cli,plot,batch,server]'
-	@touch $@
+$(VENV)/demo.stamp: FORCE
+	@$(MACHINE) packages $@ '.[cli,plot,batch,server]'
 
-$(VENV)/test.stamp: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
-	@touch $@
+$(VENV)/test.stamp: FORCE
+	@$(MACHINE) packages $@ '.[test]'
 
 demo: $(VENV)/demo.stamp  ## the main job end to end and a page about it: no server, no configuration
 	$(BIN)/rrcollect demo
@@ -27,7 +27,7 @@ demo: $(VENV)/demo.stamp  ## the main job end to end and a page about it: no ser
 demo-web: $(VENV)/demo.stamp  ## a collector with its pages on this machine, and respondents who trickle in
 	$(BIN)/rrcollect demo --web
 
-test: $(VENV)/test.stamp  ## all tests, with branch coverage
+test: tools $(VENV)/test.stamp  ## all tests, with branch coverage
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term --durations=12
 
 lint: $(VENV)/test.stamp  ## style and types

@@ -11,8 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from server_agg.cli.incomplete import Incomplete
-from server_agg.cli.output import CannotWrite, add_force, refuse_existing, way_out, write_text
+from server_agg.cli.output import CannotWrite, Incomplete, add_force, os_error_hint, refuse_existing, write_text
 from server_agg.cli.sources import add_source, batch_of, read_envelope, read_keys
 from server_agg.cli.terminal import emit
 
@@ -40,14 +39,13 @@ def add_serve(parser: ArgumentParser) -> None:
 
 def serve(options: Namespace) -> int:
     """Run a collector until it is told to stop."""
-    from rrcollect.errors import MissingExtra, ParameterError
+    from rrcollect.errors import ParameterError
+    from rrcollect.extras import extra
 
-    try:
-        from server_agg.collect.owner import OwnerToken
-        from server_agg.collect.serve import serve as run
-        from server_agg.collect.settings import Settings
-    except ImportError as error:
-        raise MissingExtra(error.name or "starlette", "server") from None
+    run = extra("server_agg.collect.serve", "server").serve
+    from server_agg.collect.owner import OwnerToken
+    from server_agg.collect.settings import Settings
+
     if options.make_token:
         if not options.token_file:
             raise ParameterError("--make-token", True, "together with --token-file FILE")
@@ -98,7 +96,7 @@ def _make_token(path: Path) -> None:
     except FileExistsError:
         return
     except OSError as error:
-        raise CannotWrite(f"{path} cannot be written: {way_out(error)}") from None
+        raise CannotWrite(f"{path} cannot be written: {os_error_hint(error)}") from None
     with open(handle, "w", encoding="ascii") as file:
         file.write(secrets.token_urlsafe(24) + "\n")
 
@@ -140,7 +138,9 @@ def export(options: Namespace) -> int:
         _check_known(store, options.survey)
         written = export_reports(store, options.file, options.survey)
     except OSError as error:
-        raise CannotWrite(f"{options.file} cannot be written: {way_out(error)} (nothing was left of it)") from None
+        raise CannotWrite(
+            f"{options.file} cannot be written: {os_error_hint(error)} (nothing was left of it)"
+        ) from None
     finally:
         store.close()
     emit(options, {"reports": written, "file": str(options.file)}, f"{options.file}: {written} reports")

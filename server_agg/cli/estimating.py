@@ -9,7 +9,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
-from server_agg.cli.incomplete import Incomplete
+from server_agg.cli.output import Incomplete
 from server_agg.cli.sources import add_source, tallies_of
 from server_agg.cli.terminal import emit, table
 

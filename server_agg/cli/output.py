@@ -19,7 +19,11 @@ from pathlib import Path
 
 from rrcollect.errors import Blame, RRCollectError
 
-__all__ = ["CannotWrite", "add_force", "new_file", "refuse_existing", "way_out", "write_text"]
+__all__ = ["CannotWrite", "Incomplete", "add_force", "new_file", "os_error_hint", "refuse_existing", "write_text"]
+
+
+class Incomplete(RRCollectError):
+    """An option or a file is needed that was not given; the message says what to give, in the words of the shell."""
 
 
 class CannotWrite(RRCollectError):
@@ -41,7 +45,7 @@ WAYS = {
 }
 
 
-def way_out(error: OSError) -> str:
+def os_error_hint(error: OSError) -> str:
     """What the operating system said, and what to do about it."""
     said = (error.strerror or type(error).__name__).lower()
     hint = WAYS.get(error.errno or 0)
@@ -84,7 +88,7 @@ def new_file(path: str | os.PathLike[str], *, force: bool | None) -> Iterator[Pa
     except OSError as error:
         if isinstance(error, RRCollectError):
             raise
-        raise CannotWrite(f"{wanted} cannot be written: {way_out(error)} (nothing was left of it)") from None
+        raise CannotWrite(f"{wanted} cannot be written: {os_error_hint(error)} (nothing was left of it)") from None
     finally:
         partial.unlink(missing_ok=True)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from server_agg.cli.incomplete import Incomplete
+from server_agg.cli.output import Incomplete
 from server_agg.cli.terminal import emit, table
 
 __all__ = ["add_plan", "plan"]

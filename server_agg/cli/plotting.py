@@ -35,7 +35,7 @@ SIZES = [50 * 2**i for i in range(9)]
 def add_plot(parser: ArgumentParser) -> None:
     """Options of `plot`."""
     what = "; ".join(f"{name}: {words}" for name, words in FIGURES.items())
-    parser.add_argument("figure", choices=FIGURES, help=what.replace("%", "%%"))
+    parser.add_argument("figure", choices=tuple(FIGURES), help=what.replace("%", "%%"))
     add_source(parser, count="*", tallies=True)
     parser.add_argument("--out", type=Path, required=True, help=f"the file to write: {', '.join(ENDINGS)}")
     parser.add_argument("--question", help="the question of the source")

@@ -9,8 +9,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from server_agg.cli.incomplete import Incomplete
-from server_agg.cli.output import CannotWrite, add_force, new_file, refuse_existing
+from server_agg.cli.output import CannotWrite, Incomplete, add_force, new_file, refuse_existing
 from server_agg.cli.sources import read_keys, refuse_public_keys
 from server_agg.cli.terminal import emit, plain
 

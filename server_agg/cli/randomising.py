@@ -4,7 +4,7 @@ Rules
 1. Reports carry the matrix of a signed survey that was verified and that a device with the default policy accepts.
    Bits alone (.bits) may also be drawn for a bare ε; what is then needed to estimate from them is printed.
 2. One draw a column, by the receipt beside the file (`truths`), and no output is ever overwritten.
-3. One piece of the input is in memory at a time (packed answers: one bit each besides).  The answers appear when all
+3. One piece of the input is in memory at a time (packed answers: also one bit each).  The answers appear when all
    are there.
 4. A truth is shown nowhere.
 """
@@ -18,8 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from server_agg.cli.incomplete import Incomplete
-from server_agg.cli.output import new_file, refuse_existing
+from server_agg.cli.output import Incomplete, new_file, refuse_existing
 from server_agg.cli.progress import Tell, progress
 from server_agg.cli.terminal import emit
 
@@ -34,7 +33,7 @@ SAMPLE = 2000
 
 def add_randomise(parser: ArgumentParser) -> None:
     """Options of `randomise`."""
-    parser.add_argument("truths", type=Path, nargs="?", help="a .csv (also .gz) or .parquet file, one person a row")
+    parser.add_argument("truths", type=Path, nargs="?", help="a .csv (also .gz) or .parquet file, one person per row")
     parser.add_argument("--column", help="the column with yes/no, true/false or 1/0")
     parser.add_argument("--out", type=Path, help=f"{', '.join(REPORTS)}; packed with its survey: .rrbits; bits: .bits")
     parser.add_argument("--survey", type=Path, help="the signed survey")
@@ -180,7 +179,7 @@ def _refuse_no_rows(options: Namespace, n: int) -> None:
     from server_agg.batch.errors import BadColumn
 
     if n == 0:
-        raise BadColumn(options.column, "empty: the file has no rows", "one person a row", str(options.truths))
+        raise BadColumn(options.column, "empty: the file has no rows", "one person per row", str(options.truths))
 
 
 def _said(options: Namespace, design: Design, n: int, ones: int) -> None:

@@ -118,7 +118,7 @@ def fresh_folder(folder: Path) -> None:
         raise DemoFailed(f"{folder} exists and no demo made it; name another folder with --out")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / MARKER).write_text("made by `rrcollect demo`; replaced by the next one\n", encoding="utf-8")
-    for name in (*FILES, "report.html"):
+    for name in (*FILES, "report.html", "picture.svg"):
         (folder / name).unlink(missing_ok=True)
 
 

@@ -1,16 +1,17 @@
 """The client: decide before reading the truth, never draw twice, tell the person, show nothing."""
 
 import asyncio
+import functools
 import io
 import logging
 import os
 import sqlite3
+import traceback
 from datetime import UTC, datetime
 
 import pytest
 
 from rrcollect import (
-    AsyncClient,
     Attribute,
     Client,
     Disclosure,
@@ -505,19 +506,49 @@ def test_many_rounds_of_a_fine_design_stay_exact(tmp_path):
     assert len(device.budget().export()["spent"]["epsilon"]) > 4300
 
 
-def test_the_async_client(tmp_path):
-    async def go():
-        device = AsyncClient(client(tmp_path))
-        accepted = await device.accept(envelope())
-        reports = await asyncio.gather(*(device.answer(accepted, "q1", True) for _ in range(5)))
-        await device.decline(accepted, "q1")
-        delivered = await device.deliver(SimulatedCollector([survey()]))
-        return reports, await device.budget(), delivered
+def test_an_event_loop_answers_in_threads(tmp_path):
+    device = client(tmp_path)
 
-    reports, budget, delivered = asyncio.run(go())
+    async def go():
+        accepted = await asyncio.to_thread(device.accept, envelope())
+        reports = await asyncio.gather(
+            *(asyncio.to_thread(device.answer, accepted, "q1", lambda: True) for _ in range(5))
+        )
+        return reports, await asyncio.to_thread(device.deliver, SimulatedCollector([survey()]))
+
+    reports, delivered = asyncio.run(go())
     assert len({r.to_bytes() for r in reports}) == 1
-    assert len(budget.draws) == 1
+    assert len(device.budget().draws) == 1
     assert delivered.delivered == 1
+
+
+def foreign_frames_with(tmp_path, truth):
+    """The frames outside of rrcollect and of this file that hold a truth when an answer fails after it was read."""
+    device = client(tmp_path, source=lambda n: b"")
+    accepted = device.accept(envelope())
+
+    async def go():
+        await asyncio.to_thread(device.answer, accepted, "q1", truth)
+
+    def holds(value):
+        if isinstance(value, functools.partial):
+            return holds(value.args) or holds(value.keywords)
+        if isinstance(value, dict):
+            return holds(tuple(value.values()))
+        return any(map(holds, value)) if isinstance(value, tuple) else value is True
+
+    with pytest.raises(NoRandomness) as caught:
+        asyncio.run(go())
+    frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)]
+    foreign = [f for f in frames if "rrcollect/answer" not in f.f_code.co_filename and f.f_code.co_filename != __file__]
+    assert any("asyncio" in f.f_code.co_filename for f in foreign)
+    return [f.f_code.co_name for f in foreign if any(map(holds, f.f_locals.values()))]
+
+
+def test_a_callable_keeps_the_truth_out_of_the_frames_of_an_event_loop(tmp_path):
+    (tmp_path / "bare").mkdir()
+    assert foreign_frames_with(tmp_path, lambda: True) == []
+    assert "to_thread" in foreign_frames_with(tmp_path / "bare", True)  # what the guide warns of
 
 
 # ---- nothing shows the truth or the draw ----------------------------------------------------------------------------

@@ -146,7 +146,7 @@ def test_keys_with_a_password(tmp_path, monkeypatch, capsys):
         (["publish"], 2, "--template"),
         (["estimate", "empty.json", "--yes", "3"], 2, "not both"),
         (["estimate", "empty.json"], 2, "nothing was counted"),
-        (["estimate", "junk.json"], 2, "no file of tallies"),
+        (["estimate", "junk.json"], 2, "not a file of tallies"),
         (["verify", "junk.toml", "--key", "junk.toml"], 3, "key"),
         (["plot", "region", "--out", "x.png"], 2, "--epsilon"),
         (["plot", "switch", "--out", "x.gif"], 2, ".svg"),

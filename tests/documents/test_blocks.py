@@ -18,7 +18,7 @@ def test_every_block_does_what_the_page_says(page, tmp_path):
 
 def test_no_page_has_lost_its_blocks():
     found = {page.name: {block.language for block in blocks_of(page.read_text())} for page in PAGES}
-    assert {"python", "console"} <= found["README.md"]
+    assert {"python", "bash", "text"} <= found["README.md"]
     assert "python" in found["concepts.md"] & found["paper.md"] & found["estimates.md"] & found["regression.md"]
     assert {"js", "html"} <= found["browser.md"]
     assert {"toml", "console"} <= found["publishers.md"]

@@ -39,6 +39,7 @@ ELSEWHERE = {
     "make demo": "the gate runs it (.ci/run)",
     "make test": "the gate runs it (.ci/run)",
     "make lint": "the gate runs it (.ci/run)",
+    "pip install '.[estimate]'": "as below, with SciPy",
     "pip install .": "tests/test_packaging.py builds the wheel and installs it into a clean environment",
     "pip install 'rrcollect[server]'": "as above; tests/documents/test_names.py looks for the extras",
     "pip install 'rrcollect[server,postgres]'": "as above",
@@ -62,7 +63,7 @@ class Workspace:
             made.mkdir()
         self._names: dict[str, Any] = {"__name__": "__main__"}
         self._shell = Shell(self.folder, own)
-        for name in ("examples", "tests", "benchmarks"):
+        for name in ("examples", "tests"):
             (self.folder / name).symlink_to(ROOT / name)
         shutil.copy(ROOT / "rrcollect" / "web" / "rrcollect.mjs", self.folder)
 

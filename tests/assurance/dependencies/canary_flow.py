@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import uvicorn
 
-from rrcollect import AsyncClient, Client, HttpTransport, Pace, Policy, TrustedPublisher, errors, publish_survey
+from rrcollect import Client, HttpTransport, Pace, Policy, TrustedPublisher, errors, publish_survey
 from server_agg import CollectorSettings, OwnerToken, create_app, open_store
 from server_agg.collect.serve import server_config
 from server_agg.collect.stored_report import ticket_of
@@ -114,7 +114,7 @@ def answered(traces: Traces, truths: list[bool]) -> Client:
 async def slowly(client: Client, accepted: Any, truth: bool) -> Any:
     """Through the event loop in debug mode, which tells of everything that is slow."""
     asyncio.get_running_loop().slow_callback_duration = 0.0
-    return await AsyncClient(client).answer(accepted, "q4", Told(truth, seconds=0.02))
+    return await asyncio.to_thread(client.answer, accepted, "q4", Told(truth, seconds=0.02))
 
 
 def broken(traces: Traces, truths: list[bool]) -> None:
