@@ -88,6 +88,33 @@ test("trust is judged again at every answer, and a survey changed after it was a
   assert.equal((await client.answer(survey, "q1", true)).state, "waiting");
 });
 
+// docs/wire-format.md, "Answering": faults are added from the last step to the first, and each hides the others.
+// tests/answer/test_client.py does the same with the Python client.
+test("of several faults the earliest of the script is told", async () => {
+  const drawn = new rr.MemoryLedger(), before = device({ ledger: drawn });
+  await before.answer(await rr.acceptSurvey(bytes("good_grid_design"), policy(), { now: NOW }), "q1", true);
+  const survey = await rr.acceptSurvey(bytes("good_invite_only"), policy(), { now: NOW });
+  const caps = {}, given = { ledger: new rr.MemoryLedger() }, call = { question: "q1", truth: true, invite: "mine" };
+  const script = [
+    ["BadTruth", () => { call.truth = "perhaps"; }],
+    ["BudgetExhausted", () => { caps.lifetimeEpsilon = "1"; }],
+    ["AlreadyAnswered", () => { given.ledger = drawn; }],
+    ["MalformedReport", () => { call.invite = "x".repeat(200); }],
+    ["ParameterError", () => { call.segments = { sport: "go" }; }],
+    ["OverPolicy", () => { caps.maxEpsilon = "1/2"; }],
+    ["UnknownAttribute", () => { given.attributes = ["other"]; }],
+    ["ParameterError", () => { call.question = "q9"; }],
+    ["Expired", () => { given.clock = () => new Date("2101-01-01T00:00:00Z"); }],
+    ["UntrustedKey", () => { given.policy = new rr.Policy([]); }],
+  ];
+  for (const [name, add] of script) {
+    add();
+    const { question, truth, ...more } = call;
+    await assert.rejects(device({ policy: policy(caps), ...given }).answer(survey, question, truth, more), refused(name));
+  }
+  assert.equal(drawn.state.draws.length, 1);
+});
+
 test("a report that cannot be sent is refused before the truth is read", async () => {
   const read = () => assert.fail("the truth was read"), client = device(), survey = await client.accept(bytes("good_invite_only"));
   for (const invite of ["x".repeat(129), "", 5, "\ud800"]) {
