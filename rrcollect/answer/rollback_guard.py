@@ -63,11 +63,13 @@ class RollbackGuard:
                 os.fsync(handle)
             finally:
                 os.close(handle)
-            self._sync_folder()
+            if size == 0:
+                self._sync_folder()
         except OSError as error:
             raise LedgerUnavailable(f"the ledger's rollback guard cannot be written: {error.strerror}") from None
 
     def _sync_folder(self) -> None:
+        """So that a new file is found again after a crash."""
         if os.name == "posix":
             folder = os.open(self.path.parent, os.O_RDONLY)
             try:

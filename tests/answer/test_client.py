@@ -28,11 +28,13 @@ from rrcollect.errors import (
     BudgetExhausted,
     CertainDisclosure,
     Expired,
+    MalformedReport,
     NoRandomness,
     OverPolicy,
     RolledBack,
     RRCollectError,
     UnknownAttribute,
+    UntrustedKey,
 )
 from tests.support.devices import KEY, POLICY, PUBLISHER, client, envelope, question, survey
 
@@ -420,7 +422,7 @@ def test_what_may_be_declared_is_said_and_what_was_is_not(tmp_path):
 def test_a_survey_changed_after_acceptance_or_no_longer_trusted_is_refused(tmp_path):
     from dataclasses import replace
 
-    from rrcollect.errors import BadSignature, UntrustedKey
+    from rrcollect.errors import BadSignature
 
     device = client(tmp_path)
     accepted = device.accept(envelope())
@@ -626,7 +628,6 @@ def test_the_check_catches_a_client_that_stores_the_truth(tmp_path, monkeypatch)
 
 def test_trusting_two_publishers_does_not_mix_their_keys(tmp_path):
     from rrcollect import SigningKey, publish_survey
-    from rrcollect.errors import UntrustedKey
 
     other = SigningKey.generate()
     policy = Policy([TrustedPublisher(PUBLISHER, [KEY.public]), TrustedPublisher("Other", [other.public])])
@@ -716,3 +717,42 @@ def test_what_the_truth_raises_is_not_taken_for_a_fault_of_the_ledger(tmp_path, 
     assert device.budget().draws == ()
     assert device.budget().reports == ()
     assert device.answer(accepted, "q1", True).answer in ("0", "1")
+
+
+def test_of_several_faults_the_earliest_of_the_script_is_told(tmp_path):
+    """docs/wire-format.md, "Answering": faults are added from the last step to the first, and each hides the others.
+
+    tests/collect/js/client.test.mjs does the same with the browser client."""
+    other = client(tmp_path)
+    other.answer(other.accept(envelope(question(design=optimal_design("ln 2")), name="other")), "q1", True)
+    fresh = tmp_path / "fresh"
+    fresh.mkdir()
+    accepted = other.accept(envelope(segments={"sport": ["ski"]}, invite_only=True))
+    policy, device = {}, {"policy": POLICY}
+    call = {"question": "q1", "truth": True, "invite": "mine", "path": fresh}
+
+    def change(**more):
+        policy.update({k: v for k, v in more.items() if k in ("lifetime_epsilon", "max_epsilon")})
+        device["policy"] = Policy(more.get("publishers", POLICY.publishers), **policy)
+        device.update({k: v for k, v in more.items() if k in ("attributes", "clock")})
+        call.update({k: v for k, v in more.items() if k in ("question", "truth", "invite", "segments", "path")})
+
+    script = [
+        (BadTruth, {"truth": "perhaps"}),
+        (BudgetExhausted, {"lifetime_epsilon": "1"}),
+        (AlreadyAnswered, {"path": tmp_path}),
+        (MalformedReport, {"invite": "x" * 200}),
+        (ParameterError, {"segments": {"sport": "go"}}),
+        (OverPolicy, {"max_epsilon": "1/2"}),
+        (UnknownAttribute, {"attributes": ["other"]}),
+        (ParameterError, {"question": "q9"}),
+        (Expired, {"clock": lambda: datetime(2101, 1, 1, tzinfo=UTC)}),
+        (UntrustedKey, {"publishers": ()}),
+    ]
+    for error, fault in script:
+        change(**fault)
+        given = {k: v for k, v in call.items() if k not in ("question", "truth", "path")}
+        with pytest.raises(error) as caught:
+            client(call["path"], **device).answer(accepted, call["question"], call["truth"], **given)
+        assert type(caught.value) is error
+    assert client(fresh).budget().draws == ()
