@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import time
 import urllib.request
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -92,7 +93,7 @@ def test_the_judge_is_the_collectors_own(shown, tmp_path):
     counter.send(shown.report)  # the same again counts once
     assert counter.tallies().n == 1
     with pytest.raises(ReportRefused, match="conflict"):
-        counter.send(Report(**{**vars(good), "answer": 1 - good.answer}).to_bytes())
+        counter.send(replace(good, answer="0" if good.answer == "1" else "1").to_bytes())
     counter.close()
 
 
