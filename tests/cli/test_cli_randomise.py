@@ -77,7 +77,7 @@ def test_every_output_is_counted_in_full(desk, capsys, ending):
     said = json_of(capsys, "randomise", "t.csv", *ASKED, "--out", out)
     counted = json_of(capsys, "tally", out, *SIGNED)
     assert counted["summary"]["accepted"] == 1000
-    assert sum(entry["ones"] for entry in counted["tallies"]) == said["ones"]
+    assert sum(entry["counts"][0] for entry in counted["tallies"]) == said["ones"]
     if ending == ".rrbits":
         assert read_packed(out).ones == said["ones"]
 
