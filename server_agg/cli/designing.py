@@ -119,8 +119,7 @@ def _candidates(found: list[ChosenDesign], options: Namespace) -> list[dict[str,
     return [
         {
             "name": name,
-            "p00": str(each.p00),
-            "p11": str(each.p11),
+            "design": each.to_wire(),
             "shown": [f"{float(each.p00):.4g}", f"{float(each.p11):.4g}"],
             "n_variance": float(figures[each]),
             "times_the_least": float(figures[each] / least) if least else None,
@@ -189,8 +188,7 @@ def _warnings(found: list[ChosenDesign]) -> list[str]:
 def _as_data(chosen: ChosenDesign, n: int) -> dict[str, object]:
     tight = chosen.tight_epsilon
     return {
-        "p00": str(chosen.p00),
-        "p11": str(chosen.p11),
+        "design": chosen.to_wire(),
         "numerators": [str(k) for k in chosen.numerators],
         "epsilon": str(chosen.promise.epsilon),
         "delta": str(chosen.promise.delta),

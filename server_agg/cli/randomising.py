@@ -94,7 +94,9 @@ def _asked(options: Namespace, *, bits_alone: bool) -> tuple[Any, bytes | None, 
     if not 0 <= options.round < question.rounds:
         raise ParameterError("--round", options.round, f"0 to {question.rounds - 1}")
     if accepted.survey.invite_only:
-        raise ParameterError("--survey", str(options.survey), "a survey without invites: each answer needs its own")
+        raise ParameterError(
+            "--survey", str(options.survey), "a survey that is not by invitation: each answer needs a ticket of its own"
+        )
     for name in options.segment:
         if name not in accepted.survey.segments:
             raise ParameterError("--segment", name, f"a segment of the survey: {', '.join(accepted.survey.segments)}")
@@ -102,7 +104,7 @@ def _asked(options: Namespace, *, bits_alone: bool) -> tuple[Any, bytes | None, 
 
 
 def _reports(options: Namespace, rows: Iterator[Any], accepted: AcceptedSurvey, tell: Tell) -> tuple[int, int]:
-    from server_agg import write_reports
+    from server_agg.batch.writing import write_whole
     from server_agg.cli.truths import write_receipt
 
     ones = 0
@@ -110,11 +112,11 @@ def _reports(options: Namespace, rows: Iterator[Any], accepted: AcceptedSurvey, 
     def counted() -> Iterator[Report]:
         nonlocal ones
         for report in _drawn(options, rows, accepted, tell):
-            ones += report.answer
+            ones += report.answer == "1"
             yield report
 
     with new_file(options.out, force=None) as partial:
-        n = write_reports(partial, counted())
+        n = write_whole(partial, counted())
         _refuse_no_rows(options, n)
         write_receipt(options.truths, options.column, options.round, options.out)
     return n, ones
@@ -138,7 +140,7 @@ def _drawn(options: Namespace, rows: Iterator[Any], accepted: AcceptedSurvey, te
                 survey=accepted.digest,
                 question=question.id,
                 design=question.design,
-                answer=int(answer),
+                answer=str(int(answer)),
                 id=secrets.token_hex(16),
                 round=options.round,
                 segments={name: values[place] for name, values in piece.segments.items()},
@@ -187,8 +189,7 @@ def _said(options: Namespace, design: Design, n: int, ones: int) -> None:
         "file": str(options.out),
         "answers": n,
         "ones": ones,
-        "p00": str(design.p00),
-        "p11": str(design.p11),
+        "design": design.to_wire(),
         "receipt": f"{options.truths}.drawn",
     }
     words = f"{options.out}: {n:,} randomised answers, {ones:,} of them yes; drawn once, receipt {options.truths}.drawn"

@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ import pytest
 import server_agg
 from rrcollect import ParameterError, RRCollectError, SigningKey
 from rrcollect.errors import UntrustedKey
-from rrcollect.publish.report import Report
 from server_agg import (
     BadColumn,
     RefusedNotWritten,
@@ -40,8 +40,7 @@ from tests.support.batch_reference import CLOSED, KEY, OPEN, PUBLICATION, SURVEY
 def test_what_is_written_reads_back(ending: str, tmp_path: Path) -> None:
     hostile = ["=1+1", "'quoted", "'=x", "+", "-1", "@a", "\tb", 'a"b,c\nd', "\nx", "＝1", "é", "plain"]
     given = reports(3) + [
-        Report(**{**vars(reports(1)[0]), "survey": CLOSED.digest, "ticket": text, "id": f"{99 + i:032x}"})
-        for i, text in enumerate(hostile)
+        replace(reports(1)[0], survey=CLOSED.digest, ticket=text, id=f"{99 + i:032x}") for i, text in enumerate(hostile)
     ]
     path = tmp_path / f"night.{ending}"
     assert write_reports(path, given) == len(given)

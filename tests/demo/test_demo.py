@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -98,7 +99,7 @@ def test_the_judge_is_the_collectors_own(shown, tmp_path):
     counter.send(shown.report)  # the same again counts once
     assert counter.tallies().n == 1
     with pytest.raises(ReportRefused, match="conflict"):
-        counter.send(Report(**{**vars(good), "answer": 1 - good.answer}).to_bytes())
+        counter.send(replace(good, answer="0" if good.answer == "1" else "1").to_bytes())
     counter.close()
 
 

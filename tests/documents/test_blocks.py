@@ -39,12 +39,12 @@ text = "?"
 epsilon = "ln 3"
 """
 REPORT = (
-    '{"answer": 1, "design": {"p00": "3/4", "p11": "3/4"}, "id": "' + "0" * 32 + '", "invite": null, '
-    '"question": "q1", "round": 0, "segments": {}, "survey": "' + "0" * 64 + '"}\n'
+    '{"answer": "1", "design": {"p00": "3/4", "p11": "3/4"}, "id": "' + "0" * 32 + '", "question": "q1", '
+    '"round": 0, "segments": {}, "survey": "' + "0" * 64 + '", "ticket": null}\n'
 )
 TALLY = (
-    '[{"survey": "' + "0" * 64 + '", "question": "q1", "design": ["3/4", "3/4"], "segments": {}, "round": 0, '
-    '"n": 1000, "ones": 400}]\n'
+    '[{"survey": "' + "0" * 64 + '", "question": "q1", "design": {"p00": "3/4", "p11": "3/4"}, "segments": {}, '
+    '"round": 0, "n": 1000, "counts": [400]}]\n'
 )
 IMPORT = 'import { Client } from "./rrcollect.mjs";\n'
 GOOD = {
@@ -57,7 +57,7 @@ GOOD = {
     "toml": (SURVEY, 'epsilon = "ln 3"', 'epsilon = "ln -3"'),
     "syntax": (SURVEY, "version = 1", "version = = 1"),
     "json": (REPORT, '"round": 0', '"round": -1'),
-    "tally": (TALLY, '"ones": 400', '"ones": 4000'),
+    "tally": (TALLY, '"counts": [400]', '"counts": [4000]'),
     "js": (IMPORT + "if (typeof Client !== 'function') throw Error();\n", "Client", "Clients"),
     "throws": ("if (1 + 1 !== 2) throw Error();\n", "!==", "==="),
     "html": (f'<p>a</p><script type="module">{IMPORT}</script>\n', "Client", "Clients"),

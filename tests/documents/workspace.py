@@ -152,7 +152,7 @@ class Workspace:
             Report.from_bytes(canonical(value))
         elif {"payload", "signatures"} <= fields:
             Survey.from_payload(base64.b64decode(value["payload"], validate=True)).check()
-        elif isinstance(value, list) and all(isinstance(row, dict) and "ones" in row for row in value):
+        elif isinstance(value, list) and all(isinstance(row, dict) and "counts" in row for row in value):
             Tallies.from_json(block.text)
 
     def _write(self, block: Block) -> None:

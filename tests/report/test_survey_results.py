@@ -8,7 +8,8 @@ import pytest
 
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import EmptySelection, Tallies, Tally, TallyKey, estimate, segment_table
-from server_agg.collect.spreadsheet import HEAD, as_csv, harmless
+from server_agg.collect.spreadsheet import HEAD, as_csv
+from server_agg.csv_cells import harmless
 from server_agg.report.survey_results import UNDECLARED, survey_results
 from tests.support.devices import question, survey
 

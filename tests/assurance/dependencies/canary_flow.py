@@ -32,7 +32,7 @@ import uvicorn
 from rrcollect import Client, HttpTransport, Pace, Policy, TrustedPublisher, errors, publish_survey
 from server_agg import CollectorSettings, OwnerToken, create_app, open_store
 from server_agg.collect.serve import server_config
-from server_agg.collect.stored_report import ticket_of
+from server_agg.collect.stored_report import ticket_hash
 from tests.assurance.dependencies.canary_traces import (
     CLOSED,
     DRAWS,
@@ -184,7 +184,7 @@ def collected(traces: Traces, client: Client) -> None:
     with collector(traces) as (port, store):
         for survey in (OPEN, CLOSED):
             asked(traces, port, "POST", f"/surveys?key={KEY.public.raw.hex()}", publish_survey(survey, [KEY]).envelope)
-        store.add_invites(CLOSED.digest, [ticket_of(INVITE)])
+        store.add_invites(CLOSED.digest, [ticket_hash(INVITE)])
         bodies = [outgoing.body for outgoing in client._ledger.outbox()]
         traces.write("words.txt", client.deliver(HttpTransport(f"http://127.0.0.1:{port}/reports"), PACE))
         for body in (bodies[0], bodies[1].replace(b'"q2"', b'"q3"'), bodies[2][:-9], b"[]"):
