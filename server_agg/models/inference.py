@@ -90,7 +90,7 @@ def covariance(fit: LogisticFit, kind: str) -> Floats:
     if kind not in COVARIANCES:
         raise ParameterError("covariance", kind, f"one of {', '.join(COVARIANCES)}")
     if fit.sampling and kind != "sandwich":
-        raise ParameterError("covariance", kind, "'sandwich': with sampling weights the others are no variances")
+        raise ParameterError("covariance", kind, "'sandwich': with sampling weights the others are not variances")
     if kind == "outer":
         return inverse_of(fit.scaled.outer_products(fit.gamma), kind)
     which = "expected" if kind == "expected" else "observed"

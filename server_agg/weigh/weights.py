@@ -23,8 +23,7 @@ from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.interval import Interval, Side, checked_target
-from server_agg.estimates.methods import make_interval
-from server_agg.estimates.problem import Problem
+from server_agg.estimates.methods import Problem
 from server_agg.report.result import Result
 from server_agg.weigh.unbiased_values import noise_variances, unbiased_values
 
@@ -128,12 +127,11 @@ class WeightedEstimate(Result):
             Fraction(self.value),
             lambda: self.standard_error,
             self.target,
-            self.target,
             n=self.n,
             squares=Fraction(float(shares @ shares)) * ROUNDED_UP,
             supposes=FIXED,
         )
-        return make_interval(problem, level, method, side)
+        return problem.interval(level, method, side)
 
     def as_dict(self, level: NumberLike = 0.95, method: str = "wald") -> dict[str, object]:
         """Results as plain values, ready for JSON."""
