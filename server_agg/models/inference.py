@@ -32,14 +32,7 @@ if TYPE_CHECKING:
     from server_agg.models.outcome import Floats
     from server_agg.models.regression import LogisticFit
 
-__all__ = [
-    "COVARIANCES",
-    "Test",
-    "covariance",
-    "likelihood_ratio",
-    "profile_interval",
-    "wald_test",
-]
+__all__ = ["COVARIANCES", "Test", "covariance", "likelihood_ratio", "profile_interval", "wald_test"]  # fmt: skip
 
 COVARIANCES = ("expected", "observed", "outer", "sandwich")
 FARTHEST = 60.0  # standard errors, or units of log-odds, looked at for the end of a profile bar
