@@ -54,9 +54,9 @@ def estimate(options: Namespace) -> int:
     from server_agg.report.survey_results import survey_results
 
     results = survey_results(tallies, target=target, level=options.level, method=options.method)
-    few = [each for each in results.rounds() if each.estimate is None]
+    few = [each for each in results.rounds if each.estimate is None]
     said = [f"{each.question}, round {each.round}: too few answers for an estimate" for each in few]
-    emit(options, [each.as_dict() for each in results.rounds()], *question_table(results), "\n".join(said))
+    emit(options, [each.as_dict() for each in results.rounds], *question_table(results), "\n".join(said))
     return 0
 
 
@@ -102,7 +102,7 @@ def _by_segment(options: Namespace, tallies: Tallies, target: str | int) -> int:
     how = {"minimum": options.minimum, "level": options.level, "method": options.method, "target": target}
     declared = {(key.question, key.round) for key in tallies if options.by in dict(key.segments)}
     data, parts = [], []
-    for each in survey_results(tallies, **how).rounds():
+    for each in survey_results(tallies, **how).rounds:
         if (each.question, each.round) in declared:
             found = each.segments(options.by)
             words = f"{each.question}, round {each.round}, by {options.by}"

@@ -135,6 +135,6 @@ def _from_source(options: Namespace) -> tuple[Axes, str]:
             wrong, None, "a segment" if options.by is None else f"one of {', '.join(map(str, rounds))}"
         )
     check_declared(tallies, options.by)
-    (only,) = survey_results(tallies, minimum=options.minimum, level=options.level).rounds()
+    (only,) = survey_results(tallies, minimum=options.minimum, level=options.level).rounds
     found = only.segments(options.by)
     return plot_segments(found), f"{asked[0]}, round {rounds[0]}, by {options.by}"

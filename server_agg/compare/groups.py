@@ -17,11 +17,10 @@ from fractions import Fraction
 from rrcollect.design.parameters import NumberLike
 from server_agg.count.tally import Tally
 from server_agg.estimates.interval import Interval, target_words
-from server_agg.estimates.methods import checked_method, make_interval
+from server_agg.estimates.methods import DIFFERENCE, Problem, checked_method
 from server_agg.estimates.numerics import exact_level, normal_tail, root_level
 from server_agg.estimates.one import Estimate, estimate
 from server_agg.estimates.pooled import pool
-from server_agg.estimates.problem import DIFFERENCE, Problem
 from server_agg.estimates.score import variance_line
 from server_agg.report.result import Result
 
@@ -85,11 +84,11 @@ class Comparison(Result):
             "difference",
             self.exact_difference,
             lambda: self.standard_error,
-            self._covers("difference", "−"),
+            covers=self._covers("difference", "−"),
             parts=((Fraction(1), self.a.problem), (Fraction(-1), self.b.problem)),
             span=DIFFERENCE,
         )
-        return make_interval(problem, level, method)
+        return problem.interval(level, method)
 
     def as_dict(self, level: NumberLike = 0.95, method: str = "mover") -> dict[str, object]:
         """Inputs and results as plain values, ready for JSON."""

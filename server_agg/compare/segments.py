@@ -27,7 +27,7 @@ from server_agg.estimates.numerics import exact_level, root_level
 from server_agg.estimates.one import Estimate, estimate
 from server_agg.estimates.pooled import PooledEstimate, pool, pooled_method
 from server_agg.report.result import Result
-from server_agg.report.words import digits_for, html_table, percent, text_table
+from server_agg.report.words import digits_for, html_table, percent
 
 __all__ = ["Row", "SegmentTable", "segment_table", "simultaneous_level"]
 
@@ -54,6 +54,7 @@ class Row:
 class SegmentTable(Result):
     """Rows with simultaneous bars; `suppressed` lists (cell, answers) that were merged for being too small."""
 
+    numeric = frozenset(range(1, 5))
     rows: tuple[Row, ...]
     suppressed: tuple[tuple[str, int], ...]
     level: Fraction
@@ -99,10 +100,10 @@ class SegmentTable(Result):
         return head, lines
 
     def __str__(self) -> str:
-        return text_table(*self.cells(), {1, 2, 3, 4}) + "\n" + self.describe()
+        return f"{super().__str__()}\n{self.describe()}"
 
     def _repr_html_(self) -> str:
-        return html_table(*self.cells()) + html_table(None, [[self.describe()]])
+        return super()._repr_html_() + html_table(None, [[self.describe()]])
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""

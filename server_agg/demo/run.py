@@ -74,7 +74,7 @@ class DemoRun:
 
     def estimate(self, question: str, round_: int) -> Estimate:
         """The estimate for the population the people were drawn from."""
-        found = self.results[question].round(round_).estimate
+        found = self.results.round(question, round_).estimate
         if not isinstance(found, Estimate):
             raise DemoFailed(f"{question}, round {round_}, was not answered by one design")
         return found
@@ -87,11 +87,11 @@ class DemoRun:
 
     def segments(self, question: str, round_: int = 0) -> SegmentTable:
         """By sport, the bars holding all at once."""
-        return self.results[question].round(round_).segments("sport")
+        return self.results.round(question, round_).segments("sport")
 
     def trend(self, question: str) -> Trend:
         """Over the rounds, which different people answered."""
-        found = self.results[question].trend
+        found = self.results.trend(question)
         if found is None:
             raise DemoFailed(f"{question} was not answered in two rounds")
         return found

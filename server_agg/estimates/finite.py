@@ -1,7 +1,7 @@
 """Guaranteed bars for people who can be counted: those who answered, or a finite population they were drawn from.
 
 Given t true "yes" among the n who answered, N is Bin(t, p11) + Bin(n−t, 1−p00): not binomial, and less variable than
-the binomial of the population target.  With T among M and n drawn without replacement, t is hypergeometric besides.
+the binomial of the population target.  With T among M and n drawn without replacement, t is hypergeometric too.
 Both laws of N rise with t (and T) while c > 0, so, as Clopper and Pearson did, we keep
     { T : P(N >= observed | T) > tail  and  P(N <= observed | T) > tail },
 whose coverage is at least 1 − 2·tail for every T.

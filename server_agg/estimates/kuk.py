@@ -18,8 +18,7 @@ from rrcollect.design.parameters import NumberLike, count
 from rrcollect.errors import ParameterError
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.interval import Interval, Side, checked_target
-from server_agg.estimates.methods import make_interval
-from server_agg.estimates.problem import Problem
+from server_agg.estimates.methods import Problem
 from server_agg.estimates.score import variance_line
 from server_agg.report.result import UnbiasedResult
 
@@ -77,11 +76,10 @@ class RepeatedEstimate(UnbiasedResult):
             self.exact_value,
             lambda: self.standard_error,
             self.target,
-            self.target,
             variance=lambda: variance_line(one, self.n, sampling, self.design.draws),
             squares=1 / (self.n * one.c**2),
         )
-        return make_interval(problem, level, method, side)
+        return problem.interval(level, method, side)
 
 
 def estimate_repeated(design: RepeatedDesign, people: Sequence[int], target: str = "population") -> RepeatedEstimate:

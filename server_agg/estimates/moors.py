@@ -14,9 +14,8 @@ from rrcollect.classic.two_samples import MoorsDesign
 from rrcollect.design.parameters import NumberLike
 from server_agg.estimates.exact import squared_widths
 from server_agg.estimates.interval import Interval
-from server_agg.estimates.methods import make_interval
+from server_agg.estimates.methods import Problem
 from server_agg.estimates.one import Estimate, estimate_direct
-from server_agg.estimates.problem import Problem
 from server_agg.report.result import UnbiasedResult
 
 __all__ = ["MoorsEstimate", "estimate_moors"]
@@ -71,7 +70,7 @@ class MoorsEstimate(UnbiasedResult):
             squares=squared_widths(weights, [self.first.tally, self.second.tally]),
             parts=((weights[0], self.first.problem), (weights[1], self.second.problem)),
         )
-        return make_interval(problem, level, method)
+        return problem.interval(level, method)
 
 
 def estimate_moors(design: MoorsDesign, *, n1: int, ones1: int, n2: int, ones2: int) -> MoorsEstimate:

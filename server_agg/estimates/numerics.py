@@ -14,22 +14,9 @@ from typing import Any
 from rrcollect.design.parameters import NumberLike, fraction
 from rrcollect.errors import MissingExtra, ParameterError
 
-__all__ = [
-    "ROUNDING_MARGIN",
-    "beta_quantile",
-    "binomial_at_least",
-    "chi_squared_quantile",
-    "chi_squared_tail",
-    "exact_level",
-    "float_below",
-    "least",
-    "least_by_doubling",
-    "normal_quantile",
-    "normal_tail",
-    "root_level",
-    "scipy_special",
-    "sqrt_above",
-]
+__all__ = ["ROUNDING_MARGIN", "beta_quantile", "binomial_at_least", "chi_squared_quantile", "chi_squared_tail",
+           "exact_level", "float_below", "least", "least_by_doubling", "normal_quantile", "normal_tail", "root_level",
+           "scipy_special", "sqrt_above", "turning_point"]  # fmt: skip
 
 ROUNDING_MARGIN = Fraction(1, 2**52)  # guaranteed bars are widened by this much, more than all rounding that follows
 
@@ -41,9 +28,6 @@ def scipy_special() -> Any:
     except ImportError as error:
         raise MissingExtra("scipy", "estimate") from error
     return special
-
-
-# ---- levels -------------------------------------------------------------------------------------------------------
 
 
 def exact_level(level: object, name: str = "level") -> Fraction:
@@ -70,9 +54,6 @@ def root_level(level: NumberLike, k: int) -> Fraction:
     while root**k < exact:
         root = Fraction(math.nextafter(float(root), 2.0))
     return root
-
-
-# ---- laws ---------------------------------------------------------------------------------------------------------
 
 
 def normal_quantile(tail: Fraction) -> float:
@@ -107,9 +88,6 @@ def binomial_at_least(k: int, n: int, p: float) -> float:
     return 0.0 if k > n else float(scipy_special().betainc(k, n - k + 1, p))
 
 
-# ---- rounding to the safe side --------------------------------------------------------------------------------------
-
-
 def float_below(x: Fraction) -> float:
     """The largest double that is not above x.
 
@@ -131,13 +109,28 @@ def sqrt_above(x: Fraction) -> Fraction:
     return Fraction(math.isqrt(scaled) + 1, 1 << bits) if x else Fraction(0)
 
 
-# ---- the least whole number from which something holds --------------------------------------------------------------
-# `holds` is false up to a point and true after it.  Should it waver (exact powers and widths saw a little), the number
-# returned is still one at which it holds and before which it does not.
+def turning_point(below: Callable[[float], bool], low: float, high: float) -> float:
+    """The point up to which `below` holds, by bisection; an end if it holds nowhere or everywhere.
+
+    >>> turning_point(lambda x: x * x < 2, 0.0, 2.0)
+    1.414213562373095
+    """
+    if not below(low):
+        return low
+    if below(high):
+        return high
+    while True:
+        middle = (low + high) / 2
+        if middle in (low, high):
+            return middle
+        low, high = (middle, high) if below(middle) else (low, middle)
 
 
 def least(holds: Callable[[int], bool], low: int, high: int) -> int:
     """The least number in (low, high] at which `holds`, given that it does not at `low` and does at `high`.
+
+    `holds` is false up to a point and true after it.  Should it waver (exact powers and widths saw a little), the
+    number returned is still one at which it holds and before which it does not.
 
     >>> least(lambda k: k * k >= 50, 0, 50)
     8

@@ -27,10 +27,9 @@ from server_agg.errors import TooFewAnswers
 from server_agg.estimates.credible import Prior
 from server_agg.estimates.diagnostics import Direct, Margin, Misfit, Total
 from server_agg.estimates.exact import squared_widths, unbiased
-from server_agg.estimates.interval import Interval, Side, TargetLike, checked_target, target_words
-from server_agg.estimates.methods import make_interval
+from server_agg.estimates.interval import Interval, Side, TargetLike, checked_target
+from server_agg.estimates.methods import Problem
 from server_agg.estimates.numerics import binomial_at_least, exact_level, normal_quantile
-from server_agg.estimates.problem import Problem
 from server_agg.estimates.score import variance_line
 from server_agg.report import words
 from server_agg.report.result import UnbiasedResult
@@ -119,7 +118,6 @@ class Estimate(UnbiasedResult):
             "one design",
             self.exact_value,
             lambda: self.standard_error,
-            target_words(self.target),
             self.target,
             n=tally.n,
             tallies=(tally,),
@@ -140,7 +138,7 @@ class Estimate(UnbiasedResult):
         >>> estimate(Tally(Design(1, "1/2"), 20, 0)).interval(method="exact", side="upper")[0]
         0.0
         """
-        return make_interval(self.problem, level, method, side, prior)
+        return self.problem.interval(level, method, side, prior)
 
     def margins(self) -> tuple[Margin, Margin]:
         """The paper's margins of error at 95 %, both with the estimated σ ([HLM17] Section II)."""
@@ -163,7 +161,7 @@ class Estimate(UnbiasedResult):
         above = binomial_at_least(tally.ones, tally.n, float(tally.design.p11))  # all truths "yes"
         return Misfit(below, "below") if below <= above else Misfit(above, "above")
 
-    # ---- what privacy cost, and what liars could do -----------------------------------------------------------
+    # ---- what privacy cost, and what dishonest reporters could do ---------------------------------------------
 
     @property
     def effective_sample_size(self) -> float:

@@ -26,10 +26,9 @@ from server_agg.errors import EmptySelection, TooFewAnswers
 from server_agg.estimates.exact import squared_widths, unbiased
 from server_agg.estimates.interval import Interval, Side
 from server_agg.estimates.likelihood import information, maximum_likelihood
-from server_agg.estimates.methods import make_interval, methods_for
+from server_agg.estimates.methods import Problem, methods_for
 from server_agg.estimates.numerics import chi_squared_tail
 from server_agg.estimates.one import Estimate
-from server_agg.estimates.problem import Problem
 from server_agg.estimates.score import NO_VARIANCE, VarianceLine, variance_line
 from server_agg.report.result import Result
 from server_agg.report.words import bar_words, digits_for, percent
@@ -144,7 +143,7 @@ class PooledEstimate(Result):
     def interval(self, level: NumberLike = 0.95, method: str = "likelihood", *, side: Side = "both") -> Interval:
         """likelihood: around `value`, approximate.  chebyshev, hoeffding: around `unbiased`, guaranteed.  wald:
         `unbiased` ∓ z·SE, approximate."""
-        return make_interval(self.problem, level, method, side)
+        return self.problem.interval(level, method, side)
 
     @property
     def homogeneity(self) -> Homogeneity:

@@ -32,14 +32,7 @@ if TYPE_CHECKING:
     from server_agg.models.outcome import Floats
     from server_agg.models.regression import LogisticFit
 
-__all__ = [
-    "COVARIANCES",
-    "Test",
-    "covariance",
-    "likelihood_ratio",
-    "profile_interval",
-    "wald_test",
-]
+__all__ = ["COVARIANCES", "Test", "covariance", "likelihood_ratio", "profile_interval", "wald_test"]  # fmt: skip
 
 COVARIANCES = ("expected", "observed", "outer", "sandwich")
 FARTHEST = 60.0  # standard errors, or units of log-odds, looked at for the end of a profile bar
@@ -90,7 +83,7 @@ def covariance(fit: LogisticFit, kind: str) -> Floats:
     if kind not in COVARIANCES:
         raise ParameterError("covariance", kind, f"one of {', '.join(COVARIANCES)}")
     if fit.sampling and kind != "sandwich":
-        raise ParameterError("covariance", kind, "'sandwich': with sampling weights the others are no variances")
+        raise ParameterError("covariance", kind, "'sandwich': with sampling weights the others are not variances")
     if kind == "outer":
         return inverse_of(fit.scaled.outer_products(fit.gamma), kind)
     which = "expected" if kind == "expected" else "observed"

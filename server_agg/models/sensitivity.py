@@ -19,7 +19,7 @@ from server_agg.estimates.methods import unclipped_exact
 from server_agg.estimates.numerics import exact_level
 from server_agg.estimates.one import Estimate, estimate
 from server_agg.report.result import Result
-from server_agg.report.words import html_table, percent, text_table
+from server_agg.report.words import percent
 
 __all__ = ["Sensitivity", "cheating_sensitivity"]
 
@@ -31,6 +31,7 @@ class Sensitivity(Result):
     A γ that the data exclude (h < 0 or h > 1 − γ throughout its bar) has no bar: None.
     """
 
+    numeric = frozenset(range(5))
     estimate: Estimate
     level: Fraction
     rows: tuple[tuple[float, float, Interval | None], ...]
@@ -48,7 +49,8 @@ class Sensitivity(Result):
         ]
         return {"tally": self.estimate.tally.as_dict(), "level": float(self.level), "rows": rows}
 
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
+    def cells(self) -> tuple[list[str], list[list[str]]]:
+        """The table of text."""
         share = f"{float(100 * self.level):.10g} %"
         head = ["cheaters %", "none a carrier %", f"bar {share}", "all carriers %", f"bar {share} "]
         lines = []
@@ -58,12 +60,6 @@ class Sensitivity(Result):
                 bars = [f"{percent(bar[0] + g)}–{percent(bar[1] + g)}" for g in (0.0, gamma)]
             lines.append([percent(gamma), percent(h), bars[0], percent(h + gamma), bars[1]])
         return head, lines
-
-    def __str__(self) -> str:
-        return text_table(*self._cells(), {0, 1, 2, 3, 4})
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._cells())
 
 
 def cheating_sensitivity(

@@ -26,6 +26,7 @@ from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.estimates.interval import Interval, checked_target
 from server_agg.estimates.methods import METHODS, checked_method, methods_for
+from server_agg.estimates.numerics import exact_level
 from server_agg.estimates.one import Estimate, estimate, estimate_direct
 
 if TYPE_CHECKING:
@@ -149,11 +150,7 @@ def rehearse(
     for place, method in enumerate(wanted):
         coverages.append(_coverage(method, found, ones, truths, level))
         tell(0.5 + 0.5 * (place + 1) / len(wanted))
-    return Rehearsal(design, share, people, float(_level(found, level)), target, values, tuple(coverages))
-
-
-def _level(found: dict[int, Estimate], level: NumberLike) -> float:
-    return float(next(iter(found.values())).interval(level, "hoeffding").level)
+    return Rehearsal(design, share, people, float(exact_level(level)), target, values, tuple(coverages))
 
 
 def _answered(

@@ -17,8 +17,9 @@ from functools import cached_property
 from typing import Any
 
 from rrcollect.design.parameters import NumberLike
-from rrcollect.publish.survey import Survey
-from server_agg.compare.segments import MERGED, SegmentTable, segment_table
+from rrcollect.errors import ParameterError
+from rrcollect.publish.survey import Question, Survey
+from server_agg.compare.segments import MERGED, Row, SegmentTable, segment_table
 from server_agg.compare.trends import Trend, trend
 from server_agg.count.tallies import Tallies, TallyKey
 from server_agg.count.tally import Tally
@@ -27,10 +28,9 @@ from server_agg.estimates.interval import Interval, TargetLike
 from server_agg.estimates.one import Estimate, estimate
 from server_agg.estimates.pooled import PooledEstimate, pool, pooled_method
 from server_agg.report.result import Result, clipped
-from server_agg.report.results_page import page_dict
-from server_agg.report.words import digits_for, percent, privacy_words
+from server_agg.report.words import bar_words, digits_for, percent, privacy_words
 
-__all__ = ["UNDECLARED", "QuestionResults", "ResultOptions", "RoundResults", "SurveyResults", "survey_results"]
+__all__ = ["UNDECLARED", "ResultOptions", "RoundResults", "SurveyResults", "survey_results"]
 
 UNDECLARED = "(not declared)"
 TAKEN = (UNDECLARED, MERGED)  # names of ours; a group that is called so gets a space after it
@@ -47,8 +47,8 @@ class ResultOptions:
 
 
 @dataclass(frozen=True)
-class RoundResults:
-    """One question in one round."""
+class RoundResults(Result):
+    """One question in one round; without enough answers there is no estimate and no bar."""
 
     question: str
     round: int
@@ -62,127 +62,101 @@ class RoundResults:
 
     @cached_property
     def estimate(self) -> Estimate | PooledEstimate | None:
-        """None with fewer answers than the minimum."""
+        """By one design, or pooled over several."""
         if self.n < max(2, self.options.minimum):
             return None
         counted = self.tallies.each_design()
         return estimate(counted[0], self.options.target) if len(counted) == 1 else pool(counted)
 
-    def _method(self) -> str:
+    @property
+    def method(self) -> str:
+        """The method of the bar."""
         several = isinstance(self.estimate, PooledEstimate)
         return pooled_method(self.options.method) if several else self.options.method
 
     @cached_property
     def bar(self) -> Interval | None:
         """The bar of the estimate."""
-        return None if self.estimate is None else self.estimate.interval(self.options.level, self._method())
-
-    @property
-    def notes(self) -> list[str]:
-        """What must be said beside the value: that it was cut to [0, 1], that the data do not fit the design."""
-        found = self.estimate
-        if found is None or self.bar is None:
-            return []
-        cut = not 0 <= found.value <= 1
-        said = [f"unclipped {percent(found.value, digits_for(self.bar.width))}"] if cut else []
-        return said + ([found.misfit.describe()] if isinstance(found, Estimate) and found.misfit else [])
+        return None if self.estimate is None else self.estimate.interval(self.options.level, self.method)
 
     def segments(self, name: str, minimum: int | None = None) -> SegmentTable:
         """By the groups of a segment, the bars holding all at once; who did not declare it is a group too."""
-        options = self.options
         groups: dict[Any, Any] = {
             UNDECLARED if value is None else f"{value} " if value in TAKEN else value: counted
             for (value,), counted in self.tallies.by(f"segments.{name}").items()
         }
-        return segment_table(
-            groups,
-            minimum=max(2, options.minimum) if minimum is None else minimum,
-            level=options.level,
-            method=options.method,
-            target=options.target,
-        )
+        least = max(2, self.options.minimum) if minimum is None else minimum
+        how = {"level": self.options.level, "method": self.options.method, "target": self.options.target}
+        return segment_table(groups, minimum=least, **how)  # type: ignore[arg-type]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Inputs and results as plain values, ready for JSON; `estimate` is None where there is none."""
         found = self.estimate
-        shown = {"estimate": None} if found is None else found.as_dict(self.options.level, self._method())
+        shown = {"estimate": None} if found is None else found.as_dict(self.options.level, self.method)
         return {"question": self.question, "round": self.round, **shown}
 
-    def cells(self) -> list[str]:
+    def line(self) -> list[str]:
         """One line of the table of `SurveyResults`; nothing without an estimate."""
         found, bar = self.estimate, self.bar
         if found is None or bar is None:
             return []
-        digits = digits_for(bar.width)
+        digits, privacy, notes = digits_for(bar.width), "several designs", []
+        if not 0 <= found.value <= 1:
+            notes.append(f"unclipped {percent(found.value, digits)}")
+        if isinstance(found, Estimate):
+            privacy = privacy_words(found.tally.mechanism)
+            notes += [found.misfit.describe()] if found.misfit else []
         shares = [percent(share, digits) for share in (clipped(found.value), bar.low, bar.high)]
-        privacy = privacy_words(found.tally.mechanism) if isinstance(found, Estimate) else "several designs"
-        how = [f"{float(100 * bar.level):.10g} % {bar.method}", bar.target, privacy, "; ".join(self.notes)]
+        how = [f"{float(100 * bar.level):.10g} % {bar.method}", bar.target, privacy, "; ".join(notes)]
         return [self.question, str(self.round), f"{self.n:,}", *shares, *how]
 
 
 @dataclass(frozen=True)
-class QuestionResults:
-    """One question: its rounds, the latest with enough answers, and the trend over those."""
-
-    id: str
-    rounds: tuple[RoundResults, ...]
-
-    def round(self, number: int) -> RoundResults:
-        """The results of one round."""
-        for each in self.rounds:
-            if each.round == number:
-                return each
-        raise EmptySelection(f"nothing was counted of question {self.id!r} in round {number}")
-
-    @property
-    def _enough(self) -> list[RoundResults]:
-        return [each for each in self.rounds if each.estimate is not None]
-
-    @property
-    def latest(self) -> RoundResults | None:
-        """The latest round with enough answers."""
-        return max(self._enough, key=lambda each: each.round, default=None)
-
-    @cached_property
-    def trend(self) -> Trend | None:
-        """Over the rounds with enough answers; None if there are not two."""
-        enough = self._enough
-        if len(enough) < 2:
-            return None
-        options = enough[0].options
-        return trend(
-            {each.round: each.tallies.each_design() for each in enough}, level=options.level, method=options.method
-        )
-
-
-@dataclass(frozen=True)
 class SurveyResults(Result):
-    """Every question that was answered, or every question of the `survey` if that is known."""
+    """Every round of every question that was answered; with its `survey` also as its results page shows it."""
 
-    questions: tuple[QuestionResults, ...]
+    rounds: tuple[RoundResults, ...]
     options: ResultOptions
     survey: Survey | None = None
 
-    def __getitem__(self, question: str) -> QuestionResults:
-        for each in self.questions:
-            if each.id == question:
+    def round(self, question: str, number: int) -> RoundResults:
+        """One question in one round."""
+        for each in self.rounds:
+            if (each.question, each.round) == (question, number):
                 return each
-        raise EmptySelection(f"no question {question!r}; there are {[each.id for each in self.questions]}")
+        raise EmptySelection(f"nothing was counted of question {question!r} in round {number}")
 
-    def rounds(self) -> list[RoundResults]:
-        """Every round of every question."""
-        return [each for question in self.questions for each in question.rounds]
+    def enough(self, question: str) -> list[RoundResults]:
+        """The rounds of a question that have an estimate, in order."""
+        return [each for each in self.rounds if each.question == question and each.estimate is not None]
+
+    def trend(self, question: str) -> Trend | None:
+        """Over the rounds with enough answers; None if there are not two."""
+        rounds = {each.round: each.tallies.each_design() for each in self.enough(question)}
+        how = self.options
+        return trend(rounds, level=how.level, method=how.method) if len(rounds) > 1 else None
+
+    def cells(self) -> tuple[list[str], list[list[str]]]:
+        """The estimates as a table of text: its head, and a line for each."""
+        head = ["question", "round", "n", "estimate %", "low", "high", "bar", "target", "privacy", ""]
+        return head, [line for each in self.rounds if (line := each.line())]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON: with a survey all that its results page shows, else a list of rounds."""
         if self.survey is None:
-            return {"rounds": [each.as_dict() for each in self.rounds()]}
-        return page_dict(self.survey, self.questions, self.options.minimum)
-
-    def cells(self) -> tuple[list[str], list[list[str]]]:
-        """The rounds with an estimate as text: head, and a line for each."""
-        head = ["question", "round", "n", "estimate %", "low", "high", "bar", "target", "privacy", ""]
-        return head, [line for each in self.rounds() if (line := each.cells())]
+            return {"rounds": [each.as_dict() for each in self.rounds]}
+        return {
+            "digest": self.survey.digest,
+            "name": self.survey.name,
+            "version": self.survey.version,
+            "title": self.survey.title,
+            "publisher": self.survey.publisher,
+            "expires": self.survey.expires.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "invite_only": self.survey.invite_only,
+            "answers": sum(each.n for each in self.rounds),
+            "minimum": self.options.minimum,
+            "questions": [_question(self, self.survey, question) for question in self.survey.questions],
+        }
 
 
 def survey_results(tallies: Tallies, survey: Survey | None = None, **options: Any) -> SurveyResults:
@@ -191,18 +165,79 @@ def survey_results(tallies: Tallies, survey: Survey | None = None, **options: An
     >>> from rrcollect import Design
     >>> design = Design("3/4", "3/4")
     >>> found = survey_results(Tallies({TallyKey("s1", "tax", design): Tally(design, 1000, 400)}), minimum=30)
-    >>> round(found["tax"].latest.estimate.value, 12), "{:.3f} to {:.3f}".format(*found["tax"].latest.bar)
+    >>> round(found.round("tax", 0).estimate.value, 12), "{:.3f} to {:.3f}".format(*found.round("tax", 0).bar)
     (0.3, '0.239 to 0.362')
     """
-    own = tallies if survey is None else tallies.where(survey=survey.digest)
-    asked = sorted({key.question for key in own}) if survey is None else [each.id for each in survey.questions]
-    rounds: dict[str, dict[int, dict[TallyKey, Tally]]] = {question: {} for question in asked}
-    for key, tally in own.items():
-        if key.question in rounds:
-            rounds[key.question].setdefault(key.round, {})[key] = tally
-    how = ResultOptions(**options)
-    questions = (
-        QuestionResults(name, tuple(RoundResults(name, r, Tallies(rounds[name][r]), how) for r in sorted(rounds[name])))
-        for name in asked
+    how, parts = ResultOptions(**options), dict[tuple[str, int], dict[TallyKey, Tally]]()
+    for key, tally in (tallies if survey is None else tallies.where(survey=survey.digest)).items():
+        parts.setdefault((key.question, key.round), {})[key] = tally
+    rounds = (
+        RoundResults(question, number, Tallies(parts[question, number]), how) for question, number in sorted(parts)
     )
-    return SurveyResults(tuple(questions), how, survey)
+    return SurveyResults(tuple(rounds), how, survey)
+
+
+# ---- as the results page shows it ---------------------------------------------------------------------------------
+
+
+def _question(results: SurveyResults, survey: Survey, question: Question) -> dict[str, Any]:
+    design, promise, line = question.design, question.promise, results.trend(question.id)
+    answers = [each.n for each in results.rounds if each.question == question.id]
+    shown: dict[str, Any] = {
+        "id": question.id,
+        "text": question.text,
+        "promise": {
+            "epsilon": float(promise.epsilon),
+            "delta": float(promise.delta),
+            "exact": {"epsilon": str(promise.epsilon), "delta": str(promise.delta)},
+        },
+        "design": {"p00": str(design.p00), "p11": str(design.p11)},
+        "changed": {"no": float(1 - design.p00), "yes": float(1 - design.p11)},
+        "rounds": question.rounds,
+        "n": sum(answers),
+        "fullest": max(answers, default=0),  # the minimum applies to each round
+        "estimate": None,
+        "segments": [],
+        "trend": None if line is None else _trend(line),
+    }
+    if enough := results.enough(question.id):
+        shown["round"] = enough[-1].round
+        shown["estimate"] = _estimate(enough[-1], survey)
+        shown["segments"] = [_segment(name, enough[-1].segments(name)) for name in survey.segments]
+    return shown
+
+
+def _estimate(found: RoundResults, survey: Survey) -> dict[str, Any]:
+    result, bar = found.estimate, found.bar
+    if not isinstance(result, Estimate) or bar is None:
+        raise ParameterError("tallies", found.tallies, f"answers by the published design of {found.question!r} alone")
+    return {
+        "n": found.n,
+        "value": result.value,
+        "shown": result.clipped,
+        "standard_error": result.standard_error,
+        "low": bar.low,
+        "high": bar.high,
+        "level": float(bar.level),
+        "method": bar.method,
+        "bar": bar_words(bar),
+        "target": f"the {bar.target}",
+        "misfit": result.misfit.describe() if result.misfit else None,
+        "manipulation": None if survey.invite_only else 100 * result.manipulation("0.01"),
+        "direct_answers": result.effective_sample_size,
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    low, high = row.interval
+    return {"n": row.n, "shown": clipped(row.estimate.value), "value": row.estimate.value, "low": low, "high": high}
+
+
+def _segment(name: str, table: SegmentTable) -> dict[str, Any]:
+    rows = [{"label": row.label, "cells": list(row.cells), **_row(row)} for row in table.rows]
+    return {"name": name, "rows": rows, "note": table.describe()}
+
+
+def _trend(line: Trend) -> dict[str, Any]:
+    rows = [{"round": number, **_row(row)} for number, row in zip(line.rounds, line.table.rows, strict=True)]
+    return {"rounds": rows, "slope": line.slope, "p": line.p, "note": line.describe()}

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from rrcollect.design.parameters import NumberLike, fraction
@@ -135,7 +135,7 @@ def estimate_html(estimate: Estimate) -> str:
     return html_table(None, _summary(estimate, 0.95)) + html_table(head, _rows(estimate, 0.95))
 
 
-def text_table(head: Sequence[str] | None, rows: Sequence[Sequence[str]], numeric: set[int] | None = None) -> str:
+def text_table(head: Sequence[str] | None, rows: Sequence[Sequence[str]], numeric: Collection[int] = ()) -> str:
     """Columns aligned by spaces; the columns named in `numeric` to the right.
 
     >>> print(text_table(["", "n"], [["north", "100"], ["south", "20"]], {1}))
@@ -146,13 +146,8 @@ def text_table(head: Sequence[str] | None, rows: Sequence[Sequence[str]], numeri
     lines = [list(head)] if head is not None else []
     lines += [list(row) for row in rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    right = numeric or set()
-    return "\n".join(
-        "  ".join(
-            cell.rjust(w) if i in right else cell.ljust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
+    aligned = [[f"{line[i]:{'>' if i in numeric else '<'}{width}}" for i, width in enumerate(widths)] for line in lines]
+    return "\n".join("  ".join(cells).rstrip() for cells in aligned)
 
 
 def html_table(head: Sequence[str] | None, rows: Sequence[Sequence[str]]) -> str:

@@ -19,10 +19,9 @@ from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection
 from server_agg.estimates.exact import squared_widths
-from server_agg.estimates.interval import Interval, Side, target_words
-from server_agg.estimates.methods import make_interval
+from server_agg.estimates.interval import Interval, Side
+from server_agg.estimates.methods import Problem
 from server_agg.estimates.one import Estimate, estimate
-from server_agg.estimates.problem import Problem
 from server_agg.report.result import UnbiasedResult
 
 __all__ = ["StratifiedEstimate", "poststratified_estimate", "stratified_estimate"]
@@ -71,11 +70,11 @@ class StratifiedEstimate(UnbiasedResult):
             "strata",
             self.exact_value,
             lambda: self.standard_error,
-            target_words(self.population or "population"),
+            self.population or "population",
             n=self.n,
             squares=squared_widths([share for _, share, _ in self.strata], [e.tally for _, _, e in self.strata]),
         )
-        return make_interval(problem, level, method, side)
+        return problem.interval(level, method, side)
 
     def as_dict(self, level: NumberLike = 0.95, method: str = "wald") -> dict[str, object]:
         """Inputs and results as plain values, ready for JSON."""

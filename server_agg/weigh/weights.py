@@ -23,8 +23,7 @@ from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.interval import Interval, Side, checked_target
-from server_agg.estimates.methods import make_interval
-from server_agg.estimates.problem import Problem
+from server_agg.estimates.methods import Problem
 from server_agg.report.result import Result
 from server_agg.weigh.unbiased_values import noise_variances, unbiased_values
 
@@ -59,9 +58,7 @@ class WeightedEstimate(Result):
     @property
     def _scale(self) -> float:
         """What the weighted sum is divided by to become a share."""
-        if self.kind == "hajek" or self.population is None:
-            return float(self.weights.sum())
-        return float(self.population)
+        return float(self.weights.sum()) if self.kind == "hajek" else self._size
 
     @property
     def _shares(self) -> NDArray[np.float64]:
@@ -93,16 +90,18 @@ class WeightedEstimate(Result):
         return math.sqrt(self.variance)
 
     @property
+    def _size(self) -> float:
+        return float(self.weights.sum()) if self.population is None else float(self.population)
+
+    @property
     def total(self) -> float:
         """How many people: Σwr, or the share times the population if that is known and the kind is Hájek's."""
-        size = self.population if self.population is not None else float(self.weights.sum())
-        return self.value * size
+        return self.value * self._size
 
     @property
     def total_standard_error(self) -> float:
         """Of `total`."""
-        size = self.population if self.population is not None else float(self.weights.sum())
-        return self.standard_error * size
+        return self.standard_error * self._size
 
     @property
     def kish_design_effect(self) -> float:
@@ -128,12 +127,11 @@ class WeightedEstimate(Result):
             Fraction(self.value),
             lambda: self.standard_error,
             self.target,
-            self.target,
             n=self.n,
             squares=Fraction(float(shares @ shares)) * ROUNDED_UP,
             supposes=FIXED,
         )
-        return make_interval(problem, level, method, side)
+        return problem.interval(level, method, side)
 
     def as_dict(self, level: NumberLike = 0.95, method: str = "wald") -> dict[str, object]:
         """Results as plain values, ready for JSON."""

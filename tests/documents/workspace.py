@@ -140,8 +140,8 @@ class Workspace:
         """Give the document to the parser it is meant for."""
         from rrcollect import Report, Survey
         from rrcollect.publish.canonical import canonical
+        from rrcollect.publish.survey_file import survey_from
         from server_agg import Tallies
-        from server_agg.cli.publishing import survey_from
 
         fields = set(value) if isinstance(value, dict) else set()
         if block.language == "toml" and "questions" in fields:

@@ -137,14 +137,14 @@ def mixed():
 
 def test_without_a_survey_every_question_and_round_is_told():
     found = survey_results(mixed(), level="0.9", method="wilson")
-    assert [(each.question, each.round, each.n) for each in found.rounds()] == [
+    assert [(each.question, each.round, each.n) for each in found.rounds] == [
         ("q1", 0, 550), ("q1", 1, 300), ("q2", 0, 1),
     ]  # fmt: skip
-    pooled, one, few = found.rounds()
+    pooled, one, few = found.rounds
     assert (pooled.bar.method, one.bar.method) == ("likelihood", "wilson")  # several designs have no Wilson bar
     assert one.estimate.value == estimate(Tally(DESIGN, 300, 100)).value
     assert tuple(one.bar) == tuple(estimate(Tally(DESIGN, 300, 100)).interval("0.9", "wilson"))
-    assert (few.estimate, few.bar, few.notes, few.cells()) == (None, None, [], [])
+    assert (few.estimate, few.bar, few.line()) == (None, None, [])
     assert few.as_dict() == {"question": "q2", "round": 0, "estimate": None}
     head, lines = found.cells()
     assert [line[:3] for line in lines] == [["q1", "0", "550"], ["q1", "1", "300"]]
@@ -154,20 +154,19 @@ def test_without_a_survey_every_question_and_round_is_told():
 
 def test_the_latest_round_the_trend_and_the_segments_are_those_asked_for():
     found = survey_results(mixed(), minimum=100)
-    assert found["q1"].latest.round == 1
-    assert found["q1"].trend.rounds == (0, 1)
-    table = found["q1"].round(0).segments("sport", minimum=30)
+    assert [each.round for each in found.enough("q1")] == [0, 1]
+    assert found.trend("q1").rounds == (0, 1)
+    table = found.round("q1", 0).segments("sport", minimum=30)
     assert {row.label: row.n for row in table.rows} == {"run": 490, UNDECLARED: 60}
-    assert [row.label for row in found["q1"].round(0).segments("sport").rows] == ["(merged)"]
-    assert (found["q2"].latest, found["q2"].trend) == (None, None)
-    with pytest.raises(EmptySelection, match="no question 'q9'"):
-        found["q9"]
-    with pytest.raises(EmptySelection, match="round 7"):
-        found["q1"].round(7)
+    assert [row.label for row in found.round("q1", 0).segments("sport").rows] == ["(merged)"]
+    assert (found.enough("q2"), found.trend("q2")) == ([], None)
+    for asked in (("q9", 0), ("q1", 7)):
+        with pytest.raises(EmptySelection, match=f"question '{asked[0]}' in round {asked[1]}"):
+            found.round(*asked)
 
 
 def test_the_target_is_the_one_asked_for():
-    one = survey_results(mixed(), target="sample")["q1"].round(1)
+    one = survey_results(mixed(), target="sample").round("q1", 1)
     assert one.bar.target == "sample"
     assert one.segments("sport").rows[0].interval.target == "sample"
 
