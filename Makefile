@@ -8,7 +8,7 @@ MACHINE := PYTHON='$(PYTHON)' sh tests/support/machine.sh
 TOOLS := strace java node chromium pg_ctl curl sqlite3 setpriv
 
 .NOTPARALLEL:
-.PHONY: help demo demo-web tools test lint bench bench-check assure clean FORCE
+.PHONY: help demo demo-web tools quick test lint bench bench-check assure mutate clean FORCE
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -21,11 +21,17 @@ $(VENV)/demo.stamp: FORCE
 $(VENV)/test.stamp: FORCE
 	@$(MACHINE) packages $@ '.[test]'
 
+$(VENV)/quick.stamp: FORCE
+	@$(MACHINE) packages $@ '.[cli,plot,batch,server,quick]'
+
 demo: $(VENV)/demo.stamp  ## the main job end to end and a page about it: no server, no configuration
 	$(BIN)/rrcollect demo
 
 demo-web: $(VENV)/demo.stamp  ## a collector with its pages on this machine, and respondents who trickle in
 	$(BIN)/rrcollect demo --web
+
+quick: $(VENV)/quick.stamp  ## the tests without processes, browsers, engines and long searches: under a minute
+	$(BIN)/python -m pytest --quick -q -n $(WORKERS)
 
 test: tools $(VENV)/test.stamp  ## all tests, with branch coverage
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term --durations=12

@@ -75,3 +75,5 @@ def pytest_collection_modifyitems(items):
             if item.nodeid.startswith(place):
                 for mark in marks:
                     item.add_marker(mark)
+        if item.get_closest_marker("long"):  # the same lines again and again: measuring them takes most of the time
+            item.add_marker(pytest.mark.no_cover)

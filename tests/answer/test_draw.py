@@ -1,6 +1,5 @@
-"""One answer: every draw of small grids, boundary draws of 64 bits, refusals that show nothing, 1,000 forks."""
+"""One answer: every draw of small grids, boundary draws of 64 bits, refusals that show nothing, forks."""
 
-import os
 from fractions import Fraction
 
 import numpy as np
@@ -9,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rrcollect import Design, optimal_design, randomise
-from rrcollect.answer.keystream import fresh_keystream
 from rrcollect.errors import BadTruth, NoRandomness, NotOriented, OffGridDesign
 from tests.support.biased_draws import biased, feeding, seven_bit
 from tests.support.devices import VECTORS, load
 from tests.support.executed_lines import lines_of
+from tests.support.forks import drawn_by_children, repeated_draws
 
 
 def count_ones(design: Design, truth: bool, bits: int, answer=randomise) -> int:
@@ -130,53 +129,14 @@ def test_the_same_number_of_bytes_and_the_same_lines_for_both_truths():
         assert trace(True, drawn)[1] == [8]
 
 
-def one_draw() -> bytes:
-    seen = []
-    randomise(True, optimal_design(1), source=lambda n: seen.append(os.urandom(n)) or seen[0])
-    return seen[0]
-
-
-def one_keystream() -> bytes:
-    buffer = np.zeros(16, np.uint8)
-    fresh_keystream()(buffer)
-    return buffer.tobytes()
-
-
 @pytest.mark.process
 @pytest.mark.no_cover
-def test_a_thousand_forks_repeat_no_draw_and_no_keystream():
-    """Each child draws 8 bytes for an answer and 16 of a keystream; 64-bit collisions by chance: below 3e-14."""
-    one_draw(), one_keystream()  # whatever might be cached in the parent is cached now
-    drawn, streams = set(), set()
-    for _ in range(1000):
-        read, write = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                os.write(write, one_draw() + one_keystream())
-            finally:
-                os._exit(0)
-        os.close(write)
-        data = os.read(read, 24)
-        os.close(read)
-        os.waitpid(child, 0)
-        drawn.add(data[:8])
-        streams.add(data[8:])
-    assert len(drawn) == len(streams) == 1000
+def test_forks_repeat_no_draw_and_no_keystream():
+    """A hundred here, a thousand in the long suite (check `sampler`); false alarms below 6e-16."""
+    assert repeated_draws(100) == 0
 
 
 @pytest.mark.process
 def test_the_fork_test_catches_a_generator_kept_across_forks():
     shared = np.random.default_rng(1)
-    drawn = set()
-    for _ in range(20):
-        read, write = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.write(write, shared.bytes(8))
-            os._exit(0)
-        os.close(write)
-        drawn.add(os.read(read, 8))
-        os.close(read)
-        os.waitpid(child, 0)
-    assert len(drawn) == 1
+    assert len(set(drawn_by_children(20, lambda: shared.bytes(8)))) == 1
