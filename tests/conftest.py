@@ -1,5 +1,9 @@
 """Settings for all tests.  A property test asserts what is true for every input: its false-alarm rate is 0."""
 
+import os
+import shutil
+import subprocess
+
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
@@ -7,6 +11,13 @@ settings.register_profile("project", deadline=None, suppress_health_check=[Healt
 settings.load_profile("project")
 
 TOGETHER = ("tests/batch/test_batch_spark.py", "tests/examples/")  # their tests share something that is slow to start
+
+
+def pytest_configure():
+    """Node 18, which Debian 12 has, keeps the `crypto` that browsers have behind an option."""
+    node = shutil.which("node")
+    if node and subprocess.run([node, "--version"], capture_output=True, check=False).stdout.startswith(b"v18."):
+        os.environ.setdefault("NODE_OPTIONS", "--experimental-global-webcrypto")
 
 
 class ByTestButTogether(LoadScopeScheduling):
