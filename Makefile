@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 MACHINE := PYTHON='$(PYTHON)' sh tests/support/machine.sh
-TOOLS := strace java node chromium pg_ctl curl sqlite3 setpriv
+TOOLS := strace java node chromium libatomic pg_ctl curl sqlite3 setpriv  # libatomic: for Playwright
 
 .NOTPARALLEL:
 .PHONY: help demo demo-web tools quick test lint bench bench-check assure mutate clean FORCE

@@ -220,7 +220,7 @@ def test_an_installation_that_fails_leaves_no_stamp(kim):
 def test_make_looks_at_the_machine_before_it_does_anything():
     done = subprocess.run(["make", "--dry-run", "test"], cwd=ROOT, capture_output=True, text=True, check=True)
     first, second, third = done.stdout.splitlines()[:3]
-    assert "machine.sh tools strace java node chromium pg_ctl curl sqlite3 setpriv" in first
+    assert "machine.sh tools strace java node chromium libatomic pg_ctl curl sqlite3 setpriv" in first
     assert "machine.sh packages .venv/test.stamp '.[test]'" in second
     assert "pytest" in third
 

@@ -15,12 +15,17 @@ python=${PYTHON:-python3}
 
 has() {
   command -v "$1" >/dev/null && return
-  [ "$1" = pg_ctl ] && ls /usr/lib/postgresql/*/bin/pg_ctl >/dev/null 2>&1 # where Debian puts it, not on the PATH
+  case $1 in
+    pg_ctl) ls /usr/lib/postgresql/*/bin/pg_ctl >/dev/null 2>&1 ;; # where Debian puts it, not on the PATH
+    libatomic) "$python" -c 'import ctypes; ctypes.CDLL("libatomic.so.1")' 2>/dev/null ;;
+    *) return 1 ;;
+  esac
 }
 
 package_of() {
   case $1 in
     java) echo default-jre-headless ;;
+    libatomic) echo libatomic1 ;;
     node) echo nodejs ;;
     pg_ctl) echo postgresql ;;
     setpriv) echo util-linux ;;
