@@ -117,7 +117,9 @@ def compare(epsilon: EpsilonLike, prevalence: NumberLike, innocuous: NumberLike 
     return sorted(lines, key=lambda line: (line.epsilon is None, line.n_variance))
 
 
-def _graded(name: str, parameters: str, design: Design | RepeatedDesign, promise: Epsilon, pi: Fraction) -> ProcedureGrade:
+def _graded(
+    name: str, parameters: str, design: Design | RepeatedDesign, promise: Epsilon, pi: Fraction
+) -> ProcedureGrade:
     tight = design.epsilon()
     nominal = name in procedures.NOMINAL
     note = "nominal: rests on a trait others may know" if nominal else ""
