@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from rrcollect.answer.ledger import Draw, Outgoing
+from rrcollect.answer.ledger import Draw
 from rrcollect.answer.policy import Policy
+from rrcollect.deliver.outbox import Outgoing
 from rrcollect.design.promise import Promise, total
 from rrcollect.publish.report import Report
 

@@ -23,6 +23,7 @@ from rrcollect.answer.acceptance import SeenVersion, check_version
 from rrcollect.answer.ledger_file import DRAWS, LedgerFile, Passing, head
 from rrcollect.answer.policy import Policy
 from rrcollect.answer.rollback_guard import link
+from rrcollect.deliver.outbox import Outgoing
 from rrcollect.design.mechanism import from_text
 from rrcollect.design.parameters import Epsilon
 from rrcollect.design.promise import Promise, total
@@ -30,7 +31,7 @@ from rrcollect.design.yes_no import Design
 from rrcollect.errors import AlreadyAnswered, BudgetExhausted
 from rrcollect.publish.report import Report
 
-__all__ = ["Draw", "Ledger", "LedgerRequest", "Outgoing"]
+__all__ = ["Draw", "Ledger", "LedgerRequest"]
 
 
 @dataclass(frozen=True)
@@ -57,24 +58,6 @@ class LedgerRequest:
     attribute: str
     words: str
     cost: Promise
-
-
-@dataclass(frozen=True)
-class Outgoing:
-    """A report in the outbox, with its state: waiting, delivered or refused (and why)."""
-
-    id: str
-    survey: str
-    question: str
-    round: int
-    attribute: str
-    words: str
-    body: bytes
-    state: str
-    reason: str | None
-
-    def __repr__(self) -> str:
-        return f"Outgoing({self.id}, {self.question!r}, {self.state})"
 
 
 class Ledger:

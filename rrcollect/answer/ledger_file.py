@@ -130,14 +130,13 @@ class LedgerFile:
 
     def _bring_forward(self, connection: sqlite3.Connection) -> None:
         """Make or upgrade the tables; refuse a file that is not a ledger, or is one of a newer program."""
-        if _schema(connection) == len(STEPS):
-            return self._check_kind(connection)
-        connection.execute("BEGIN EXCLUSIVE")
-        current = _schema(connection)
-        if current == 0:
-            self._check_empty(connection)
-        else:
-            self._check_kind(connection)
+        if _pragma(connection, "user_version") != len(STEPS):
+            connection.execute("BEGIN EXCLUSIVE")  # of several programs the first does it
+        current = _pragma(connection, "user_version")
+        if (current or _tables(connection)) and _pragma(connection, "application_id") != APPLICATION_ID:
+            raise LedgerCorrupt(f"{self.path.name} is a database, but not a ledger")
+        if not connection.in_transaction:
+            return
         if 0 < current < len(STEPS):
             self._check_content(connection)
         made = upgrade(connection.execute, current, STEPS, f"the ledger {self.path.name}")
@@ -146,24 +145,15 @@ class LedgerFile:
         _renew_content(connection)
         connection.execute(f"PRAGMA user_version = {made}")
         connection.execute("COMMIT")
-        return None
 
-    def _check_kind(self, connection: sqlite3.Connection) -> None:
-        if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-            raise LedgerCorrupt(f"{self.path.name} is a database, but not a ledger")
-
-    def _check_empty(self, connection: sqlite3.Connection) -> None:
-        """Nothing is in the file, and nothing was."""
-        if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            raise LedgerCorrupt(f"{self.path.name} is a database, but not a ledger")
+    def _begin(self, connection: sqlite3.Connection) -> None:
+        """A new history, if there was none before."""
         remembered = self.guard.last()
         if remembered is not None and remembered[0] > 0:
             raise LedgerRestored(
                 f"the ledger is empty but its rollback guard remembers {remembered[0]} reports: a file was removed or "
                 "replaced"
             )
-
-    def _begin(self, connection: sqlite3.Connection) -> None:
         start = link("", secrets.token_hex(16))
         connection.execute("INSERT INTO meta VALUES ('start', ?), ('content', '')", (start,))
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -236,8 +226,7 @@ def _history(connection: sqlite3.Connection) -> list[str]:
 def _content(connection: sqlite3.Connection) -> str:
     """A hash over every table but `meta`: its name and all its rows."""
     digest = hashlib.sha256()
-    tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'meta' ORDER BY name"
-    for (table,) in connection.execute(tables).fetchall():
+    for table in sorted(_tables(connection) - {"meta"}):
         digest.update(repr(table).encode())
         for row in connection.execute(f'SELECT * FROM "{table}" NOT INDEXED ORDER BY rowid'):  # noqa: S608  made by STEPS
             digest.update(repr(row).encode())
@@ -250,8 +239,12 @@ def _renew_content(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE meta SET value = ? WHERE key = 'content' AND value <> ?", (content, content))
 
 
-def _schema(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+def _tables(connection: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:
@@ -265,5 +258,5 @@ def _make_durable(connection: sqlite3.Connection) -> None:
     mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA fullfsync = ON")
-    if mode != "wal" or connection.execute("PRAGMA synchronous").fetchone()[0] != 2:
+    if mode != "wal" or _pragma(connection, "synchronous") != 2:
         raise LedgerUnavailable(f"this file system does not allow a durable ledger (journal mode {mode!r})")

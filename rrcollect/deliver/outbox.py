@@ -1,4 +1,4 @@
-"""At-least-once delivery from an outbox: the ledger's, or anything else that keeps reports and what became of them.
+"""At-least-once delivery from the ledger's outbox.
 
 Rules
 1. Each report goes in a request of its own, in an order shuffled by the secure generator: the collector cannot tell
@@ -16,39 +16,43 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from rrcollect.deliver.transport import Transport
 from rrcollect.errors import ParameterError, ReportRefused, TransportFailed
 
-__all__ = ["Deliveries", "Outbox", "Pace", "WaitingReport", "deliver"]
+__all__ = ["Deliveries", "Outbox", "Outgoing", "Pace", "deliver"]
 
 
-class WaitingReport(Protocol):
-    """A report that waits to be sent."""
+@dataclass(frozen=True)
+class Outgoing:
+    """A report in the outbox, with its state: waiting, delivered or refused (and why)."""
 
-    @property
-    def id(self) -> str:
-        """By which its outbox knows it."""
-        ...
+    id: str
+    survey: str
+    question: str
+    round: int
+    attribute: str
+    words: str
+    body: bytes
+    state: str
+    reason: str | None
 
-    @property
-    def body(self) -> bytes:
-        """The bytes to send."""
-        ...
+    def __repr__(self) -> str:
+        return f"Outgoing({self.id}, {self.question!r}, {self.state})"
 
 
 class Outbox(Protocol):
-    """Where reports wait, and where it is remembered what became of each."""
+    """Where reports wait, and where it is kept, durably, what became of each: the ledger."""
 
-    def outbox(self, state: str | None = None) -> Iterable[WaitingReport]:
+    def outbox(self, state: str | None = None) -> list[Outgoing]:
         """The reports, all or in one state."""
         ...
 
     def mark(self, report_id: str, state: str, reason: str | None = None) -> None:
-        """Remember, durably, that a report was delivered or refused."""
+        """Remember what became of a report."""
         ...
 
 
@@ -88,7 +92,7 @@ def deliver(outbox: Outbox, transport: Transport, pace: Pace) -> Deliveries:
     """Send every waiting report; never raises for what a collector or a network does."""
     if not callable(getattr(transport, "send", None)):
         raise ParameterError("transport", type(transport).__name__, "a transport, such as HttpTransport(url)")
-    outgoing = list(outbox.outbox("waiting"))
+    outgoing = outbox.outbox("waiting")
     secrets.SystemRandom().shuffle(outgoing)
     delivered, refused, waiting, last = 0, [], 0, None
     for report in outgoing:
@@ -105,7 +109,7 @@ def deliver(outbox: Outbox, transport: Transport, pace: Pace) -> Deliveries:
     return Deliveries(delivered, tuple(refused), waiting, last)
 
 
-def _send(transport: Transport, report: WaitingReport, pace: Pace, attempts: int) -> None:
+def _send(transport: Transport, report: Outgoing, pace: Pace, attempts: int) -> None:
     for attempt in range(attempts):
         try:
             transport.send(report.body)
