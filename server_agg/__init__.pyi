@@ -19,7 +19,7 @@ from server_agg.collect.owner import OwnerToken as OwnerToken
 from server_agg.collect.serve import serve as serve
 from server_agg.collect.settings import CollectorSettings as CollectorSettings
 from server_agg.collect.store import Store as Store
-from server_agg.collect.store import open_store as open_store
+from server_agg.collect.stores import open_store as open_store
 from server_agg.compare.groups import Comparison as Comparison
 from server_agg.compare.groups import compare_groups as compare_groups
 from server_agg.compare.segments import SegmentTable as SegmentTable

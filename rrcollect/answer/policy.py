@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, count, fraction, probability
+from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, fraction, probability, whole_number
 from rrcollect.design.promise import Promise
 from rrcollect.errors import CertainDisclosure, OverPolicy, ParameterError
 from rrcollect.publish.keys import PublicKey
@@ -46,7 +46,7 @@ class TrustedPublisher:
         if not isinstance(given, list) or not given or not all(isinstance(key, PublicKey) for key in given):
             raise ParameterError("keys", given, "a list of one PublicKey or more")
         kept = frozenset(given)
-        if count("threshold", threshold) > len(kept):
+        if whole_number("threshold", threshold) > len(kept):
             raise ParameterError("threshold", threshold, f"at most the number of keys, {len(kept)}")
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "keys", kept)

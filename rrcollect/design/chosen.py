@@ -14,7 +14,7 @@ import math
 from fractions import Fraction
 
 from rrcollect.design.exponential import ExpNumber
-from rrcollect.design.parameters import count
+from rrcollect.design.parameters import whole_number
 from rrcollect.design.promise import Promise
 from rrcollect.design.yes_no import GRID, Design
 from rrcollect.errors import UninformativeDesign
@@ -63,7 +63,7 @@ class ChosenDesign(Design):
 
     def explain_exposure(self, n: int = 1000) -> str:
         """What the answers can prove about a person, among n respondents; plain words, never empty."""
-        people = count("n", n)
+        people = whole_number("n", n)
         words = [self._proof(word, people) for word in self.proofs]
         for word, answer in (("yes", 1), ("no", 0)):
             ratio = self.likelihood_ratio(answer)

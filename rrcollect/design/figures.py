@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from rrcollect.design.optimal import optimal_designs, switch_point
-from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, count, probability
+from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from rrcollect.extras import extra
@@ -45,7 +45,7 @@ def plot_switch_point(
     >>> plot_switch_point(points=10).get_xlabel()
     'ε'
     """
-    steps = count("points", points, least=2)
+    steps = whole_number("points", points, minimum=2)
     if not levels or any(not 0 < level < 1 for level in levels):
         raise ParameterError("levels", levels, "prevalences strictly between 0 and 1")
     if not max_epsilon > 0 or not 0 < max_delta <= 1:

@@ -25,7 +25,7 @@ from fractions import Fraction
 from typing import Literal
 
 from rrcollect.design.exponential import ExpNumber, sign_at_exp
-from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, count, probability
+from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability, whole_number
 from rrcollect.design.promise import Promise, loss
 from rrcollect.errors import NotCanonical, OffGridDesign, ParameterError, UninformativeDesign
 
@@ -271,7 +271,7 @@ class Design:
         >>> Design(1, "1/20").exposed(prevalence="1/10", n=1000)
         Fraction(5, 1)
         """
-        pi, people = probability("prevalence", prevalence), count("n", n)
+        pi, people = probability("prevalence", prevalence), whole_number("n", n)
         certain = Fraction(0)
         for answer in (0, 1):
             if self.likelihood_ratio(answer) == math.inf:
@@ -291,7 +291,7 @@ class Design:
         λ(1−λ)/(c²n).  target "sample": the respondents are all there is, π is their own share, and only the
         mechanism's noise counts: [π p11(1−p11) + (1−π) p00(1−p00)]/(c²n).
         """
-        pi, people = probability("prevalence", prevalence), count("n", n)
+        pi, people = probability("prevalence", prevalence), whole_number("n", n)
         if target == "population":
             yes = self.says_yes(pi)
             spread = yes * (1 - yes)

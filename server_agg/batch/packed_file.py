@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rrcollect.design.parameters import count
+from rrcollect.design.parameters import whole_number
 from rrcollect.errors import ParameterError, RRCollectError
 from rrcollect.publish.canonical import canonical, read_canonical
 from rrcollect.publish.envelope import LARGEST_ENVELOPE, verify
@@ -112,7 +112,7 @@ def write_packed(
     (2, 32)
     """
     envelope = publication.envelope if isinstance(publication, Publication) else publication
-    n = count("answers", answers, least=0)
+    n = whole_number("answers", answers, minimum=0)
     bits = np.ascontiguousarray(packed)
     if bits.dtype != np.uint8 or bits.ndim != 1 or bits.size != -(-n // 8):
         raise ParameterError("packed", f"{bits.dtype} of shape {bits.shape}", f"{-(-n // 8)} bytes for {n} answers")

@@ -14,7 +14,6 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from rrcollect.design.parameters import count
 from rrcollect.errors import ParameterError
 from rrcollect.publish.rules import REASONS
 from server_agg.batch.survey_tables import SurveyTables
@@ -45,11 +44,11 @@ class Summary:
 
     def __post_init__(self) -> None:
         for name in ("rows", "accepted", "repeated"):
-            object.__setattr__(self, name, count(name, getattr(self, name), least=0))
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), minimum=0))
         unknown = [name for name in self.refused if name not in REASONS]
         if unknown:
             raise ParameterError("refused", unknown, f"reasons among {list(REASONS)}")
-        kept = {name: count(name, self.refused[name], least=0) for name in REASONS if self.refused.get(name)}
+        kept = {name: whole_number(name, self.refused[name], minimum=0) for name in REASONS if self.refused.get(name)}
         object.__setattr__(self, "refused", kept)
         if self.rows != self.accepted + self.repeated + self.refused_rows:
             raise ParameterError("rows", self.rows, "accepted + repeated + refused: every row is accounted for")

@@ -104,7 +104,7 @@ def _make_token(path: Path) -> None:
 def _published(options: Namespace) -> list[str]:
     """Open the store, so that one that cannot be used is told first, and publish the surveys given; their digests."""
     from server_agg.collect.catalogue import Catalogue
-    from server_agg.collect.store import open_store
+    from server_agg.collect.stores import open_store
 
     store: Store = open_store(options.store)
     try:
@@ -128,7 +128,7 @@ def export(options: Namespace) -> int:
     """Write a collector's reports to a file."""
     from server_agg.batch.errors import SourceUnavailable
     from server_agg.collect.export import export_reports
-    from server_agg.collect.store import open_store
+    from server_agg.collect.stores import open_store
 
     refuse_existing(options.file, force=options.force)
     if "://" not in options.store and not Path(options.store).exists():

@@ -51,7 +51,7 @@ def create_app(store: Store, owner: OwnerToken, settings: Settings | None = None
     """The collector as an ASGI application; it closes the store when it is shut down.
 
     >>> import tempfile, pathlib
-    >>> from server_agg.collect.store import open_store
+    >>> from server_agg.collect.stores import open_store
     >>> store = open_store(pathlib.Path(tempfile.mkdtemp(), "reports.sqlite3"))
     >>> app = create_app(store, OwnerToken("correct horse battery"))    # uvicorn.run(app) would serve it
     >>> callable(app), store.close()

@@ -20,7 +20,7 @@ def export_reports(store: Store, path: str | os.PathLike[str], survey: str | Non
     """Write every report (of one survey, if given) to a .jsonl, .csv or .parquet file; returns how many.
 
     >>> import tempfile, pathlib
-    >>> from server_agg.collect.store import open_store
+    >>> from server_agg.collect.stores import open_store
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> store = open_store(folder / "reports.sqlite3")
     >>> export_reports(store, folder / "night.jsonl"), store.close()

@@ -14,7 +14,6 @@ Rules
 from __future__ import annotations
 
 import json
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -29,7 +28,7 @@ from server_agg.collect.stored_report import IncomingReport
 from server_agg.count.tallies import Tallies, TallyKey
 from server_agg.count.tally import Tally
 
-__all__ = ["STEPS", "Outcome", "PublishedSurvey", "Store", "open_store"]
+__all__ = ["STEPS", "Outcome", "PublishedSurvey", "Store"]
 
 ROWS_PER_READ = 10_000
 
@@ -189,25 +188,3 @@ class Store(ABC):
         """Return if the database answers; a `StoreError` if it does not."""
         with self.reading() as cursor:
             self._run(cursor, "SELECT 1").fetchone()
-
-
-def open_store(where: str | os.PathLike[str] = "rrcollect.sqlite3") -> Store:
-    """The store at a path (SQLite) or a postgresql:// address; made if it is empty, refused if it is not safe.
-
-    >>> import tempfile, pathlib
-    >>> store = open_store(pathlib.Path(tempfile.mkdtemp(), "reports.sqlite3"))
-    >>> store.tallies().n, store.close()
-    (0, None)
-    >>> open_store(":memory:")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ...
-    server_agg.collect.errors.UnsafeDurability: ...
-    """
-    text = os.fspath(where)
-    if text.startswith(("postgresql://", "postgres://")):
-        from server_agg.collect.postgres_store import PostgresStore
-
-        return PostgresStore(text)
-    from server_agg.collect.sqlite_store import SqliteStore
-
-    return SqliteStore(text.removeprefix("sqlite:///"))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from rrcollect.design.parameters import NumberLike, count
+from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.compare.groups import Comparison, compare_groups
 from server_agg.count.tallies import merged
@@ -168,9 +168,11 @@ def segment_table(
     if len(cells) != len(segments) or MERGED in cells:
         raise ParameterError("segments", list(segments), f"names that differ when written, none of them {MERGED!r}")
     everybody = sum(t.n for ts in cells.values() for t in ts)
-    if everybody < count("minimum", minimum, 2):
+    if everybody < whole_number("minimum", minimum, 2):
         raise TooFewAnswers(everybody, "the whole table", minimum)
-    kept, joined = _suppress({label: sum(t.n for t in ts) for label, ts in cells.items()}, count("minimum", minimum, 2))
+    kept, joined = _suppress(
+        {label: sum(t.n for t in ts) for label, ts in cells.items()}, whole_number("minimum", minimum, 2)
+    )
     groups = {label: (label,) for label in kept} | ({MERGED: tuple(joined)} if joined else {})
     each = simultaneous_level(level, len(groups), simultaneous)
     rows = []

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rrcollect.design.parameters import count
+from rrcollect.design.parameters import whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.count.tallies import Tallies, TallyKey
@@ -94,9 +94,9 @@ def tally_from_counts(design: Design, *, yes: int, no: int) -> Tally:
     >>> tally_from_counts(Design("3/4", "3/4"), yes=400, no=600)
     Tally(design=Design('3/4', '3/4'), n=1000, ones=400)
     """
-    ones, zeros = count("yes", yes, least=0), count("no", no, least=0)
+    ones, zeros = whole_number("yes", yes, minimum=0), whole_number("no", no, minimum=0)
     if ones + zeros > LARGEST_COUNT:
-        raise ParameterError("yes + no", ones + zeros, f"at most 2^53 − 1 = {LARGEST_COUNT}")
+        raise ParameterError("yes + no", ones + zeros, f"at most 2^63 − 1 = {LARGEST_COUNT}")
     return Tally(design, ones + zeros, ones)
 
 
@@ -132,7 +132,7 @@ def tally_from_packed(design: Design, packed: Any, n: int, *, bitorder: str = "l
 
     from server_agg.count.packed import count_ones
 
-    answers = count("n", n, least=0)
+    answers = whole_number("n", n, minimum=0)
     if bitorder not in ("big", "little"):
         raise ParameterError("bitorder", bitorder, "'big' or 'little'")
     array = (

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rrcollect.design.parameters import count
+from rrcollect.design.parameters import whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally, counts_of, design_of, fields, read_json
@@ -48,7 +48,7 @@ class TallyKey:
         if any(not isinstance(part, str) for pair in pairs for part in pair) or len(set(names)) != len(names):
             raise ParameterError("segments", self.segments, "pairs of str, each segment named once")
         object.__setattr__(self, "segments", pairs)
-        object.__setattr__(self, "round", count("round", self.round, least=0))
+        object.__setattr__(self, "round", whole_number("round", self.round, minimum=0))
 
     def part(self, name: str) -> Any:
         """The value of a key field, or of a segment ('segments.region', or 'region'); None if not declared."""

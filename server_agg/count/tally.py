@@ -1,7 +1,7 @@
 """`Tally`: how many answered by one design, and how many of those answers were 1.
 
 Rules
-1. Counts are exact integers, 0 <= ones <= n < 2^53 (what every database, file and language holds exactly).
+1. Counts are exact integers, 0 <= ones <= n < 2^63 (what every database and every Parquet file holds).
 2. Answers are counted together only if their matrices are equal; `+` refuses others and points to `pool`.  Adding is
    associative and commutative, so any order and any grouping of the same answers gives the same tally.
 3. A tally with n = 0 is the neutral element of `+`; an estimate needs n >= 2.
@@ -18,15 +18,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rrcollect.design.mechanism import Mechanism, from_wire
-from rrcollect.design.parameters import count
+from rrcollect.design.parameters import whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import NotCanonical, ParameterError, SurveyRefused
-from rrcollect.publish.canonical import LARGEST_INTEGER, read
+from rrcollect.publish.canonical import read
 from server_agg.errors import MixedDesigns
 
 __all__ = ["LARGEST_COUNT", "Tally", "counts_of", "design_of", "fields", "read_json"]
 
-LARGEST_COUNT = LARGEST_INTEGER
+LARGEST_COUNT = 2**63 - 1
 LONGEST_JSON = 1 << 28  # bytes
 
 
@@ -51,9 +51,9 @@ class Tally:
     def __post_init__(self) -> None:
         if not isinstance(self.design, Design):
             raise ParameterError("design", self.design, "a Design: the matrix the answers were drawn with")
-        n, ones = count("n", self.n, least=0), count("ones", self.ones, least=0)
+        n, ones = whole_number("n", self.n, minimum=0), whole_number("ones", self.ones, minimum=0)
         if n > LARGEST_COUNT:
-            raise ParameterError("n", n, f"at most 2^53 − 1 = {LARGEST_COUNT}")
+            raise ParameterError("n", n, f"at most 2^63 − 1 = {LARGEST_COUNT}")
         if ones > n:
             raise ParameterError("ones", ones, f"at most n = {n}")
         object.__setattr__(self, "n", n)
@@ -141,6 +141,6 @@ def fields(name: str, given: object, names: tuple[str, ...]) -> dict[str, Any]:
 def read_json(name: str, text: str) -> object:
     """JSON without floats, constants such as NaN, or repeated fields."""
     try:
-        return read(text.encode(), LONGEST_JSON)
+        return read(text.encode(), LONGEST_JSON, LARGEST_COUNT)
     except (AttributeError, UnicodeEncodeError, SurveyRefused) as error:
         raise ParameterError(name, text, f"JSON text whose only numbers are whole ({error})") from None

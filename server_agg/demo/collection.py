@@ -14,7 +14,8 @@ from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.errors import Refusal
 from server_agg.collect.settings import Settings
-from server_agg.collect.store import Outcome, Store, open_store
+from server_agg.collect.store import Outcome, Store
+from server_agg.collect.stores import open_store
 from server_agg.count.tallies import Tallies
 
 __all__ = ["Counter"]

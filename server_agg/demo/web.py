@@ -75,7 +75,7 @@ def run_web(port: int, pause: float, say: Say) -> int:
     from server_agg.collect.owner import OwnerToken
     from server_agg.collect.serve import server_config
     from server_agg.collect.settings import Settings
-    from server_agg.collect.store import open_store
+    from server_agg.collect.stores import open_store
 
     if not 0 <= port < 65536:
         raise ParameterError("--port", port, "0 (a free one) to 65535")

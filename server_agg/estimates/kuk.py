@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from rrcollect.classic.repeated import RepeatedDesign
-from rrcollect.design.parameters import NumberLike, count
+from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.interval import Interval, Side, checked_target
@@ -93,7 +93,7 @@ def estimate_repeated(design: RepeatedDesign, people: Sequence[int], target: str
     if len(people) != design.draws + 1:
         raise ParameterError("people", people, f"{design.draws + 1} counts: of people who reported 0 … {design.draws}")
     checked_target(target)
-    counts = tuple(count(f"people who reported {r}", m, least=0) for r, m in enumerate(people))
+    counts = tuple(whole_number(f"people who reported {r}", m, minimum=0) for r, m in enumerate(people))
     if sum(counts) < 2:
         raise TooFewAnswers(sum(counts), "the survey")
     return RepeatedEstimate(design, counts, target)

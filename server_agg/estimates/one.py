@@ -19,7 +19,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rrcollect.design.parameters import NumberLike, count, probability
+from rrcollect.design.parameters import NumberLike, probability, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
@@ -206,9 +206,9 @@ class Estimate(UnbiasedResult):
         size = {"population": people, "sample": self.tally.n}.get(str(self.target), self.target)
         if size is None:
             raise ParameterError("people", people, "the size of the population the total is for")
-        if people is not None and self.target != "population" and count("people", people) != size:
+        if people is not None and self.target != "population" and whole_number("people", people) != size:
             raise ParameterError("people", people, f"{size}, the size of the target, or nothing")
-        size = count("people", size)
+        size = whole_number("people", size)
         bar = self.interval(level, method)
         return Total(
             size, float(size * self.exact_value), size * self.standard_error, size * bar[0], size * bar[1], bar

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from rrcollect.design.parameters import NumberLike, count, fraction, probability
+from rrcollect.design.parameters import NumberLike, fraction, probability, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.estimates.interval import Side, tail_probability
@@ -46,7 +46,7 @@ def power_against(
     >>> round(power_against(optimal_design(1), 1000, null=0.1, prevalence=0.2), 3)
     0.867
     """
-    people, tail = count("n", n, least=2), tail_probability(level, side)
+    people, tail = whole_number("n", n, minimum=2), tail_probability(level, side)
     oriented = design if design.c > 0 else design.swapped()
     found = 0.0
     if side != "upper":
@@ -100,7 +100,7 @@ def power_between(
     >>> round(power_between(optimal_design(1), 1000, difference=0.2), 2)
     0.99
     """
-    people, gap = count("n", n, least=2), fraction("difference", difference)
+    people, gap = whole_number("n", n, minimum=2), fraction("difference", difference)
     if not 0 < abs(gap) < 1:
         raise ParameterError("difference", difference, "a number between −1 and 1, not 0")
     z = normal_quantile((1 - exact_level(level)) / 2)

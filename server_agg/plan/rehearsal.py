@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rrcollect import randomise_many
-from rrcollect.design.parameters import NumberLike, count, probability
+from rrcollect.design.parameters import NumberLike, probability, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
@@ -136,7 +136,7 @@ def rehearse(
     tell: Callable[[float], None] = lambda share: None,
 ) -> Rehearsal:
     """Simulate `surveys` surveys of n people; `estimated_with` another matrix shows what a wrong one does."""
-    people, many = count("n", n, least=2), count("surveys", surveys, least=2)
+    people, many = whole_number("n", n, minimum=2), whole_number("surveys", surveys, minimum=2)
     share = float(probability("prevalence", prevalence))
     if people * many > MOST_ANSWERS:
         raise ParameterError("n times surveys", people * many, f"at most {MOST_ANSWERS:.0e} answers")

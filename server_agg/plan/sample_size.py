@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 
 from rrcollect.design.optimal import optimal_design
-from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, count, fraction
+from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, fraction, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.estimates.methods import checked_method
@@ -94,7 +94,7 @@ def margin_of_error(
     0.05
     """
     checked_method("plan", method)
-    people, at = count("n", n, least=2), worst_prevalence(design) if prevalence is None else prevalence
+    people, at = whole_number("n", n, minimum=2), worst_prevalence(design) if prevalence is None else prevalence
     if method == "hoeffding":
         miss = 1 - exact_level(level)
         return math.sqrt(math.log(2 / miss) / (2 * people)) / abs(float(design.c))

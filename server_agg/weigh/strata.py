@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rrcollect.design.parameters import NumberLike, count, fraction
+from rrcollect.design.parameters import NumberLike, fraction, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection
@@ -59,7 +59,7 @@ class StratifiedEstimate(UnbiasedResult):
 
     def total(self, people: int | None = None) -> tuple[float, float]:
         """(how many people, its standard error); `people` if the population's size is not known already."""
-        size = self.population if people is None else count("people", people)
+        size = self.population if people is None else whole_number("people", people)
         if size is None:
             raise ParameterError("people", people, "the size of the population the total is for")
         return float(size * self.exact_value), size * self.standard_error
@@ -99,7 +99,7 @@ def stratified_estimate(tallies: Mapping[str, Tally], sizes: Mapping[str, int]) 
     Fraction(2, 5)
     """
     _same("sizes", tallies, sizes)
-    people = {label: count(f"size of {label}", size) for label, size in sizes.items()}
+    people = {label: whole_number(f"size of {label}", size) for label, size in sizes.items()}
     everybody = sum(people.values())
     strata = tuple((x, Fraction(people[x], everybody), estimate(tallies[x], people[x])) for x in tallies)
     return StratifiedEstimate(strata, "stratified", everybody)
@@ -123,7 +123,7 @@ def poststratified_estimate(
     everything = sum(exact.values())
     strata = tuple((x, exact[x] / everything, estimate(tallies[x])) for x in tallies)
     return StratifiedEstimate(
-        strata, "post-stratified", None if population is None else count("population", population)
+        strata, "post-stratified", None if population is None else whole_number("population", population)
     )
 
 

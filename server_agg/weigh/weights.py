@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from rrcollect.design.parameters import NumberLike, count
+from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.errors import TooFewAnswers
@@ -173,7 +173,7 @@ def weighted_estimate(
     values = unbiased_values(design, answers)
     if values.size < 2:
         raise TooFewAnswers(int(values.size), "the records")
-    size = None if population is None else count("population", population, least=int(values.size))
+    size = None if population is None else whole_number("population", population, minimum=int(values.size))
     designs = [design] if isinstance(design, Design) else list(design)
     widths = np.broadcast_to(np.array([float(1 / abs(Fraction(d.c))) for d in designs]), values.shape)
     noise = noise_variances(design, answers)

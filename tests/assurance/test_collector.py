@@ -3,8 +3,8 @@
 import pytest
 
 from rrcollect.publish.report import ReportRow
-from server_agg.collect.store import open_store
 from server_agg.collect.stored_report import IncomingReport
+from server_agg.collect.stores import open_store
 from tests.assurance.check import Outcome
 from tests.assurance.collector.check import _caught, _in_time
 from tests.assurance.collector.fuzz_targets import TARGETS, harmless, held, seeds, unchecked_fields

@@ -300,8 +300,8 @@ def test_from_a_database_through_a_file_to_an_estimate(desk, capsys):
     from rrcollect import Report
     from rrcollect.publish.envelope import verify as opened
     from rrcollect.publish.survey import Survey
-    from server_agg.collect.store import open_store
     from server_agg.collect.stored_report import incoming
+    from server_agg.collect.stores import open_store
 
     key = SigningKey.load(desk / "publisher.pem").public
     survey = Survey.from_payload(opened((desk / "survey.signed.json").read_bytes(), [key]).payload)

@@ -11,8 +11,8 @@ from rrcollect import Design, Report
 from server_agg import Tallies, Tally, TallyKey, write_reports
 from server_agg.cli.main import main
 from server_agg.cli.sources import read_envelope, read_keys
-from server_agg.collect.store import open_store
 from server_agg.collect.stored_report import incoming
+from server_agg.collect.stores import open_store
 from tests.support.command_line import PROGRAM, SIGNED, at_a_terminal, json_of, refused, run, signed_survey
 
 HALF = Design("3/4", "3/4")

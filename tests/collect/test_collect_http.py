@@ -18,8 +18,9 @@ from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.errors import STATUS, Refusal
 from server_agg.collect.sqlite_store import SqliteStore
-from server_agg.collect.store import Store, open_store
+from server_agg.collect.store import Store
 from server_agg.collect.stored_report import ticket_hash, ticket_trace
+from server_agg.collect.stores import open_store
 from tests.support.collector_running import BEARER, JSON, Process, Running, body, expired, publication, report
 from tests.support.devices import KEY, VECTORS, client, load, question, survey, unb64
 

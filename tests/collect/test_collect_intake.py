@@ -5,7 +5,7 @@ import re
 import pytest
 
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.store import open_store
+from server_agg.collect.stores import open_store
 from tests.support.collector_running import BEARER, JSON, Running, body, publication, report
 from tests.support.devices import KEY
 

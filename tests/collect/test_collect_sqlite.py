@@ -9,8 +9,9 @@ import pytest
 from server_agg.collect import sqlite_store
 from server_agg.collect.errors import StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
 from server_agg.collect.sqlite_store import APPLICATION, SqliteStore, _translated
-from server_agg.collect.store import Outcome, open_store
+from server_agg.collect.store import Outcome
 from server_agg.collect.stored_report import incoming
+from server_agg.collect.stores import open_store
 from tests.support.collector_running import report
 
 

@@ -15,8 +15,9 @@ from server_agg.collect import postgres_store, sqlite_store
 from server_agg.collect.errors import StoreUnavailable, UnsafeDurability, WrongSchema
 from server_agg.collect.export import export_reports
 from server_agg.collect.sqlite_store import SqliteStore
-from server_agg.collect.store import STEPS, Outcome, PublishedSurvey, open_store
+from server_agg.collect.store import STEPS, Outcome, PublishedSurvey
 from server_agg.collect.stored_report import IncomingReport, incoming, ticket_hash, ticket_trace
+from server_agg.collect.stores import open_store
 from tests.support.collector_running import report
 from tests.support.devices import survey
 

@@ -49,7 +49,6 @@ def report(answer, **more):
         (10, 3.0, "ones"),
         ("10", 3, "n"),
         (None, 3, "n"),
-        (2**53, 3, "n"),
         (2**63, 3, "n"),
         (10**30, 3, "n"),
         (float("nan"), 3, "n"),
@@ -68,7 +67,7 @@ def test_other_objects_are_not_designs():
 
 
 def test_the_largest_count_and_one_more():
-    most = 2**53 - 1
+    most = 2**63 - 1
     assert Tally(D, most, most).n == most
     with pytest.raises(ParameterError, match="n is"):
         Tally(D, most, 0) + Tally(D, 1, 0)
@@ -138,7 +137,7 @@ def test_invalid_methods_sides_and_priors_are_refused():
 
 
 def test_tally_json_round_trip_without_floats():
-    tally = Tally(optimal_design(1), 2**53 - 1, 5)
+    tally = Tally(optimal_design(1), 2**63 - 1, 5)
     assert Tally.from_json(tally.to_json()) == tally
     assert "." not in tally.to_json()
     assert json.loads(Tally(D, 7, 3).to_json()) == {
