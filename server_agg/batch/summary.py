@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from rrcollect.design.parameters import whole_number
 from rrcollect.errors import ParameterError
 from rrcollect.publish.rules import REASONS
 from server_agg.batch.survey_tables import SurveyTables
