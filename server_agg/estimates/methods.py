@@ -214,8 +214,8 @@ def checked_method(kind: Kind, name: str, target: TargetLike = "population") -> 
     there = methods_for(kind, target)
     if name not in there:
         for_target = f" for the target {target!r}" if name in methods_for(kind) else ""
-        *most, last = (f"'{each}'" for each in there)
-        raise ParameterError("method", name, f"{', '.join(most)} or {last}{for_target}")
+        allowed = f"one of {', '.join(there)}" if len(there) > 2 else " or ".join(f"'{each}'" for each in there)
+        raise ParameterError("method", name, allowed + for_target)
     return METHODS[name]
 
 

@@ -54,7 +54,7 @@ KINDS = {
 def test_every_kind_of_estimate_has_the_bars_of_the_table_and_no_others(kind):
     for name, row in METHODS.items():
         if kind not in row.serves:
-            with pytest.raises(ParameterError, match=f"^method is '{name}'; allowed: '"):
+            with pytest.raises(ParameterError, match=f"^method is '{name}'; allowed: "):
                 KINDS[kind](method=name)
             continue
         bar = KINDS[kind]("0.9", name)
@@ -75,7 +75,7 @@ def test_one_method_has_one_name():
         with pytest.raises(ParameterError, match="^method is 'normal'"):
             make(method="normal")
     for ask in (lambda m: sample_size(D, "0.05", method=m), lambda m: margin_of_error(D, 100, method=m)):
-        with pytest.raises(ParameterError, match="'exact', 'chebyshev', 'hoeffding' or 'wald'$"):
+        with pytest.raises(ParameterError, match="one of exact, chebyshev, hoeffding, wald$"):
             ask("normal")
         assert ask("wald") > 0
 
