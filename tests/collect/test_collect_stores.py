@@ -287,6 +287,7 @@ def test_what_is_not_a_database_is_refused(tmp_path):
         SqliteStore(tmp_path / "no such folder" / "a.sqlite3")
 
 
+@pytest.mark.engine
 def test_another_schema_is_refused_by_postgresql(postgres):
     address = postgres.new_database()
     open_store(address).close()
@@ -312,6 +313,7 @@ def shows(postgres, value):
     raise AssertionError("the setting was never seen")
 
 
+@pytest.mark.engine
 def test_a_postgresql_server_that_does_not_flush_is_refused(postgres):
     address = postgres.new_database()
     with psycopg.connect(postgres.address(), autocommit=True) as connection:
@@ -328,6 +330,7 @@ def test_a_postgresql_server_that_does_not_flush_is_refused(postgres):
         shows(postgres, "on")
 
 
+@pytest.mark.engine
 def test_a_session_that_does_not_wait_for_the_disk_is_put_right(postgres):
     address = postgres.new_database() + "?options=-csynchronous_commit%3Doff"
     store = open_store(address)

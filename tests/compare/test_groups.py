@@ -56,6 +56,7 @@ def _mover_on_cut_bars(pair):
     return a - b - np.hypot(a - la, ub - b), a - b + np.hypot(ua - a, b - lb)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_coverage_of_differences_by_exact_double_sums(setting):
     pairs = comparisons(setting)
@@ -70,6 +71,7 @@ def test_coverage_of_differences_by_exact_double_sums(setting):
     assert least_coverage(setting, cut, lambda a, b: a - b) < 0.8
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_coverage_of_ratios_by_exact_double_sums(setting):
     pairs = comparisons(setting)

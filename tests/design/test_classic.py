@@ -89,6 +89,7 @@ def test_kuk_by_enumerating_every_sequence_of_cards(theta1, theta2, draws, pi):
     assert procedure.variance(pi) == sum(m * (v - pi) ** 2 for m, v in zip(marginal, values, strict=True))
 
 
+@pytest.mark.long
 @given(inner, inner, st.integers(2, 4), epsilons)
 def test_kuk_delta_is_the_definition_over_every_event(theta1, theta2, draws, epsilon):
     assume(theta1 != theta2)
@@ -205,6 +206,7 @@ def test_comparison_as_data_and_as_a_table():
     assert "∞" in table[-1]
 
 
+@pytest.mark.long
 @given(unit)
 def test_comparison_at_any_prevalence(pi):
     for line in classic.compare(1, pi):

@@ -33,6 +33,7 @@ def test_moors_is_exactly_unbiased_with_its_variance():
     assert expected == MOORS.variance(pi, u, n1, n2)
 
 
+@pytest.mark.long
 def test_moors_covers_by_exact_double_sums():
     n1, n2 = 30, 20
     grid = [[estimate_moors(MOORS, n1=n1, ones1=j, n2=n2, ones2=k) for k in range(n2 + 1)] for j in range(n1 + 1)]

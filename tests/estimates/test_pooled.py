@@ -54,6 +54,7 @@ def test_the_planted_bug_weighs_by_estimated_variances_and_is_biased():
     assert abs(mean - pi) > Fraction(1, 100)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
 def test_coverage_by_exact_double_sums(pair):
     (d1, n1), (d2, n2) = pair

@@ -45,6 +45,7 @@ def test_the_sample_is_covered_for_every_number_of_true_yes(design):
                 assert covered(bars, t / n, sample_law(design, n, t)) >= 0.95 - 1e-12
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("design", DESIGNS, ids=repr)
 def test_a_finite_population_is_covered_for_every_number_of_true_yes(design):
     n, size = 20, 50
