@@ -6,7 +6,7 @@ Rules
 3. Deduplication sees the rows of one call, and those of `earlier`: that is its window.  An id of an earlier row is not
    counted again; a row that contradicts it is refused, but what an earlier call has counted stays counted.  So
    yesterday's result + today's result with `earlier=yesterday's rows` is the result of both at once, unless rows of the
-   two days conflict; then the contradicted report of yesterday stands.
+   two days conflict; then the contradicted report of yesterday stays counted.
 """
 
 from __future__ import annotations

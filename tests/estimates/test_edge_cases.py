@@ -82,7 +82,7 @@ def test_texts_that_are_not_a_tally_are_refused(text):
         Tally.from_json(text)
 
 
-def report(question="q1", answer=1, report_id="1", round=0, region="north"):
+def report(question="q1", answer="1", report_id="1", round=0, region="north"):
     from rrcollect import Report
 
     return Report(
@@ -114,7 +114,7 @@ def test_a_name_nobody_declared_is_refused():
 def test_a_report_counts_once_and_one_id_has_one_content():
     assert tallies_from_reports([report(), report(), report(report_id="2")]).n == 2
     with pytest.raises(ParameterError, match="one content for one id"):
-        tallies_from_reports([report(), report(answer=0)])
+        tallies_from_reports([report(), report(answer="0")])
     for wrong in (b"{}", "text", {}):
         with pytest.raises(ParameterError, match="Report.from_bytes"):
             tallies_from_reports([wrong])
