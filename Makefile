@@ -59,7 +59,7 @@ $(VENV)/assure.stamp: $(VENV)/bench.stamp
 	@touch $@
 
 assure: $(VENV)/assure.stamp  ## the long suite: searches for counterexamples, written to docs/assurance.md
-	$(BIN)/python -m tests.assurance
+	$(BIN)/python -m tests.assurance --jobs $(WORKERS)
 
 clean:  ## remove what make built
 	rm -rf $(VENV) build dist .bench .coverage .hypothesis rrcollect-demo

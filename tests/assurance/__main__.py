@@ -1,70 +1,40 @@
-"""The long suite.  Run: make assure, or python -m tests.assurance [NAME …] [--small] [--fresh] [--list]
+"""The long suite.  Run: make assure, or python -m tests.assurance [NAME …] [--jobs N] [--small] [--fresh] [--list]
 
 Pieces already recorded for the sources as they are now are not run again, so the suite can be stopped and go on.
+With --jobs N, pieces of checks that do not need the machine for themselves run in so many processes, first of all; the
+others follow one by one.  What was found is recorded by this process alone.
 Exit code 1 if a claim was refuted or a planted bug was not caught.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
 import tempfile
-import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.assurance.check import Check, Outcome, Part, Size
-from tests.assurance.evidence import ROOT, Evidence, page, version
+from tests.assurance.evidence import ROOT, Evidence
+from tests.assurance.page import page
+from tests.assurance.pieces import NAMES, Piece, Ran, checks, label, ran, run_side_by_side
 from tests.benchmarks.measure import machine
 
-NAMES = sorted(path.parent.name for path in Path(__file__).parent.glob("*/check.py"))
 
-
-def checks(names: list[str] | None = None) -> list[Check]:
-    """The checks, in the order of their numbers."""
-    found = [importlib.import_module(f"tests.assurance.{name}.check").CHECK for name in names or NAMES]
-    return sorted(found, key=lambda check: check.number)
-
-
-class Meter:
-    """Where a piece is, on standard error: a line that moves on a terminal, one per minute elsewhere."""
-
-    def __init__(self, label: str) -> None:
-        self.label, self.start, self.shown = label, time.monotonic(), 0.0
-        self.every = 0.2 if sys.stderr.isatty() else 60.0
-
-    def __call__(self, done: int, total: int) -> None:
-        now = time.monotonic()
-        if now - self.shown < self.every:
-            return
-        self.shown, spent = now, now - self.start
-        left = f", {spent / done * (total - done):,.0f} s left" if done else ""
-        end = "\r" if sys.stderr.isatty() else "\n"
-        sys.stderr.write(f"{self.label}: {done:,} of {total:,}{left}      {end}")
-        sys.stderr.flush()
+def record(check: Check, part: Part, piece: int, evidence: Evidence, found: Ran) -> Outcome:
+    """Keep what one piece found, and say it."""
+    outcome, judged, seconds = found
+    about = {"seconds": round(seconds, 1), "date": str(datetime.now(UTC).date())}
+    evidence.record(part, piece, outcome, judged, {**about, "machine": ", ".join(machine().split(", ")[:3])})
+    word = ("caught" if part.planted else "held") if outcome.passed else "FAILED"
+    sys.stderr.write(f"{label(check, part, piece)}: {word} in {seconds:,.1f} s {outcome.remark}\n")
+    return outcome
 
 
 def run_piece(check: Check, part: Part, piece: int, evidence: Evidence) -> Outcome:
     """Run one piece and record it."""
-    about = f"{check.name}: {part.name}" + (f" [{piece + 1}/{part.pieces}]" if part.pieces > 1 else "")
-    judged, start = version(check, evidence.root, part), time.monotonic()
-    outcome = part.run(piece, Meter(about))
-    seconds = time.monotonic() - start
-    evidence.record(
-        part,
-        piece,
-        outcome,
-        judged,
-        {
-            "seconds": round(seconds, 1),
-            "date": str(datetime.now(UTC).date()),
-            "machine": ", ".join(machine().split(", ")[:3]),
-        },
-    )
-    word = ("caught" if part.planted else "held") if outcome.passed else "FAILED"
-    sys.stderr.write(f"{about}: {word} in {seconds:,.1f} s {outcome.remark}\n")
-    return outcome
+    return record(check, part, piece, evidence, ran(check, part, piece, evidence.root))
 
 
 def write_page(path: Path, size: Size, folder: Path) -> None:
@@ -75,10 +45,32 @@ def write_page(path: Path, size: Size, folder: Path) -> None:
     fresh.replace(path)
 
 
+def run_all(chosen: list[Check], size: Size, folder: Path, jobs: int, fresh: bool) -> bool:
+    """Run what is missing of these checks; whether all of it is good."""
+    evidence = {check.name: Evidence(check, folder) for check in chosen}
+    pieces = [(check, part, piece) for check in chosen for part in check.parts(size) for piece in range(part.pieces)]
+    todo = [one for one in pieces if fresh or not evidence[one[0].name].done(one[1], one[2])]
+    beside = [one for one in todo if jobs > 1 and not one[0].alone]
+
+    def results() -> Iterator[tuple[Piece, Ran]]:
+        if beside:
+            yield from run_side_by_side(beside, size, jobs)
+        for check, part, piece in todo:
+            if (check, part, piece) not in beside:
+                yield (check, part, piece), ran(check, part, piece, evidence[check.name].root)
+
+    for (check, part, piece), found in results():
+        record(check, part, piece, evidence[check.name], found)
+        if size is Size.FULL:
+            write_page(ROOT / "docs" / "assurance.md", size, folder)
+    return all(row["outcome"].passed for check in chosen for row in evidence[check.name].rows(check.parts(size)))
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run what is asked for and missing; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.assurance", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="checks to run (default: all)")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes for what may run side by side")
     parser.add_argument("--small", action="store_true", help="the size of the tests; recorded nowhere")
     parser.add_argument("--fresh", action="store_true", help="run again what is recorded")
     parser.add_argument("--list", action="store_true", help="say what there is")
@@ -92,16 +84,9 @@ def main(arguments: list[str] | None = None) -> int:
     size = Size.SMALL if options.small else Size.FULL
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) if options.small else ROOT / "tests" / "assurance" / "results"
-        good = True
-        for check in checks(options.names):
-            evidence = Evidence(check, folder)
-            for part in check.parts(size):
-                for piece in range(part.pieces):
-                    if options.fresh or not evidence.done(part, piece):
-                        good &= run_piece(check, part, piece, evidence).passed
-                    if not options.small:
-                        write_page(ROOT / "docs" / "assurance.md", size, folder)
-            good &= all(row["outcome"].passed for row in evidence.rows(check.parts(size)))
+        good = run_all(checks(options.names), size, folder, options.jobs, options.fresh)
+        if not options.small:
+            write_page(ROOT / "docs" / "assurance.md", size, folder)
     return 0 if good else 1
 
 

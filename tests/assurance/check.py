@@ -60,7 +60,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Check:
-    """A claim and the parts that try to refute it."""
+    """A claim, the parts that try to refute it, and what they do not show (`limits`).
+
+    The pieces of a check may run beside others, unless it is `alone`: uses all cores by itself, or judges times.
+    """
 
     number: int
     name: str
@@ -68,6 +71,8 @@ class Check:
     claim: str
     sources: tuple[str, ...]
     parts: Callable[[Size], list[Part]]
+    limits: str = ""
+    alone: bool = True
 
 
 def caught(run: Callable[[int, Step], Outcome]) -> Callable[[int, Step], Outcome]:

@@ -1,11 +1,11 @@
-"""Evidence on disk: one JSON file per check in `tests/assurance/results`, and the page made of them, docs/assurance.md.
+"""Evidence on disk: one JSON file per check in `tests/assurance/results`.
 
 Rules
 1. A piece is recorded when it ends, with its figures, seconds, date, machine and the version of the sources it judged
    (digests of what each file does).  The file is replaced as a whole: a crash leaves the old one.
-2. A recorded piece counts only while no file that it judged does anything else now; the page says which parts are
-   stale, and by which files.
-3. The page contains nothing that is not in those files.
+2. A recorded piece counts only while no file that it judged does anything else now; the page (see `page`) says which
+   parts are stale, and by which files.
+3. Pieces of parts that are no longer there are forgotten.
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ import hashlib
 import json
 import os
 import sys
-import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from tests.assurance.check import Check, Figure, Outcome, Part, together
+from tests.assurance.check import FULL, Check, Figure, Outcome, Part, together
 
-__all__ = ["RESULTS", "ROOT", "Evidence", "essence", "page", "table", "version"]
+__all__ = ["RESULTS", "ROOT", "Evidence", "essence", "version"]
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "tests" / "assurance" / "results"
@@ -107,8 +106,9 @@ class Evidence:
     def record(
         self, part: Part, piece: int, outcome: Outcome, judged: Mapping[str, str], about: Mapping[str, Figure]
     ) -> None:
-        """Keep one piece."""
-        pieces = self.read()
+        """Keep one piece, of the parts there are at full size and of this one."""
+        known = {f"{one.name}/{i}" for one in [*self.check.parts(FULL), part] for i in range(one.pieces)}
+        pieces = {key: kept for key, kept in self.read().items() if key in known}
         pieces[f"{part.name}/{piece}"] = {
             "passed": outcome.passed,
             "figures": dict(outcome.figures),
@@ -161,80 +161,3 @@ def changed(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     ['b.py']
     """
     return [file for file, digest in now.items() if then.get(file) != digest]
-
-
-def verdict(row: Mapping[str, Any]) -> str:
-    """One word, or a few, for a part."""
-    if row["missing"]:
-        return f"not finished ({row['missing']} of {row['part'].pieces} pieces missing)"
-    failed = "**not decided**" if row["outcome"].remark.startswith("not decided") else "**FAILED**"
-    word = ("caught" if row["part"].planted else "held") if row["outcome"].passed else failed
-    return word + (f" for an earlier version of {', '.join(row['stale'])}" if row["stale"] else "")
-
-
-def shown(value: Figure) -> str:
-    """A figure for people."""
-    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}" if isinstance(value, float) else value
-
-
-def lines(text: str, bullet: str = "") -> list[str]:
-    """Text in lines of at most 118 characters.
-
-    >>> lines("one two", "* ")
-    ['* one two']
-    """
-    return textwrap.wrap(
-        text, 118, initial_indent=bullet, subsequent_indent=" " * len(bullet), break_long_words=False,
-        break_on_hyphens=False,
-    )  # fmt: skip
-
-
-def table(rows: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Rows as a Markdown table; nothing for no rows.
-
-    >>> print("\\n".join(table({"ours": {"claimed": "1", "audited": "0.9"}})))
-    |  | claimed | audited |
-    | --- | ---: | ---: |
-    | ours | 1 | 0.9 |
-    <BLANKLINE>
-    """
-    columns = list(dict.fromkeys(column for cells in rows.values() for column in cells))
-    body = [f"| {' | '.join([name, *(cells.get(column, '') for column in columns)])} |" for name, cells in rows.items()]
-    return [f"|  | {' | '.join(columns)} |", f"| --- |{' ---: |' * len(columns)}", *body, ""] if rows else []
-
-
-def page(checks: list[tuple[Check, list[dict[str, Any]]]]) -> str:
-    """docs/assurance.md."""
-    rows = [row for _, found in checks for row in found]
-    fresh = [row for row in rows if row["outcome"].passed and not row["missing"] and not row["stale"]]
-    caught = sum(row["part"].planted for row in fresh)
-    bugs, old = sum(row["part"].planted for row in rows), sum(bool(row["stale"]) for row in rows)
-    machines = sorted({m for row in rows for m in row["machines"]})
-    dates = sorted({d for row in rows for d in row["dates"]})
-    text = [
-        "# Assurance",
-        "",
-        "Written by `make assure` from the files in `tests/assurance/results`; nothing here is typed by hand. Each",
-        "part looks for counterexamples to a claim. A *planted bug* is the same search over code made wrong: it must",
-        "find it. A smaller version of each part runs in `make test`. One check: `python -m tests.assurance NAME`.",
-        "",
-        *lines(
-            f"**{len(fresh) - caught} of {len(rows) - bugs} parts held, {caught} of {bugs} planted bugs were caught"
-            f"{f'; {old} more are recorded for earlier versions of files' if old else ''}.** "
-            f"{dates[0] + ' to ' + dates[-1] if len(dates) > 1 else ''.join(dates)}; {'; '.join(machines)}."
-        ),
-        "",
-    ]
-    for check, found in checks:
-        text += [f"## {check.number}. {check.title}", "", *lines(check.claim), ""]
-        text += [f"`python -m tests.assurance {check.name}`", ""]
-        text += table({name: cells for row in found for name, cells in row["outcome"].rows.items()})
-        for row in found:
-            kind = "planted bug: " if row["part"].planted else ""
-            seconds = f" ({row['seconds']:,.0f} s)" if row["seconds"] >= 0.5 else ""
-            text += lines(f"{kind}**{row['part'].name}**: {verdict(row)}{seconds}", "* ")
-            for name, value in row["outcome"].figures.items():
-                text += lines(f"{name}: {shown(value)}", "  * ")
-            text += lines(row["outcome"].remark, "  * ")
-        text.append("")
-    return "\n".join(text)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.assurance.__main__ import checks
 from tests.assurance.check import SMALL
+from tests.assurance.pieces import checks
 
 ELSEWHERE = {"rows on spark"}  # the same comparison on generated rows is tests/batch/test_batch_spark.py
 INTERRUPTED = pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")  # an answer, while it closes one

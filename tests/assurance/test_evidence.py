@@ -8,7 +8,9 @@ import pytest
 
 from tests.assurance import __main__ as runner
 from tests.assurance.check import Check, Outcome, Part
-from tests.assurance.evidence import Evidence, essence, page, version
+from tests.assurance.evidence import Evidence, essence, version
+from tests.assurance.page import page
+from tests.assurance.pieces import checks, run_side_by_side
 
 
 @pytest.fixture
@@ -49,8 +51,8 @@ def test_pieces_add_up_and_are_not_run_again(project, capsys):
     assert rows[0]["outcome"].figures == {"things": 30, "least margin": 3}
     text = page([(check, rows)])
     assert "1 of 1 parts held, 1 of 1 planted bugs were caught" in text
-    assert "* **search**: held" in text
-    assert "* planted bug: **planted**: caught" in text
+    assert "| search | held | 30 things; 3 least margin |" in text
+    assert "| planted bug: planted | caught | |" in text
     assert "sample: search [3/3]: held" in capsys.readouterr().err
 
 
@@ -117,7 +119,8 @@ def test_what_could_not_be_decided_is_neither_held_nor_failed(project):
     silent = Part("service", lambda piece, step: Outcome(False, {"asked": 1}, "not decided: no reply"))
     check = Check(1, "sample", "Sample", "All is well.", ("judged",), lambda size: [silent])
     text = page([(check, run(check, project).rows([silent]))])
-    assert "**service**: **not decided**" in text
+    assert "| service | **not decided** | 1 asked |" in text
+    assert "* service: not decided: no reply" in text
     assert "0 of 1 parts held" in text
 
 
@@ -172,3 +175,11 @@ def test_every_python_reads_the_same_in_a_file(tmp_path):
     function = f"FunctionDef(name='f', args={arguments}, body=[Pass()], decorator_list=[])"
     written = f"ClassDef(name='A', bases=[], keywords=[], body=[{function}], decorator_list=[])"
     assert essence(file).decode() == f"Module(body=[{written}], type_ignores=[])"
+
+
+@pytest.mark.process
+def test_pieces_side_by_side_find_what_they_find_alone():
+    (check,) = checks(["promise"])
+    pieces = [(check, part, 0) for part in check.parts(runner.Size.SMALL)]
+    beside = {part.name: ran[0] for (_, part, _), ran in run_side_by_side(pieces, runner.Size.SMALL, 2)}
+    assert beside == {part.name: part.run(0, lambda done, total: None) for _, part, _ in pieces}

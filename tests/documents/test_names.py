@@ -116,7 +116,7 @@ def test_counts_in_the_pages_are_the_counts():
 SPEED = re.compile(
     r"\d[\d,.]*\s(?:times\s(?:as\sfast|faster|the\sbare)|million|GB/s|GB\b|requests\s(?:a|per)\ssecond|seconds\b)"
 )
-COMMAND = re.compile(r"`(?:python -m tests\.(?:benchmarks\.\w+|assurance)|make bench)")
+COMMAND = re.compile(r"`(?:python -m tests\.(?:benchmarks\.\w+|assurance)|make (?:bench|assure))")
 
 
 def unsupported_speeds(page: str) -> list[str]:

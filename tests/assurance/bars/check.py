@@ -172,7 +172,7 @@ def parts(size: Size) -> list[Part]:
         Part(
             "unbiased, in fractions", partial(unbiased, plain, list(ALL.values()) if full else SOME, full), PIECES[full]
         ),
-        Part("regression bars", partial(regression, 20_000 if full else 100), len(REGRESSIONS)),
+        Part("regression bars", partial(regression, 10_000 if full else 100), len(REGRESSIONS)),
         Part(
             "Wald's bars under the name of exact", partial(planted_bars, lambda x: by_method("wald", x)), planted=True
         ),
@@ -186,7 +186,7 @@ def parts(size: Size) -> list[Part]:
         Part("an estimate divided by n + 1", partial(biased, one_too_many, SOME), planted=True),
         Part("a variance divided by n", partial(biased, divided_by_n, SOME), planted=True),
         Part("a regression that ignores the design", partial(naive, 100), len(REGRESSIONS), planted=True),
-        *([Part("standard errors a tenth too small", partial(shortened, 20_000), planted=True)] if full else []),
+        *([Part("standard errors a tenth too small", partial(shortened, 10_000), planted=True)] if full else []),
     ]
 
 
@@ -221,4 +221,7 @@ CHECK = Check(
         "server_agg/models/simulation.py",
     ),
     parts,
+    "designs, n and levels on grids; the bars of a regression by simulation, so their coverage is known to about one "
+    "percent.",
+    alone=False,
 )

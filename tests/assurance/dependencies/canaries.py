@@ -1,4 +1,4 @@
-"""Looking for secrets in everything that whole flows left behind (part of check 11).
+"""Looking for secrets in everything that whole flows left behind (part of check 10).
 
 Two questions are put to the traces of `canary_flow`.  Is a canary anywhere it must not be, plain or encoded?  And do
 the traces of two flows differ that differ in the truth alone?  The second finds every leak, however it is written: the

@@ -1,4 +1,4 @@
-"""Check 11: what comes with the project, and what must not leave it.
+"""Check 10: what comes with the project, and what must not leave it.
 
 Packages are in `packages`, known vulnerabilities in `vulnerabilities`, secrets in `canaries`.  The run at full size
 writes docs/licences.md and docs/sbom.json; at the size of the tests these are judged as they are, by the packages that
@@ -171,7 +171,7 @@ def parts(size: Size) -> list[Part]:
 
 
 CHECK = Check(
-    11,
+    10,
     "dependencies",
     "Dependencies audited, secrets kept",
     "No run-time package has a known vulnerability; each has a licence that allows its use (docs/licences.md) and "
@@ -196,4 +196,6 @@ CHECK = Check(
         "server_agg/collect",
     ),
     parts,
+    "known vulnerabilities are those the services knew on that day; a running process holds the truth for the "
+    "time of one answer.",
 )

@@ -113,4 +113,6 @@ CHECK = Check(
         "rrcollect/web",
     ),
     parts,
+    "one bit at a time; other browsers than Chromium are not tried here.",
+    alone=False,
 )

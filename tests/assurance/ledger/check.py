@@ -21,7 +21,10 @@ from tests.assurance.ledger.machine import Life
 from tests.assurance.ledger.moments import PHASES
 from tests.assurance.ledger.planted import PLANTED
 from tests.assurance.ledger.world import SCRATCH, Plant, Refuted
+from tests.assurance.scratch import scratch
+from tests.support.devices import client
 from tests.support.ledger_crashing import SCENES, device, killed_everywhere, race, rows
+from tests.support.republishing import attack
 
 
 def lived(
@@ -151,6 +154,15 @@ def _races(processes: int, races: int) -> Callable[[int, Step], Outcome]:
     return run
 
 
+def _republished(times: int) -> Callable[[int, Step], Outcome]:
+    def run(piece: int, step: Step) -> Outcome:
+        with scratch() as folder:
+            drawn = attack(folder, client, times)
+        return Outcome(drawn == 1, {"surveys that ask the same": times, "draws": drawn})
+
+    return run
+
+
 def _own_ledger(path: Path) -> Client:
     own = path / str(os.getpid())
     own.mkdir()
@@ -168,17 +180,18 @@ def _lose(folder: Path) -> None:
 
 
 def parts(size: Size) -> list[Part]:
-    """At full size 10 pieces of 10,000 steps, every line of every scene, and 20 races of 64 processes."""
+    """At full size 4 pieces of 10,000 steps, every line of every scene, and 20 races of 64 processes."""
     full = size is FULL
     return [
         Part(
             "a life of steps in any order",
             _life(10_000 if full else 800, 5 if full else 1, everywhere=full),  # 800 steps may miss a phase by chance
-            pieces=10 if full else 1,
+            pieces=4 if full else 1,
         ),
         *[Part(name, _planted(plant, 40_000), planted=True) for name, plant in PLANTED.items()],
         _kills(1 if full else 40, 4 if full else 1),
         _kills(10 if full else 40, 1, _lose, planted=True),
+        Part("republished again and again", _republished(1000 if full else 30)),
         Part("64 processes race" if full else "processes race", _races(64 if full else 16, 20 if full else 2)),
         Part("processes race, each with a ledger of its own", _split, planted=True),
     ]
@@ -206,6 +219,8 @@ CHECK = Check(
         "rrcollect/design",
         "rrcollect/publish",
         "tests/support/devices.py",
+        "tests/support/republishing.py",
     ),
     parts,
+    "one device at a time; whoever can write to the person's files can restore all of them together.",
 )

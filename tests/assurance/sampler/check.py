@@ -31,6 +31,7 @@ from tests.assurance.sampler.draws import (
     small_designs,
 )
 from tests.support.biased_draws import biased, seven_bit
+from tests.support.forks import drawn_by_children, repeated_draws
 from tests.support.tape import Tape
 
 if TYPE_CHECKING:
@@ -118,6 +119,23 @@ def distribution(sampler: statistics.Sampler, words: int, runs: tuple[statistics
     return run
 
 
+def forked(children: int) -> Run:
+    """No child draws what another drew.  False alarms below 6e-14."""
+
+    def run(piece: int, step: Step) -> Outcome:
+        repeated = repeated_draws(children)
+        return Outcome(repeated == 0, {"forks": children, "draws or keystreams of another fork": repeated})
+
+    return run
+
+
+def kept_across_forks(piece: int, step: Step) -> Outcome:
+    """A planted bug: what one generator of the parent says in each of twenty children."""
+    shared = np.random.default_rng(1)
+    different = len(set(drawn_by_children(20, lambda: shared.bytes(8))))
+    return Outcome(different < 20, {"forks": 20, "different draws": different})
+
+
 AUDITED = (("1/10", "0"), ("1", "0"), ("ln 3", "0"), ("4", "0"), ("1/2", "1/10"))
 
 
@@ -145,9 +163,9 @@ def audit(sampler: statistics.Sampler, draws: int, more: Fraction = Fraction(0))
 
 
 def parts(size: Size) -> list[Part]:
-    """All designs of D = 256 (16), 1,000 (20) of D up to 2^16 (2^11), a billion answers per path (a few million)."""
+    """All designs of D = 256 (16), 400 (20) of D up to 2^16 (2^11), a billion answers per path (a few million)."""
     full = size is FULL
-    bits, pieces, random_designs, words = (8, 8, 250, 1 << 20) if full else (4, 1, 20, 1 << 15)
+    bits, pieces, random_designs, words = (8, 8, 100, 1 << 20) if full else (4, 1, 20, 1 << 15)
     runs = statistics.RUNS if full else statistics.RUNS[:9:4]
 
     def small(piece: int) -> Iterator[tuple[Design, int]]:
@@ -172,10 +190,12 @@ def parts(size: Size) -> list[Part]:
         Part(f"every design and every draw for D = {1 << bits}", exhaust(small, 33_000 // pieces, all_paths), pieces),
         Part("random designs, every draw", exhaust(larger, random_designs, all_paths), 4 if full else 1),
         Part("bulk and single path on shared keystreams", shared_keystreams(250 if full else 6), 4 if full else 1),
+        Part("draws and keystreams of forks", forked(1000 if full else 50)),
         Part("distribution and independence, booleans", distribution(statistics.booleans, words, runs)),
         Part("distribution and independence, packed", distribution(statistics.eight_to_a_byte, words, runs)),
         Part("black-box audit, booleans", audit(statistics.booleans, 10**8 if full else 10**6)),
         Part("black-box audit, packed", audit(statistics.eight_to_a_byte, 10**8 if full else 10**6)),
+        Part("a generator kept across forks", kept_across_forks, planted=True),
         Part('"at most" for "below"', caught(exhaust(lambda _: iter(few), 2, one_off(biased))), planted=True),
         Part("a probability of 7 bits", caught(exhaust(lambda _: iter(few), 2, one_off(seven_bit))), planted=True),
         *(
@@ -223,7 +243,11 @@ CHECK = Check(
         "rrcollect/answer/packed.py",
         "rrcollect/design/yes_no.py",
         "tests/support/biased_draws.py",
+        "tests/support/forks.py",
         "tests/support/tape.py",
     ),
     parts,
+    "the operating system's generator and OpenSSL's AES are taken to be sound; grids finer than 2^16 are not exhausted "
+    "but compared draw by draw and by frequencies.",
+    alone=False,
 )

@@ -168,4 +168,5 @@ CHECK = Check(
         "tests/support/executed_lines.py",
     ),
     parts,
+    "times of one machine and one build of Python; caches, power and radio are not looked at.",
 )
