@@ -63,7 +63,7 @@ class UninformativeDesign(RRCollectError, ValueError):
 
 
 class OffGridDesign(RRCollectError, ValueError):
-    """The matrix has a probability that is no multiple of 1/2^64, so no device can apply it exactly."""
+    """The matrix has a probability that is not a multiple of 1/2^64, so no device can apply it exactly."""
 
 
 class MissingExtra(RRCollectError, ImportError):
@@ -198,7 +198,7 @@ class LedgerUnavailable(LedgerError):
 
 
 class LedgerCorrupt(LedgerError):
-    """The ledger's file is damaged or is no ledger."""
+    """The ledger's file is damaged or is not a ledger."""
 
 
 class LedgerRestored(LedgerError):

@@ -95,7 +95,7 @@ def test_a_broken_block_is_noticed(case, tmp_path):
         run(f"Text.\n\n```{language}\n{broken}```\n", tmp_path / "bad")
 
 
-def test_every_language_has_a_broken_twin():
+def test_every_language_has_a_planted_bug():
     assert {LANGUAGE.get(case, case) for case in GOOD} == set(RUNNERS) - {"text", "javascript"}
 
 
