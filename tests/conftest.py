@@ -39,6 +39,8 @@ MARKS = {
     "tests/examples/": [process],
     "tests/examples/test_examples_browser.py": [browser],
     "tests/models/test_models_recovery.py": [long],
+    "tests/answer/test_ledger_schema.py": [process],
+    "tests/batch/test_new_file.py": [process],
     "tests/test_machine.py": [process],
     "tests/test_packaging.py": [process],
     "rrcollect/design/figures.py": [needs("matplotlib")],
