@@ -26,8 +26,8 @@ __all__ = ["FrameBatch"]
 
 Frame = Any  # a narwhals DataFrame or LazyFrame: they share the methods used here
 MISSING = -1
-UNREADABLE_NUMBER = -(2**40)  # stands for a value that is there and is not a whole number
-WHOLE_TEXT = r"^(?:0|-?[1-9][0-9]{0,14})$"
+UNREADABLE_NUMBER = -(2**60)  # stands for a value that is there and is not a whole number
+WHOLE_TEXT = r"^(?:0|-?[1-9][0-9]*)$"
 
 
 @dataclass
@@ -147,7 +147,7 @@ def _read(column: str, kind: Any) -> tuple[Any, Any]:  # noqa: PLR0911 (a table 
         return number, number == UNREADABLE_NUMBER
     if kind.is_numeric():
         missing = col.is_null() | (col.is_nan() if kind.is_float() else nw.lit(False))
-        inside = (col < 10**9) & (col > -(10**9))
+        inside = (col < 10**15) & (col > -(10**15))
         kept = nw.when(inside).then(col).otherwise(nw.lit(float(MISSING))).fill_null(float(MISSING))
         kept = nw.when(missing).then(nw.lit(float(MISSING))).otherwise(kept)
         same = (kept.round(0) == kept) & (inside | missing)

@@ -66,14 +66,7 @@ def flow(shown: DemoRun) -> str:
     ]
     report = json.loads(shown.report)
     key, tally = next((k, t) for k, t in shown.tallies.items() if k.question == question.id)
-    counted = {
-        "question": key.question,
-        "round": key.round,
-        "segments": dict(key.segments),
-        "design": key.design.to_wire(),
-        "n": tally.n,
-        "ones": tally.ones,
-    }
+    counted = {"question": key.question, "round": key.round, "segments": dict(key.segments), **tally.as_dict()}
     steps = [
         (
             "Design",
