@@ -1,29 +1,28 @@
-# Everything runs in .venv, made here from pyproject.toml; nothing on the machine is changed.
+# Everything runs in .venv, made here from pyproject.toml.  What the machine itself lacks is said first, and installed by
+# apt if this is root's to do: tests/support/machine.sh.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+MACHINE := PYTHON='$(PYTHON)' sh tests/support/machine.sh
+TOOLS := strace java node chromium libatomic pg_ctl curl sqlite3 setpriv  # libatomic: for Playwright
 
-.PHONY: help demo demo-web quick test lint bench bench-check assure mutate clean
+.NOTPARALLEL:
+.PHONY: help demo demo-web tools quick test lint bench bench-check assure mutate clean FORCE
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-$(BIN)/python:
-	$(PYTHON) -c 'import sys; sys.exit("rrcollect needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
+tools:
+	@$(MACHINE) tools $(TOOLS)
 
-$(VENV)/demo.stamp: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[cli,plot,batch,server]'
-	@touch $@
+$(VENV)/demo.stamp: FORCE
+	@$(MACHINE) packages $@ '.[cli,plot,batch,server]'
 
-$(VENV)/test.stamp: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
-	@touch $@
+$(VENV)/test.stamp: FORCE
+	@$(MACHINE) packages $@ '.[test]'
 
-$(VENV)/quick.stamp: $(VENV)/demo.stamp
-	$(BIN)/python -m pip install --quiet hypothesis pytest pytest-timeout pytest-xdist
-	@touch $@
+$(VENV)/quick.stamp: FORCE
+	@$(MACHINE) packages $@ '.[cli,plot,batch,server,quick]'
 
 demo: $(VENV)/demo.stamp  ## the main job end to end and a page about it: no server, no configuration
 	$(BIN)/rrcollect demo
@@ -34,7 +33,7 @@ demo-web: $(VENV)/demo.stamp  ## a collector with its pages on this machine, and
 quick: $(VENV)/quick.stamp  ## the tests without processes, browsers, engines and long searches: under a minute
 	$(BIN)/python -m pytest --quick -q -n $(WORKERS)
 
-test: $(VENV)/test.stamp  ## all tests, with branch coverage
+test: tools $(VENV)/test.stamp  ## all tests, with branch coverage
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term --durations=12
 
 lint: $(VENV)/test.stamp  ## style and types

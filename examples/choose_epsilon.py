@@ -50,7 +50,7 @@ title('What a "yes" reveals, to somebody who thought it 1 %, 10 % or 50 % likely
 for epsilon in EPSILONS:
     design = optimal_design(epsilon)
     after = "   ".join(f"{before} -> {suspicion(design, f'{before[:-1]}/100'):>6}" for before in ("1%", "10%", "50%"))
-    print(f"ε = {epsilon:>4}   lies {float(1 - design.p11):6.1%}   {after}")
+    print(f"ε = {epsilon:>4}   flips {float(1 - design.p11):6.1%}   {after}")
 
 title(f"What it costs: answers for ±{MARGIN} where about one in ten has the attribute")
 print(price_table(privacy_price(EPSILONS, margin=MARGIN, prevalence=PREVALENCE)))

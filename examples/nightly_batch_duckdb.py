@@ -38,7 +38,7 @@ def reports(
             survey=survey,
             question="doped",
             design=design,
-            answer=int(i < ones),
+            answer=str(int(i < ones)),
             id=f"{start + i:032x}",
             segments={"region": region},
         )

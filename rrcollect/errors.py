@@ -63,7 +63,7 @@ class UninformativeDesign(RRCollectError, ValueError):
 
 
 class OffGridDesign(RRCollectError, ValueError):
-    """The matrix has a probability that is no multiple of 1/2^64, so no device can apply it exactly."""
+    """The matrix has a probability that is not a multiple of 1/2^64, so no device can apply it exactly."""
 
 
 class MissingExtra(RRCollectError, ImportError):
@@ -76,6 +76,12 @@ class MissingExtra(RRCollectError, ImportError):
 
     def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
         return type(self), (self.package, self.extra)
+
+
+class NewerSchema(RRCollectError):
+    """A database was written by a newer version of this project, which knows more schemas; see `rrcollect.schema`."""
+
+    blame = Blame.DEVICE
 
 
 # ---- a survey document that is not accepted (the publisher's fault, unless said otherwise) -------------------------
@@ -198,11 +204,15 @@ class LedgerUnavailable(LedgerError):
 
 
 class LedgerCorrupt(LedgerError):
-    """The ledger's file is damaged or is no ledger."""
+    """The ledger's file is damaged or is not a ledger."""
+
+
+class LedgerNewer(NewerSchema, LedgerError):
+    """The ledger was written by a newer version of this project: update the app, and it can be used again."""
 
 
 class LedgerRestored(LedgerError):
-    """The ledger holds fewer reports than its seal: an old copy was restored, or a file was removed."""
+    """The ledger holds fewer reports than its rollback guard: an old copy was restored, or a file was removed."""
 
 
 # ---- reports and their delivery -----------------------------------------------------------------------------------

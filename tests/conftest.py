@@ -1,5 +1,9 @@
 """Settings for all tests.  A property test asserts what is true for every input: its false-alarm rate is 0."""
 
+import os
+import shutil
+import subprocess
+
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
@@ -35,10 +39,12 @@ MARKS = {
     "tests/examples/": [process],
     "tests/examples/test_examples_browser.py": [browser],
     "tests/models/test_models_recovery.py": [long],
+    "tests/answer/test_ledger_schema.py": [process],
+    "tests/batch/test_new_file.py": [process],
+    "tests/test_machine.py": [process],
     "tests/test_packaging.py": [process],
     "rrcollect/design/figures.py": [needs("matplotlib")],
     "server_agg/batch/": [engine],
-    "server_agg/models/figures.py": [needs("matplotlib")],
     "server_agg/models/formulas.py": [needs("formulaic")],
     "server_agg/report/figures.py": [needs("matplotlib")],
 }
@@ -66,6 +72,10 @@ def pytest_configure(config):
     if config.getoption("quick"):
         config.option.markexpr = LEFT_OUT
         config.pluginmanager.register(Quick(MARKS))
+        return
+    node = shutil.which("node")  # Node 18, which Debian 12 has, keeps the `crypto` of browsers behind an option
+    if node and subprocess.run([node, "--version"], capture_output=True, check=False).stdout.startswith(b"v18."):
+        os.environ.setdefault("NODE_OPTIONS", "--experimental-global-webcrypto")
 
 
 @pytest.hookimpl(tryfirst=True)

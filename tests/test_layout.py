@@ -20,7 +20,8 @@ LONGEST = 330
 # is found about a whole survey.  `estimates` likewise: how bars are made, and what is estimated with them.
 ORDER: dict[str, list[list[str]]] = {
     "rrcollect": [
-        ["errors", "extras"],
+        ["errors", "lazy"],
+        ["extras", "schema"],
         ["design"],
         ["classic", "publish"],
         ["deliver"],
@@ -29,6 +30,7 @@ ORDER: dict[str, list[list[str]]] = {
     ],
     "server_agg": [
         ["errors"],
+        ["csv_cells", "new_file"],
         ["count"],
         ["batch", "estimates"],
         ["report.words"],
@@ -45,7 +47,13 @@ ORDER: dict[str, list[list[str]]] = {
         ["cli"],
     ],
 }
-CYCLES: dict[tuple[str, str], str] = {}
+PARTS = "types only: the methods of one class, which grew too long for one module"
+CYCLES: dict[tuple[str, str], str] = {
+    ("server_agg.report.words", "server_agg.estimates.one"): PARTS,
+    ("server_agg.models.effects", "server_agg.models.regression"): PARTS,
+    ("server_agg.models.inference", "server_agg.models.regression"): PARTS,
+    ("server_agg.models.summary", "server_agg.models.regression"): PARTS,
+}
 """An edge that may close a cycle, and the reason."""
 
 
@@ -61,7 +69,7 @@ def everything() -> Tree:
 
 @pytest.mark.parametrize("package", ORDER)
 def test_imports_point_down(packages: Tree, package: str) -> None:
-    assert layout.upward(packages, package, ORDER[package]) == []
+    assert layout.upward(packages, package, ORDER[package], CYCLES) == []
 
 
 def test_the_device_s_package_does_not_import_the_aggregator_s(packages: Tree) -> None:

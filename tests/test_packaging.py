@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import rrcollect
+import server_agg
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -27,8 +30,9 @@ def wheel(tmp_path_factory) -> Path:
 
 def test_the_wheel_holds_both_packages_and_their_types(wheel):
     names = zipfile.ZipFile(wheel).namelist()
-    for needed in ("rrcollect/__init__.py", "rrcollect/py.typed", "server_agg/__init__.py", "server_agg/py.typed"):
-        assert needed in names
+    for package in ("rrcollect", "server_agg"):
+        for needed in ("__init__.py", "__init__.pyi", "py.typed"):
+            assert f"{package}/{needed}" in names
     for served in (
         "rrcollect/web/rrcollect.mjs",
         "rrcollect/web/rrcollect.d.mts",
@@ -36,7 +40,7 @@ def test_the_wheel_holds_both_packages_and_their_types(wheel):
         "server_agg/demo/page.css",
     ):
         assert served in names
-    assert not [name for name in names if name.startswith(("tests/", "examples/", "benchmarks/"))]
+    assert not [name for name in names if name.startswith(("tests/", "examples/", "docs/"))]
 
 
 def test_the_wheel_installs_into_a_clean_environment_and_both_import(wheel, tmp_path):
@@ -45,8 +49,10 @@ def test_the_wheel_installs_into_a_clean_environment_and_both_import(wheel, tmp_
     run(python, "-m", "pip", "install", "--quiet", wheel, cwd=tmp_path)
     said = run(
         python,
+        "-I",
         "-c",
-        "import rrcollect, server_agg; d = rrcollect.optimal_design('ln 3'); print(d.p00, rrcollect.__file__)",
+        "from rrcollect import *; import rrcollect, server_agg; server_agg.Tally; d = optimal_design('ln 3'); "
+        "print(d.p00, rrcollect.__file__)",
         cwd=tmp_path,
     )
     assert said.startswith("3/4 ")
@@ -69,11 +75,25 @@ def test_neither_importing_nor_designing_imports_numpy(statement):
     assert "numpy" in modules_after("import numpy")  # the check can fail
 
 
-def test_every_public_name_is_there():
-    import rrcollect
+@pytest.mark.parametrize("package", [rrcollect, server_agg])
+def test_every_public_name_is_there(package):
+    stub = Path(package.__file__).with_suffix(".pyi").read_text()
+    named = [line for line in stub.splitlines() if not line.startswith(('"""', "__version__"))]
+    assert len(package.__all__) == len(list(filter(None, named))) > 40
+    for name in package.__all__:
+        assert f" import {name} as {name}\n" in stub  # no other form: the loader reads this one
+        assert getattr(package, name) is not None
+    assert set(package.__all__) <= set(dir(package))
+    with pytest.raises(AttributeError, match=r"module '\w+' has no attribute 'no_such_name'"):
+        _ = package.no_such_name
 
-    for name in rrcollect.__all__:
-        assert getattr(rrcollect, name) is not None
-    assert set(rrcollect.__all__) <= set(dir(rrcollect))
-    with pytest.raises(AttributeError, match="no_such_name"):
-        _ = rrcollect.no_such_name
+
+def test_a_public_name_is_loaded_when_first_used_and_then_kept():
+    code = """
+import sys, rrcollect
+assert "rrcollect.design.yes_no" not in sys.modules and "Design" not in vars(rrcollect)
+from rrcollect import *
+from rrcollect.design.yes_no import Design as own
+assert vars(rrcollect)["Design"] is own is Design and vars(rrcollect)["classic"] is sys.modules["rrcollect.classic"]
+print("kept")"""
+    assert run(sys.executable, "-c", code, cwd=ROOT) == "kept\n"

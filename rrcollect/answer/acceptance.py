@@ -22,11 +22,11 @@ from rrcollect.publish.envelope import verify
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.survey import Survey
 
-__all__ = ["AcceptedSurvey", "Seen", "accept_survey", "check_expiry", "check_trust", "check_version"]
+__all__ = ["AcceptedSurvey", "SeenVersion", "accept_survey", "check_expiry", "check_trust", "check_version"]
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenVersion:
     """The newest version of a survey this device has accepted before."""
 
     version: int
@@ -65,7 +65,11 @@ def _odds(design: Design) -> str:
 
 
 def accept_survey(
-    envelope: bytes, policy: Policy, *, now: datetime | None = None, seen: dict[tuple[str, str], Seen] | None = None
+    envelope: bytes,
+    policy: Policy,
+    *,
+    now: datetime | None = None,
+    seen: dict[tuple[str, str], SeenVersion] | None = None,
 ) -> AcceptedSurvey:
     """The survey of a signed envelope, or the error that says why not.
 
@@ -95,7 +99,7 @@ def accept_survey(
     check_trust(accepted, policy)
     check_expiry(survey, datetime.now(UTC) if now is None else now)
     known = (seen or {}).get((survey.publisher, survey.name))
-    check_version(survey.name, Seen(survey.version, accepted.digest), known)
+    check_version(survey.name, SeenVersion(survey.version, accepted.digest), known)
     for question in survey.questions:
         policy.cost(question)
     return accepted
@@ -122,7 +126,7 @@ def check_expiry(survey: Survey, now: datetime) -> None:
         raise Expired(f"the survey expired at {survey.expires:%Y-%m-%d %H:%M} UTC (this device's clock: {now:%F %T})")
 
 
-def check_version(name: str, offered: Seen, known: Seen | None) -> None:
+def check_version(name: str, offered: SeenVersion, known: SeenVersion | None) -> None:
     """Not older than, and not different from, what was seen before."""
     if known is None or offered.version > known.version or offered == known:
         return

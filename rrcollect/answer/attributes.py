@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rrcollect.design.parameters import count
+from rrcollect.design.parameters import whole_number
 from rrcollect.errors import ParameterError, UnknownAttribute
 from rrcollect.publish.survey import MOST_ROUNDS, Question, Survey
 
@@ -40,7 +40,7 @@ class Attribute:
             raise ParameterError("attribute name", self.name, "a text without '/'")
         if not isinstance(self.asked_as, tuple) or not all(isinstance(name, str) for name in self.asked_as):
             raise ParameterError("asked_as", self.asked_as, "a tuple of names")
-        if count("rounds", self.rounds) > MOST_ROUNDS:
+        if whole_number("rounds", self.rounds) > MOST_ROUNDS:
             raise ParameterError("rounds", self.rounds, f"at most {MOST_ROUNDS}")
 
 
@@ -56,7 +56,7 @@ class EveryAttributeOf:
     rounds: int = 1
 
     def __post_init__(self) -> None:
-        if count("rounds", self.rounds) > MOST_ROUNDS:
+        if whole_number("rounds", self.rounds) > MOST_ROUNDS:
             raise ParameterError("rounds", self.rounds, f"at most {MOST_ROUNDS}")
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from rrcollect.answer.ledger import Draw, Outgoing
+from rrcollect.answer.ledger import Draw
 from rrcollect.answer.policy import Policy
-from rrcollect.design.chosen import Promise
-from rrcollect.design.yes_no import Design
-from rrcollect.publish.composition import total
+from rrcollect.deliver.outbox import Outgoing
+from rrcollect.design.promise import Promise, total
 from rrcollect.publish.report import Report
-from rrcollect.publish.survey import design_to_wire
 
 __all__ = ["Budget"]
 
@@ -45,22 +43,22 @@ class Budget:
             times = f"reported {len(asked)} time{'s' if len(asked) != 1 else ''}"
             rounds = f", round {draw.round}" if draw.round else ""
             lines.append(
-                f"- {draw.attribute}{rounds}: sent {'yes' if draw.answer else 'no'}, {times}; {_meaning(draw)}."
+                f"- {draw.attribute}{rounds}: sent {'yes' if draw.answer == '1' else 'no'}, {times}; {_meaning(draw)}."
             )
         return "\n".join(lines)
 
     def export(self) -> dict[str, Any]:
         """Everything the ledger knows about the person, as plain JSON values; numbers that matter are exact strings."""
         return {
-            "spent": _wire(self.spent),
-            "lifetime": _wire(Promise(self.policy.lifetime_epsilon, self.policy.lifetime_delta)),
+            "spent": self.spent.to_wire(),
+            "lifetime": Promise(self.policy.lifetime_epsilon, self.policy.lifetime_delta).to_wire(),
             "answers": [
                 {
                     "attribute": draw.attribute,
                     "round": draw.round,
                     "sent": draw.answer,
-                    "design": design_to_wire(draw.design),
-                    "cost": _wire(draw.cost),
+                    "design": draw.design.to_wire(),
+                    "cost": draw.cost.to_wire(),
                     "meaning": _meaning(draw),
                 }
                 for draw in self.draws
@@ -74,7 +72,7 @@ class Budget:
                     "attribute": report.attribute,
                     "round": report.round,
                     "segments": Report.from_bytes(report.body).segments,
-                    "invite": Report.from_bytes(report.body).invite,
+                    "ticket": Report.from_bytes(report.body).ticket,
                     "state": report.state,
                     "reason": report.reason,
                 }
@@ -83,18 +81,10 @@ class Budget:
         }
 
 
-def _wire(promise: Promise) -> dict[str, str]:
-    return {"epsilon": str(promise.epsilon), "delta": str(promise.delta)}
-
-
 def _meaning(draw: Draw) -> str:
     """What the answer sent can be held against the person, by the matrix it was drawn with."""
-    ratio = _ratio(draw.design, draw.answer)
+    ratio = float(draw.design.likelihood_ratio(int(draw.answer)))
     if ratio == float("inf"):
         return "this answer proves the truth behind it"
     cost = f"ε = {float(draw.cost.epsilon):.4g}" if not draw.cost.delta else f"δ = {float(draw.cost.delta):.4g}"
     return f"it can change the odds about you by a factor of at most {ratio:.3g} (cost {cost})"
-
-
-def _ratio(design: Design, answer: int) -> float:
-    return float(design.likelihood_ratio(answer))

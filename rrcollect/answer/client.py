@@ -1,29 +1,32 @@
 """The client an app embeds: accept a survey, answer its questions, deliver the reports.
 
 Rules
-1. The decision to answer is made before the truth is read: a callable truth is called only after every check has
-   passed, and not at all if the answer is already known.
+1. The decision to answer is made before the truth is read: a callable truth is called after every check has passed, and
+   not at all if the answer is already known.  It is called inside the ledger's one transaction, which others wait for:
+   it looks the truth up, and neither asks a person nor uses this ledger.
 2. The truth lives in one local variable for the time of one draw.  It is not stored, logged or put into an error.
 3. Whatever was answered is in the ledger before it is returned (see `ledger`); delivery may fail and be repeated.
 4. Declining is not calling `answer`.  `decline` remembers it on this device; nothing goes out.
+5. `rrcollect.mjs` follows the same script, check by check: docs/wire-format.md, "Answering".
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from types import TracebackType
 
-from rrcollect.answer.acceptance import AcceptedSurvey, Seen, accept_survey, check_expiry, check_trust
+from rrcollect.answer.acceptance import AcceptedSurvey, SeenVersion, accept_survey, check_expiry, check_trust
 from rrcollect.answer.attributes import Attribute, Attributes, EveryAttributeOf
 from rrcollect.answer.budget import Budget
-from rrcollect.answer.draw import Source, plain_truth, randomise
-from rrcollect.answer.ledger import Asked, Ledger
+from rrcollect.answer.draw import Source, randomise
+from rrcollect.answer.ledger import Ledger, LedgerRequest
 from rrcollect.answer.policy import Policy
 from rrcollect.deliver.outbox import Deliveries, Pace, deliver
 from rrcollect.deliver.transport import Transport
-from rrcollect.errors import AnswerRefused, ParameterError
+from rrcollect.errors import ParameterError
 from rrcollect.publish.report import Report
 from rrcollect.publish.survey import Question
 
@@ -79,7 +82,7 @@ class Client:
         """The survey of a signed envelope, if this device trusts and allows it; an error that says why otherwise."""
         accepted = accept_survey(envelope, self.policy, now=self._clock(), seen=self._ledger.seen())
         survey = accepted.survey
-        self._ledger.remember(survey.publisher, survey.name, Seen(survey.version, accepted.digest))
+        self._ledger.remember(survey.publisher, survey.name, SeenVersion(survey.version, accepted.digest))
         return accepted
 
     def answer(
@@ -96,53 +99,47 @@ class Client:
 
         Asked again about the same attribute it repeats the first answer, and does not read the truth.  Segments and
         invite are sent as they are, unchanged, and are fixed by the first call for a question."""
-        asked = self._asked(survey, question, round)
-        declared = _declared(survey, segments)
-        if survey.survey.invite_only != (invite is not None):
-            allowed = "the invite this survey requires" if invite is None else "no invite: this survey asks for none"
-            raise ParameterError("invite", "none" if invite is None else "an invite", allowed)
+        request = self._request(survey, question, round, segments, invite)
 
-        def body(report_id: str, answer: int) -> bytes:
-            made = Report(
-                survey=asked.survey,
-                question=asked.question,
-                design=asked.design,
-                answer=answer,
-                id=report_id,
-                round=asked.round,
-                segments=declared,
-                invite=invite,
-            ).to_bytes()
-            return Report.from_bytes(made).to_bytes()
+        def draw() -> str:
+            return str(randomise(truth() if callable(truth) else truth, request.report.design, source=self._source))
 
-        body("0" * 32, 0)  # whatever is wrong with the report is seen before the truth is read
-        done = self._ledger.existing(asked, self.policy)
-        if done is not None:
-            return _as_declared(done.body, segments, invite)
-        known = self._ledger.drawn(asked.attribute, asked.round) is not None
-        value = False if known else plain_truth(truth() if callable(truth) else truth)
+        report = self._ledger.answer(request, self.policy, draw)
+        if report.ticket != invite or (segments is not None and report.segments != dict(segments)):
+            allowed = "what was declared at the first answer"
+            raise ParameterError("segments or invite", "not those of the report", allowed)
+        return report
 
-        def draw() -> int:
-            if known:  # the ledger had an answer a moment ago and never forgets one
-                raise AnswerRefused("the ledger changed while answering")
-            return randomise(value, asked.design, source=self._source)
-
-        return _as_declared(self._ledger.answer(asked, self.policy, draw, body).body, segments, invite)
-
-    def _asked(self, survey: AcceptedSurvey, question_id: str, round_: int) -> Asked:
+    def _request(
+        self,
+        survey: AcceptedSurvey,
+        question_id: str,
+        round_: int,
+        segments: Mapping[str, str] | None = None,
+        invite: str | None = None,
+    ) -> LedgerRequest:
+        """The question as it is put to the ledger; whatever is wrong with it, or with its report, is found here."""
         _check_accepted(survey)
         check_trust(survey, self.policy)
         check_expiry(survey.survey, self._clock())
         question = survey.survey.question(question_id)
-        return Asked(
+        attribute = self._attributes.own_name(survey.survey, question, round_)
+        cost = self.policy.cost(question)
+        declared = _declared(survey, segments)
+        if survey.survey.invite_only != (invite is not None):
+            allowed = "the invite this survey requires" if invite is None else "no invite: this survey asks for none"
+            raise ParameterError("invite", "none" if invite is None else "an invite", allowed)
+        report = Report(
             survey=survey.digest,
             question=question.id,
-            round=round_,
-            attribute=self._attributes.own_name(survey.survey, question, round_),
-            words=question.text,
             design=question.design,
-            cost=self.policy.cost(question),
+            answer="0" * question.design.width,  # until it is drawn
+            id=secrets.token_hex(16),
+            round=round_,
+            segments=declared,
+            ticket=invite,
         )
+        return LedgerRequest(report, attribute, question.text, cost)
 
     def decline(self, survey: AcceptedSurvey, question: str) -> None:
         """Remember, on this device only, that the person does not want to answer; they may still change their mind."""
@@ -168,14 +165,6 @@ class Client:
 def _check_accepted(survey: object) -> None:
     if not isinstance(survey, AcceptedSurvey):
         raise ParameterError("survey", type(survey).__name__, "what `accept` returned")
-
-
-def _as_declared(body: bytes, segments: Mapping[str, str] | None, invite: str | None) -> Report:
-    """The report, if it carries what was declared now; a report that exists is never changed."""
-    report = Report.from_bytes(body)
-    if (segments is not None and dict(segments) != report.segments) or (invite is not None and invite != report.invite):
-        raise ParameterError("segments or invite", "not those of the report", "what was declared at the first answer")
-    return report
 
 
 def _declared(survey: AcceptedSurvey, segments: Mapping[str, str] | None) -> dict[str, str]:

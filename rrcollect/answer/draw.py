@@ -15,27 +15,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import lru_cache
 
-from rrcollect.design.yes_no import GRID, Design
-from rrcollect.errors import BadTruth, NoRandomness, NotOriented
+from rrcollect.design.yes_no import Design
+from rrcollect.errors import BadTruth, NoRandomness, NotOriented, OffGridDesign
 
 __all__ = ["Source", "plain_truth", "randomise", "thresholds"]
 
 Source = Callable[[int], bytes]
 
 
-@lru_cache(maxsize=1024)
 def thresholds(design: Design) -> tuple[int, int]:
     """(T0, T1): a draw below T[truth] says 1.  Refuses designs a device does not run (off the grid, c <= 0).
 
     >>> thresholds(Design("3/4", "1"))
     (4611686018427387904, 18446744073709551616)
     """
-    if design.c <= 0:
-        raise NotOriented(f"{design} has p00 + p11 <= 1: its answers would mean their opposite")
-    k00, k11 = design.numerators
-    return GRID - k00, k11
+    if design.limits is None:
+        if design.c <= 0:
+            raise NotOriented(f"{design} has p00 + p11 <= 1: its answers would mean their opposite")
+        raise OffGridDesign(f"{design!r} is off the grid of 1/2^64: a device applies design.to_grid()")
+    return design.limits
 
 
 def plain_truth(truth: object) -> bool:
@@ -53,7 +52,7 @@ def randomise(truth: bool, design: Design, *, source: Source = os.urandom) -> in
     >>> randomise(True, Design("3/4", "3/4"), source=lambda n: bytes(n)), randomise(False, Design(1, "1/2"))
     (1, 0)
     """
-    limits = thresholds(design)
+    limits = design.limits or thresholds(design)
     row = plain_truth(truth)
     drawn = int.from_bytes(eight_bytes(source), "big")
     no, yes = drawn < limits[0], drawn < limits[1]

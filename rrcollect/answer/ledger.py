@@ -1,8 +1,8 @@
 """The ledger: one attribute, one draw, for life.
 
 Rules
-1. One durable transaction (SQLite, WAL, synchronous=FULL) holds the drawn answer, the report's bytes and the debit.  It
-   is committed, and the seal is appended, before anything is returned.
+1. One durable transaction (SQLite, WAL, synchronous=FULL) decides, and holds the drawn answer, the report's bytes and
+   the debit.  It is committed, and the rollback guard is appended, before anything is returned.
 2. An attribute (in a round) is drawn once.  Asked again the ledger gives the same report for the same question, a new
    report with the same answer for another question of the same design, and a refusal for another design.
 3. The truth is not here: the caller draws, and hands over the answer alone.
@@ -14,23 +14,24 @@ Rules
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rrcollect.answer.acceptance import Seen, check_version
-from rrcollect.answer.ledger_file import LedgerFile, head
+from rrcollect.answer.acceptance import SeenVersion, check_version
+from rrcollect.answer.ledger_file import DRAWS, LedgerFile, Passing, head
 from rrcollect.answer.policy import Policy
 from rrcollect.answer.rollback_guard import link
-from rrcollect.design.chosen import Promise
+from rrcollect.deliver.outbox import Outgoing
+from rrcollect.design.mechanism import from_text
 from rrcollect.design.parameters import Epsilon
+from rrcollect.design.promise import Promise, total
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import AlreadyAnswered, BudgetExhausted
-from rrcollect.publish.composition import total
+from rrcollect.publish.report import Report
 
-__all__ = ["Asked", "Draw", "Ledger", "Outgoing"]
+__all__ = ["Draw", "Ledger", "LedgerRequest"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Draw:
     attribute: str
     round: int
     design: Design
-    answer: int
+    answer: str
     cost: Promise
 
     def __repr__(self) -> str:
@@ -49,34 +50,14 @@ class Draw:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question put to the ledger: whose attribute, which design, what it costs, and where its report goes."""
+class LedgerRequest:
+    """A question put to the ledger: the report that is to answer it, complete but for its answer; whose attribute it
+    asks about, in which words, and what a draw costs."""
 
-    survey: str
-    question: str
-    round: int
+    report: Report
     attribute: str
     words: str
-    design: Design
     cost: Promise
-
-
-@dataclass(frozen=True)
-class Outgoing:
-    """A report in the outbox, with its state: waiting, delivered or refused (and why)."""
-
-    id: str
-    survey: str
-    question: str
-    round: int
-    attribute: str
-    words: str
-    body: bytes
-    state: str
-    reason: str | None
-
-    def __repr__(self) -> str:
-        return f"Outgoing({self.id}, {self.question!r}, {self.state})"
 
 
 class Ledger:
@@ -89,93 +70,71 @@ class Ledger:
 
     # ---- asking and answering ---------------------------------------------------------------------------------
 
-    def existing(self, asked: Asked, policy: Policy) -> Outgoing | None:
-        """The report already made for this question, if any; otherwise the checks that come before a truth is read.
+    def answer(self, request: LedgerRequest, policy: Policy, draw: Callable[[], str]) -> Report:
+        """The report for this question: the old one, or the new one around the old answer, or around a first draw.
 
-        Returns None if the question can be answered, from the memo or by a first draw."""
-        with self.file.reading() as connection:
-            done = self._decide(connection, asked, policy)[0]
-            if done is not None:
-                self.file.seal_up(connection)
-            return done
-
-    def drawn(self, attribute: str, round_: int) -> Draw | None:
-        """The draw made for an attribute in a round."""
-        with self.file.reading() as connection:
-            return _one_draw(connection, attribute, round_)
-
-    def answer(
-        self, asked: Asked, policy: Policy, draw: Callable[[], int], body: Callable[[str, int], bytes]
-    ) -> Outgoing:
-        """The report for this question: the old one, or a new one around the old answer, or around a first draw.
-
-        `draw` is called at most once, and only for an attribute never drawn in this round; `body` makes the report's
-        bytes from a fresh id and the answer."""
+        `draw` is called at most once, inside the transaction, after every check has passed and only for an attribute
+        never drawn in this round; what it raises passes as it is, and nothing is kept."""
         with self.file.transaction() as connection:
-            done, memo = self._decide(connection, asked, policy)
+            done, answer = self._decide(connection, request, policy)
             if done is not None:
                 return done
-            answer = memo.answer if memo is not None else self._first_draw(connection, asked, draw)
-            made = secrets.token_hex(16)
+            if answer is None:
+                answer = _first_draw(connection, request, draw)
+            made = request.report.with_answer(answer)
             connection.execute(
                 "INSERT INTO reports (survey, question, round, attribute, words, id, body) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (asked.survey, asked.question, asked.round, asked.attribute, asked.words, made, body(made, answer)),
+                (made.survey, made.question, made.round, request.attribute, request.words, made.id, made.to_bytes()),
             )
-            connection.execute("DELETE FROM declined WHERE survey = ? AND question = ?", (asked.survey, asked.question))
-            row = connection.execute(f"{_REPORT} WHERE id = ?", (made,)).fetchone()
-        return Outgoing(*row)
+            connection.execute("DELETE FROM declined WHERE survey = ? AND question = ?", (made.survey, made.question))
+        return made
 
     def _decide(
-        self, connection: sqlite3.Connection, asked: Asked, policy: Policy
-    ) -> tuple[Outgoing | None, Draw | None]:
-        """(the report already made, the draw already made); an error if this question cannot be answered."""
-        done = _one_report(connection, asked)
-        memo = _one_draw(connection, asked.attribute, asked.round)
-        if done is not None and done.attribute == asked.attribute:
-            return done, memo
+        self, connection: sqlite3.Connection, request: LedgerRequest, policy: Policy
+    ) -> tuple[Report | None, str | None]:
+        """(the report already made, the answer already drawn); an error if this question cannot be answered."""
+        asked, attribute = request.report, request.attribute
+        done = connection.execute(
+            "SELECT attribute, body FROM reports WHERE survey = ? AND question = ? AND round = ?",
+            (asked.survey, asked.question, asked.round),
+        ).fetchone()
         if done is not None:
-            raise AlreadyAnswered(f"this question was answered before, for the attribute {done.attribute!r}")
-        if memo is not None:
-            if memo.design != asked.design:
-                raise AlreadyAnswered(
-                    f"{asked.attribute!r} was answered before by another design ({memo.design}); that answer cannot "
-                    f"stand for one by {asked.design}, and no second one is drawn"
-                )
-            return None, memo
-        draws = _all_draws(connection)
-        _within("lifetime", [d.cost for d in draws], asked.cost, policy.lifetime_epsilon, policy.lifetime_delta)
-        own = [d.cost for d in draws if d.attribute == asked.attribute]
-        _within(f"attribute {asked.attribute!r}", own, asked.cost, policy.attribute_epsilon, policy.attribute_delta)
+            if done[0] != attribute:
+                raise AlreadyAnswered(f"this question was answered before, for the attribute {done[0]!r}")
+            return Report.from_bytes(done[1]), None
+        draws = connection.execute("SELECT attribute, round, design, answer, epsilon, delta FROM draws").fetchall()
+        for name, number, design, answer, *_ in draws:
+            if (name, number) == (attribute, asked.round):
+                if design != asked.design.text:
+                    raise AlreadyAnswered(
+                        f"{attribute!r} was answered before by another design ({from_text(design)}); that answer "
+                        f"cannot stand for one by {asked.design}, and no second one is drawn"
+                    )
+                return None, str(answer)
+        costs = [(name, _cost(epsilon, delta)) for name, *_, epsilon, delta in draws]
+        _within("lifetime", [c for _, c in costs], request.cost, policy.lifetime_epsilon, policy.lifetime_delta)
+        own = [cost for name, cost in costs if name == attribute]
+        _within(f"attribute {attribute!r}", own, request.cost, policy.attribute_epsilon, policy.attribute_delta)
         return None, None
-
-    def _first_draw(self, connection: sqlite3.Connection, asked: Asked, draw: Callable[[], int]) -> int:
-        seq, chain = head(connection)
-        answer = draw()
-        row = (
-            seq + 1,
-            asked.attribute,
-            asked.round,
-            str(asked.design.p00),
-            str(asked.design.p11),
-            answer,
-            str(asked.cost.epsilon),
-            str(asked.cost.delta),
-        )
-        connection.execute("INSERT INTO draws VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, link(chain, *row)))
-        return answer
 
     # ---- the rest of its memory -------------------------------------------------------------------------------
 
     def draws(self) -> list[Draw]:
         """Every draw ever made, in order."""
         with self.file.reading() as connection:
-            return _all_draws(connection)
+            rows = connection.execute(DRAWS).fetchall()
+        return [
+            Draw(seq, attribute, number, from_text(design), answer, _cost(epsilon, delta))
+            for seq, attribute, number, design, answer, epsilon, delta, _ in rows
+        ]
 
     def outbox(self, state: str | None = None) -> list[Outgoing]:
-        """Reports, all or in one state, sealed before they are handed out."""
+        """Reports, all or in one state; the rollback guard knows them before they are handed out."""
         with self.file.transaction() as connection:
-            rows = connection.execute(f"{_REPORT} ORDER BY id").fetchall()
+            rows = connection.execute(
+                "SELECT id, survey, question, round, attribute, words, body, state, reason FROM reports ORDER BY id"
+            ).fetchall()
         return [r for r in (Outgoing(*row) for row in rows) if state is None or r.state == state]
 
     def mark(self, report_id: str, state: str, reason: str | None = None) -> None:
@@ -183,19 +142,19 @@ class Ledger:
         with self.file.transaction() as connection:
             connection.execute("UPDATE reports SET state = ?, reason = ? WHERE id = ?", (state, reason, report_id))
 
-    def seen(self) -> dict[tuple[str, str], Seen]:
+    def seen(self) -> dict[tuple[str, str], SeenVersion]:
         """The newest version accepted of each survey."""
         with self.file.reading() as connection:
             rows = connection.execute("SELECT publisher, name, version, digest FROM surveys").fetchall()
-        return {(publisher, name): Seen(version, digest) for publisher, name, version, digest in rows}
+        return {(publisher, name): SeenVersion(version, digest) for publisher, name, version, digest in rows}
 
-    def remember(self, publisher: str, name: str, seen: Seen) -> None:
+    def remember(self, publisher: str, name: str, seen: SeenVersion) -> None:
         """Remember a version, so that a lower one is refused from now on; checked and written in one transaction."""
         with self.file.transaction() as connection:
             row = connection.execute(
                 "SELECT version, digest FROM surveys WHERE publisher = ? AND name = ?", (publisher, name)
             ).fetchone()
-            check_version(name, seen, Seen(*row) if row else None)
+            check_version(name, seen, SeenVersion(*row) if row else None)
             connection.execute(
                 "INSERT INTO surveys VALUES (?, ?, ?, ?) ON CONFLICT (publisher, name) DO UPDATE "
                 "SET version = excluded.version, digest = excluded.digest WHERE excluded.version > version",
@@ -214,28 +173,24 @@ class Ledger:
         return {question for (question,) in rows}
 
 
-_REPORT = "SELECT id, survey, question, round, attribute, words, body, state, reason FROM reports"
+def _first_draw(connection: sqlite3.Connection, request: LedgerRequest, draw: Callable[[], str]) -> str:
+    seq, chain = head(connection)
+    try:
+        answer = draw()
+    except (sqlite3.DatabaseError, OSError, UnicodeDecodeError) as error:  # not the ledger's: see `open`
+        raise Passing(error) from None
+    report, cost = request.report, (str(request.cost.epsilon), str(request.cost.delta))
+    row = (seq + 1, request.attribute, report.round, report.design.text, answer, *cost)
+    connection.execute(
+        "INSERT INTO draws (seq, attribute, round, design, answer, epsilon, delta, chain) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (*row, link(chain, *row)),
+    )
+    return answer
 
 
-def _one_report(connection: sqlite3.Connection, asked: Asked) -> Outgoing | None:
-    row = connection.execute(
-        f"{_REPORT} WHERE survey = ? AND question = ? AND round = ?", (asked.survey, asked.question, asked.round)
-    ).fetchone()
-    return Outgoing(*row) if row else None
-
-
-def _all_draws(connection: sqlite3.Connection) -> list[Draw]:
-    return [_as_draw(row) for row in connection.execute("SELECT * FROM draws ORDER BY seq")]
-
-
-def _one_draw(connection: sqlite3.Connection, attribute: str, round_: int) -> Draw | None:
-    found = connection.execute("SELECT * FROM draws WHERE attribute = ? AND round = ?", (attribute, round_)).fetchone()
-    return _as_draw(found) if found else None
-
-
-def _as_draw(row: tuple[int, str, int, str, str, int, str, str, str]) -> Draw:
-    seq, attribute, round_, p00, p11, answer, epsilon, delta, _ = row
-    return Draw(seq, attribute, round_, Design(p00, p11), answer, Promise(Epsilon(epsilon), Fraction(delta)))
+def _cost(epsilon: str, delta: str) -> Promise:
+    return Promise(Epsilon(epsilon), Fraction(delta))
 
 
 def _within(what: str, spent: list[Promise], cost: Promise, epsilon: Epsilon, delta: Fraction) -> None:

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["randomise_packed"]
 
-PLANES = 10  # planes a stage
-CHUNK = 1 << 14  # words a chunk: its ten planes stay in the cache
+PLANES = 10  # planes per stage
+CHUNK = 1 << 14  # words per chunk: its ten planes stay in the cache
 BLOCK = 1 << 18  # words whose undecided answers are settled at once
 
 

@@ -4,7 +4,7 @@ Defaults, and why
 * One answer may change the odds by a factor of 9 at most (ε = ln 9): from even odds nobody gets surer than 90 %.
 * All answers about one attribute, over all rounds and for life: ln 81, two such answers.  Repeating an answer is free.
 * Everything a device ever answers: ln 59049, five such answers about five attributes.  Nothing renews by the clock:
-  a budget that refills every month is no limit on what is learned about a person.
+  a budget that refills every month is not a limit on what is learned about a person.
 * A design whose worst likelihood ratio is above `max_ratio` is a disclosure.  It needs the publisher's signed opt-in
   and `allow_disclosure` here, and is then charged to the δ budgets as (0, |c|), its total variation distance.
   Those budgets are 1/100 each: raise them together with `allow_disclosure` for larger ones.
@@ -18,11 +18,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from rrcollect.design.chosen import Promise
-from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, count, fraction, probability
+from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, fraction, probability, whole_number
+from rrcollect.design.promise import Promise
 from rrcollect.errors import CertainDisclosure, OverPolicy, ParameterError
 from rrcollect.publish.keys import PublicKey
-from rrcollect.publish.survey import Question, tightest
+from rrcollect.publish.survey import Question
 
 __all__ = ["Policy", "TrustedPublisher"]
 
@@ -46,7 +46,7 @@ class TrustedPublisher:
         if not isinstance(given, list) or not given or not all(isinstance(key, PublicKey) for key in given):
             raise ParameterError("keys", given, "a list of one PublicKey or more")
         kept = frozenset(given)
-        if count("threshold", threshold) > len(kept):
+        if whole_number("threshold", threshold) > len(kept):
             raise ParameterError("threshold", threshold, f"at most the number of keys, {len(kept)}")
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "keys", kept)
@@ -120,12 +120,12 @@ class Policy:
         design, ratio = question.design, question.design.worst_likelihood_ratio
         if ratio > self.max_ratio:
             self._disclosure(question, ratio)
-            return Promise(Epsilon(0), abs(design.c))
-        cost = tightest(design)
+            return Promise(Epsilon(0), design.total_variation)
+        cost = design.loss
         if cost.epsilon > self.max_epsilon:
             raise OverPolicy(
                 f"question {question.id!r} costs ε = {float(cost.epsilon):.6g}; "
-                f"this device allows at most {float(self.max_epsilon):.6g} a question"
+                f"this device allows at most {float(self.max_epsilon):.6g} per question"
             )
         return cost
 

@@ -5,7 +5,7 @@
 Fraction(5, 1)
 """
 
-from rrcollect.classic.comparison import Graded, compare, comparison_table
+from rrcollect.classic.comparison import ProcedureGrade, compare, comparison_table
 from rrcollect.classic.procedures import (
     NOMINAL,
     crosswise,
@@ -23,8 +23,8 @@ from rrcollect.classic.two_samples import MoorsDesign
 
 __all__ = [
     "NOMINAL",
-    "Graded",
     "MoorsDesign",
+    "ProcedureGrade",
     "RepeatedDesign",
     "compare",
     "comparison_table",

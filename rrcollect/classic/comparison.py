@@ -1,7 +1,7 @@
 """All procedures side by side at the same ε: what each costs in variance.
 
 Every procedure that can keep the promise (ε, 0) is given the parameters that reach it; those whose ε is infinite
-(Mangat, triangular) are listed with the δ they need instead, at the same probability of a protecting lie.
+(Mangat, triangular) are listed with the δ they need instead, at the same probability of a protecting answer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probab
 from rrcollect.design.yes_no import GRID, Design
 from rrcollect.errors import ParameterError
 
-__all__ = ["Graded", "compare", "comparison_table"]
+__all__ = ["ProcedureGrade", "compare", "comparison_table"]
 
 
 HEAD = ("procedure", "parameters", "ε", "δ(ε)", "n·variance", "effective", "note")
@@ -26,7 +26,7 @@ NUMERIC = frozenset({2, 3, 4, 5})
 
 
 @dataclass(frozen=True)
-class Graded:
+class ProcedureGrade:
     """One line of the comparison.  `n_variance` is n times the variance of the estimate; ∞ has no JSON, so an infinite
     `epsilon` is None and `delta` says what the procedure needs instead."""
 
@@ -65,7 +65,7 @@ def _largest(keeps: Callable[[Fraction], bool]) -> Fraction:
     return Fraction(low, GRID)
 
 
-def compare(epsilon: EpsilonLike, prevalence: NumberLike, innocuous: NumberLike = "1/4") -> list[Graded]:
+def compare(epsilon: EpsilonLike, prevalence: NumberLike, innocuous: NumberLike = "1/4") -> list[ProcedureGrade]:
     """Every classic procedure at the same ε, best first.
 
     `innocuous` is the known share of yes to the harmless question of the unrelated-question and Moors procedures.
@@ -117,13 +117,15 @@ def compare(epsilon: EpsilonLike, prevalence: NumberLike, innocuous: NumberLike 
     return sorted(lines, key=lambda line: (line.epsilon is None, line.n_variance))
 
 
-def _graded(name: str, parameters: str, design: Design | RepeatedDesign, promise: Epsilon, pi: Fraction) -> Graded:
+def _graded(
+    name: str, parameters: str, design: Design | RepeatedDesign, promise: Epsilon, pi: Fraction
+) -> ProcedureGrade:
     tight = design.epsilon()
     nominal = name in procedures.NOMINAL
     note = "nominal: rests on a trait others may know" if nominal else ""
     if isinstance(design, Design) and design.proofs:
         note = f'a "{design.proofs[0]}" is a proof' + (f"; {note}" if note else "")
-    return Graded(
+    return ProcedureGrade(
         procedure=name,
         parameters=parameters,
         epsilon=None if math.isinf(tight) else tight,
@@ -135,7 +137,7 @@ def _graded(name: str, parameters: str, design: Design | RepeatedDesign, promise
     )
 
 
-def _moors(p: Fraction, u: Fraction, promise: Epsilon, pi: Fraction) -> Graded:
+def _moors(p: Fraction, u: Fraction, promise: Epsilon, pi: Fraction) -> ProcedureGrade:
     """Moors with the best split of n people over the two samples, per person of the whole survey."""
     moors = procedures.moors(p)
     first = moors.best_split(pi, u)
@@ -143,10 +145,10 @@ def _moors(p: Fraction, u: Fraction, promise: Epsilon, pi: Fraction) -> Graded:
     variance = moors.variance(pi, u, n1=thousandths, n2=1000 - thousandths) * 1000
     line = _graded("moors", f"p = {float(p):.6g}, {thousandths / 10:g} % in sample 1", moors.design(u), promise, pi)
     effective = float(pi * (1 - pi) / variance) if variance else 0.0
-    return Graded(**{**asdict(line), "n_variance": float(variance), "effective_sample": effective})
+    return ProcedureGrade(**{**asdict(line), "n_variance": float(variance), "effective_sample": effective})
 
 
-def comparison_table(lines: list[Graded]) -> str:
+def comparison_table(lines: list[ProcedureGrade]) -> str:
     """The comparison as text.
 
     >>> print(comparison_table(compare(1, "0.1")[:1]))

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from rrcollect.classic.repeated import RepeatedDesign
 from rrcollect.classic.two_samples import MoorsDesign
-from rrcollect.design.parameters import NumberLike, count, probability
+from rrcollect.design.parameters import NumberLike, probability, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 
@@ -126,8 +126,8 @@ def triangular(prevalence: NumberLike) -> Design:
     """Yu, Tian and Tang 2008 [YTT08]: "If you neither have the attribute nor were born in the first quarter, say A;
     otherwise say B." `prevalence` is the share u of people born then; B is counted as 1.
 
-    p00 = 1 − u, p11 = 1. An "A" proves that the person is free of the attribute: ε = ∞, δ(ε) = 1 − u. Nominal
-    besides.
+    p00 = 1 − u, p11 = 1. An "A" proves that the person is free of the attribute: ε = ∞, δ(ε) = 1 − u. It is
+    nominal as well.
 
     >>> triangular("1/4")
     Design('3/4', '1')
@@ -146,7 +146,7 @@ def kuk(theta1: NumberLike, theta2: NumberLike, draws: int = 1) -> Design | Repe
     Fraction(16, 1)
     """
     design = Design(1 - probability("theta2", theta2), probability("theta1", theta1))
-    times = count("draws", draws)
+    times = whole_number("draws", draws)
     return design if times == 1 else RepeatedDesign(design, times)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from rrcollect.design.exponential import ExpNumber
-from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, count, probability
+from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability, whole_number
 from rrcollect.design.yes_no import Design, Target
 
 __all__ = ["RepeatedDesign"]
@@ -32,7 +32,7 @@ class RepeatedDesign:
     draws: int
 
     def __post_init__(self) -> None:
-        count("draws", self.draws)
+        whole_number("draws", self.draws)
 
     @property
     def worst_likelihood_ratio(self) -> Fraction | float:
@@ -79,7 +79,7 @@ class RepeatedDesign:
 
     def variance(self, prevalence: NumberLike, n: int = 1, target: Target = "population") -> Fraction:
         """The variance of the unbiased estimate from n people."""
-        pi, people = probability("prevalence", prevalence), count("n", n)
+        pi, people = probability("prevalence", prevalence), whole_number("n", n)
         noise = self.design.variance(pi, people * self.draws, target="sample")
         if target == "sample":
             return noise

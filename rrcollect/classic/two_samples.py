@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rrcollect.design.parameters import NumberLike, count, probability
+from rrcollect.design.parameters import NumberLike, probability, whole_number
 from rrcollect.design.yes_no import Design
 
 __all__ = ["MoorsDesign"]
@@ -35,7 +35,7 @@ class MoorsDesign:
         >>> MoorsDesign(Fraction(7, 10)).variance("0.1", "0.5", n1=800, n2=200)
         Fraction(327, 490000)
         """
-        people1, people2 = count("n1", n1), count("n2", n2)
+        people1, people2 = whole_number("n1", n1), whole_number("n2", n2)
         first, second = self._spreads(prevalence, innocuous)
         return (first / people1 + (1 - self.p) ** 2 * second / people2) / self.p**2
 

@@ -1,4 +1,5 @@
-"""The last step on the device: the report, the outbox, the way out.
+"""The last step on the device: the outbox and the way out.
 
-Read in this order: `report` (what leaves the device), `transport` (how), `simulated` (a whole collector in memory).
+Read in this order: `transport` (how a report leaves), `outbox` (again until it has arrived), `simulated` (a whole
+collector in memory).  What leaves is a `publish.report`.
 """

@@ -18,20 +18,47 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from rrcollect.deliver.transport import Transport
 from rrcollect.errors import ParameterError, ReportRefused, TransportFailed
 
-if TYPE_CHECKING:
-    from rrcollect.answer.ledger import Ledger, Outgoing
+__all__ = ["Deliveries", "Outbox", "Outgoing", "Pace", "deliver"]
 
-__all__ = ["Deliveries", "Pace", "deliver"]
+
+@dataclass(frozen=True)
+class Outgoing:
+    """A report in the outbox, with its state: waiting, delivered or refused (and why)."""
+
+    id: str
+    survey: str
+    question: str
+    round: int
+    attribute: str
+    words: str
+    body: bytes
+    state: str
+    reason: str | None
+
+    def __repr__(self) -> str:
+        return f"Outgoing({self.id}, {self.question!r}, {self.state})"
+
+
+class Outbox(Protocol):
+    """Where reports wait, and where it is kept, durably, what became of each: the ledger."""
+
+    def outbox(self, state: str | None = None) -> list[Outgoing]:
+        """The reports, all or in one state."""
+        ...
+
+    def mark(self, report_id: str, state: str, reason: str | None = None) -> None:
+        """Remember what became of a report."""
+        ...
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How patiently to deliver: attempts a report, the first wait and the longest, in seconds."""
+    """How patiently to deliver: attempts per report, the first wait and the longest, in seconds."""
 
     attempts: int = 4
     first_wait: float = 0.5
@@ -61,23 +88,23 @@ class Deliveries:
     last_failure: str | None = None
 
 
-def deliver(ledger: Ledger, transport: Transport, pace: Pace) -> Deliveries:
+def deliver(outbox: Outbox, transport: Transport, pace: Pace) -> Deliveries:
     """Send every waiting report; never raises for what a collector or a network does."""
     if not callable(getattr(transport, "send", None)):
         raise ParameterError("transport", type(transport).__name__, "a transport, such as HttpTransport(url)")
-    outgoing = ledger.outbox("waiting")
+    outgoing = outbox.outbox("waiting")
     secrets.SystemRandom().shuffle(outgoing)
     delivered, refused, waiting, last = 0, [], 0, None
     for report in outgoing:
         try:
             _send(transport, report, pace, pace.attempts if last is None else 1)
         except ReportRefused as error:
-            ledger.mark(report.id, "refused", str(error))
+            outbox.mark(report.id, "refused", str(error))
             refused.append((report.id, str(error)))
         except TransportFailed as error:
             waiting, last = waiting + 1, str(error)
         else:
-            ledger.mark(report.id, "delivered")
+            outbox.mark(report.id, "delivered")
             delivered += 1
     return Deliveries(delivered, tuple(refused), waiting, last)
 

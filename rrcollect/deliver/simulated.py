@@ -1,8 +1,8 @@
 """A whole collector in memory, for tests of apps that embed the client.
 
-It implements the transport and keeps the rules of a real one: a report is taken if its survey is known, its matrix is
-the published one and its segments are declared; the same report again counts once; the same id with other content is
-refused. `failures` are raised before or after taking a report, to see what an app does with a bad network.
+It implements the transport and keeps the rules of a real one (`publish.rules`): a report is taken if its survey allows
+it; the same report again counts once; the same id with other content is refused, and so is a second report under one
+ticket. `failures` are raised before or after taking a report, to see what an app does with a bad network.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Literal
 
 from rrcollect.errors import MalformedReport, ParameterError, ReportRefused, TransportFailed
 from rrcollect.publish.report import Report
+from rrcollect.publish.rules import REASONS, fault
 from rrcollect.publish.survey import Survey
 
 __all__ = ["SimulatedCollector"]
@@ -42,34 +43,30 @@ class SimulatedCollector:
 
     def send(self, body: bytes) -> None:
         """Take a report, or say why not."""
-        fault = next(self._failures, "none")
-        if fault == "before":
+        failure = next(self._failures, "none")
+        if failure == "before":
             raise TransportFailed("simulated: the request was lost")
         self.requests.append(body)
         self._take(body)
-        if fault == "after":
+        if failure == "after":
             raise TransportFailed("simulated: the reply was lost")
 
     def _take(self, body: bytes) -> None:
         try:
             report = Report.from_bytes(body)
         except MalformedReport as error:
-            raise ReportRefused(f"malformed report: {error}") from None
+            raise ReportRefused(f"malformed: {error}") from None
         survey = self.surveys.get(report.survey)
-        if survey is None:
-            raise ReportRefused("unknown survey")
-        question = next((q for q in survey.questions if q.id == report.question), None)
-        if question is None:
-            raise ReportRefused("unknown question")
-        if question.design != report.design:
-            raise ReportRefused("the matrix is not the published one")
-        if survey.invite_only and report.invite is None:
-            raise ReportRefused("this survey needs an invite")
-        if report.round >= question.rounds:
-            raise ReportRefused("unknown round")
-        if any(value not in survey.segments.get(name, ()) for name, value in report.segments.items()):
-            raise ReportRefused("undeclared segment")
-        known = self.reports.get(report.id)
-        if known is not None and known != report:
-            raise ReportRefused("another report has this id")
+        found = fault(report, survey) or self._compared(report)
+        if found is not None:
+            raise ReportRefused(f"{found}: {REASONS[found]}")
         self.reports[report.id] = report
+
+    def _compared(self, report: Report) -> str | None:
+        """The reason found by comparing with the reports already taken."""
+        known = self.reports.get(report.id)
+        if known is not None:
+            return None if known == report else "conflicting_id"
+        spent = (report.survey, report.question, report.round, report.ticket)
+        taken = ((r.survey, r.question, r.round, r.ticket) for r in self.reports.values())
+        return "ticket_reused" if report.ticket is not None and spent in taken else None

@@ -2,9 +2,9 @@
 
 A transport has one method, `send(body)`.  It returns when the collector has the report for good, raises `ReportRefused`
 if the collector will never take it, and `TransportFailed` if that is not known: sending again is then safe, because a
-collector counts a report id once.  A redirect, a proxy or a sign-in page is no word of the collector on the report.
+collector counts a report id once.  A redirect, a proxy or a sign-in page is not the collector's word on the report.
 
-`HttpTransport` uses the standard library: one connection a report, no cookies, no redirects, the same headers every
+`HttpTransport` uses the standard library: one connection per report, no cookies, no redirects, the same headers every
 time, and HTTPS unless the host is this machine.
 """
 

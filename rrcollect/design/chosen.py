@@ -3,45 +3,25 @@
 Rules
 1. Equality, hash and arithmetic are the matrix's: a `ChosenDesign` equals the plain `Design` with its numbers.
 2. It lies on the grid, keeps its promise exactly, and says in words which theorem chose it and what was compared.
-3. Where an answer is a proof it says so, with the expected number of people exposed, and names the symmetric design, in
-   which no answer is one with its cost in variance.  An answer that multiplies the odds by `PRACTICAL_PROOF` or more
-   is called by its name too: 1 − 10⁻⁹ is no better than 1 for the person it exposes.
+3. Where an answer is a proof it says so, with the expected number of people exposed, and names the symmetric design,
+   in which no answer is a proof, and its cost in variance.  An answer that multiplies the odds by `PRACTICAL_PROOF` or
+   more is called by its name too: 1 − 10⁻⁹ is no better than 1 for the person it exposes.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 from rrcollect.design.exponential import ExpNumber
-from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, count, probability
+from rrcollect.design.parameters import whole_number
+from rrcollect.design.promise import Promise
 from rrcollect.design.yes_no import GRID, Design
 from rrcollect.errors import UninformativeDesign
 
-__all__ = ["PRACTICAL_PROOF", "ChosenDesign", "Promise", "floored"]
+__all__ = ["PRACTICAL_PROOF", "ChosenDesign", "floored_to_grid", "symmetric_probability"]
 
 PRACTICAL_PROOF = 1000  # odds of 1 : 1000 become even by one such answer
-
-
-@dataclass(frozen=True)
-class Promise:
-    """(ε, δ): what every respondent is promised."""
-
-    epsilon: Epsilon
-    delta: Fraction
-
-    @classmethod
-    def of(cls, epsilon: EpsilonLike, delta: NumberLike) -> Promise:
-        """The promise as typed, exactly.
-
-        >>> print(Promise.of("ln 3", 0.05))
-        (ε, δ) = (ln(3), 1/20)
-        """
-        return cls(Epsilon(epsilon), probability("delta", delta))
-
-    def __str__(self) -> str:
-        return f"(ε, δ) = ({self.epsilon}, {self.delta})"
 
 
 class ChosenDesign(Design):
@@ -79,11 +59,11 @@ class ChosenDesign(Design):
     @property
     def alternative(self) -> Design:
         """The corner under the same promise in which no answer is a proof: the symmetric design."""
-        return Design(*[symmetric_numerator(self.promise, full_support=True)] * 2)
+        return Design(*[symmetric_probability(self.promise, full_support=True)] * 2)
 
-    def disclosure(self, n: int = 1000) -> str:
+    def explain_exposure(self, n: int = 1000) -> str:
         """What the answers can prove about a person, among n respondents; plain words, never empty."""
-        people = count("n", n)
+        people = whole_number("n", n)
         words = [self._proof(word, people) for word in self.proofs]
         for word, answer in (("yes", 1), ("no", 0)):
             ratio = self.likelihood_ratio(answer)
@@ -135,13 +115,13 @@ class ChosenDesign(Design):
                 f"Promise   {self.promise}; tight with δ = 0: {pure}",
                 f"Rule      {self.rule}",
                 f"Why       {self.reason}",
-                f"People    {self.disclosure(n)}",
+                f"People    {self.explain_exposure(n)}",
             ]
         )
 
 
-def floored(p00: ExpNumber | Fraction, p11: ExpNumber | Fraction) -> tuple[Fraction, Fraction]:
-    """Both probabilities floored to the grid, exactly (rounding lemma of `matrix`)."""
+def floored_to_grid(p00: ExpNumber | Fraction, p11: ExpNumber | Fraction) -> tuple[Fraction, Fraction]:
+    """Both probabilities floored to the grid, exactly (rounding lemma of `yes_no`)."""
 
     def one(p: ExpNumber | Fraction) -> Fraction:
         scaled = p * GRID
@@ -150,10 +130,10 @@ def floored(p00: ExpNumber | Fraction, p11: ExpNumber | Fraction) -> tuple[Fract
     return one(p00), one(p11)
 
 
-def symmetric_numerator(promise: Promise, *, full_support: bool = False) -> Fraction:
+def symmetric_probability(promise: Promise, *, full_support: bool = False) -> Fraction:
     """q = (e^ε + δ)/(e^ε + 1), floored to the grid; with `full_support` at most 1 − 2^-64."""
     big_e = promise.epsilon.exp
-    q, _ = floored((big_e + promise.delta) / (big_e + 1), Fraction(0))
+    q, _ = floored_to_grid((big_e + promise.delta) / (big_e + 1), Fraction(0))
     q = min(q, 1 - Fraction(1, GRID)) if full_support else q
     if q * 2 <= 1:
         raise UninformativeDesign(

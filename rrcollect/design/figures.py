@@ -11,9 +11,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from rrcollect.design.optimal import optimal_designs, switch_point
-from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, count, probability
+from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability, whole_number
 from rrcollect.design.yes_no import Design
-from rrcollect.errors import MissingExtra, ParameterError
+from rrcollect.errors import ParameterError
+from rrcollect.extras import extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,11 +28,8 @@ def axes_for(ax: Axes | None) -> Axes:
     """The given axes, or those of a new figure; `MissingExtra` without matplotlib."""
     if ax is not None:
         return ax
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra("matplotlib", "plot") from error
-    return Figure(figsize=(6.4, 4.8), layout="constrained").add_subplot()
+    axes: Axes = extra("matplotlib.figure", "plot").Figure(figsize=(6.4, 4.8), layout="constrained").add_subplot()
+    return axes
 
 
 def plot_switch_point(
@@ -47,7 +45,7 @@ def plot_switch_point(
     >>> plot_switch_point(points=10).get_xlabel()
     'ε'
     """
-    steps = count("points", points, least=2)
+    steps = whole_number("points", points, minimum=2)
     if not levels or any(not 0 < level < 1 for level in levels):
         raise ParameterError("levels", levels, "prevalences strictly between 0 and 1")
     if not max_epsilon > 0 or not 0 < max_delta <= 1:

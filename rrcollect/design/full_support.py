@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from rrcollect.design.chosen import ChosenDesign, Promise
+from rrcollect.design.chosen import ChosenDesign
 from rrcollect.design.optimal import Corner, exact_minimum, optimal_design
 from rrcollect.design.parameters import EpsilonLike, NumberLike, fraction, probability
+from rrcollect.design.promise import Promise
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, UninformativeDesign
 

@@ -19,9 +19,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from rrcollect.design.chosen import ChosenDesign, Promise, floored, symmetric_numerator
+from rrcollect.design.chosen import ChosenDesign, floored_to_grid, symmetric_probability
 from rrcollect.design.exponential import ExpNumber
 from rrcollect.design.parameters import EpsilonLike, NumberLike, probability
+from rrcollect.design.promise import Promise
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, UninformativeDesign
 
@@ -55,11 +56,11 @@ class Corner(NamedTuple):
 
     def usable(self) -> bool:
         """Whether something is left of it (c > 0) after flooring to the grid."""
-        return sum(floored(self.p00, self.p11)) > 1
+        return sum(floored_to_grid(self.p00, self.p11)) > 1
 
     def to_design(self) -> Design:
         """The grid design."""
-        return Design(*floored(self.p00, self.p11))
+        return Design(*floored_to_grid(self.p00, self.p11))
 
 
 def corners(promise: Promise) -> list[Corner]:
@@ -131,7 +132,7 @@ def optimal_design(
     >>> design = optimal_design(1)
     >>> design.numerators[0]
     13485650502877570762
-    >>> print(optimal_design(1, "2/5", prevalence=0.1).disclosure(n=1000))  # doctest: +ELLIPSIS
+    >>> print(optimal_design(1, "2/5", prevalence=0.1).explain_exposure(n=1000))  # doctest: +ELLIPSIS
     A "yes" proves that the person has the attribute; ε plays no part in it. Of 1000 respondents about 40 would ...
     """
     return optimal_designs(epsilon, delta, prevalence=prevalence)[0]
@@ -144,7 +145,7 @@ def optimal_warner_design(epsilon: EpsilonLike, delta: NumberLike = 0) -> Chosen
     Fraction(3, 4)
     """
     promise = Promise.of(epsilon, delta)
-    q = symmetric_numerator(promise)
+    q = symmetric_probability(promise)
     reason = "the variance falls as p00 = p11 grows, so both stand at the promise's limit (e^ε + δ)/(e^ε + 1)"
     return ChosenDesign(Design(q, q), promise=promise, rule="[HLM17] Theorem 4 (Warner)", reason=reason)
 
@@ -161,7 +162,7 @@ def exact_minimum(
 
 
 def _without_prevalence(promise: Promise) -> ChosenDesign:
-    q = symmetric_numerator(promise, full_support=True)
+    q = symmetric_probability(promise, full_support=True)
     if promise.delta == 0:
         rule = "[HLM17] Theorem 2 (strict ε)"
         reason = "with δ = 0 the symmetric design has the least variance at every prevalence"

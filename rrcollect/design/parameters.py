@@ -24,7 +24,7 @@ from typing import Any
 from rrcollect.design.exponential import ExpNumber, sign_at_exp
 from rrcollect.errors import ParameterError
 
-__all__ = ["Epsilon", "EpsilonLike", "NumberLike", "count", "fraction", "probability"]
+__all__ = ["Epsilon", "EpsilonLike", "NumberLike", "fraction", "probability", "whole_number"]
 
 NumberLike = int | float | str | Decimal | Fraction
 LONGEST_TEXT = 20_000  # characters; a total over hundreds of questions still fits
@@ -94,10 +94,10 @@ def probability(name: str, value: object) -> Fraction:
     return exact
 
 
-def count(name: str, value: object, least: int = 1) -> int:
+def whole_number(name: str, value: object, minimum: int = 1) -> int:
     """`value` as a whole number of people, answers or draws."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise ParameterError(name, value, f"a whole number, {least} or more")
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < minimum:
+        raise ParameterError(name, value, f"a whole number, {minimum} or more")
     return int(value)
 
 

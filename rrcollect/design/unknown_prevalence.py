@@ -17,10 +17,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Protocol
 
-from rrcollect.design.chosen import ChosenDesign, Promise
+from rrcollect.design.chosen import ChosenDesign
 from rrcollect.design.exponential import ExpNumber
 from rrcollect.design.optimal import Corner, corners, exact_minimum, optimal_design
 from rrcollect.design.parameters import EpsilonLike, NumberLike, fraction, probability
+from rrcollect.design.promise import Promise
 from rrcollect.errors import ParameterError
 
 __all__ = ["Prior", "minimax_design", "minimax_regret_design", "prior_design", "prior_mean"]

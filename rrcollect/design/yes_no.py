@@ -10,20 +10,24 @@ Rules
    has one coordinate on the left and the other, subtracted, on the right.  Hence `to_grid` floors both.
 3. Privacy is read off the matrix, never off a claim.  Decisions are exact; a float that leaves this class is rounded
    to the safe side (a privacy loss upward).
-4. c < 0 is a design whose answers mean their opposite; `swapped` exchanges the outputs as [HLM17] does, and all
+4. The thresholds a device compares with are kept with the design (`limits`); a design that no device applies, off the
+   grid or with c <= 0, has none.
+5. c < 0 is a design whose answers mean their opposite; `swapped` exchanges the outputs as [HLM17] does, and all
    properties are those of the swapped design.  c = 0 is refused.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
 from rrcollect.design.exponential import ExpNumber, sign_at_exp
-from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, count, probability
-from rrcollect.errors import OffGridDesign, ParameterError, UninformativeDesign
+from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability, whole_number
+from rrcollect.design.promise import Promise, loss
+from rrcollect.errors import NotCanonical, OffGridDesign, ParameterError, UninformativeDesign
 
 __all__ = ["GRID", "Design", "Region", "Target"]
 
@@ -58,9 +62,13 @@ class Design:
     Fraction(91, 14400)
     """
 
-    __slots__ = ("p00", "p11")
+    __slots__ = ("limits", "p00", "p11")
     p00: Fraction
     p11: Fraction
+    limits: tuple[int, int] | None  # (T0, T1): 64 random bits below T[truth] say 1; None if no device applies this
+
+    truths = 2
+    width = 1
 
     def __init__(self, p00: NumberLike, p11: NumberLike) -> None:
         exact00, exact11 = probability("p00", p00), probability("p11", p11)
@@ -71,6 +79,8 @@ class Design:
             )
         object.__setattr__(self, "p00", exact00)
         object.__setattr__(self, "p11", exact11)
+        applied = exact00 + exact11 > 1 and self.on_grid
+        object.__setattr__(self, "limits", (int((1 - exact00) * GRID), int(exact11 * GRID)) if applied else None)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Design cannot be changed ({name})")
@@ -94,6 +104,41 @@ class Design:
 
     def __reduce__(self) -> tuple[type[Design], tuple[str, str]]:
         return Design, (str(self.p00), str(self.p11))
+
+    # ---- the one spelling -------------------------------------------------------------------------------------
+
+    def to_wire(self) -> dict[str, str]:
+        """{"p00": "3/4", "p11": "1"}: fractions in lowest terms."""
+        return {"p00": str(self.p00), "p11": str(self.p11)}
+
+    @classmethod
+    def from_wire(cls, value: object) -> Design:
+        """The design of a wire form; fractions in lowest terms and nothing else."""
+        if not isinstance(value, dict) or set(value) != {"p00", "p11"}:
+            raise ParameterError("design", value, '{"p00": "…", "p11": "…"}')
+        if not all(isinstance(p, str) for p in value.values()):
+            raise ParameterError("design", value, "probabilities written as text, such as '3/4'")
+        if (made := Design(value["p00"], value["p11"])).to_wire() != value:
+            raise NotCanonical("a probability of a design is not written in lowest terms, such as '3/4'")
+        return made
+
+    @property
+    def text(self) -> str:
+        """The canonical JSON text: how rows, ledgers and databases hold a design.
+
+        >>> Design("3/4", "3/4").text
+        '{"p00":"3/4","p11":"3/4"}'
+        """
+        return json.dumps(self.to_wire(), separators=(",", ":"), sort_keys=True)
+
+    def allows(self, answer: str) -> bool:
+        """Whether this text is an answer: "0" or "1"."""
+        return answer in ("0", "1")
+
+    @property
+    def column(self) -> Design:
+        """The one bit of the answer seen alone: the design itself."""
+        return self
 
     # ---- the matrix -------------------------------------------------------------------------------------------
 
@@ -157,6 +202,16 @@ class Design:
         return max(self.likelihood_ratio(0), self.likelihood_ratio(1))
 
     @property
+    def total_variation(self) -> Fraction:
+        """The distance between the laws of the two truths, |c|."""
+        return abs(self.c)
+
+    @property
+    def loss(self) -> Promise:
+        """What one answer costs: (tight ε, 0), or (0, |c|) if an answer can be a proof."""
+        return loss(self.worst_likelihood_ratio, self.total_variation)
+
+    @property
     def tight_epsilon(self) -> Epsilon | None:
         """The least ε with δ = 0, exactly (ln of a rational); None if there is none because an answer is a proof."""
         ratio = self.worst_likelihood_ratio
@@ -215,7 +270,7 @@ class Design:
         >>> Design(1, "1/20").exposed(prevalence="1/10", n=1000)
         Fraction(5, 1)
         """
-        pi, people = probability("prevalence", prevalence), count("n", n)
+        pi, people = probability("prevalence", prevalence), whole_number("n", n)
         certain = Fraction(0)
         for answer in (0, 1):
             if self.likelihood_ratio(answer) == math.inf:
@@ -235,7 +290,7 @@ class Design:
         λ(1−λ)/(c²n).  target "sample": the respondents are all there is, π is their own share, and only the
         mechanism's noise counts: [π p11(1−p11) + (1−π) p00(1−p00)]/(c²n).
         """
-        pi, people = probability("prevalence", prevalence), count("n", n)
+        pi, people = probability("prevalence", prevalence), whole_number("n", n)
         if target == "population":
             yes = self.says_yes(pi)
             spread = yes * (1 - yes)

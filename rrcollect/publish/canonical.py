@@ -58,8 +58,8 @@ def _code_units(key: str) -> bytes:
     return key.encode("utf-16-be", "surrogatepass")
 
 
-def read(data: bytes, limit: int) -> Any:
-    """The value of JSON bytes, under the rules above; they need not be canonical.
+def read(data: bytes, limit: int, largest: int = LARGEST_INTEGER) -> Any:
+    """The value of JSON bytes, under the rules above; they need not be canonical.  `largest` is the largest integer.
 
     >>> read(b'{"a": 1}', limit=100)
     {'a': 1}
@@ -70,7 +70,11 @@ def read(data: bytes, limit: int) -> Any:
     try:
         text = data.decode("utf-8")
         value = json.loads(
-            text, object_pairs_hook=_object, parse_float=_no_float, parse_constant=_no_float, parse_int=_integer
+            text,
+            object_pairs_hook=_object,
+            parse_float=_no_float,
+            parse_constant=_no_float,
+            parse_int=lambda digits: _integer(digits, largest),
         )
     except UnicodeDecodeError:
         raise MalformedDocument("the document is not UTF-8") from None
@@ -122,8 +126,8 @@ def _no_float(text: str) -> NoReturn:
     raise FloatInDocument(f"the number {shown(text)}: numbers that matter are strings such as '1/3', or integers")
 
 
-def _integer(text: str) -> int:
-    if len(text) > 17 or abs(int(text)) > LARGEST_INTEGER:
+def _integer(text: str, largest: int) -> int:
+    if len(text) > 20 or abs(int(text)) > largest:
         raise FloatInDocument(f"the integer {shown(text)} is not exact in every language; write it as a string")
     if text == "-0":
         raise FloatInDocument("the number -0 has two readings")

@@ -1,30 +1,16 @@
 """What a whole survey costs a respondent who answers all of it, exactly.
 
-Basic composition: losses add.  A question with a finite worst likelihood ratio R costs (ln R, 0) a round; one with an
-unbounded ratio costs (0, |c|), the total variation distance between its two rows, which is its least δ at ε = 0.
-ln R is the logarithm of a rational, so the sum is the logarithm of their product: no rounding anywhere.
+Losses add (see `design.promise`): each question costs the loss of its mechanism once per round.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
-from rrcollect.design.chosen import Promise
-from rrcollect.design.parameters import Epsilon
-from rrcollect.publish.survey import Survey, tightest
+from rrcollect.design.promise import Promise, total
+from rrcollect.publish.survey import Survey
 
-__all__ = ["Composition", "compose", "total"]
-
-
-def total(costs: list[Promise]) -> Promise:
-    """The sum of losses; δ never exceeds 1.
-
-    >>> print(total([Promise.of("ln 3", 0), Promise.of("ln 2", "1/100")]))
-    (ε, δ) = (ln(6), 1/100)
-    """
-    delta = sum((cost.delta for cost in costs), Fraction(0))
-    return Promise(Epsilon.total(cost.epsilon for cost in costs), min(delta, Fraction(1)))
+__all__ = ["Composition", "compose"]
 
 
 @dataclass(frozen=True)
@@ -54,5 +40,5 @@ class Composition:
 
 def compose(survey: Survey) -> Composition:
     """The exact composition over a survey's questions and rounds."""
-    parts = [(q.id, q.rounds, total([tightest(q.design)] * q.rounds)) for q in survey.questions]
+    parts = [(q.id, q.rounds, total([q.design.loss] * q.rounds)) for q in survey.questions]
     return Composition(tuple(parts), total([cost for _, _, cost in parts]))

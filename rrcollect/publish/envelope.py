@@ -30,7 +30,7 @@ from rrcollect.errors import (
 from rrcollect.publish.canonical import canonical, read_canonical
 from rrcollect.publish.keys import PublicKey, SigningKey
 
-__all__ = ["LARGEST_ENVELOPE", "SURVEY_TYPE", "Verified", "add_signature", "pae", "seal", "verify"]
+__all__ = ["LARGEST_ENVELOPE", "SURVEY_TYPE", "VerifiedPayload", "add_signature", "pae", "seal", "verify"]
 
 SURVEY_TYPE = "application/vnd.rrcollect.survey.v1+json"
 LARGEST_ENVELOPE = 256 * 1024  # bytes; enough for 200 questions of ordinary length
@@ -82,14 +82,14 @@ def _envelope(payload: bytes, payload_type: str, signatures: Iterable[tuple[str,
 
 
 @dataclass(frozen=True)
-class Verified:
+class VerifiedPayload:
     """A payload, and the trusted keys that signed exactly these bytes."""
 
     payload: bytes
     signers: frozenset[PublicKey]
 
 
-def verify(envelope: bytes, trusted: Iterable[PublicKey], payload_type: str = SURVEY_TYPE) -> Verified:
+def verify(envelope: bytes, trusted: Iterable[PublicKey], payload_type: str = SURVEY_TYPE) -> VerifiedPayload:
     """The payload of an envelope signed by at least one trusted key; how many are needed is the policy's to say."""
     known = {key.key_id: key for key in trusted}
     payload, kind, signatures = _opened(envelope)
@@ -108,7 +108,7 @@ def verify(envelope: bytes, trusted: Iterable[PublicKey], payload_type: str = SU
             signers.add(known[key_id])
     if not signers:
         raise UntrustedKey("no signature of this envelope is by a key this policy trusts")
-    return Verified(payload, frozenset(signers))
+    return VerifiedPayload(payload, frozenset(signers))
 
 
 def _opened(envelope: bytes) -> tuple[bytes, str, list[tuple[str, bytes]]]:

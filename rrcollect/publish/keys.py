@@ -129,7 +129,7 @@ class SigningKey:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            os.unlink(path)  # a key cut short is no key
+            os.unlink(path)  # a key cut short is not a key
             raise KeyFileError(f"{os.fspath(path)} cannot be written: {error.strerror}") from None
 
     @classmethod
@@ -145,7 +145,7 @@ class SigningKey:
         try:
             key = serialization.load_pem_private_key(pem, password.encode() if password is not None else None)
         except (ValueError, TypeError, UnsupportedAlgorithm):
-            raise KeyFileError(f"{os.fspath(path)} is no private key, or the password is wrong or missing") from None
+            raise KeyFileError(f"{os.fspath(path)} is not a private key, or the password is wrong or missing") from None
         if not isinstance(key, Ed25519PrivateKey):
             raise KeyFileError(f"{os.fspath(path)} holds a key that is not Ed25519")
         return cls(key)

@@ -1,38 +1,63 @@
-"""The report: all that ever leaves the device.
+"""The report: all that ever leaves the device, and the same as one flat row.
 
 Rules
-1. Its length is the same for both answers, and nothing in it depends on the truth but the answer.
-2. It names the survey by digest, the question, the round, and the matrix the answer was drawn with, so that whoever
+1. Its length is the same for all answers, and nothing in it depends on the truth but the answer.
+2. It names the survey by digest, the question, the round, and the design the answer was drawn with, so that whoever
    estimates uses the numbers that were applied.
-3. Its id is fresh random 128 bits.  No clock, no address, no device.
-4. One spelling: canonical JSON of exactly these fields.
+3. Its answer is text of 0 and 1, as many characters as the design is wide: one for yes/no.
+4. Its id is fresh random 128 bits.  No clock, no address, no device.
+5. One spelling: canonical JSON of exactly these fields, made with the report.  What does not fit into
+   `LARGEST_REPORT` bytes is not a report; another answer takes the old one's place and nothing is spelled again.
+6. A row has the same eight columns wherever reports lie in a table, a frame or a file: `survey question round design
+   answer id ticket segments`.  `design` and `segments` are canonical JSON text, `round` is a whole number, all else is
+   text; `ticket` alone may be missing.  A row may hold anything: `rules` says what is wrong with it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from rrcollect.design.mechanism import from_wire
 from rrcollect.design.yes_no import Design
-from rrcollect.errors import MalformedDocument, MalformedReport, RRCollectError, SurveyRefused
-from rrcollect.publish.canonical import canonical, read_canonical
-from rrcollect.publish.survey import MOST_ROUNDS, design_from_wire, design_to_wire
+from rrcollect.errors import MalformedDocument, MalformedReport, RRCollectError
+from rrcollect.publish.canonical import canonical, read
+from rrcollect.publish.survey import MOST_ROUNDS
 
-__all__ = ["LARGEST_REPORT", "Report"]
+__all__ = ["LARGEST_REPORT", "LONGEST_TICKET", "REPORT_ID", "Report", "ReportRow"]
 
 LARGEST_REPORT = 8192  # bytes
+LONGEST_TICKET = 128  # characters
+REPORT_ID = re.compile(r"[0-9a-f]{32}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_ID = re.compile(r"[0-9a-f]{32}")
-_FIELDS = {"answer", "design", "id", "invite", "question", "round", "segments", "survey"}
+_FIELDS = {"answer", "design", "id", "question", "round", "segments", "survey", "ticket"}
+
+
+class ReportRow(NamedTuple):
+    """A report as one row of a table, a frame or a file."""
+
+    survey: str | None
+    question: str | None
+    round: int | None
+    design: str | None
+    answer: str | None
+    id: str | None
+    ticket: str | None
+    segments: str | None
+
+    def __repr__(self) -> str:
+        return f"ReportRow({self.id!r}, {self.question!r})"
 
 
 @dataclass(frozen=True)
 class Report:
     """One randomised answer on its way out.
 
-    >>> report = Report(survey="0" * 64, question="q1", design=Design("3/4", "3/4"), answer=1, id="f" * 32)
-    >>> len(report.to_bytes()) == len(Report(**{**vars(report), "answer": 0}).to_bytes())
+    >>> report = Report(survey="0" * 64, question="q1", design=Design("3/4", "3/4"), answer="1", id="f" * 32)
+    >>> len(report.to_bytes()) == len(report.with_answer("0").to_bytes())
     True
     >>> Report.from_bytes(report.to_bytes()) == report
     True
@@ -41,64 +66,88 @@ class Report:
     survey: str
     question: str
     design: Design
-    answer: int = field(repr=False)
+    answer: str = field(repr=False)
     id: str
     round: int = 0
     segments: Mapping[str, str] = field(default_factory=dict, hash=False)
-    invite: str | None = field(default=None, repr=False)
+    ticket: str | None = field(default=None, repr=False)
+    _body: bytes = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.survey, str) or not _DIGEST.fullmatch(self.survey):
             raise MalformedReport("survey must be a SHA-256 digest: 64 hexadecimal digits")
-        if not isinstance(self.id, str) or not _ID.fullmatch(self.id):
+        if not isinstance(self.id, str) or not REPORT_ID.fullmatch(self.id):
             raise MalformedReport("id must be 32 hexadecimal digits")
         if not isinstance(self.question, str) or not 1 <= len(self.question) <= 64:
             raise MalformedReport("question must be the id of a question")
-        if type(self.answer) is not int or self.answer not in (0, 1):
-            raise MalformedReport("answer must be 0 or 1")
+        if not isinstance(self.design, Design):
+            raise MalformedReport("design must be the design the answer was drawn with")
+        if not isinstance(self.answer, str) or not self.design.allows(self.answer):
+            raise MalformedReport("answer must be text of 0 and 1 that the design can give")
         if type(self.round) is not int or not 0 <= self.round < MOST_ROUNDS:
             raise MalformedReport(f"round must be a whole number from 0 to {MOST_ROUNDS - 1}")
-        if self.invite is not None and (not isinstance(self.invite, str) or not 1 <= len(self.invite) <= 128):
-            raise MalformedReport("invite must be a string of at most 128 characters, or null")
+        if self.ticket is not None and (
+            not isinstance(self.ticket, str) or not 1 <= len(self.ticket) <= LONGEST_TICKET
+        ):
+            raise MalformedReport(f"ticket must be a string of at most {LONGEST_TICKET} characters, or null")
         if not isinstance(self.segments, Mapping) or not all(
             isinstance(name, str) and isinstance(value, str) for name, value in self.segments.items()
         ):
             raise MalformedReport("segments must map names to values, both strings")
         object.__setattr__(self, "segments", dict(self.segments))
+        try:
+            body = canonical({**{name: vars(self)[name] for name in _FIELDS}, "design": self.design.to_wire()})
+        except MalformedDocument as error:
+            raise MalformedReport(str(error)) from None
+        if len(body) > LARGEST_REPORT:
+            raise MalformedReport(f"a report has at most {LARGEST_REPORT} bytes; this one has {len(body)}")
+        object.__setattr__(self, "_body", body)
 
     def to_bytes(self) -> bytes:
         """The canonical bytes that are sent."""
-        return canonical(
-            {
-                "answer": self.answer,
-                "design": design_to_wire(self.design),
-                "id": self.id,
-                "invite": self.invite,
-                "question": self.question,
-                "round": self.round,
-                "segments": dict(self.segments),
-                "survey": self.survey,
-            }
+        return self._body
+
+    def with_answer(self, answer: str) -> Report:
+        """The same report around another answer: these characters alone change (rule 1)."""
+        if not self.design.allows(answer):
+            raise MalformedReport("answer must be text of 0 and 1 that the design can give")
+        made = copy(self)
+        object.__setattr__(made, "answer", answer)
+        start = len('{"answer":"')  # the first field
+        object.__setattr__(made, "_body", b'{"answer":"%b%b' % (answer.encode(), self._body[start + len(answer) :]))
+        return made
+
+    @property
+    def row(self) -> ReportRow:
+        """The report as a flat row.
+
+        >>> report = Report(survey="0" * 64, question="q1", design=Design("3/4", "3/4"), answer="1", id="f" * 32,
+        ...                 segments={"region": "north"})
+        >>> report.row.design, report.row.segments
+        ('{"p00":"3/4","p11":"3/4"}', '{"region":"north"}')
+        """
+        return ReportRow(
+            survey=self.survey,
+            question=self.question,
+            round=self.round,
+            design=self.design.text,
+            answer=self.answer,
+            id=self.id,
+            ticket=self.ticket,
+            segments=canonical(self.segments).decode(),
         )
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Report:
         """The report of canonical bytes; every other spelling is refused."""
         try:
-            value = read_canonical(data, LARGEST_REPORT)
-        except SurveyRefused as error:
-            raise MalformedReport(str(error)) from None
-        if not isinstance(value, dict) or set(value) != _FIELDS:
-            raise MalformedReport(f"a report has exactly the fields {sorted(_FIELDS)}")
-        try:
-            design = design_from_wire(value["design"])
-        except (ValueError, RRCollectError) as error:
+            value = read(data, LARGEST_REPORT)
+            if not isinstance(value, dict) or set(value) != _FIELDS:
+                raise MalformedReport(f"a report has exactly the fields {sorted(_FIELDS)}")
+            design = from_wire(value["design"])
+        except RRCollectError as error:
             raise MalformedReport(str(error)) from None
         report = cls(**{**value, "design": design})
-        try:
-            same = report.to_bytes() == data
-        except MalformedDocument as error:
-            raise MalformedReport(str(error)) from None
-        if not same:
-            raise MalformedReport("a number is not written in its one canonical form")
+        if report._body != data:
+            raise MalformedReport("the bytes are not the canonical form (RFC 8785) of the report")
         return report

@@ -5,7 +5,7 @@ Rules
    Its identity is the SHA-256 of those bytes.
 2. Every question carries the matrix that devices apply and the promise (ε, δ) made for it.  The promise must be kept by
    the matrix, decided exactly; a claim smaller than that is refused here and again on the device.
-3. An attribute is asked at most once a survey; repeated collection is said openly (`rounds`).
+3. An attribute is asked at most once per survey; repeated collection is said openly (`rounds`).
 4. A matrix in which an answer is a proof, or as good as one, needs the signed field `disclosure`: how many of how many
    respondents the publisher expects to expose.
 5. Text is shown to people and is hostile until proven otherwise: no control or direction-changing characters.
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -31,8 +32,9 @@ from pydantic import (
     model_validator,
 )
 
-from rrcollect.design.chosen import PRACTICAL_PROOF, ChosenDesign, Promise
-from rrcollect.design.parameters import Epsilon, probability
+from rrcollect.design.chosen import PRACTICAL_PROOF, ChosenDesign
+from rrcollect.design.mechanism import from_wire
+from rrcollect.design.promise import Promise
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import (
     ClaimTooSmall,
@@ -47,7 +49,7 @@ from rrcollect.errors import (
 from rrcollect.publish.canonical import canonical, read_canonical
 from rrcollect.publish.envelope import LARGEST_ENVELOPE
 
-__all__ = ["Disclosure", "Question", "Survey", "design_from_wire", "design_to_wire"]
+__all__ = ["MOST_ROUNDS", "Disclosure", "Question", "Survey"]
 
 NAME = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 MOST_QUESTIONS = 200
@@ -71,36 +73,6 @@ def _readable_lines(text: str) -> str:
     return text
 
 
-def design_to_wire(design: Design) -> dict[str, str]:
-    """{"p00": "3/4", "p11": "1"}: fractions in lowest terms."""
-    return {"p00": str(design.p00), "p11": str(design.p11)}
-
-
-def design_from_wire(value: object) -> Design:
-    """The design of a wire form; `ValueError` (for pydantic) if it is none."""
-    if isinstance(value, Design):
-        return value
-    if not isinstance(value, dict) or set(value) != {"p00", "p11"}:
-        raise ValueError('a design is {"p00": "…", "p11": "…"}')
-    if not all(isinstance(p, str) for p in value.values()):
-        raise ValueError("a design's probabilities are strings such as '3/4'")
-    return Design(value["p00"], value["p11"])
-
-
-def _promise_from_wire(value: object) -> Promise:
-    if isinstance(value, Promise):
-        return value
-    if not isinstance(value, dict) or set(value) != {"epsilon", "delta"}:
-        raise ValueError('a promise is {"epsilon": "…", "delta": "…"}')
-    if not all(isinstance(part, str) for part in value.values()):
-        raise ValueError("a promise's numbers are strings such as '1/2' or 'ln(3)'")
-    return Promise(Epsilon(value["epsilon"]), probability("delta", value["delta"]))
-
-
-def _promise_to_wire(promise: Promise) -> dict[str, str]:
-    return {"epsilon": str(promise.epsilon), "delta": str(promise.delta)}
-
-
 def _expiry(value: object) -> datetime:
     if isinstance(value, str):
         try:
@@ -121,8 +93,16 @@ def _as_tuple(value: object) -> object:
 Name = Annotated[str, Field(pattern=NAME)]
 Words = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_readable)]
 LongWords = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_readable_lines)]
-WireDesign = Annotated[Design, PlainValidator(design_from_wire), PlainSerializer(design_to_wire)]
-WirePromise = Annotated[Promise, PlainValidator(_promise_from_wire), PlainSerializer(_promise_to_wire)]
+WireDesign = Annotated[
+    Design,
+    PlainValidator(lambda given: given if isinstance(given, Design) else from_wire(given)),
+    PlainSerializer(lambda design: design.to_wire()),
+]
+WirePromise = Annotated[
+    Promise,
+    PlainValidator(lambda given: given if isinstance(given, Promise) else Promise.from_wire(given)),
+    PlainSerializer(lambda promise: promise.to_wire()),
+]
 Moment = Annotated[datetime, PlainValidator(_expiry), PlainSerializer(lambda t: t.strftime("%Y-%m-%dT%H:%M:%SZ"))]
 
 
@@ -194,7 +174,7 @@ class Question(_Document):
     def _default_promise(cls, fields: Any) -> Any:
         if isinstance(fields, dict) and "promise" not in fields and isinstance(fields.get("design"), Design):
             design: Design = fields["design"]
-            return {**fields, "promise": design.promise if isinstance(design, ChosenDesign) else tightest(design)}
+            return {**fields, "promise": design.promise if isinstance(design, ChosenDesign) else design.loss}
         return fields
 
     def check(self) -> None:
@@ -229,12 +209,6 @@ class Question(_Document):
     def discloses(self) -> bool:
         """Whether an answer is a proof, or as good as one."""
         return self.design.worst_likelihood_ratio >= PRACTICAL_PROOF
-
-
-def tightest(design: Design) -> Promise:
-    """The promise to account for one answer: (tight ε, 0) if finite, else (0, |c|), the total variation distance."""
-    tight = design.tight_epsilon
-    return Promise(tight, Fraction(0)) if tight is not None else Promise(Epsilon(0), abs(design.c))
 
 
 class Survey(_Document):
@@ -300,6 +274,10 @@ class Survey(_Document):
         raise ParameterError(
             "question", question_id, f"one of this survey's: {', '.join(q.id for q in self.questions)}"
         )
+
+    def declares(self, segments: Mapping[str, str]) -> bool:
+        """Whether a report may carry these segments: each is declared here, with this value among its own."""
+        return all(value in self.segments.get(name, ()) for name, value in segments.items())
 
     def check(self) -> None:
         """Every question's own check."""

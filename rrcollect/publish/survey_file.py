@@ -8,19 +8,28 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rrcollect.errors import shown
+from rrcollect.design.full_support import full_support_design
+from rrcollect.design.optimal import optimal_design
+from rrcollect.design.yes_no import Design
+from rrcollect.errors import (
+    MalformedDocument,
+    OffGridDesign,
+    ParameterError,
+    SurveyRefused,
+    UninformativeDesign,
+    shown,
+)
+from rrcollect.publish.survey import Disclosure, Question, Survey
 
-if TYPE_CHECKING:
-    from rrcollect import Survey
-
-__all__ = ["at", "read_survey", "survey_from", "template"]
+__all__ = ["at", "parse", "read_survey", "survey_from", "template"]
 
 PROMISE, MATRIX = ("epsilon", "delta", "prevalence", "max_ratio"), ("p00", "p11")
 MADE = ("design", "promise")  # fields of a question that follow from what is written
@@ -74,9 +83,7 @@ def template() -> str:
 
 
 def read_survey(path: Path) -> dict[str, Any]:
-    """The survey as written, from TOML or JSON."""
-    from rrcollect.errors import MalformedDocument
-
+    """The survey as written, from TOML or JSON.  A file that is neither is a `MalformedDocument` that names it."""
     try:
         text = path.read_text(encoding="utf-8")
         value = json.loads(text) if path.suffix == ".json" else parse(text)
@@ -91,15 +98,11 @@ def read_survey(path: Path) -> dict[str, Any]:
 
 def parse(text: str) -> dict[str, Any]:
     """A survey's TOML as names and values."""
-    import tomllib
-
     return tomllib.loads(text)
 
 
 def survey_from(written: dict[str, Any]) -> Survey:
     """The survey, its questions' designs chosen from their promises."""
-    from rrcollect import Survey
-
     _known(written, tuple(Survey.model_fields))
     asked = written.get("questions")
     questions = [_question(q, place) for place, q in enumerate(asked, 1)] if isinstance(asked, list) else asked
@@ -107,9 +110,6 @@ def survey_from(written: dict[str, Any]) -> Survey:
 
 
 def _question(written: Any, place: int) -> Any:
-    from rrcollect import Design, Disclosure, Question, full_support_design, optimal_design
-    from rrcollect.errors import MalformedDocument
-
     if not isinstance(written, dict):
         raise MalformedDocument("a question is a table of names and values")
     fields = dict(written)
@@ -133,8 +133,6 @@ def _question(written: Any, place: int) -> Any:
 
 def _known(written: dict[str, Any], names: Sequence[str]) -> None:
     """Refuse a name that means nothing, with the one it may have been."""
-    from rrcollect.errors import MalformedDocument
-
     for name in written:
         if name not in names:
             near = get_close_matches(name, names, 1)
@@ -145,8 +143,6 @@ def _known(written: dict[str, Any], names: Sequence[str]) -> None:
 @contextmanager
 def at(place: str) -> Iterator[None]:
     """A refusal of what stands at this place of the file names the place, in words of the file."""
-    from rrcollect.errors import OffGridDesign, ParameterError, SurveyRefused, UninformativeDesign
-
     try:
         yield
     except ParameterError as error:

@@ -5,12 +5,13 @@ export function canonical(value: unknown): Uint8Array;
 export function read(data: Uint8Array, limit: number): any;
 /** The value of canonical JSON bytes; any other spelling is refused. @param {Uint8Array} data @param {number} limit */
 export function readCanonical(data: Uint8Array, limit: number): any;
-/** The number a text is written as, exactly; null if it is none. @param {string} text @returns {Fraction | null} */
+/** The number a text is written as, exactly; null if it is not one. @param {string} text @returns {Fraction | null} */
 export function parseFraction(text: string): Fraction | null;
 /** The sign of a + b·e^r, exactly: e^r is transcendental for r != 0, so refining ends (Lindemann).
  * @param {Fraction} a @param {Fraction} b @param {Fraction} r @returns {number} */
 export function signAtExp(a: Fraction, b: Fraction, r: Fraction): number;
-/** 1 with probability exactly T/2^64, T the threshold of the truth's row; the same statements run for both truths.
+/** 1 with probability exactly T/2^64, T the threshold of the truth's row; the same statements run for both truths, and
+ * the truth enters by one "and" with whether the comparisons differ: no index, which a processor would predict.
  * @param {boolean} truth @param {Design} design @param {Source} [source] @returns {0 | 1} */
 export function randomise(truth: boolean, design: Design, source?: Source): 0 | 1;
 /** The payload of an envelope and the trusted keys that signed exactly these bytes.
@@ -39,18 +40,13 @@ export function readSurvey(payload: Uint8Array): {
     segments: Record<string, string[]>;
     inviteOnly: any;
 };
+/** @typedef {{version: number, digest: string}} SeenVersion the newest version of a survey accepted before */
 /** The survey of a signed envelope, or the error that says why not.
  * @param {Uint8Array} envelope @param {Policy} policy
- * @param {{now?: Date, seen?: {version: number, digest: string} | ((survey: Survey) => {version: number, digest: string} | undefined)}} [given] */
+ * @param {{now?: Date, seen?: SeenVersion | ((survey: Survey) => SeenVersion | undefined)}} [given] */
 export function acceptSurvey(envelope: Uint8Array, policy: Policy, { now, seen }?: {
     now?: Date;
-    seen?: {
-        version: number;
-        digest: string;
-    } | ((survey: Survey) => {
-        version: number;
-        digest: string;
-    } | undefined);
+    seen?: SeenVersion | ((survey: Survey) => SeenVersion | undefined);
 }): Promise<{
     survey: {
         name: any;
@@ -71,14 +67,17 @@ export function acceptSurvey(envelope: Uint8Array, policy: Policy, { now, seen }
         inviteOnly: any;
     };
     digest: string;
+    signers: Set<any>;
     costs: Record<string, Promised>;
 }>;
-/** The bytes of a report: canonical, and of the same length for both answers. @param {Record<string, any>} report */
+/** The bytes of a report: canonical, and of the same length for all answers; what cannot be sent is refused.
+ * @param {Record<string, any>} report */
 export function reportBytes(report: Record<string, any>): Uint8Array<ArrayBufferLike>;
 /** The report of canonical bytes; every other spelling is refused. @param {Uint8Array} data @returns {Record<string, any>} */
 export function readReport(data: Uint8Array): Record<string, any>;
 /**
  * rrcollect for browsers and Node >= 20: the Python client's equal, in one module without dependencies.
+ * Its sections carry the names of the Python modules they mirror.
  *
  * Rules
  * 1. A survey is accepted if its signed envelope is canonical, signed by trusted keys, keeps its own promises (decided
@@ -86,7 +85,8 @@ export function readReport(data: Uint8Array): Record<string, any>;
  * 2. An answer is one comparison of 64 random bits from crypto.getRandomValues with an exact threshold.
  * 3. One attribute, one draw: answer, report and debit are committed to the ledger in one transaction before anything
  *    is sent; asked again, the device repeats itself.  Budgets are for life.
- * 4. The truth is not stored, logged or put into an error.  A report has the same length for both answers.
+ * 4. The truth is not stored, logged or put into an error.  A report has the same length for all answers.
+ * 5. Answering follows the script of docs/wire-format.md, "Answering", check by check, as the Python client does.
  */
 /** Base of every error thrown on purpose; `name` is the reason. */
 export class RRCollectError extends Error {
@@ -126,12 +126,17 @@ export class Epsilon {
     toString(): string;
     toNumber(): number;
 }
-/** The published matrix by its diagonal (p00, p11), exactly. */
+/** The published matrix by its diagonal (p00, p11), exactly: two truths, an answer of one bit. */
 export class Design {
     /** @param {Fraction} p00 @param {Fraction} p11 */
     constructor(p00: Fraction, p11: Fraction);
     p00: Fraction;
     p11: Fraction;
+    truths: number;
+    width: number;
+    /** (T0, T1): 64 random bits below T[truth] say 1; null if no device applies this design.
+     * @type {[bigint, bigint] | null} */
+    limits: [bigint, bigint] | null;
     get c(): Fraction;
     get onGrid(): boolean;
     /** P(answer | the truth it speaks for), P(answer | the other): the larger first. @param {number} answer */
@@ -142,13 +147,18 @@ export class Design {
     get worstRatio(): Fraction | null;
     /** Whether every respondent has (ε, δ)-differential privacy, decided exactly. @param {Promised} promise */
     satisfies(promise: Promised): boolean;
-    /** @param {Design} o */
-    equals(o: Design): boolean;
+    /** Whether this text is an answer: "0" or "1". @param {unknown} answer */
+    allows(answer: unknown): answer is "0" | "1";
+    /** The one bit of the answer seen alone: the design itself. @returns {Design} */
+    get column(): Design;
+    /** Fractions in lowest terms. */
     toWire(): {
         p00: string;
         p11: string;
     };
-    /** (T0, T1): a draw below T[truth] says 1. @returns {[bigint, bigint]} */
+    /** The canonical JSON text. */
+    get text(): string;
+    /** The limits, or why there are none. @returns {[bigint, bigint]} */
     thresholds(): [bigint, bigint];
 }
 /** @typedef {{name: string, keys: string[], threshold?: number}} TrustedPublisher keys in hexadecimal */
@@ -255,12 +265,14 @@ export class Client {
             inviteOnly: any;
         };
         digest: string;
+        signers: Set<any>;
         costs: Record<string, Promised>;
     }>;
     /** The app's own name for what a question asks. @param {Survey} survey @param {Question} question @param {number} round */
     ownName(survey: Survey, question: Question, round: number): string;
     /** The report that answers a question, committed to the ledger and waiting in the outbox.
-     * Asked again it repeats the first answer, and does not read the truth.
+     * Asked again it repeats the first answer, and does not read the truth.  Segments and invite are sent as they are, and
+     * are fixed by the first call for a question.
      * @param {AcceptedSurvey} accepted @param {string} questionId @param {boolean | (() => boolean)} truth
      * @param {{round?: number, segments?: Record<string, string>, invite?: string | null}} [given] */
     answer(accepted: AcceptedSurvey, questionId: string, truth: boolean | (() => boolean), { round, segments, invite }?: {
@@ -268,6 +280,21 @@ export class Client {
         segments?: Record<string, string>;
         invite?: string | null;
     }): Promise<Outgoing>;
+    /** What is asked, after the checks that need neither ledger nor truth.
+     * @param {AcceptedSurvey} accepted @param {string} questionId @param {number} round */
+    asked(accepted: AcceptedSurvey, questionId: string, round: number): Promise<{
+        question: {
+            id: any;
+            attribute: any;
+            text: any;
+            design: Design;
+            promise: Promised;
+            rounds: any;
+            disclosure: any;
+        };
+        attribute: string;
+        cost: Promised;
+    }>;
     /** Remember, on this device only, that the person does not want to answer. @param {AcceptedSurvey} accepted @param {string} question */
     decline(accepted: AcceptedSurvey, question: string): Promise<void>;
     /** What was answered, sent and spent. */
@@ -316,13 +343,33 @@ export class HttpTransport {
     send(body: Uint8Array): Promise<void>;
 }
 export type Question = ReturnType<typeof needQuestion>;
+/**
+ * the newest version of a survey accepted before
+ */
+export type SeenVersion = {
+    version: number;
+    digest: string;
+};
+export type Promised = {
+    epsilon: Epsilon;
+    delta: Fraction;
+};
+export type Source = (bytes: Uint8Array) => Uint8Array;
 export type Survey = ReturnType<typeof readSurvey>;
+/**
+ * keys in hexadecimal
+ */
+export type TrustedPublisher = {
+    name: string;
+    keys: string[];
+    threshold?: number;
+};
+export type AcceptedSurvey = Awaited<ReturnType<typeof acceptSurvey>>;
 export type Draw = {
     attribute: string;
     round: number;
-    p00: string;
-    p11: string;
-    answer: number;
+    design: string;
+    answer: string;
     epsilon: string;
     delta: string;
 };
@@ -338,12 +385,10 @@ export type Outgoing = {
     reason: string | null;
 };
 export type State = {
+    schema: number;
     draws: Draw[];
     reports: Outgoing[];
-    seen: Record<string, {
-        version: number;
-        digest: string;
-    }>;
+    seen: Record<string, SeenVersion>;
     declined: string[];
 };
 /**
@@ -353,20 +398,6 @@ export type State = {
 export type Ledger = {
     transact<T>(change: (state: State) => T): Promise<T>;
 };
-export type Promised = {
-    epsilon: Epsilon;
-    delta: Fraction;
-};
-export type Source = (bytes: Uint8Array) => Uint8Array;
-/**
- * keys in hexadecimal
- */
-export type TrustedPublisher = {
-    name: string;
-    keys: string[];
-    threshold?: number;
-};
-export type AcceptedSurvey = Awaited<ReturnType<typeof acceptSurvey>>;
 /** @param {any} value @param {number} number */
 declare function needQuestion(value: any, number: number): {
     id: any;

@@ -1,6 +1,7 @@
 // @ts-check
 /**
  * rrcollect for browsers and Node >= 20: the Python client's equal, in one module without dependencies.
+ * Its sections carry the names of the Python modules they mirror.
  *
  * Rules
  * 1. A survey is accepted if its signed envelope is canonical, signed by trusted keys, keeps its own promises (decided
@@ -8,10 +9,11 @@
  * 2. An answer is one comparison of 64 random bits from crypto.getRandomValues with an exact threshold.
  * 3. One attribute, one draw: answer, report and debit are committed to the ledger in one transaction before anything
  *    is sent; asked again, the device repeats itself.  Budgets are for life.
- * 4. The truth is not stored, logged or put into an error.  A report has the same length for both answers.
+ * 4. The truth is not stored, logged or put into an error.  A report has the same length for all answers.
+ * 5. Answering follows the script of docs/wire-format.md, "Answering", check by check, as the Python client does.
  */
 
-// ---- errors: the names are the Python client's ------------------------------------------------------------------------
+// ---- errors: the names are the Python client's ----------------------------------------------------------------------
 
 /** Base of every error thrown on purpose; `name` is the reason. */
 export class RRCollectError extends Error {
@@ -35,7 +37,7 @@ function shown(value) {
   return text.length <= 80 ? text : text.slice(0, 79) + "…";
 }
 
-// ---- canonical JSON (RFC 8785, no floats) ---------------------------------------------------------------------------
+// ---- publish/canonical: one text per value (RFC 8785, no floats) ----------------------------------------------------
 
 const DEEPEST = 16;
 const encoder = new TextEncoder();
@@ -202,7 +204,7 @@ class Reader {
   }
 }
 
-// ---- exact numbers ----------------------------------------------------------------------------------------------------
+// ---- design/parameters and design/exponential: exact numbers --------------------------------------------------------
 
 /** @param {bigint} a @param {bigint} b */
 function gcd(a, b) {
@@ -250,7 +252,7 @@ const LONGEST_TEXT = 20000, MOST_DIGITS = 4300, LARGEST_EXPONENT = 5000;
 const QUOTIENT = /^([+-]?[0-9]+) ?\/ ?([0-9]+)$/;
 const DECIMAL = /^([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:[eE]([+-]?[0-9]{1,6}))?$/;
 
-/** The number a text is written as, exactly; null if it is none. @param {string} text @returns {Fraction | null} */
+/** The number a text is written as, exactly; null if it is not one. @param {string} text @returns {Fraction | null} */
 export function parseFraction(text) {
   const stripped = text.trim();
   if (stripped.length > LONGEST_TEXT) return null;
@@ -356,16 +358,22 @@ function fractionOf(name, value) {
   return parseFraction(String(value)) ?? refuse("ParameterError", `${name} is ${shown(value)}; allowed: a number such as '1/3'`);
 }
 
-// ---- the design ---------------------------------------------------------------------------------------------------------
+// ---- design/yes_no: the published matrix; design/mechanism: its one spelling ----------------------------------------
 
 const GRID = 1n << 64n;
 
-/** The published matrix by its diagonal (p00, p11), exactly. */
+/** The published matrix by its diagonal (p00, p11), exactly: two truths, an answer of one bit. */
 export class Design {
   /** @param {Fraction} p00 @param {Fraction} p11 */
   constructor(p00, p11) {
     this.p00 = p00;
     this.p11 = p11;
+    this.truths = 2;
+    this.width = 1;
+    const applied = this.c.sign() > 0 && this.onGrid;
+    /** (T0, T1): 64 random bits below T[truth] say 1; null if no device applies this design.
+     * @type {[bigint, bigint] | null} */
+    this.limits = applied ? [GRID - (p00.n * GRID) / p00.d, (p11.n * GRID) / p11.d] : null;
   }
   get c() { return this.p00.plus(this.p11).minus(ONE); }
   get onGrid() { return GRID % this.p00.d === 0n && GRID % this.p11.d === 0n; }
@@ -393,32 +401,40 @@ export class Design {
       return signAtExp(delta.minus(most), least.times(epsilon.factor), epsilon.rational) >= 0;
     });
   }
-  /** @param {Design} o */
-  equals(o) { return this.p00.compare(o.p00) === 0 && this.p11.compare(o.p11) === 0; }
+  /** Whether this text is an answer: "0" or "1". @param {unknown} answer */
+  allows(answer) { return answer === "0" || answer === "1"; }
+  /** The one bit of the answer seen alone: the design itself. @returns {Design} */
+  get column() { return this; }
+  /** Fractions in lowest terms. */
   toWire() { return { p00: String(this.p00), p11: String(this.p11) }; }
-  /** (T0, T1): a draw below T[truth] says 1. @returns {[bigint, bigint]} */
+  /** The canonical JSON text. */
+  get text() { return canonicalText(this.toWire()); }
+  /** The limits, or why there are none. @returns {[bigint, bigint]} */
   thresholds() {
     if (this.c.sign() <= 0) refuse("NotOriented", "p00 + p11 <= 1: its answers would mean their opposite");
-    if (!this.onGrid) refuse("OffGridMatrix", "the matrix is off the grid of 1/2^64");
-    return [GRID - (this.p00.n * GRID) / this.p00.d, (this.p11.n * GRID) / this.p11.d];
+    return this.limits ?? refuse("OffGridMatrix", "the matrix is off the grid of 1/2^64");
   }
 }
 
 /** @typedef {{epsilon: Epsilon, delta: Fraction}} Promised */
+
+// ---- answer/draw: one answer, 64 bits, one comparison ---------------------------------------------------------------
+
 /** @typedef {(bytes: Uint8Array) => Uint8Array} Source */
 
 /** @type {Source} */
 const systemSource = (bytes) => globalThis.crypto.getRandomValues(bytes);
 
-/** 1 with probability exactly T/2^64, T the threshold of the truth's row; the same statements run for both truths.
+/** 1 with probability exactly T/2^64, T the threshold of the truth's row; the same statements run for both truths, and
+ * the truth enters by one "and" with whether the comparisons differ: no index, which a processor would predict.
  * @param {boolean} truth @param {Design} design @param {Source} [source] @returns {0 | 1} */
 export function randomise(truth, design, source = systemSource) {
   const limits = design.thresholds();
   if (typeof truth !== "boolean") refuse("BadTruth", "the truth must be true or false; what was given is not shown");
   let drawn = 0n;
   for (const byte of randomBytes(8, source)) drawn = (drawn << 8n) | BigInt(byte);
-  const said = [drawn < limits[0], drawn < limits[1]];
-  return said[Number(truth)] ? 1 : 0;
+  const no = Number(drawn < limits[0]), yes = Number(drawn < limits[1]);
+  return /** @type {0 | 1} */ (no ^ ((no ^ yes) & Number(truth)));
 }
 
 /** @param {number} n @param {Source} source */
@@ -433,7 +449,7 @@ function randomBytes(n, source) {
   return bytes;
 }
 
-// ---- the envelope -------------------------------------------------------------------------------------------------------
+// ---- publish/keys and publish/envelope: signatures ------------------------------------------------------------------
 
 const SURVEY_TYPE = "application/vnd.rrcollect.survey.v1+json";
 const LARGEST_ENVELOPE = 256 * 1024, MOST_SIGNATURES = 16;
@@ -475,7 +491,7 @@ function unhex(text) {
 
 function subtle() {
   const found = globalThis.crypto?.subtle;
-  return found ?? refuse("NoEd25519", "this browser offers no WebCrypto here; open the page over https");
+  return found ?? refuse("NoEd25519", "this browser does not offer WebCrypto here; open the page over https");
 }
 
 /** @param {Uint8Array} data */
@@ -534,7 +550,7 @@ export async function verifyEnvelope(envelope, trusted) {
   return { payload, signers };
 }
 
-// ---- the survey document ------------------------------------------------------------------------------------------------
+// ---- publish/survey: the document -----------------------------------------------------------------------------------
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 const UNREADABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu;
@@ -559,7 +575,7 @@ function needName(value, place) {
   need(typeof value === "string" && NAME.test(value), place, "must be a short lower-case name");
 }
 
-/** @param {any} value @param {string} place @param {number} most @param {string} [also] characters allowed besides */
+/** @param {any} value @param {string} place @param {number} most @param {string} [also] characters allowed as well */
 function needWords(value, place, most, also = "") {
   need(typeof value === "string", place, "must be a string");
   const length = [...value].length;
@@ -595,22 +611,21 @@ function needPromise(value, place) {
   needFields(value, place, ["epsilon", "delta"], []);
   need(typeof value.epsilon === "string", place, "epsilon must be a string");
   const epsilon = Epsilon.parse(value.epsilon);
-  if (epsilon === null) return refuse("MalformedDocument", `${place}: epsilon is no number from 0`);
+  if (epsilon === null) return refuse("MalformedDocument", `${place}: epsilon must be a number from 0`);
   return { epsilon, delta: needProbability(value.delta, `${place}.delta`) };
 }
 
-/** @param {any} value @param {string} place @returns {[Date, string]} the moment and its canonical spelling */
+/** @param {any} value @param {string} place @returns {Date} */
 function needMoment(value, place) {
   const found = typeof value === "string" && /^(\d{4})-(\d{1,2})-(\d{1,2})[tT](\d{1,2}):(\d{1,2}):(\d{1,2})[zZ]$/.exec(value);
   if (!found) return refuse("MalformedDocument", `${place}: must look like 2027-01-31T00:00:00Z`);
   const [year, month, day, hour, minute, second] = found.slice(1).map(Number);
-  const two = (/** @type {number} */ n) => String(n).padStart(2, "0");
   const moment = new Date(0);
   moment.setUTCFullYear(year, month - 1, day);
   moment.setUTCHours(hour, minute, second);
   const exact = moment.getUTCFullYear() === year && moment.getUTCMonth() === month - 1 && moment.getUTCDate() === day;
-  need(exact && year >= 2000 && year <= 9000 && hour < 24 && minute < 60 && second < 60, place, "is no moment of the calendar");
-  return [moment, `${year}-${two(month)}-${two(day)}T${two(hour)}:${two(minute)}:${two(second)}Z`];
+  need(exact && year >= 2000 && year <= 9000 && hour < 24 && minute < 60 && second < 60, place, "is not a moment of the calendar");
+  return moment;
 }
 
 /** @param {any} value @param {number} number */
@@ -643,7 +658,7 @@ export function readSurvey(payload) {
   needInteger(value.version, "version", 1, 2 ** 31);
   needWords(value.title, "title", 200);
   needWords(value.publisher, "publisher", 200);
-  const [expires, written] = needMoment(value.expires, "expires");
+  const expires = needMoment(value.expires, "expires");
   const listed = value.questions;
   need(Array.isArray(listed) && listed.length >= 1 && listed.length <= MOST_QUESTIONS, "questions", "must be a list of 1 to 200");
   const questions = /** @type {Question[]} */ (listed.map(needQuestion));
@@ -661,16 +676,21 @@ export function readSurvey(payload) {
     need(new Set(questions.map((q) => q[what])).size === questions.length, "questions", `two have the same ${what}`);
   }
   for (const values of Object.values(segments)) need(new Set(values).size === values.length, "segments", "list a value twice");
-  const spelt = {
-    ...value, expires: written, segments, invite_only: inviteOnly,
+  const { name, version, title, publisher } = value;
+  const survey = { name, version, title, publisher, expires, questions, segments: /** @type {Record<string, string[]>} */ (segments), inviteOnly };
+  if (!sameBytes(surveyBytes(survey), payload)) refuse("NotCanonical", "a number or a default is not in its canonical form");
+  questions.forEach(checkQuestion);
+  return survey;
+}
+
+/** The canonical bytes of a survey: what was signed. @param {Survey} survey @returns {Uint8Array} */
+function surveyBytes({ expires, questions, inviteOnly, ...rest }) {
+  return canonical({
+    ...rest, invite_only: inviteOnly, expires: expires.toISOString().replace(".000Z", "Z"),
     questions: questions.map((q) => ({
       ...q, design: q.design.toWire(), promise: { epsilon: String(q.promise.epsilon), delta: String(q.promise.delta) },
     })),
-  };
-  if (!sameBytes(canonical(spelt), payload)) refuse("NotCanonical", "a number or a default is not in its canonical form");
-  questions.forEach(checkQuestion);
-  const { name, version, title, publisher } = value;
-  return { name, version, title, publisher, expires, questions, segments: /** @type {Record<string, string[]>} */ (segments), inviteOnly };
+  });
 }
 
 /** @typedef {ReturnType<typeof readSurvey>} Survey */
@@ -701,7 +721,7 @@ function checkQuestion(question) {
   }
 }
 
-// ---- policy and acceptance ----------------------------------------------------------------------------------------------
+// ---- answer/policy: the device's own rules --------------------------------------------------------------------------
 
 /** @typedef {{name: string, keys: string[], threshold?: number}} TrustedPublisher keys in hexadecimal */
 
@@ -744,76 +764,135 @@ export class Policy {
   }
 }
 
+// ---- answer/acceptance: from bytes to a survey this device is willing to answer -------------------------------------
+
+/** @typedef {{version: number, digest: string}} SeenVersion the newest version of a survey accepted before */
+
 /** The survey of a signed envelope, or the error that says why not.
  * @param {Uint8Array} envelope @param {Policy} policy
- * @param {{now?: Date, seen?: {version: number, digest: string} | ((survey: Survey) => {version: number, digest: string} | undefined)}} [given] */
+ * @param {{now?: Date, seen?: SeenVersion | ((survey: Survey) => SeenVersion | undefined)}} [given] */
 export async function acceptSurvey(envelope, policy, { now = new Date(), seen } = {}) {
   if (!(envelope instanceof Uint8Array)) refuse("ParameterError", "an envelope is a Uint8Array");
   const { payload, signers } = await verifyEnvelope(envelope, policy.keys);
   const survey = readSurvey(payload), digest = await sha256(payload);
+  await checkTrust({ survey, digest, signers }, policy);
+  checkExpiry(survey, now);
+  checkVersion(survey, digest, typeof seen === "function" ? seen(survey) : seen);
+  /** @type {Record<string, Promised>} */
+  const costs = {};
+  for (const question of survey.questions) costs[question.id] = policy.cost(question);
+  return { survey, digest, signers, costs };
+}
+
+/** Enough of the publisher's own keys have signed exactly this survey.
+ * @param {{survey: Survey, digest: string, signers: Set<string>}} accepted @param {Policy} policy */
+async function checkTrust({ survey, digest, signers }, policy) {
   const publisher = policy.publishers.find((p) => p.name === survey.publisher);
   if (!publisher) return refuse("UntrustedKey", `the publisher ${shown(survey.publisher)} is not one this policy trusts`);
   const signed = new Set(publisher.keys.filter((key) => signers.has(key))).size;
   if (signed < publisher.threshold) refuse("UntrustedKey", `${signed} of ${publisher.threshold} needed keys have signed`);
-  if (now.getTime() >= survey.expires.getTime()) refuse("Expired", `the survey expired at ${survey.expires.toISOString()}`);
-  const known = typeof seen === "function" ? seen(survey) : seen;
+  if ((await sha256(surveyBytes(survey))) !== digest) refuse("BadSignature", "the survey was changed after it was accepted");
+}
+
+/** @param {Survey} survey @param {Date} now */
+function checkExpiry(survey, now) {
+  if (!(now.getTime() < survey.expires.getTime())) refuse("Expired", `the survey expired at ${survey.expires.toISOString()}`);
+}
+
+/** Not older than, and not different from, what was seen before.
+ * @param {Survey} survey @param {string} digest @param {SeenVersion | undefined} known */
+function checkVersion(survey, digest, known) {
   if (known && survey.version <= known.version && digest !== known.digest) {
     refuse("RolledBack", `version ${survey.version} of '${survey.name}' is older than one seen before, or differs from it`);
   }
-  /** @type {Record<string, Promised>} */
-  const costs = {};
-  for (const question of survey.questions) costs[question.id] = policy.cost(question);
-  return { survey, digest, costs };
 }
 
 /** @typedef {Awaited<ReturnType<typeof acceptSurvey>>} AcceptedSurvey */
 
-// ---- reports ------------------------------------------------------------------------------------------------------------
+// ---- publish/report: all that ever leaves the device ----------------------------------------------------------------
 
-const LARGEST_REPORT = 8192;
-const REPORT_FIELDS = ["answer", "design", "id", "invite", "question", "round", "segments", "survey"];
+const LARGEST_REPORT = 8192, LONGEST_TICKET = 128;
+const REPORT_FIELDS = ["answer", "design", "id", "question", "round", "segments", "survey", "ticket"];
 
-/** The bytes of a report: canonical, and of the same length for both answers. @param {Record<string, any>} report */
+/** The bytes of a report: canonical, and of the same length for all answers; what cannot be sent is refused.
+ * @param {Record<string, any>} report */
 export function reportBytes(report) {
-  return canonical(Object.fromEntries(REPORT_FIELDS.map((name) => [name, report[name]])));
+  return asReport(() => {
+    const data = canonical(Object.fromEntries(REPORT_FIELDS.map((name) => [name, report[name]])));
+    if (data.length > LARGEST_REPORT) refuse("Oversize", `a report has at most ${LARGEST_REPORT} bytes`);
+    checkReport(report);
+    return data;
+  });
 }
 
 /** The report of canonical bytes; every other spelling is refused. @param {Uint8Array} data @returns {Record<string, any>} */
 export function readReport(data) {
-  try {
+  return asReport(() => {
     const value = exactFields(readCanonical(data, LARGEST_REPORT), "report", REPORT_FIELDS);
-    const { answer, id, invite, question, round, segments, survey } = value;
-    need(typeof survey === "string" && /^[0-9a-f]{64}$/.test(survey), "survey", "must be a digest");
-    need(typeof id === "string" && /^[0-9a-f]{32}$/.test(id), "id", "must be 32 hexadecimal digits");
-    need(typeof question === "string" && question !== "" && [...question].length <= 64, "question", "must be a question's id");
-    need(answer === 0 || answer === 1, "answer", "must be 0 or 1");
-    needInteger(round, "round", 0, MOST_ROUNDS - 1);
-    need(invite === null || (typeof invite === "string" && invite !== "" && [...invite].length <= 128), "invite", "must be a short string");
-    need(typeof segments === "object" && segments !== null && !Array.isArray(segments), "segments", "must be an object");
-    need(Object.values(segments).every((text) => typeof text === "string"), "segments", "must hold strings");
-    const wire = needDesign(value.design, "design").toWire();
-    need(wire.p00 === value.design.p00 && wire.p11 === value.design.p11, "design", "must be in lowest terms");
+    checkReport(value);
     return value;
+  });
+}
+
+/** What `work` returns; what it refuses is not a report. @template T @param {() => T} work @returns {T} */
+function asReport(work) {
+  try {
+    return work();
   } catch (error) {
     return refuse("MalformedReport", /** @type {Error} */ (error).message);
   }
 }
 
-// ---- ledgers: one state, changed in one transaction ----------------------------------------------------------------------
+/** @param {Record<string, any>} report */
+function checkReport({ answer, design, id, question, round, segments, survey, ticket }) {
+  need(typeof survey === "string" && /^[0-9a-f]{64}$/.test(survey), "survey", "must be a digest");
+  need(typeof id === "string" && /^[0-9a-f]{32}$/.test(id), "id", "must be 32 hexadecimal digits");
+  need(typeof question === "string" && question !== "" && [...question].length <= 64, "question", "must be a question's id");
+  const exact = needDesign(design, "design"), wire = exact.toWire();
+  need(wire.p00 === design.p00 && wire.p11 === design.p11, "design", "must be in lowest terms");
+  need(exact.allows(answer), "answer", "must be text of 0 and 1 that the design can give");
+  needInteger(round, "round", 0, MOST_ROUNDS - 1);
+  const short = typeof ticket === "string" && ticket !== "" && [...ticket].length <= LONGEST_TICKET;
+  need(ticket === null || short, "ticket", `must be null or a string of at most ${LONGEST_TICKET} characters`);
+  need(typeof segments === "object" && segments !== null && !Array.isArray(segments), "segments", "must be an object");
+  need(Object.values(segments).every((text) => typeof text === "string"), "segments", "must hold strings");
+}
+
+/** The body of a report around another answer: these characters alone change. @param {string} body @param {string} answer */
+function withAnswer(body, answer) {
+  const start = '{"answer":"'; // the first field
+  return start + answer + body.slice(start.length + answer.length);
+}
+
+// ---- answer/ledger_file: one state, changed in one transaction; the steps of its schema -----------------------------
 
 /**
- * @typedef {{attribute: string, round: number, p00: string, p11: string, answer: number, epsilon: string, delta: string}} Draw
+ * @typedef {{attribute: string, round: number, design: string, answer: string, epsilon: string, delta: string}} Draw
  * @typedef {{id: string, survey: string, question: string, round: number, attribute: string, words: string, body: string,
  *   state: "waiting" | "delivered" | "refused", reason: string | null}} Outgoing
- * @typedef {{draws: Draw[], reports: Outgoing[], seen: Record<string, {version: number, digest: string}>, declined: string[]}} State
+ * @typedef {{schema: number, draws: Draw[], reports: Outgoing[], seen: Record<string, SeenVersion>, declined: string[]}} State
  * @typedef {{transact<T>(change: (state: State) => T): Promise<T>}} Ledger
  * A ledger calls `change` once with the whole state, makes what it did durable, and only then resolves; if `change`
  * throws, nothing is kept.
  */
 
+/** What brings a state forward: the first step turns schema 1 into schema 2, and so on. @type {((state: any) => void)[]} */
+const STEPS = [];
+
 /** @returns {State} */
 function emptyState() {
-  return { draws: [], reports: [], seen: {}, declined: [] };
+  return { schema: 1 + STEPS.length, draws: [], reports: [], seen: {}, declined: [] };
+}
+
+/** A stored state in today's schema; what was never stored is empty. @param {any} state @returns {State} */
+function broughtForward(state) {
+  if (state === undefined) return emptyState();
+  if (!Number.isInteger(state?.schema) || state.schema < 1) return refuse("LedgerCorrupt", "the ledger is damaged or is not one");
+  if (state.schema > 1 + STEPS.length) {
+    refuse("LedgerNewer", `the ledger has schema ${state.schema}; this program knows schemas up to ${1 + STEPS.length}: a newer version wrote it`);
+  }
+  for (const step of STEPS.slice(state.schema - 1)) step(state);
+  return Object.assign(state, { schema: 1 + STEPS.length });
 }
 
 /** A ledger for tests, which forgets. @implements {Ledger} */
@@ -866,7 +945,7 @@ export class IndexedDBLedger {
       let fault = null;
       got.onsuccess = () => {
         try {
-          const state = got.result ?? emptyState();
+          const state = broughtForward(got.result);
           result = change(state);
           store.put(state, "state");
         } catch (error) {
@@ -904,13 +983,13 @@ export class FileLedger {
       return refuse("LedgerUnavailable", `the ledger cannot be locked (${/** @type {any} */ (error).code})`);
     }
     try {
-      let state;
+      let stored;
       try {
-        state = fs.existsSync(this.path) ? JSON.parse(fs.readFileSync(this.path, "utf8")) : emptyState();
+        stored = fs.existsSync(this.path) ? JSON.parse(fs.readFileSync(this.path, "utf8")) : undefined;
       } catch {
-        return refuse("LedgerCorrupt", "the ledger's file is damaged or is no ledger");
+        return refuse("LedgerCorrupt", "the ledger's file is damaged or is not a ledger");
       }
-      const result = change(state);
+      const state = broughtForward(stored), result = change(state);
       try {
         const fresh = `${this.path}.new`, file = fs.openSync(fresh, "w", 0o600);
         try {
@@ -955,12 +1034,7 @@ export class FileLedger {
   }
 }
 
-// ---- the client -----------------------------------------------------------------------------------------------------------
-
-/** @param {Draw} draw */
-function designOf(draw) {
-  return new Design(fractionOf("p00", draw.p00), fractionOf("p11", draw.p11));
-}
+// ---- answer/ledger: what was spent, for life ------------------------------------------------------------------------
 
 /** @param {Draw[]} draws @returns {Promised} */
 function total(draws) {
@@ -980,6 +1054,8 @@ function within(what, draws, cost, epsilon, delta) {
       `ε = ${before.epsilon.toNumber().toPrecision(4)} is spent`);
   }
 }
+
+// ---- answer/client: accept, answer, decline, deliver ----------------------------------------------------------------
 
 /** Answers surveys on this device. */
 export class Client {
@@ -1015,6 +1091,7 @@ export class Client {
     const accepted = await acceptSurvey(envelope, this.policy, { now: this.clock(), seen: (survey) => seen[key(survey)] });
     await this.ledger.transact((state) => {
       const known = state.seen[key(accepted.survey)];
+      checkVersion(accepted.survey, accepted.digest, known);
       if (!known || accepted.survey.version > known.version) {
         state.seen[key(accepted.survey)] = { version: accepted.survey.version, digest: accepted.digest };
       }
@@ -1034,15 +1111,15 @@ export class Client {
   }
 
   /** The report that answers a question, committed to the ledger and waiting in the outbox.
-   * Asked again it repeats the first answer, and does not read the truth.
+   * Asked again it repeats the first answer, and does not read the truth.  Segments and invite are sent as they are, and
+   * are fixed by the first call for a question.
    * @param {AcceptedSurvey} accepted @param {string} questionId @param {boolean | (() => boolean)} truth
    * @param {{round?: number, segments?: Record<string, string>, invite?: string | null}} [given] */
-  async answer(accepted, questionId, truth, { round = 0, segments = {}, invite = null } = {}) {
-    const { survey, digest } = accepted, question = survey.questions.find((q) => q.id === questionId);
-    if (!question) return refuse("MalformedDocument", `the survey has no question '${questionId}'`);
-    if (this.clock().getTime() >= survey.expires.getTime()) refuse("Expired", "the survey has expired");
-    const attribute = this.ownName(survey, question, round), cost = this.policy.cost(question);
-    for (const [name, value] of Object.entries(segments)) {
+  async answer(accepted, questionId, truth, { round = 0, segments, invite = null } = {}) {
+    const { question, attribute, cost } = await this.asked(accepted, questionId, round);
+    const { survey, digest } = accepted, { source, policy } = this, { design } = question, declared = segments ?? {};
+    if (typeof declared !== "object" || Array.isArray(declared)) refuse("ParameterError", "segments map names to values");
+    for (const [name, value] of Object.entries(declared)) {
       if (!Object.hasOwn(survey.segments, name) || !survey.segments[name].includes(value)) {
         refuse("ParameterError", `the segment '${name}', or the value given for it, is not one the survey lists`);
       }
@@ -1050,39 +1127,55 @@ export class Client {
     if (survey.inviteOnly !== (invite !== null)) {
       refuse("ParameterError", survey.inviteOnly ? "this survey requires an invite" : "this survey asks for no invite");
     }
-    const { source, policy } = this;
-    return this.ledger.transact((state) => {
+    const id = hex(randomBytes(16, systemSource)), unanswered = "0".repeat(design.width); // until it is drawn
+    const blank = new TextDecoder().decode(reportBytes({
+      answer: unanswered, design: design.toWire(), id, question: questionId, round, segments: declared, survey: digest, ticket: invite,
+    }));
+    const report = await this.ledger.transact((state) => {
       const done = state.reports.find((r) => r.survey === digest && r.question === questionId && r.round === round);
       if (done && done.attribute === attribute) return done;
       if (done) refuse("AlreadyAnswered", "this question was answered before, for another attribute");
       const memo = state.draws.find((d) => d.attribute === attribute && d.round === round);
-      if (memo && !designOf(memo).equals(question.design)) {
+      if (memo && memo.design !== design.text) {
         refuse("AlreadyAnswered", `'${attribute}' was answered before by another design; no second answer is drawn`);
       }
       const answer = memo ? memo.answer : firstDraw(state);
-      const id = hex(randomBytes(16, systemSource));
-      const body = { answer, design: question.design.toWire(), id, invite, question: questionId, round, segments, survey: digest };
       /** @type {Outgoing} */
       const made = {
         id, survey: digest, question: questionId, round, attribute, words: question.text,
-        body: new TextDecoder().decode(reportBytes(body)), state: "waiting", reason: null,
+        body: withAnswer(blank, answer), state: "waiting", reason: null,
       };
       state.reports.push(made);
       state.declined = state.declined.filter((key) => key !== `${digest}/${questionId}`);
       return made;
     });
+    const sent = JSON.parse(report.body);
+    if (sent.ticket !== invite || (segments && canonicalText(sent.segments) !== canonicalText(segments))) {
+      refuse("ParameterError", "segments or invite are not those of the report, which were declared at the first answer");
+    }
+    return report;
 
     /** @param {State} state */
     function firstDraw(state) {
-      const q = /** @type {Question} */ (question);
       within("lifetime", state.draws, cost, policy.lifetimeEpsilon, policy.lifetimeDelta);
       const own = state.draws.filter((d) => d.attribute === attribute);
       within("attribute", own, cost, policy.attributeEpsilon, policy.attributeDelta);
-      const answer = randomise(typeof truth === "function" ? truth() : truth, q.design, source);
-      const { p00, p11 } = q.design.toWire();
-      state.draws.push({ attribute, round, p00, p11, answer, epsilon: String(cost.epsilon), delta: String(cost.delta) });
+      const answer = String(randomise(typeof truth === "function" ? truth() : truth, design, source));
+      state.draws.push({ attribute, round, design: design.text, answer, epsilon: String(cost.epsilon), delta: String(cost.delta) });
       return answer;
     }
+  }
+
+  /** What is asked, after the checks that need neither ledger nor truth.
+   * @param {AcceptedSurvey} accepted @param {string} questionId @param {number} round */
+  async asked(accepted, questionId, round) {
+    if (!(accepted?.signers instanceof Set)) refuse("ParameterError", "a survey is what `accept` returned");
+    await checkTrust(accepted, this.policy);
+    checkExpiry(accepted.survey, this.clock());
+    const question = accepted.survey.questions.find((q) => q.id === questionId);
+    if (!question) return refuse("ParameterError", `the survey has no question '${questionId}'`);
+    const attribute = this.ownName(accepted.survey, question, round);
+    return { question, attribute, cost: this.policy.cost(question) };
   }
 
   /** Remember, on this device only, that the person does not want to answer. @param {AcceptedSurvey} accepted @param {string} question */
@@ -1150,6 +1243,8 @@ export class Client {
   }
 }
 
+// ---- deliver/outbox: the order of sending ---------------------------------------------------------------------------
+
 /** @template T @param {T[]} items @returns {T[]} */
 function shuffled(items) {
   const made = [...items];
@@ -1162,6 +1257,8 @@ function shuffled(items) {
   }
   return made;
 }
+
+// ---- deliver/transport: how a report leaves the device --------------------------------------------------------------
 
 /** What a collector says of the report itself; every other refusal may pass. */
 const FINAL = new Set([400, 403, 404, 409, 410, 413, 415, 422]);
@@ -1189,7 +1286,7 @@ export class HttpTransport {
     }
     if (response.ok) return;
     const { status } = response, retry = response.headers.get("Retry-After");
-    if (!FINAL.has(status)) { // no word of the collector on the report: it may pass
+    if (!FINAL.has(status)) { // not the collector's word on the report: it may pass
       const wait = retry && /^[0-9]+$/.test(retry) ? Math.min(Number(retry), 3600) : null;
       throw new RRCollectError("TransportFailed", `the collector answered ${status}`, wait);
     }

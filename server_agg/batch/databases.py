@@ -1,7 +1,7 @@
 """The collector's table, copied to a file that the embedded engine reads.
 
 Rules
-1. The table is `reports`, with the columns of the flat row; further ones (such as `day`) are not looked at.
+1. The table is `reports`, with the columns of a row; further ones are not looked at.
 2. One statement reads it, so what is counted is one moment's state however many reports arrive meanwhile.
 3. Rows are streamed to a temporary CSV file as the server sends them: neither side holds them in memory.
 4. A URL may hold a password: no error shows it.
@@ -15,15 +15,15 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import unquote
 
-from rrcollect.errors import MissingExtra
-from server_agg.batch.columns import COLUMNS
+from rrcollect.extras import extra
 from server_agg.batch.errors import SourceUnavailable
+from server_agg.batch.sources import COLUMNS
 
 __all__ = ["copy_table", "is_database"]
 
 POSTGRES = ("postgresql://", "postgres://")
 SQLITE = "sqlite:///"
-ROWS = 10_000
+ROWS_PER_READ = 10_000
 
 
 def is_database(source: object) -> bool:
@@ -44,12 +44,8 @@ def copy_table(url: str, path: Path) -> None:
 
 
 def _copy_postgres(url: str, path: Path) -> None:
-    try:
-        import psycopg
-    except ImportError:
-        raise MissingExtra("psycopg", "postgres") from None
-    wanted = ", ".join("answer::int AS answer" if name == "answer" else name for name in COLUMNS)
-    copy = f"COPY (SELECT {wanted} FROM reports) TO STDOUT (FORMAT csv, HEADER)"  # noqa: S608
+    psycopg = extra("psycopg", "postgres")
+    copy = f"COPY (SELECT {', '.join(COLUMNS)} FROM reports) TO STDOUT (FORMAT csv, HEADER)"  # noqa: S608
     try:
         with (
             psycopg.connect(url, autocommit=True) as connection,
@@ -76,7 +72,7 @@ def _copy_sqlite(name: str, path: Path) -> None:
             rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM reports")  # noqa: S608
             writer = csv.writer(out, lineterminator="\n")
             writer.writerow(COLUMNS)
-            while chunk := rows.fetchmany(ROWS):
+            while chunk := rows.fetchmany(ROWS_PER_READ):
                 writer.writerows(chunk)
     except sqlite3.Error as error:
         raise SourceUnavailable(f"the SQLite table of reports cannot be read: {error}") from None

@@ -18,20 +18,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rrcollect.errors import MissingExtra, ParameterError
-from server_agg.batch.columns import COLUMNS
-from server_agg.batch.counting import Counts
+from rrcollect.errors import ParameterError, RRCollectError
+from rrcollect.extras import extra
+from rrcollect.publish.report import LARGEST_REPORT
 from server_agg.batch.errors import RefusedNotWritten, SourceUnavailable, UnreadableRow
 from server_agg.batch.progress import Progress, watched
-from server_agg.batch.sources import csv_header, first_fault
-from server_agg.batch.sql_readers import Scan, csv_scan, jsonl_scan, quoted, typed_scan
-from server_agg.batch.sql_rules import Query
-from server_agg.batch.survey_tables import LONGEST_TEXT, Published
+from server_agg.batch.sources import COLUMNS, csv_header, first_fault
+from server_agg.batch.sql_readers import Scan, csv_scan, jsonl_scan, path_list, typed_scan
+from server_agg.batch.sql_rules import Query, quoted
+from server_agg.batch.summary import Counts
+from server_agg.batch.survey_tables import SurveyTables
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Duck", "Options", "Relation", "connected"]
+__all__ = ["DuckBatch", "Options", "Relation", "connected"]
 
 RELATION = "rr_relation"
 MEMORY = "a number with its unit, such as 512MB or 4GB"
@@ -54,10 +55,7 @@ class Options:
 @contextmanager
 def connected(options: Options) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection of our own, with the limits asked for."""
-    try:
-        import duckdb
-    except ImportError:
-        raise MissingExtra("duckdb", "batch") from None
+    duckdb = extra("duckdb", "batch")
     with tempfile.TemporaryDirectory(prefix="rrcollect-", dir=options.temp_directory) as spill:
         settings: dict[str, Any] = {"temp_directory": spill, "preserve_insertion_order": False}
         if options.memory_limit is not None:
@@ -91,11 +89,11 @@ class Relation:
 
 
 @dataclass
-class Duck:
+class DuckBatch:
     """One batch on one connection."""
 
     connection: Any
-    published: Published
+    tables: SurveyTables
     options: Options
     _rejects: list[str] = field(default_factory=list)
     _texts: list[str] = field(default_factory=list)
@@ -106,7 +104,7 @@ class Duck:
         scans = []
         self._texts += [*files.get("csv", []), *files.get("jsonl", [])]
         if files.get("parquet"):
-            scans.append(self._parquet_scan(files["parquet"]))
+            scans += self._parquet_scans(files["parquet"])
         by_header: dict[tuple[str, ...], list[str]] = {}
         for path in files.get("csv", []):
             by_header.setdefault(csv_header(path), []).append(path)
@@ -117,22 +115,33 @@ class Duck:
             scans.append(jsonl_scan(files["jsonl"]))
         return scans
 
-    def _parquet_scan(self, paths: list[str]) -> Scan:
-        listed = "[" + ", ".join(map(quoted, paths)) + "]"
-        relation = f"read_parquet({listed}, union_by_name = true, hive_partitioning = false)"
+    def _parquet_scans(self, paths: list[str]) -> list[Scan]:
+        """A scan for the files of each set of column types: types are checked, never unified."""
+        found = []
         try:
-            types = self._types(relation)
-            return typed_scan(relation, types, f"{len(paths)} Parquet files", lenient=self.options.lenient)
+            for same in self._alike(paths):
+                relation = f"read_parquet({path_list(same)}, union_by_name = true, hive_partitioning = false)"
+                found.append(typed_scan(relation, self._types(relation), min(same), lenient=self.options.lenient))
+        except RRCollectError:
+            raise
         except Exception as error:
-            for path in paths:  # the file at fault by name, if it is one file's
-                alone = f"read_parquet({quoted(path)}, hive_partitioning = false)"
+            for path in paths:  # the file at fault, by name
                 try:
-                    types = self._types(alone)
+                    self._types(f"read_parquet({quoted(path)})")
                 except Exception as fault:
                     why = f"not a readable Parquet file ({_first_line(fault)})"
                     raise UnreadableRow(path, None, why, skippable=False) from None
-                typed_scan(alone, types, path, lenient=self.options.lenient)
             raise error
+        return found
+
+    def _alike(self, paths: list[str]) -> list[list[str]]:
+        """The Parquet files, those with the same types of our columns together."""
+        if len(paths) == 1:
+            return [paths]
+        columns = ", ".join(map(quoted, COLUMNS))
+        kinds = f"list((name, type, converted_type, logical_type) ORDER BY name) FILTER (name IN ({columns})) AS kinds"
+        files = f"SELECT file_name, {kinds} FROM parquet_schema({path_list(paths)}) GROUP BY file_name"  # noqa: S608
+        return [same for (same,) in self._execute(f"SELECT list(file_name) FROM ({files}) GROUP BY kinds").fetchall()]  # noqa: S608
 
     def relation_scan(self, relation: Any, name: str = RELATION) -> Scan:
         """The scan of a DuckDB relation of this connection, seen under this name."""
@@ -156,70 +165,62 @@ class Duck:
     def _count(self, scans: list[Scan], earlier: list[Scan]) -> Counts:
         malformed = any(scan.malformed for scan in [*scans, *earlier])
         self._rows_view(scans, earlier, malformed=malformed)
-        published = self.published
-        if not published.enumerated:
+        tables = self.tables
+        if not tables.enumerated:
             pairs = self._run(
                 "SELECT DISTINCT survey, segments FROM rr_rows WHERE survey IN "  # noqa: S608
-                f"({', '.join(map(quoted, published.surveys))}) AND strlen(segments) <= {LONGEST_TEXT}"
+                f"({', '.join(map(quoted, tables.surveys))}) AND strlen(segments) <= {LARGEST_REPORT}"
             )
-            published = published.discover(pairs)
-        self._tables(published)
-        query = Query(published, "rr_rows", malformed, bool(earlier), invites=published.by_invitation)
-        if not self.options.deduplicate:
-            counts = Counts(published, self._run(query.without_deduplication()))
-            self._refused(counts, query, None)
+            tables = tables.discover(pairs)
+        self._make_tables(tables)
+        query = Query(tables, "rr_rows", malformed, bool(earlier))
+        if self.options.deduplicate:
+            ids = query.grouped_by_id()
+            counting = query.deduplicated("rr_ids" if self.options.refused_to else None)
         else:
-            counts = self._deduplicated(query)
-            if counts.invited and not query.invites:  # invites where none was announced: compare those too
-                query = Query(published, "rr_rows", malformed, bool(earlier), invites=True)
-                counts = self._deduplicated(query)
+            ids, counting = "SELECT NULL::UUID AS uid, 0 AS fault WHERE false", query.without_deduplication()
+        if self.options.refused_to:
+            self._make("TABLE", "rr_ids", ids)
+        counts = Counts(tables, self._run(counting))
+        if self.options.refused_to:
+            self._write_refused(query, self.options.refused_to)
         counts.malformed += self._rejected()
         if counts.malformed and not self.options.lenient:
             raise self._fault()
         return counts
 
-    def _deduplicated(self, query: Query) -> Counts:
-        if self.options.refused_to is None:
-            return Counts(query.published, self._run(query.deduplicated()))
-        self._make("TABLE", "rr_ids", query.one_line_an_id())
-        counts = Counts(query.published, self._run(query.deduplicated("rr_ids")))
-        if not counts.invited or query.invites:
-            self._refused(counts, query, "rr_ids")
-        return counts
-
-    def _refused(self, counts: Counts, query: Query, ids: str | None) -> None:
-        path = self.options.refused_to
-        if path is None:
-            return
+    def _write_refused(self, query: Query, path: str) -> None:
         from server_agg.batch.writing import format_of
 
-        if ids is None:
-            self._make("TABLE", "rr_ids", "SELECT NULL::UUID AS uid, 0 AS fault WHERE false")
-        rows = query.refused_rows("rr_ids")
-        self._run(f"COPY ({rows}) TO {quoted(path)} {FORMATS[format_of(path)]}", to=path)
+        kind = format_of(path)
+        rows = query.refused_rows("rr_ids", spreadsheet=kind == "csv")
+        self._run(f"COPY ({rows}) TO {quoted(path)} {FORMATS[kind]}", to=path)
 
     def _rows_view(self, scans: list[Scan], earlier: list[Scan], *, malformed: bool) -> None:
         parts = []
-        for scan, old in [*((s, False) for s in scans), *((s, True) for s in earlier)]:
+        for scan, before in [*((s, False) for s in scans), *((s, True) for s in earlier)]:
             wanted = list(COLUMNS)
             if malformed:
                 wanted.append("malformed" if scan.malformed else "false AS malformed")
             if earlier:
-                wanted.append(f"{str(old).lower()} AS old")
+                wanted.append(f"{str(before).lower()} AS earlier")
             parts.append(f"SELECT {', '.join(wanted)} FROM ({scan.sql})")  # noqa: S608
         self._make("VIEW", "rr_rows", " UNION ALL ".join(parts))
 
-    def _tables(self, published: Published) -> None:
-        self._make("TABLE", "rr_questions", "SELECT 0 AS number, '' AS survey, '' AS question, '' AS p00, '' AS p11, "
-                   "0 AS rounds, false AS invite_only WHERE false")  # fmt: skip
-        for i, (digest, question) in enumerate(published.questions):
-            design, closed = question.design, published.surveys[digest].invite_only
-            texts = ", ".join(map(quoted, (digest, question.id, str(design.p00), str(design.p11))))
-            self._execute(f"INSERT INTO rr_questions VALUES ({i}, {texts}, {question.rounds}, {closed})")  # noqa: S608
-        self._make("TABLE", "rr_texts", "SELECT 0 AS place, '' AS survey, '' AS segments WHERE false")
-        values = [f"({i}, {quoted(survey)}, {quoted(text)})" for i, (survey, text) in enumerate(published.texts)]
-        for start in range(0, len(values), 1000):
-            self._execute(f"INSERT INTO rr_texts VALUES {', '.join(values[start : start + 1000])}")  # noqa: S608
+    def _make_tables(self, tables: SurveyTables) -> None:
+        questions, texts = ["(0, '', '', '', 0, 0, false)"], ["(0, '', '')"]  # 0 stands for what is not known
+        for number, (digest, question) in enumerate(tables.questions, start=1):
+            named = ", ".join(map(quoted, (digest, question.id, question.design.text)))
+            rest = f"{question.design.width}, {question.rounds}, {tables.surveys[digest].invite_only}"
+            questions.append(f"({number}, {named}, {rest})")
+        texts += [f"({i}, {quoted(digest)}, {quoted(text)})" for i, (digest, text) in enumerate(tables.texts, start=1)]
+        self._make_table("rr_questions", "number, survey, question, design, width, rounds, invite_only", questions)
+        self._make_table("rr_texts", "place, survey, segments", texts)
+
+    def _make_table(self, name: str, columns: str, rows: list[str]) -> None:
+        self._make("TABLE", name, f"SELECT * FROM (VALUES {', '.join(rows[:1000])}) AS listed({columns})")  # noqa: S608
+        for start in range(1000, len(rows), 1000):
+            self._execute(f"INSERT INTO {name} VALUES {', '.join(rows[start : start + 1000])}")  # noqa: S608
 
     def _execute(self, sql: str) -> Any:
         return self.connection.execute(sql)

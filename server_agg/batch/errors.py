@@ -1,4 +1,4 @@
-"""What can be wrong with a batch as a whole.  A single bad report is no error: it is refused and counted."""
+"""What can be wrong with a batch as a whole.  A single bad report is not an error: it is refused and counted."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class BadColumn(RRCollectError, ValueError):
 
 
 class UnreadableRow(RRCollectError, ValueError):
-    """A line or row is no report at all: cut off in the middle, broken, or with a value of the wrong type.
+    """A line or row is not a report at all: cut off in the middle, broken, or with a value of the wrong type.
 
     `skippable`: whether `lenient` would pass over it; a file of which nothing can be read stops the batch either way.
     """

@@ -1,35 +1,33 @@
-"""The rules as narwhals expressions: the same judgement on Polars, pandas, pyarrow, Dask and PySpark.
+"""The rules of `rrcollect.publish.rules` as narwhals expressions: one for Polars, pandas, pyarrow, Dask and PySpark.
 
 Rules
 1. One expression for all of them; it is lazy where the frame is, and nothing is collected but grouped counts.
 2. What differs between engines is avoided rather than handled: no nulls after `_flat` (a missing text is "", a missing
    number −1), no booleans in sums, no casts inside an aggregation, nothing that depends on the order of rows.
-3. What is counted together is one text, `survey|question|round|answer|segments`.  It has one reading: the first four
-   parts of a row that stands are known to hold no "|".
+3. What is counted together is one text, `survey|question|round|segments`, the content.  It has one reading: the first
+   three parts of a valid row are known to hold no "|".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import narwhals.stable.v2 as nw
 
 from rrcollect.errors import ParameterError
-from server_agg.batch.columns import COLUMNS, NUMBER_ALLOWED, NUMBERS, TEXT_ALLOWED, TEXTS
-from server_agg.batch.counting import Counts, Line
+from rrcollect.publish.report import LARGEST_REPORT, LONGEST_TICKET
 from server_agg.batch.errors import BadColumn, UnreadableRow
-from server_agg.batch.reasons import CONFLICTING_ID, INVITE_REUSED, NAME, NUMBER
-from server_agg.batch.sql_rules import LONGEST_INVITE
-from server_agg.batch.survey_tables import LONGEST_TEXT, Published
+from server_agg.batch.sources import COLUMNS, NUMBER, wanted
+from server_agg.batch.summary import NUMBER_OF, Counts, Line
+from server_agg.batch.survey_tables import SurveyTables
 
 __all__ = ["FrameBatch"]
 
 Frame = Any  # a narwhals DataFrame or LazyFrame: they share the methods used here
 MISSING = -1
-UNREADABLE_NUMBER = -(2**40)  # stands for a value that is there and is no whole number
-WHOLE_TEXT = r"^(?:0|-?[1-9][0-9]{0,14})$"
+UNREADABLE_NUMBER = -(2**60)  # stands for a value that is there and is not a whole number
+WHOLE_TEXT = r"^(?:0|-?[1-9][0-9]*)$"
 
 
 @dataclass
@@ -37,7 +35,7 @@ class FrameBatch:
     """One batch on one frame."""
 
     frame: Frame
-    published: Published
+    tables: SurveyTables
     lenient: bool = False
     deduplicate: bool = True
     earlier: Frame | None = None
@@ -45,26 +43,22 @@ class FrameBatch:
 
     def counts(self) -> Counts:
         """The counts of the rows of `frame` that are not in `earlier`."""
-        rows = _flat(self.frame, lenient=self.lenient).with_columns(old=nw.lit(0))
+        rows = _flat(self.frame, lenient=self.lenient).with_columns(earlier=nw.lit(0))
         if self.earlier is not None:
-            before = _flat(self.earlier, lenient=self.lenient).with_columns(old=nw.lit(1))
+            before = _flat(self.earlier, lenient=self.lenient).with_columns(earlier=nw.lit(1))
             rows = nw.concat([rows, before], how="vertical")
-        published = self.published
-        if not published.enumerated:
-            short = rows.filter(nw.col("segments").str.len_chars() <= LONGEST_TEXT, _known(published))
-            pairs = _collected(short.select("survey", "segments").unique(), "survey", "segments")
-            published = published.discover(pairs)
-        judged = _judged(rows, published, ids=self.deduplicate)
-        if not self.deduplicate:
-            groups = judged.group_by("fault", "content").agg(n=nw.len())
-            self._write(judged, None)
-            return _counts(published, ((f, c, False, n, n) for f, c, n in _collected(groups, "fault", "content", "n")))
-        ids = _one_line_an_id(judged)
-        if published.by_invitation or _collected(judged.select(nw.col("invited").max()), "invited")[0][0]:
-            ids = _invites_once(ids)
+        tables = self.tables
+        if not tables.enumerated:
+            short = rows.filter(nw.col("segments").str.len_chars() <= LARGEST_REPORT, _known(tables))
+            tables = tables.discover(_collected(short.select("survey", "segments").unique(), "survey", "segments"))
+        judged = _judged(rows, tables, ids=self.deduplicate)
+        ids = None
+        if self.deduplicate:
+            ids = _grouped_by_id(judged)
+            if tables.by_invitation:
+                ids = _tickets_once(ids)
         self._write(judged, ids)
-        lines = _collected(_grouped(ids), "fault", "content", "before", "reports", "rows")
-        return _counts(published, lines)
+        return _counts(tables, judged if ids is None else ids)
 
     def _write(self, judged: Frame, ids: Frame | None) -> None:
         """The refused rows with their reason, as Parquet."""
@@ -72,16 +66,16 @@ class FrameBatch:
             return
         if not self.refused_to.endswith(".parquet"):
             raise ParameterError("refused_to", self.refused_to, "a path ending in .parquet, for frames")
-        own = judged.filter(nw.col("old") == 0)
+        own = judged.filter(nw.col("earlier") == 0)
         if ids is not None:
             bad = ids.filter(nw.col("uid") != "", nw.col("fault") > 0).select("uid", compared="fault")
             own = own.join(bad, left_on="uid", right_on="uid", how="left")
-            own = own.with_columns(fault=nw.coalesce(nw.col("compared"), nw.col("fault")))
+            own = own.with_columns(fault=nw.col("fault") + nw.col("compared").fill_null(0))
         reason: Any = nw.lit("")
-        for number, name in NAME.items():
+        for name, number in NUMBER_OF.items():
             reason = nw.when(nw.col("fault") == number).then(nw.lit(name)).otherwise(reason)
-        invite = nw.when(nw.col("invited") == 1).then(nw.col("invite")).otherwise(nw.lit(None, nw.String))
-        refused = own.filter(nw.col("fault") > 0).with_columns(invite=invite, reason=reason).select(*COLUMNS, "reason")
+        ticket = nw.when(nw.col("ticketed") == 1).then(nw.col("ticket")).otherwise(nw.lit(None, nw.String))
+        refused = own.filter(nw.col("fault") > 0).with_columns(ticket=ticket, reason=reason).select(*COLUMNS, "reason")
         if refused.implementation.is_pyspark() or refused.implementation.is_pyspark_connect():
             nw.to_native(refused).write.mode("overwrite").parquet(self.refused_to)  # a nightly job may be run again
         elif isinstance(refused, nw.LazyFrame):
@@ -91,20 +85,25 @@ class FrameBatch:
 
 
 def _collected(frame: Frame, *columns: str) -> list[tuple[Any, ...]]:
-    wanted = frame.select(*columns)
-    return list((wanted.collect() if isinstance(wanted, nw.LazyFrame) else wanted).iter_rows())
+    chosen = frame.select(*columns)
+    return list((chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen).iter_rows())
 
 
-def _counts(published: Published, lines: Iterable[tuple[Any, ...]]) -> Counts:
-    read: list[Line] = []
-    for fault, content, before, reports, rows in lines:
-        code = published.code(content) if content else None
-        read.append((int(fault), code, bool(before), int(reports), int(rows)))
-    return Counts(published, read)
+def _counts(tables: SurveyTables, reports: Frame) -> Counts:
+    """The counts of reports, one for each line."""
+    bits = {f"ones_{bit}": nw.col("answer").str.slice(bit, 1) for bit in range(tables.width)}
+    ones = {name: nw.when(bit == "1").then(nw.lit(1)).otherwise(nw.lit(0)) for name, bit in bits.items()}
+    sums = {name: nw.col(name).sum() for name in ("rows", *ones)}
+    groups = reports.with_columns(**ones).group_by("fault", "content", "before").agg(reports=nw.len(), **sums)
+    lines: list[Line] = []
+    for fault, content, before, *counted in _collected(groups, "fault", "content", "before", "reports", *sums):
+        n, rows, *columns = map(int, counted)
+        lines.append((int(fault), tables.code(content) if content else None, bool(before), n, rows, *columns))
+    return Counts(tables, lines)
 
 
 def _flat(frame: Frame, *, lenient: bool) -> Frame:
-    """The nine columns without nulls, `invited`, and `malformed`; checks the schema first."""
+    """The columns of a row without nulls, `ticketed`, and `malformed`; checks the schema first."""
     schema = frame.collect_schema()
     read: dict[str, Any] = {}
     broken: Any = nw.lit(False)
@@ -114,21 +113,20 @@ def _flat(frame: Frame, *, lenient: bool) -> Frame:
         expression, fault = _read(column, schema[column])
         if fault is not None and not lenient:
             _mixed(frame, column)
-            raise BadColumn(column, f"of type {schema[column]}", NUMBER_ALLOWED.get(column, TEXT_ALLOWED), "the frame")
+            raise BadColumn(column, f"of type {schema[column]}", wanted(column), "the frame")
         broken = broken if fault is None else broken | fault
         read[column] = expression
     rows = frame.select(**read, malformed=broken)
-    texts = {name: nw.col(name).fill_null("") for name in TEXTS}
-    numbers = {name: nw.col(name).fill_null(MISSING).cast(nw.Int64) for name in NUMBERS}
-    invited = nw.when(nw.col("invite").is_null()).then(nw.lit(0)).otherwise(nw.lit(1))
-    rows = rows.with_columns(invited=invited)
-    return rows.with_columns(**texts, **numbers)
+    ticketed = nw.when(nw.col("ticket").is_null()).then(nw.lit(0)).otherwise(nw.lit(1))
+    filled = {name: nw.col(name).fill_null("") for name in COLUMNS if name != NUMBER}
+    filled[NUMBER] = nw.col(NUMBER).fill_null(MISSING).cast(nw.Int64)
+    return rows.with_columns(ticketed=ticketed).with_columns(**filled)
 
 
 def _read(column: str, kind: Any) -> tuple[Any, Any]:  # noqa: PLR0911 (a table of cases)
     """The column as it is wanted, and the test of values that cannot be read (None if all can)."""
     col = nw.col(column)
-    if column in TEXTS:
+    if column != NUMBER:
         if kind == nw.String:
             return col, None
         if kind in (nw.Categorical, nw.Unknown) or isinstance(kind, nw.Enum) or kind == nw.Enum:
@@ -142,9 +140,6 @@ def _read(column: str, kind: Any) -> tuple[Any, Any]:  # noqa: PLR0911 (a table 
         if kind.is_unsigned_integer():
             return nw.when(col.is_null()).then(nw.lit(MISSING)).otherwise(col), None
         return col, None  # nulls are filled before the cast: Dask casts none of its nullable integers with them
-    if kind == nw.Boolean and column == "answer":
-        said = nw.when(col).then(nw.lit(1)).otherwise(nw.lit(0))
-        return nw.when(col.is_null()).then(nw.lit(MISSING)).otherwise(said), None
     if kind == nw.String:
         whole = col.str.contains(WHOLE_TEXT) & ~col.str.ends_with("\n")
         text = nw.when(whole & (col.str.len_chars() < 10)).then(col).otherwise(nw.lit(str(MISSING)))
@@ -152,7 +147,7 @@ def _read(column: str, kind: Any) -> tuple[Any, Any]:  # noqa: PLR0911 (a table 
         return number, number == UNREADABLE_NUMBER
     if kind.is_numeric():
         missing = col.is_null() | (col.is_nan() if kind.is_float() else nw.lit(False))
-        inside = (col < 10**9) & (col > -(10**9))
+        inside = (col < 10**15) & (col > -(10**15))
         kept = nw.when(inside).then(col).otherwise(nw.lit(float(MISSING))).fill_null(float(MISSING))
         kept = nw.when(missing).then(nw.lit(float(MISSING))).otherwise(kept)
         same = (kept.round(0) == kept) & (inside | missing)
@@ -167,98 +162,113 @@ def _mixed(frame: Frame, column: str) -> None:
     if frame.collect_schema()[column] != nw.Object:
         return
     values = frame.to_native()[column]
-    wanted = int if column in NUMBERS else str
+    kind = int if column == NUMBER else str
     for position, value in enumerate(values):
-        if value is not None and value == value and not isinstance(value, wanted):  # noqa: PLR0124 (NaN)
-            why = f"column {column!r} mixes types: {type(value).__name__} where {wanted.__name__} is wanted"
+        if value is not None and value == value and not isinstance(value, kind):  # noqa: PLR0124 (NaN)
+            why = f"column {column!r} mixes types: {type(value).__name__} where {kind.__name__} is wanted"
             raise UnreadableRow("the frame", position + 1, why)
 
 
-def _known(published: Published) -> Any:
-    return nw.col("survey").is_in(list(published.surveys))
+def _known(tables: SurveyTables) -> Any:
+    return nw.col("survey").is_in(list(tables.surveys))
 
 
-def _judged(rows: Frame, published: Published, *, ids: bool) -> Frame:
-    """Every row with its fault (0: none), its content, and its id if it stands ("" if not)."""
-    rows = rows.with_columns(
-        asked=nw.concat_str("survey", "question", separator="|"),
-        matrix=nw.concat_str("survey", "question", "p00", "p11", separator="|"),
-        declared=nw.concat_str("survey", "segments", separator="|"),
+def _faults(tables: SurveyTables) -> dict[str, Any]:
+    """The test of each reason; the first that is true, in the order of `REASONS`, is the row's."""
+    asked = [(f"{digest}|{question.id}", question) for digest, question in tables.questions]
+    designs = [f"{name}|{question.design.text}" for name, question in asked]
+    texts = [f"{digest}|{text}" for digest, text in tables.texts] or [""]  # an empty list has no type
+    closed = [digest for digest, survey in tables.surveys.items() if survey.invite_only] or [""]
+
+    def among(names: list[str]) -> Any:
+        return nw.col("asked").is_in(names)
+
+    in_time = can_be_said = nw.lit(False)
+    for rounds in sorted({question.rounds for _, question in asked}):
+        names = [name for name, question in asked if question.rounds == rounds]
+        in_time = in_time | (among(names) & (nw.col("round") >= 0) & (nw.col("round") < rounds))
+    for width in sorted({question.design.width for _, question in asked}):
+        names = [name for name, question in asked if question.design.width == width]
+        can_be_said = can_be_said | (among(names) & _exactly("answer", "[01]", width))
+    invited, ticketed, length = (
+        nw.col("survey").is_in(closed),
+        nw.col("ticketed") == 1,
+        nw.col("ticket").str.len_chars(),
     )
-    listed = [(f"{digest}|{question.id}", question) for digest, question in published.questions]
-    in_time: Any = nw.lit(False)
-    for rounds in sorted({question.rounds for _, question in listed}):
-        asked = [name for name, question in listed if question.rounds == rounds]
-        in_time = in_time | (nw.col("asked").is_in(asked) & (nw.col("round") < rounds))
-    matrices = [f"{name}|{question.design.p00}|{question.design.p11}" for name, question in listed]
-    closed = [digest for digest, survey in published.surveys.items() if survey.invite_only]
-    length = nw.col("invite").str.len_chars()
-    texts = [f"{survey}|{text}" for survey, text in published.texts] or [""]  # an empty list has no type
-    faults: dict[str, Any] = {
+    return {
         "malformed": nw.col("malformed"),
-        "unknown_survey": ~_known(published),
-        "unknown_question": ~nw.col("asked").is_in([name for name, _ in listed]),
-        "wrong_design": ~nw.col("matrix").is_in(matrices),
-        "bad_round": ~(in_time & (nw.col("round") >= 0)),
-        "bad_answer": ~nw.col("answer").is_in([0, 1]),
-        "undeclared_segment": ~nw.col("declared").is_in(texts),
+        "unknown_survey": ~_known(tables),
+        "unknown_question": ~among([name for name, _ in asked]),
+        "wrong_design": ~nw.concat_str("asked", "design", separator="|").is_in(designs),
+        "unknown_round": ~in_time,
+        "bad_answer": ~can_be_said,
+        "undeclared_segment": ~nw.concat_str("survey", "segments", separator="|").is_in(texts),
+        "missing_ticket": invited & ~ticketed,
+        "unexpected_ticket": ~invited & ticketed,
+        "bad_ticket": ticketed & ((length < 1) | (length > LONGEST_TICKET)),
+        "bad_id": ~_exactly("id", "[0-9a-f]", 32),
     }
-    if closed:
-        faults["missing_invite"] = (nw.col("invited") == 0) & nw.col("survey").is_in(closed)
-    if ids:
-        faults["bad_invite"] = (nw.col("invited") == 1) & ((length < 1) | (length > LONGEST_INVITE))
-        well_formed = nw.col("id").str.contains("^[0-9a-f]{32}$") & (nw.col("id").str.len_chars() == 32)
-        faults["bad_id"] = ~well_formed
+
+
+def _exactly(column: str, characters: str, length: int) -> Any:
+    """So many of these characters and nothing else; the length too, as `$` lets a line break follow."""
+    col = nw.col(column)
+    return col.str.contains(f"^{characters}{{{length}}}$") & (col.str.len_chars() == length)
+
+
+def _judged(rows: Frame, tables: SurveyTables, *, ids: bool) -> Frame:
+    """Every row with its fault (0: none); the id, content and use of a ticket of those that are valid, "" of others."""
+    rows = rows.with_columns(asked=nw.concat_str("survey", "question", separator="|"))
+    tests = _faults(tables)
     fault: Any = nw.lit(0)
-    for name in reversed(faults):
-        fault = nw.when(faults[name]).then(nw.lit(NUMBER[name])).otherwise(fault)
-    rows = rows.with_columns(
-        fault=fault,
-        said=nw.concat_str(nw.col("round").cast(nw.String), nw.col("answer").cast(nw.String), separator="|"),
-    )
-    content = nw.concat_str("survey", "question", "said", "segments", separator="|")
-    stands = nw.col("fault") == 0
+    for reason in reversed(NUMBER_OF):
+        if reason in tests and (ids or reason != "bad_id"):
+            fault = nw.when(tests[reason]).then(nw.lit(NUMBER_OF[reason])).otherwise(fault)
+    rows = rows.with_columns(fault=fault, number=nw.col("round").cast(nw.String))
+    valid = nw.col("fault") == 0
+    content = nw.concat_str("asked", "number", "segments", separator="|")
+    ticket_use = nw.concat_str("asked", "number", "ticket", separator="|")
     return rows.with_columns(
-        content=nw.when(stands).then(content).otherwise(nw.lit("")),
-        uid=nw.when(stands).then(nw.col("id")).otherwise(nw.lit("")),
-        guest=nw.when(stands & (nw.col("invited") == 1))
-        .then(nw.concat_str("asked", nw.col("round").cast(nw.String), "invite", separator="|"))
-        .otherwise(nw.lit("")),
+        content=nw.when(valid).then(content).otherwise(nw.lit("")),
+        uid=nw.when(valid).then(nw.col("id")).otherwise(nw.lit("")),
+        ticket_use=nw.when(valid & (nw.col("ticketed") == 1)).then(ticket_use).otherwise(nw.lit("")),
+        before=nw.lit(0),
+        rows=nw.lit(1),
     )
 
 
-def _one_line_an_id(judged: Frame) -> Frame:
-    """(uid, fault, content, guest, rows, again): every id that stands, and the refused rows in one line a fault."""
-    content, guest = nw.col("content"), nw.col("guest")
+def _grouped_by_id(judged: Frame) -> Frame:
+    """(uid, fault, content, answer, ticket_use, before, rows): a line for every id of valid rows, and one for all
+    refused rows of a fault."""
+    compared = ("content", "answer", "ticket_use")
+    least = {name: nw.col(name).min() for name in compared}
+    greatest = {f"greatest_{name}": nw.col(name).max() for name in compared}
     ids = judged.group_by("uid", "fault").agg(
-        content=content.min(), other=content.max(), guest=guest.min(), other_guest=guest.max(), n=nw.len(),
-        olds=nw.col("old").sum(),
-    )  # fmt: skip
-    conflict = (nw.col("fault") == 0) & (
-        (nw.col("content") != nw.col("other")) | (nw.col("guest") != nw.col("other_guest"))
+        **least, **greatest, all_rows=nw.len(), earlier_rows=nw.col("earlier").sum()
     )
-    ids = ids.with_columns(rows=nw.col("n") - nw.col("olds"))
-    ids = ids.with_columns(fault=nw.when(conflict).then(nw.lit(CONFLICTING_ID)).otherwise(nw.col("fault")))
-    stands = nw.col("fault") == 0
+    conflict: Any = nw.lit(False)
+    for name in compared:
+        conflict = conflict | (nw.col(name) != nw.col(f"greatest_{name}"))
+    conflict = conflict & (nw.col("fault") == 0)
+    ids = ids.with_columns(
+        rows=nw.col("all_rows") - nw.col("earlier_rows"),
+        fault=nw.when(conflict).then(nw.lit(NUMBER_OF["conflicting_id"])).otherwise(nw.col("fault")),
+    )
+    valid = nw.col("fault") == 0
     return ids.with_columns(
-        content=nw.when(stands).then(nw.col("content")).otherwise(nw.lit("")),
-        guest=nw.when(stands).then(nw.col("guest")).otherwise(nw.lit("")),
-        before=nw.when(stands & (nw.col("olds") > 0)).then(nw.lit(1)).otherwise(nw.lit(0)),
+        content=nw.when(valid).then(nw.col("content")).otherwise(nw.lit("")),
+        ticket_use=nw.when(valid).then(nw.col("ticket_use")).otherwise(nw.lit("")),
+        before=nw.when(valid & (nw.col("earlier_rows") > 0)).then(nw.lit(1)).otherwise(nw.lit(0)),
     )
 
 
-def _invites_once(ids: Frame) -> Frame:
-    """The same, with the new reports of an invite that speaks more than once refused."""
-    people = ids.filter(nw.col("guest") != "").group_by("guest").agg(reports=nw.len())
-    crowded = people.filter(nw.col("reports") > 1).select("guest", "reports")
-    joined = ids.join(crowded, on="guest", how="left")
-    reused = ~nw.col("reports").is_null() & (nw.col("before") == 0)
+def _tickets_once(ids: Frame) -> Frame:
+    """The same, with the new reports of a ticket that speaks more than once refused."""
+    uses = ids.filter(nw.col("ticket_use") != "").group_by("ticket_use").agg(reports=nw.len())
+    crowded = uses.filter(nw.col("reports") > 1).select("ticket_use", "reports")
+    joined = ids.join(crowded, on="ticket_use", how="left")
+    reused = (nw.col("reports").fill_null(0) > 1) & (nw.col("before") == 0)
     return joined.with_columns(
-        fault=nw.when(reused).then(nw.lit(INVITE_REUSED)).otherwise(nw.col("fault")),
+        fault=nw.when(reused).then(nw.lit(NUMBER_OF["ticket_reused"])).otherwise(nw.col("fault")),
         content=nw.when(reused).then(nw.lit("")).otherwise(nw.col("content")),
     ).drop("reports")
-
-
-def _grouped(ids: Frame) -> Frame:
-    """(fault, content, before, reports, rows)."""
-    return ids.group_by("fault", "content", "before").agg(reports=nw.len(), rows=nw.col("rows").sum())

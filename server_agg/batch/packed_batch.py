@@ -1,9 +1,9 @@
-"""Packed files judged by the same rules as rows: the file is the report, all its answers stand or fall together.
+"""Packed files judged by the same rules as reports: the file is the report, all its answers are taken or none.
 
 Rules
 1. The survey must be one of those given; without any, the file's own envelope is verified under the trusted keys.
 2. The same file twice (id and all) counts once, its answers are then `repeated`; different files under one id are all
-   refused as `conflicting_id`.  Invites have no place here: a survey by invitation is refused as `missing_invite`.
+   refused as `conflicting_id`.  Tickets have no place here: a survey by invitation is refused as `missing_ticket`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from collections.abc import Iterable, Sequence
 from rrcollect.errors import ParameterError
 from rrcollect.publish.canonical import canonical
 from rrcollect.publish.keys import PublicKey
+from rrcollect.publish.report import ReportRow
+from rrcollect.publish.rules import fault
 from rrcollect.publish.survey import Survey
 from server_agg.batch.packed_file import PackedAnswers, read_packed
 from server_agg.batch.summary import BatchResult, Summary
-from server_agg.batch.survey_tables import Published
 from server_agg.count.tallies import Tallies, TallyKey
 from server_agg.count.tally import Tally
 
 __all__ = ["tally_packed"]
+
+Content = tuple[object, ...]
 
 
 def tally_packed(
@@ -46,38 +49,44 @@ def tally_packed(
     for files in seen.values():
         for packed in files:
             own = surveys or [packed.survey(keys)]
-            result += _judged(packed, Published.of(own), files, before)
+            result += _judged(packed, own, files, before)
     return result
 
 
-def _content(packed: PackedAnswers) -> tuple[object, ...]:
+def _content(packed: PackedAnswers) -> Content:
     segments = canonical(dict(packed.segments))
     return packed.survey_digest, packed.question, packed.round, segments, packed.answers, packed.bitorder, packed.sha256
 
 
 def _judged(
-    packed: PackedAnswers, published: Published, same_id: list[PackedAnswers], before: dict[str, tuple[object, ...]]
+    packed: PackedAnswers,
+    surveys: Sequence[Survey],
+    same_id: list[PackedAnswers],
+    before: dict[str, tuple[object, ...]],
 ) -> BatchResult:
     n, digest = packed.answers, packed.survey_digest
+    survey = next((survey for survey in surveys if survey.digest == digest), None)
     contents = {_content(one) for one in same_id} | {before[packed.id] for _ in [0] if packed.id in before}
-    questions = {question.id: question for survey, question in published.questions if survey == digest}
-    reason = ""
-    if digest not in published.surveys:
-        reason = "unknown_survey"
-    elif packed.question not in questions:
-        reason = "unknown_question"
-    elif packed.round >= questions[packed.question].rounds:
-        reason = "bad_round"
-    elif not published.allows(digest, canonical(dict(packed.segments)).decode()):
-        reason = "undeclared_segment"
-    elif published.surveys[digest].invite_only:
-        reason = "missing_invite"
-    elif len(contents) > 1:
-        reason = "conflicting_id"
-    if reason:
-        return BatchResult(Tallies(), Summary(n, 0, 0, {reason: n}))
+    reason = fault(_row(packed, survey), survey) or ("conflicting_id" if len(contents) > 1 else None)
+    if reason or survey is None:
+        return BatchResult(Tallies(), Summary(n, 0, 0, {reason or "unknown_survey": n}))
     if packed.id in before or packed is not same_id[0]:
         return BatchResult(Tallies(), Summary(n, 0, n))
-    design = questions[packed.question].design
+    design = survey.question(packed.question).design
     key = TallyKey(digest, packed.question, design, tuple(packed.segments.items()), packed.round)
     return BatchResult(Tallies({key: Tally(design, n, packed.ones)}), Summary(n, n))
+
+
+def _row(packed: PackedAnswers, survey: Survey | None) -> ReportRow:
+    """The row that every answer of the file would be; its design is the envelope's own."""
+    asked = [question for question in (survey.questions if survey else ()) if question.id == packed.question]
+    return ReportRow(
+        survey=packed.survey_digest,
+        question=packed.question,
+        round=packed.round,
+        design=asked[0].design.text if asked else None,
+        answer="0",
+        id=packed.id,
+        ticket=None,
+        segments=canonical(dict(packed.segments)).decode(),
+    )

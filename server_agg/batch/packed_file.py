@@ -23,12 +23,11 @@ import os
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rrcollect.design.parameters import count
+from rrcollect.design.parameters import whole_number
 from rrcollect.errors import ParameterError, RRCollectError
 from rrcollect.publish.canonical import canonical, read_canonical
 from rrcollect.publish.envelope import LARGEST_ENVELOPE, verify
@@ -37,6 +36,7 @@ from rrcollect.publish.publication import Publication
 from rrcollect.publish.survey import Survey
 from server_agg.batch.errors import PackedFileError
 from server_agg.count.packed import count_ones
+from server_agg.new_file import new_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,7 +75,7 @@ class PackedAnswers:
         try:
             payload = base64.b64decode(read_canonical(self.envelope, LARGEST_ENVELOPE)["payload"], validate=True)
         except (RRCollectError, ValueError, KeyError, TypeError) as error:
-            raise PackedFileError(self.path, f"its envelope is none ({error})") from None
+            raise PackedFileError(self.path, f"its envelope is not one ({error})") from None
         return hashlib.sha256(payload).hexdigest()
 
     @property
@@ -112,7 +112,7 @@ def write_packed(
     (2, 32)
     """
     envelope = publication.envelope if isinstance(publication, Publication) else publication
-    n = count("answers", answers, least=0)
+    n = whole_number("answers", answers, minimum=0)
     bits = np.ascontiguousarray(packed)
     if bits.dtype != np.uint8 or bits.ndim != 1 or bits.size != -(-n // 8):
         raise ParameterError("packed", f"{bits.dtype} of shape {bits.shape}", f"{-(-n // 8)} bytes for {n} answers")
@@ -135,13 +135,9 @@ def write_packed(
     }
     line = canonical(header)
     line += b" " * (-(len(line) + 1) % ALIGNED) + b"\n"
-    partial = Path(f"{os.fspath(path)}.partial")
-    with partial.open("wb") as file:
+    with new_file(path) as partial, partial.open("wb") as file:
         file.write(line)
         file.write(bits.data)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
     return str(header["id"])
 
 
@@ -165,7 +161,7 @@ def read_packed(path: str | os.PathLike[str], *, check: bool = True) -> PackedAn
     except OSError as error:
         raise PackedFileError(name, f"cannot be read ({error.strerror})") from None
     if not line.endswith(b"\n") or len(line) % ALIGNED:
-        raise PackedFileError(name, "it has no whole header line; it is cut off or no packed file")
+        raise PackedFileError(name, "it has no whole header line; it is cut off or not a packed file")
     try:
         header = read_canonical(line.rstrip(b" \n"), LARGEST_HEADER)
     except RRCollectError as error:

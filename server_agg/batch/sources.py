@@ -1,10 +1,13 @@
-"""Which files a source means, and of which kind they are.
+"""Which files a source means, of which kind they are, and the columns their rows must have.
 
 Rules
-1. A source is a path, a glob, a folder (with all partitions below it) or a list of these; the kind of a file is told by
+1. A row is `rrcollect.publish.report.ReportRow`: all its columns must be there, in any order; further ones are not
+   looked at.  `round` is a whole number, all else text.  A missing value is judged like a wrong one: a null survey is
+   an unknown survey, a null answer a bad answer; only `ticket` may be missing.
+2. A source is a path, a glob, a folder (with all partitions below it) or a list of these; the kind of a file is told by
    its ending.  Names that begin with "_" or "." are markers of other programs and are passed over in folders.
-2. A file is read once however often it is named; the order of files never matters.
-3. What matches nothing is an error: an empty result must not look like a night without reports.
+3. A file is read once however often it is named; the order of files never matters.
+4. What matches nothing is an error: an empty result must not look like a night without reports.
 """
 
 from __future__ import annotations
@@ -20,11 +23,13 @@ from pathlib import Path
 from typing import IO
 
 from rrcollect.errors import ParameterError, shown
-from server_agg.batch.columns import COLUMNS, NUMBERS
+from rrcollect.publish.report import ReportRow
 from server_agg.batch.errors import BadColumn, SourceUnavailable, UnreadableRow
 
-__all__ = ["KINDS", "PathLike", "csv_header", "files_of", "first_fault", "kind_of"]
+__all__ = ["COLUMNS", "KINDS", "NUMBER", "PathLike", "csv_header", "files_of", "first_fault", "kind_of", "wanted"]
 
+COLUMNS = ReportRow._fields
+NUMBER = "round"  # the one column that is not text
 PathLike = str | os.PathLike[str]
 KINDS = {
     ".jsonl": "jsonl",
@@ -36,6 +41,11 @@ KINDS = {
     ".parquet": "parquet",
     ".rrbits": "packed",
 }
+
+
+def wanted(column: str) -> str:
+    """What a column must hold."""
+    return "whole numbers" if column == NUMBER else "text"
 
 
 def kind_of(path: str) -> str | None:
@@ -85,8 +95,8 @@ def _lines(path: str) -> Iterable[bytes]:
 
 
 def csv_header(path: str) -> tuple[str, ...]:
-    """The column names of a CSV file; raises if one of the nine is missing or named twice."""
-    with _text(path, errors="replace") as file:  # bytes that are no text are a row's fault, not the header's
+    """The column names of a CSV file; raises if one of a row's is missing or named twice."""
+    with _text(path, errors="replace") as file:  # bytes that are not text are a row's fault, not the header's
         try:
             names = next(csv.reader(file), [])
         except (csv.Error, OSError, EOFError) as error:
@@ -128,9 +138,8 @@ def _first_bad_row(path: str) -> UnreadableRow:
                 if row and len(row) != len(names):
                     return UnreadableRow(path, number, f"{len(row)} values; allowed: {len(names)}, one for each column")
                 given = dict(zip(names, row, strict=True)) if row else {}
-                for name in NUMBERS:
-                    if given.get(name) and not re.fullmatch("0|-?[1-9][0-9]*", given[name]):
-                        return UnreadableRow(path, number, f"{name} is {shown(given[name])}; allowed: a whole number")
+                if given.get(NUMBER) and not re.fullmatch("0|-?[1-9][0-9]*", given[NUMBER]):
+                    return UnreadableRow(path, number, f"{NUMBER} is {shown(given[NUMBER])}; allowed: a whole number")
     except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
         return UnreadableRow(path, number + 1, f"the file is cut off or damaged ({error})")
     return UnreadableRow(path, None, "a row is not readable")
@@ -152,10 +161,10 @@ def _line_fault(line: bytes) -> str | None:
         return f"not JSON ({error}){ending}"
     if not isinstance(value, dict) or not any(value.get(name) is not None for name in _FIELDS):
         return "not a report"
-    for name in NUMBERS:
+    for name, kind, allowed in ((NUMBER, int, "a whole number"), ("answer", str, "text of 0 and 1")):
         given = value.get(name)
-        if given is not None and type(given) is not int:
-            return f"{name} is a {type(given).__name__}; allowed: a whole number"
+        if given is not None and type(given) is not kind:
+            return f"{name} is a {type(given).__name__}; allowed: {allowed}"
     return None
 
 

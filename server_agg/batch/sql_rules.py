@@ -1,27 +1,36 @@
-"""The rules as SQL (DuckDB): judge every row, compare those that stand, count.
+"""The rules of `rrcollect.publish.rules` as SQL (DuckDB): judge every row, compare the valid ones, count.
 
-    rows → judged (fault, code) → one line an id → one line an invite, where invites are used → counts
+    rows → judged (fault, code) → grouped by id → grouped by ticket, where surveys are by invitation → counts
 
 Rules
-1. The query gives (fault, code, before, reports, rows): for every code and every fault how many reports and rows there
-   are.  `before` marks reports whose id was already in the earlier rows.
+1. The query gives (fault, code, before, reports, rows, ones of each column): for every code and every fault how many
+   reports and rows there are, and in how many reports each bit of the answer is 1.  `before` marks reports whose id was
+   already in the earlier rows.
 2. Without deduplication the rows are grouped before they are judged: a judgement depends on the grouped columns only,
    and there are far fewer groups than rows.
-3. Ids are grouped as 128-bit numbers; the codes of an id are compared by their least and greatest.
-4. No value of a row ever becomes part of a query's text.  What does are survey digests and numbers.
+3. Ids are grouped as 128-bit numbers; the rows of an id are compared by the least and greatest of their code, answer
+   and ticket.
+4. What an outer join did not find is told by the number 0 and never by NULL alone: some databases fill with defaults.
+5. No value of a row ever becomes part of a query's text.  What does are survey digests and numbers.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rrcollect.publish.report import LONGEST_TICKET
 from rrcollect.publish.survey import MOST_ROUNDS
-from server_agg.batch.reasons import CONFLICTING_ID, INVITE_REUSED, NUMBER
-from server_agg.batch.survey_tables import Published
+from server_agg.batch.sources import COLUMNS
+from server_agg.batch.summary import NUMBER_OF
+from server_agg.batch.survey_tables import SurveyTables
+from server_agg.csv_cells import FORMULA
 
-__all__ = ["Query", "text_as_number"]
+__all__ = ["Query", "column_sums", "quoted", "text_as_number"]
 
-LONGEST_INVITE = 128
+
+def quoted(text: str) -> str:
+    """A string literal."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def text_as_number(column: str) -> str:
@@ -32,129 +41,133 @@ def text_as_number(column: str) -> str:
     )
 
 
+def column_sums(width: int, times: str = "1") -> str:
+    """For every bit of an answer how often it is 1; a row counts as many times as said.
+
+    >>> column_sums(1)
+    "SUM(CASE WHEN SUBSTR(answer, 1, 1) = '1' THEN 1 ELSE 0 END)"
+    """
+    bits = range(1, width + 1)
+    return ", ".join(f"SUM(CASE WHEN SUBSTR(answer, {bit}, 1) = '1' THEN {times} ELSE 0 END)" for bit in bits)
+
+
 @dataclass(frozen=True)
 class Query:
-    """The counting query over a relation of flat rows.
+    """The counting query over a relation of rows.
 
-    `rows` names a table or view with the flat columns, `malformed` (if `malformed`) and `old` (if `earlier`).
+    `rows` names a table or view with the columns of a row, `malformed` (if `malformed`) and `earlier` (if `earlier`).
     """
 
-    published: Published
+    tables: SurveyTables
     rows: str
     malformed: bool = False
     earlier: bool = False
-    invites: bool = False
 
-    @property
-    def _number(self) -> str:
-        return "INTEGER" if self.published.codes < 2**31 else "BIGINT"
+    def faults(self) -> dict[str, str]:
+        """The test of each reason; the first that is true, in the order of `REASONS`, is the row's."""
+        digests = ", ".join(f"'{digest}'" for digest in self.tables.surveys)
+        return {
+            **({"malformed": "r.malformed"} if self.malformed else {}),
+            "unknown_survey": f"coalesce(q.number, 0) = 0 AND coalesce(r.survey, '') NOT IN ({digests})",
+            "unknown_question": "coalesce(q.number, 0) = 0",
+            "wrong_design": "coalesce(r.design, '') <> q.design",
+            "unknown_round": "coalesce(r.round, -1) NOT BETWEEN 0 AND q.rounds - 1",
+            "bad_answer": "strlen(coalesce(r.answer, '')) <> q.width "
+            "OR (r.answer NOT IN ('0', '1') AND NOT regexp_full_match(r.answer, '[01]+'))",
+            "undeclared_segment": "coalesce(t.place, 0) = 0",
+            "missing_ticket": "q.invite_only AND r.ticket_length IS NULL",
+            "unexpected_ticket": "NOT q.invite_only AND r.ticket_length IS NOT NULL",
+            "bad_ticket": f"coalesce(r.ticket_length, 1) NOT BETWEEN 1 AND {LONGEST_TICKET}",
+            "bad_id": "r.uid IS NULL OR strlen(r.id) <> 32 OR r.id <> lower(r.id)",
+        }
 
-    def judged(self, rows: str, *, ids: bool = True, invites: bool = True, columns: str = "") -> str:
+    def judged(self, rows: str, *, ids: bool = True, columns: str = "") -> str:
         """Every row of `rows` with its fault (0: none) and its code."""
-        digests = ", ".join(f"'{digest}'" for digest in self.published.surveys)
-        texts, number = max(len(self.published.texts), 1), self._number
-        wants_invite = "r.invite IS NULL" if invites else "NOT r.invited"
-        faults = [
-            ("malformed", "r.malformed", self.malformed),
-            ("unknown_survey", f"q.number IS NULL AND NOT coalesce(r.survey IN ({digests}), false)", True),
-            ("unknown_question", "q.number IS NULL", True),
-            ("wrong_design", "r.p00 IS DISTINCT FROM q.p00 OR r.p11 IS DISTINCT FROM q.p11", True),
-            ("bad_round", "r.round IS NULL OR r.round < 0 OR r.round >= q.rounds", True),
-            ("bad_answer", "r.answer IS NULL OR r.answer NOT IN (0, 1)", True),
-            ("undeclared_segment", "t.place IS NULL", True),
-            ("missing_invite", f"q.invite_only AND {wants_invite}", self.published.by_invitation),
-            ("bad_invite", f"r.invite IS NOT NULL AND length(r.invite) NOT BETWEEN 1 AND {LONGEST_INVITE}", invites),
-            (
-                "bad_id",
-                "r.uid IS NULL OR strlen(r.id) <> 32 OR r.id <> lower(r.id)",
-                ids,
-            ),
-        ]
-        cases = " ".join(f"WHEN {test} THEN {NUMBER[name]}" for name, test, wanted in faults if wanted)
-        invited = "(r.invite IS NOT NULL)::INTEGER" if invites else "0"
-        code = (
-            f"((((q.number::{number} * {MOST_ROUNDS} + r.round::{number}) * 2 + r.answer::{number}) * {texts}"
-            f" + t.place::{number}) * 2 + {invited})::{number}"
-        )
-        judge = f"CASE {cases} ELSE 0 END"
-        if ids:  # read as a number once: it is judged, and grouped by
-            rows = f"(SELECT *, try_cast(id AS UUID) AS uid FROM {rows})"  # noqa: S608
+        tests = {reason: test for reason, test in self.faults().items() if ids or reason != "bad_id"}
+        cases = " ".join(f"WHEN {tests[reason]} THEN {NUMBER_OF[reason]}" for reason in NUMBER_OF if reason in tests)
+        number = "INTEGER" if self.tables.codes < 2**31 else "BIGINT"
+        asked = f"(q.number::{number} * {MOST_ROUNDS} + r.round::{number})"
+        code = f"({asked} * {self.tables.places} + t.place::{number})::{number}"
+        if ids:  # an id is read as a number once: it is judged, and grouped by
+            rows = f"(SELECT *, try_cast(id AS UUID) AS uid, length(ticket) AS ticket_length FROM {rows})"  # noqa: S608
         return (
-            f"SELECT {columns} {judge} AS fault, CASE WHEN fault = 0 THEN {code} END AS code FROM {rows} AS r "  # noqa: S608
+            f"SELECT {columns} CASE {cases} ELSE 0 END AS fault, CASE WHEN fault = 0 THEN {code} END AS code "  # noqa: S608
+            f"FROM {rows} AS r "
             "LEFT JOIN rr_questions AS q ON r.survey = q.survey AND r.question = q.question "
             "LEFT JOIN rr_texts AS t ON r.survey = t.survey AND r.segments = t.segments"
         )
 
     def without_deduplication(self) -> str:
-        """Counts of rows, ids unseen: group, then judge the groups."""
-        extra = (", r.malformed" if self.malformed else "") + (
-            ", r.invite IS NOT NULL AS invited" if self.published.by_invitation else ""
-        )
+        """Counts of rows, ids unseen: group, then judge the groups; of tickets only the length counts."""
+        malformed = ", r.malformed" if self.malformed else ""
         groups = (
-            "SELECT r.survey, r.question, r.round, r.p00, r.p11, r.answer, r.segments"  # noqa: S608
-            f"{extra}, count(*) AS n FROM {self.rows} AS r GROUP BY ALL"
+            f"SELECT r.survey, r.question, r.round, r.design, r.answer, r.segments{malformed}, "  # noqa: S608
+            f"length(r.ticket) AS ticket_length, count(*) AS n FROM {self.rows} AS r GROUP BY ALL"
         )
-        judged = self.judged(f"({groups})", ids=False, invites=False, columns="r.n,")
+        judged = self.judged(f"({groups})", ids=False, columns="r.n, r.answer,")
         return (
-            "SELECT fault, code, false AS before, sum(n)::BIGINT AS reports, sum(n)::BIGINT AS rows "  # noqa: S608
-            f"FROM ({judged}) GROUP BY fault, code"
+            "SELECT fault, code, false AS before, sum(n)::BIGINT AS reports, sum(n)::BIGINT AS rows, "  # noqa: S608
+            f"{column_sums(self.tables.width, 'n')} FROM ({judged}) GROUP BY fault, code"
         )
 
-    def one_line_an_id(self) -> str:
-        """(uid, fault, code, n, o[, invite]): every id that stands on its own, the refused rows in one line."""
-        columns = "r.uid," + ("r.old," if self.earlier else "") + ("r.invite," if self.invites else "")
-        old = "count(*) FILTER (old)" if self.earlier else "0::BIGINT"
-        conflict = "lo <> hi" + (" OR ilo IS DISTINCT FROM ihi" if self.invites else "")
-        least = ", min(invite) AS ilo, max(invite) AS ihi" if self.invites else ""
+    def grouped_by_id(self) -> str:
+        """(uid, fault, code, answer, ticket, all_rows, earlier_rows): a line for every id of valid rows, and one for
+        all refused rows of a fault."""
+        compared = ("code", "answer", "ticket") if self.tables.by_invitation else ("code", "answer")
+        ends = ", ".join(f"min({name}) AS least_{name}, max({name}) AS greatest_{name}" for name in compared)
+        conflict = " OR ".join(f"least_{name} <> greatest_{name}" for name in compared)
+        columns = "r.uid, r.answer, r.ticket," + (" r.earlier," if self.earlier else "")
         return f"""
-            SELECT uid, CASE WHEN fault = 0 AND ({conflict}) THEN {CONFLICTING_ID} ELSE fault END AS fault,
-                   CASE WHEN fault = 0 AND NOT ({conflict}) THEN lo END AS code, n, o
-                   {", CASE WHEN fault = 0 THEN ilo END AS invite" if self.invites else ""}
-            FROM (SELECT CASE WHEN fault = 0 THEN j.uid END AS uid, fault, min(code) AS lo, max(code) AS hi,
-                         count(*) AS n, {old} AS o {least}
+            SELECT uid, CASE WHEN fault = 0 AND ({conflict}) THEN {NUMBER_OF["conflicting_id"]} ELSE fault END AS fault,
+                   CASE WHEN fault = 0 AND ({conflict}) THEN NULL ELSE least_code END AS code, least_answer AS answer,
+                   {"least_ticket" if "ticket" in compared else "NULL::VARCHAR"} AS ticket, all_rows, earlier_rows
+            FROM (SELECT CASE WHEN fault = 0 THEN j.uid END AS uid, fault, {ends}, count(*) AS all_rows,
+                         {"count(*) FILTER (earlier)" if self.earlier else "0::BIGINT"} AS earlier_rows
                   FROM ({self.judged(self.rows, columns=columns)}) AS j GROUP BY ALL)"""  # noqa: S608
 
     def deduplicated(self, ids: str | None = None) -> str:
-        """Counts of reports, each id once, each invite once."""
-        ids = ids or f"({self.one_line_an_id()})"
+        """Counts of reports, each id and each ticket once; `ids` names a table of `grouped_by_id`, if there is one."""
+        ids, sums = ids or f"({self.grouped_by_id()})", column_sums(self.tables.width)
         plain = (
-            "SELECT fault, code, o > 0 AND fault = 0 AS before, count(*) AS reports, sum(n - o)::BIGINT AS rows "  # noqa: S608
-            f"FROM {ids} {{}} GROUP BY ALL"
+            "SELECT fault, code, earlier_rows > 0 AND fault = 0 AS before, count(*) AS reports, "  # noqa: S608
+            f"sum(all_rows - earlier_rows)::BIGINT AS rows, {sums} FROM {{}} GROUP BY ALL"
         )
-        if not self.invites:
-            return plain.format("")
-        per = 2 * max(len(self.published.texts), 1) * 2  # codes a question and round
+        if not self.tables.by_invitation:
+            return plain.format(ids)
+        none = ", ".join("0" * self.tables.width)
         return f"""
             WITH ids AS MATERIALIZED (SELECT * FROM {ids}),
-            people AS (SELECT code // {per} AS asked, invite, count(*) AS k, min(code) AS code, sum(n - o) AS n,
-                              count(*) FILTER (o > 0) AS olds, coalesce(sum(n) FILTER (o > 0), 0)
-                              - coalesce(sum(o) FILTER (o > 0), 0) AS again
-                       FROM ids WHERE fault = 0 AND invite IS NOT NULL GROUP BY asked, invite)
-            {plain.replace(ids, "ids", 1).format("WHERE fault > 0 OR invite IS NULL")}
-            UNION ALL SELECT 0, code, olds > 0, count(*), sum(n)::BIGINT FROM people WHERE k = 1 GROUP BY ALL
-            UNION ALL SELECT 0, NULL, true, 0, sum(again)::BIGINT FROM people WHERE k > 1
-            UNION ALL SELECT {INVITE_REUSED}, NULL, false, 0, sum(n - again)::BIGINT FROM people WHERE k > 1"""  # noqa: S608
+            tickets AS (SELECT code // {self.tables.places} AS asked, ticket, count(*) AS reports, min(code) AS code,
+                               min(answer) AS answer, sum(all_rows - earlier_rows) AS new_rows,
+                               count(*) FILTER (earlier_rows > 0) AS earlier_reports,
+                               coalesce(sum(all_rows - earlier_rows) FILTER (earlier_rows > 0), 0) AS repeats
+                        FROM ids WHERE fault = 0 AND ticket IS NOT NULL GROUP BY asked, ticket)
+            {plain.format("ids WHERE fault > 0 OR ticket IS NULL")}
+            UNION ALL SELECT 0, code, earlier_reports > 0, count(*), sum(new_rows)::BIGINT, {sums}
+                      FROM tickets WHERE reports = 1 GROUP BY ALL
+            UNION ALL SELECT 0, NULL, true, 0, sum(repeats)::BIGINT, {none} FROM tickets WHERE reports > 1
+            UNION ALL SELECT {NUMBER_OF["ticket_reused"]}, NULL, false, 0, sum(new_rows - repeats)::BIGINT, {none}
+                      FROM tickets WHERE reports > 1"""  # noqa: S608
 
-    def refused_rows(self, ids: str) -> str:
-        """The refused rows themselves with their reason, given the table of `one_line_an_id`."""
-        names = " ".join(f"WHEN {number} THEN '{name}'" for name, number in NUMBER.items())
-        flat = "r.survey, r.question, r.round, r.p00, r.p11, r.answer, r.id, r.invite, r.segments,"
-        old = " WHERE NOT old" if self.earlier else ""
-        columns = flat + (" r.old," if self.earlier else "")
-        reused = "false"
-        if self.invites:
-            per = 2 * max(len(self.published.texts), 1) * 2
-            reused = (
-                f"uid IN (SELECT unnest(uids) FROM (SELECT list(uid) FILTER (o = 0) AS uids, count(*) AS k FROM {ids} "  # noqa: S608
-                f"WHERE fault = 0 AND invite IS NOT NULL GROUP BY code // {per}, invite) WHERE k > 1)"
+    def refused_rows(self, ids: str, *, spreadsheet: bool) -> str:
+        """The refused rows themselves with their reason, given a table of `grouped_by_id`; for a spreadsheet with the
+        apostrophe of `csv_cells` before what it would run."""
+        names = " ".join(f"WHEN {number} THEN '{reason}'" for reason, number in NUMBER_OF.items())
+        columns = "".join(f"r.{name}, " for name in COLUMNS) + ("r.earlier," if self.earlier else "")
+        bad = f"SELECT uid, fault FROM {ids} WHERE uid IS NOT NULL AND fault > 0"  # noqa: S608
+        if self.tables.by_invitation:
+            bad += (
+                f" UNION ALL SELECT unnest(new) AS uid, {NUMBER_OF['ticket_reused']} AS fault FROM (SELECT "  # noqa: S608
+                f"list(uid) FILTER (earlier_rows = 0) AS new, count(*) AS reports FROM {ids} WHERE fault = 0 "
+                f"AND ticket IS NOT NULL GROUP BY code // {self.tables.places}, ticket) WHERE reports > 1"
             )
-        bad = (
-            f"SELECT uid, CASE WHEN fault = 0 THEN {INVITE_REUSED} ELSE fault END AS fault FROM {ids} "  # noqa: S608
-            f"WHERE uid IS NOT NULL AND (fault > 0 OR {reused})"
-        )
+        wanted = [f"j.{name}" for name in COLUMNS]
+        if spreadsheet:
+            run = f"left({{0}}, 1) IN ({', '.join(map(quoted, FORMULA))})"
+            guarded = f"CASE WHEN {run} THEN '''' || {{0}} ELSE {{0}} END AS {{1}}"
+            wanted = [w if n == "round" else guarded.format(w, n) for w, n in zip(wanted, COLUMNS, strict=True)]
         return f"""
-            SELECT j.* EXCLUDE (fault, code{", old" if self.earlier else ""}),
-                   CASE coalesce(b.fault, j.fault) {names} END AS reason
-            FROM (SELECT * FROM ({self.judged(self.rows, columns=columns)}){old}) AS j
+            SELECT {", ".join(wanted)}, CASE j.fault + coalesce(b.fault, 0) {names} END AS reason
+            FROM (SELECT * FROM ({self.judged(self.rows, columns=columns)}) {"WHERE NOT earlier" * self.earlier}) AS j
             LEFT JOIN ({bad}) AS b ON j.fault = 0 AND try_cast(j.id AS UUID) = b.uid
-            WHERE coalesce(b.fault, j.fault) > 0"""  # noqa: S608
+            WHERE j.fault + coalesce(b.fault, 0) > 0"""  # noqa: S608

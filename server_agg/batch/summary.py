@@ -1,21 +1,30 @@
 """What a batch gave: the tallies, and an account of every row.
 
-Rule.  rows = accepted + repeated + the sum of refused.  Nothing is dropped silently; `Summary` refuses other numbers.
+Rules
+1. rows = accepted + repeated + the sum of refused.  Nothing is dropped silently; `Summary` refuses other numbers.
+2. Every refused row has one reason, from `rrcollect.publish.rules.REASONS`; engines give it by its place there, counted
+   from 1, and 0 to a row that is valid by itself.
+3. A valid report that was not counted before is accepted once; its other rows, and all rows of one that was counted
+   before, are repeats.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from rrcollect.design.parameters import count
+from rrcollect.design.parameters import whole_number
 from rrcollect.errors import ParameterError
-from server_agg.batch.reasons import REASONS
+from rrcollect.publish.rules import REASONS
+from server_agg.batch.survey_tables import SurveyTables
 from server_agg.count.tallies import Tallies
-from server_agg.count.tally import fields, loads
+from server_agg.count.tally import fields, read_json
 
-__all__ = ["BatchResult", "Summary"]
+__all__ = ["NUMBER_OF", "REASONS", "BatchResult", "Counts", "Summary"]
+
+NUMBER_OF = {reason: number for number, reason in enumerate(REASONS, start=1)}
+Line = tuple[int, int | None, bool, int, int, *tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -36,11 +45,11 @@ class Summary:
 
     def __post_init__(self) -> None:
         for name in ("rows", "accepted", "repeated"):
-            object.__setattr__(self, name, count(name, getattr(self, name), least=0))
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), minimum=0))
         unknown = [name for name in self.refused if name not in REASONS]
         if unknown:
             raise ParameterError("refused", unknown, f"reasons among {list(REASONS)}")
-        kept = {name: count(name, self.refused[name], least=0) for name in REASONS if self.refused.get(name)}
+        kept = {name: whole_number(name, self.refused[name], minimum=0) for name in REASONS if self.refused.get(name)}
         object.__setattr__(self, "refused", kept)
         if self.rows != self.accepted + self.repeated + self.refused_rows:
             raise ParameterError("rows", self.rows, "accepted + repeated + refused: every row is accounted for")
@@ -79,7 +88,7 @@ class Summary:
     @classmethod
     def from_json(cls, text: str) -> Summary:
         """The summary written by `to_json`."""
-        given = fields("summary", loads("summary", text), ("rows", "accepted", "repeated", "refused"))
+        given = fields("summary", read_json("summary", text), ("rows", "accepted", "repeated", "refused"))
         if not isinstance(given["refused"], dict):
             raise ParameterError("refused", given["refused"], "an object of reasons and counts")
         return cls(**given)
@@ -117,5 +126,34 @@ class BatchResult:
     @classmethod
     def from_json(cls, text: str) -> BatchResult:
         """The result written by `to_json`."""
-        given = fields("result", loads("result", text), ("summary", "tallies"))
+        given = fields("result", read_json("result", text), ("summary", "tallies"))
         return cls(Tallies.from_json(json.dumps(given["tallies"])), Summary.from_json(json.dumps(given["summary"])))
+
+
+class Counts:
+    """The lines of an engine, added up: (fault, code, counted before, reports, rows, how many 1 in each column)."""
+
+    def __init__(self, tables: SurveyTables, lines: Iterable[Line]) -> None:
+        self.tables = tables
+        self._repeated = 0
+        self._columns: dict[int, list[int]] = {}  # by code: the reports, and how many 1 in each column
+        self._refused: dict[str, int] = {}
+        reason_of = tuple(REASONS)
+        for fault, code, before, reports, rows, *ones in lines:
+            if fault:
+                reason = reason_of[fault - 1]
+                self._refused[reason] = self._refused.get(reason, 0) + (rows or 0)
+            elif before or code is None:
+                self._repeated += rows or 0
+            else:
+                found = self._columns.get(code, [0] * (1 + len(ones)))
+                self._columns[code] = [a + b for a, b in zip(found, (reports, *ones), strict=True)]
+                self._repeated += rows - reports
+        self.malformed = self._refused.pop("malformed", 0)
+
+    def result(self) -> BatchResult:
+        """The tallies and the summary."""
+        accepted = sum(n for n, *_ in self._columns.values())
+        refused = {**self._refused, "malformed": self.malformed}
+        rows = accepted + self._repeated + sum(refused.values())
+        return BatchResult(self.tables.tallies(self._columns), Summary(rows, accepted, self._repeated, refused))

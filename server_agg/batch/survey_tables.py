@@ -5,31 +5,33 @@ Rules
    keys the caller trusts before anything in them is believed.
 2. Which segments a report may declare is a list of texts: the canonical JSON of every allowed combination.  If there
    are more than `MOST_TEXTS` the texts that occur are looked up in the source and judged one by one (`discover`).
-3. What is counted together has one number, a `code`, made of question, round, answer, segments and "has an invite";
-   equal codes mean equal reports but for the id and the invite.  A code is below 2^63.
+3. Questions and texts are numbered from 1; 0 stands for one that is not known.  What is counted together has one
+   number, a `code`, made of question, round and segments; equal codes and equal answers mean equal reports but for the
+   id and the ticket.  A code is below 2^63.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from rrcollect.errors import ParameterError, SurveyRefused
+from rrcollect.errors import ParameterError
 from rrcollect.publish.canonical import canonical, read_canonical
 from rrcollect.publish.envelope import verify
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.publication import Publication
+from rrcollect.publish.report import LARGEST_REPORT
+from rrcollect.publish.rules import declared
 from rrcollect.publish.survey import MOST_ROUNDS, Question, Survey
 from server_agg.count.tallies import Tallies, TallyKey
 from server_agg.count.tally import Tally
 
-__all__ = ["Published", "SurveyLike", "surveys_of"]
+__all__ = ["SurveyLike", "SurveyTables", "surveys_of"]
 
 MOST_TEXTS = 20_000
-LONGEST_TEXT = 65_536  # bytes of a segments text that is still looked at
 
 SurveyLike = Survey | Publication | bytes
 
@@ -55,8 +57,8 @@ def surveys_of(given: SurveyLike | Iterable[SurveyLike], trusted: Iterable[Publi
 
 
 @dataclass(frozen=True)
-class Published:
-    """The questions of all surveys and the segments texts they allow, each with its number."""
+class SurveyTables:
+    """The questions of all surveys and the texts of segments they allow, each with its number."""
 
     surveys: Mapping[str, Survey]
     questions: tuple[tuple[str, Question], ...]
@@ -64,68 +66,68 @@ class Published:
     enumerated: bool = True
 
     @classmethod
-    def of(cls, surveys: Iterable[Survey]) -> Published:
+    def of(cls, surveys: Iterable[Survey]) -> SurveyTables:
         """The tables of these surveys."""
         by_digest = {survey.digest: survey for survey in surveys}
         questions = tuple((digest, question) for digest, survey in by_digest.items() for question in survey.questions)
         many = sum(math.prod(len(v) + 1 for v in survey.segments.values()) for survey in by_digest.values())
         if many > MOST_TEXTS:
             return cls(by_digest, questions, (), enumerated=False)
-        texts = ((digest, text) for digest, survey in by_digest.items() for text in _combinations(survey.segments))
-        return cls(by_digest, questions, tuple(texts))
+        texts = [(digest, text) for digest, survey in by_digest.items() for text in _combinations(survey.segments)]
+        return cls(by_digest, questions, tuple(pair for pair in texts if len(pair[1].encode()) <= LARGEST_REPORT))
 
-    def discover(self, seen: Iterable[tuple[str | None, str | None]]) -> Published:
+    def discover(self, seen: Iterable[tuple[str | None, str | None]]) -> SurveyTables:
         """The same with the allowed ones of the (survey, segments) pairs seen as texts."""
-        allowed = {(survey, text) for survey, text in seen if survey and text and self.allows(survey, text)}
-        return Published(self.surveys, self.questions, tuple(sorted(allowed)))
-
-    def allows(self, survey: str, text: str) -> bool:
-        """Whether a report to the survey may carry this segments text."""
-        declared = self.surveys[survey].segments if survey in self.surveys else {}
-        try:
-            value = read_canonical(text.encode(), LONGEST_TEXT)
-        except (SurveyRefused, UnicodeEncodeError):
-            return False
-        return isinstance(value, dict) and all(value[name] in declared.get(name, ()) for name in value)
+        pairs = ((digest, text) for digest, text in seen if digest and digest in self.surveys and text)
+        allowed = {(digest, text) for digest, text in pairs if declared(text, self.surveys[digest])}
+        return SurveyTables(self.surveys, self.questions, tuple(sorted(allowed)))
 
     @property
     def by_invitation(self) -> bool:
-        """Whether any survey wants invites."""
+        """Whether any survey wants tickets."""
         return any(survey.invite_only for survey in self.surveys.values())
+
+    @property
+    def width(self) -> int:
+        """How many bits the widest answer has."""
+        return max((question.design.width for _, question in self.questions), default=1)
+
+    @property
+    def places(self) -> int:
+        """How many codes a question and round has: one for each text, and 0."""
+        return len(self.texts) + 1
 
     @property
     def codes(self) -> int:
         """One more than the largest code."""
-        return len(self.questions) * MOST_ROUNDS * 4 * max(len(self.texts), 1)
+        return (len(self.questions) + 1) * MOST_ROUNDS * self.places
 
     def code(self, content: str) -> int:
-        """The code of `survey|question|round|answer|segments`, of a report without an invite."""
-        digest, question_id, round_, answer, text = content.split("|", 4)
-        number, place = self._numbers[digest, question_id], self._places[digest, text]
-        return ((number * MOST_ROUNDS + int(round_)) * 2 + int(answer)) * max(len(self.texts), 1) * 2 + place * 2
+        """The code of `survey|question|round|segments`."""
+        digest, question_id, round_, text = content.split("|", 3)
+        return (self._numbers[digest, question_id] * MOST_ROUNDS + int(round_)) * self.places + self._places[
+            digest, text
+        ]
 
     @cached_property
     def _numbers(self) -> dict[tuple[str, str], int]:
-        return {(digest, question.id): i for i, (digest, question) in enumerate(self.questions)}
+        return {(digest, question.id): i for i, (digest, question) in enumerate(self.questions, start=1)}
 
     @cached_property
     def _places(self) -> dict[tuple[str, str], int]:
-        return {pair: i for i, pair in enumerate(self.texts)}
+        return {pair: i for i, pair in enumerate(self.texts, start=1)}
 
-    def tallies(self, counted: Mapping[int, int]) -> Tallies:
-        """The tallies of how many accepted reports had each code."""
-        sums: dict[TallyKey, list[int]] = {}
-        for code, n in counted.items():
-            rest, place = divmod(code // 2, max(len(self.texts), 1))
-            rest, answer = divmod(rest, 2)
-            number, round_ = divmod(rest, MOST_ROUNDS)
-            digest, question = self.questions[number]
-            text = self.texts[place][1]
-            segments = tuple(read_canonical(text.encode(), LONGEST_TEXT).items())
-            found = sums.setdefault(TallyKey(digest, question.id, question.design, segments, round_), [0, 0])
-            found[0] += n
-            found[1] += n * answer
-        return Tallies({key: Tally(key.design, n, ones) for key, (n, ones) in sums.items()})
+    def tallies(self, counted: Mapping[int, Sequence[int]]) -> Tallies:
+        """The tallies of how many accepted reports had each code, and in how many each bit of the answer was 1."""
+        found = {}
+        for code, (n, *sums) in counted.items():
+            asked, place = divmod(code, self.places)
+            number, round_ = divmod(asked, MOST_ROUNDS)
+            digest, question = self.questions[number - 1]
+            segments = tuple(read_canonical(self.texts[place - 1][1].encode(), LARGEST_REPORT).items())
+            key = TallyKey(digest, question.id, question.design, segments, round_)
+            found[key] = Tally(question.design, n, sums[0])
+        return Tallies(found)
 
 
 def _combinations(declared: Mapping[str, list[str]]) -> Iterable[str]:

@@ -2,11 +2,11 @@
 
 Rules
 1. The same call, the same integers: which engine runs is told by the source.
-2. Every row read is accepted, repeated, or refused for a reason with a name (`reasons.REASONS`).
+2. Every row read is accepted, repeated, or refused for a reason with a name (`REASONS`).
 3. Deduplication sees the rows of one call, and those of `earlier`: that is its window.  An id of an earlier row is not
    counted again; a row that contradicts it is refused, but what an earlier call has counted stays counted.  So
    yesterday's result + today's result with `earlier=yesterday's rows` is the result of both at once, unless rows of the
-   two days conflict; then the contradicted report of yesterday stands.
+   two days conflict; then the contradicted report of yesterday stays counted.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rrcollect.errors import MissingExtra, ParameterError
+from rrcollect.errors import ParameterError
+from rrcollect.extras import extra
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.survey import Survey
 from server_agg.batch.databases import copy_table, is_database
-from server_agg.batch.duckdb_engine import Duck, Options, Relation, connected
+from server_agg.batch.duckdb_engine import DuckBatch, Options, Relation, connected
 from server_agg.batch.packed_batch import tally_packed
 from server_agg.batch.progress import Progress, reporter
 from server_agg.batch.sources import files_of
 from server_agg.batch.sql_readers import Scan
 from server_agg.batch.summary import BatchResult, Summary
-from server_agg.batch.survey_tables import Published, SurveyLike, surveys_of
+from server_agg.batch.survey_tables import SurveyLike, SurveyTables, surveys_of
 from server_agg.count.tallies import Tallies
 
 __all__ = ["tally_reports"]
@@ -54,10 +55,10 @@ def tally_reports(
     """Count the reports of a source by survey × question × design × segments × round.
 
     source: files (.jsonl, .csv, either with .gz, .parquet, .rrbits), folders, globs, lists of these; the URL of the
-        collector's database; a DuckDB relation; a Polars, pandas, pyarrow, Dask or PySpark frame with the flat columns.
+        collector's database; a DuckDB relation; a Polars, pandas, pyarrow, Dask or PySpark frame of rows.
     surveys: `Survey`, `Publication` or envelope bytes (verified under `trusted`); none are needed for packed files
         whose envelopes are signed by a trusted key.
-    deduplicate: False for data known to hold every report once; then ids and invites are not compared.
+    deduplicate: False for data known to hold every report once; then ids are not looked at, and tickets not compared.
     earlier: rows counted before (a source of the same sort), not to be counted again.
     lenient: count what cannot be read as `malformed` instead of raising.
     refused_to: a file for the refused rows with their reason (for frames: Parquet).
@@ -71,9 +72,9 @@ def tally_reports(
     >>> question = Question(id="q1", attribute="doped", text="Ever doped?", design=Design("3/4", "3/4"))
     >>> survey = Survey(name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
     ...                 expires=datetime(2100, 1, 1, tzinfo=timezone.utc), questions=[question])
-    >>> row = {"survey": survey.digest, "question": "q1", "round": 0, "p00": "3/4", "p11": "3/4", "answer": 1,
-    ...        "id": "0" * 32, "invite": None, "segments": "{}"}
-    >>> result = tally_reports(polars.DataFrame([row, row, row | {"id": "f" * 32, "answer": 2}]), survey)
+    >>> row = {"survey": survey.digest, "question": "q1", "round": 0, "design": '{"p00":"3/4","p11":"3/4"}',
+    ...        "answer": "1", "id": "0" * 32, "ticket": None, "segments": "{}"}
+    >>> result = tally_reports(polars.DataFrame([row, row, row | {"id": "f" * 32, "answer": "2"}]), survey)
     >>> print(result.summary)
     3 rows read: 1 accepted, 1 repeated, 1 refused (1 bad_answer)
     >>> result.tallies.one()
@@ -96,22 +97,23 @@ def tally_reports(
         return _tally_files(source, known, keys, earlier, options)
     if not known:
         raise ParameterError("surveys", surveys, "one survey or more")
-    published = Published.of(known)
+    tables = SurveyTables.of(known)
     if _is_relation(source):
-        duck = Duck(Relation(source), published, options)
+        duck = DuckBatch(Relation(source), tables, options)
         if earlier is not None and not _is_relation(earlier):
             raise ParameterError("earlier", earlier, "a DuckDB relation of the same connection, like the source")
         if earlier is None:
             return duck.count([duck.relation_scan(source)], []).result()
-        flagged = source.project("*, false AS rr_old").union(earlier.project("*, true AS rr_old"))
-        duck = Duck(Relation(flagged), published, options)
+        flagged = source.project("*, false AS rr_earlier").union(earlier.project("*, true AS rr_earlier"))
+        duck = DuckBatch(Relation(flagged), tables, options)
         scan = duck.relation_scan(flagged)
         return duck.count(*_split(scan)).result()
-    return _tally_frame(source, published, earlier, options)
+    return _tally_frame(source, tables, earlier, options)
 
 
 def _split(scan: Scan) -> tuple[list[Scan], list[Scan]]:
-    return [replace(scan, sql=f"{scan.sql} WHERE NOT s.rr_old")], [replace(scan, sql=f"{scan.sql} WHERE s.rr_old")]
+    new, earlier = (replace(scan, sql=f"{scan.sql} WHERE {which} s.rr_earlier") for which in ("NOT", ""))
+    return [new], [earlier]
 
 
 def _is_paths(source: object) -> bool:
@@ -138,7 +140,7 @@ def _tally_files(
         if files or copied:
             if not known:
                 raise ParameterError("surveys", known, "one survey or more")
-            duck = Duck(stack.enter_context(connected(options)), Published.of(known), options)
+            duck = DuckBatch(stack.enter_context(connected(options)), SurveyTables.of(known), options)
             scans = [
                 duck.file_scans(rows) + duck.file_scans({"csv": copies}, escaped=False)
                 for rows, copies in ((files, copied), (old, old_copied))
@@ -162,11 +164,8 @@ def _on_disk(source: Any, options: Options, stack: ExitStack) -> tuple[dict[str,
     return (files_of(rest) if rest or not copied else {}), copied
 
 
-def _tally_frame(source: Any, published: Published, earlier: Any, options: Options) -> BatchResult:
-    try:
-        import narwhals.stable.v2 as nw
-    except ImportError:
-        raise MissingExtra("narwhals", "batch") from None
+def _tally_frame(source: Any, tables: SurveyTables, earlier: Any, options: Options) -> BatchResult:
+    nw = extra("narwhals.stable.v2", "batch")
     from server_agg.batch.frame_engine import FrameBatch
 
     try:
@@ -176,5 +175,5 @@ def _tally_frame(source: Any, published: Published, earlier: Any, options: Optio
         raise ParameterError("source", source, ALLOWED) from None
     if before is not None and before.implementation != frame.implementation:
         raise ParameterError("earlier", type(earlier).__name__, "a frame of the same library as the source")
-    batch = FrameBatch(frame, published, options.lenient, options.deduplicate, before, options.refused_to)
+    batch = FrameBatch(frame, tables, options.lenient, options.deduplicate, before, options.refused_to)
     return batch.counts().result()

@@ -1,16 +1,13 @@
-"""Reports to files: JSON lines (the wire form itself), CSV or Parquet (the flat row).
+"""Reports to files: JSON lines (the wire form itself), CSV or Parquet (rows).
 
 Rules
 1. What is written reads back as the same reports.
-2. A CSV file may be opened in a spreadsheet, which takes a cell that begins with = + - @ (or a tab or return) for a
-   formula.  Only an invite is free text; such an invite is written with an apostrophe before it, as is one that begins
-   with an apostrophe, and reading removes it.
+2. CSV is written by `csv_cells`: of a report only a ticket is free text, and reading takes its apostrophe away.
 3. The file appears under its name when it is whole: a crash leaves no half a night behind.
 """
 
 from __future__ import annotations
 
-import csv
 import gzip
 import itertools
 import os
@@ -18,14 +15,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
-from rrcollect.errors import MissingExtra, ParameterError
+from rrcollect.errors import ParameterError
+from rrcollect.extras import extra
 from rrcollect.publish.report import Report
-from server_agg.batch.columns import COLUMNS, NUMBERS, flat_row
-from server_agg.batch.sources import kind_of
+from server_agg.batch.sources import COLUMNS, NUMBER, kind_of
+from server_agg.csv_cells import write_csv
+from server_agg.new_file import new_file
 
-__all__ = ["format_of", "write_reports"]
+__all__ = ["format_of", "write_reports", "write_whole"]
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 CHUNK = 65_536
 
 
@@ -42,33 +40,29 @@ def write_reports(path: str | os.PathLike[str], reports: Iterable[Report]) -> in
 
     >>> import tempfile
     >>> from rrcollect import Design
-    >>> report = Report(survey="0" * 64, question="q1", design=Design("3/4", "3/4"), answer=1, id="f" * 32)
+    >>> report = Report(survey="0" * 64, question="q1", design=Design("3/4", "3/4"), answer="1", id="f" * 32)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_reports(f"{folder}/night.jsonl", [report])
     ...     Path(folder, "night.jsonl").read_bytes() == report.to_bytes() + b"\\n"
     1
     True
     """
-    name = os.fspath(path)
-    kind = format_of(name)
-    folder, base = os.path.split(name)
-    partial = Path(folder, f".partial-{base}")
-    try:
-        if kind == "parquet":
-            written = _parquet(partial, reports)
-        else:
-            with _opened(partial, gzipped=name.endswith(".gz")) as file:
-                written = _jsonl(file, reports) if kind == "jsonl" else _csv(file, reports)
-        partial.replace(name)
-    finally:
-        partial.unlink(missing_ok=True)
-    return written
+    format_of(os.fspath(path))
+    with new_file(path) as partial:
+        return write_whole(partial, reports)
 
 
-def _opened(path: Path, *, gzipped: bool) -> IO[str]:
-    if gzipped:
-        return gzip.open(path, "wt", encoding="utf-8", newline="")
-    return path.open("w", encoding="utf-8", newline="")
+def write_whole(path: Path, reports: Iterable[Report]) -> int:
+    """The same in place, for a file that is new already (`new_file`)."""
+    kind = format_of(path.name)
+    if kind == "parquet":
+        return _parquet(path, reports)
+    with (
+        gzip.open(path, "wt", encoding="utf-8", newline="")
+        if path.suffix == ".gz"
+        else path.open("w", encoding="utf-8", newline="") as file
+    ):
+        return _jsonl(file, reports) if kind == "jsonl" else write_csv(file, COLUMNS, (r.row for r in reports))
 
 
 def _jsonl(file: IO[str], reports: Iterable[Report]) -> int:
@@ -79,30 +73,13 @@ def _jsonl(file: IO[str], reports: Iterable[Report]) -> int:
     return written
 
 
-def _csv(file: IO[str], reports: Iterable[Report]) -> int:
-    writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    written = 0
-    for report in reports:
-        row = flat_row(report)
-        if report.invite is not None and report.invite.startswith(FORMULA):
-            row["invite"] = "'" + report.invite
-        writer.writerow(row)
-        written += 1
-    return written
-
-
 def _parquet(path: Path, reports: Iterable[Report]) -> int:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise MissingExtra("pyarrow", "batch") from None
-    schema = pa.schema([(name, pa.int64() if name in NUMBERS else pa.string()) for name in COLUMNS])
+    pa, pq = extra("pyarrow", "batch"), extra("pyarrow.parquet", "batch")
+    schema = pa.schema([(name, pa.int64() if name == NUMBER else pa.string()) for name in COLUMNS])
     written = 0
-    rows = (flat_row(report) for report in reports)
+    rows = (report.row for report in reports)
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         while chunk := list(itertools.islice(rows, CHUNK)):
-            writer.write_table(pa.Table.from_pylist(chunk, schema=schema))
+            writer.write_table(pa.Table.from_arrays([pa.array(c) for c in zip(*chunk, strict=True)], schema=schema))
             written += len(chunk)
     return written

@@ -5,7 +5,7 @@ It lives here and not in the client package because it uses both, and imports po
     terminal, progress     what a person sees and what a program reads; errors in one line; exit codes; bars
     sources, output        what the commands read and write
     designing    design, compare          planning       plan
-    publishing   keygen, publish, verify  survey_file    a survey as a person writes it
+    publishing   keygen, publish, verify
     answering    answer                   randomising    randomise (its files: truths)
     collecting   serve, export, tally     estimating     estimate
     plotting     plot                     simulating     simulate

@@ -58,7 +58,7 @@ def answer(options: Namespace) -> int:
     accepted = client.accept(data)
     _check_declared(segments, accepted.survey.segments)
     if client.open_questions(accepted) and not _can_hide():
-        raise _seen()
+        raise _needs_terminal()
     sys.stderr.write(plain(accepted.explain()) + "\n\n")
     for question in client.open_questions(accepted):
         reply = _ask(question.text)
@@ -72,10 +72,10 @@ def answer(options: Namespace) -> int:
     if done is not None:
         words += f"\ndelivered {done.delivered}, waiting {done.waiting}, refused {len(done.refused)}"
     emit(options, client.budget().export(), words)
-    return 0 if done is None else _told(done)
+    return 0 if done is None else _report_deliveries(done)
 
 
-def _told(done: Deliveries) -> int:
+def _report_deliveries(done: Deliveries) -> int:
     """Say why reports were not delivered; the exit code."""
     for reason in sorted({reason for _, reason in done.refused}):
         sys.stderr.write(f"rrcollect answer: refused for good: {plain(reason)}\n")
@@ -118,7 +118,7 @@ def _ask(text: str) -> bool | None:
         sys.stderr.write("please type yes or no\n")
 
 
-def _seen() -> ParameterError:
+def _needs_terminal() -> ParameterError:
     from rrcollect.errors import ParameterError
 
     return ParameterError("standard input", "no terminal", "a terminal that can hide what is typed")
@@ -142,4 +142,4 @@ def _unseen(prompt: str) -> str:
         try:
             return getpass.getpass(prompt)
         except getpass.GetPassWarning:
-            raise _seen() from None
+            raise _needs_terminal() from None

@@ -11,8 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from server_agg.cli.incomplete import Incomplete
-from server_agg.cli.output import CannotWrite, add_force, refuse_existing, way_out, write_text
+from server_agg.cli.output import CannotWrite, Incomplete, add_force, os_error_hint, refuse_existing, write_text
 from server_agg.cli.sources import add_source, batch_of, read_envelope, read_keys
 from server_agg.cli.terminal import emit
 
@@ -40,14 +39,13 @@ def add_serve(parser: ArgumentParser) -> None:
 
 def serve(options: Namespace) -> int:
     """Run a collector until it is told to stop."""
-    from rrcollect.errors import MissingExtra, ParameterError
+    from rrcollect.errors import ParameterError
+    from rrcollect.extras import extra
 
-    try:
-        from server_agg.collect.owner import OwnerToken
-        from server_agg.collect.serve import serve as run
-        from server_agg.collect.settings import Settings
-    except ImportError as error:
-        raise MissingExtra(error.name or "starlette", "server") from None
+    run = extra("server_agg.collect.serve", "server").serve
+    from server_agg.collect.owner import OwnerToken
+    from server_agg.collect.settings import Settings
+
     if options.make_token:
         if not options.token_file:
             raise ParameterError("--make-token", True, "together with --token-file FILE")
@@ -98,7 +96,7 @@ def _make_token(path: Path) -> None:
     except FileExistsError:
         return
     except OSError as error:
-        raise CannotWrite(f"{path} cannot be written: {way_out(error)}") from None
+        raise CannotWrite(f"{path} cannot be written: {os_error_hint(error)}") from None
     with open(handle, "w", encoding="ascii") as file:
         file.write(secrets.token_urlsafe(24) + "\n")
 
@@ -106,7 +104,7 @@ def _make_token(path: Path) -> None:
 def _published(options: Namespace) -> list[str]:
     """Open the store, so that one that cannot be used is told first, and publish the surveys given; their digests."""
     from server_agg.collect.catalogue import Catalogue
-    from server_agg.collect.store import open_store
+    from server_agg.collect.stores import open_store
 
     store: Store = open_store(options.store)
     try:
@@ -130,7 +128,7 @@ def export(options: Namespace) -> int:
     """Write a collector's reports to a file."""
     from server_agg.batch.errors import SourceUnavailable
     from server_agg.collect.export import export_reports
-    from server_agg.collect.store import open_store
+    from server_agg.collect.stores import open_store
 
     refuse_existing(options.file, force=options.force)
     if "://" not in options.store and not Path(options.store).exists():
@@ -140,7 +138,9 @@ def export(options: Namespace) -> int:
         _check_known(store, options.survey)
         written = export_reports(store, options.file, options.survey)
     except OSError as error:
-        raise CannotWrite(f"{options.file} cannot be written: {way_out(error)} (nothing was left of it)") from None
+        raise CannotWrite(
+            f"{options.file} cannot be written: {os_error_hint(error)} (nothing was left of it)"
+        ) from None
     finally:
         store.close()
     emit(options, {"reports": written, "file": str(options.file)}, f"{options.file}: {written} reports")
@@ -170,7 +170,8 @@ def add_tally(parser: ArgumentParser) -> None:
 def tally(options: Namespace) -> int:
     """Count reports, each once, and say what was refused; if that was all of them, the exit code says so too."""
     from rrcollect.errors import ParameterError
-    from server_agg.cli.estimating import estimates_of, question_table
+    from server_agg.cli.estimating import question_table
+    from server_agg.report.survey_results import survey_results
 
     for path in (options.out, options.refused_to):
         refuse_existing(path, force=options.force)
@@ -183,7 +184,6 @@ def tally(options: Namespace) -> int:
         raise ParameterError("--memory", options.memory, error.allowed) from None
     if options.out:
         write_text(options.out, result.tallies.to_json() + "\n", force=options.force)
-    found = {key: one for key, one in estimates_of(result.tallies).items() if one is not None}
     data = {"summary": result.summary.as_dict(), "tallies": json.loads(result.tallies.to_json())}
-    emit(options, data, str(result.summary), *(question_table(found, "0.95", "exact") if found else ()))
+    emit(options, data, str(result.summary), *question_table(survey_results(result.tallies)))
     return 3 if result.summary.rows and not result.summary.accepted else 0

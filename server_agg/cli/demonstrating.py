@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
+import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +15,7 @@ from server_agg.cli.progress import progress
 from server_agg.cli.terminal import emit, table
 
 if TYPE_CHECKING:
-    from server_agg.demo.run import Shown
+    from server_agg.demo.run import DemoRun
 
 __all__ = ["add_demo", "demo"]
 
@@ -47,19 +51,36 @@ def demo(options: Namespace) -> int:
         raise ParameterError("--respondents", options.respondents, f"{LEAST} to 1000000")
     if not 0 <= options.seconds <= 3600:
         raise ParameterError("--seconds", options.seconds, "0 to 3600")
-    from server_agg.demo.page import page
+    from server_agg.demo.page import page, summary_picture
     from server_agg.demo.run import fresh_folder, run_demo
 
     fresh_folder(options.out)
     with progress(f"{options.respondents:,} respondents answer", quiet=options.json) as tell:
         shown = run_demo(options.out, options.respondents, options.seconds, tell)
     report = options.out / "report.html"
-    write_text(report, page(shown), force=True)
-    emit(options, _data(shown, report), *_words(shown), f"Report: {report.resolve().as_uri()}")
+    program = program_name(options.out)
+    write_text(report, page(shown, program), force=True)
+    write_text(options.out / "picture.svg", summary_picture(shown), force=True)
+    go_on = f"cd {shlex.quote(str(options.out))}\n  {program} verify survey.signed.json --key publisher.pem.pub"
+    said = f"Report: {report.resolve().as_uri()}\nTo go on (the report has more):\n  {go_on}"
+    emit(options, _data(shown, report), *_words(shown), said)
     return 0
 
 
-def _data(shown: Shown, report: Path) -> dict[str, Any]:
+def program_name(folder: Path) -> str:
+    """How a shell in `folder` calls this very program: by its name if the PATH finds it, else by its path."""
+    started, beside = Path(sys.argv[0]), Path(sys.executable).with_name("rrcollect")
+    program = started if started.name == "rrcollect" else beside
+    if not program.exists():
+        return f"{shlex.quote(sys.executable)} -m server_agg.cli.main"
+    found = shutil.which("rrcollect")
+    if found and os.path.samefile(found, program):
+        return "rrcollect"
+    whole = os.path.abspath(program)
+    return shlex.quote(min(whole, os.path.relpath(whole, folder.resolve()), key=len))
+
+
+def _data(shown: DemoRun, report: Path) -> dict[str, Any]:
     found = []
     for question, number in shown.rounds():
         mark = shown.mark(question, number)
@@ -76,7 +97,7 @@ def _data(shown: Shown, report: Path) -> dict[str, Any]:
     }
 
 
-def _words(shown: Shown) -> list[str]:
+def _words(shown: DemoRun) -> list[str]:
     from server_agg.report.words import percent
 
     survey = shown.publication.survey
@@ -96,7 +117,7 @@ def _words(shown: Shown) -> list[str]:
         )
     head = ["question", "answers", "estimate", "95 % exact bar", "truth", "the truth is"]
     doped = shown.segments("doped")
-    cells, lines = doped._cells()
+    cells, lines = doped.cells()
     way = f"{shown.full:,} with a full client and a ledger each ({shown.full_seconds:.0f} s)"
     if shown.gateway:
         way += f", {shown.gateway:,} through a gateway in bulk ({shown.gateway_seconds:.1f} s)"

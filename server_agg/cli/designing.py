@@ -119,8 +119,7 @@ def _candidates(found: list[ChosenDesign], options: Namespace) -> list[dict[str,
     return [
         {
             "name": name,
-            "p00": str(each.p00),
-            "p11": str(each.p11),
+            "design": each.to_wire(),
             "shown": [f"{float(each.p00):.4g}", f"{float(each.p11):.4g}"],
             "n_variance": float(figures[each]),
             "times_the_least": float(figures[each] / least) if least else None,
@@ -147,11 +146,10 @@ def _refusal(design: Design) -> str | None:
     """Why a device with the default policy would not answer by this design."""
     from rrcollect import Disclosure, Policy, Question
     from rrcollect.errors import SurveyRefused
-    from rrcollect.publish.survey import tightest
 
     meant = Disclosure(exposed=1, respondents=1)  # even if the publisher signs that it is meant
     try:
-        asked = Question(id="q", attribute="a", text="?", design=design, promise=tightest(design), disclosure=meant)
+        asked = Question(id="q", attribute="a", text="?", design=design, promise=design.loss, disclosure=meant)
         Policy().cost(asked)
     except SurveyRefused as error:
         return str(error).removeprefix("question 'q'").lstrip(": ")
@@ -190,8 +188,7 @@ def _warnings(found: list[ChosenDesign]) -> list[str]:
 def _as_data(chosen: ChosenDesign, n: int) -> dict[str, object]:
     tight = chosen.tight_epsilon
     return {
-        "p00": str(chosen.p00),
-        "p11": str(chosen.p11),
+        "design": chosen.to_wire(),
         "numerators": [str(k) for k in chosen.numerators],
         "epsilon": str(chosen.promise.epsilon),
         "delta": str(chosen.promise.delta),
@@ -199,7 +196,7 @@ def _as_data(chosen: ChosenDesign, n: int) -> dict[str, object]:
         "proofs": list(chosen.proofs),
         "rule": chosen.rule,
         "reason": chosen.reason,
-        "disclosure": chosen.disclosure(n),
+        "disclosure": chosen.explain_exposure(n),
         "compared": dict(chosen.compared),
     }
 

@@ -7,19 +7,17 @@ of a segment with bars that hold all at once.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from server_agg.cli.incomplete import Incomplete
+from server_agg.cli.output import Incomplete
 from server_agg.cli.sources import add_source, tallies_of
 from server_agg.cli.terminal import emit, table
 
 if TYPE_CHECKING:
     from server_agg import Tallies, Tally
+    from server_agg.report.survey_results import SurveyResults
 
-__all__ = ["add_estimate", "estimate", "estimates_of", "question_table", "segments_of", "selected"]
-
-UNDECLARED = "(not declared)"
+__all__ = ["add_estimate", "check_declared", "estimate", "question_table", "selected"]
 
 
 def add_estimate(parser: ArgumentParser) -> None:
@@ -52,17 +50,13 @@ def estimate(options: Namespace) -> int:
     _no_typed_counts(options)
     tallies = selected(tallies_of(options), options)
     if options.by is not None:
-        return _by_segment(options, tallies)
-    found = estimates_of(tallies, target)
-    named = {key: one for key, one in found.items() if one is not None}
-    data = [
-        {"question": question, "round": number}
-        | ({"estimate": None} if one is None else one.as_dict(options.level, bar_method(one, options.method)))
-        for (question, number), one in found.items()
-    ]
-    few = [f"{q}, round {r}: too few answers for an estimate" for (q, r), one in found.items() if one is None]
-    tables = question_table(named, options.level, options.method) if named else ()
-    emit(options, data, *tables, "\n".join(few))
+        return _by_segment(options, tallies, target)
+    from server_agg.report.survey_results import survey_results
+
+    results = survey_results(tallies, target=target, level=options.level, method=options.method)
+    few = [each for each in results.rounds if each.estimate is None]
+    said = [f"{each.question}, round {each.round}: too few answers for an estimate" for each in few]
+    emit(options, [each.as_dict() for each in results.rounds], *question_table(results), "\n".join(said))
     return 0
 
 
@@ -83,68 +77,16 @@ def selected(tallies: Tallies, options: Namespace) -> Tallies:
     return tallies
 
 
-def estimates_of(tallies: Tallies, target: Any = "population") -> dict[tuple[str, int], Any]:
-    """The estimate of every question and round; None where two answers are not there."""
-    from server_agg import estimate as estimate_tally
-    from server_agg import pool
-
-    found: dict[tuple[str, int], Any] = {}
-    for (question, number), counted in sorted(tallies.by("question", "round").items()):
-        enough = sum(each.n for each in counted) >= 2
-        one = estimate_tally(counted[0], target) if enough and len(counted) == 1 else None
-        found[question, number] = pool(counted) if enough and one is None else one
-    return found
-
-
-def bar_method(found: Any, method: str) -> str:
-    """The method asked for, or the likelihood where pooled answers have no such bar."""
-    from server_agg import PooledEstimate
-    from server_agg.estimates.pooled import METHODS
-
-    return "likelihood" if isinstance(found, PooledEstimate) and method not in METHODS else method
-
-
-def question_table(found: Mapping[tuple[str, int], Any], level: str, method: str) -> tuple[str, ...]:
-    """The estimates as a table, and what the bars cover."""
-    from server_agg.report.words import digits_for, percent, privacy_words
-
-    head = ["question", "round", "n", "estimate %", "low", "high", "bar", "target", "privacy", ""]
-    rows = []
-    for (question, number), one in found.items():
-        bar = one.interval(level, bar_method(one, method))
-        tally: Tally | None = getattr(one, "tally", None)
-        digits = digits_for(bar.width)
-        value = percent(min(max(one.value, 0.0), 1.0), digits)
-        note = [f"unclipped {percent(one.value, digits)}"] if not 0 <= one.value <= 1 else []
-        note += [one.misfit.describe()] if tally is not None and one.misfit else []
-        rows.append(
-            [
-                question,
-                str(number),
-                f"{one.n if tally is None else tally.n:,}",
-                value,
-                percent(bar.low, digits),
-                percent(bar.high, digits),
-                f"{float(100 * bar.level):.10g} % {bar.method}",
-                bar.target,
-                "several designs" if tally is None else privacy_words(tally.design),
-                "; ".join(note),
-            ]
-        )
+def question_table(results: SurveyResults) -> tuple[str, ...]:
+    """The estimates as a table, and what the bars cover; nothing if there are none."""
+    head, rows = results.cells()
+    if not rows:
+        return ()
     several = "each bar covers on its own; " if len(rows) > 1 else ""
     return table(head, rows, {1, 2, 3, 4, 5}), f"{several}bars hold for independent respondents who follow the protocol"
 
 
-def segments_of(tallies: Tallies, name: str, *, minimum: int, level: str, method: str, target: str) -> Any:
-    """The segment table of one question and round."""
-    from server_agg import segment_table
-
-    _check_declared(tallies, name)
-    groups = {value or UNDECLARED: each for (value,), each in tallies.by(f"segments.{name}").items()}
-    return segment_table(groups, minimum=minimum, level=level, method=method, target=target)
-
-
-def _check_declared(tallies: Tallies, name: str) -> None:
+def check_declared(tallies: Tallies, name: str) -> None:
     """Refuse a segment that nobody declared in any of the tallies; the error names those that were."""
     from rrcollect.errors import ParameterError
 
@@ -153,22 +95,19 @@ def _check_declared(tallies: Tallies, name: str) -> None:
         raise ParameterError("--by", name, f"a segment that was declared: {', '.join(there) or 'none was'}")
 
 
-def _by_segment(options: Namespace, tallies: Tallies) -> int:
-    _check_declared(tallies, options.by)
-    data, parts = [], []
+def _by_segment(options: Namespace, tallies: Tallies, target: str | int) -> int:
+    from server_agg.report.survey_results import survey_results
+
+    check_declared(tallies, options.by)
+    how = {"minimum": options.minimum, "level": options.level, "method": options.method, "target": target}
     declared = {(key.question, key.round) for key in tallies if options.by in dict(key.segments)}
-    for question, number in sorted(declared):
-        found = segments_of(
-            tallies.where(question=question, round=number),
-            options.by,
-            minimum=options.minimum,
-            level=options.level,
-            method=options.method,
-            target=options.target,
-        )
-        data.append({"question": question, "round": number, "segment": options.by, **found.as_dict()})
-        head, rows = found._cells()
-        parts += [f"{question}, round {number}, by {options.by}", table(head, rows, {1, 2, 3, 4}), found.describe()]
+    data, parts = [], []
+    for each in survey_results(tallies, **how).rounds:
+        if (each.question, each.round) in declared:
+            found = each.segments(options.by)
+            words = f"{each.question}, round {each.round}, by {options.by}"
+            parts += [words, table(*found.cells(), {1, 2, 3, 4}), found.describe()]
+            data.append({"question": each.question, "round": each.round, "segment": options.by, **found.as_dict()})
     emit(options, data, *parts)
     return 0
 

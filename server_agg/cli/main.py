@@ -15,7 +15,7 @@ from typing import NamedTuple, NoReturn
 
 from rrcollect import __version__
 from rrcollect.errors import RRCollectError
-from server_agg.cli.output import way_out
+from server_agg.cli.output import os_error_hint
 from server_agg.cli.terminal import EXIT_CODES, exit_code, plain
 
 __all__ = ["COMMANDS", "main", "parser"]
@@ -139,7 +139,8 @@ COMMANDS = {
         "print a script that completes rrcollect's words in a shell",
         ("rrcollect completion bash > rrcollect.bash",),
         "bash: source the file, or put it into ~/.local/share/bash-completion/completions/rrcollect.\n"
-        "zsh: source it from ~/.zshrc.  fish: put it into ~/.config/fish/completions/rrcollect.fish.",
+        "zsh: put it as _rrcollect into a folder of $fpath.  fish: ~/.config/fish/completions/rrcollect.fish.\n"
+        "tcsh: source it from ~/.tcshrc.",
     ),
 }
 
@@ -170,6 +171,7 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
         examples = "\n  ".join(command.examples)
         sub = commands.add_parser(
             name,
+            help=command.about,
             description=f"{about}\n{command.more}".rstrip("\n"),
             epilog=f"{'examples' if len(command.examples) > 1 else 'example'}:\n  {examples}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -182,7 +184,7 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
 
 
 def _listed() -> str:
-    """The commands in the order of the flow, a line each."""
+    """The commands in the order of the flow, one line per command."""
     return "\n".join(f"  {name:11s} {command.about}" for name, command in COMMANDS.items())
 
 
@@ -218,7 +220,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, BrokenPipeError):
             _forget_output()
             return 0
-        sys.stderr.write(f"rrcollect {options.command}: {plain(error.filename or 'the output')}: {way_out(error)}\n")
+        sys.stderr.write(
+            f"rrcollect {options.command}: {plain(error.filename or 'the output')}: {os_error_hint(error)}\n"
+        )
         if error.filename is None:
             _forget_output()
         return 4

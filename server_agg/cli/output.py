@@ -3,8 +3,8 @@
 Rules
 1. An existing file is refused unless `--force` was given; the check comes before the work.  `force=None` is for files
    that are never replaced: there `--force` is not spoken of.  A folder is never replaced.
-2. A file appears under its name when it is whole and on disk.  Until then it lies beside it under a hidden name, which
-   goes away if anything fails: a full disk leaves nothing half-written.
+2. A file appears under its name when it is whole and on disk (`server_agg.new_file`): a full disk leaves nothing
+   half-written.
 3. What the operating system says becomes one `CannotWrite` that names the file and what to do.
 """
 
@@ -18,8 +18,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rrcollect.errors import Blame, RRCollectError
+from server_agg import new_file as whole
 
-__all__ = ["CannotWrite", "add_force", "new_file", "refuse_existing", "way_out", "write_text"]
+__all__ = ["CannotWrite", "Incomplete", "add_force", "new_file", "os_error_hint", "refuse_existing", "write_text"]
+
+
+class Incomplete(RRCollectError):
+    """An option or a file is needed that was not given; the message says what to give, in the words of the shell."""
 
 
 class CannotWrite(RRCollectError):
@@ -41,7 +46,7 @@ WAYS = {
 }
 
 
-def way_out(error: OSError) -> str:
+def os_error_hint(error: OSError) -> str:
     """What the operating system said, and what to do about it."""
     said = (error.strerror or type(error).__name__).lower()
     hint = WAYS.get(error.errno or 0)
@@ -66,27 +71,17 @@ def refuse_existing(path: str | os.PathLike[str] | None, *, force: bool | None) 
 
 @contextmanager
 def new_file(path: str | os.PathLike[str], *, force: bool | None) -> Iterator[Path]:
-    """The path of a file to write in this block; it becomes `path` when the block ends well, and nothing otherwise.
-
-    It has the same ending, by which formats are told.
-    """
-    import secrets
-
+    """`server_agg.new_file`, which replaces nothing unless told to, and speaks of its troubles as the others do."""
     wanted = Path(path)
     refuse_existing(wanted, force=force)
-    partial = wanted.with_name(f".{secrets.token_hex(4)}-{wanted.name}")
     try:
-        yield partial
-        with partial.open("rb") as file:
-            os.fsync(file.fileno())
-        refuse_existing(wanted, force=force)
-        partial.replace(wanted)
+        with whole.new_file(wanted) as partial:
+            yield partial
+            refuse_existing(wanted, force=force)
     except OSError as error:
         if isinstance(error, RRCollectError):
             raise
-        raise CannotWrite(f"{wanted} cannot be written: {way_out(error)} (nothing was left of it)") from None
-    finally:
-        partial.unlink(missing_ok=True)
+        raise CannotWrite(f"{wanted} cannot be written: {os_error_hint(error)} (nothing was left of it)") from None
 
 
 def write_text(path: str | os.PathLike[str], text: str, *, force: bool | None) -> None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from server_agg.cli.incomplete import Incomplete
+from server_agg.cli.output import Incomplete
 from server_agg.cli.terminal import emit, table
 
 __all__ = ["add_plan", "plan"]
 
-METHODS = ("normal", "chebyshev", "hoeffding", "exact")
+METHODS = ("wald", "chebyshev", "hoeffding", "exact")
 EPSILONS = ("0.25", "0.5", "1", "ln 3", "2", "3", "4")
 
 
@@ -23,7 +23,7 @@ def add_plan(parser: ArgumentParser) -> None:
     parser.add_argument("--margin", help="half the width of the bar, e.g. 0.03 for ±3 points")
     parser.add_argument("--n", type=int, help="respondents (with --difference: in each of two groups)")
     parser.add_argument("--level", default="0.95", help="confidence level (default: 0.95)")
-    parser.add_argument("--method", choices=METHODS, default="normal", help="how the bar is made (default: normal)")
+    parser.add_argument("--method", choices=METHODS, default="wald", help="how the bar is made (default: wald)")
     parser.add_argument("--prevalence", help="the expected share of yes (default: the worst one)")
     parser.add_argument("--difference", help="a difference between two groups to be found; with --n or --power")
     parser.add_argument("--power", help="with --difference: the probability to find it, e.g. 0.8")
@@ -54,7 +54,7 @@ def _groups(options: Namespace) -> int:
     from rrcollect import optimal_design
     from rrcollect.errors import ParameterError
     from server_agg import power_between, sample_size_between
-    from server_agg.plan.sample_size import DIRECT
+    from server_agg.estimates.one import DIRECT
 
     if options.epsilon is None or (options.n is None) == (options.power is None):
         raise ParameterError("--difference", options.difference, "together with --epsilon, and either --n or --power")
@@ -104,9 +104,9 @@ def _prices(options: Namespace, how: dict[str, Any]) -> int:
 def _sizes(options: Namespace, how: dict[str, Any]) -> int:
     from rrcollect import optimal_design
     from server_agg import sample_size
-    from server_agg.plan.sample_size import DIRECT
+    from server_agg.estimates.one import DIRECT
 
-    methods = METHODS if options.method == "normal" else (options.method,)
+    methods = METHODS if options.method == "wald" else (options.method,)
     design, rows, data = optimal_design(options.epsilon), [], {}
     for method in methods:
         n, direct = (sample_size(one, options.margin, **{**how, "method": method}) for one in (design, DIRECT))
@@ -120,7 +120,7 @@ def _sizes(options: Namespace, how: dict[str, Any]) -> int:
 def _margin(options: Namespace, how: dict[str, Any]) -> int:
     from rrcollect import optimal_design
     from server_agg import margin_of_error
-    from server_agg.plan.sample_size import DIRECT
+    from server_agg.estimates.one import DIRECT
 
     margin, direct = (margin_of_error(one, options.n, **how) for one in (optimal_design(options.epsilon), DIRECT))
     margin, direct, useless = min(margin, 1.0), min(direct, 1.0), margin >= 1  # a share is between 0 and 1

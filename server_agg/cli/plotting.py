@@ -35,7 +35,7 @@ SIZES = [50 * 2**i for i in range(9)]
 def add_plot(parser: ArgumentParser) -> None:
     """Options of `plot`."""
     what = "; ".join(f"{name}: {words}" for name, words in FIGURES.items())
-    parser.add_argument("figure", choices=FIGURES, help=what.replace("%", "%%"))
+    parser.add_argument("figure", choices=tuple(FIGURES), help=what.replace("%", "%%"))
     add_source(parser, count="*", tallies=True)
     parser.add_argument("--out", type=Path, required=True, help=f"the file to write: {', '.join(ENDINGS)}")
     parser.add_argument("--question", help="the question of the source")
@@ -113,7 +113,8 @@ def _from_source(options: Namespace) -> tuple[Axes, str]:
     """The figure, and what it shows."""
     from rrcollect.errors import ParameterError
     from server_agg import plot_segments, plot_trend, segment_table, trend
-    from server_agg.cli.estimating import segments_of, selected
+    from server_agg.cli.estimating import check_declared, selected
+    from server_agg.report.survey_results import survey_results
 
     tallies = selected(tallies_of(options), options)
     if options.figure == "estimates":
@@ -133,7 +134,7 @@ def _from_source(options: Namespace) -> tuple[Axes, str]:
         raise ParameterError(
             wrong, None, "a segment" if options.by is None else f"one of {', '.join(map(str, rounds))}"
         )
-    found = segments_of(
-        tallies, options.by, minimum=options.minimum, level=options.level, method="exact", target="population"
-    )
+    check_declared(tallies, options.by)
+    (only,) = survey_results(tallies, minimum=options.minimum, level=options.level).rounds
+    found = only.segments(options.by)
     return plot_segments(found), f"{asked[0]}, round {rounds[0]}, by {options.by}"

@@ -1,4 +1,4 @@
-"""`rrcollect keygen`, `publish` and `verify`.  How a survey is written: see `survey_file`."""
+"""`rrcollect keygen`, `publish` and `verify`.  How a survey is written: see `rrcollect.publish.survey_file`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rrcollect.publish.survey_file import at, read_survey, survey_from, template
-from server_agg.cli.incomplete import Incomplete
-from server_agg.cli.output import CannotWrite, add_force, new_file, refuse_existing
+from server_agg.cli.output import CannotWrite, Incomplete, add_force, new_file, refuse_existing
 from server_agg.cli.sources import read_keys, refuse_public_keys
 from server_agg.cli.terminal import emit, plain
 
@@ -70,6 +68,7 @@ def add_publish(parser: ArgumentParser) -> None:
 def publish(options: Namespace) -> int:
     """Check, compose and sign a survey; warn of what devices would refuse."""
     from rrcollect import SigningKey, publish_survey
+    from rrcollect.publish.survey_file import at, read_survey, survey_from, template
 
     if options.template:
         emit(options, {"template": template()}, template())

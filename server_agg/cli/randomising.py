@@ -4,7 +4,7 @@ Rules
 1. Reports carry the matrix of a signed survey that was verified and that a device with the default policy accepts.
    Bits alone (.bits) may also be drawn for a bare ε; what is then needed to estimate from them is printed.
 2. One draw a column, by the receipt beside the file (`truths`), and no output is ever overwritten.
-3. One piece of the input is in memory at a time (packed answers: one bit each besides).  The answers appear when all
+3. One piece of the input is in memory at a time (packed answers: also one bit each).  The answers appear when all
    are there.
 4. A truth is shown nowhere.
 """
@@ -18,8 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from server_agg.cli.incomplete import Incomplete
-from server_agg.cli.output import new_file, refuse_existing
+from server_agg.cli.output import Incomplete, new_file, refuse_existing
 from server_agg.cli.progress import Tell, progress
 from server_agg.cli.terminal import emit
 
@@ -34,7 +33,7 @@ SAMPLE = 2000
 
 def add_randomise(parser: ArgumentParser) -> None:
     """Options of `randomise`."""
-    parser.add_argument("truths", type=Path, nargs="?", help="a .csv (also .gz) or .parquet file, one person a row")
+    parser.add_argument("truths", type=Path, nargs="?", help="a .csv (also .gz) or .parquet file, one person per row")
     parser.add_argument("--column", help="the column with yes/no, true/false or 1/0")
     parser.add_argument("--out", type=Path, help=f"{', '.join(REPORTS)}; packed with its survey: .rrbits; bits: .bits")
     parser.add_argument("--survey", type=Path, help="the signed survey")
@@ -95,7 +94,9 @@ def _asked(options: Namespace, *, bits_alone: bool) -> tuple[Any, bytes | None, 
     if not 0 <= options.round < question.rounds:
         raise ParameterError("--round", options.round, f"0 to {question.rounds - 1}")
     if accepted.survey.invite_only:
-        raise ParameterError("--survey", str(options.survey), "a survey without invites: each answer needs its own")
+        raise ParameterError(
+            "--survey", str(options.survey), "a survey that is not by invitation: each answer needs a ticket of its own"
+        )
     for name in options.segment:
         if name not in accepted.survey.segments:
             raise ParameterError("--segment", name, f"a segment of the survey: {', '.join(accepted.survey.segments)}")
@@ -103,7 +104,7 @@ def _asked(options: Namespace, *, bits_alone: bool) -> tuple[Any, bytes | None, 
 
 
 def _reports(options: Namespace, rows: Iterator[Any], accepted: AcceptedSurvey, tell: Tell) -> tuple[int, int]:
-    from server_agg import write_reports
+    from server_agg.batch.writing import write_whole
     from server_agg.cli.truths import write_receipt
 
     ones = 0
@@ -111,11 +112,11 @@ def _reports(options: Namespace, rows: Iterator[Any], accepted: AcceptedSurvey, 
     def counted() -> Iterator[Report]:
         nonlocal ones
         for report in _drawn(options, rows, accepted, tell):
-            ones += report.answer
+            ones += report.answer == "1"
             yield report
 
     with new_file(options.out, force=None) as partial:
-        n = write_reports(partial, counted())
+        n = write_whole(partial, counted())
         _refuse_no_rows(options, n)
         write_receipt(options.truths, options.column, options.round, options.out)
     return n, ones
@@ -139,7 +140,7 @@ def _drawn(options: Namespace, rows: Iterator[Any], accepted: AcceptedSurvey, te
                 survey=accepted.digest,
                 question=question.id,
                 design=question.design,
-                answer=int(answer),
+                answer=str(int(answer)),
                 id=secrets.token_hex(16),
                 round=options.round,
                 segments={name: values[place] for name, values in piece.segments.items()},
@@ -180,7 +181,7 @@ def _refuse_no_rows(options: Namespace, n: int) -> None:
     from server_agg.batch.errors import BadColumn
 
     if n == 0:
-        raise BadColumn(options.column, "empty: the file has no rows", "one person a row", str(options.truths))
+        raise BadColumn(options.column, "empty: the file has no rows", "one person per row", str(options.truths))
 
 
 def _said(options: Namespace, design: Design, n: int, ones: int) -> None:
@@ -188,8 +189,7 @@ def _said(options: Namespace, design: Design, n: int, ones: int) -> None:
         "file": str(options.out),
         "answers": n,
         "ones": ones,
-        "p00": str(design.p00),
-        "p11": str(design.p11),
+        "design": design.to_wire(),
         "receipt": f"{options.truths}.drawn",
     }
     words = f"{options.out}: {n:,} randomised answers, {ones:,} of them yes; drawn once, receipt {options.truths}.drawn"

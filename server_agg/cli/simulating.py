@@ -6,8 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from server_agg.cli.incomplete import Incomplete
-from server_agg.cli.output import add_force
+from server_agg.cli.output import Incomplete, add_force
 from server_agg.cli.plotting import check_picture, save
 from server_agg.cli.progress import progress
 from server_agg.cli.terminal import emit, table
@@ -30,7 +29,7 @@ def add_simulate(parser: ArgumentParser) -> None:
     parser.add_argument("--p00", help="or the matrix: P(say no | truth no)")
     parser.add_argument("--p11", help="or the matrix: P(say yes | truth yes)")
     parser.add_argument("--prevalence", required=True, help="the true share of yes")
-    parser.add_argument("--n", type=int, default=1000, help="respondents a survey (default: 1000)")
+    parser.add_argument("--n", type=int, default=1000, help="respondents per survey (default: 1000)")
     parser.add_argument("--surveys", type=int, default=2000, help="how many surveys (default: 2000)")
     parser.add_argument("--level", default="0.95", help="confidence level of the bars (default: 0.95)")
     parser.add_argument("--target", default="population", choices=("population", "sample"), help="what bars cover")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rrcollect.errors import ParameterError
-from server_agg.cli.incomplete import Incomplete
+from server_agg.cli.output import Incomplete
 
 if TYPE_CHECKING:
     from rrcollect import AcceptedSurvey, PublicKey, Survey
@@ -128,10 +128,12 @@ def tallies_of(options: Namespace) -> Tallies:
             found += Tallies.from_json(path.read_text(encoding="utf-8"))
         except UnicodeDecodeError:
             raise ParameterError(
-                str(path), "no text", "a file of tallies, as `rrcollect tally --out` writes it"
+                str(path), "not text", "a file of tallies, as `rrcollect tally --out` writes it"
             ) from None
         except ParameterError as error:
-            raise ParameterError(str(path), "no file of tallies", f"what `rrcollect tally` wrote ({error})") from None
+            raise ParameterError(
+                str(path), "not a file of tallies", f"what `rrcollect tally` writes ({error})"
+            ) from None
     rest = [s for s in options.source if not s.endswith(".json")]
     if rest:
         found += batch_of(Namespace(source=rest, survey=options.survey, key=options.key)).tallies

@@ -46,7 +46,7 @@ def plain(text: object) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "?" for c in str(text))
 
 
-class Drawn(str):
+class RenderedTable(str):
     """Text drawn for this terminal, its cells already plain; printed as it is."""
 
     __slots__ = ()
@@ -59,7 +59,7 @@ def emit(options: Namespace, data: Any, *parts: str) -> None:
         json.dump(data, sys.stdout, ensure_ascii=plain_ascii, allow_nan=False, indent=None)
         sys.stdout.write("\n")
         return
-    kept = [part if isinstance(part, Drawn) else plain(part) for part in parts if part]
+    kept = [part if isinstance(part, RenderedTable) else plain(part) for part in parts if part]
     if kept:
         sys.stdout.write("\n\n".join(part.rstrip("\n") for part in kept) + "\n")
 
@@ -86,5 +86,5 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], numeric: set[int])
         console = Console()
         with console.capture() as captured:
             console.print(drawn)
-        return Drawn(captured.get())
+        return RenderedTable(captured.get())
     return text_table(head, rows, numeric)

@@ -4,7 +4,7 @@ Rules
 1. A truth is yes or no: true/false, yes/no, y/n, 1/0, 1.0/0.0 in CSV (any case) and in text columns; booleans or
    numbers that are exactly 0 or 1 in Parquet (pandas makes 1.0 of 1 where a value was missing).  Anything else (an
    empty cell, NaN, None, a word) stops the work with its place, never its value.
-2. No more than one piece is in memory; a file that is cut off or no such file at all is one line.
+2. No more than one piece is in memory; a file that is cut off, or is not of its kind at all, is one line.
 3. The receipt, FILE.drawn, lies beside the truths and names what was drawn: column, round and output.  It holds no
    truth and no digest of them.  It is on disk before the answers appear.
 """
@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rrcollect.errors import AnswerRefused, BadTruth, MissingExtra, ParameterError
+from rrcollect.errors import AnswerRefused, BadTruth, ParameterError
+from rrcollect.extras import extra
 from server_agg.batch.errors import BadColumn, SourceUnavailable
-from server_agg.cli.output import CannotWrite, way_out
+from server_agg.cli.output import CannotWrite, os_error_hint
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,15 +97,11 @@ def _csv_pieces(path: Path, column: str, segments: Sequence[str]) -> Iterator[Pi
                 row += len(chunk)
                 yield Piece(truths, dict(zip(segments, columns[1:], strict=True)), raw.tell() / size)
         except (OSError, EOFError, csv.Error, UnicodeDecodeError, zlib.error):
-            raise SourceUnavailable(f"{path}, after row {row}: the file is cut off, damaged or no CSV") from None
+            raise SourceUnavailable(f"{path}, after row {row}: the file is cut off, damaged or not CSV") from None
 
 
 def _parquet_pieces(path: Path, column: str, segments: Sequence[str]) -> Iterator[Piece]:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise MissingExtra("pyarrow", "batch") from None
+    pa, pq = extra("pyarrow", "batch"), extra("pyarrow.parquet", "batch")
     row = 0
     try:
         with pq.ParquetFile(path) as file:
@@ -118,7 +115,7 @@ def _parquet_pieces(path: Path, column: str, segments: Sequence[str]) -> Iterato
                 row += batch.num_rows
                 yield Piece(truths, groups, row / rows)
     except (pa.ArrowException, OSError):
-        raise SourceUnavailable(f"{path}, after row {row}: the file is cut off, damaged or no Parquet") from None
+        raise SourceUnavailable(f"{path}, after row {row}: the file is cut off, damaged or not Parquet") from None
 
 
 def _column(path: Path, name: str, array: Any, first: int) -> NDArray[np.bool_]:
@@ -176,4 +173,6 @@ def write_receipt(path: Path, column: str, round_: int, out: Path) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise CannotWrite(f"no receipt can be kept beside the truths ({_receipt(path)}: {way_out(error)})") from None
+        raise CannotWrite(
+            f"no receipt can be kept beside the truths ({_receipt(path)}: {os_error_hint(error)})"
+        ) from None

@@ -1,14 +1,14 @@
-"""Which reports are taken: rules without I/O, from bytes to an `Arrival` or a `Refusal` that says what to mend.
+"""Which reports are taken: rules without I/O, from bytes to an `IncomingReport` or a `Refusal` that says what to mend.
 
 Rules
-1. A report is canonical JSON of exactly its fields (`rrcollect.publish.report`), of a published survey, for a question
-   and a round it has, drawn with the matrix it publishes, with segments it declares.
+1. A report is canonical JSON of exactly its fields, and `rrcollect.publish.rules.fault` finds nothing wrong with it.
 2. After the survey's expiry, reports that waited on a device are still taken for the `grace` period.
-3. An invite-only survey needs an invite; whether it is good and unspent the store decides, in its transaction.
+3. Whether a ticket is good and unspent the store decides, in its transaction.
 4. A list is judged whole: one bad report refuses it, before anything is stored.
 
-Speed.  Canonical bytes of two reports to the same question differ in answer, id and invite alone.  What surrounds these
-three is remembered once it was checked in full, and compared byte for byte from then on.
+Speed.  Canonical bytes of two reports to the same question differ in answer, id and ticket alone.  What surrounds these
+three is remembered once it was checked in full, and compared byte for byte from then on; whatever is not as expected is
+checked in full again.
 """
 
 from __future__ import annotations
@@ -16,32 +16,35 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import NamedTuple
 
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.errors import MalformedReport, SurveyRefused
 from rrcollect.publish.canonical import canonical, read_canonical
-from rrcollect.publish.report import LARGEST_REPORT, Report
-from server_agg.collect.catalogue import Listed
+from rrcollect.publish.report import LARGEST_REPORT, Report, ReportRow
+from rrcollect.publish.rules import fault
+from server_agg.collect.catalogue import CatalogueEntry
 from server_agg.collect.errors import Refusal
-from server_agg.collect.stored_report import Arrival, ReportRow, arrival_of, bound_invite, ticket_of
+from server_agg.collect.stored_report import IncomingReport, incoming
 
 __all__ = ["Admission"]
 
 SHAPE = re.compile(
-    rb'\{"answer":([01]),("design":\{"p00":"[0-9/]{1,60}","p11":"[0-9/]{1,60}"\}),"id":"([0-9a-f]{32})",'
-    rb'"invite":(?:null|"([A-Za-z0-9_-]{1,128})"),("question":.{1,8000})\}',
+    rb'\{"answer":"([01]{1,256})",("design":\{[^{}]{1,512}\}),"id":"([0-9a-f]{32})",("question":.{1,8000}),'
+    rb'"ticket":(?:null|"([A-Za-z0-9_-]{1,128})")\}',
     re.DOTALL,
 )
 MOST_REMEMBERED = 4096
 
 
 class _Frame(NamedTuple):
-    """What surrounds answer, id and invite in a report that was checked in full."""
+    """What surrounds answer, id and ticket in a report that was checked in full."""
 
     row: ReportRow
+    design: Mechanism
     closes: float
-    needs_invite: bool
+    by_invitation: bool
 
 
 class Admission:
@@ -49,7 +52,7 @@ class Admission:
 
     def __init__(
         self,
-        survey: Callable[[str], Listed | None],
+        survey: Callable[[str], CatalogueEntry | None],
         *,
         grace: timedelta,
         list_limit: int,
@@ -61,16 +64,16 @@ class Admission:
         self._clock = clock
         self._frames: dict[tuple[bytes, bytes], _Frame] = {}
 
-    def admit(self, body: bytes) -> list[Arrival]:
+    def admit(self, body: bytes) -> list[IncomingReport]:
         """The reports of a request's body, all of them good."""
         if body[:1] != b"[":
             return [self._one(body)]
         try:
             value = read_canonical(body, LARGEST_REPORT * self._list_limit)
         except SurveyRefused as error:
-            raise Refusal(400, "malformed", str(error)) from None
+            raise Refusal.of("malformed", str(error)) from None
         if not isinstance(value, list) or not 1 <= len(value) <= self._list_limit:
-            raise Refusal(400, "malformed", f"a list holds 1 to {self._list_limit} reports")
+            raise Refusal.of("malformed", f"a list holds 1 to {self._list_limit} reports")
         found = []
         for place, item in enumerate(value):
             try:
@@ -79,81 +82,33 @@ class Admission:
                 raise Refusal(refusal.status, refusal.code, f"report {place} of the list: {refusal.reason}") from None
         return found
 
-    def _one(self, body: bytes) -> Arrival:
+    def _one(self, body: bytes) -> IncomingReport:
         now = self._clock()
         match = SHAPE.fullmatch(body)
-        frame = self._frames.get((match[2], match[5])) if match is not None else None
-        if match is None or frame is None:
+        frame = self._frames.get((match[2], match[4])) if match is not None else None
+        if match is None or frame is None or now >= frame.closes:
             return self._in_full(body, now, match)
-        if now >= frame.closes:
-            raise _closed()
-        report_id, spent = match[3].decode(), match[4]
-        invite = None if spent is None else spent.decode()
-        if frame.needs_invite and invite is None:
-            raise _invite_missing()
-        row = frame.row._replace(
-            answer=int(match[1]), id=report_id, invite=bound_invite(report_id, invite), day=day_of(now)
-        )
-        return Arrival(row, ticket_of(invite) if frame.needs_invite and invite is not None else None)
+        answer, ticket = match[1].decode(), match[5]
+        if (ticket is not None) is not frame.by_invitation or not frame.design.allows(answer):
+            return self._in_full(body, now, match)
+        spent = None if ticket is None else ticket.decode()
+        return incoming(frame.row._replace(answer=answer, id=match[3].decode(), ticket=spent))
 
-    def _in_full(self, body: bytes, now: float, match: re.Match[bytes] | None) -> Arrival:
+    def _in_full(self, body: bytes, now: float, match: re.Match[bytes] | None) -> IncomingReport:
         try:
             report = Report.from_bytes(body)
         except MalformedReport as error:
-            raise Refusal(400, "malformed", str(error)) from None
-        listed = self._survey(report.survey)
-        if listed is None:
-            raise Refusal(404, "unknown_survey", "no survey with this digest is published here")
-        self._check(report, listed)
-        closes = listed.survey.expires.timestamp() + self._grace
+            raise Refusal.of("malformed", str(error)) from None
+        entry = self._survey(report.survey)
+        reason = fault(report, None if entry is None else entry.survey)
+        if entry is None or reason is not None:
+            raise Refusal.of(reason or "unknown_survey")
+        closes = entry.survey.expires.timestamp() + self._grace
         if now >= closes:
-            raise _closed()
-        needs_invite = listed.survey.invite_only
-        if needs_invite and report.invite is None:
-            raise _invite_missing()
-        arrival = arrival_of(report, day_of(now), needs_invite=needs_invite)
+            raise Refusal.of("closed")
         if match is not None:
             if len(self._frames) >= MOST_REMEMBERED:
                 self._frames.clear()
-            self._frames[match[2], match[5]] = _Frame(arrival.row, closes, needs_invite)
-        return arrival
-
-    def _check(self, report: Report, listed: Listed) -> None:
-        question = next((q for q in listed.survey.questions if q.id == report.question), None)
-        if question is None:
-            raise Refusal(422, "unknown_question", "the survey has no question with this id")
-        if report.design != question.design:
-            raise Refusal(
-                422,
-                "wrong_matrix",
-                f"the question is published with p00 = {question.design.p00}, p11 = {question.design.p11}; "
-                "an answer drawn with another matrix cannot be counted",
-            )
-        if report.round >= question.rounds:
-            raise Refusal(422, "unknown_round", f"the question has {question.rounds} rounds, counted from 0")
-        for name, value in report.segments.items():
-            if value not in listed.survey.segments.get(name, ()):
-                raise Refusal(422, "unknown_segment", "a segment or its value is not one the survey declares")
-
-
-def day_of(now: float) -> str:
-    """The day, UTC: all that is kept of the time."""
-    return _day(int(now // 86400))
-
-
-def _day(number: int) -> str:
-    if number not in _DAYS:
-        _DAYS.clear()
-        _DAYS[number] = datetime.fromtimestamp(number * 86400, UTC).strftime("%Y-%m-%d")
-    return _DAYS[number]
-
-
-_DAYS: dict[int, str] = {}
-
-
-def _closed() -> Refusal:
-    return Refusal(410, "expired", "the survey has expired, and its grace period is over")
-
-
-def _invite_missing() -> Refusal:
-    return Refusal(403, "invite_missing", "this survey is by invitation: the report needs an invite")
+            frame = _Frame(report.row, report.design, closes, entry.survey.invite_only)
+            self._frames[match[2], match[4]] = frame
+        return incoming(report.row)

@@ -26,7 +26,7 @@ from rrcollect.errors import SurveyRefused
 from rrcollect.publish.canonical import read
 from rrcollect.publish.envelope import LARGEST_ENVELOPE
 from server_agg.collect import openapi, pages
-from server_agg.collect.catalogue import Catalogue, Listed
+from server_agg.collect.catalogue import Catalogue, CatalogueEntry
 from server_agg.collect.errors import Refusal, StoreError
 from server_agg.collect.group_commit import GroupCommit
 from server_agg.collect.intake import Intake
@@ -38,8 +38,8 @@ from server_agg.collect.security_headers import Guard
 from server_agg.collect.settings import Settings
 from server_agg.collect.spreadsheet import as_csv
 from server_agg.collect.store import Store
-from server_agg.collect.stored_report import ticket_of
-from server_agg.report.survey_results import findings
+from server_agg.collect.stored_report import ticket_hash
+from server_agg.report.survey_results import survey_results
 
 __all__ = ["create_app"]
 
@@ -51,7 +51,7 @@ def create_app(store: Store, owner: OwnerToken, settings: Settings | None = None
     """The collector as an ASGI application; it closes the store when it is shut down.
 
     >>> import tempfile, pathlib
-    >>> from server_agg.collect.store import open_store
+    >>> from server_agg.collect.stores import open_store
     >>> store = open_store(pathlib.Path(tempfile.mkdtemp(), "reports.sqlite3"))
     >>> app = create_app(store, OwnerToken("correct horse battery"))    # uvicorn.run(app) would serve it
     >>> callable(app), store.close()
@@ -135,7 +135,7 @@ class Collector:
         if type(count) is not int or not 1 <= count <= MOST_INVITES:
             raise Refusal(400, "count", f'send {{"count": N}} with N from 1 to {MOST_INVITES}')
         made = [secrets.token_urlsafe(16) for _ in range(count)]
-        await asyncio.to_thread(self.store.add_invites, listed.published.digest, [ticket_of(i) for i in made])
+        await asyncio.to_thread(self.store.add_invites, listed.published.digest, [ticket_hash(i) for i in made])
         return reply({"invites": made}, 201)
 
     async def results(self, request: Request) -> Response:
@@ -163,15 +163,15 @@ class Collector:
 
     def _count(self) -> list[dict[str, Any]]:
         self.catalogue.refresh()
-        tallies = self.store.tallies()
-        return [findings(listed.survey, tallies, self.settings.minimum) for listed in self.catalogue.all()]
+        tallies, minimum = self.store.tallies(), self.settings.minimum
+        return [survey_results(tallies, listed.survey, minimum=minimum).as_dict() for listed in self.catalogue.all()]
 
     # ---- everybody's ------------------------------------------------------------------------------------------
 
-    async def _listed(self, digest: str) -> Listed:
+    async def _listed(self, digest: str) -> CatalogueEntry:
         listed = self.catalogue.known(digest) or await asyncio.to_thread(self.catalogue.find, digest)
         if listed is None:
-            raise Refusal(404, "unknown_survey", "no survey with this digest is published here")
+            raise Refusal.of("unknown_survey")
         return listed
 
     async def envelope(self, request: Request) -> Response:

@@ -23,14 +23,14 @@ from rrcollect.publish.survey import Survey
 from server_agg.collect.errors import Refusal
 from server_agg.collect.store import PublishedSurvey, Store
 
-__all__ = ["Catalogue", "Listed"]
+__all__ = ["Catalogue", "CatalogueEntry"]
 
 LOOK_AGAIN = 1.0  # seconds
 MOST_KEYS = 16
 
 
 @dataclass(frozen=True)
-class Listed:
+class CatalogueEntry:
     """A published survey, read."""
 
     survey: Survey
@@ -43,7 +43,7 @@ class Catalogue:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._listed: dict[str, Listed] = {}
+        self._listed: dict[str, CatalogueEntry] = {}
         self._looked = 0.0
         self._look()
 
@@ -51,13 +51,13 @@ class Catalogue:
         for published in self._store.surveys():
             if published.digest not in self._listed:
                 survey = _read(published.envelope, _keys(published.keys))
-                self._listed[published.digest] = Listed(survey, published)
+                self._listed[published.digest] = CatalogueEntry(survey, published)
 
-    def known(self, digest: str) -> Listed | None:
+    def known(self, digest: str) -> CatalogueEntry | None:
         """The survey, if this process has it already; never touches the disk."""
         return self._listed.get(digest)
 
-    def find(self, digest: str) -> Listed | None:
+    def find(self, digest: str) -> CatalogueEntry | None:
         """The survey, looked up in the store if it is not known here; may wait for the database."""
         if digest not in self._listed:
             with self._lock:
@@ -71,12 +71,12 @@ class Catalogue:
         with self._lock:
             self._look()
 
-    def all(self) -> list[Listed]:
+    def all(self) -> list[CatalogueEntry]:
         """Every survey, by publisher, name and version."""
         listed = list(self._listed.values())
         return sorted(listed, key=lambda one: (one.survey.publisher, one.survey.name, one.survey.version))
 
-    def publish(self, envelope: bytes, keys: Iterable[str]) -> tuple[Listed, bool]:
+    def publish(self, envelope: bytes, keys: Iterable[str]) -> tuple[CatalogueEntry, bool]:
         """Check and keep a signed envelope; the second value says whether it is new."""
         given = tuple(keys)
         if not 1 <= len(given) <= MOST_KEYS:
@@ -97,7 +97,7 @@ class Catalogue:
                         409, "version_taken", f"version {survey.version} is published with other content; raise version"
                     )
             new = self._store.publish(published)
-            self._listed.setdefault(survey.digest, Listed(survey, published))
+            self._listed.setdefault(survey.digest, CatalogueEntry(survey, published))
         return self._listed[survey.digest], new
 
 

@@ -1,14 +1,35 @@
 """What can go wrong between a report and the disk; every error is an `RRCollectError`.
 
 A `Refusal` is final and is told to the sender with its status; a `StoreError` is the server's own trouble: nothing was
-acknowledged, and sending again later is safe.
+acknowledged, and sending again later is safe.  A report is refused for a reason of `rrcollect.publish.rules.REASONS`.
 """
 
 from __future__ import annotations
 
 from rrcollect.errors import Blame, RRCollectError
+from rrcollect.publish.rules import REASONS
 
-__all__ = ["QueueFull", "Refusal", "StoreError", "StoreFull", "StoreUnavailable", "UnsafeDurability", "WrongSchema"]
+__all__ = [
+    "STATUS",
+    "QueueFull",
+    "Refusal",
+    "StoreError",
+    "StoreFull",
+    "StoreUnavailable",
+    "UnsafeDurability",
+    "WrongSchema",
+]
+
+STATUS = dict.fromkeys(REASONS, 422) | {  # well formed, but not what the survey publishes
+    "malformed": 400,
+    "unknown_survey": 404,
+    "missing_ticket": 403,
+    "unknown_ticket": 403,
+    "ticket_reused": 403,
+    "conflicting_id": 409,
+    "closed": 410,
+}
+"""The HTTP status of every reason."""
 
 
 class Refusal(RRCollectError):
@@ -21,6 +42,11 @@ class Refusal(RRCollectError):
         self.status = status
         self.code = code
         self.reason = reason
+
+    @classmethod
+    def of(cls, reason: str, words: str | None = None) -> Refusal:
+        """A report refused for a reason of the rules, in their words or in others."""
+        return cls(STATUS[reason], reason, words or REASONS[reason])
 
     def __reduce__(self) -> tuple[type[Refusal], tuple[int, str, str]]:
         return type(self), (self.status, self.code, self.reason)
@@ -56,4 +82,4 @@ class UnsafeDurability(StoreError):
 
 
 class WrongSchema(StoreError):
-    """The database is not a collector's, or was written by another version of it."""
+    """The database is not a collector's."""

@@ -18,11 +18,11 @@ from collections.abc import Sequence
 
 from server_agg.collect.errors import QueueFull, StoreError, StoreUnavailable
 from server_agg.collect.store import Outcome, Store
-from server_agg.collect.stored_report import Arrival
+from server_agg.collect.stored_report import IncomingReport
 
 __all__ = ["GroupCommit"]
 
-Waiting = tuple[Sequence[Arrival], "asyncio.Future[list[Outcome]]", asyncio.AbstractEventLoop]
+Waiting = tuple[Sequence[IncomingReport], "asyncio.Future[list[Outcome]]", asyncio.AbstractEventLoop]
 Settled = list[tuple["asyncio.Future[list[Outcome]]", "list[Outcome] | StoreError"]]
 
 
@@ -46,17 +46,17 @@ class GroupCommit:
         """Reports that are not on disk yet."""
         return self._waiting
 
-    async def take(self, arrivals: Sequence[Arrival]) -> list[Outcome]:
+    async def take(self, reports: Sequence[IncomingReport]) -> list[Outcome]:
         """What became of these reports, once they are durable."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[list[Outcome]] = loop.create_future()
         with self._changed:
             if self._closed:
                 raise StoreUnavailable("the collector is stopping; send it again")
-            if self._waiting + len(arrivals) > self.queue_limit:
+            if self._waiting + len(reports) > self.queue_limit:
                 raise QueueFull(f"{self._waiting} reports wait for the disk; send it again in a moment")
-            self._waiting += len(arrivals)
-            self._pending.append((arrivals, future, loop))
+            self._waiting += len(reports)
+            self._pending.append((reports, future, loop))
             self._changed.notify()
         return await future
 
@@ -71,17 +71,17 @@ class GroupCommit:
 
     def _write(self) -> None:
         while batch := self._next():
-            arrivals = [arrival for group, _, _ in batch for arrival in group]
+            reports = [report for group, _, _ in batch for report in group]
             outcomes: list[Outcome] | StoreError
             try:
-                outcomes = self.store.take(arrivals)
+                outcomes = self.store.take(reports)
                 self.commits += 1
             except StoreError as error:
                 outcomes = error
             except Exception as error:  # a fault of ours must not end the thread that everybody waits for
                 outcomes = StoreUnavailable(f"the store failed ({type(error).__name__})")
             with self._changed:
-                self._waiting -= len(arrivals)
+                self._waiting -= len(reports)
             _settle(batch, outcomes)
 
     def _next(self) -> list[Waiting]:

@@ -2,7 +2,7 @@
 
 201  every report is new and durable         200  every report is durable, some were here before
 409  an id is taken by other content; the other reports of the list are durable
-403  an invite is missing, unknown or spent  4xx  nothing was stored, and the reason says what to mend
+403  a ticket is missing, unknown or spent   4xx  nothing was stored, and the reason says what to mend
 503, 507  the disk or the queue is full; nothing was acknowledged, Retry-After says when to come back
 """
 
@@ -14,24 +14,20 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from rrcollect.publish.report import LARGEST_REPORT
+from rrcollect.publish.rules import REASONS
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.errors import Refusal, StoreError
+from server_agg.collect.errors import STATUS, Refusal, StoreError
 from server_agg.collect.group_commit import GroupCommit
 from server_agg.collect.metrics import Metrics
 from server_agg.collect.replies import refusal_reply, reply, trouble_reply
 from server_agg.collect.request_body import body_of
 from server_agg.collect.settings import Settings
 from server_agg.collect.store import Outcome
-from server_agg.collect.stored_report import Arrival
+from server_agg.collect.stored_report import IncomingReport
 
 __all__ = ["Intake"]
 
-FAULTS = {
-    Outcome.CONFLICT: (409, "id_taken", "another report with this id and other content is stored"),
-    Outcome.INVITE_UNKNOWN: (403, "invite_unknown", "the invite is not one of this survey's"),
-    Outcome.INVITE_USED: (403, "invite_used", "the invite was used for this question before"),
-}
 NEW = b'{"new":1,"known":0}'
 NEW_HEADERS = [
     (b"content-type", b"application/json"),
@@ -71,7 +67,7 @@ class Intake:
         self._metrics.requests[response.status_code] += 1
         await response(scope, receive, send)
 
-    async def _judged(self, body: bytes) -> list[Arrival]:
+    async def _judged(self, body: bytes) -> list[IncomingReport]:
         try:
             return self._admission.admit(body)
         except Refusal as refusal:
@@ -83,8 +79,8 @@ class Intake:
 def _verdict(outcomes: list[Outcome]) -> Response:
     counts = {"new": outcomes.count(Outcome.NEW), "known": outcomes.count(Outcome.SAME)}
     for place, outcome in enumerate(outcomes):
-        if outcome in FAULTS:
-            status, code, reason = FAULTS[outcome]
+        if outcome.value in REASONS:
             where = f"report {place} of the list: " if len(outcomes) > 1 else ""
-            return reply({"error": code, "reason": where + reason, **counts}, status)
+            words = {"error": outcome.value, "reason": where + REASONS[outcome.value]}
+            return reply({**words, **counts}, STATUS[outcome.value])
     return reply(counts, 200 if counts["known"] else 201)

@@ -11,7 +11,7 @@ import html
 from functools import cache
 from importlib import resources
 
-from server_agg.collect.catalogue import Listed
+from server_agg.collect.catalogue import CatalogueEntry
 
 __all__ = ["ASSETS", "asset", "results_page", "survey_page"]
 
@@ -52,7 +52,7 @@ def asset(name: str) -> tuple[bytes, str] | None:
     return resources.files(package).joinpath(folder, name).read_bytes(), kind
 
 
-def survey_page(listed: Listed) -> str:
+def survey_page(listed: CatalogueEntry) -> str:
     """The page on which a person answers."""
     data = {
         "digest": listed.published.digest,

@@ -12,9 +12,10 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from rrcollect.errors import MissingExtra
+from rrcollect.schema import upgrade
 from server_agg.collect.errors import StoreError, StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
-from server_agg.collect.store import SCHEMA, TABLES, Store
-from server_agg.collect.stored_report import Arrival
+from server_agg.collect.store import COLUMNS, STEPS, Store
+from server_agg.collect.stored_report import IncomingReport
 
 try:
     import psycopg
@@ -23,11 +24,10 @@ except ImportError:
 
 __all__ = ["PostgresStore"]
 
-TYPES = {"bytes": "BYTEA", "small": "SMALLINT", "day": "DATE", "clustered": ""}
+TYPES = {"bytes": "BYTEA", "clustered": ""}
 INSERT_MANY = (
-    "INSERT INTO reports (survey, question, round, p00, p11, answer, id, invite, segments, day) SELECT * FROM unnest("
-    "%s::text[], %s::text[], %s::integer[], %s::text[], %s::text[], %s::smallint[], %s::text[], %s::text[], "
-    "%s::text[], %s::date[]) ON CONFLICT (id) DO NOTHING"
+    f"INSERT INTO reports ({COLUMNS}) SELECT * FROM unnest(%s::text[], %s::text[], %s::integer[], %s::text[], "  # noqa: S608
+    "%s::text[], %s::text[], %s::text[], %s::text[]) ON CONFLICT (id) DO NOTHING"
 )
 NEEDED = {"fsync": ("on",), "full_page_writes": ("on",), "synchronous_commit": ("on", "remote_apply")}
 SETUP_LOCK = 7237_2331  # one collector at a time makes the tables
@@ -73,18 +73,17 @@ class PostgresStore(Store):
         with connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (SETUP_LOCK,))
             known = connection.execute("SELECT to_regclass('collector_schema'), to_regclass('reports')").fetchone()
-            if known == (None, None):
-                for statement in (*TABLES, "CREATE TABLE collector_schema (version INTEGER PRIMARY KEY)"):
-                    connection.execute(statement.format(**TYPES))
-                connection.execute("INSERT INTO collector_schema VALUES (%s)", (SCHEMA,))
-                return
-            if known is None or known[0] is None:
+            if known is None or (known[0] is None and known[1] is not None):
                 raise WrongSchema("the database has a table `reports` that is not a collector's")
+            if known[0] is None:
+                connection.execute("CREATE TABLE collector_schema AS SELECT 0 AS version")
             found = connection.execute("SELECT MAX(version) FROM collector_schema").fetchone()
-            if found is None or found[0] != SCHEMA:
-                raise WrongSchema(
-                    f"the database has schema {found and found[0]}; this version reads and writes schema {SCHEMA}"
-                )
+            number = 0 if found is None else int(found[0])
+            if 0 < number < len(STEPS):
+                connection.execute("LOCK TABLE reports")  # against collectors that run already
+            now = upgrade(lambda step: connection.execute(step.format(**TYPES)), number, STEPS, "the database")
+            if now != number:
+                connection.execute("UPDATE collector_schema SET version = %s", (now,))
 
     @contextmanager
     def writing(self) -> Iterator[Any]:
@@ -111,10 +110,10 @@ class PostgresStore(Store):
         ):
             yield cursor
 
-    def insert_all(self, cursor: Any, arrivals: Sequence[Arrival]) -> bool:
-        ordered = sorted((arrival.row for arrival in arrivals), key=lambda row: row.id)  # one order: no deadlock
-        cursor.execute(INSERT_MANY, [list(column) for column in zip(*ordered, strict=True)])
-        return bool(cursor.rowcount == len(arrivals))
+    def insert_all(self, cursor: Any, reports: Sequence[IncomingReport]) -> bool:
+        ordered = sorted(reports, key=lambda report: report.id)  # one order: no deadlock
+        cursor.execute(INSERT_MANY, [list(column) for column in zip(*(r.row for r in ordered), strict=True)])
+        return bool(cursor.rowcount == len(reports))
 
     def close(self) -> None:
         with self._lock, suppress(psycopg.Error):

@@ -20,7 +20,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from server_agg.collect.app import create_app
 from server_agg.collect.owner import OwnerToken
 from server_agg.collect.settings import Settings
-from server_agg.collect.store import open_store
+from server_agg.collect.stores import open_store
 
 __all__ = ["serve", "server_config"]
 

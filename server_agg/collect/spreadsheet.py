@@ -1,40 +1,24 @@
-"""Results as CSV, for spreadsheets.
-
-A cell of text that a spreadsheet would take for a formula (it begins with =, +, -, @, a tab or a line break) gets an
-apostrophe in front; numbers are written by us and stay numbers.
-"""
+"""Results as CSV, for spreadsheets (`csv_cells`): a line for each estimate."""
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-__all__ = ["HEAD", "as_csv", "harmless"]
+from server_agg.csv_cells import write_csv
+
+__all__ = ["HEAD", "as_csv"]
 
 HEAD = ("survey", "title", "question", "text", "round", "segment", "group", "n", "estimate", "low", "high",
         "level", "method", "epsilon", "delta")  # fmt: skip
 
 
-def harmless(text: str) -> str:
-    """The text, with an apostrophe in front if a spreadsheet would run it.
-
-    >>> harmless("=1+1"), harmless("plain")
-    ("'=1+1", 'plain')
-    """
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠") else text
-
-
 def as_csv(surveys: Iterable[dict[str, Any]]) -> str:
     """One line for each estimate: the headline (no segment), every round of a trend, every group of a segment."""
     out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(HEAD)
-    for survey in surveys:
-        for question in survey["questions"]:
-            for line in _lines(survey, question):
-                writer.writerow([harmless(cell) if isinstance(cell, str) else cell for cell in line])
+    asked = ((survey, question) for survey in surveys for question in survey["questions"])
+    write_csv(out, HEAD, (line for survey, question in asked for line in _lines(survey, question)))
     return out.getvalue()
 
 

@@ -16,15 +16,16 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import quote
 
+from rrcollect.schema import upgrade
 from server_agg.collect.errors import StoreError, StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
-from server_agg.collect.store import INSERT, SCHEMA, TABLES, Store
-from server_agg.collect.stored_report import Arrival
+from server_agg.collect.store import INSERT, STEPS, Store
+from server_agg.collect.stored_report import IncomingReport
 
 __all__ = ["SqliteStore"]
 
 APPLICATION = 0x72726331  # "rrc1", so that another program's file is told from ours
 PATIENCE = 10.0  # seconds to wait for another process's lock
-TYPES = {"bytes": "BLOB", "small": "INTEGER", "day": "TEXT", "clustered": "WITHOUT ROWID"}
+TYPES = {"bytes": "BLOB", "clustered": "WITHOUT ROWID"}
 
 
 class SqliteStore(Store):
@@ -63,21 +64,16 @@ class SqliteStore(Store):
         return connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("BEGIN EXCLUSIVE")
         (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (number,) = connection.execute("PRAGMA user_version").fetchone()
         (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-        if tables == 0:
-            for statement in TABLES:
-                connection.execute(statement.format(**TYPES))
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {SCHEMA}")
-        elif application != APPLICATION:
-            connection.execute("ROLLBACK")
+        if tables and application != APPLICATION:
             raise WrongSchema(f"{self.path} is a database of another program")
-        elif version != SCHEMA:
-            connection.execute("ROLLBACK")
-            raise WrongSchema(f"{self.path} has schema {version}; this version reads and writes schema {SCHEMA}")
+        now = upgrade(lambda step: connection.execute(step.format(**TYPES)), number, STEPS, self.path)
+        if now != number:
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {now}")
         connection.execute("COMMIT")
 
     @contextmanager
@@ -119,9 +115,9 @@ class SqliteStore(Store):
             finally:
                 connection.close()
 
-    def insert_all(self, cursor: Any, arrivals: Sequence[Arrival]) -> bool:
-        cursor.executemany(INSERT, [arrival.row for arrival in arrivals])
-        return bool(cursor.rowcount == len(arrivals))
+    def insert_all(self, cursor: Any, reports: Sequence[IncomingReport]) -> bool:
+        cursor.executemany(INSERT, [report.row for report in reports])
+        return bool(cursor.rowcount == len(reports))
 
     def close(self) -> None:
         with self._lock, suppress(sqlite3.Error):
@@ -150,7 +146,7 @@ def _translated() -> Iterator[None]:
         if name.startswith(("SQLITE_FULL", "SQLITE_IOERR_WRITE")):
             raise StoreFull(f"the database cannot grow ({name}): free some space on its disk") from None
         if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-            raise WrongSchema(f"the file is damaged or is no SQLite database ({name})") from None
+            raise WrongSchema(f"the file is damaged or is not a SQLite database ({name})") from None
         raise StoreUnavailable(f"the database cannot be used ({name})") from None
     except OSError as error:
         raise StoreUnavailable(f"the database cannot be opened: {error.strerror}") from None

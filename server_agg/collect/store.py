@@ -2,17 +2,18 @@
 
 Rules
 1. `take` is one durable transaction: when it returns, every NEW report is on disk; when it raises, none is counted.
-2. An id is stored once.  The same report again is SAME; the same id with other content is CONFLICT and changes nothing.
-3. An invite is spent once a question and round, in the transaction that stores its report.  Only hashes are stored, and
-   a spent invite does not point to its report.
+2. An id is stored once.  The same report again is SAME; the same id with other content is CONFLICTING_ID and changes
+   nothing.
+3. A ticket is spent once per question and round, in the transaction that stores its report.  Only hashes are stored,
+   and a spent ticket does not point to its report.
 4. Rows lie in the order of their random ids: the order of arrival is not kept.
-5. The schema has a number; a database with another one is refused, not guessed at.
+5. The schema has a number and `STEPS` lead to it (`rrcollect.schema`): an older database is brought up to date when it
+   is opened, a newer one is refused, and another program's is not touched.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -20,42 +21,43 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from rrcollect.design.yes_no import Design
-from server_agg.collect.stored_report import Arrival, ReportRow
+from rrcollect.design.mechanism import from_text
+from rrcollect.publish.report import ReportRow
+from server_agg.batch.sql_rules import column_sums
+from server_agg.collect.stored_report import IncomingReport
 from server_agg.count.tallies import Tallies, TallyKey
 from server_agg.count.tally import Tally
 
-__all__ = ["SCHEMA", "Outcome", "PublishedSurvey", "Store", "open_store"]
+__all__ = ["STEPS", "Outcome", "PublishedSurvey", "Store"]
 
-SCHEMA = 1
-ROWS_A_READ = 10_000
+ROWS_PER_READ = 10_000
 
-TABLES = (
-    "CREATE TABLE surveys (digest TEXT PRIMARY KEY, envelope {bytes} NOT NULL, keys TEXT NOT NULL)",
-    "CREATE TABLE reports (survey TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL, p00 TEXT NOT NULL, "
-    "p11 TEXT NOT NULL, answer {small} NOT NULL CHECK (answer IN (0, 1)), id TEXT PRIMARY KEY, invite TEXT, "
-    "segments TEXT NOT NULL, day {day} NOT NULL) {clustered}",
-    "CREATE TABLE invites (survey TEXT NOT NULL, ticket TEXT NOT NULL, PRIMARY KEY (survey, ticket)) {clustered}",
-    "CREATE TABLE spent (survey TEXT NOT NULL, ticket TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL, "
-    "PRIMARY KEY (survey, ticket, question, round)) {clustered}",
+STEPS = (
+    (
+        "CREATE TABLE surveys (digest TEXT PRIMARY KEY, envelope {bytes} NOT NULL, keys TEXT NOT NULL)",
+        "CREATE TABLE reports (survey TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL, design TEXT NOT "
+        "NULL, answer TEXT NOT NULL, id TEXT PRIMARY KEY, ticket TEXT, segments TEXT NOT NULL) {clustered}",
+        "CREATE TABLE invites (survey TEXT NOT NULL, ticket_hash TEXT NOT NULL, PRIMARY KEY (survey, ticket_hash)) "
+        "{clustered}",
+        "CREATE TABLE spent (survey TEXT NOT NULL, ticket_hash TEXT NOT NULL, question TEXT NOT NULL, round INTEGER "
+        "NOT NULL, PRIMARY KEY (survey, ticket_hash, question, round)) {clustered}",
+    ),
 )
-INSERT = (
-    "INSERT INTO reports (survey, question, round, p00, p11, answer, id, invite, segments, day) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
-)
-SELECT = "SELECT survey, question, round, p00, p11, answer, id, invite, segments, day FROM reports"
-GROUPED = "survey, question, round, p00, p11, segments"
-COUNT = "SELECT survey, question, round, p00, p11, segments, COUNT(*), SUM(answer) FROM reports"
+COLUMNS = ", ".join(ReportRow._fields)
+INSERT = f"INSERT INTO reports ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"  # noqa: S608
+SELECT = f"SELECT {COLUMNS} FROM reports"  # noqa: S608
+GROUPED = "survey, question, round, design, segments"
+COUNT = f"SELECT {GROUPED}, COUNT(*), {column_sums(1)} FROM reports"  # noqa: S608
 
 
 class Outcome(Enum):
-    """What became of one report."""
+    """What became of one report: taken, or refused for a reason of the rules."""
 
     NEW = "new"
     SAME = "same"
-    CONFLICT = "conflict"
-    INVITE_UNKNOWN = "invite_unknown"
-    INVITE_USED = "invite_used"
+    CONFLICTING_ID = "conflicting_id"
+    UNKNOWN_TICKET = "unknown_ticket"
+    TICKET_REUSED = "ticket_reused"
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,8 @@ class Store(ABC):
         """A cursor that sees one committed state."""
 
     @abstractmethod
-    def insert_all(self, cursor: Any, arrivals: Sequence[Arrival]) -> bool:
-        """Insert rows without invites in bulk; False if some id was there already."""
+    def insert_all(self, cursor: Any, reports: Sequence[IncomingReport]) -> bool:
+        """Insert rows without tickets in bulk; False if some id was there already."""
 
     @abstractmethod
     def close(self) -> None:
@@ -110,49 +112,49 @@ class Store(ABC):
             rows = self._run(cursor, "SELECT digest, envelope, keys FROM surveys ORDER BY digest").fetchall()
         return [PublishedSurvey(digest, bytes(envelope), tuple(keys.split())) for digest, envelope, keys in rows]
 
-    def add_invites(self, survey: str, tickets: Sequence[str]) -> None:
-        """Make these invites (by their hashes) good for a survey."""
+    def add_invites(self, survey: str, hashes: Sequence[str]) -> None:
+        """Make these invites (by the hashes of their tickets) good for a survey."""
         with self.writing() as cursor:
-            for ticket in tickets:
-                self._run(cursor, "INSERT INTO invites VALUES (?, ?) ON CONFLICT DO NOTHING", (survey, ticket))
+            for one in hashes:
+                self._run(cursor, "INSERT INTO invites VALUES (?, ?) ON CONFLICT DO NOTHING", (survey, one))
 
     # ---- reports ----------------------------------------------------------------------------------------------
 
-    def take(self, arrivals: Sequence[Arrival]) -> list[Outcome]:
+    def take(self, reports: Sequence[IncomingReport]) -> list[Outcome]:
         """What became of each report, after one durable commit of all of them."""
-        plain = all(arrival.ticket is None for arrival in arrivals)
-        if plain and len({arrival.row.id for arrival in arrivals}) == len(arrivals):
+        plain = all(report.ticket is None for report in reports)
+        if plain and len({report.id for report in reports}) == len(reports):
             with self.writing() as cursor:
-                if self.insert_all(cursor, arrivals):
-                    return [Outcome.NEW] * len(arrivals)
+                if self.insert_all(cursor, reports):
+                    return [Outcome.NEW] * len(reports)
                 cursor.connection.rollback()
-        order = sorted(range(len(arrivals)), key=lambda place: arrivals[place].row.id)  # one order: no deadlock
+        order = sorted(range(len(reports)), key=lambda place: reports[place].id)  # one order: no deadlock
         with self.writing() as cursor:
-            outcomes = {place: self._take_one(cursor, arrivals[place]) for place in order}
-        return [outcomes[place] for place in range(len(arrivals))]
+            outcomes = {place: self._take_one(cursor, reports[place]) for place in order}
+        return [outcomes[place] for place in range(len(reports))]
 
-    def _take_one(self, cursor: Any, arrival: Arrival) -> Outcome:
-        row = arrival.row
+    def _take_one(self, cursor: Any, report: IncomingReport) -> Outcome:
+        row = report.row
         if self._run(cursor, INSERT, row).rowcount != 1:
             found = self._run(cursor, f"{SELECT} WHERE id = ?", (row.id,)).fetchone()
-            return Outcome.SAME if _row(found).same_report(row) else Outcome.CONFLICT
-        if arrival.ticket is None:
+            return Outcome.SAME if tuple(found) == row else Outcome.CONFLICTING_ID
+        if report.ticket is None:
             return Outcome.NEW
-        outcome = self._spend(cursor, arrival.ticket, row)
+        outcome = self._spend(cursor, report.ticket, row)
         if outcome is not Outcome.NEW:
             self._run(cursor, "DELETE FROM reports WHERE id = ?", (row.id,))
         return outcome
 
     def _spend(self, cursor: Any, ticket: str, row: ReportRow) -> Outcome:
-        given = self._run(cursor, "SELECT 1 FROM invites WHERE survey = ? AND ticket = ?", (row.survey, ticket))
+        given = self._run(cursor, "SELECT 1 FROM invites WHERE survey = ? AND ticket_hash = ?", (row.survey, ticket))
         if given.fetchone() is None:
-            return Outcome.INVITE_UNKNOWN
+            return Outcome.UNKNOWN_TICKET
         spent = self._run(
             cursor,
-            "INSERT INTO spent (survey, ticket, question, round) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            "INSERT INTO spent (survey, ticket_hash, question, round) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
             (row.survey, ticket, row.question, row.round),
         )
-        return Outcome.NEW if spent.rowcount == 1 else Outcome.INVITE_USED
+        return Outcome.NEW if spent.rowcount == 1 else Outcome.TICKET_REUSED
 
     def tallies(self, survey: str | None = None) -> Tallies:
         """Exact counts by survey × question × design × segments × round."""
@@ -160,8 +162,8 @@ class Store(ABC):
         with self.reading() as cursor:
             rows = self._run(cursor, f"{COUNT} {where}GROUP BY {GROUPED}", values).fetchall()
         found = {}
-        for digest, question, round_, p00, p11, segments, n, ones in rows:
-            design = Design(p00, p11)
+        for digest, question, round_, text, segments, n, ones in rows:
+            design = from_text(text)
             key = TallyKey(digest, question, design, tuple(json.loads(segments).items()), round_)
             found[key] = Tally(design, int(n), int(ones))
         return Tallies(found)
@@ -174,41 +176,15 @@ class Store(ABC):
             with self.reading() as cursor:
                 rows = self._run(
                     cursor,
-                    f"{SELECT} WHERE id > ? {also}ORDER BY id LIMIT {ROWS_A_READ}",
+                    f"{SELECT} WHERE id > ? {also}ORDER BY id LIMIT {ROWS_PER_READ}",
                     (last,) if survey is None else (last, survey),
                 ).fetchall()
-            yield from map(_row, rows)
-            if len(rows) < ROWS_A_READ:
+            yield from map(ReportRow._make, rows)
+            if len(rows) < ROWS_PER_READ:
                 return
-            last = _row(rows[-1]).id
+            last = ReportRow._make(rows[-1]).id or ""
 
     def alive(self) -> None:
         """Return if the database answers; a `StoreError` if it does not."""
         with self.reading() as cursor:
             self._run(cursor, "SELECT 1").fetchone()
-
-
-def _row(values: Sequence[Any]) -> ReportRow:
-    return ReportRow._make([*values[:-1], str(values[-1])])
-
-
-def open_store(where: str | os.PathLike[str] = "rrcollect.sqlite3") -> Store:
-    """The store at a path (SQLite) or a postgresql:// address; made if it is empty, refused if it is not safe.
-
-    >>> import tempfile, pathlib
-    >>> store = open_store(pathlib.Path(tempfile.mkdtemp(), "reports.sqlite3"))
-    >>> store.tallies().n, store.close()
-    (0, None)
-    >>> open_store(":memory:")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ...
-    server_agg.collect.errors.UnsafeDurability: ...
-    """
-    text = os.fspath(where)
-    if text.startswith(("postgresql://", "postgres://")):
-        from server_agg.collect.postgres_store import PostgresStore
-
-        return PostgresStore(text)
-    from server_agg.collect.sqlite_store import SqliteStore
-
-    return SqliteStore(text.removeprefix("sqlite:///"))

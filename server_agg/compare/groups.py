@@ -1,12 +1,6 @@
 """Two groups side by side: difference and ratio of their prevalences, with bars and a test.
 
-Bars for the difference d = a − b
-    mover        Newcombe's square-and-add ("MOVER") on the two exact bars (l, u) before they are cut to [0, 1]:
-                 d − √((a−l_a)² + (u_b−b)²),  d + √((u_a−a)² + (b−l_b)²).  Approximate, seldom below its level.
-                 (Cut bars would not do: at n = 20 their coverage falls to 76 %.)
-    guaranteed   the two exact bars at level √level each; both hold at once with probability >= level because the
-                 groups are independent, and then so does l_a − u_b <= d <= u_a − l_b
-    wald         d ∓ z·√(v_a + v_b): offered, and warned of
+Bars for the difference d = a − b are "mover", "guaranteed" or "wald", see `estimates.methods`.
 For the ratio: Donner and Zou's square-and-add for quotients, and the guaranteed quotient of ends.  Where the
 denominator's bar touches 0 a ratio has no upper end; it is None, never infinite.
 
@@ -17,34 +11,20 @@ The groups must be disjoint sets of people; a device that repeats its answer is 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 
 from rrcollect.design.parameters import NumberLike
-from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
-from server_agg.estimates.interval import WALD_WARNING, Interval
-from server_agg.estimates.methods import unclipped_exact
-from server_agg.estimates.numerics import exact_level, normal_quantile, normal_tail
+from server_agg.estimates.interval import Interval, target_words
+from server_agg.estimates.methods import DIFFERENCE, Problem, checked_method
+from server_agg.estimates.numerics import exact_level, normal_tail, root_level
 from server_agg.estimates.one import Estimate, estimate
 from server_agg.estimates.pooled import pool
 from server_agg.estimates.score import variance_line
 from server_agg.report.result import Result
 
-__all__ = ["Comparison", "RatioInterval", "compare_groups", "root_level"]
-
-METHODS = ("mover", "guaranteed", "wald")
-
-
-@dataclass(frozen=True)
-class RatioInterval:
-    """A bar for a ratio; `high` is None if nothing bounds it from above."""
-
-    low: float
-    high: float | None
-    level: float
-    method: str
-    guaranteed: bool
+__all__ = ["Comparison", "compare_groups"]
 
 
 @dataclass(frozen=True)
@@ -95,27 +75,20 @@ class Comparison(Result):
         each = root_level(level, 2) if method == "guaranteed" else exact_level(level)
         return self.a.interval(each), self.b.interval(each)
 
+    def _covers(self, what: str, sign: str) -> str:
+        return f"{what} ({target_words(self.a.target)} {sign} {target_words(self.b.target)})"
+
     def interval(self, level: NumberLike = 0.95, method: str = "mover") -> Interval:
         """A bar for the difference, within [−1, 1]."""
-        _known(method, METHODS)
-        if method == "wald":
-            reach = normal_quantile((1 - exact_level(level)) / 2) * self.standard_error
-            low, high = self.difference - reach, self.difference + reach
-        elif method == "mover":
-            (down_a, up_a), (down_b, up_b) = _reaches(self.a, level), _reaches(self.b, level)
-            low = self.difference - math.hypot(down_a, up_b)
-            high = self.difference + math.hypot(up_a, down_b)
-        else:
-            (la, ua), (lb, ub) = self._bars(level, method)
-            low, high = la - ub, ua - lb
-        return Interval(
-            (min(max(low, -1.0), 1.0), min(max(high, -1.0), 1.0)),
-            method=method,
-            level=exact_level(level),
-            target=f"difference ({self.a.target_words} − {self.b.target_words})",
-            guaranteed=method == "guaranteed",
-            warning=WALD_WARNING if method == "wald" else "",
+        problem = Problem(
+            "difference",
+            self.exact_difference,
+            lambda: self.standard_error,
+            covers=self._covers("difference", "−"),
+            parts=((Fraction(1), self.a.problem), (Fraction(-1), self.b.problem)),
+            span=DIFFERENCE,
         )
+        return problem.interval(level, method)
 
     def as_dict(self, level: NumberLike = 0.95, method: str = "mover") -> dict[str, object]:
         """Inputs and results as plain values, ready for JSON."""
@@ -127,13 +100,13 @@ class Comparison(Result):
             "standard_error": self.standard_error,
             "interval": self.interval(level, method).as_dict(),
             "ratio": self.ratio,
-            "ratio_interval": asdict(ratio),
+            "ratio_interval": ratio.as_dict(),
             "p": self.p,
         }
 
-    def ratio_interval(self, level: NumberLike = 0.95, method: str = "mover") -> RatioInterval:
-        """A bar for the ratio a/b."""
-        _known(method, METHODS[:2])
+    def ratio_interval(self, level: NumberLike = 0.95, method: str = "mover") -> Interval[float | None]:
+        """A bar for the ratio a/b; its upper end is None where nothing bounds it."""
+        row = checked_method("ratio", method)
         (la, ua), (lb, ub) = self._bars(level, method)
         low: float | None = la / ub if ub else 0.0
         high = ua / lb if lb else None
@@ -142,13 +115,8 @@ class Comparison(Result):
             (wa, xa), (wb, xb) = self._bars(level, "guaranteed")
             low = _quotient_end((a, la), (b, ub), -1, wa / xb if xb else 0.0)
             high = _quotient_end((a, ua), (b, lb), 1, xa / wb if wb else None)
-        return RatioInterval(low or 0.0, high, float(exact_level(level)), method, method == "guaranteed")
-
-
-def _reaches(e: Estimate, level: NumberLike) -> tuple[float, float]:
-    """How far the exact bar reaches below and above the unbiased value, before it is cut to [0, 1]."""
-    low, high = unclipped_exact(e, level)
-    return max(e.value - low, 0.0), max(high - e.value, 0.0)
+        covers = self._covers("ratio", "over")
+        return Interval((low or 0.0, high), method=method, level=level, target=covers, guaranteed=row.guaranteed)
 
 
 def _quotient_end(
@@ -162,24 +130,6 @@ def _quotient_end(
     if scale <= 0 or inside < 0:
         return otherwise
     return max(0.0, (a * b + sign * math.sqrt(inside)) / scale)
-
-
-def _known(method: str, allowed: tuple[str, ...]) -> None:
-    if method not in allowed:
-        raise ParameterError("method", method, f"one of {', '.join(allowed)}")
-
-
-def root_level(level: NumberLike, k: int) -> Fraction:
-    """level^(1/k), rounded up: k independent bars at it hold at once with probability >= level (Šidák).
-
-    >>> root_level("0.81", 2) >= Fraction(9, 10)
-    True
-    """
-    exact = exact_level(level)
-    root = Fraction(float(exact) ** (1 / k))
-    while root**k < exact:
-        root = Fraction(math.nextafter(float(root), 2.0))
-    return root
 
 
 def compare_groups(a: Tally | Estimate, b: Tally | Estimate) -> Comparison:

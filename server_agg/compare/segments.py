@@ -16,19 +16,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from rrcollect.design.parameters import NumberLike, count
+from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.errors import ParameterError
-from server_agg.compare.groups import Comparison, compare_groups, root_level
+from server_agg.compare.groups import Comparison, compare_groups
 from server_agg.count.tallies import merged
 from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection, TooFewAnswers
-from server_agg.estimates.interval import Interval
-from server_agg.estimates.numerics import exact_level
+from server_agg.estimates.interval import Interval, TargetLike, checked_target
+from server_agg.estimates.numerics import exact_level, root_level
 from server_agg.estimates.one import Estimate, estimate
-from server_agg.estimates.pooled import METHODS as POOLED_METHODS
-from server_agg.estimates.pooled import PooledEstimate, pool
+from server_agg.estimates.pooled import PooledEstimate, pool, pooled_method
 from server_agg.report.result import Result
-from server_agg.report.words import digits_for, html_table, percent, text_table
+from server_agg.report.words import digits_for, html_table, percent
 
 __all__ = ["Row", "SegmentTable", "segment_table", "simultaneous_level"]
 
@@ -48,13 +47,14 @@ class Row:
     @property
     def n(self) -> int:
         """Answers behind the row."""
-        return self.estimate.n if isinstance(self.estimate, PooledEstimate) else self.estimate.tally.n
+        return self.estimate.n
 
 
 @dataclass(frozen=True)
 class SegmentTable(Result):
     """Rows with simultaneous bars; `suppressed` lists (cell, answers) that were merged for being too small."""
 
+    numeric = frozenset(range(1, 5))
     rows: tuple[Row, ...]
     suppressed: tuple[tuple[str, int], ...]
     level: Fraction
@@ -89,7 +89,8 @@ class SegmentTable(Result):
             words += f"; merged for having fewer than {self.minimum} answers or to protect those: {cells}"
         return words
 
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
+    def cells(self) -> tuple[list[str], list[list[str]]]:
+        """The table as text: its head, and a line for each row."""
         head = ["segment", "n", "estimate %", "low", "high", "method"]
         lines = []
         for row in self.rows:
@@ -99,10 +100,10 @@ class SegmentTable(Result):
         return head, lines
 
     def __str__(self) -> str:
-        return text_table(*self._cells(), {1, 2, 3, 4}) + "\n" + self.describe()
+        return f"{super().__str__()}\n{self.describe()}"
 
     def _repr_html_(self) -> str:
-        return html_table(*self._cells()) + html_table(None, [[self.describe()]])
+        return super()._repr_html_() + html_table(None, [[self.describe()]])
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""
@@ -147,7 +148,7 @@ def segment_table(
     method: str = "exact",
     simultaneous: str = "bonferroni",
     minimum: int = 30,
-    target: str = "population",
+    target: TargetLike = "population",
 ) -> SegmentTable:
     """Estimates by segment, e.g. from `Tallies.by("region")`.
 
@@ -160,17 +161,18 @@ def segment_table(
     (merged)  309        10.2   0.0  22.6  exact
     all 2 bars cover at once with probability >= 95 % (Bonferroni); merged for having fewer than 30 answers ...
     """
-    if target not in ("population", "sample"):
-        raise ParameterError("target", target, "'population' or 'sample'")
+    checked_target(target)
     cells = {_label(key): _tallies(key, given) for key, given in segments.items()}
     if not cells:
         raise EmptySelection("no segments; allowed: one or more")
     if len(cells) != len(segments) or MERGED in cells:
         raise ParameterError("segments", list(segments), f"names that differ when written, none of them {MERGED!r}")
     everybody = sum(t.n for ts in cells.values() for t in ts)
-    if everybody < count("minimum", minimum, 2):
+    if everybody < whole_number("minimum", minimum, 2):
         raise TooFewAnswers(everybody, "the whole table", minimum)
-    kept, joined = _suppress({label: sum(t.n for t in ts) for label, ts in cells.items()}, count("minimum", minimum, 2))
+    kept, joined = _suppress(
+        {label: sum(t.n for t in ts) for label, ts in cells.items()}, whole_number("minimum", minimum, 2)
+    )
     groups = {label: (label,) for label in kept} | ({MERGED: tuple(joined)} if joined else {})
     each = simultaneous_level(level, len(groups), simultaneous)
     rows = []
@@ -184,8 +186,7 @@ def segment_table(
             raise ParameterError("target", target, f"'population': {label} was answered by several designs")
         else:
             found = pool(tallies)
-            bar = found.interval(each, method if method in POOLED_METHODS else "likelihood")
-            rows.append(Row(label, names, found, bar))
+            rows.append(Row(label, names, found, found.interval(each, pooled_method(method))))
     suppressed = tuple((name, sum(t.n for t in cells[name])) for name in joined)
     return SegmentTable(tuple(rows), suppressed, exact_level(level), simultaneous, minimum)
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rrcollect.design.parameters import NumberLike, count
+from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.compare.groups import Comparison, compare_groups
 from server_agg.compare.segments import SegmentTable, segment_table
@@ -75,7 +75,7 @@ def trend(
     """
     if len(rounds) < 2:
         raise ParameterError("rounds", list(rounds), "two rounds or more")
-    order = sorted(count("round", number, least=0) for number in rounds)
+    order = sorted(whole_number("round", number, minimum=0) for number in rounds)
     cells = {number: rounds[number] for number in order}
     table = segment_table(
         {str(number): cells[number] for number in order},

@@ -1,8 +1,8 @@
 """Counting: from answers in whatever form they come to exact tallies.
 
 Rules
-1. An answer is 0 or 1 (a bool, an int, a NumPy scalar of either).  Anything else, a missing value above all, is
-   refused with its position; nothing is skipped silently.
+1. An answer in hand is 0 or 1 (a bool, an int, a NumPy scalar of either), that of a report the text "0" or "1".
+   Anything else, a missing value above all, is refused with its position; nothing is skipped silently.
 2. Packed bits are counted without unpacking; bits beyond n are not looked at.
 3. Reports are anything with the attributes of `ReportLike`: the collection's key is what they declare.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rrcollect.design.parameters import count
+from rrcollect.design.parameters import whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.count.tallies import Tallies, TallyKey
@@ -45,7 +45,7 @@ class ReportLike(Protocol):
     @property
     def design(self) -> Design: ...
     @property
-    def answer(self) -> int: ...
+    def answer(self) -> str: ...
     @property
     def segments(self) -> Mapping[str, str]: ...
     @property
@@ -61,7 +61,7 @@ def tallies_from_reports(reports: Iterable[ReportLike]) -> Tallies:
     >>> def report(answer, region):
     ...     return SimpleNamespace(survey="s1", question="tax", design=Design("3/4", "3/4"), answer=answer,
     ...                            segments={"region": region}, round=0)
-    >>> tallies = tallies_from_reports([report(1, "north"), report(0, "north"), report(1, "south")])
+    >>> tallies = tallies_from_reports([report("1", "north"), report("0", "north"), report("1", "south")])
     >>> [(key.segments, tally.n, tally.ones) for key, tally in tallies.items()]
     [((('region', 'north'),), 2, 1), ((('region', 'south'),), 1, 1)]
     """
@@ -78,14 +78,13 @@ def tallies_from_reports(reports: Iterable[ReportLike]) -> Tallies:
                     raise ParameterError(f"report {position}", report_id, "one content for one id")
                 continue
             seen[report_id] = report
-        answer = report.answer
-        if isinstance(answer, bool) or answer not in (0, 1):
-            raise ParameterError(f"answer of report {position}", answer, ALLOWED)
+        if not isinstance(report.answer, str) or not report.design.allows(report.answer):
+            raise ParameterError(f"answer of report {position}", report.answer, "text of 0 and 1 that its design gives")
         segments = tuple(sorted(report.segments.items())) if report.segments else ()
         key = report.survey, report.question, report.design, segments, getattr(report, "round", 0)
         found = counts.setdefault(key, [0, 0])
         found[0] += 1
-        found[1] += answer
+        found[1] += report.answer == "1"
     return Tallies({TallyKey(*key): Tally(key[2], n, ones) for key, (n, ones) in counts.items()})
 
 
@@ -95,9 +94,9 @@ def tally_from_counts(design: Design, *, yes: int, no: int) -> Tally:
     >>> tally_from_counts(Design("3/4", "3/4"), yes=400, no=600)
     Tally(design=Design('3/4', '3/4'), n=1000, ones=400)
     """
-    ones, zeros = count("yes", yes, least=0), count("no", no, least=0)
+    ones, zeros = whole_number("yes", yes, minimum=0), whole_number("no", no, minimum=0)
     if ones + zeros > LARGEST_COUNT:
-        raise ParameterError("yes + no", ones + zeros, "at most 2^63 − 1")
+        raise ParameterError("yes + no", ones + zeros, f"at most 2^63 − 1 = {LARGEST_COUNT}")
     return Tally(design, ones + zeros, ones)
 
 
@@ -133,7 +132,7 @@ def tally_from_packed(design: Design, packed: Any, n: int, *, bitorder: str = "l
 
     from server_agg.count.packed import count_ones
 
-    answers = count("n", n, least=0)
+    answers = whole_number("n", n, minimum=0)
     if bitorder not in ("big", "little"):
         raise ParameterError("bitorder", bitorder, "'big' or 'little'")
     array = (

@@ -1,6 +1,6 @@
 """`Tallies`: many tallies, keyed by what was asked of whom.
 
-    survey digest × question × design × segments × round  →  n, ones
+    survey digest × question × design × segments × round  →  n and the column sums
 
 Rules
 1. A key holds all that a report declares and nothing more; two reports are counted together only if their keys are
@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rrcollect.design.parameters import count
+from rrcollect.design.parameters import whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
-from server_agg.count.tally import Tally, design_from_strings, design_strings, fields, loads
+from server_agg.count.tally import Tally, counts_of, design_of, fields, read_json
 from server_agg.errors import EmptySelection, MixedQuestions
 
 __all__ = ["Tallies", "TallyKey", "merged"]
@@ -48,7 +48,7 @@ class TallyKey:
         if any(not isinstance(part, str) for pair in pairs for part in pair) or len(set(names)) != len(names):
             raise ParameterError("segments", self.segments, "pairs of str, each segment named once")
         object.__setattr__(self, "segments", pairs)
-        object.__setattr__(self, "round", count("round", self.round, least=0))
+        object.__setattr__(self, "round", whole_number("round", self.round, minimum=0))
 
     def part(self, name: str) -> Any:
         """The value of a key field, or of a segment ('segments.region', or 'region'); None if not declared."""
@@ -170,32 +170,32 @@ class Tallies(Mapping[TallyKey, Tally]):
     @classmethod
     def from_json(cls, text: str) -> Tallies:
         """The collection written by `to_json`."""
-        entries = loads("tallies", text)
+        entries = read_json("tallies", text)
         if not isinstance(entries, list):
             raise ParameterError("tallies", entries, "a list of keys with counts")
         found: dict[TallyKey, Tally] = {}
         for entry in entries:
-            given = fields("tallies", entry, ("survey", "question", "design", "segments", "round", "n", "ones"))
+            given = fields("tallies", entry, ("counts", "design", "n", "question", "round", "segments", "survey"))
             if not isinstance(given["segments"], dict):
                 raise ParameterError("segments", given["segments"], "an object of strings")
-            design = design_from_strings(given["design"])
+            design = design_of(given)
             segments = tuple(given["segments"].items())
             key = TallyKey(given["survey"], given["question"], design, segments, given["round"])
             if key in found:
                 raise ParameterError("tallies", entry, "each key once")
-            found[key] = Tally(design, given["n"], given["ones"])
+            found[key] = Tally(design, given["n"], counts_of("tally", given)[0])
         return cls(found)
 
 
 def _entry(key: TallyKey, tally: Tally) -> dict[str, object]:
     return {
-        "survey": key.survey,
-        "question": key.question,
-        "design": design_strings(key.design),
-        "segments": dict(key.segments),
-        "round": key.round,
+        "counts": [tally.ones],
+        "design": key.design.to_wire(),
         "n": tally.n,
-        "ones": tally.ones,
+        "question": key.question,
+        "round": key.round,
+        "segments": dict(key.segments),
+        "survey": key.survey,
     }
 
 

@@ -5,23 +5,29 @@ Rules
 2. Answers are counted together only if their matrices are equal; `+` refuses others and points to `pool`.  Adding is
    associative and commutative, so any order and any grouping of the same answers gives the same tally.
 3. A tally with n = 0 is the neutral element of `+`; an estimate needs n >= 2.
-4. JSON has no floats: {"design": ["3/4", "3/4"], "n": 1000, "ones": 400}; what is read back is checked as if typed.
+4. `mechanism` is what was published, `design` the yes/no design these bits follow.  They differ only if the bits are
+   one column of a wider answer; ε is always the mechanism's.
+5. JSON has no floats: {"counts": [400], "design": {"p00": "3/4", "p11": "3/4"}, "n": 1000}; what is read back is
+   checked as if typed.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from rrcollect.design.parameters import count
+from rrcollect.design.mechanism import Mechanism, from_wire
+from rrcollect.design.parameters import whole_number
 from rrcollect.design.yes_no import Design
-from rrcollect.errors import ParameterError
+from rrcollect.errors import NotCanonical, ParameterError, SurveyRefused
+from rrcollect.publish.canonical import read
 from server_agg.errors import MixedDesigns
 
-__all__ = ["LARGEST_COUNT", "Tally", "design_from_strings", "design_strings", "fields", "loads"]
+__all__ = ["LARGEST_COUNT", "Tally", "counts_of", "design_of", "fields", "read_json"]
 
 LARGEST_COUNT = 2**63 - 1
+LONGEST_JSON = 1 << 28  # bytes
 
 
 @dataclass(frozen=True)
@@ -40,27 +46,29 @@ class Tally:
     design: Design
     n: int
     ones: int
+    mechanism: Mechanism = field(default=None, repr=False)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         if not isinstance(self.design, Design):
             raise ParameterError("design", self.design, "a Design: the matrix the answers were drawn with")
-        n, ones = count("n", self.n, least=0), count("ones", self.ones, least=0)
+        n, ones = whole_number("n", self.n, minimum=0), whole_number("ones", self.ones, minimum=0)
         if n > LARGEST_COUNT:
             raise ParameterError("n", n, f"at most 2^63 − 1 = {LARGEST_COUNT}")
         if ones > n:
             raise ParameterError("ones", ones, f"at most n = {n}")
         object.__setattr__(self, "n", n)
         object.__setattr__(self, "ones", ones)
+        object.__setattr__(self, "mechanism", self.mechanism or self.design)
 
     def __add__(self, other: Tally) -> Tally:
         if not isinstance(other, Tally):
             return NotImplemented
-        if self.design != other.design:
+        if self.design != other.design or self.mechanism != other.mechanism:
             raise MixedDesigns(
                 f"answers drawn with {self.design!r} and with {other.design!r} cannot be counted together; "
                 "allowed: equal matrices, or pool([...]) for an estimate from both"
             )
-        return Tally(self.design, self.n + other.n, self.ones + other.ones)
+        return Tally(self.design, self.n + other.n, self.ones + other.ones, self.mechanism)
 
     def __radd__(self, other: object) -> Tally:
         """So that `sum(tallies)` works: 0 + tally is the tally."""
@@ -70,11 +78,14 @@ class Tally:
 
     def swapped(self) -> Tally:
         """The same answers with the labels 0 and 1 exchanged: every estimate is the same."""
-        return Tally(self.design.swapped(), self.n, self.n - self.ones)
+        return self._relabelled(self.design.swapped())
 
     def mirrored(self) -> Tally:
         """The same answers read as answers about the complementary attribute: every estimate becomes 1 − itself."""
-        return Tally(self.design.mirrored(), self.n, self.n - self.ones)
+        return self._relabelled(self.design.mirrored())
+
+    def _relabelled(self, design: Design) -> Tally:
+        return Tally(design, self.n, self.n - self.ones, design if self.mechanism is self.design else self.mechanism)
 
     def oriented(self) -> Tally:
         """The one of `self` and `self.swapped()` in which a 1 speaks for the attribute (c > 0)."""
@@ -82,38 +93,42 @@ class Tally:
 
     def as_dict(self) -> dict[str, object]:
         """Strings and integers only."""
-        return {"design": design_strings(self.design), "n": self.n, "ones": self.ones}
+        return {"counts": [self.ones], "design": self.design.to_wire(), "n": self.n}
 
     def to_json(self) -> str:
         """One line of JSON without floats.
 
         >>> Tally(Design("3/4", "2/3"), 10, 4).to_json()
-        '{"design": ["3/4", "2/3"], "n": 10, "ones": 4}'
+        '{"counts": [4], "design": {"p00": "3/4", "p11": "2/3"}, "n": 10}'
         """
         return json.dumps(self.as_dict(), allow_nan=False)
 
     @classmethod
     def from_dict(cls, given: object) -> Tally:
         """The tally written by `as_dict`; anything else is refused."""
-        found = fields("tally", given, ("design", "n", "ones"))
-        return cls(design_from_strings(found["design"]), found["n"], found["ones"])
+        found = fields("tally", given, ("counts", "design", "n"))
+        return cls(design_of(found), found["n"], counts_of("tally", found)[0])
 
     @classmethod
     def from_json(cls, text: str) -> Tally:
         """The tally written by `to_json`."""
-        return cls.from_dict(loads("tally", text))
+        return cls.from_dict(read_json("tally", text))
 
 
-def design_strings(design: Design) -> list[str]:
-    """[p00, p11] as exact fractions, the form a design has in JSON."""
-    return [str(design.p00), str(design.p11)]
+def design_of(entry: dict[str, Any]) -> Design:
+    """The design of an entry, in its one spelling."""
+    try:
+        return from_wire(entry["design"])
+    except NotCanonical as error:
+        raise ParameterError("design", entry["design"], str(error)) from None
 
 
-def design_from_strings(given: object) -> Design:
-    """The design written by `design_strings`."""
-    if isinstance(given, list) and len(given) == 2 and all(isinstance(p, str) for p in given):
-        return Design(given[0], given[1])
-    raise ParameterError("design", given, 'two strings such as ["3/4", "3/4"]')
+def counts_of(name: str, entry: dict[str, Any], width: int = 1) -> list[int]:
+    """The column sums of an entry: a list of as many whole numbers as the answer is wide."""
+    counts = entry["counts"]
+    if not isinstance(counts, list) or len(counts) != width:
+        raise ParameterError(f"counts of a {name}", counts, f"a list of {width} whole numbers")
+    return counts
 
 
 def fields(name: str, given: object, names: tuple[str, ...]) -> dict[str, Any]:
@@ -123,25 +138,9 @@ def fields(name: str, given: object, names: tuple[str, ...]) -> dict[str, Any]:
     return given
 
 
-def loads(name: str, text: str) -> object:
+def read_json(name: str, text: str) -> object:
     """JSON without floats, constants such as NaN, or repeated fields."""
-
-    def refuse(value: str) -> object:
-        raise ParameterError(name, value, "JSON whose only numbers are integers")
-
-    def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
-            raise ParameterError(name, [key for key, _ in pairs], "JSON objects that name a field once")
-        return found
-
     try:
-        return json.loads(text, parse_float=refuse, parse_constant=refuse, object_pairs_hook=once)
-    except ParameterError:
-        raise
-    except (
-        ValueError,
-        TypeError,
-        RecursionError,
-    ) as error:  # also integers of 5,000 digits, and bytes that are no text
-        raise ParameterError(name, text, f"JSON text ({type(error).__name__})") from None
+        return read(text.encode(), LONGEST_JSON, LARGEST_COUNT)
+    except (AttributeError, UnicodeEncodeError, SurveyRefused) as error:
+        raise ParameterError(name, text, f"JSON text whose only numbers are whole ({error})") from None

@@ -10,16 +10,16 @@ import os
 from collections.abc import Sequence
 
 from rrcollect.errors import ReportRefused
+from rrcollect.publish.rules import REASONS
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.errors import Refusal
 from server_agg.collect.settings import Settings
-from server_agg.collect.store import Outcome, Store, open_store
+from server_agg.collect.store import Store
+from server_agg.collect.stores import open_store
 from server_agg.count.tallies import Tallies
 
 __all__ = ["Counter"]
-
-GOOD = (Outcome.NEW, Outcome.SAME)
 
 
 class Counter:
@@ -42,12 +42,12 @@ class Counter:
     def send_all(self, bodies: Sequence[bytes]) -> None:
         """Judge every report and commit them all in one transaction."""
         try:
-            arrivals = [arrival for body in bodies for arrival in self._judge.admit(body)]
+            reports = [report for body in bodies for report in self._judge.admit(body)]
         except Refusal as refusal:
             raise ReportRefused(refusal.reason) from None
-        for outcome in self.store.take(arrivals):
-            if outcome not in GOOD:
-                raise ReportRefused(outcome.value)
+        for outcome in self.store.take(reports):
+            if outcome.value in REASONS:
+                raise ReportRefused(f"{outcome.value}: {REASONS[outcome.value]}")
 
     def tallies(self) -> Tallies:
         """Everything counted so far."""

@@ -1,4 +1,4 @@
-"""The page's pictures: SVG in the page's own colours, so that they follow its light and dark dress.
+"""The demo's pictures: SVG in its own colours (`drawings.css`), light and dark, wide enough for a phone.
 
 Every picture has a title for those who do not see it; every text is escaped.
 """
@@ -9,13 +9,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from importlib import resources
 
 from rrcollect.design.yes_no import Design
 
-__all__ = ["Mark", "forest", "mechanism", "scale"]
+__all__ = ["Mark", "forest", "mechanism", "picture", "scale", "style"]
 
-WIDTH, LEFT, RIGHT = 720, 190, 96
+WIDTH, LEFT, RIGHT = 480, 116, 64
 ROW, TOP, FOOT = 38, 8, 34
+
+
+def style(name: str) -> str:
+    """A style sheet of the demo."""
+    return resources.files("server_agg.demo").joinpath(name).read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -53,12 +59,33 @@ def _ticks(end: float) -> list[float]:
 
 
 def forest(marks: Sequence[Mark], title: str) -> str:
-    """Estimates one below the other: a dot with its bar, and a diamond for the truth."""
-    end, height = _end(marks), TOP + ROW * len(marks) + FOOT
-    body = [_axis(end, TOP, height - FOOT, LEFT, WIDTH - RIGHT)]
-    for place, mark in enumerate(marks):
-        body.append(_line(mark, TOP + ROW * place + ROW / 2, end))
-    return _svg(WIDTH, height, title, body)
+    """Estimates one below the other: a dot with its bar, and a diamond above it for the truth."""
+    return _svg(WIDTH, TOP + ROW * len(marks) + FOOT, title, _forest(marks, TOP))
+
+
+def _forest(marks: Sequence[Mark], top: float) -> list[str]:
+    end = _end(marks)
+    lines = [_line(mark, top + ROW * place + ROW / 2, end) for place, mark in enumerate(marks)]
+    return [_axis(end, top, top + ROW * len(marks), LEFT, WIDTH - RIGHT), *lines]
+
+
+def picture(marks: Sequence[Mark], head: Sequence[str], foot: Sequence[str]) -> str:
+    """A forest plot as a file of its own: the lines of `head` above it, those of `foot` and a legend below."""
+    top = 24 * len(head) + 12
+    under = top + ROW * len(marks) + FOOT
+    key = under + 22 * len(foot) + 22
+    body = [
+        f"<style>{style('drawings.css')}</style>",
+        f'<rect class="card" x="-15" y="-15" width="{WIDTH + 30}" height="{key + 36}" rx="12"/>',
+        *(f'<text class="head" x="0" y="{18 + 24 * i}">{escape(line)}</text>' for i, line in enumerate(head)),
+        *_forest(marks, top),
+        *(f'<text x="0" y="{under + 14 + 22 * i}">{escape(line)}</text>' for i, line in enumerate(foot)),
+        f'<circle class="dot" cx="6" cy="{key - 5}" r="6"/><text x="18" y="{key}">estimate</text>',
+        f'<rect class="band" x="100" y="{key - 12}" width="26" height="14" rx="7"/>',
+        f'<text x="132" y="{key}">its bar</text><path class="truth" d="M214 {key - 13}l6 8l-6 8l-6 -8z"/>',
+        f'<text x="226" y="{key}">the truth (simulated)</text>',
+    ]
+    return _svg(WIDTH, key + 6, " ".join(head), body, margin=16) + "\n"
 
 
 def _x(share: float, end: float, left: float, right: float) -> float:
@@ -84,21 +111,21 @@ def _line(mark: Mark, y: float, end: float) -> str:
         f'<rect class="band" x="{low}" y="{y - 8}" width="{max(high - low, 1):.1f}" height="16" rx="8"/>'
         f'<line class="bar" x1="{low}" y1="{y}" x2="{high}" y2="{y}"/>'
         f'<circle class="dot" cx="{dot}" cy="{y}" r="5"/>'
-        f'<path class="truth" d="M{truth} {y - 8}l6 8l-6 8l-6 -8z"/>'
+        f'<path class="truth" d="M{truth} {y - 17}l5 6l-5 6l-5 -6z"/>'
         f'<text class="number" x="{WIDTH}" y="{y + 5}" text-anchor="end">{words}</text>'
     )
 
 
 def scale(mark: Mark, title: str) -> str:
     """One estimate large, on an axis of its own."""
-    left, right, y, end = 8.0, 712.0, 30.0, _end([mark])
+    left, right, y, end = 8.0, WIDTH - 8.0, 30.0, _end([mark])
     low, high, dot, truth = (_x(v, end, left, right) for v in (mark.low, mark.high, mark.shown, mark.truth))
     body = [
         _axis(end, 6, 54, left, right),
         f'<rect class="band" x="{low}" y="{y - 13}" width="{max(high - low, 1):.1f}" height="26" rx="13"/>',
         f'<line class="bar" x1="{low}" y1="{y}" x2="{high}" y2="{y}"/>',
         f'<circle class="dot" cx="{dot}" cy="{y}" r="7"/>',
-        f'<path class="truth" d="M{truth} {y - 13}l9 13l-9 13l-9 -13z"/>',
+        f'<path class="truth" d="M{truth} {y - 24}l7 8l-7 8l-7 -8z"/>',
     ]
     return _svg(WIDTH, 80, title, body)
 
@@ -129,8 +156,11 @@ def mechanism(design: Design) -> str:
     return _svg(404, 82, words, body)
 
 
-def _svg(width: int, height: float, title: str, body: Sequence[str]) -> str:
+def _svg(width: int, height: float, title: str, body: Sequence[str], *, margin: int = 0) -> str:
+    """A drawing for the page; with a margin, one that is a file of its own."""
+    alone = 'xmlns="http://www.w3.org/2000/svg" ' if margin else ""
+    box = f"{-margin} {-margin} {width + 2 * margin} {height + 2 * margin:g}"
     return (
-        f'<svg viewBox="0 0 {width} {height:g}" role="img" aria-label="{escape(title)}">'
+        f'<svg {alone}viewBox="{box}" role="img" aria-label="{escape(title)}">'
         f"<title>{escape(title)}</title>{''.join(body)}</svg>"
     )

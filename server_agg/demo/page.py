@@ -6,18 +6,18 @@ text that is not this module's own is escaped.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
-from importlib import resources
 
 from rrcollect import __version__
 from rrcollect.publish.survey import Question
-from server_agg.demo.drawings import Mark, forest, mechanism, scale
+from server_agg.demo.drawings import Mark, forest, mechanism, picture, scale, style
 from server_agg.demo.page_text import flow, how_it_was_done, how_to_go_on, what_it_does_not_say
 from server_agg.demo.population import true_share
-from server_agg.demo.run import Shown
+from server_agg.demo.run import DemoRun
 from server_agg.report.words import percent, privacy_words
 
-__all__ = ["page"]
+__all__ = ["page", "summary_picture"]
 
 LEGEND = (
     '<div class="legend"><span class="l-dot">estimate</span><span class="l-band">95 % bar</span>'
@@ -25,10 +25,10 @@ LEGEND = (
 )
 
 
-def page(shown: Shown) -> str:
-    """The whole page."""
+def page(shown: DemoRun, program: str) -> str:
+    """The whole page; `program` is how its reader calls rrcollect from the demo's folder."""
     survey = shown.publication.survey
-    style = resources.files("server_agg.demo").joinpath("page.css").read_text(encoding="utf-8")
+    dress = style("drawings.css") + style("page.css")
     parts = [
         _opening(shown),
         "<h2>What the crowd said</h2>",
@@ -50,19 +50,30 @@ def page(shown: Shown) -> str:
         "<h2>What the bars do not cover</h2>",
         what_it_does_not_say(),
         "<h2>How to go on</h2>",
-        how_to_go_on(shown),
+        how_to_go_on(shown, program),
     ]
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(survey.title)}: a demo of rrcollect</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>{escape(survey.title)}: a demo of rrcollect</title>\n<style>{dress}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(parts)
         + f"\n<footer>Made by <code>rrcollect demo</code>, rrcollect {__version__}. All people on this page are made "
         "up.</footer>\n</main>\n</body>\n</html>\n"
     )
 
 
-def _opening(shown: Shown) -> str:
+def summary_picture(shown: DemoRun) -> str:
+    """One question in one picture: everybody, and by sport."""
+    everybody = replace(shown.mark("doped", 0), label="everybody")
+    foot = [
+        f"{everybody.n:,} simulated people; nobody’s own answer is known.",
+        "95 % bars: the first by itself, those by sport all at once.",
+    ]
+    text = shown.publication.survey.question("doped").text
+    return picture([everybody, *_sport_marks(shown)], [text], foot)
+
+
+def _opening(shown: DemoRun) -> str:
     survey = shown.publication.survey
     everybody = shown.full + shown.gateway
     facts = [
@@ -81,7 +92,7 @@ def _opening(shown: Shown) -> str:
     )
 
 
-def _result(shown: Shown, question: Question) -> str:
+def _result(shown: DemoRun, question: Question) -> str:
     """The latest round of one question, large."""
     number = question.rounds - 1
     mark, found = shown.mark(question.id, number), shown.estimate(question.id, number)
@@ -108,23 +119,23 @@ def _sentence(words: str) -> str:
     return escape(words[0].upper() + words[1:].replace(">=", "≥").replace(" -", " −"))
 
 
-def _by_sport(shown: Shown) -> str:
+def _sport_marks(shown: DemoRun) -> list[Mark]:
+    rows = shown.segments("doped").rows
+    return [Mark(r.label, r.n, r.estimate.value, *r.interval, true_share("doped", 0, r.label)) for r in rows]
+
+
+def _by_sport(shown: DemoRun) -> str:
     table = shown.segments("doped")
-    marks = [
-        Mark(
-            row.label, row.n, row.estimate.value, row.interval.low, row.interval.high, true_share("doped", 0, row.label)
-        )
-        for row in table.rows
-    ]
+    drawn = forest(_sport_marks(shown), "Estimates by sport with simultaneous bars.")
     text = shown.publication.survey.question("doped").text
     return (
         f'<section class="card"><h3>By sport: {escape(text)}</h3>'
         f'<p class="quiet small">{_sentence(table.describe())}. The sport is declared by the respondent and sent as it '
-        f"is; only the answer is randomised.</p>{forest(marks, 'Estimates by sport with simultaneous bars.')}</section>"
+        f"is; only the answer is randomised.</p>{drawn}</section>"
     )
 
 
-def _by_round(shown: Shown) -> str:
+def _by_round(shown: DemoRun) -> str:
     found = shown.trend("pressed")
     marks = [
         Mark(f"round {number + 1}", row.n, row.estimate.value, *row.interval, true_share("pressed", number))

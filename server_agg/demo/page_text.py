@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 from collections.abc import Sequence
 from html import escape
 
-from server_agg.count.tally import design_strings
-from server_agg.demo.run import Shown
+from server_agg.demo.run import DemoRun
 
 __all__ = ["COMMANDS", "flow", "how_it_was_done", "how_to_go_on", "what_it_does_not_say"]
 
 COMMANDS = (
-    ("Look at the survey as a device does", "rrcollect verify survey.signed.json --key publisher.pem.pub"),
+    ("Look at the survey as a device does", "verify survey.signed.json --key publisher.pem.pub"),
     (
         "Answer it yourself; what you type is not shown",
-        "rrcollect answer survey.signed.json --key publisher.pem.pub --ledger mine.sqlite3",
+        "answer survey.signed.json --key publisher.pem.pub --ledger mine.sqlite3",
     ),
     (
         "Count the reports again, and estimate by sport",
-        "rrcollect estimate reports.sqlite3 --survey survey.signed.json --key publisher.pem.pub --by sport",
+        "estimate reports.sqlite3 --survey survey.signed.json --key publisher.pem.pub --by sport",
     ),
     (
         "The same from the tallies, as a picture",
-        "rrcollect plot segments tallies.json --question doped --by sport --out by-sport.svg",
+        "plot segments tallies.json --question doped --by sport --out by-sport.svg",
     ),
     (
         "How often do such bars hold? A thousand surveys",
-        "rrcollect simulate --epsilon 'ln 3' --prevalence 0.17 --surveys 1000",
+        "simulate --epsilon 'ln 3' --prevalence 0.17 --surveys 1000",
     ),
-    ("A collector with its pages, and people who trickle in", "rrcollect demo --web"),
+    ("A collector with its pages, and people who trickle in", "demo --web"),
     (
         "Your own survey: edit the file, then sign it",
-        "rrcollect publish survey.toml --key publisher.pem --out mine.signed.json",
+        "publish survey.toml --key publisher.pem --out mine.signed.json",
     ),
 )
 
@@ -53,7 +54,7 @@ def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def flow(shown: Shown) -> str:
+def flow(shown: DemoRun) -> str:
     """A sample of the data at every arrow."""
     survey, question = shown.publication.survey, shown.publication.survey.questions[0]
     written = (shown.folder / "survey.toml").read_text(encoding="utf-8")
@@ -65,14 +66,7 @@ def flow(shown: Shown) -> str:
     ]
     report = json.loads(shown.report)
     key, tally = next((k, t) for k, t in shown.tallies.items() if k.question == question.id)
-    counted = {
-        "question": key.question,
-        "round": key.round,
-        "segments": dict(key.segments),
-        "design": design_strings(key.design),
-        "n": tally.n,
-        "ones": tally.ones,
-    }
+    counted = {"question": key.question, "round": key.round, "segments": dict(key.segments), **tally.as_dict()}
     steps = [
         (
             "Design",
@@ -98,7 +92,7 @@ def flow(shown: Shown) -> str:
     return f'<ol class="flow">{items}</ol>'
 
 
-def how_it_was_done(shown: Shown) -> str:
+def how_it_was_done(shown: DemoRun) -> str:
     """Which respondents were which, and what was simulated."""
     place = "in memory (a RAM disk), which syncs quickly," if shown.in_memory else "on this machine’s disk"
     rate = shown.full / max(shown.full_seconds, 1e-9)
@@ -137,10 +131,14 @@ def what_it_does_not_say() -> str:
     )
 
 
-def how_to_go_on(shown: Shown) -> str:
-    """Commands that work in the demo's folder."""
-    items = [f"{escape(words)}:{_code(command)}" for words, command in COMMANDS]
+def how_to_go_on(shown: DemoRun, program: str) -> str:
+    """Commands that work in the demo's folder as they are printed."""
+    items = [f"{escape(words)}:{_code(f'{program} {command}')}" for words, command in COMMANDS]
+    enter = f"cd {shlex.quote(os.path.relpath(shown.folder))}"
     return (
-        f"<p>This folder, <code>{escape(shown.folder.name)}</code>, holds the survey as written and as signed, the key "
-        "(of no worth: it is a demo’s), the collector’s database and the tallies. From inside it:</p>" + _list(items)
+        "<p>This folder holds the survey as written and as signed, the key (of no worth: it is a demo’s), the "
+        "collector’s database and the tallies. Go into it from where the demo was started:</p>"
+        + _code(enter)
+        + "<p>There:</p>"
+        + _list(items)
     )

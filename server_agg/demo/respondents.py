@@ -34,7 +34,7 @@ from server_agg.demo.population import QUESTIONS, Person
 
 __all__ = ["Desk", "by_full_clients", "by_gateway", "one_device"]
 
-CHUNK = 10  # people a task
+CHUNK = 10  # people per task
 BATCH = 1000  # reports the gateway hands in at once
 
 
@@ -159,7 +159,7 @@ def _bulk_reports(publication: Publication, people: Sequence[Person]) -> Iterato
                 survey=publication.digest,
                 question=name,
                 design=design,
-                answer=int(answer),
+                answer=str(int(answer)),
                 id=secrets.token_hex(16),
                 round=number,
                 segments={"sport": sport},

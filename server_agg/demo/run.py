@@ -18,21 +18,23 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from rrcollect import Attribute, Publication, SigningKey, publish_survey
 from rrcollect.errors import Blame, RRCollectError
 from rrcollect.publish.survey_file import parse, survey_from, template
-from server_agg.compare.segments import SegmentTable, segment_table
-from server_agg.compare.trends import Trend, trend
+from server_agg.compare.segments import SegmentTable
+from server_agg.compare.trends import Trend
 from server_agg.count.tallies import Tallies
 from server_agg.demo.collection import Counter
 from server_agg.demo.drawings import Mark
 from server_agg.demo.population import SPORTS, Population, drawn_population, true_share
 from server_agg.demo.respondents import Desk, by_full_clients, by_gateway, one_device
-from server_agg.estimates.one import Estimate, estimate
+from server_agg.estimates.one import Estimate
+from server_agg.report.survey_results import SurveyResults, survey_results
 
-__all__ = ["DemoFailed", "Shown", "fresh_folder", "published", "run_demo"]
+__all__ = ["DemoFailed", "DemoRun", "fresh_folder", "published", "run_demo"]
 
 MARKER = ".rrcollect-demo"
 FILES = ("survey.toml", "survey.signed.json", "publisher.pem", "publisher.pem.pub", "reports.sqlite3", "tallies.json")
@@ -45,7 +47,7 @@ class DemoFailed(RRCollectError):
 
 
 @dataclass(frozen=True)
-class Shown:
+class DemoRun:
     """What the demo did and found."""
 
     folder: Path
@@ -61,28 +63,38 @@ class Shown:
     budget: str
     report: bytes
 
+    @cached_property
+    def results(self) -> SurveyResults:
+        """What was found."""
+        return survey_results(self.tallies, self.publication.survey)
+
     def rounds(self) -> list[tuple[str, int]]:
         """Every question and round, in the survey's order."""
         return [(q.id, r) for q in self.publication.survey.questions for r in range(q.rounds)]
 
     def estimate(self, question: str, round_: int) -> Estimate:
         """The estimate for the population the people were drawn from."""
-        return estimate(self.tallies.where(question=question, round=round_).one())
+        found = self.results.round(question, round_).estimate
+        if not isinstance(found, Estimate):
+            raise DemoFailed(f"{question}, round {round_}, was not answered by one design")
+        return found
 
     def mark(self, question: str, round_: int) -> Mark:
         """The estimate beside the truth."""
         found = self.estimate(question, round_)
         low, high = found.interval()
-        return Mark(question, found.tally.n, found.value, low, high, true_share(question, round_))
+        return Mark(question, found.n, found.value, low, high, true_share(question, round_))
 
     def segments(self, question: str, round_: int = 0) -> SegmentTable:
         """By sport, the bars holding all at once."""
-        groups = self.tallies.where(question=question, round=round_).by("sport")
-        return segment_table({sport: group for (sport,), group in groups.items()}, minimum=2)
+        return self.results.round(question, round_).segments("sport")
 
     def trend(self, question: str) -> Trend:
         """Over the rounds, which different people answered."""
-        return trend({r: group for (r,), group in self.tallies.where(question=question).by("round").items()})
+        found = self.results.trend(question)
+        if found is None:
+            raise DemoFailed(f"{question} was not answered in two rounds")
+        return found
 
 
 @contextmanager
@@ -106,7 +118,7 @@ def fresh_folder(folder: Path) -> None:
         raise DemoFailed(f"{folder} exists and no demo made it; name another folder with --out")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / MARKER).write_text("made by `rrcollect demo`; replaced by the next one\n", encoding="utf-8")
-    for name in (*FILES, "report.html"):
+    for name in (*FILES, "report.html", "picture.svg"):
         (folder / name).unlink(missing_ok=True)
 
 
@@ -144,7 +156,7 @@ class _Overheard:
 
 def run_demo(
     folder: Path, respondents: int, seconds: float, tell: Callable[[float], None], processes: int | None = None
-) -> Shown:
+) -> DemoRun:
     """Run it all; `folder` is fresh."""
     start = time.monotonic()
     publication, key = published(folder)
@@ -166,7 +178,7 @@ def run_demo(
         _copy(Path(desk.store), folder / "reports.sqlite3")
     _check(population, tallies)
     (folder / "tallies.json").write_text(tallies.to_json() + "\n", encoding="utf-8")
-    return Shown(
+    return DemoRun(
         folder=folder,
         publication=publication,
         population=population,
@@ -202,4 +214,6 @@ def _check(population: Population, tallies: Tallies) -> None:
         counted[cell] = counted.get(cell, 0) + tally.n
     if asked != counted:
         wrong = {cell for cell in {*asked, *counted} if asked.get(cell) != counted.get(cell)}
-        raise DemoFailed(f"{len(wrong)} of {len(SPORTS) * 4} cells were not counted once a person: {sorted(wrong)[:3]}")
+        raise DemoFailed(
+            f"{len(wrong)} of {len(SPORTS) * 4} cells were not counted once per person: {sorted(wrong)[:3]}"
+        )

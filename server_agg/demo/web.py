@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from rrcollect.deliver.transport import HttpTransport
-from rrcollect.errors import MissingExtra, ParameterError, RRCollectError
+from rrcollect.errors import ParameterError, RRCollectError
+from rrcollect.extras import extra
 from server_agg.demo.collection import Counter
 from server_agg.demo.population import drawn_population
 from server_agg.demo.respondents import Desk, by_gateway, one_device
@@ -67,16 +68,15 @@ class Trickle(threading.Thread):
 
 def run_web(port: int, pause: float, say: Say) -> int:
     """Run until Ctrl-C; says the addresses first, and how many answered last."""
-    try:
-        import uvicorn
+    extra("server_agg.collect.serve", "server")
+    import uvicorn
 
-        from server_agg.collect.app import create_app
-        from server_agg.collect.owner import OwnerToken
-        from server_agg.collect.serve import server_config
-        from server_agg.collect.settings import Settings
-        from server_agg.collect.store import open_store
-    except ImportError as error:
-        raise MissingExtra(error.name or "starlette", "server") from None
+    from server_agg.collect.app import create_app
+    from server_agg.collect.owner import OwnerToken
+    from server_agg.collect.serve import server_config
+    from server_agg.collect.settings import Settings
+    from server_agg.collect.stores import open_store
+
     if not 0 <= port < 65536:
         raise ParameterError("--port", port, "0 (a free one) to 65535")
     if not 0 <= pause <= 3600:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.estimates.likelihood import maximum_likelihood
-from server_agg.estimates.numerics import special
+from server_agg.estimates.numerics import scipy_special
 
 if TYPE_CHECKING:
     import numpy as np
@@ -104,7 +104,7 @@ def _prior_of_cells(prior: StatedPrior, edges: NDArray[np.float64]) -> NDArray[n
     """The logarithm of the prior probability of each cell, up to a constant."""
     import numpy as np
 
-    beta = special()
+    beta = scipy_special()
     low, high = edges[:-1], edges[1:]
     middle, width = (low + high) / 2, high - low
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,7 +1,7 @@
 """Guaranteed bars for people who can be counted: those who answered, or a finite population they were drawn from.
 
 Given t true "yes" among the n who answered, N is Bin(t, p11) + Bin(n−t, 1−p00): not binomial, and less variable than
-the binomial of the population target.  With T among M and n drawn without replacement, t is hypergeometric besides.
+the binomial of the population target.  With T among M and n drawn without replacement, t is hypergeometric too.
 Both laws of N rise with t (and T) while c > 0, so, as Clopper and Pearson did, we keep
     { T : P(N >= observed | T) > tail  and  P(N <= observed | T) > tail },
 whose coverage is at least 1 − 2·tail for every T.
@@ -21,9 +21,7 @@ from fractions import Fraction
 from typing import Any
 
 from server_agg.count.tally import Tally
-from server_agg.estimates.bisection import least
-from server_agg.estimates.interval import OUTWARD
-from server_agg.estimates.numerics import float_below, special
+from server_agg.estimates.numerics import ROUNDING_MARGIN, float_below, least, scipy_special
 
 __all__ = ["finite_lower", "sample_lower"]
 
@@ -38,7 +36,7 @@ def _at_least(k: Any, n: Any, p: float) -> Any:
 
     inside = (k > 0) & (k <= n)
     safe_k, safe_n = np.where(inside, k, 1), np.where(inside, n, 1)
-    return np.where(inside, special().betainc(safe_k, safe_n - safe_k + 1, p), (k <= 0) * 1.0)
+    return np.where(inside, scipy_special().betainc(safe_k, safe_n - safe_k + 1, p), (k <= 0) * 1.0)
 
 
 def _edges(low: int, high: int, blocks: int) -> Any:
@@ -76,7 +74,7 @@ def _smallest(top: int, possible: Callable[[int], bool]) -> int:
 def sample_lower(tally: Tally, tail: Fraction) -> float:
     """The lower end for the share among those who answered; the tally must be oriented (c > 0)."""
     yes = _smallest(tally.n, lambda t: answers_at_least(tally, t) > tail)
-    return float_below(Fraction(yes, tally.n) - OUTWARD)
+    return float_below(Fraction(yes, tally.n) - ROUNDING_MARGIN)
 
 
 def finite_lower(tally: Tally, size: int, tail: Fraction) -> float:
@@ -100,7 +98,7 @@ def finite_lower(tally: Tally, size: int, tail: Fraction) -> float:
         blocks = np.searchsorted(edges, ts)  # the first edge not below t: the block's worst end
         return float(_hypergeometric(ts, n, yes, size) @ given[blocks]) + SLACK > tail
 
-    return float_below(Fraction(_smallest(size, possible), size) - OUTWARD)
+    return float_below(Fraction(_smallest(size, possible), size) - ROUNDING_MARGIN)
 
 
 def _hypergeometric(ts: Any, n: int, yes: int, size: int) -> Any:

@@ -1,37 +1,41 @@
-"""`Interval`: an error bar that says what it covers.
+"""`Interval`: an error bar that says what it covers; and the names of targets and sides, checked in one place.
 
 Rules
 1. It is the pair (low, high) and unpacks as one; beside the numbers it carries its method, level, target and side,
    whether its coverage is guaranteed, and a warning where there is something to be warned of.
-2. It lies in [0, 1].  If the bar misses [0, 1] altogether it is the nearest end, twice; `Estimate.misfit` tells.
-3. Only lower ends are computed.  The upper end is 1 − the lower end of the mirrored problem (the complementary
-   attribute), so every result mirrors exactly.
+2. Every error bar of the project is one.  Both ends are numbers; only an `Interval[float | None]` (a ratio, the profile
+   of a likelihood) may lack an end where nothing bounds it: that end is None, never infinite.
+3. The bar of a share lies in [0, 1].  If it misses [0, 1] altogether it is the nearest end, twice; `Estimate.misfit`
+   tells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from rrcollect.errors import ParameterError
 from server_agg.estimates.numerics import exact_level
 
-__all__ = ["OUTWARD", "WALD_WARNING", "Interval", "Side", "clipped_interval", "tail_of"]
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    End_co = TypeVar("End_co", bound=float | None, covariant=True, default=float)
+else:
+    from typing import TypeVar
+
+    End_co = TypeVar("End_co", covariant=True)
+
+__all__ = ["Interval", "Side", "TargetLike", "checked_target", "tail_probability", "target_words"]
 
 Side = Literal["both", "lower", "upper"]
-OUTWARD = Fraction(1, 2**52)  # guaranteed bars are widened by this much, more than all rounding that follows
-
-WALD_WARNING = (
-    "plug-in standard error: the true coverage can be far below the level (at p00 = 1 or p11 = 1, near 0); "
-    "prefer 'exact'"
-)
+TargetLike = str | int
 
 
-class Interval(tuple[float, float]):
+class Interval(tuple[End_co, End_co]):
     """(low, high) with what it covers.
 
-    >>> low, high = Interval((0.2, 0.4), method="exact", level=Fraction(19, 20), target="population", guaranteed=True)
+    >>> low, high = Interval((0.2, 0.4), method="exact", level=0.95, target="population", guaranteed=True)
     >>> low, high
     (0.2, 0.4)
     """
@@ -45,17 +49,17 @@ class Interval(tuple[float, float]):
 
     def __new__(
         cls,
-        ends: tuple[float, float],
+        ends: tuple[End_co, End_co],
         *,
         method: str,
-        level: Fraction,
+        level: object,
         target: str,
-        guaranteed: bool,
+        guaranteed: bool = False,
         side: Side = "both",
         warning: str = "",
-    ) -> Interval:
+    ) -> Interval[End_co]:
         made = super().__new__(cls, ends)
-        made.method, made.level, made.target = method, level, target
+        made.method, made.level, made.target = method, exact_level(level), target
         made.side, made.guaranteed, made.warning = side, guaranteed, warning
         return made
 
@@ -63,24 +67,25 @@ class Interval(tuple[float, float]):
         return _rebuilt, (tuple(self), dict(self.__dict__))
 
     @property
-    def low(self) -> float:
+    def low(self) -> End_co:
         """The lower end."""
         return self[0]
 
     @property
-    def high(self) -> float:
+    def high(self) -> End_co:
         """The upper end."""
         return self[1]
 
     @property
-    def width(self) -> float:
-        """high − low."""
-        return self[1] - self[0]
+    def width(self) -> End_co:
+        """high − low; None where an end is missing."""
+        low, high = self
+        return cast("End_co", None if low is None or high is None else high - low)
 
     def describe(self) -> str:
         """What the bar covers, in one line.
 
-        >>> Interval((0, 1), method="wald", level=Fraction(9, 10), target="sample", guaranteed=False).describe()
+        >>> Interval((0.0, 1.0), method="wald", level="9/10", target="sample").describe()
         '90 % wald interval for the sample, coverage approximate'
         """
         bound = {"both": "interval", "lower": "lower bound", "upper": "upper bound"}[self.side]
@@ -105,7 +110,26 @@ def _rebuilt(ends: tuple[float, float], given: dict[str, object]) -> Interval:
     return Interval(ends, **given)  # type: ignore[arg-type]
 
 
-def tail_of(level: object, side: str) -> Fraction:
+def checked_target(target: object, drawn: int | None = None) -> TargetLike:
+    """The target: 'population', 'sample', or, where `drawn` people were drawn from one, a finite population's size."""
+    if target in ("population", "sample"):
+        return str(target)
+    if drawn is None:
+        raise ParameterError("target", target, "'population' or 'sample'")
+    allowed = f"'population', 'sample', or the size M of a finite population, a whole number >= {drawn}"
+    if isinstance(target, str | bool) or not hasattr(target, "__index__"):
+        raise ParameterError("target", target, allowed)
+    if target.__index__() < drawn:
+        raise ParameterError("target", target, f"{allowed} (n were drawn from it)")
+    return int(target.__index__())
+
+
+def target_words(target: TargetLike) -> str:
+    """The target as a bar names it."""
+    return f"population of {target}" if isinstance(target, int) else target
+
+
+def tail_probability(level: object, side: str) -> Fraction:
     """The error probability left to one end: (1 − level)/2 for a two-sided bar, 1 − level for a one-sided one."""
     if side not in ("both", "lower", "upper"):
         raise ParameterError("side", side, "'both', 'lower' or 'upper'")
@@ -113,29 +137,3 @@ def tail_of(level: object, side: str) -> Fraction:
     if side != "both" and miss * 2 > 1:
         raise ParameterError("level", level, "1/2 or more for a one-sided bound")
     return miss / 2 if side == "both" else miss
-
-
-def clipped_interval(
-    lower: Callable[[], float],
-    mirrored_lower: Callable[[], float],
-    *,
-    method: str,
-    level: object,
-    target: str,
-    guaranteed: bool,
-    side: Side = "both",
-    warning: str = "",
-) -> Interval:
-    """The bar whose lower end is `lower()` and whose upper end is 1 − `mirrored_lower()`, within [0, 1]."""
-    low = 0.0 if side == "upper" else min(max(lower(), 0.0), 1.0)
-    high = 1.0 if side == "lower" else 1.0 - min(max(mirrored_lower(), 0.0), 1.0)
-    exact = exact_level(level)
-    return Interval(
-        (min(low, high), high),
-        method=method,
-        level=exact,
-        target=target,
-        guaranteed=guaranteed,
-        side=side,
-        warning=warning,
-    )

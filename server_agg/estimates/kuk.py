@@ -9,24 +9,20 @@ apply; Hoeffding's bound treats a person's mean answer as one term of width 1/|c
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from rrcollect.classic.repeated import RepeatedDesign
-from rrcollect.design.parameters import NumberLike, count
+from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.errors import ParameterError
-from server_agg.count.tally import design_strings
 from server_agg.errors import TooFewAnswers
-from server_agg.estimates.interval import OUTWARD, Interval, Side, clipped_interval, tail_of
-from server_agg.estimates.numerics import float_below
-from server_agg.estimates.score import chebyshev_k2, score_lower, variance_line, wilson_k2
+from server_agg.estimates.interval import Interval, Side, checked_target
+from server_agg.estimates.methods import Problem
+from server_agg.estimates.score import variance_line
 from server_agg.report.result import UnbiasedResult
 
 __all__ = ["RepeatedEstimate", "estimate_repeated"]
-
-METHODS = ("hoeffding", "chebyshev", "wilson")
 
 
 @dataclass(frozen=True)
@@ -64,7 +60,7 @@ class RepeatedEstimate(UnbiasedResult):
     def as_dict(self, level: NumberLike = 0.95, method: str = "hoeffding") -> dict[str, object]:
         """Inputs and results as plain values, ready for JSON."""
         return {
-            "design": design_strings(self.design.design),
+            "design": self.design.design.to_wire(),
             "draws": self.design.draws,
             "people": list(self.people),
             "value": self.value,
@@ -74,33 +70,16 @@ class RepeatedEstimate(UnbiasedResult):
 
     def interval(self, level: NumberLike = 0.95, method: str = "hoeffding", *, side: Side = "both") -> Interval:
         """(low, high) by "hoeffding" or "chebyshev" (guaranteed) or "wilson" (approximate)."""
-        if method not in METHODS:
-            raise ParameterError("method", method, f"one of {', '.join(METHODS)}")
-        tail = tail_of(level, side)
-        sampling = Fraction(int(self.target == "population"))
-        line = variance_line(self.design.design, self.n, sampling, self.design.draws)
-        k2 = Fraction(0)
-        if method != "hoeffding":
-            k2 = chebyshev_k2(level, side) if method == "chebyshev" else wilson_k2(tail)
-        reach = (
-            Fraction(math.sqrt(math.log(1 / tail) / 2 / self.n)) * (1 + Fraction(8, 2**52)) / abs(self.design.design.c)
+        one, sampling = self.design.design, Fraction(int(self.target == "population"))
+        problem = Problem(
+            "repeated draws",
+            self.exact_value,
+            lambda: self.standard_error,
+            self.target,
+            variance=lambda: variance_line(one, self.n, sampling, self.design.draws),
+            squares=1 / (self.n * one.c**2),
         )
-
-        def lower(mirrored: bool) -> float:
-            value = 1 - self.exact_value if mirrored else self.exact_value
-            if method == "hoeffding":
-                return float_below(value - reach - OUTWARD)
-            return score_lower(value, line.mirrored() if mirrored else line, k2)
-
-        return clipped_interval(
-            lambda: lower(False),
-            lambda: lower(True),
-            method=method,
-            level=level,
-            target=self.target,
-            guaranteed=method != "wilson",
-            side=side,
-        )
+        return problem.interval(level, method, side)
 
 
 def estimate_repeated(design: RepeatedDesign, people: Sequence[int], target: str = "population") -> RepeatedEstimate:
@@ -113,9 +92,8 @@ def estimate_repeated(design: RepeatedDesign, people: Sequence[int], target: str
     """
     if len(people) != design.draws + 1:
         raise ParameterError("people", people, f"{design.draws + 1} counts: of people who reported 0 … {design.draws}")
-    if target not in ("population", "sample"):
-        raise ParameterError("target", target, "'population' or 'sample'")
-    counts = tuple(count(f"people who reported {r}", m, least=0) for r, m in enumerate(people))
+    checked_target(target)
+    counts = tuple(whole_number(f"people who reported {r}", m, minimum=0) for r, m in enumerate(people))
     if sum(counts) < 2:
         raise TooFewAnswers(sum(counts), "the survey")
     return RepeatedEstimate(design, counts, target)

@@ -11,13 +11,15 @@ All tallies must be oriented (c > 0).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 from server_agg.count.tally import Tally
+from server_agg.estimates.exact import unbiased
+from server_agg.estimates.numerics import turning_point
 
-__all__ = ["deviance_lower", "information", "maximum_likelihood", "mirrored_all"]
+__all__ = ["deviance_lower", "information", "maximum_likelihood"]
 
 
 class _Term(NamedTuple):
@@ -44,11 +46,6 @@ def _terms(tallies: Sequence[Tally]) -> list[_Term]:
     return terms
 
 
-def mirrored_all(tallies: Sequence[Tally]) -> list[Tally]:
-    """The same answers about the complementary attribute."""
-    return [tally.mirrored() for tally in tallies]
-
-
 def _score(terms: Sequence[_Term], pi: float) -> float:
     """The derivative of ℓ; infinite where an observed answer is impossible."""
     total = 0.0
@@ -63,27 +60,11 @@ def _score(terms: Sequence[_Term], pi: float) -> float:
 def maximum_likelihood(tallies: Sequence[Tally]) -> float:
     """The maximum of ℓ on [0, 1].  For one tally this is the clipped unbiased value."""
     if len(tallies) == 1:
-        tally = tallies[0]
-        exact = (Fraction(tally.ones, tally.n) - 1 + tally.design.p00) / tally.design.c
-        return float(min(max(exact, Fraction(0)), Fraction(1)))
-    here, there = _terms(tallies), _terms(mirrored_all(tallies))
-    low = _bisected(lambda pi: _score(here, pi) > 0)
-    high = 1.0 - _bisected(lambda pi: _score(there, pi) > 0)
+        return float(min(max(unbiased(tallies[0]), Fraction(0)), Fraction(1)))
+    here, there = _terms(tallies), _terms([tally.mirrored() for tally in tallies])
+    low = turning_point(lambda pi: _score(here, pi) > 0, 0.0, 1.0)
+    high = 1.0 - turning_point(lambda pi: _score(there, pi) > 0, 0.0, 1.0)
     return (low + high) / 2
-
-
-def _bisected(below: Callable[[float], bool]) -> float:
-    """The point in [0, 1] up to which `below` holds; 0 if it does not hold at 0, 1 if it holds at 1."""
-    if not below(0.0):
-        return 0.0
-    if below(1.0):
-        return 1.0
-    low, high = 0.0, 1.0
-    while True:
-        middle = (low + high) / 2
-        if middle in (low, high):
-            return middle
-        low, high = (middle, high) if below(middle) else (low, middle)
 
 
 def _deviance(terms: Sequence[_Term], best: float, pi: float) -> float:
@@ -102,7 +83,7 @@ def _deviance(terms: Sequence[_Term], best: float, pi: float) -> float:
 def deviance_lower(tallies: Sequence[Tally], threshold: float) -> float:
     """The lower end of {π in [0, 1] : deviance <= threshold}."""
     best, terms = maximum_likelihood(tallies), _terms(tallies)
-    return _bisected(lambda pi: pi < best and _deviance(terms, best, pi) > threshold)
+    return turning_point(lambda pi: pi < best and _deviance(terms, best, pi) > threshold, 0.0, 1.0)
 
 
 def information(tallies: Sequence[Tally], pi: float) -> float:

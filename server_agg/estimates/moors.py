@@ -1,7 +1,7 @@
 """Moors' two samples [Moo71]: the harmless question's share of yes is estimated from the second sample.
 
     π̂ = (λ̂1 − (1−p)λ̂2)/p,     v = [λ̂1(1−λ̂1)/(n1−1) + (1−p)² λ̂2(1−λ̂2)/(n2−1)]/p²
-Both are unbiased.  Bars: normal (approximate); guaranteed, from the exact bars of λ1 and λ2 at level √level each; and
+Both are unbiased.  Bars: wald (approximate); guaranteed, from the exact bars of λ1 and λ2 at level √level each; and
 hoeffding, since π̂ is a sum of independent answers worth 1/(p n1) and (1−p)/(p n2).
 """
 
@@ -12,19 +12,13 @@ from fractions import Fraction
 
 from rrcollect.classic.two_samples import MoorsDesign
 from rrcollect.design.parameters import NumberLike
-from rrcollect.design.yes_no import Design
-from rrcollect.errors import ParameterError
-from server_agg.compare.groups import root_level
-from server_agg.count.tally import Tally
-from server_agg.estimates.interval import OUTWARD, Interval, clipped_interval
-from server_agg.estimates.methods import hoeffding_reach
-from server_agg.estimates.numerics import exact_level, float_below, normal_quantile
-from server_agg.estimates.one import Estimate, estimate
+from server_agg.estimates.exact import squared_widths
+from server_agg.estimates.interval import Interval
+from server_agg.estimates.methods import Problem
+from server_agg.estimates.one import Estimate, estimate_direct
 from server_agg.report.result import UnbiasedResult
 
 __all__ = ["MoorsEstimate", "estimate_moors"]
-
-DIRECT = Design(1, 1)
 
 
 @dataclass(frozen=True)
@@ -67,28 +61,16 @@ class MoorsEstimate(UnbiasedResult):
         }
 
     def interval(self, level: NumberLike = 0.95, method: str = "guaranteed") -> Interval:
-        """(low, high) by "guaranteed", "hoeffding" or "normal"."""
-        if method not in ("guaranteed", "hoeffding", "normal"):
-            raise ParameterError("method", method, "'guaranteed', 'hoeffding' or 'normal'")
-        p, value, tail = self.design.p, self.exact_value, (1 - exact_level(level)) / 2
-        if method == "guaranteed":
-            each = root_level(level, 2)
-            (l1, u1), (l2, u2) = self.first.interval(each), self.second.interval(each)
-            low = (Fraction(l1) - (1 - p) * Fraction(u2)) / p
-            high = (Fraction(u1) - (1 - p) * Fraction(l2)) / p
-        else:
-            weights, tallies = [1 / p, (1 - p) / p], [self.first.tally, self.second.tally]
-            reach = Fraction(normal_quantile(tail)) * Fraction(self.standard_error)
-            reach = hoeffding_reach(weights, tallies, tail) if method == "hoeffding" else reach
-            low, high = value - reach, value + reach
-        return clipped_interval(
-            lambda: float_below(low - OUTWARD),
-            lambda: float_below(1 - high - OUTWARD),
-            method=method,
-            level=level,
-            target="population",
-            guaranteed=method != "normal",
+        """(low, high) by "guaranteed", "hoeffding" or "wald"."""
+        weights = [1 / self.design.p, 1 - 1 / self.design.p]
+        problem = Problem(
+            "two samples",
+            self.exact_value,
+            lambda: self.standard_error,
+            squares=squared_widths(weights, [self.first.tally, self.second.tally]),
+            parts=((weights[0], self.first.problem), (weights[1], self.second.problem)),
         )
+        return problem.interval(level, method)
 
 
 def estimate_moors(design: MoorsDesign, *, n1: int, ones1: int, n2: int, ones2: int) -> MoorsEstimate:
@@ -98,4 +80,4 @@ def estimate_moors(design: MoorsDesign, *, n1: int, ones1: int, n2: int, ones2: 
     >>> found.exact_value, round(found.standard_error, 4)
     (Fraction(4, 35), 0.0261)
     """
-    return MoorsEstimate(design, estimate(Tally(DIRECT, n1, ones1)), estimate(Tally(DIRECT, n2, ones2)))
+    return MoorsEstimate(design, estimate_direct(n1, ones1), estimate_direct(n2, ones2))

@@ -1,4 +1,4 @@
-"""The few special functions the error bars need, from SciPy, and rounding to the safe side.
+"""The few numerical tools of the error bars: SciPy's special functions, rounding to the safe side, levels, searches.
 
 SciPy comes with the extra `estimate`; it is imported when the first bar is asked for.  Nothing numerical is written
 by hand that SciPy has.
@@ -7,33 +7,27 @@ by hand that SciPy has.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from rrcollect.design.parameters import fraction
+from rrcollect.design.parameters import NumberLike, fraction
 from rrcollect.errors import MissingExtra, ParameterError
 
-__all__ = [
-    "beta_quantile",
-    "binomial_at_least",
-    "chi_squared_quantile",
-    "chi_squared_tail",
-    "exact_level",
-    "float_below",
-    "normal_quantile",
-    "normal_tail",
-    "special",
-    "sqrt_above",
-]
+__all__ = ["ROUNDING_MARGIN", "beta_quantile", "binomial_at_least", "chi_squared_quantile", "chi_squared_tail",
+           "exact_level", "float_below", "least", "least_by_doubling", "normal_quantile", "normal_tail", "root_level",
+           "scipy_special", "sqrt_above", "turning_point"]  # fmt: skip
+
+ROUNDING_MARGIN = Fraction(1, 2**52)  # guaranteed bars are widened by this much, more than all rounding that follows
 
 
-def special() -> Any:
+def scipy_special() -> Any:
     """`scipy.special`."""
     try:
-        from scipy import special as module
+        from scipy import special
     except ImportError as error:
         raise MissingExtra("scipy", "estimate") from error
-    return module
+    return special
 
 
 def exact_level(level: object, name: str = "level") -> Fraction:
@@ -49,36 +43,49 @@ def exact_level(level: object, name: str = "level") -> Fraction:
     return exact
 
 
+def root_level(level: NumberLike, k: int) -> Fraction:
+    """level^(1/k), rounded up: k independent bars at it hold at once with probability >= level (Šidák).
+
+    >>> root_level("0.81", 2) >= Fraction(9, 10)
+    True
+    """
+    exact = exact_level(level)
+    root = Fraction(float(exact) ** (1 / k))
+    while root**k < exact:
+        root = Fraction(math.nextafter(float(root), 2.0))
+    return root
+
+
 def normal_quantile(tail: Fraction) -> float:
     """z with P(Z > z) = tail."""
-    return -float(special().ndtri(float(tail)))
+    return -float(scipy_special().ndtri(float(tail)))
 
 
 def normal_tail(z: float) -> float:
     """P(Z > z)."""
-    return float(special().ndtr(-z))
+    return float(scipy_special().ndtr(-z))
 
 
 def chi_squared_quantile(tail: Fraction, freedom: int = 1) -> float:
     """x with P(χ² > x) = tail."""
-    return float(special().chdtri(freedom, float(tail)))
+    return float(scipy_special().chdtri(freedom, float(tail)))
 
 
 def chi_squared_tail(x: float, freedom: int) -> float:
     """P(χ² > x)."""
-    return float(special().chdtrc(freedom, x))
+    return float(scipy_special().chdtrc(freedom, x))
 
 
 def beta_quantile(a: int, b: int, tail: Fraction) -> float:
     """x with P(Beta(a, b) < x) = tail."""
-    return float(special().betaincinv(a, b, float(tail)))
+    return float(scipy_special().betaincinv(a, b, float(tail)))
 
 
 def binomial_at_least(k: int, n: int, p: float) -> float:
     """P(N >= k) for N ~ Bin(n, p)."""
     if k <= 0:
         return 1.0
-    return 0.0 if k > n else float(special().betainc(k, n - k + 1, p))
+    return 0.0 if k > n else float(scipy_special().betainc(k, n - k + 1, p))
 
 
 def float_below(x: Fraction) -> float:
@@ -100,3 +107,49 @@ def sqrt_above(x: Fraction) -> Fraction:
     bits = 80 + max(0, x.denominator.bit_length() - x.numerator.bit_length())
     scaled = -((-x.numerator << 2 * bits) // x.denominator)
     return Fraction(math.isqrt(scaled) + 1, 1 << bits) if x else Fraction(0)
+
+
+def turning_point(below: Callable[[float], bool], low: float, high: float) -> float:
+    """The point up to which `below` holds, by bisection; an end if it holds nowhere or everywhere.
+
+    >>> turning_point(lambda x: x * x < 2, 0.0, 2.0)
+    1.414213562373095
+    """
+    if not below(low):
+        return low
+    if below(high):
+        return high
+    while True:
+        middle = (low + high) / 2
+        if middle in (low, high):
+            return middle
+        low, high = (middle, high) if below(middle) else (low, middle)
+
+
+def least(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The least number in (low, high] at which `holds`, given that it does not at `low` and does at `high`.
+
+    `holds` is false up to a point and true after it.  Should it waver (exact powers and widths saw a little), the
+    number returned is still one at which it holds and before which it does not.
+
+    >>> least(lambda k: k * k >= 50, 0, 50)
+    8
+    """
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def least_by_doubling(holds: Callable[[int], bool], low: int, limit: int) -> int | None:
+    """The least number above `low` at which `holds`, looked for by doubling; None if none is found up to `limit`.
+
+    >>> least_by_doubling(lambda k: k >= 100, 1, 10**6)
+    100
+    """
+    high = 2 * low
+    while not holds(high):
+        low, high = high, 2 * high
+        if high > limit:
+            return None
+    return least(holds, low, high)

@@ -15,25 +15,28 @@ Rules
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rrcollect.design.parameters import NumberLike, count, probability
+from rrcollect.design.parameters import NumberLike, probability, whole_number
+from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers
-from server_agg.estimates import methods as intervals
 from server_agg.estimates.credible import Prior
 from server_agg.estimates.diagnostics import Direct, Margin, Misfit, Total
-from server_agg.estimates.interval import Interval, Side
+from server_agg.estimates.exact import squared_widths, unbiased
+from server_agg.estimates.interval import Interval, Side, TargetLike, checked_target
+from server_agg.estimates.methods import Problem
 from server_agg.estimates.numerics import binomial_at_least, exact_level, normal_quantile
+from server_agg.estimates.score import variance_line
+from server_agg.report import words
 from server_agg.report.result import UnbiasedResult
 
-__all__ = ["Estimate", "TargetLike", "estimate"]
+__all__ = ["DIRECT", "Estimate", "estimate", "estimate_direct"]
 
-TargetLike = str | int
+DIRECT = Design(1, 1)  # the truth as it is
 
 
 @dataclass(frozen=True)
@@ -55,13 +58,12 @@ class Estimate(UnbiasedResult):
     def __post_init__(self) -> None:
         if self.tally.n < 2:
             raise TooFewAnswers(self.tally.n)
-        if self.target not in ("population", "sample"):
-            allowed = f"'population', 'sample', or the size M of a finite population, a whole number >= {self.tally.n}"
-            if isinstance(self.target, str | bool) or not hasattr(self.target, "__index__"):
-                raise ParameterError("target", self.target, allowed)
-            if self.target < self.tally.n:
-                raise ParameterError("target", self.target, f"{allowed} (n were drawn from it)")
-            object.__setattr__(self, "target", int(self.target))
+        object.__setattr__(self, "target", checked_target(self.target, self.tally.n))
+
+    @property
+    def n(self) -> int:
+        """Answers."""
+        return self.tally.n
 
     # ---- the value and its variance ---------------------------------------------------------------------------
 
@@ -73,7 +75,7 @@ class Estimate(UnbiasedResult):
     @property
     def exact_value(self) -> Fraction:
         """The unbiased estimate, exactly."""
-        return intervals.unbiased(self.tally)
+        return unbiased(self.tally)
 
     @property
     def population_variance(self) -> Fraction:
@@ -109,11 +111,19 @@ class Estimate(UnbiasedResult):
         return (1 - f) * self.population_variance + f * self.noise_variance
 
     @property
-    def target_words(self) -> str:
-        """The target as a bar names it."""
-        if isinstance(self.target, int):
-            return f"population of {self.target}"
-        return self.target
+    def problem(self) -> Problem:
+        """What the bars are made from."""
+        tally = self.tally.oriented()
+        return Problem(
+            "one design",
+            self.exact_value,
+            lambda: self.standard_error,
+            self.target,
+            n=tally.n,
+            tallies=(tally,),
+            variance=lambda: variance_line(tally.design, tally.n, self.sampling),
+            squares=squared_widths([Fraction(1)], [tally]),
+        )
 
     # ---- error bars -------------------------------------------------------------------------------------------
 
@@ -128,7 +138,7 @@ class Estimate(UnbiasedResult):
         >>> estimate(Tally(Design(1, "1/2"), 20, 0)).interval(method="exact", side="upper")[0]
         0.0
         """
-        return intervals.interval(self, level, method, side, prior)
+        return self.problem.interval(level, method, side, prior)
 
     def margins(self) -> tuple[Margin, Margin]:
         """The paper's margins of error at 95 %, both with the estimated σ ([HLM17] Section II)."""
@@ -151,7 +161,7 @@ class Estimate(UnbiasedResult):
         above = binomial_at_least(tally.ones, tally.n, float(tally.design.p11))  # all truths "yes"
         return Misfit(below, "below") if below <= above else Misfit(above, "above")
 
-    # ---- what privacy cost, and what liars could do -----------------------------------------------------------
+    # ---- what privacy cost, and what dishonest reporters could do ---------------------------------------------
 
     @property
     def effective_sample_size(self) -> float:
@@ -181,7 +191,7 @@ class Estimate(UnbiasedResult):
             (min(bar[0] for bar in bars), max(bar[1] for bar in bars)),
             method=method,
             level=bars[0].level,
-            target=self.target_words,
+            target=bars[0].target,
             guaranteed=bars[0].guaranteed,
             warning=f"allows for {m} dishonest reporters of {self.tally.n}",
         )
@@ -196,45 +206,33 @@ class Estimate(UnbiasedResult):
         size = {"population": people, "sample": self.tally.n}.get(str(self.target), self.target)
         if size is None:
             raise ParameterError("people", people, "the size of the population the total is for")
-        if people is not None and self.target != "population" and count("people", people) != size:
+        if people is not None and self.target != "population" and whole_number("people", people) != size:
             raise ParameterError("people", people, f"{size}, the size of the target, or nothing")
-        size = count("people", size)
+        size = whole_number("people", size)
         bar = self.interval(level, method)
         return Total(
             size, float(size * self.exact_value), size * self.standard_error, size * bar[0], size * bar[1], bar
         )
 
-    # ---- output: see `reporting` ------------------------------------------------------------------------------
+    # ---- output: see `report.words` ---------------------------------------------------------------------------
 
     def sentence(self, level: NumberLike = 0.95, method: str = "exact") -> str:
         """One sentence that may be put into a report."""
-        from server_agg.report import words as reporting
-
-        return reporting.sentence(self, level, method)
+        return words.sentence(self, level, method)
 
     def as_dict(self, level: NumberLike = 0.95, method: str = "exact") -> dict[str, object]:
         """Inputs and results as plain values, ready for JSON."""
-        from server_agg.report import words as reporting
-
-        return reporting.estimate_dict(self, level, method)
-
-    def to_json(self, level: NumberLike = 0.95, method: str = "exact") -> str:
-        """`as_dict` as JSON; no NaN and no infinity, ever."""
-        return json.dumps(self.as_dict(level, method), allow_nan=False)
+        return words.estimate_dict(self, level, method)
 
     def table(self, level: NumberLike = 0.95) -> str:
         """Every bar at this level as a text table."""
-        from server_agg.report import words as reporting
-
-        return reporting.estimate_table(self, level)
+        return words.estimate_table(self, level)
 
     def __str__(self) -> str:
         return self.table()
 
     def _repr_html_(self) -> str:
-        from server_agg.report import words as reporting
-
-        return reporting.estimate_html(self)
+        return words.estimate_html(self)
 
 
 def estimate(tally: Tally, target: TargetLike = "population") -> Estimate:
@@ -249,3 +247,8 @@ def estimate(tally: Tally, target: TargetLike = "population") -> Estimate:
     if not isinstance(tally, Tally):
         raise ParameterError("tally", tally, "a Tally; several go to pool([...])")
     return Estimate(tally, target)
+
+
+def estimate_direct(n: int, ones: int) -> Estimate:
+    """The estimate from n answers that nobody randomised: a direct question, or the replications of a simulation."""
+    return Estimate(Tally(DIRECT, n, ones))

@@ -14,7 +14,7 @@ that was not the one applied.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -23,17 +23,22 @@ from rrcollect.errors import ParameterError
 from server_agg.count.tallies import merged
 from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection, TooFewAnswers
-from server_agg.estimates.interval import OUTWARD, WALD_WARNING, Interval, Side, clipped_interval, tail_of
-from server_agg.estimates.likelihood import deviance_lower, information, maximum_likelihood, mirrored_all
-from server_agg.estimates.methods import hoeffding_reach, unbiased
-from server_agg.estimates.numerics import chi_squared_quantile, chi_squared_tail, float_below, normal_quantile
+from server_agg.estimates.exact import squared_widths, unbiased
+from server_agg.estimates.interval import Interval, Side
+from server_agg.estimates.likelihood import information, maximum_likelihood
+from server_agg.estimates.methods import Problem, methods_for
+from server_agg.estimates.numerics import chi_squared_tail
 from server_agg.estimates.one import Estimate
-from server_agg.estimates.score import VarianceLine, chebyshev_k2, score_lower, variance_line
+from server_agg.estimates.score import NO_VARIANCE, VarianceLine, variance_line
 from server_agg.report.result import Result
+from server_agg.report.words import bar_words, digits_for, percent
 
-__all__ = ["Homogeneity", "PooledEstimate", "pool"]
+__all__ = ["Homogeneity", "PooledEstimate", "pool", "pooled_method"]
 
-METHODS = ("likelihood", "chebyshev", "hoeffding", "wald")
+
+def pooled_method(method: str) -> str:
+    """The method asked for, or the likelihood where several designs have no such bar."""
+    return method if method in methods_for("several designs") else "likelihood"
 
 
 @dataclass(frozen=True)
@@ -117,38 +122,28 @@ class PooledEstimate(Result):
         return math.sqrt(max(self._line().at(Fraction(self.value)), Fraction(0)))
 
     def _line(self) -> VarianceLine:
-        total = VarianceLine(Fraction(0), Fraction(0), Fraction(0))
+        total = NO_VARIANCE
         for weight, tally in zip(self.weights, self._oriented, strict=True):
             total = total.plus(variance_line(tally.design, tally.n).scaled(weight * weight))
         return total
 
+    @property
+    def problem(self) -> Problem:
+        """What the bars are made from."""
+        return Problem(
+            "several designs",
+            self.exact_unbiased,
+            lambda: self.unbiased_standard_error,
+            n=self.n,
+            tallies=self._oriented,
+            variance=self._line,
+            squares=squared_widths(self.weights, self._oriented),
+        )
+
     def interval(self, level: NumberLike = 0.95, method: str = "likelihood", *, side: Side = "both") -> Interval:
         """likelihood: around `value`, approximate.  chebyshev, hoeffding: around `unbiased`, guaranteed.  wald:
         `unbiased` ∓ z·SE, approximate."""
-        if method not in METHODS:
-            raise ParameterError("method", method, f"one of {', '.join(METHODS)} for pooled designs")
-        tail = tail_of(level, side)
-        value, line = self.exact_unbiased, self._line()
-
-        def lower(tallies: Sequence[Tally], value: Fraction, line: VarianceLine) -> float:
-            if method == "likelihood":
-                return deviance_lower(tallies, chi_squared_quantile(2 * tail))
-            if method == "chebyshev":
-                return score_lower(value, line, chebyshev_k2(level, side))
-            if method == "hoeffding":
-                return float_below(value - hoeffding_reach(self.weights, self._oriented, tail) - OUTWARD)
-            return float(value) - normal_quantile(tail) * self.unbiased_standard_error
-
-        return clipped_interval(
-            lambda: lower(self._oriented, value, line),
-            lambda: lower(mirrored_all(self._oriented), 1 - value, line.mirrored()),
-            method=method,
-            level=level,
-            target="population",
-            guaranteed=method in ("chebyshev", "hoeffding"),
-            side=side,
-            warning=WALD_WARNING if method == "wald" else "",
-        )
+        return self.problem.interval(level, method, side)
 
     @property
     def homogeneity(self) -> Homogeneity:
@@ -164,8 +159,6 @@ class PooledEstimate(Result):
 
     def sentence(self, level: NumberLike = 0.95, method: str = "likelihood") -> str:
         """One sentence that may be put into a report."""
-        from server_agg.report.words import bar_words, digits_for, percent
-
         bar = self.interval(level, method)
         return (
             f"{percent(self.value, digits_for(bar.width))} % ({bar_words(bar)}), n = {self.n} by "

@@ -16,10 +16,9 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from rrcollect.design.yes_no import Design
-from server_agg.estimates.interval import OUTWARD
-from server_agg.estimates.numerics import exact_level, float_below, normal_quantile, sqrt_above
+from server_agg.estimates.numerics import ROUNDING_MARGIN, exact_level, float_below, normal_quantile, sqrt_above
 
-__all__ = ["VarianceLine", "chebyshev_k2", "score_lower", "variance_line", "wilson_k2"]
+__all__ = ["NO_VARIANCE", "VarianceLine", "chebyshev_k2", "score_lower", "variance_line", "wilson_k2"]
 
 
 class VarianceLine(NamedTuple):
@@ -44,6 +43,9 @@ class VarianceLine(NamedTuple):
     def mirrored(self) -> VarianceLine:
         """The same variance as a function of 1 − π."""
         return VarianceLine(self.a + self.b, -self.b, self.s)
+
+
+NO_VARIANCE = VarianceLine(Fraction(0), Fraction(0), Fraction(0))
 
 
 def variance_line(design: Design, n: int, sampling: Fraction = Fraction(1), draws: int = 1) -> VarianceLine:
@@ -74,4 +76,4 @@ def score_lower(value: Fraction, line: VarianceLine, k2: Fraction) -> float:
     a = 1 + k2 * line.s
     b = 2 * value + k2 * (line.b + line.s)
     c = value * value - k2 * line.a
-    return float_below((b - sqrt_above(max(b * b - 4 * a * c, Fraction(0)))) / (2 * a) - OUTWARD)
+    return float_below((b - sqrt_above(max(b * b - 4 * a * c, Fraction(0)))) / (2 * a) - ROUNDING_MARGIN)

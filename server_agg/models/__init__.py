@@ -5,7 +5,7 @@
     conclude    inference, effects, summary                   errors, tests, intervals, predicted prevalence
     associate   predictor, joint, association, group_tests    a randomised answer as the explanation; groups; trends
     distrust    cheating, sensitivity                         respondents who do not follow the rules
-    plan        power_simulation, figures                     power by formula and by simulation
+    plan        power_simulation                              power by formula and by simulation
     rehearse    simulation                                    seeded, artificial data; never part of the privacy path
 
 What people need often is in `server_agg` itself; `simulation` is only here, and must be asked for by its full name.

@@ -1,12 +1,12 @@
 """How a randomised answer goes together with a covariate, or with another randomised answer.
 
-With the unbiased values r of `server_agg.weigh.unbiased_values`: E[r | truth] = truth, and the
-lie knows nothing but the truth, so
-    cov(truth, x) = E[r x] − E[r]E[x],        P(both truths) = E[r1 r2]          (independent lies)
-    var(truth) = π(1−π), never the variance of r, which holds the lie too
+With the unbiased values r of `server_agg.weigh.unbiased_values`: E[r | truth] = truth, and the noise depends on the
+truth alone, so
+    cov(truth, x) = E[r x] − E[r]E[x],        P(both truths) = E[r1 r2]          (independent noise)
+    var(truth) = π(1−π), never the variance of r, which holds the noise too
     correlation = cov/√(var·var)              for two yes/no traits this is φ
 All are estimated by their moments.  Standard errors come from the influence of each record (the delta method), so they
-count sampling and lies together.  The test of independence is z = cov/SE(cov at independence).
+count sampling and noise together.  The test of independence is z = cov/SE(cov at independence).
 
 Rule: where an estimated prevalence is not strictly between 0 and 1 the truth shows no variance, and there is no
 correlation: `NoInformation`.  The moment estimate may leave [−1, 1]; `clipped` does not.
@@ -22,7 +22,8 @@ from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.interval import Interval
-from server_agg.estimates.numerics import exact_level, normal_quantile, normal_tail
+from server_agg.estimates.methods import DIFFERENCE, wald_interval
+from server_agg.estimates.numerics import normal_tail
 from server_agg.models.columns import vector_of
 from server_agg.models.errors import NoInformation
 from server_agg.report.result import Result
@@ -68,11 +69,7 @@ class Association(Result):
 
     def interval(self, level: NumberLike = 0.95) -> Interval:
         """correlation ∓ z·SE within [−1, 1]; approximate."""
-        reach = normal_quantile((1 - exact_level(level)) / 2) * self.standard_error
-        low, high = (min(max(self.correlation + sign * reach, -1.0), 1.0) for sign in (-1, 1))
-        return Interval(
-            (low, high), method="wald", level=exact_level(level), target="correlation of the truths", guaranteed=False
-        )
+        return wald_interval(self.correlation, self.standard_error, level, "correlation of the truths", span=DIFFERENCE)
 
     def as_dict(self, level: NumberLike = 0.95) -> dict[str, object]:
         """Plain values, ready for JSON."""
@@ -109,7 +106,7 @@ def correlate_with(answers: Any, design: Any, covariate: Any) -> Association:
 def correlate_answers(first: Any, first_design: Any, second: Any, second_design: Any) -> Association:
     """The correlation φ of two truths, both behind randomised answers of the same people, with their joint table.
 
-    The two lies must have been drawn independently, as this project's client draws them for two questions.
+    The noise of the two must have been drawn independently, as this project's client draws them for two questions.
 
     >>> from rrcollect import Design
     >>> found = correlate_answers([1, 1, 0, 0, 0] * 80, Design("3/4", "3/4"), [1, 0, 0, 1, 0] * 80, Design(1, 1))

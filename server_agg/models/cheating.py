@@ -22,7 +22,7 @@ With one design: `sensitivity` says what the estimate would be for every suppose
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -34,7 +34,7 @@ from server_agg.count.tallies import merged
 from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.interval import Interval
-from server_agg.estimates.numerics import chi_squared_quantile, chi_squared_tail, exact_level
+from server_agg.estimates.numerics import chi_squared_quantile, chi_squared_tail, exact_level, turning_point
 from server_agg.models.errors import NotIdentified
 from server_agg.models.inference import Test, chi_squared
 from server_agg.report.result import Result
@@ -134,9 +134,9 @@ class CheatingFit(Result):
         def inside(v: float) -> bool:
             return _held(groups, place, v)[0] >= lowest
 
-        low = 0.0 if inside(0.0) else _between(lambda v: not inside(v), 0.0, best)
-        high = 1.0 if inside(1.0) else _between(inside, best, 1.0)
-        return Interval((low, high), method="profile", level=exact, target=f"share of {share}", guaranteed=False)
+        low = turning_point(lambda v: not inside(v), 0.0, best)
+        high = turning_point(inside, best, 1.0)
+        return Interval((low, high), method="profile", level=exact, target=f"share of {share}")
 
     def as_dict(self, level: NumberLike = 0.95) -> dict[str, object]:
         """Plain values, ready for JSON."""
@@ -214,20 +214,8 @@ def _held(groups: Sequence[_Group], place: int, value: float) -> tuple[float, Tr
         slopes = _slopes(groups, at(split))
         return slopes[one] > slopes[other]
 
-    best = at(_between(rising, 0.0, rest))
+    best = at(turning_point(rising, 0.0, rest))
     return sum(group.log_likelihood(group.rate(best)) for group in groups), best
-
-
-def _between(below: Callable[[float], bool], low: float, high: float) -> float:
-    """The point up to which `below` holds, by bisection; an end if it holds nowhere or everywhere."""
-    if not below(low):
-        return low
-    if below(high):
-        return high
-    for _ in range(52):
-        middle = (low + high) / 2
-        low, high = (middle, high) if below(middle) else (low, middle)
-    return (low + high) / 2
 
 
 def _maximum(groups: Sequence[_Group], linear: Sequence[Fraction] | None) -> tuple[Triple, float]:
@@ -242,5 +230,5 @@ def _maximum(groups: Sequence[_Group], linear: Sequence[Fraction] | None) -> tup
         slopes = _slopes(groups, shares)
         return slopes[2] > max(slopes[k] for k in (0, 1) if shares[k] > 0)
 
-    level, shares = _held(groups, 2, _between(rising, 0.0, 1 - 1e-12))
+    level, shares = _held(groups, 2, turning_point(rising, 0.0, 1 - 1e-12))
     return shares, level

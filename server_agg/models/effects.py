@@ -18,13 +18,13 @@ import numpy as np
 
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
+from server_agg.estimates.interval import Interval
+from server_agg.estimates.methods import wald_interval
 from server_agg.estimates.numerics import exact_level, normal_quantile, normal_tail
 from server_agg.models.columns import matrix_of
-from server_agg.models.inference import Bar, wald_interval
 from server_agg.models.outcome import sigmoid
-from server_agg.models.summary import coefficient_table
+from server_agg.models.summary import Coefficient, coefficient_dicts, coefficient_table
 from server_agg.report.result import Result
-from server_agg.report.words import html_table, text_table
 
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats
@@ -39,7 +39,7 @@ class Prediction(Result):
 
     prevalence: float
     standard_error: float
-    bar: Bar
+    bar: Interval
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""
@@ -54,7 +54,7 @@ class Effect:
     kind: str
     value: float
     standard_error: float
-    bar: Bar
+    bar: Interval
 
     @property
     def p(self) -> float:
@@ -64,8 +64,9 @@ class Effect:
 
 @dataclass(frozen=True)
 class Effects(Result):
-    """Average marginal effects, one a covariate; `effects["age"]` is one of them."""
+    """Average marginal effects, one per covariate; `effects["age"]` is one of them."""
 
+    numeric = frozenset(range(1, 7))
     rows: tuple[Effect, ...]
     level: float
 
@@ -77,23 +78,16 @@ class Effects(Result):
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""
-        rows: list[dict[str, object]] = [
-            {"name": e.name, "kind": e.kind, "value": e.value, "standard_error": e.standard_error, "p": e.p,
-             "bar": e.bar.as_dict()}
-            for e in self.rows
-        ]  # fmt: skip
-        return {"level": self.level, "effects": rows}
+        shown = zip(coefficient_dicts(self._rows()), self.rows, strict=True)
+        return {"level": self.level, "effects": [row | {"kind": effect.kind} for row, effect in shown]}
 
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
-        rows = [(e.name, e.value, e.standard_error, e.p, e.bar) for e in self.rows]
-        head, lines = coefficient_table(rows, self.level, what="dy/dx", digits=4)
+    def _rows(self) -> list[Coefficient]:
+        return [(e.name, e.value, e.standard_error, e.p, e.bar) for e in self.rows]
+
+    def cells(self) -> tuple[list[str], list[list[str]]]:
+        """The table of text."""
+        head, lines = coefficient_table(self._rows(), self.level, what="dy/dx", digits=4)
         return [*head, "kind"], [[*line, e.kind] for line, e in zip(lines, self.rows, strict=True)]
-
-    def __str__(self) -> str:
-        return text_table(*self._cells(), {1, 2, 3, 4, 5, 6})
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._cells())
 
 
 def predict(fit: LogisticFit, covariates: Any, level: NumberLike = 0.95, kind: str | None = None) -> list[Prediction]:
@@ -116,9 +110,14 @@ def predictions(fit: LogisticFit, rows: Floats, level: NumberLike, kind: str | N
     error = fit.deviations(rows, kind)
     (s, t), (low, _), (high, _) = sigmoid(eta), sigmoid(eta - z * error), sigmoid(eta + z * error)
     return [
-        Prediction(float(a), float(b), Bar(float(c), float(d), float(exact), "wald on the log-odds"))
+        Prediction(float(a), float(b), _bar((float(c), float(d)), level))
         for a, b, c, d in zip(s, s * t * error, low, high, strict=True)
     ]
+
+
+def _bar(ends: tuple[float, float], level: NumberLike) -> Interval:
+    covered = "prevalence among people with these covariates"
+    return Interval(ends, method="wald on the log-odds", level=level, target=covered)
 
 
 def contrast(
@@ -145,7 +144,7 @@ def _effect(
     fit: LogisticFit, name: str, kind: str, value: float, slope: Floats, *, level: NumberLike, covariance: str | None
 ) -> Effect:
     error = float(fit.deviations(slope[None, :], covariance)[0])
-    return Effect(name, kind, value, error, wald_interval(value, error, level))
+    return Effect(name, kind, value, error, wald_interval(value, error, level, f"average effect of {name}"))
 
 
 def marginal_effects(

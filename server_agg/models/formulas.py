@@ -10,7 +10,6 @@ the formula is evaluated again with the variable moved, so that interactions, sp
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rrcollect.design.parameters import NumberLike
-from rrcollect.errors import MissingExtra, ParameterError
+from rrcollect.errors import ParameterError
+from rrcollect.extras import extra
 from server_agg.estimates.numerics import exact_level
 from server_agg.models.effects import Effects, Prediction, contrast, predictions
 from server_agg.models.regression import LogisticFit, fit_logistic
@@ -27,13 +27,6 @@ if TYPE_CHECKING:
     from server_agg.models.outcome import Floats
 
 __all__ = ["FormulaFit", "fit_logistic_formula"]
-
-
-def _formulaic() -> Any:
-    try:
-        return importlib.import_module("formulaic")
-    except ImportError as error:
-        raise MissingExtra("formulaic", "analysis") from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +95,7 @@ def fit_logistic_formula(
     >>> {name: round(fit[name], 4) for name in fit.names}
     {'Intercept': -0.4841, 'x': 0.7231}
     """
-    library = _formulaic()
+    library = extra("formulaic", "analysis")
     if not isinstance(formula, str) or "~" not in formula:
         raise ParameterError("formula", formula, "a text such as 'answer ~ age + C(region)'")
     outcome = formula.split("~", 1)[0].strip()

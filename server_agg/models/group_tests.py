@@ -4,8 +4,8 @@ With, at the common prevalence π0 (the maximum-likelihood estimate of all answe
     U = Σ c(N − nλ)/(λ(1−λ))    its score,        I = Σ n c²/(λ(1−λ))    its information
 (sums over the designs used in the group) and U° = U − I·ΣU/ΣI:
     equality    X² = Σ U°²/I,  k − 1 degrees of freedom                    Pearson's test if all share one design
-    trend       X² = (Σ x U°)²/(Σ x²I − (Σ xI)²/ΣI),  1 degree             Cochran and Armitage's, seen through the lies
-Two groups: the test of `comparisons`, whose square this is.  Rounds in time: `trends`, which also draws the line.
+    trend       X² = (Σ x U°)²/(Σ x²I − (Σ xI)²/ΣI),  1 degree             Cochran and Armitage's, through the noise
+Two groups: the test of `compare.groups`, whose square this is.  Rounds in time: `trends`, which also draws the line.
 Pairwise comparisons are Holm-adjusted: the chance of any false alarm among them stays below the level.
 """
 

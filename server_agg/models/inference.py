@@ -23,7 +23,8 @@ import numpy as np
 
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
-from server_agg.estimates.numerics import chi_squared_quantile, chi_squared_tail, exact_level, normal_quantile
+from server_agg.estimates.interval import Interval
+from server_agg.estimates.numerics import chi_squared_quantile, chi_squared_tail, exact_level
 from server_agg.models.errors import NoInformation
 from server_agg.models.fitting import climb, orthonormal
 
@@ -31,33 +32,10 @@ if TYPE_CHECKING:
     from server_agg.models.outcome import Floats
     from server_agg.models.regression import LogisticFit
 
-__all__ = [
-    "COVARIANCES",
-    "Bar",
-    "Test",
-    "covariance",
-    "likelihood_ratio",
-    "profile_interval",
-    "wald_interval",
-    "wald_test",
-]
+__all__ = ["COVARIANCES", "Test", "covariance", "likelihood_ratio", "profile_interval", "wald_test"]  # fmt: skip
 
 COVARIANCES = ("expected", "observed", "outer", "sandwich")
 FARTHEST = 60.0  # standard errors, or units of log-odds, looked at for the end of a profile bar
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A bar for a coefficient or an effect; an end that nothing bounds is None."""
-
-    low: float | None
-    high: float | None
-    level: float
-    method: str
-
-    def as_dict(self) -> dict[str, object]:
-        """Plain values, ready for JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -105,7 +83,7 @@ def covariance(fit: LogisticFit, kind: str) -> Floats:
     if kind not in COVARIANCES:
         raise ParameterError("covariance", kind, f"one of {', '.join(COVARIANCES)}")
     if fit.sampling and kind != "sandwich":
-        raise ParameterError("covariance", kind, "'sandwich': with sampling weights the others are no variances")
+        raise ParameterError("covariance", kind, "'sandwich': with sampling weights the others are not variances")
     if kind == "outer":
         return inverse_of(fit.scaled.outer_products(fit.gamma), kind)
     which = "expected" if kind == "expected" else "observed"
@@ -114,13 +92,6 @@ def covariance(fit: LogisticFit, kind: str) -> Floats:
         return bread
     found: Floats = bread @ fit.scaled.outer_products(fit.gamma, 2 if fit.sampling else 1) @ bread
     return found
-
-
-def wald_interval(estimate: float, standard_error: float, level: NumberLike) -> Bar:
-    """estimate ∓ z·SE."""
-    exact = exact_level(level)
-    reach = normal_quantile((1 - exact) / 2) * standard_error
-    return Bar(estimate - reach, estimate + reach, float(exact), "wald")
 
 
 def wald_test(fit: LogisticFit, places: list[int], kind: str) -> Test:
@@ -147,7 +118,7 @@ def likelihood_ratio(larger: LogisticFit, smaller: LogisticFit) -> Test:
     return chi_squared(words, "likelihood ratio", 2 * (larger.log_likelihood - smaller.log_likelihood), freedom)
 
 
-def profile_interval(fit: LogisticFit, place: int, level: NumberLike) -> Bar:
+def profile_interval(fit: LogisticFit, place: int, level: NumberLike) -> Interval[float | None]:
     """The profile-likelihood bar of one coefficient."""
     if fit.sampling:
         raise ParameterError("method", "profile", "'wald': with sampling weights there is no likelihood")
@@ -178,7 +149,7 @@ def profile_interval(fit: LogisticFit, place: int, level: NumberLike) -> Bar:
     ends = {sign: side(sign) for sign in (-1.0, 1.0)}
     low = None if ends[-1.0] is None else value - ends[-1.0]
     high = None if ends[1.0] is None else value + ends[1.0]
-    return Bar(low, high, float(exact), "profile")
+    return Interval((low, high), method="profile", level=exact, target=f"coefficient of {fit.names[place]}")
 
 
 def _end(excess: Callable[[float], float], guess: float) -> float | None:

@@ -24,14 +24,14 @@ from typing import Any
 
 import numpy as np
 
-from rrcollect.design.parameters import NumberLike, count
+from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, RRCollectError
 from server_agg.compare.groups import compare_groups
 from server_agg.count.tally import Tally
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.numerics import exact_level, normal_quantile, normal_tail
-from server_agg.estimates.one import estimate
+from server_agg.estimates.one import estimate_direct
 from server_agg.models.columns import matrix_of, vector_of
 from server_agg.models.group_tests import compare_many, trend_across
 from server_agg.models.outcome import Outcome
@@ -43,7 +43,6 @@ __all__ = ["GroupsExperiment", "RegressionExperiment", "SimulatedPower", "power_
 
 Experiment = Callable[[np.random.Generator], float]
 CHUNK = 25  # replications a process takes at a time
-DIRECT = Design(1, 1)
 
 
 @dataclass(frozen=True)
@@ -98,8 +97,8 @@ class SimulatedPower(Result):
         return self.found / self.replications
 
     def interval(self, level: NumberLike = 0.95) -> Interval:
-        """The exact bar of the power: replications are a survey in which nobody lies."""
-        return estimate(Tally(DIRECT, self.replications, self.found)).interval(level)
+        """The exact bar of the power: replications are a survey that nobody randomises."""
+        return estimate_direct(self.replications, self.found).interval(level)
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""
@@ -132,9 +131,9 @@ def simulated_power(
     >>> found.power
     0.93
     """
-    times, workers = count("replications", replications, least=2), count("processes", processes)
+    times, workers = whole_number("replications", replications, minimum=2), whole_number("processes", processes)
     alpha = float(1 - exact_level(level))
-    seeds = np.random.SeedSequence(count("seed", seed, least=0)).spawn(times)
+    seeds = np.random.SeedSequence(whole_number("seed", seed, minimum=0)).spawn(times)
     chunks = [seeds[start : start + CHUNK] for start in range(0, times, CHUNK)]
     shown = sys.stderr.isatty() if progress is None else progress
     found = failures = done = 0
@@ -201,10 +200,10 @@ def power_of_coefficient(
     rows = np.asarray(covariates.to_numpy() if hasattr(covariates, "to_numpy") else covariates)
     z = matrix_of(rows, len(rows))
     beta = vector_of("coefficients", coefficients, z.shape[1] + 1)
-    if not 0 <= count("place", place, least=0) < beta.size:
+    if not 0 <= whole_number("place", place, minimum=0) < beta.size:
         raise ParameterError("place", place, f"0 to {beta.size - 1}: the position of a coefficient")
     model = Outcome.of(np.zeros(len(z), np.uint8), np.column_stack([np.ones(len(z)), z]), design)
-    people = len(z) if n is None else count("n", n)
+    people = len(z) if n is None else whole_number("n", n)
     information = model.derivatives(beta).information * people / len(z)
     error = math.sqrt(float(np.linalg.inv(information)[place, place]))
     critical, away = normal_quantile((1 - exact_level(level)) / 2), abs(float(beta[place])) / error

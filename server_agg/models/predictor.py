@@ -2,10 +2,10 @@
 
     y | truth t, x  ~  N(a0 + a_t t + xᵀa, σ²)   (linear)      or   Bernoulli(σ(a0 + a_t t + xᵀa))   (logistic)
     t | x           ~  Bernoulli(σ(d0 + xᵀd))                      the truth may itself depend on the covariates
-    answer | t      ~  the design matrix                           the lie knows nothing but the truth
+    answer | t      ~  the design matrix                           the noise depends on the truth alone
 The truth is never seen, so both parts are fitted together (see `joint`).
 
-Regressing y on the answers themselves shrinks a_t towards 0 (the twin in the tests).
+Regressing y on the answers themselves shrinks a_t towards 0 (a planted bug in the tests).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ import numpy as np
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.count.from_answers import answer_array
-from server_agg.estimates.numerics import exact_level, normal_tail
+from server_agg.estimates.interval import Interval
+from server_agg.estimates.methods import wald_interval
+from server_agg.estimates.numerics import normal_tail
 from server_agg.models.columns import matrix_of, vector_of
 from server_agg.models.errors import Collinear, NoInformation
-from server_agg.models.inference import Bar, wald_interval
 from server_agg.models.joint import JointLikelihood, joint_maximum
-from server_agg.models.summary import coefficient_table
+from server_agg.models.summary import Coefficient, coefficient_dicts, coefficient_table
 from server_agg.report.result import Result
-from server_agg.report.words import html_table, text_table
 
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats
@@ -41,6 +41,7 @@ KINDS = ("linear", "logistic")
 class PredictorFit(Result):
     """A fitted joint model; `names` end with those of the truth's own model, marked "truth ~ "."""
 
+    numeric = frozenset(range(1, 7))
     kind: str
     n: int
     names: tuple[str, ...]
@@ -68,43 +69,39 @@ class PredictorFit(Result):
         j = self._place(name)
         return math.sqrt(float(self.covariance(covariance)[j, j]))
 
-    def interval(self, name: str, level: NumberLike = 0.95, covariance: str = "observed") -> Bar:
+    def interval(self, name: str, level: NumberLike = 0.95, covariance: str = "observed") -> Interval:
         """Wald's bar for one coefficient."""
-        return wald_interval(self[name], self.standard_error(name, covariance), level)
+        return wald_interval(self[name], self.standard_error(name, covariance), level, f"coefficient of {name}")
 
     def p_value(self, name: str, covariance: str = "observed") -> float:
         """Two-sided, by Wald's z."""
         return min(1.0, 2 * normal_tail(abs(self[name]) / self.standard_error(name, covariance)))
 
-    def _cells(self, level: NumberLike = 0.95) -> tuple[list[str], list[list[str]]]:
-        rows = [
-            (name, self[name], self.standard_error(name), self.p_value(name), self.interval(name, level))
+    def _rows(self, level: NumberLike = 0.95, covariance: str = "observed") -> list[Coefficient]:
+        return [
+            (name, self[name], self.standard_error(name, covariance), self.p_value(name, covariance),
+             self.interval(name, level, covariance))
             for name in self.names
-        ]
-        return coefficient_table(rows, float(exact_level(level)), digits=4)
+        ]  # fmt: skip
+
+    def cells(self) -> tuple[list[str], list[list[str]]]:
+        """The table of text, at 95 %."""
+        return coefficient_table(self._rows(), 0.95, digits=4)
 
     def __str__(self) -> str:
         title = f"{self.kind.capitalize()} regression on a randomised answer, n = {self.n}, "
         title += f"log-likelihood {self.log_likelihood:.3f}, covariance: observed information"
-        return title + "\n" + text_table(*self._cells(), {1, 2, 3, 4, 5, 6})
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._cells())
+        return f"{title}\n{super().__str__()}"
 
     def as_dict(self, level: NumberLike = 0.95, covariance: str = "observed") -> dict[str, object]:
         """Plain values, ready for JSON."""
-        rows: list[dict[str, object]] = [
-            {"name": name, "value": self[name], "standard_error": self.standard_error(name, covariance),
-             "p": self.p_value(name, covariance), "bar": self.interval(name, level, covariance).as_dict()}
-            for name in self.names
-        ]  # fmt: skip
         return {
             "kind": self.kind,
             "n": self.n,
             "log_likelihood": self.log_likelihood,
             "iterations": self.iterations,
             "covariance": covariance,
-            "coefficients": rows,
+            "coefficients": coefficient_dicts(self._rows(level, covariance)),
         }
 
 

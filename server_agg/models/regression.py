@@ -1,4 +1,4 @@
-"""Logistic regression with a randomised outcome: who has the attribute, seen through the lies.
+"""Logistic regression with a randomised outcome: who has the attribute, seen through the randomisation.
 
     P(truth = 1 | z) = σ(zᵀβ),        P(answer = 1 | z) = 1 − p00 + c·σ(zᵀβ)
 The answers are randomised; β is about the truth.  Naive logistic regression on the answers shrinks every coefficient
@@ -23,11 +23,13 @@ import numpy as np
 
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError, RRCollectError
+from server_agg.estimates.interval import Interval
+from server_agg.estimates.methods import checked_method, wald_interval
 from server_agg.estimates.numerics import normal_tail
 from server_agg.models import effects, inference, summary
 from server_agg.models.columns import vector_of
 from server_agg.models.fitting import maximise
-from server_agg.models.inference import Bar, Test
+from server_agg.models.inference import Test
 from server_agg.models.outcome import Outcome
 from server_agg.report.result import Result
 
@@ -103,14 +105,13 @@ class LogisticFit(Result):
 
     def interval(
         self, name: str, level: NumberLike = 0.95, method: str = "wald", *, covariance: str | None = None
-    ) -> Bar:
-        """A bar for one coefficient, by "wald" or "profile"."""
+    ) -> Interval[float | None]:
+        """A bar for one coefficient, by "wald" or "profile"; a profile may lack an end."""
         j = self.place(name)
-        if method == "profile":
+        if checked_method("coefficient", method).name == "profile":
             return inference.profile_interval(self, j, level)
-        if method != "wald":
-            raise ParameterError("method", method, "'wald' or 'profile'")
-        return inference.wald_interval(float(self.coefficients[j]), float(self.standard_errors(covariance)[j]), level)
+        error = float(self.standard_errors(covariance)[j])
+        return wald_interval(float(self.coefficients[j]), error, level, f"coefficient of {name}")
 
     def wald_test(self, *names: str, covariance: str | None = None) -> Test:
         """That all the named coefficients are 0."""
@@ -219,7 +220,7 @@ def fit_logistic(
         raise ParameterError("answers", "0 records", "one or more")
     columns = [f"x{j + 1}" for j in range(model.size)] if names is None else [str(name) for name in names]
     if len(columns) != model.size or len({*columns, "intercept"}) != model.size + 1:
-        raise ParameterError("names", names, f"{model.size} different names, one a covariate, none 'intercept'")
+        raise ParameterError("names", names, f"{model.size} different names, one per covariate, none 'intercept'")
     if intercept:
         wide = np.column_stack([np.ones(model.n), model.covariates])
         model, columns = Outcome(model.answers, wide, model.table, model.places, model.weights), ["intercept", *columns]

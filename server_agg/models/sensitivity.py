@@ -14,11 +14,12 @@ from fractions import Fraction
 
 from rrcollect.design.parameters import NumberLike, probability
 from server_agg.count.tally import Tally
+from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import unclipped_exact
 from server_agg.estimates.numerics import exact_level
 from server_agg.estimates.one import Estimate, estimate
 from server_agg.report.result import Result
-from server_agg.report.words import html_table, percent, text_table
+from server_agg.report.words import percent
 
 __all__ = ["Sensitivity", "cheating_sensitivity"]
 
@@ -30,9 +31,10 @@ class Sensitivity(Result):
     A γ that the data exclude (h < 0 or h > 1 − γ throughout its bar) has no bar: None.
     """
 
+    numeric = frozenset(range(5))
     estimate: Estimate
     level: Fraction
-    rows: tuple[tuple[float, float, tuple[float, float] | None], ...]
+    rows: tuple[tuple[float, float, Interval | None], ...]
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""
@@ -47,7 +49,8 @@ class Sensitivity(Result):
         ]
         return {"tally": self.estimate.tally.as_dict(), "level": float(self.level), "rows": rows}
 
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
+    def cells(self) -> tuple[list[str], list[list[str]]]:
+        """The table of text."""
         share = f"{float(100 * self.level):.10g} %"
         head = ["cheaters %", "none a carrier %", f"bar {share}", "all carriers %", f"bar {share} "]
         lines = []
@@ -57,12 +60,6 @@ class Sensitivity(Result):
                 bars = [f"{percent(bar[0] + g)}–{percent(bar[1] + g)}" for g in (0.0, gamma)]
             lines.append([percent(gamma), percent(h), bars[0], percent(h + gamma), bars[1]])
         return head, lines
-
-    def __str__(self) -> str:
-        return text_table(*self._cells(), {0, 1, 2, 3, 4})
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._cells())
 
 
 def cheating_sensitivity(
@@ -77,12 +74,19 @@ def cheating_sensitivity(
           10.0              35.0  28.9–41.2            45.0  38.9–51.2
     """
     found = estimate(tally)
-    low, high = unclipped_exact(found, level)
+    low, high = unclipped_exact(found.problem, level)
     rows = []
     for given in cheaters:
         gamma = float(probability("cheaters", given))
         shift = gamma * float((1 - tally.design.p00) / tally.design.c)
-        bar = max(low + shift, 0.0), min(high + shift, 1 - gamma)
+        ends = max(low + shift, 0.0), min(high + shift, 1 - gamma)
         h = min(max(found.value + shift, 0.0), 1 - gamma)
-        rows.append((gamma, h, bar if bar[0] <= bar[1] else None))
+        rows.append((gamma, h, _bar(ends, level, given) if ends[0] <= ends[1] else None))
     return Sensitivity(found, exact_level(level), tuple(rows))
+
+
+def _bar(ends: tuple[float, float], level: NumberLike, cheaters: NumberLike) -> Interval:
+    supposed = f"if the share of cheaters is {cheaters}"
+    return Interval(
+        ends, method="exact", level=level, target="share of honest carriers", guaranteed=True, warning=supposed
+    )

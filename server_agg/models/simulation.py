@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rrcollect.classic import RepeatedDesign
-from rrcollect.design.parameters import NumberLike, count, probability
+from rrcollect.design.parameters import NumberLike, probability, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.count.from_answers import answer_array
 from server_agg.models.columns import matrix_of, probabilities, vector_of
@@ -30,15 +30,8 @@ if TYPE_CHECKING:
 
     Bits = NDArray[np.uint8]
 
-__all__ = [
-    "PROCEDURES",
-    "SimulatedSurvey",
-    "simulate_answers",
-    "simulate_moors",
-    "simulate_procedure",
-    "simulate_survey",
-    "simulate_truths",
-]
+__all__ = ["PROCEDURES", "SimulatedSurvey", "simulate_answers", "simulate_moors", "simulate_procedure",
+           "simulate_survey", "simulate_truths"]  # fmt: skip
 
 Seed = int | np.random.Generator
 
@@ -46,7 +39,7 @@ Seed = int | np.random.Generator
 def simulate_truths(n: int, prevalence: NumberLike, seed: Seed) -> Bits:
     """n truths, each 1 with probability `prevalence`."""
     rng = np.random.default_rng(seed)
-    return (rng.random(count("n", n)) < float(probability("prevalence", prevalence))).astype(np.uint8)
+    return (rng.random(whole_number("n", n)) < float(probability("prevalence", prevalence))).astype(np.uint8)
 
 
 def simulate_answers(design: Any, truths: Any, seed: Seed) -> NDArray[np.int64]:
@@ -130,7 +123,7 @@ def simulate_procedure(name: str, truths: Any, seed: Seed, **parameters: Any) ->
     """
     if name not in PROCEDURES:
         raise ParameterError("name", name, f"one of {', '.join(PROCEDURES)}; for Moors use simulate_moors")
-    floats = {k: count(k, v) if k == "draws" else float(probability(k, v)) for k, v in parameters.items()}
+    floats = {k: whole_number(k, v) if k == "draws" else float(probability(k, v)) for k, v in parameters.items()}
     try:
         return np.asarray(PROCEDURES[name](np.random.default_rng(seed), answer_array(truths), **floats), np.int64)
     except TypeError:
@@ -144,7 +137,7 @@ def simulate_moors(
     rng = np.random.default_rng(seed)
     share = float(probability("innocuous", innocuous))
     first = _unrelated_question(rng, answer_array(truths), float(probability("p", p)), share)
-    return np.asarray(first, np.int64), (rng.random(count("second", second)) < share).astype(np.int64)
+    return np.asarray(first, np.int64), (rng.random(whole_number("second", second)) < share).astype(np.int64)
 
 
 # ---- whole surveys ------------------------------------------------------------------------------------------------
@@ -178,7 +171,7 @@ def simulate_survey(
     >>> survey.covariates.shape, int(survey.answers.sum()), int(survey.truths.sum())
     ((1000, 1), 307, 249)
     """
-    rng, people = np.random.default_rng(seed), count("n", n)
+    rng, people = np.random.default_rng(seed), whole_number("n", n)
     beta = vector_of("coefficients", coefficients)
     if covariates is None:
         z = rng.standard_normal((people, beta.size - 1))

@@ -11,16 +11,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rrcollect.design.parameters import NumberLike
+from server_agg.estimates.interval import Interval
 from server_agg.estimates.numerics import exact_level
 from server_agg.report.words import html_table
 
 if TYPE_CHECKING:
-    from server_agg.models.inference import Bar
     from server_agg.models.regression import LogisticFit
 
-__all__ = ["coefficient_table", "facts", "summary_dict", "summary_html", "summary_text"]
+__all__ = ["coefficient_dicts", "coefficient_table", "facts", "summary_dict", "summary_html", "summary_text"]
 
 WIDTH = 78
+Coefficient = tuple[str, float, float, float, Interval[float | None]]  # name, value, standard error, p, bar
 
 
 def facts(fit: LogisticFit, kind: str) -> list[tuple[str, str]]:
@@ -44,7 +45,11 @@ def facts(fit: LogisticFit, kind: str) -> list[tuple[str, str]]:
 
 
 def coefficient_table(
-    rows: Sequence[tuple[str, float, float, float, Bar]], level: float, *, what: str = "coef", digits: int = 3
+    rows: Sequence[Coefficient],
+    level: float,
+    *,
+    what: str = "coef",
+    digits: int = 3,
 ) -> tuple[list[str], list[list[str]]]:
     """Head and lines from (name, value, standard error, p, bar); `digits` are those of the standard error."""
     tail = (1 - level) / 2
@@ -57,14 +62,17 @@ def coefficient_table(
     return head, lines
 
 
-def coefficient_rows(fit: LogisticFit, level: NumberLike, kind: str) -> tuple[list[str], list[list[str]]]:
-    """The table of a fit's coefficients: head and lines."""
-    errors = fit.standard_errors(kind)
-    rows = [
+def coefficient_dicts(rows: Sequence[Coefficient]) -> list[dict[str, object]]:
+    """The same rows as plain values, ready for JSON."""
+    names = ("name", "value", "standard_error", "p")
+    return [dict(zip(names, row[:4], strict=True)) | {"bar": row[4].as_dict()} for row in rows]
+
+
+def _rows(fit: LogisticFit, level: NumberLike, kind: str) -> list[Coefficient]:
+    return [
         (name, fit[name], float(error), fit.p_value(name, kind), fit.interval(name, level, covariance=kind))
-        for name, error in zip(fit.names, errors, strict=True)
+        for name, error in zip(fit.names, fit.standard_errors(kind), strict=True)
     ]
-    return coefficient_table(rows, float(exact_level(level)))
 
 
 def summary_text(fit: LogisticFit, level: NumberLike, kind: str) -> str:
@@ -74,7 +82,7 @@ def summary_text(fit: LogisticFit, level: NumberLike, kind: str) -> str:
     lines = ["Randomised Logistic Regression".center(WIDTH).rstrip(), "=" * WIDTH]
     for (a, b), (c, d) in zip(above[::2], above[1::2], strict=True):
         lines.append(f"{a}{b.rjust(half - len(a))}  {c}{d.rjust(WIDTH - half - 2 - len(c))}")
-    head, rows = coefficient_rows(fit, level, kind)
+    head, rows = coefficient_table(_rows(fit, level, kind), float(exact_level(level)))
     name_width = max(12, *(len(row[0]) for row in rows))
     cell = max(10, (WIDTH - name_width) // 6)
 
@@ -90,13 +98,12 @@ def summary_html(fit: LogisticFit, level: NumberLike, kind: str) -> str:
     above = [list(pair) for pair in facts(fit, kind)]
     title = f"<caption>{html.escape('Randomised Logistic Regression')}</caption>"
     return html_table(None, above).replace("<table>", f"<table>{title}", 1) + html_table(
-        *coefficient_rows(fit, level, kind)
+        *coefficient_table(_rows(fit, level, kind), float(exact_level(level)))
     )
 
 
 def summary_dict(fit: LogisticFit, level: NumberLike, kind: str) -> dict[str, object]:
     """Inputs that fit a line, and results, as plain values."""
-    errors = fit.standard_errors(kind)
     return {
         "model": "randomised logit",
         "outcome": fit.outcome,
@@ -107,14 +114,5 @@ def summary_dict(fit: LogisticFit, level: NumberLike, kind: str) -> dict[str, ob
         "null_log_likelihood": fit.null_log_likelihood,
         "iterations": fit.iterations,
         "covariance": kind,
-        "coefficients": [
-            {
-                "name": name,
-                "value": float(fit.coefficients[j]),
-                "standard_error": float(errors[j]),
-                "p": fit.p_value(name, kind),
-                "bar": fit.interval(name, level, covariance=kind).as_dict(),
-            }
-            for j, name in enumerate(fit.names)
-        ],
+        "coefficients": coefficient_dicts(_rows(fit, level, kind)),
     }

@@ -3,7 +3,7 @@
 Against a null: the exact test rejects π0 if the two-sided Clopper-Pearson bar (or a one-sided one) does not hold it; N
 is binomial, so the power is a sum of exact tails.  It saws as n grows, so `sample_size_for_power` returns an n from
 which it stays above what was asked for.
-Between two groups: the score test of `comparisons`, by the normal law with the variances of both hypotheses.
+Between two groups: the score test of `compare.groups`, by the normal law with the variances of both hypotheses.
 """
 
 from __future__ import annotations
@@ -11,12 +11,18 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from rrcollect.design.parameters import NumberLike, count, fraction, probability
+from rrcollect.design.parameters import NumberLike, fraction, probability, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
-from server_agg.estimates.bisection import least, least_by_doubling
-from server_agg.estimates.interval import Side, tail_of
-from server_agg.estimates.numerics import binomial_at_least, exact_level, normal_quantile, normal_tail
+from server_agg.estimates.interval import Side, tail_probability
+from server_agg.estimates.numerics import (
+    binomial_at_least,
+    exact_level,
+    least,
+    least_by_doubling,
+    normal_quantile,
+    normal_tail,
+)
 
 __all__ = ["power_against", "power_between", "sample_size_between", "sample_size_for_power"]
 
@@ -40,7 +46,7 @@ def power_against(
     >>> round(power_against(optimal_design(1), 1000, null=0.1, prevalence=0.2), 3)
     0.867
     """
-    people, tail = count("n", n, least=2), tail_of(level, side)
+    people, tail = whole_number("n", n, minimum=2), tail_probability(level, side)
     oriented = design if design.c > 0 else design.swapped()
     found = 0.0
     if side != "upper":
@@ -94,7 +100,7 @@ def power_between(
     >>> round(power_between(optimal_design(1), 1000, difference=0.2), 2)
     0.99
     """
-    people, gap = count("n", n, least=2), fraction("difference", difference)
+    people, gap = whole_number("n", n, minimum=2), fraction("difference", difference)
     if not 0 < abs(gap) < 1:
         raise ParameterError("difference", difference, "a number between −1 and 1, not 0")
     z = normal_quantile((1 - exact_level(level)) / 2)

@@ -1,5 +1,8 @@
 """The same survey over and over with a known truth: is the estimate unbiased, and do the bars hold?
 
+This rehearses the mechanism itself.  For the power of a test, `models.power_simulation` repeats whole experiments on
+the seeded, artificial answers of `models.simulation`, which are never part of the privacy path.
+
 In each survey n people are drawn from a population with the given prevalence (NumPy), and each answers by the real
 mechanism (`rrcollect.randomise_many`: exact, with the operating system's generator).  The estimate and all its bars
 follow from the count of ones alone, so each distinct count is worked out once.
@@ -17,12 +20,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rrcollect import randomise_many
-from rrcollect.design.parameters import NumberLike, count, probability
+from rrcollect.design.parameters import NumberLike, probability, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
-from server_agg.estimates.methods import GUARANTEED, METHODS, POPULATION_ONLY
-from server_agg.estimates.one import Estimate, estimate
+from server_agg.estimates.interval import Interval, checked_target
+from server_agg.estimates.methods import METHODS, checked_method, methods_for
+from server_agg.estimates.numerics import exact_level
+from server_agg.estimates.one import Estimate, estimate, estimate_direct
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,12 +55,11 @@ class Coverage:
     @property
     def guaranteed(self) -> bool:
         """Whether the method promises its level for every prevalence and n."""
-        return self.method in GUARANTEED
+        return METHODS[self.method].guaranteed
 
-    def interval(self) -> tuple[float, float]:
+    def interval(self) -> Interval:
         """Between what the true coverage lies: exact, 95 %."""
-        low, high = estimate(Tally(Design(1, 1), self.surveys, self.held)).interval(0.95, "exact")
-        return low, high
+        return estimate_direct(self.surveys, self.held).interval(0.95, "exact")
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,7 @@ class Rehearsal:
         """Plain values, ready for JSON."""
         points = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
         return {
-            "design": {"p00": str(self.design.p00), "p11": str(self.design.p11)},
+            "design": self.design.to_wire(),
             "prevalence": self.prevalence,
             "n": self.n,
             "surveys": int(self.values.size),
@@ -132,17 +136,12 @@ def rehearse(
     tell: Callable[[float], None] = lambda share: None,
 ) -> Rehearsal:
     """Simulate `surveys` surveys of n people; `estimated_with` another matrix shows what a wrong one does."""
-    people, many = count("n", n, least=2), count("surveys", surveys, least=2)
+    people, many = whole_number("n", n, minimum=2), whole_number("surveys", surveys, minimum=2)
     share = float(probability("prevalence", prevalence))
     if people * many > MOST_ANSWERS:
         raise ParameterError("n times surveys", people * many, f"at most {MOST_ANSWERS:.0e} answers")
-    if target not in ("population", "sample"):
-        raise ParameterError("target", target, "'population' or 'sample'")
-    usable = [m for m in METHODS if target == "population" or m not in POPULATION_ONLY]
-    wanted = list(methods or usable)
-    for method in wanted:
-        if method not in usable:
-            raise ParameterError("method", method, f"one of {', '.join(usable)} for the target {target!r}")
+    checked_target(target)
+    wanted = [checked_method("one design", each, target).name for each in methods or methods_for("one design", target)]
     holders, ones = _answered(design, share, people, many, lambda part: tell(0.5 * part))
     truths = np.full(many, share) if target == "population" else holders / people
     found = {int(k): estimate(Tally(estimated_with or design, people, int(k)), target) for k in np.unique(ones)}
@@ -151,11 +150,7 @@ def rehearse(
     for place, method in enumerate(wanted):
         coverages.append(_coverage(method, found, ones, truths, level))
         tell(0.5 + 0.5 * (place + 1) / len(wanted))
-    return Rehearsal(design, share, people, float(_level(found, level)), target, values, tuple(coverages))
-
-
-def _level(found: dict[int, Estimate], level: NumberLike) -> float:
-    return float(next(iter(found.values())).interval(level, "hoeffding").level)
+    return Rehearsal(design, share, people, float(exact_level(level)), target, values, tuple(coverages))
 
 
 def _answered(

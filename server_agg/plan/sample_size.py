@@ -1,6 +1,6 @@
 """Planning: n for a margin, the margin for n, ε for both, and what privacy costs.
 
-    normal      n = ⌈z²·nV/w²⌉                 k² = z²: the usual, approximate
+    wald        n = ⌈z²·nV/w²⌉                 k² = z²: the usual, approximate
     chebyshev   n = ⌈nV/((1−level)w²)⌉         the paper's 4.5σ, rigorous for the true σ
     hoeffding   n = ⌈ln(2/α)/(2c²w²)⌉          rigorous, whatever the prevalence
     exact       the least n at which the Clopper-Pearson bar is expected to reach ±w
@@ -15,25 +15,18 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 
 from rrcollect.design.optimal import optimal_design
-from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, count, fraction
+from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, fraction, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
-from server_agg.estimates.bisection import least_by_doubling
-from server_agg.estimates.numerics import exact_level, normal_quantile, special
+from server_agg.estimates.methods import checked_method
+from server_agg.estimates.numerics import exact_level, least_by_doubling, scipy_special
+from server_agg.estimates.one import DIRECT
+from server_agg.estimates.score import chebyshev_k2, wilson_k2
 from server_agg.report.words import text_table
 
-__all__ = [
-    "Price",
-    "epsilon_for",
-    "margin_of_error",
-    "price_table",
-    "privacy_price",
-    "sample_size",
-    "worst_prevalence",
-]
+__all__ = ["Price", "epsilon_for", "margin_of_error", "price_table", "privacy_price", "sample_size",
+           "worst_prevalence"]  # fmt: skip
 
-METHODS = ("normal", "chebyshev", "hoeffding", "exact")
-DIRECT = Design(1, 1)
 LARGEST_N = 10**10  # answers looked at by the exact method
 LARGEST_EPSILON = 44.0  # e^44 is about 2^63.5: beyond, a device's 64 bits cannot tell it from a direct question
 
@@ -48,8 +41,7 @@ def worst_prevalence(design: Design) -> Fraction:
 
 
 def _k2(level: NumberLike, method: str) -> Fraction:
-    miss = 1 - exact_level(level)
-    return Fraction(normal_quantile(miss / 2)) ** 2 if method == "normal" else 1 / miss
+    return chebyshev_k2(level, "both") if method == "chebyshev" else wilson_k2((1 - exact_level(level)) / 2)
 
 
 def _margin(margin: NumberLike) -> Fraction:
@@ -60,26 +52,21 @@ def _margin(margin: NumberLike) -> Fraction:
     return exact
 
 
-def _method(method: str) -> None:
-    if method not in METHODS:
-        raise ParameterError("method", method, f"one of {', '.join(METHODS)}")
-
-
 def sample_size(
     design: Design,
     margin: NumberLike,
     *,
     level: NumberLike = 0.95,
-    method: str = "normal",
+    method: str = "wald",
     prevalence: NumberLike | None = None,
 ) -> int:
     """How many answers for ± `margin` at `level`.
 
     >>> from rrcollect import optimal_design
-    >>> [sample_size(optimal_design(1), 0.05, method=m) for m in ("normal", "chebyshev", "hoeffding")]
+    >>> [sample_size(optimal_design(1), 0.05, method=m) for m in ("wald", "chebyshev", "hoeffding")]
     [1799, 9366, 3455]
     """
-    _method(method)
+    checked_method("plan", method)
     w, at = _margin(margin), worst_prevalence(design) if prevalence is None else prevalence
     if method == "hoeffding":
         miss = 1 - exact_level(level)
@@ -97,7 +84,7 @@ def margin_of_error(
     n: int,
     *,
     level: NumberLike = 0.95,
-    method: str = "normal",
+    method: str = "wald",
     prevalence: NumberLike | None = None,
 ) -> float:
     """The margin ± that n answers give at `level`.
@@ -106,8 +93,8 @@ def margin_of_error(
     >>> round(margin_of_error(optimal_design(1), 1799), 5)
     0.05
     """
-    _method(method)
-    people, at = count("n", n, least=2), worst_prevalence(design) if prevalence is None else prevalence
+    checked_method("plan", method)
+    people, at = whole_number("n", n, minimum=2), worst_prevalence(design) if prevalence is None else prevalence
     if method == "hoeffding":
         miss = 1 - exact_level(level)
         return math.sqrt(math.log(2 / miss) / (2 * people)) / abs(float(design.c))
@@ -120,7 +107,7 @@ def _exact_margin(design: Design, n: int, level: NumberLike, prevalence: NumberL
     """Half the expected width of the Clopper-Pearson bar before it is cut to [0, 1]."""
     import numpy as np
 
-    beta, tail = special(), float((1 - exact_level(level)) / 2)
+    beta, tail = scipy_special(), float((1 - exact_level(level)) / 2)
     yes = float(design.says_yes(prevalence))
     far = 9 * math.sqrt(n * yes * (1 - yes)) + 60
     ones = np.arange(max(0, math.floor(n * yes - far)), min(n, math.ceil(n * yes + far)) + 1)
@@ -136,7 +123,7 @@ def epsilon_for(
     margin: NumberLike,
     *,
     level: NumberLike = 0.95,
-    method: str = "normal",
+    method: str = "wald",
     prevalence: NumberLike | None = None,
 ) -> float:
     """The least ε (δ = 0, optimal design) with which n answers reach ± `margin`; rounded up in the 9th digit or so.
@@ -180,7 +167,7 @@ def privacy_price(
     *,
     margin: NumberLike = "0.05",
     level: NumberLike = 0.95,
-    method: str = "normal",
+    method: str = "wald",
     prevalence: NumberLike | None = None,
 ) -> list[Price]:
     """What does privacy cost: one line for each ε (δ = 0, optimal design).

@@ -9,28 +9,40 @@ import json
 import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
+from typing import Any, ClassVar
 
 from server_agg.report.words import html_table, text_table
 
-__all__ = ["Result", "UnbiasedResult"]
+__all__ = ["Result", "UnbiasedResult", "clipped"]
+
+
+def clipped(share: float) -> float:
+    """The share cut to [0, 1]."""
+    return min(max(share, 0.0), 1.0)
 
 
 class Result(ABC):
     """A result with an `as_dict`."""
 
+    numeric: ClassVar[frozenset[int]] = frozenset()  # columns of the table that are aligned to the right
+
     @abstractmethod
     def as_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""
 
-    def to_json(self) -> str:
-        """`as_dict` as JSON; no NaN and no infinity, ever."""
-        return json.dumps(self.as_dict(), allow_nan=False)
+    def to_json(self, *how: Any, **named: Any) -> str:
+        """`as_dict`, called with the same arguments, as JSON; no NaN and no infinity, ever."""
+        return json.dumps(self.as_dict(*how, **named), allow_nan=False)
+
+    def cells(self) -> tuple[list[str] | None, list[list[str]]]:
+        """A table of text: its head, if it has one, and its lines."""
+        return None, _lines(self.as_dict())
 
     def __str__(self) -> str:
-        return text_table(None, _lines(self.as_dict()))
+        return text_table(*self.cells(), self.numeric)
 
     def _repr_html_(self) -> str:
-        return html_table(None, _lines(self.as_dict()))
+        return html_table(*self.cells())
 
 
 class UnbiasedResult(Result):

@@ -1,7 +1,8 @@
 """Estimates for people: one sentence, a text table, HTML; and for machines: plain values ready for JSON.
 
 Rules
-1. A number never stands without its bar, and a bar never without method, level and target.
+1. A number never stands without its bar, and a bar never without method, level and target.  ε is that of the published
+   mechanism, never of one column of it.
 2. Percentages have one decimal, or as many as the bar needs to show two digits.
 3. An estimate outside [0, 1] is shown clipped, with the unclipped value beside it.
 4. Text from outside (a segment's name) is escaped in HTML.
@@ -11,14 +12,16 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from rrcollect.design.parameters import NumberLike, fraction
 from rrcollect.design.yes_no import Design
-from server_agg.estimates.methods import METHODS, POPULATION_ONLY
+from server_agg.estimates.interval import target_words
+from server_agg.estimates.methods import methods_for
 
 if TYPE_CHECKING:
+    from rrcollect.design.mechanism import Mechanism
     from server_agg.estimates.interval import Interval
     from server_agg.estimates.one import Estimate
 
@@ -49,13 +52,15 @@ def bar_words(bar: Interval, name: str = "interval") -> str:
     )
 
 
-def privacy_words(design: Design) -> str:
-    """ε of the design, or what proves the truth if there is none."""
-    tight = design.tight_epsilon
-    if tight is None:
-        proofs = " and a ".join(f'"{word}"' for word in design.proofs)
-        return f"ε = ∞ (a {proofs} is a proof)"
-    return f"ε = {float(tight):.4g}"
+def privacy_words(mechanism: Mechanism) -> str:
+    """ε of the published mechanism, or what proves the truth if there is none."""
+    loss = mechanism.loss
+    if not loss.delta:
+        return f"ε = {float(loss.epsilon):.4g}"
+    if not isinstance(mechanism, Design):
+        return "ε = ∞ (an answer can be a proof)"
+    proofs = " and a ".join(f'"{word}"' for word in mechanism.proofs)
+    return f"ε = ∞ (a {proofs} is a proof)"
 
 
 def sentence(estimate: Estimate, level: NumberLike, method: str) -> str:
@@ -65,7 +70,7 @@ def sentence(estimate: Estimate, level: NumberLike, method: str) -> str:
     value = f"{percent(estimate.clipped, digits)} %"
     if estimate.clipped != estimate.value:
         value += f" [unclipped {percent(estimate.value, digits)} %]"
-    words = f"{value} ({bar_words(bar)}), n = {estimate.tally.n}, {privacy_words(estimate.tally.design)}"
+    words = f"{value} ({bar_words(bar)}), n = {estimate.tally.n}, {privacy_words(estimate.tally.mechanism)}"
     return f"{words}; target: the {bar.target}" + ("; " + estimate.misfit.describe() if estimate.misfit else "")
 
 
@@ -88,9 +93,7 @@ def estimate_dict(estimate: Estimate, level: NumberLike, method: str) -> dict[st
 def _rows(estimate: Estimate, level: NumberLike) -> list[list[str]]:
     """One row for each method."""
     rows = []
-    for method in METHODS:
-        if method in POPULATION_ONLY and estimate.target != "population":
-            continue
+    for method in methods_for("one design", estimate.target):
         bar = estimate.interval(level, method)
         digits = digits_for(bar.width)
         note = "guaranteed" if bar.guaranteed else "approximate"
@@ -99,13 +102,13 @@ def _rows(estimate: Estimate, level: NumberLike) -> list[list[str]]:
 
 
 def _summary(estimate: Estimate, level: NumberLike) -> list[list[str]]:
-    direct = estimate.direct(level)
+    direct, target = estimate.direct(level), target_words(estimate.target)
     normal, chebyshev = estimate.margins()
     return [
         ["estimate", f"{percent(estimate.value, 2)} % (unbiased), {percent(estimate.clipped, 2)} % (clipped)"],
-        ["standard error", f"{percent(estimate.standard_error, 2)} points, target: the {estimate.target_words}"],
+        ["standard error", f"{percent(estimate.standard_error, 2)} points, target: the {target}"],
         ["answers", f"n = {estimate.tally.n}, ones = {estimate.tally.ones}"],
-        ["design", f"{estimate.tally.design}, {privacy_words(estimate.tally.design)}"],
+        ["design", f"{estimate.tally.design}, {privacy_words(estimate.tally.mechanism)}"],
         ["margins", f"±{percent(normal.half_width, 2)} (1.96σ), ±{percent(chebyshev.half_width, 2)} (4.5σ) points"],
         ["fit", estimate.misfit.describe()],
         ["privacy cost", f"{_worth(estimate)}all n asked directly: ±{percent(direct.half_width, 2)} points"],
@@ -132,7 +135,7 @@ def estimate_html(estimate: Estimate) -> str:
     return html_table(None, _summary(estimate, 0.95)) + html_table(head, _rows(estimate, 0.95))
 
 
-def text_table(head: Sequence[str] | None, rows: Sequence[Sequence[str]], numeric: set[int] | None = None) -> str:
+def text_table(head: Sequence[str] | None, rows: Sequence[Sequence[str]], numeric: Collection[int] = ()) -> str:
     """Columns aligned by spaces; the columns named in `numeric` to the right.
 
     >>> print(text_table(["", "n"], [["north", "100"], ["south", "20"]], {1}))
@@ -143,13 +146,8 @@ def text_table(head: Sequence[str] | None, rows: Sequence[Sequence[str]], numeri
     lines = [list(head)] if head is not None else []
     lines += [list(row) for row in rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    right = numeric or set()
-    return "\n".join(
-        "  ".join(
-            cell.rjust(w) if i in right else cell.ljust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
+    aligned = [[f"{line[i]:{'>' if i in numeric else '<'}{width}}" for i, width in enumerate(widths)] for line in lines]
+    return "\n".join("  ".join(cells).rstrip() for cells in aligned)
 
 
 def html_table(head: Sequence[str] | None, rows: Sequence[Sequence[str]]) -> str:

@@ -14,13 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rrcollect.design.parameters import NumberLike, count, fraction
+from rrcollect.design.parameters import NumberLike, fraction, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection
-from server_agg.estimates.interval import OUTWARD, Interval, Side, clipped_interval, tail_of
-from server_agg.estimates.methods import hoeffding_reach
-from server_agg.estimates.numerics import float_below, normal_quantile
+from server_agg.estimates.exact import squared_widths
+from server_agg.estimates.interval import Interval, Side
+from server_agg.estimates.methods import Problem
 from server_agg.estimates.one import Estimate, estimate
 from server_agg.report.result import UnbiasedResult
 
@@ -59,33 +59,24 @@ class StratifiedEstimate(UnbiasedResult):
 
     def total(self, people: int | None = None) -> tuple[float, float]:
         """(how many people, its standard error); `people` if the population's size is not known already."""
-        size = self.population if people is None else count("people", people)
+        size = self.population if people is None else whole_number("people", people)
         if size is None:
             raise ParameterError("people", people, "the size of the population the total is for")
         return float(size * self.exact_value), size * self.standard_error
 
-    def interval(self, level: NumberLike = 0.95, method: str = "normal", *, side: Side = "both") -> Interval:
-        """normal: ∓ z·SE, approximate.  hoeffding: guaranteed, since all answers are independent given their strata."""
-        if method not in ("normal", "hoeffding"):
-            raise ParameterError("method", method, "'normal' or 'hoeffding'")
-        tail = tail_of(level, side)
-        if method == "normal":
-            reach = Fraction(normal_quantile(tail)) * Fraction(self.standard_error)
-        else:
-            reach = OUTWARD + hoeffding_reach(
-                [w for _, w, _ in self.strata], [e.tally for _, _, e in self.strata], tail
-            )
-        return clipped_interval(
-            lambda: float_below(self.exact_value - reach),
-            lambda: float_below(1 - self.exact_value - reach),
-            method=method,
-            level=level,
-            target="population" if self.population is None else f"population of {self.population}",
-            guaranteed=method == "hoeffding",
-            side=side,
+    def interval(self, level: NumberLike = 0.95, method: str = "wald", *, side: Side = "both") -> Interval:
+        """wald: ∓ z·SE, approximate.  hoeffding: guaranteed, since all answers are independent given their strata."""
+        problem = Problem(
+            "strata",
+            self.exact_value,
+            lambda: self.standard_error,
+            self.population or "population",
+            n=self.n,
+            squares=squared_widths([share for _, share, _ in self.strata], [e.tally for _, _, e in self.strata]),
         )
+        return problem.interval(level, method, side)
 
-    def as_dict(self, level: NumberLike = 0.95, method: str = "normal") -> dict[str, object]:
+    def as_dict(self, level: NumberLike = 0.95, method: str = "wald") -> dict[str, object]:
         """Inputs and results as plain values, ready for JSON."""
         return {
             "kind": self.kind,
@@ -108,7 +99,7 @@ def stratified_estimate(tallies: Mapping[str, Tally], sizes: Mapping[str, int]) 
     Fraction(2, 5)
     """
     _same("sizes", tallies, sizes)
-    people = {label: count(f"size of {label}", size) for label, size in sizes.items()}
+    people = {label: whole_number(f"size of {label}", size) for label, size in sizes.items()}
     everybody = sum(people.values())
     strata = tuple((x, Fraction(people[x], everybody), estimate(tallies[x], people[x])) for x in tallies)
     return StratifiedEstimate(strata, "stratified", everybody)
@@ -132,7 +123,7 @@ def poststratified_estimate(
     everything = sum(exact.values())
     strata = tuple((x, exact[x] / everything, estimate(tallies[x])) for x in tallies)
     return StratifiedEstimate(
-        strata, "post-stratified", None if population is None else count("population", population)
+        strata, "post-stratified", None if population is None else whole_number("population", population)
     )
 
 

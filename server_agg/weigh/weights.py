@@ -1,10 +1,10 @@
 """Respondents who stand for more than themselves: weighted shares and totals with the right variance.
 
-With r the unbiased values of `records` and weights w (inverse inclusion probabilities, or any fixed weights):
+With r the unbiased values of `unbiased_values` and weights w (inverse inclusion probabilities, or any fixed weights):
     Hájek              π̂ = Σwr/Σw,      v = n/(n−1) · Σ w²(r − π̂)²/(Σw)²          the weights need only be proportional
     Horvitz-Thompson   T̂ = Σwr,  π̂ = T̂/M,  v(T̂) = n/(n−1) · Σ (wr − T̂/n)²          unbiased; M must be known
-Since r carries both the lie and the sampling, these residuals count both; residuals of clipped or recoded answers
-would not.  Target "sample" (the weights are fixed and the people given): v = Σ w²e/(Σw)², with e of `records`.
+Since r carries both the noise and the sampling, these residuals count both; residuals of clipped or recoded answers
+would not.  Target "sample" (the weights are fixed and the people given): v = Σ w²e/(Σw)², with e of `unbiased_values`.
 The variances are those of sampling with replacement, a little too large for large sampling fractions.
 
 Design effect: v over the variance the same answers would have with equal weights.  Kish's n·Σw²/(Σw)² beside it.
@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from rrcollect.design.parameters import NumberLike, count
+from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.errors import TooFewAnswers
-from server_agg.estimates.interval import Interval, Side, clipped_interval, tail_of
-from server_agg.estimates.numerics import normal_quantile
+from server_agg.estimates.interval import Interval, Side, checked_target
+from server_agg.estimates.methods import Problem
 from server_agg.report.result import Result
 from server_agg.weigh.unbiased_values import noise_variances, unbiased_values
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["WeightedEstimate", "weighted_estimate"]
 
 KINDS = ("hajek", "horvitz-thompson")
+ROUNDED_UP = 1 + Fraction(2, 10**12)  # more than the rounding of a sum of floats
 FIXED = "guaranteed for the weighted mean of the respondents' own prevalences, the weights taken as fixed"
 
 
@@ -57,9 +58,7 @@ class WeightedEstimate(Result):
     @property
     def _scale(self) -> float:
         """What the weighted sum is divided by to become a share."""
-        if self.kind == "hajek" or self.population is None:
-            return float(self.weights.sum())
-        return float(self.population)
+        return float(self.weights.sum()) if self.kind == "hajek" else self._size
 
     @property
     def _shares(self) -> NDArray[np.float64]:
@@ -91,16 +90,18 @@ class WeightedEstimate(Result):
         return math.sqrt(self.variance)
 
     @property
+    def _size(self) -> float:
+        return float(self.weights.sum()) if self.population is None else float(self.population)
+
+    @property
     def total(self) -> float:
         """How many people: Σwr, or the share times the population if that is known and the kind is Hájek's."""
-        size = self.population if self.population is not None else float(self.weights.sum())
-        return self.value * size
+        return self.value * self._size
 
     @property
     def total_standard_error(self) -> float:
         """Of `total`."""
-        size = self.population if self.population is not None else float(self.weights.sum())
-        return self.standard_error * size
+        return self.standard_error * self._size
 
     @property
     def kish_design_effect(self) -> float:
@@ -117,29 +118,22 @@ class WeightedEstimate(Result):
             plain = float(self.values.var(ddof=1)) / self.n
         return self.variance / plain if plain > 0 else None
 
-    def interval(self, level: NumberLike = 0.95, method: str = "normal", *, side: Side = "both") -> Interval:
-        """normal: π̂ ∓ z·SE, approximate.  hoeffding: guaranteed for fixed weights, for their weighted mean of the
+    def interval(self, level: NumberLike = 0.95, method: str = "wald", *, side: Side = "both") -> Interval:
+        """wald: π̂ ∓ z·SE, approximate.  hoeffding: guaranteed for fixed weights, for their weighted mean of the
         respondents' prevalences."""
-        if method not in ("normal", "hoeffding"):
-            raise ParameterError("method", method, "'normal' or 'hoeffding'")
-        tail = tail_of(level, side)
-        if method == "normal":
-            reach = normal_quantile(tail) * self.standard_error
-        else:
-            shares = self._shares * self.widths
-            reach = math.sqrt(math.log(1 / tail) / 2 * float(shares @ shares)) * (1 + 1e-12)
-        return clipped_interval(
-            lambda: self.value - reach,
-            lambda: 1.0 - self.value - reach,
-            method=method,
-            level=level,
-            target=self.target,
-            guaranteed=method == "hoeffding",
-            side=side,
-            warning=FIXED if method == "hoeffding" else "",
+        shares = self._shares * self.widths
+        problem = Problem(
+            "weighted records",
+            Fraction(self.value),
+            lambda: self.standard_error,
+            self.target,
+            n=self.n,
+            squares=Fraction(float(shares @ shares)) * ROUNDED_UP,
+            supposes=FIXED,
         )
+        return problem.interval(level, method, side)
 
-    def as_dict(self, level: NumberLike = 0.95, method: str = "normal") -> dict[str, object]:
+    def as_dict(self, level: NumberLike = 0.95, method: str = "wald") -> dict[str, object]:
         """Results as plain values, ready for JSON."""
         return {
             "kind": self.kind,
@@ -173,14 +167,13 @@ def weighted_estimate(
 
     if kind not in KINDS:
         raise ParameterError("kind", kind, f"one of {', '.join(KINDS)}")
-    if target not in ("population", "sample"):
-        raise ParameterError("target", target, "'population' or 'sample'")
+    checked_target(target)
     if kind == "horvitz-thompson" and population is None:
         raise ParameterError("population", population, "the size M of the population, for a Horvitz-Thompson share")
     values = unbiased_values(design, answers)
     if values.size < 2:
         raise TooFewAnswers(int(values.size), "the records")
-    size = None if population is None else count("population", population, least=int(values.size))
+    size = None if population is None else whole_number("population", population, minimum=int(values.size))
     designs = [design] if isinstance(design, Design) else list(design)
     widths = np.broadcast_to(np.array([float(1 / abs(Fraction(d.c))) for d in designs]), values.shape)
     noise = noise_variances(design, answers)

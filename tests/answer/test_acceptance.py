@@ -6,7 +6,7 @@ import pytest
 
 import rrcollect.errors
 from rrcollect import ParameterError, Policy, PublicKey, SigningKey, TrustedPublisher, accept_survey, publish_survey
-from rrcollect.answer.acceptance import Seen
+from rrcollect.answer.acceptance import SeenVersion
 from rrcollect.errors import RRCollectError, SurveyRefused
 from rrcollect.publish.composition import compose
 from tests.support.devices import KEY, POLICY, VECTORS, envelope, load, moment, survey, unb64, vector_policy
@@ -29,7 +29,7 @@ def no_randomness(monkeypatch):
 
 
 def judge(case):
-    seen = {(PUBLISHER, "clean-sport"): Seen(**case["seen"])} if "seen" in case else None
+    seen = {(PUBLISHER, "clean-sport"): SeenVersion(**case["seen"])} if "seen" in case else None
     return accept_survey(unb64(case["envelope"]), vector_policy(case), now=moment(case["now"]), seen=seen)
 
 
@@ -118,7 +118,7 @@ def test_the_clock_can_be_given_or_read():
 
 def test_the_devices_own_reading_wins_over_the_claim():
     """A document may claim more loss than there is; the device charges what the matrix really costs."""
-    from rrcollect.design.chosen import Promise
+    from rrcollect.design.promise import Promise
     from tests.support.devices import question
 
     loose = envelope(question(promise=Promise.of(2, "1/10")))

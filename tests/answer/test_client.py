@@ -1,14 +1,16 @@
 """The client: decide before reading the truth, never draw twice, tell the person, show nothing."""
 
 import asyncio
+import functools
 import io
 import logging
+import sqlite3
+import traceback
 from datetime import UTC, datetime
 
 import pytest
 
 from rrcollect import (
-    AsyncClient,
     Attribute,
     Client,
     Disclosure,
@@ -25,10 +27,13 @@ from rrcollect.errors import (
     BudgetExhausted,
     CertainDisclosure,
     Expired,
+    MalformedReport,
     NoRandomness,
+    OverPolicy,
     RolledBack,
     RRCollectError,
     UnknownAttribute,
+    UntrustedKey,
 )
 from tests.support.devices import KEY, POLICY, PUBLISHER, client, envelope, question, survey
 from tests.support.republishing import Drawn, attack
@@ -42,7 +47,7 @@ def test_the_whole_of_it_in_a_few_lines(tmp_path):
     with client(tmp_path) as device:
         accepted = device.accept(envelope())
         report = device.answer(accepted, "q1", True)
-        assert report.answer in (0, 1)
+        assert report.answer in ("0", "1")
         assert report.survey == survey().digest
         collector = SimulatedCollector([survey()])
         assert device.deliver(collector).delivered == 1
@@ -86,13 +91,13 @@ def test_a_server_that_republishes_again_and_again_gets_one_draw(tmp_path):
 
 
 def test_the_attack_catches_a_redrawing_client(tmp_path):
-    """A planted bug: a client that keys its memory by question, as some published ones do."""
+    """The planted bug: a client that keys its memory by question, as some published ones do."""
 
     class Redrawing(Client):
-        def _asked(self, accepted, asked, round_):
+        def _request(self, accepted, asked, *given):
             from dataclasses import replace
 
-            return replace(super()._asked(accepted, asked, round_), attribute=f"doped-{asked}")
+            return replace(super()._request(accepted, asked, *given), attribute=f"doped-{asked}")
 
     def make(path, **changes):
         return Redrawing(path / "ledger.sqlite3", **{"attributes": ["doped"], "policy": POLICY, **changes})
@@ -162,7 +167,7 @@ def test_no_randomness_no_report(tmp_path):
     with pytest.raises(NoRandomness):
         device.answer(accepted, "q1", True)
     assert device.budget().reports == ()
-    assert client(tmp_path).answer(accepted, "q1", True).answer in (0, 1)
+    assert client(tmp_path).answer(accepted, "q1", True).answer in ("0", "1")
 
 
 # ---- attributes, rounds, budgets ----------------------------------------------------------------------------------
@@ -353,16 +358,16 @@ def test_the_budget_word_for_word(tmp_path):
     assert data["spent"] == {"epsilon": "ln(9)", "delta": "1/256"}
     assert data["lifetime"] == {"epsilon": str(POLICY.lifetime_epsilon), "delta": str(POLICY.lifetime_delta)}
     assert [(a["attribute"], a["round"], a["sent"]) for a in data["answers"]] == [
-        ("doped", 0, 1),
-        ("doped", 2, 1),
-        ("b", 0, 1),
-        ("c", 0, 0),
+        ("doped", 0, "1"),
+        ("doped", 2, "1"),
+        ("b", 0, "1"),
+        ("c", 0, "0"),
     ]
     assert data["answers"][2]["meaning"] == "this answer proves the truth behind it"
     assert data["answers"][3]["design"] == {"p00": "1", "p11": "1/512"}
     report = next(r for r in data["reports"] if r["question"] == "b")
-    assert " ".join(report) == "id survey question text attribute round segments invite state reason"
-    assert (report["attribute"], report["round"], report["state"], report["invite"]) == ("b", 0, "waiting", None)
+    assert " ".join(report) == "id survey question text attribute round segments ticket state reason"
+    assert (report["attribute"], report["round"], report["state"], report["ticket"]) == ("b", 0, "waiting", None)
 
 
 def test_a_survey_must_come_from_accept(tmp_path):
@@ -391,7 +396,7 @@ def test_what_may_be_declared_is_said_and_what_was_is_not(tmp_path):
 def test_a_survey_changed_after_acceptance_or_no_longer_trusted_is_refused(tmp_path):
     from dataclasses import replace
 
-    from rrcollect.errors import BadSignature, UntrustedKey
+    from rrcollect.errors import BadSignature
 
     device = client(tmp_path)
     accepted = device.accept(envelope())
@@ -404,7 +409,7 @@ def test_a_survey_changed_after_acceptance_or_no_longer_trusted_is_refused(tmp_p
     del accepted.survey.segments["sport"]
     with pytest.raises(UntrustedKey):
         client(tmp_path, policy=Policy()).answer(accepted, "q1", never)
-    assert device.answer(accepted, "q1", True).answer in (0, 1)
+    assert device.answer(accepted, "q1", True).answer in ("0", "1")
 
 
 @pytest.mark.parametrize(
@@ -440,7 +445,7 @@ def test_segments_and_invites_are_fixed_by_the_first_answer_and_told(tmp_path):
     assert device.budget().export()["reports"][0]["segments"] == {"sport": "ski"}
     invited = device.accept(envelope(name="invited", invite_only=True))
     assert "Your invite is sent" in invited.explain()
-    assert device.answer(invited, "q1", never, invite="random").invite == "random"
+    assert device.answer(invited, "q1", never, invite="random").ticket == "random"
 
 
 def test_two_versions_accepted_at_once_leave_no_way_back(tmp_path, monkeypatch):
@@ -470,26 +475,56 @@ def test_many_rounds_of_a_fine_design_stay_exact(tmp_path):
     rich = Policy(POLICY.publishers, attribute_epsilon=100, lifetime_epsilon=100)
     device = client(tmp_path, attributes=[Attribute("doped", rounds=1000)], policy=rich)
     accepted = device.accept(envelope(fine))
-    body = device.answer(accepted, "q1", True).to_bytes()
+    device.answer(accepted, "q1", True)
     for number in range(1, 250):
-        device._ledger.answer(device._asked(accepted, "q1", number), rich, lambda: 1, lambda i, a: body)
+        device._ledger.answer(device._request(accepted, "q1", number), rich, lambda: "1")
     assert float(device.budget().spent.epsilon) == pytest.approx(2.5, rel=1e-9)
     assert len(device.budget().export()["spent"]["epsilon"]) > 4300
 
 
-def test_the_async_client(tmp_path):
-    async def go():
-        device = AsyncClient(client(tmp_path))
-        accepted = await device.accept(envelope())
-        reports = await asyncio.gather(*(device.answer(accepted, "q1", True) for _ in range(5)))
-        await device.decline(accepted, "q1")
-        delivered = await device.deliver(SimulatedCollector([survey()]))
-        return reports, await device.budget(), delivered
+def test_an_event_loop_answers_in_threads(tmp_path):
+    device = client(tmp_path)
 
-    reports, budget, delivered = asyncio.run(go())
+    async def go():
+        accepted = await asyncio.to_thread(device.accept, envelope())
+        reports = await asyncio.gather(
+            *(asyncio.to_thread(device.answer, accepted, "q1", lambda: True) for _ in range(5))
+        )
+        return reports, await asyncio.to_thread(device.deliver, SimulatedCollector([survey()]))
+
+    reports, delivered = asyncio.run(go())
     assert len({r.to_bytes() for r in reports}) == 1
-    assert len(budget.draws) == 1
+    assert len(device.budget().draws) == 1
     assert delivered.delivered == 1
+
+
+def foreign_frames_with(tmp_path, truth):
+    """The frames outside of rrcollect and of this file that hold a truth when an answer fails after it was read."""
+    device = client(tmp_path, source=lambda n: b"")
+    accepted = device.accept(envelope())
+
+    async def go():
+        await asyncio.to_thread(device.answer, accepted, "q1", truth)
+
+    def holds(value):
+        if isinstance(value, functools.partial):
+            return holds(value.args) or holds(value.keywords)
+        if isinstance(value, dict):
+            return holds(tuple(value.values()))
+        return any(map(holds, value)) if isinstance(value, tuple) else value is True
+
+    with pytest.raises(NoRandomness) as caught:
+        asyncio.run(go())
+    frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)]
+    foreign = [f for f in frames if "rrcollect/answer" not in f.f_code.co_filename and f.f_code.co_filename != __file__]
+    assert any("asyncio" in f.f_code.co_filename for f in foreign)
+    return [f.f_code.co_name for f in foreign if any(map(holds, f.f_locals.values()))]
+
+
+def test_a_callable_keeps_the_truth_out_of_the_frames_of_an_event_loop(tmp_path):
+    (tmp_path / "bare").mkdir()
+    assert foreign_frames_with(tmp_path, lambda: True) == []
+    assert "to_thread" in foreign_frames_with(tmp_path / "bare", True)  # what the guide warns of
 
 
 # ---- nothing shows the truth or the draw ----------------------------------------------------------------------------
@@ -498,7 +533,6 @@ def test_the_async_client(tmp_path):
 def everything_visible(path, truth, drawn, monkeypatch, make=client) -> str:
     """All that a run leaves behind or shows: reprs, words, errors, logs and the ledger's whole content."""
     import secrets
-    import sqlite3
 
     ids = iter(f"{i:032x}" for i in range(1000))
     monkeypatch.setattr(secrets, "token_hex", lambda n: next(ids))
@@ -568,10 +602,131 @@ def test_the_check_catches_a_client_that_stores_the_truth(tmp_path, monkeypatch)
 
 def test_trusting_two_publishers_does_not_mix_their_keys(tmp_path):
     from rrcollect import SigningKey, publish_survey
-    from rrcollect.errors import UntrustedKey
 
     other = SigningKey.generate()
     policy = Policy([TrustedPublisher(PUBLISHER, [KEY.public]), TrustedPublisher("Other", [other.public])])
     forged = publish_survey(survey(), [other]).envelope
     with pytest.raises(UntrustedKey):
         client(tmp_path, policy=policy).accept(forged)
+
+
+# ---- the way of one answer ------------------------------------------------------------------------------------------
+
+
+def counted(monkeypatch, owner, name):
+    """How often a function is called, from here on."""
+    calls, real = [], getattr(owner, name)
+    monkeypatch.setattr(owner, name, lambda *given, **named: (calls.append(1), real(*given, **named))[1])
+    return calls
+
+
+@pytest.mark.parametrize("kind", ["a first draw", "another question", "asked again"])
+def test_an_answer_is_one_transaction_and_one_spelling(tmp_path, monkeypatch, kind):
+    from rrcollect.answer.ledger_file import LedgerFile
+    from rrcollect.publish import report as report_module
+
+    device = client(tmp_path)
+    accepted = device.accept(envelope())
+    if kind != "a first draw":
+        device.answer(accepted, "q1", True)
+    if kind == "another question":
+        accepted = device.accept(envelope(name="another"))
+    opened, verified = (counted(monkeypatch, LedgerFile, name) for name in ("open", "verify"))
+    spelled = counted(monkeypatch, report_module, "canonical")
+    device.answer(accepted, "q1", True if kind == "a first draw" else never)
+    assert (len(opened), len(verified)) == (1, 1)
+    assert len(spelled) == (2 if kind == "asked again" else 1)  # the old report is read, and compared with its spelling
+
+
+def test_asking_again_writes_nothing(tmp_path):
+    device = client(tmp_path)
+    accepted = device.accept(envelope())
+    device.answer(accepted, "q1", True)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    device.answer(accepted, "q1", never)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_the_truth_is_read_inside_the_transaction(tmp_path):
+    """Another client cannot come between the decision and the draw: it waits, and then repeats the answer."""
+    device = client(tmp_path)
+    accepted = device.accept(envelope())
+
+    def look_it_up():
+        other = sqlite3.connect(tmp_path / "ledger.sqlite3", timeout=0, isolation_level=None)
+        try:
+            with pytest.raises(sqlite3.OperationalError, match="locked"):
+                other.execute("BEGIN IMMEDIATE")
+        finally:
+            other.close()
+        return True
+
+    assert device.answer(accepted, "q1", look_it_up).answer in ("0", "1")
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        OSError("the app's own file is missing"),
+        sqlite3.OperationalError("the app's own database is locked"),
+        sqlite3.DatabaseError("the app's own database is damaged"),
+        UnicodeDecodeError("utf-8", b"\xff", 0, 1, "of the app"),
+        KeyError("looked up"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_the_truth_raises_is_not_taken_for_a_fault_of_the_ledger(tmp_path, failure):
+    """The app's own error comes out as it was raised, with its cause, and nothing was drawn."""
+    cause = ValueError("why")
+    device = client(tmp_path)
+    accepted = device.accept(envelope())
+
+    def look_it_up():
+        raise failure from cause
+
+    with pytest.raises(type(failure)) as caught:
+        device.answer(accepted, "q1", look_it_up)
+    assert caught.value is failure
+    assert failure.__cause__ is cause
+    assert device.budget().draws == ()
+    assert device.budget().reports == ()
+    assert device.answer(accepted, "q1", True).answer in ("0", "1")
+
+
+def test_of_several_faults_the_earliest_of_the_script_is_told(tmp_path):
+    """docs/wire-format.md, "Answering": faults are added from the last step to the first, and each hides the others.
+
+    tests/collect/js/client.test.mjs does the same with the browser client."""
+    other = client(tmp_path)
+    other.answer(other.accept(envelope(question(design=optimal_design("ln 2")), name="other")), "q1", True)
+    fresh = tmp_path / "fresh"
+    fresh.mkdir()
+    accepted = other.accept(envelope(segments={"sport": ["ski"]}, invite_only=True))
+    policy, device = {}, {"policy": POLICY}
+    call = {"question": "q1", "truth": True, "invite": "mine", "path": fresh}
+
+    def change(**more):
+        policy.update({k: v for k, v in more.items() if k in ("lifetime_epsilon", "max_epsilon")})
+        device["policy"] = Policy(more.get("publishers", POLICY.publishers), **policy)
+        device.update({k: v for k, v in more.items() if k in ("attributes", "clock")})
+        call.update({k: v for k, v in more.items() if k in ("question", "truth", "invite", "segments", "path")})
+
+    script = [
+        (BadTruth, {"truth": "perhaps"}),
+        (BudgetExhausted, {"lifetime_epsilon": "1"}),
+        (AlreadyAnswered, {"path": tmp_path}),
+        (MalformedReport, {"invite": "x" * 200}),
+        (ParameterError, {"segments": {"sport": "go"}}),
+        (OverPolicy, {"max_epsilon": "1/2"}),
+        (UnknownAttribute, {"attributes": ["other"]}),
+        (ParameterError, {"question": "q9"}),
+        (Expired, {"clock": lambda: datetime(2101, 1, 1, tzinfo=UTC)}),
+        (UntrustedKey, {"publishers": ()}),
+    ]
+    for error, fault in script:
+        change(**fault)
+        given = {k: v for k, v in call.items() if k not in ("question", "truth", "path")}
+        with pytest.raises(error) as caught:
+            client(call["path"], **device).answer(accepted, call["question"], call["truth"], **given)
+        assert type(caught.value) is error
+    assert client(fresh).budget().draws == ()

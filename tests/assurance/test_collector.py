@@ -2,8 +2,9 @@
 
 import pytest
 
-from server_agg.collect.store import open_store
-from server_agg.collect.stored_report import Arrival, ReportRow
+from rrcollect.publish.report import ReportRow
+from server_agg.collect.stored_report import IncomingReport
+from server_agg.collect.stores import open_store
 from tests.assurance.check import Outcome
 from tests.assurance.collector.check import _caught, _in_time
 from tests.assurance.collector.fuzz_targets import TARGETS, harmless, held, seeds, unchecked_fields
@@ -45,9 +46,9 @@ def test_a_planted_bug_is_searched_until_it_is_found_and_no_more_often_than_said
 @pytest.mark.parametrize(("store", "twice"), [(open_store, 0), (KeylessStore, 2)])
 def test_a_report_that_is_there_three_times_is_counted_twice_too_often(tmp_path, store, twice):
     opened = store(tmp_path / "a.sqlite3")
-    row = ReportRow("0" * 64, "q1", 0, "3/4", "3/4", 1, "1" * 32, None, "{}", "2026-01-01")
+    row = ReportRow("0" * 64, "q1", 0, '{"p00":"3/4","p11":"3/4"}', "1", "1" * 32, None, "{}")
     for _ in range(3):
-        opened.take([Arrival(row, None)])
+        opened.take([IncomingReport(row)])
     opened.close()
     ids, more = counted(str(tmp_path / "a.sqlite3"))
     assert (set(ids), more) == ({row.id}, twice)

@@ -20,19 +20,19 @@ class Stopped(BaseException):
 
 @pytest.mark.parametrize("earlier", [0, 1, 5])
 @pytest.mark.parametrize(
-    ("moment", "phase", "reports", "sealed"),
+    ("moment", "phase", "reports", "guarded"),
     [
         (("start", 1), OUTSIDE, 0, 0),
         (("transaction", 0), BEFORE, 0, 0),
         (("commit", 0), BEFORE, 0, 0),
         (("commit", 1), BETWEEN, 1, 0),
-        (("seal", 0), BETWEEN, 1, 1),  # written, not yet synced
-        (("seal", 1), AFTER, 1, 1),
-        (("seal", 1000), AFTER, 1, 1),
+        (("guard", 0), BETWEEN, 1, 1),  # written, not yet synced
+        (("guard", 1), AFTER, 1, 1),
+        (("guard", 1000), AFTER, 1, 1),
         (("start", 10_000), AFTER, 1, 1),
     ],
 )
-def test_an_answer_stops_where_it_should(tmp_path, earlier, moment, phase, reports, sealed):
+def test_an_answer_stops_where_it_should(tmp_path, earlier, moment, phase, reports, guarded):
     mine = client(tmp_path, attributes=["a", "b", "c"])
     accepted = [mine.accept(SURVEYS[0]), mine.accept(SURVEYS[1])]
     for survey, name in QUESTIONS[:earlier]:
@@ -48,16 +48,16 @@ def test_an_answer_stops_where_it_should(tmp_path, earlier, moment, phase, repor
         disturbed(moment, stop, lambda: mine.answer(accepted[survey], name, True))
     assert phases == [phase]
     assert len(rows(tmp_path, "reports")) == earlier + reports
-    assert mine._ledger.file.seal.last()[0] == earlier + sealed
+    assert mine._ledger.file.guard.last()[0] == earlier + guarded
 
 
-def test_a_report_made_before_is_handed_over_outside_a_transaction(tmp_path):
+def test_a_report_made_before_is_handed_over_inside_the_one_transaction(tmp_path):
     mine = client(tmp_path, attributes=["a", "b", "c"])
     accepted = mine.accept(SURVEYS[0])
     made = mine.answer(accepted, "b1", True)
     phases = []
     assert disturbed(("commit", 0), phases.append, lambda: mine.answer(accepted, "b1", True)) == made
-    assert phases == [OUTSIDE]
+    assert phases == [BEFORE]
 
 
 @pytest.mark.parametrize("missing", PHASES)

@@ -18,26 +18,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rrcollect.publish.rules import COMPARED
 from server_agg import BatchResult, Summary, Tallies, Tally, tally_reports
 from server_agg.batch import frame_engine as frames
-from server_agg.batch.reasons import CONFLICTING_ID
-from server_agg.batch.survey_tables import Published
+from server_agg.batch.summary import NUMBER_OF
+from server_agg.batch.survey_tables import SurveyTables
 from tests.support import engines
-from tests.support.batch_contract import check, readable
-from tests.support.batch_reference import CLOSED, OPEN, SURVEYS, generated, row
+from tests.support.batch_contract import check, readable, refusal
+from tests.support.batch_reference import CLOSED, DESIGNS, OPEN, SURVEYS, generated, reasons_of, row
 
 ANY_ROW = st.builds(
     row,
     survey=st.sampled_from([OPEN.digest, OPEN.digest, CLOSED.digest, "0" * 64, None]),
     question=st.sampled_from(["q1", "q1", "q2", "q3", None]),
     round=st.sampled_from([0, 0, 1, 2, 3, -1, None]),
-    p11=st.sampled_from(["3/4", "3/4", "5/8", "6/8", None]),
-    answer=st.sampled_from([0, 1, 0, 1, 2, None]),
+    design=st.sampled_from([DESIGNS["q1"].text, DESIGNS["q1"].text, DESIGNS["q2"].text, "3/4", None]),
+    answer=st.sampled_from(["0", "1", "0", "1", "2", "00", None]),
     id=st.one_of(
         st.sampled_from(["0" * 32, "a" * 32, "b" * 32]),
         st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=33),
     ),
-    invite=st.one_of(
+    ticket=st.one_of(
         st.none(),
         st.sampled_from(["i1", "i2", "'=x", "=1"]),
         st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=3),
@@ -51,6 +52,7 @@ ENGINES = [*engines.QUICK, engines.dask]
 @pytest.mark.parametrize("seed", [1, 2])
 def test_generated_rows(engine: Any, seed: int, tmp_path: Path) -> None:
     rows = readable(engine, generated(random.Random(seed), 400))
+    assert {*COMPARED} <= {*reasons_of(rows)}
     check(tally_reports(engine(rows, tmp_path), SURVEYS), rows)
 
 
@@ -88,34 +90,33 @@ def test_without_deduplication_every_row_counts(engine: Any, tmp_path: Path) -> 
     rows = readable(engine, generated(random.Random(4), 300))
     for number, one in enumerate(rows):  # so that the reference has nothing to compare
         one["id"] = f"{number:032x}"
-        one["invite"] = f"guest-{number}" if one["invite"] else None
+        one["ticket"] = f"guest-{number}" if one["ticket"] else None
     check(tally_reports(engine(rows, tmp_path), SURVEYS, deduplicate=False), rows)
 
 
 @pytest.mark.parametrize("engine", [e for e in ENGINES if e is not engines.dask], ids=lambda e: e.__name__)
-@pytest.mark.parametrize("invites", [True, False])
-def test_refused_rows_are_written_with_their_reason(engine: Any, invites: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("tickets", [True, False])
+def test_refused_rows_are_written_with_their_reason(engine: Any, tickets: bool, tmp_path: Path) -> None:
     rows = readable(engine, generated(random.Random(5), 300))
-    if not invites:
-        rows = [row for row in rows if row["invite"] is None]
+    if not tickets:
+        rows = [row for row in rows if row["ticket"] is None]
     (tmp_path / "in").mkdir()
     out = tmp_path / "refused.parquet"
-    result = tally_reports(engine(rows, tmp_path / "in"), SURVEYS, refused_to=out)
-    check(result, rows)
-    written = pq.read_table(out).to_pylist()
-    assert Counter(row["reason"] for row in written) == result.summary.refused
-    assert {row["id"] or "" for row in written} <= {row["id"] or "" for row in rows}
+    check(tally_reports(engine(rows, tmp_path / "in"), SURVEYS, refused_to=out), rows)
+    told = zip(rows, reasons_of(rows), strict=True)
+    expected = Counter(refusal(row, reason) for row, reason in told if reason not in (None, "repeated"))
+    assert Counter(refusal(row, row.pop("reason")) for row in pq.read_table(out).to_pylist()) == expected
 
 
 @pytest.mark.parametrize(
     "engine", [engines.relation, engines.polars, engines.pyarrow, engines.pandas], ids=lambda e: e.__name__
 )
-def test_boolean_answers_and_every_width_of_integer(engine: Any, tmp_path: Path) -> None:
-    rows = [row for row in generated(random.Random(6), 200) if row["answer"] in (0, 1, None)]
+def test_rounds_of_every_width_of_integer(engine: Any, tmp_path: Path) -> None:
+    rows = [row for row in generated(random.Random(6), 200) if row["round"] in (0, 1, 2, 3, None)]
     table = engines.arrow_table(rows)
-    for kind in (pa.bool_(), pa.int8(), pa.uint8(), pa.uint64()):
-        place = table.schema.get_field_index("answer")
-        typed = table.set_column(place, "answer", table["answer"].cast(kind))
+    for kind in (pa.int8(), pa.uint8(), pa.int32(), pa.uint64()):
+        place = table.schema.get_field_index("round")
+        typed = table.set_column(place, "round", table["round"].cast(kind))
         if engine is engines.relation:
             connection = duckdb.connect()
             connection.register("given", typed)
@@ -144,7 +145,7 @@ def test_any_rows_on_the_quick_engines(data: st.DataObject) -> None:
 
 def test_more_segments_than_are_listed_beforehand(tmp_path: Path) -> None:
     many = OPEN.model_copy(update={"segments": {f"s{i}": [f"v{j}" for j in range(9)] for i in range(6)}})
-    assert not Published.of([many]).enumerated
+    assert not SurveyTables.of([many]).enumerated
     texts = ["{}", '{"s0":"v1"}', '{"s0":"v1","s5":"v8"}', '{"s0":"v9"}', '{"s6":"v1"}', '{"s5":"v8","s0":"v1"}', "{"]
     rows = [row(survey=many.digest, id=f"{i:032x}", segments=text) for i, text in enumerate(texts * 3)]
     for engine in (engines.parquet, engines.relation, engines.polars_lazy, engines.pandas):
@@ -199,17 +200,13 @@ def test_a_mistaken_engine_is_caught(mistake: str) -> None:
 @pytest.mark.parametrize(
     ("rule", "broken"),
     [
-        ("_one_line_an_id", lambda ids: ids.filter(nw.col("fault") != CONFLICTING_ID)),
-        ("_invites_once", lambda ids: ids),
-        (
-            "_judged",
-            lambda rows: rows.with_columns(fault=nw.when(nw.col("fault") == 4).then(0).otherwise(nw.col("fault"))),
-        ),
+        ("_grouped_by_id", lambda ids: ids.filter(nw.col("fault") != NUMBER_OF["conflicting_id"])),
+        ("_tickets_once", lambda ids: ids),
     ],
 )
 def test_an_engine_with_a_broken_rule_is_caught(rule: str, broken: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = getattr(frames, rule)
-    if rule == "_invites_once":
+    if rule == "_tickets_once":
         monkeypatch.setattr(frames, rule, broken)
     else:
         monkeypatch.setattr(frames, rule, lambda *given, **options: broken(whole(*given, **options)))

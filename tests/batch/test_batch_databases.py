@@ -13,15 +13,15 @@ import psycopg
 import pytest
 
 from server_agg import SourceUnavailable, tally_reports
-from server_agg.batch.columns import COLUMNS
+from server_agg.batch.sources import COLUMNS
 from tests.support import engines
 from tests.support.batch_contract import check, readable
 from tests.support.batch_reference import SURVEYS, generated
 from tests.support.postgres_server import running_postgres
 
 TABLE = (
-    "CREATE TABLE reports (survey text, question text, round {0}, p00 text, p11 text, answer {0}, id text, "
-    "invite text, segments text, day date)"
+    "CREATE TABLE reports (survey text, question text, round {0}, design text, answer text, id text, ticket text, "
+    "segments text, more date)"
 )
 
 
@@ -35,12 +35,12 @@ def server() -> Iterator[str]:
         yield postgres.address()
 
 
-@pytest.mark.parametrize("answer", ["int", "smallint"])
-def test_postgresql(server: str, answer: str) -> None:
+@pytest.mark.parametrize("round_", ["int", "bigint"])
+def test_postgresql(server: str, round_: str) -> None:
     rows = stored_rows(1)
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute("DROP TABLE IF EXISTS reports")
-        connection.execute(TABLE.format(answer))
+        connection.execute(TABLE.format(round_))
         with connection.cursor().copy(f"COPY reports ({', '.join(COLUMNS)}) FROM STDIN") as copy:
             for row in rows:
                 copy.write_row([row[name] for name in COLUMNS])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,6 @@ import pytest
 import server_agg
 from rrcollect import ParameterError, RRCollectError, SigningKey
 from rrcollect.errors import UntrustedKey
-from rrcollect.publish.report import Report
 from server_agg import (
     BadColumn,
     RefusedNotWritten,
@@ -28,26 +29,31 @@ from server_agg import (
     write_reports,
 )
 from server_agg.batch import progress
-from server_agg.batch import survey_tables as published
-from server_agg.batch.columns import COLUMNS, flat_row
+from server_agg.batch.sources import COLUMNS
+from server_agg.batch.survey_tables import SurveyTables
+from server_agg.csv_cells import FORMULA, harmless
 from tests.support import engines
-from tests.support.batch_reference import KEY, OPEN, PUBLICATION, SURVEYS, reports, row
+from tests.support.batch_reference import CLOSED, KEY, OPEN, PUBLICATION, SURVEYS, reports, row
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "csv", "csv.gz", "parquet"])
 def test_what_is_written_reads_back(ending: str, tmp_path: Path) -> None:
-    hostile = ["=1+1", "'quoted", "'=x", "+", "-1", "@a", "\tb", 'a"b,c\nd', "é", "plain"]
-    given = reports(3) + [r for i, text in enumerate(hostile) for r in reports(i + 20, invite=text)[-1:]]
-    given = [*given[:3], *(Report(**{**vars(r), "id": f"{99 + i:032x}"}) for i, r in enumerate(given[3:]))]
+    hostile = ["=1+1", "'quoted", "'=x", "+", "-1", "@a", "\tb", 'a"b,c\nd', "\nx", "＝1", "é", "plain"]
+    given = reports(3) + [
+        replace(reports(1)[0], survey=CLOSED.digest, ticket=text, id=f"{99 + i:032x}") for i, text in enumerate(hostile)
+    ]
     path = tmp_path / f"night.{ending}"
     assert write_reports(path, given) == len(given)
-    result = tally_reports(path, OPEN, refused_to=tmp_path / "refused.jsonl")
+    result = tally_reports(path, SURVEYS, refused_to=tmp_path / "refused.jsonl")
     assert (result.summary.accepted, result.summary.refused_rows) == (len(given), 0)
-    again = tally_reports([path, path, tmp_path], OPEN)  # named three times, read once
+    again = tally_reports([path, path, tmp_path], SURVEYS)  # named three times, read once
     assert again.summary.rows == len(given)
     if ending == "csv":
-        cells = [line.split(",")[-2] for line in path.read_text().splitlines()]
-        assert not any(cell.startswith(("=", "+", "-", "@", "\t")) for cell in cells)
+        with path.open(newline="", encoding="utf-8") as file:
+            cells = [row["ticket"] for row in csv.DictReader(file)]
+        assert cells[:3] == [""] * 3
+        assert [cell.removeprefix("'") if cell[:1] == "'" else cell for cell in cells[3:]] == hostile
+        assert not any(cell.startswith(tuple(set(FORMULA) - {"'"})) for cell in cells)
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "csv"])
@@ -70,11 +76,12 @@ def test_a_file_that_ends_in_mid_row(ending: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("bad", "why"),
     [
-        ('{"answer":"1"}', "answer is a str"),
+        ('{"answer":1}', "answer is a int"),
         ('{"answer":true}', "answer is a bool"),
-        ('{"answer":1.0}', "answer is a float"),
-        ('{"answer":1,"round":"0"}', "round is a str"),
-        ('{"invite":"x"}', "not a report"),
+        ('{"answer":["1"]}', "answer is a list"),
+        ('{"answer":"1","round":"0"}', "round is a str"),
+        ('{"answer":"1","round":1.0}', "round is a float"),
+        ('{"ticket":"x"}', "not a report"),
         ("[1]", "not a report"),
         ("{}", "not a report"),
         ("nonsense", "not JSON"),
@@ -93,8 +100,8 @@ def test_a_bad_line_of_json(bad: str, why: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bad", ["x", "1.0", "01", "+1", "true", "1e3"])
 def test_a_bad_number_in_csv(bad: str, tmp_path: Path) -> None:
-    engines.comma([row(), row(id="1" * 32, answer=bad)], tmp_path)
-    with pytest.raises(UnreadableRow, match="answer is") as caught:
+    engines.comma([row(), row(id="1" * 32, round=bad)], tmp_path)
+    with pytest.raises(UnreadableRow, match="round is") as caught:
         tally_reports(tmp_path, OPEN)
     assert caught.value.line == 3
     assert tally_reports(tmp_path, OPEN, lenient=True).summary == Summary(2, 1, 0, {"malformed": 1})
@@ -111,7 +118,7 @@ def test_csv_without_a_column_or_with_broken_lines(tmp_path: Path) -> None:
     engines.comma([row()], tmp_path)
     path.unlink()
     rows = tmp_path / "rows.csv"
-    for broken in (b"a,b\r\n", b"1,2,3,4,5,6,7,8,9,10\r\n", b'"never closed,\r\n', b"\xff,1,1,1,1,1,1,1,1\r\n"):
+    for broken in (b"a,b\r\n", b"1,2,3,4,5,6,7,8,9\r\n", b'"never closed,\r\n', b"\xff,1,1,1,1,1,1,1\r\n"):
         (tmp_path / "x").mkdir(exist_ok=True)
         (tmp_path / "x" / "y.csv").write_bytes(rows.read_bytes() + broken)
         with pytest.raises(UnreadableRow, match=r"y\.csv"):
@@ -119,21 +126,23 @@ def test_csv_without_a_column_or_with_broken_lines(tmp_path: Path) -> None:
         assert tally_reports(tmp_path / "x", OPEN, lenient=True).summary == Summary(2, 1, 0, {"malformed": 1})
 
 
-def wrong_answers(kind: str) -> tuple[Any, int]:
-    """A column of answers of another type, and how many of four can be read as 0 or 1."""
+def wrong_rounds(kind: str) -> tuple[Any, int]:
+    """A column of rounds of another type, and how many of four can be read as the round 0."""
     return {
-        "text": (pa.array(["1", "0", "x", "01"]), 2),
-        "float": (pa.array([1.0, 0.0, 0.5, 1e300]), 2),
+        "text": (pa.array(["0", "0", "x", "00"]), 2),
+        "long text": (pa.array(["0", "9" * 12, "9" * 30, "-" + "9" * 30]), 1),
+        "float": (pa.array([0.0, -0.0, 0.5, 1e300]), 2),
+        "large float": (pa.array([0.0, -1.0, 2.0**40, -(2.0**40)]), 1),
         "date": (pa.array([1, 2, 3, 4], pa.date32()), 0),
     }[kind]
 
 
-@pytest.mark.parametrize("kind", ["text", "float", "date"])
+@pytest.mark.parametrize("kind", ["text", "long text", "float", "large float", "date"])
 @pytest.mark.parametrize("engine", ["parquet", "polars", "pandas", "pyarrow", "dask"])
-def test_an_answer_column_of_another_type(engine: str, kind: str, tmp_path: Path) -> None:
-    values, good = wrong_answers(kind)
+def test_a_column_of_rounds_of_another_type(engine: str, kind: str, tmp_path: Path) -> None:
+    values, good = wrong_rounds(kind)
     table = engines.arrow_table([row(id=f"{i:032x}") for i in range(4)])
-    table = table.set_column(table.schema.get_field_index("answer"), "answer", values)
+    table = table.set_column(table.schema.get_field_index("round"), "round", values)
     pq.write_table(table, tmp_path / "rows.parquet")
     source: Any = table
     if engine == "parquet":
@@ -146,21 +155,24 @@ def test_an_answer_column_of_another_type(engine: str, kind: str, tmp_path: Path
             import dask.dataframe as dd
 
             source = dd.from_pandas(source, npartitions=2)
-    with pytest.raises(BadColumn, match="'answer' is of type") as caught:
+    with pytest.raises(BadColumn, match="'round' is of type") as caught:
         tally_reports(source, OPEN)
     assert "whole numbers" in caught.value.allowed
     summary = tally_reports(source, OPEN, lenient=True).summary
-    assert summary == Summary(4, good, 0, {"malformed": 4 - good})
+    reason = "unknown_round" if kind.startswith("l") else "malformed"  # a whole number, if not a round
+    assert summary == Summary(4, good, 0, {reason: 4 - good})
 
 
 def test_text_columns_of_another_type_and_missing_values(tmp_path: Path) -> None:
     table = engines.arrow_table([row(id=f"{i:032x}") for i in range(2)])
-    for column, kind in (("id", pa.int64()), ("question", pa.bool_()), ("segments", pa.float64())):
+    answers = [("answer", kind) for kind in (pa.int64(), pa.uint8(), pa.bool_())]
+    for column, kind in (("id", pa.int64()), ("question", pa.bool_()), ("segments", pa.float64()), *answers):
         wrong = table.set_column(table.schema.get_field_index(column), column, pa.array([1, None]).cast(kind))
         pq.write_table(wrong, tmp_path / "rows.parquet")
-        reason = {"id": "bad_id", "question": "unknown_question", "segments": "undeclared_segment"}[column]
+        reason = {"id": "bad_id", "question": "unknown_question", "segments": "undeclared_segment"}.get(column)
+        reason = reason or "bad_answer"
         for source in (tmp_path, wrong, pl.from_arrow(wrong)):
-            with pytest.raises(BadColumn, match=f"'{column}'"):
+            with pytest.raises(BadColumn, match=f"'{column}' is of type .*; allowed: text"):
                 tally_reports(source, OPEN)
             assert tally_reports(source, OPEN, lenient=True).summary == Summary(2, 0, 0, {"malformed": 1, reason: 1})
 
@@ -175,10 +187,11 @@ def test_pandas_objects_of_several_types() -> None:
 def test_one_parquet_file_of_another_type_is_named(tmp_path: Path) -> None:
     table = engines.arrow_table([row()])
     pq.write_table(table, tmp_path / "a.parquet")
-    wrong = table.set_column(table.schema.get_field_index("answer"), "answer", pa.array(["1"]))
+    wrong = table.set_column(table.schema.get_field_index("answer"), "answer", pa.array([1]))
     pq.write_table(wrong, tmp_path / "b.parquet")
     with pytest.raises(BadColumn, match=r"b\.parquet.*'answer'"):
         tally_reports(tmp_path, OPEN)
+    assert tally_reports(tmp_path, OPEN, lenient=True).summary == Summary(2, 1, 0, {"malformed": 1})
     (tmp_path / "b.parquet").write_bytes((tmp_path / "a.parquet").read_bytes()[:-20])
     for lenient in (False, True):  # which would not help, and is not recommended
         with pytest.raises(UnreadableRow, match=r"b\.parquet") as caught:
@@ -238,7 +251,7 @@ def test_refused_rows_that_cannot_be_written_are_not_the_fault_of_the_source(end
 
 
 def test_a_source_cut_off_is_not_taken_for_refused_rows_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "night.jsonl").write_text('{"answer":1,"des')
+    (tmp_path / "night.jsonl").write_text('{"answer":"1","des')
     with pytest.raises(UnreadableRow, match="line 1"):
         tally_reports(tmp_path / "night.jsonl", OPEN, refused_to=tmp_path / "refused.csv")
 
@@ -258,7 +271,7 @@ def test_the_account_of_rows_is_checked_and_reads_back() -> None:
         Summary(10, 9)
     with pytest.raises(ParameterError, match="reasons among"):
         Summary(1, 0, 0, {"dull": 1})
-    result = tally_reports(engines.polars([row(), row(answer=7, id="1" * 32)], Path()), OPEN)
+    result = tally_reports(engines.polars([row(), row(answer="7", id="1" * 32)], Path()), OPEN)
     assert server_agg.BatchResult.from_json(result.to_json()) == result
     assert "q1, round 0: n = 1, ones = 1" in str(result)
     assert json.loads(result.summary.to_json())["refused"] == {"bad_answer": 1}
@@ -300,10 +313,22 @@ def test_nothing_is_left_behind_on_a_relation_s_connection(tmp_path: Path) -> No
     assert [name for (name,) in names if name.startswith("rr_")] == []
 
 
-def test_flat_rows_and_codes_agree() -> None:
-    tables = published.Published.of(SURVEYS)
-    report = reports(1, segments={"region": "north"})[0]
-    flat = flat_row(report)
-    code = tables.code("|".join(str(flat[k]) for k in ("survey", "question", "round", "answer", "segments")))
-    ((key, tally),) = tables.tallies({code: 3}).items()
-    assert (key.segments, tally.n, tally.ones) == ((("region", "north"),), 3, 3)
+def test_rows_and_codes_agree() -> None:
+    tables = SurveyTables.of(SURVEYS)
+    flat = reports(1, segments={"region": "north"})[0].row
+    code = tables.code("|".join(map(str, (flat.survey, flat.question, flat.round, flat.segments))))
+    ((key, tally),) = tables.tallies({code: [3, 2]}).items()
+    assert (key.segments, tally.n, tally.ones) == ((("region", "north"),), 3, 2)
+
+
+def test_refused_rows_in_csv_hold_nothing_that_a_spreadsheet_runs(tmp_path: Path) -> None:
+    hostile = ["=1+1", "+1", "-1", "@a", "＝1", "\tx", "'x", "harmless"]
+    rows = [row(question=text, id=text, answer=text) for text in hostile]
+    (tmp_path / "in").mkdir()
+    tally_reports(engines.parquet(rows, tmp_path / "in"), SURVEYS, refused_to=tmp_path / "refused.csv")
+    with (tmp_path / "refused.csv").open(newline="", encoding="utf-8") as file:
+        written = list(csv.DictReader(file))
+    assert {cell["reason"] for cell in written} == {"unknown_question"}
+    for column in ("question", "id", "answer"):
+        cells = [cell[column] for cell in written]
+        assert sorted(cells) == sorted(harmless(text) for text in hostile)

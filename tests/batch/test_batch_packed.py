@@ -77,10 +77,10 @@ def test_a_file_counts_once(tmp_path: Path) -> None:
     ("fields", "survey", "reason"),
     [
         ({"question": "q9"}, OPEN, "unknown_question"),
-        ({"round": 1}, OPEN, "bad_round"),
+        ({"round": 1}, OPEN, "unknown_round"),
         ({"segments": {"region": "west"}}, OPEN, "undeclared_segment"),
         ({}, CLOSED, "unknown_survey"),
-        ({"publication": publish_survey(CLOSED, [KEY])}, CLOSED, "missing_invite"),
+        ({"publication": publish_survey(CLOSED, [KEY])}, CLOSED, "missing_ticket"),
     ],
 )
 def test_what_the_survey_does_not_allow(fields: dict[str, Any], survey: Any, reason: str, tmp_path: Path) -> None:

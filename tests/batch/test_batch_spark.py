@@ -6,6 +6,7 @@ import json
 import random
 import runpy
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,10 @@ import pytest
 
 from rrcollect import Report, publish_survey
 from server_agg import BadColumn, tally_reports, write_reports
-from server_agg.batch.columns import COLUMNS, NUMBERS
+from server_agg.batch.sources import COLUMNS, NUMBER
 from tests.documents.blocks import blocks_of
-from tests.support.batch_contract import check
-from tests.support.batch_reference import SURVEYS, generated
+from tests.support.batch_contract import OWN, check, refusal
+from tests.support.batch_reference import SURVEYS, faulty_rows, generated, own_fault
 from tests.support.devices import KEY, survey
 
 pytestmark = [
@@ -47,13 +48,22 @@ def spark() -> Iterator[Any]:
 def frame(spark: Any, rows: list[dict[str, Any]]) -> Any:
     from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-    schema = StructType([StructField(n, LongType() if n in NUMBERS else StringType()) for n in COLUMNS])
+    schema = StructType([StructField(n, LongType() if n == NUMBER else StringType()) for n in COLUMNS])
     return spark.createDataFrame([tuple(row[name] for name in COLUMNS) for row in rows], schema)
 
 
 def test_generated_rows(spark: Any) -> None:
     rows = generated(random.Random(1), 400)
     check(tally_reports(frame(spark, rows), SURVEYS), rows)
+
+
+def test_every_row_is_judged_as_the_rules_say(spark: Any, tmp_path: Path) -> None:
+    rows = faulty_rows()
+    tally_reports(frame(spark, rows), SURVEYS, refused_to=tmp_path / "refused.parquet")
+    written = [row.asDict() for row in spark.read.parquet(str(tmp_path / "refused.parquet")).collect()]
+    expected = Counter(refusal(row, own_fault(row)) for row in rows if own_fault(row))
+    assert {reason for *_, reason in expected} == {*OWN}
+    assert Counter(refusal(row, row.pop("reason")) for row in written) == expected
 
 
 def test_earlier_rows(spark: Any) -> None:
@@ -64,7 +74,7 @@ def test_earlier_rows(spark: Any) -> None:
 
 def test_no_rows_and_no_deduplication(spark: Any) -> None:
     assert tally_reports(frame(spark, []), SURVEYS).summary.rows == 0
-    rows = [row for row in generated(random.Random(9), 100) if row["invite"] is None]
+    rows = [row for row in generated(random.Random(9), 100) if row["ticket"] is None]
     for number, row in enumerate(rows):
         row["id"] = f"{number:032x}"
     check(tally_reports(frame(spark, rows), SURVEYS, deduplicate=False), rows)
@@ -84,9 +94,7 @@ def test_columns_of_the_wrong_type(spark: Any) -> None:
     with pytest.raises(BadColumn, match="'answer' is missing"):
         tally_reports(wrong, SURVEYS)
     texts = frame(spark, rows := generated(random.Random(6), 100))
-    texts = texts.withColumn("answer", texts["answer"].cast("string")).withColumn(
-        "round", texts["round"].cast("double")
-    )
+    texts = texts.withColumn("round", texts["round"].cast("double"))
     with pytest.raises(BadColumn, match="whole numbers"):
         tally_reports(texts, SURVEYS)
     check(tally_reports(texts, SURVEYS, lenient=True), rows)
@@ -102,7 +110,7 @@ def test_the_programs_of_the_batch_page(
     publication = publish_survey(survey(), [KEY])
     design = publication.survey.questions[0].design
     reports = [
-        Report(survey=publication.digest, question="q1", design=design, answer=int(i % 5 < 2), id=f"{i:032x}")
+        Report(survey=publication.digest, question="q1", design=design, answer=str(int(i % 5 < 2)), id=f"{i:032x}")
         for i in range(100)
     ]
     (tmp_path / "reports").mkdir()
@@ -116,5 +124,5 @@ def test_the_programs_of_the_batch_page(
     runpy.run_path(script)
     said = capsys.readouterr().out if script == "tally.py" else (tmp_path / "total.json").read_text()
     result = json.loads(said)
-    assert [(tally["n"], tally["ones"]) for tally in result["tallies"]] == [(100, 40)]
+    assert [(tally["n"], tally["counts"]) for tally in result["tallies"]] == [(100, [40])]
     assert result["summary"]["repeated"] == (10 if script == "tally.py" else 0)  # Spark dropped them before

@@ -46,15 +46,15 @@ SURVEY = Survey(
 # One row in a hundred is a repeat, one in a thousand contradicts another, one in a thousand has a wrong matrix.
 ROWS = f"""
     SELECT '{SURVEY.digest}' AS survey, CASE WHEN i % 3 = 0 THEN 'q2' ELSE 'q1' END AS question,
-           (CASE WHEN i % 3 = 0 THEN i % 9 // 3 ELSE 0 END)::BIGINT AS round, '3/4' AS p00,
-           CASE WHEN i % 1000 = 7 THEN '1/2' WHEN i % 3 = 0 THEN '5/8' ELSE '3/4' END AS p11,
-           (hash(i) % 2)::BIGINT AS answer, md5((CASE WHEN t % 100 = 1 THEN t - 1 ELSE t END)::VARCHAR) AS id,
-           NULL::VARCHAR AS invite,
+           (CASE WHEN i % 3 = 0 THEN i % 9 // 3 ELSE 0 END)::BIGINT AS round,
+           '{{"p00":"3/4","p11":"' || CASE WHEN i % 1000 = 7 THEN '1/2' WHEN i % 3 = 0 THEN '5/8' ELSE '3/4' END
+           || '"}}' AS design, (hash(i) % 2)::VARCHAR AS answer,
+           md5((CASE WHEN t % 100 = 1 THEN t - 1 ELSE t END)::VARCHAR) AS id, NULL::VARCHAR AS ticket,
            '{{"region":"' || ['north', 'south', 'east', 'west'][1 + i % 4] || '"}}' AS segments
     FROM (SELECT t, CASE WHEN t % 100 = 1 AND t % 1000 <> 1 THEN t - 1 ELSE t END AS i FROM range($n) AS r(t))"""  # noqa: S608
 
-WIRE = """SELECT answer, {'p00': p00, 'p11': p11} AS design, id, invite, question, round, segments::JSON AS segments,
-    survey FROM rows"""
+WIRE = """SELECT answer, design::JSON AS design, id, question, round, segments::JSON AS segments, survey, ticket
+    FROM rows"""
 
 # What one would write by hand for exactly this survey.
 BY_HAND = f"""
@@ -62,13 +62,13 @@ BY_HAND = f"""
         SELECT id, question, round, answer, segments, CASE
             WHEN survey IS NULL OR survey <> '{SURVEY.digest}' THEN 'unknown_survey'
             WHEN question IS NULL OR question NOT IN ('q1', 'q2') THEN 'unknown_question'
-            WHEN p00 IS DISTINCT FROM '3/4' OR p11 IS DISTINCT FROM CASE question WHEN 'q1' THEN '3/4' ELSE '5/8' END
-                THEN 'wrong_design'
-            WHEN round IS NULL OR round < 0 OR round >= CASE question WHEN 'q1' THEN 1 ELSE 3 END THEN 'bad_round'
-            WHEN answer IS NULL OR answer NOT IN (0, 1) THEN 'bad_answer'
+            WHEN design IS DISTINCT FROM CASE question WHEN 'q1' THEN '{{"p00":"3/4","p11":"3/4"}}'
+                ELSE '{{"p00":"3/4","p11":"5/8"}}' END THEN 'wrong_design'
+            WHEN round IS NULL OR round < 0 OR round >= CASE question WHEN 'q1' THEN 1 ELSE 3 END THEN 'unknown_round'
+            WHEN answer IS NULL OR answer NOT IN ('0', '1') THEN 'bad_answer'
             WHEN segments IS NULL OR segments NOT IN ('{{}}', '{{"region":"north"}}', '{{"region":"south"}}',
                 '{{"region":"east"}}', '{{"region":"west"}}') THEN 'undeclared_segment'
-            WHEN invite IS NOT NULL AND length(invite) NOT BETWEEN 1 AND 128 THEN 'bad_invite'
+            WHEN ticket IS NOT NULL THEN 'unexpected_ticket'
             WHEN id IS NULL OR NOT regexp_full_match(id, '[0-9a-f]{{32}}') THEN 'bad_id' END AS reason
         FROM rows),
     ids AS (
@@ -82,11 +82,12 @@ BY_HAND = f"""
     UNION ALL SELECT NULL, NULL, NULL, NULL, reason, count(*), count(*) FROM judged WHERE reason IS NOT NULL
     GROUP BY reason
     """  # noqa: S608
-READ_JSON = """SELECT survey, question, round, design.p00 AS p00, design.p11 AS p11, answer, id, invite,
+READ_JSON = """SELECT survey, question, round, design::VARCHAR AS design, answer, id, ticket,
     segments::VARCHAR AS segments FROM read_json('{path}', format = 'newline_delimited', columns = {{
-        answer: 'BIGINT', design: 'STRUCT(p00 VARCHAR, p11 VARCHAR)', id: 'VARCHAR', invite: 'VARCHAR',
-        question: 'VARCHAR', round: 'BIGINT', segments: 'JSON', survey: 'VARCHAR'}})"""
-BARE = """SELECT survey, question, p00, p11, round, segments, count(*), sum(answer) FROM rows GROUP BY ALL"""
+        answer: 'VARCHAR', design: 'JSON', id: 'VARCHAR', question: 'VARCHAR', round: 'BIGINT', segments: 'JSON',
+        survey: 'VARCHAR', ticket: 'VARCHAR'}})"""
+BARE = """SELECT survey, question, design, round, segments, count(*), count(*) FILTER (answer = '1') FROM rows
+    GROUP BY ALL"""
 
 
 class Matrix(BaseModel):
@@ -98,14 +99,14 @@ ID = re.compile(r"[0-9a-f]{32}")
 
 
 class Line(BaseModel):
-    answer: Literal[0, 1]
+    answer: Literal["0", "1"]
     design: Matrix
     id: str
-    invite: str | None
     question: str
     round: int
     segments: dict[str, str]
     survey: str
+    ticket: str | None
 
 
 def pydantic_loop(path: Path) -> Counter[tuple[object, ...]]:
@@ -124,7 +125,7 @@ def pydantic_loop(path: Path) -> Counter[tuple[object, ...]]:
             p00, p11, rounds = published[line.question]
             if (line.design.p00, line.design.p11) != (p00, p11) or not 0 <= line.round < rounds:
                 continue
-            if line.answer not in (0, 1) or not ID.fullmatch(line.id):
+            if line.ticket is not None or not ID.fullmatch(line.id):
                 continue
             if any(value not in SURVEY.segments.get(name, ()) for name, value in line.segments.items()):
                 continue

@@ -56,10 +56,10 @@ def growth(sizes: tuple[int, ...], docs: Path) -> None:
             tell(str(told[-1]))
     lines = [
         "# How the cost of a batch grows\n",
-        f"`python -m tests.benchmarks.batch_growth` on {machine()}; DuckDB {duckdb.__version__} limited to {MEMORY}. "
-        "One Parquet file; every row is validated, deduplicated by report id and grouped. Memory is the peak of the "
-        "whole process.\n",
-        "| rows | file, GB | seconds | million rows a second | peak memory, GB |",
+        f"`python -m tests.benchmarks.batch_growth` on {machine()}; DuckDB {duckdb.__version__} limited to {MEMORY}.\n"
+        "One Parquet file; every row is validated, deduplicated by report id and grouped. Memory is the peak of\n"
+        "the whole process.\n",
+        "| rows | file, GB | seconds | million rows per second | peak memory, GB |",
         "|---:|---:|---:|---:|---:|",
         *(
             f"| {t['rows']:,.0f} | {t['file']:.2f} | {t['seconds']:.1f} | {t['rows'] / t['seconds'] / 1e6:.1f} "

@@ -56,7 +56,7 @@ def bare(path: Path, most: int) -> Starlette:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute(
-        "CREATE TABLE reports (id TEXT PRIMARY KEY, survey TEXT, question TEXT, answer INTEGER) WITHOUT ROWID"
+        "CREATE TABLE reports (id TEXT PRIMARY KEY, survey TEXT, question TEXT, answer TEXT) WITHOUT ROWID"
     )
     waiting: deque[Any] = deque()
     ready = threading.Condition()
@@ -192,7 +192,7 @@ def published() -> tuple[Report, bytes]:
     expires = datetime(2100, 1, 1, tzinfo=UTC)
     survey = Survey(name="bench", version=1, title="Bench", publisher="Bench", expires=expires, questions=[question])
     publication = publish_survey(survey, [key])
-    report = Report(survey=publication.digest, question="q1", design=design, answer=1, id=secrets.token_hex(16))
+    report = Report(survey=publication.digest, question="q1", design=design, answer="1", id=secrets.token_hex(16))
     return report, publication.envelope + b"\n" + key.public.raw.hex().encode()
 
 

@@ -31,7 +31,7 @@ NAMES = ("single", "bulk", "cold", "memory", "estimate", "batch", "ingest", "reg
 
 def measure(name: str, effort: Effort) -> Section:
     """One section, with the machine and the time it took."""
-    module = importlib.import_module(f"benchmarks.{name}")
+    module = importlib.import_module(f"tests.benchmarks.{name}")
     start, where = time.perf_counter(), machine()
     found: Section = module.section(effort)
     return found.model_copy(update={"machine": where, "seconds": time.perf_counter() - start})

@@ -146,7 +146,7 @@ def test_keys_with_a_password(tmp_path, monkeypatch, capsys):
         (["publish"], 2, "--template"),
         (["estimate", "empty.json", "--yes", "3"], 2, "not both"),
         (["estimate", "empty.json"], 2, "nothing was counted"),
-        (["estimate", "junk.json"], 2, "no file of tallies"),
+        (["estimate", "junk.json"], 2, "not a file of tallies"),
         (["verify", "junk.toml", "--key", "junk.toml"], 3, "key"),
         (["plot", "region", "--out", "x.png"], 2, "--epsilon"),
         (["plot", "switch", "--out", "x.gif"], 2, ".svg"),
@@ -232,7 +232,7 @@ def test_a_port_that_cannot_be_used(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.engine
 def test_reports_that_are_cut_off_are_one_line(desk, capsys):
-    (desk / "short.jsonl").write_text('{"answer":1,"des')
+    (desk / "short.jsonl").write_text('{"answer":"1","des')
     (desk / "short.parquet").write_bytes(b"PAR1 and no more")
     (desk / "short.sqlite3").write_bytes(b"SQLite format 3\0 and no more")
     for name in ("short.jsonl", "short.parquet", "short.sqlite3"):
@@ -300,17 +300,17 @@ def test_from_a_database_through_a_file_to_an_estimate(desk, capsys):
     from rrcollect import Report
     from rrcollect.publish.envelope import verify as opened
     from rrcollect.publish.survey import Survey
-    from server_agg.collect.store import open_store
-    from server_agg.collect.stored_report import arrival_of
+    from server_agg.collect.stored_report import incoming
+    from server_agg.collect.stores import open_store
 
     key = SigningKey.load(desk / "publisher.pem").public
     survey = Survey.from_payload(opened((desk / "survey.signed.json").read_bytes(), [key]).payload)
     store = open_store(str(desk / "reports.sqlite3"))
     for i in range(50):
         made = Report(
-            survey=survey.digest, question="q1", design=survey.questions[0].design, answer=i % 2, id=f"{i:032x}"
+            survey=survey.digest, question="q1", design=survey.questions[0].design, answer=str(i % 2), id=f"{i:032x}"
         )
-        store.take([arrival_of(made, "2026-11-16", needs_invite=False)])
+        store.take([incoming(made.row)])
     store.close()
     capsys.readouterr()
     code, out, _ = run(capsys, "export", "night.parquet", "--store", "reports.sqlite3")

@@ -11,8 +11,8 @@ from rrcollect import Design, Report
 from server_agg import Tallies, Tally, TallyKey, write_reports
 from server_agg.cli.main import main
 from server_agg.cli.sources import read_envelope, read_keys
-from server_agg.collect.store import open_store
-from server_agg.collect.stored_report import arrival_of
+from server_agg.collect.stored_report import incoming
+from server_agg.collect.stores import open_store
 from tests.support.command_line import PROGRAM, SIGNED, at_a_terminal, json_of, refused, run, signed_survey
 
 HALF = Design("3/4", "3/4")
@@ -25,13 +25,17 @@ def desk(tmp_path_factory):
     survey, envelope = read_envelope(folder / "survey.signed.json", read_keys([folder / "publisher.pem.pub"]))
     made = [
         Report(
-            survey=survey.digest, question="doped", design=survey.question("doped").design, answer=i % 2, id=f"{i:032x}"
+            survey=survey.digest,
+            question="doped",
+            design=survey.question("doped").design,
+            answer=str(i % 2),
+            id=f"{i:032x}",
         )
         for i in range(40)
     ]
     write_reports(folder / "night.jsonl", made)
     store = open_store(folder / "reports.sqlite3")
-    store.take([arrival_of(one, "2026-11-16", needs_invite=False) for one in made])
+    store.take([incoming(one.row) for one in made])
     store.close()
     write_reports(folder / "others.jsonl", [replace(one, survey="0" * 64) for one in made])
     (folder / "cut.json").write_bytes(envelope[:-10])

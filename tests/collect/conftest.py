@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from server_agg.collect.store import open_store
+from server_agg.collect.stores import open_store
 from tests.support.collector_running import Running
 from tests.support.postgres_server import running_postgres
 

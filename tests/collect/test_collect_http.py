@@ -12,13 +12,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from rrcollect import Design, HttpTransport, ParameterError, SigningKey, publish_survey
+from rrcollect.publish.rules import REASONS
 from server_agg import CollectorSettings, OwnerToken
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.errors import Refusal
+from server_agg.collect.errors import STATUS, Refusal
 from server_agg.collect.sqlite_store import SqliteStore
-from server_agg.collect.store import Store, open_store
-from server_agg.collect.stored_report import bound_invite, ticket_of
+from server_agg.collect.store import Store
+from server_agg.collect.stored_report import ticket_hash, ticket_trace
+from server_agg.collect.stores import open_store
 from tests.support.collector_running import BEARER, JSON, Process, Running, body, expired, publication, report
 from tests.support.devices import KEY, VECTORS, client, load, question, survey, unb64
 
@@ -44,19 +46,20 @@ def test_a_report_is_new_once_then_known(collector, digest):
 def test_the_same_id_with_other_content_is_a_conflict(collector, digest):
     made = report(digest)
     collector.post(made.to_bytes())
-    for change in ({"answer": 0}, {"segments": {"sport": "run"}}):
+    for change in ({"answer": "0"}, {"segments": {"sport": "run"}}):
         status, said = collector.post(body(digest, id=made.id, **change))
-        assert (status, said["error"]) == (409, "id_taken")
+        assert (status, said["error"]) == (409, "conflicting_id")
     assert collector.results()["surveys"][0]["answers"] == 1
 
 
 @pytest.mark.parametrize(("changes", "status", "code"), [
     ({"survey": "0" * 64}, 404, "unknown_survey"),
     ({"question": "q9"}, 422, "unknown_question"),
-    ({"design": Design("4/5", "3/4")}, 422, "wrong_matrix"),
+    ({"design": Design("4/5", "3/4")}, 422, "wrong_design"),
     ({"round": 1}, 422, "unknown_round"),
-    ({"segments": {"sport": "golf"}}, 422, "unknown_segment"),
-    ({"segments": {"club": "ski"}}, 422, "unknown_segment"),
+    ({"segments": {"sport": "golf"}}, 422, "undeclared_segment"),
+    ({"segments": {"club": "ski"}}, 422, "undeclared_segment"),
+    ({"ticket": "unasked"}, 422, "unexpected_ticket"),
 ])  # fmt: skip
 def test_what_the_survey_does_not_publish_is_refused_with_a_reason(collector, digest, changes, status, code):
     for _ in range(2):  # the second time around what was remembered of the first
@@ -118,7 +121,7 @@ def test_a_report_that_was_checked_in_full_is_remembered(tmp_path):
         digest = listed.published.digest
         first, second = admission.admit(body(digest)), admission.admit(body(digest))
         assert asked == [digest]
-        assert first[0].row._replace(id="", answer=0) == second[0].row._replace(id="", answer=0)
+        assert first[0].row._replace(id="") == second[0].row._replace(id="")
         one = b"[" + body(digest) + b"]"
         assert len(admission.admit(one)) == 1
         assert len(admission.admit(one[:-1] + b"," + one[1:])) == 2
@@ -126,31 +129,41 @@ def test_a_report_that_was_checked_in_full_is_remembered(tmp_path):
             admission.admit(b"[" + b",".join([body(digest)] * 3) + b"]")
 
 
-def test_each_report_keeps_its_own_invite_and_its_own_day(tmp_path):
-    """The second and third go by what was remembered of the first.  An open survey spends no invite."""
+def test_each_report_keeps_its_own_answer_and_its_own_trace_of_a_ticket(tmp_path):
+    """The second and third go by what was remembered of the first."""
     with SqliteStoreClosing(tmp_path) as catalogue:
-        listed, _ = catalogue.publish(publication().envelope, [KEY.public.raw.hex()])
-        clock = [0.0]
-        admission = Admission(catalogue.known, grace=timedelta(0), list_limit=1, clock=lambda: clock[0])
-        for number, invite in enumerate(("first", "second", None, "fourth")):
-            clock[0] = 86400.0 * (number + 1) - 1
-            ((row, ticket),) = admission.admit(body(listed.published.digest, invite=invite, id=f"{number:032x}"))
-            assert (row.invite, ticket) == (bound_invite(f"{number:032x}", invite), None)
-            assert row.day == f"1970-01-0{number + 1}"
+        entry, _ = catalogue.publish(publication(invite_only=True).envelope, [KEY.public.raw.hex()])
+        admission = Admission(catalogue.known, grace=timedelta(0), list_limit=1)
+        for number, ticket in enumerate(("first", "second", "third", "ü")):
+            made = report(entry.published.digest, ticket=ticket, answer=str(number % 2), id=f"{number:032x}")
+            ((row, spent),) = admission.admit(made.to_bytes())
+            assert (row.ticket, spent) == (ticket_trace(made.id, ticket), ticket_hash(ticket))
+            assert row._replace(ticket=ticket) == made.row
         assert len(admission._frames) == 1
 
 
-def test_a_missing_invite_is_told_also_by_what_is_remembered(tmp_path):
+@pytest.mark.parametrize(
+    ("invite_only", "status", "code"), [(True, 403, "missing_ticket"), (False, 422, "unexpected_ticket")]
+)
+def test_a_ticket_that_is_missing_or_too_much_is_told_also_by_what_is_remembered(tmp_path, invite_only, status, code):
     with SqliteStoreClosing(tmp_path) as catalogue:
-        listed, _ = catalogue.publish(publication(invite_only=True).envelope, [KEY.public.raw.hex()])
+        entry, _ = catalogue.publish(publication(invite_only=invite_only).envelope, [KEY.public.raw.hex()])
         admission = Admission(catalogue.known, grace=timedelta(0), list_limit=1)
-        reason = "this survey is by invitation: the report needs an invite"
+        good, bad = ("good", None) if invite_only else (None, "bad")
         for _ in range(2):
             with pytest.raises(Refusal) as caught:
-                admission.admit(body(listed.published.digest))
-            assert (caught.value.status, caught.value.code, caught.value.reason) == (403, "invite_missing", reason)
-            ((_, ticket),) = admission.admit(body(listed.published.digest, invite="good"))
-            assert ticket == ticket_of("good")
+                admission.admit(body(entry.published.digest, ticket=bad))
+            assert (caught.value.status, caught.value.code, caught.value.reason) == (STATUS[code], code, REASONS[code])
+            ((_, spent),) = admission.admit(body(entry.published.digest, ticket=good))
+            assert spent == (ticket_hash("good") if invite_only else None)
+
+
+def test_every_reason_has_a_status_and_every_refusal_its_words():
+    assert list(STATUS) == list(REASONS)
+    for reason, status in STATUS.items():
+        refusal = Refusal.of(reason)
+        assert (refusal.status, refusal.code, refusal.reason) == (status, reason, REASONS[reason])
+        assert 400 <= status < 500
 
 
 def test_a_list_is_taken_whole_or_refused_whole(collector, digest):
@@ -166,10 +179,10 @@ def test_a_list_is_taken_whole_or_refused_whole(collector, digest):
     for bad in (b"[]", b"[" + b",".join([several[0]] * 101) + b"]", b"[1]", b"[[]]", b"[" * 2000):
         assert collector.post(bad)[0] == 400
     clash = json.loads(several[0])
-    clash["answer"] = 0
+    clash["answer"] = "0"
     mixed = b"[" + json.dumps(clash, separators=(",", ":")).encode() + b"," + body(digest) + b"]"
     status, said = collector.post(mixed)
-    assert (status, said["error"], said["new"]) == (409, "id_taken", 1)
+    assert (status, said["error"], said["new"]) == (409, "conflicting_id", 1)
 
 
 def test_expiry_has_a_grace_period(tmp_path):
@@ -180,7 +193,7 @@ def test_expiry_has_a_grace_period(tmp_path):
         gone = collector.publish(dead)
         for _ in range(2):
             status, said = collector.post(body(gone))
-            assert (status, said["error"]) == (410, "expired")
+            assert (status, said["error"]) == (410, "closed")
 
 
 def test_a_survey_closes_also_for_what_is_remembered(tmp_path):
@@ -386,24 +399,24 @@ def test_publishing_checks_as_a_device_would(collector):
 # ---- invites ---------------------------------------------------------------------------------------------------------
 
 
-def test_an_invite_only_survey_takes_one_report_an_invite(collector):
+def test_an_invite_only_survey_takes_one_report_per_invite(collector):
     digest = collector.publish(publication(question(), question(id="q2", attribute="b"), invite_only=True))
     status, made = collector.json("POST", f"/surveys/{digest}/invites", b'{"count":3}', {**JSON, **BEARER})
     assert status == 201
     invites = made["invites"]
     assert len(set(invites)) == 3
-    sent = body(digest, invite=invites[0])
+    sent = body(digest, ticket=invites[0])
     assert collector.post(sent)[0] == 201
     assert collector.post(sent)[0] == 200
     for changes, code in (
-        ({"invite": invites[0]}, "invite_used"),
-        ({"invite": "made up"}, "invite_unknown"),
-        ({"invite": "made-up"}, "invite_unknown"),
-        ({}, "invite_missing"),
+        ({"ticket": invites[0]}, "ticket_reused"),
+        ({"ticket": "made up"}, "unknown_ticket"),
+        ({"ticket": "made-up"}, "unknown_ticket"),
+        ({}, "missing_ticket"),
     ):
         status, said = collector.post(body(digest, **changes))
         assert (status, said["error"]) == (403, code)
-    assert collector.post(body(digest, question="q2", invite=invites[0]))[0] == 201
+    assert collector.post(body(digest, question="q2", ticket=invites[0]))[0] == 201
     for bad in (b'{"count":0}', b'{"count":10001}', b'{"count":true}', b"{}", b"[]", b"no", b'{"count":1.0}'):
         assert collector.request("POST", f"/surveys/{digest}/invites", bad, {**JSON, **BEARER})[0] == 400
 
@@ -413,7 +426,7 @@ def test_the_database_does_not_hold_the_invites(tmp_path):
         digest = collector.publish(publication(invite_only=True))
         _, made = collector.json("POST", f"/surveys/{digest}/invites", b'{"count":5}', {**JSON, **BEARER})
         for invite in made["invites"]:
-            assert collector.post(body(digest, invite=invite))[0] == 201
+            assert collector.post(body(digest, ticket=invite))[0] == 201
     held = b"".join(path.read_bytes() for path in tmp_path.glob("a.sqlite3*"))
     assert held
     assert not any(invite.encode() in held for invite in made["invites"])
@@ -457,7 +470,7 @@ def test_nothing_that_was_sent_is_logged(collector, digest, caplog, capfd):
     caplog.set_level(logging.DEBUG)
     made = report(digest, segments={"sport": "ski"})
     collector.post(made.to_bytes())
-    collector.post(body(digest, id=made.id, answer=0))
+    collector.post(body(digest, id=made.id, answer="0"))
     collector.post(b'{"not":"a report","id":"' + made.id.encode() + b'"}')
     seen = caplog.text + "".join(capfd.readouterr())
     assert made.id not in seen

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.store import open_store
+from server_agg.collect.stores import open_store
 from tests.support.collector_running import BEARER, JSON, Running, body, publication, report
 from tests.support.devices import KEY
 
@@ -31,10 +31,10 @@ def test_every_request_and_every_report_is_counted_once(collector):
     made = report(digest)
     collector.post(made.to_bytes())
     collector.post(made.to_bytes())
-    collector.post(body(digest, id=made.id, answer=0))
+    collector.post(body(digest, id=made.id, answer="0"))
     collector.post(b"[" + b",".join([body(digest), body(digest), made.to_bytes()]) + b"]")
     collector.post(b"{}")
-    assert counted(collector) == {"201": 1, "200": 2, "409": 1, "400": 1, "new": 3, "same": 2, "conflict": 1}
+    assert counted(collector) == {"201": 1, "200": 2, "409": 1, "400": 1, "new": 3, "same": 2, "conflicting_id": 1}
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -42,20 +42,20 @@ def test_what_the_store_refuses_is_said_in_words(collector, several):
     digest = collector.publish(publication(invite_only=True))
     _, made = collector.json("POST", f"/surveys/{digest}/invites", b'{"count":2}', {**JSON, **BEARER})
     used, fresh = made["invites"]
-    first = report(digest, invite=used)
+    first = report(digest, ticket=used)
     assert collector.post(first.to_bytes())[0] == 201
     where = "report 1 of the list: " if several else ""
     for status, code, reason, changes in (
-        (409, "id_taken", "another report with this id and other content is stored", {"id": first.id, "answer": 0}),
-        (403, "invite_unknown", "the invite is not one of this survey's", {"invite": "made-up"}),
-        (403, "invite_used", "the invite was used for this question before", {}),
+        (409, "conflicting_id", "another report has this id", {"id": first.id, "answer": "0"}),
+        (403, "unknown_ticket", "no invitation of this survey gives this ticket", {"ticket": "made-up"}),
+        (403, "ticket_reused", "another report has this ticket, question and round", {}),
     ):
-        sent = body(digest, **{"invite": used, **changes})
+        sent = body(digest, **{"ticket": used, **changes})
         if several:
             sent = b"[" + first.to_bytes() + b"," + sent + b"]"
         counts = {"new": 0, "known": int(several)}
         assert collector.post(sent) == (status, {"error": code, "reason": where + reason, **counts})
-    assert collector.post(body(digest, invite=fresh))[0] == 201
+    assert collector.post(body(digest, ticket=fresh))[0] == 201
 
 
 def test_a_survey_that_another_process_published_a_moment_ago_is_found(tmp_path):

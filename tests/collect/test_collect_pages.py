@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from rrcollect import Design, publish_survey
 from server_agg import open_store
-from server_agg.collect.stored_report import Arrival, arrival_of
+from server_agg.collect.stored_report import incoming
 from tests.support.browser import Visit, chromium
 from tests.support.collector_running import BEARER, JSON, ROOT, TOKEN, Running, publication, report
 from tests.support.devices import KEY, VECTORS, load, question, survey
@@ -211,8 +211,8 @@ def filled(collector, digest, many=400):
     rows = []
     for number in range(many):
         group = ["ski", "=1+1", HOSTILE[:200]][number % 3]
-        made = report(digest, answer=int(number % 7 < 3), segments={"sport": group}, round=number // 3 % 3)
-        rows.append(Arrival(arrival_of(made, "2026-11-16", needs_invite=False).row))
+        made = report(digest, answer=str(int(number % 7 < 3)), segments={"sport": group}, round=number // 3 % 3)
+        rows.append(incoming(made.row))
     collector.store.take(rows)
 
 
@@ -265,8 +265,8 @@ def came_in(collector, digest, cells):
     rows = []
     for (number, sport, answer), many in cells.items():
         for _ in range(many):
-            made = report(digest, answer=answer, segments={"sport": sport}, round=number)
-            rows.append(Arrival(arrival_of(made, "2026-11-16", needs_invite=False).row))
+            made = report(digest, answer=str(answer), segments={"sport": sport}, round=number)
+            rows.append(incoming(made.row))
     collector.store.take(rows)
 
 
@@ -338,4 +338,4 @@ def test_a_page_without_the_design_it_was_published_with_cannot_be_answered(coll
     """The collector, the page's last resort: a report by another matrix is not counted."""
     digest = collector.publish(publication())
     status, said = collector.post(report(digest, design=Design("1", "1/2")).to_bytes())
-    assert (status, said["error"]) == (422, "wrong_matrix")
+    assert (status, said["error"]) == (422, "wrong_design")

@@ -9,13 +9,14 @@ import pytest
 from server_agg.collect import sqlite_store
 from server_agg.collect.errors import StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
 from server_agg.collect.sqlite_store import APPLICATION, SqliteStore, _translated
-from server_agg.collect.store import Outcome, open_store
-from server_agg.collect.stored_report import Arrival, arrival_of
+from server_agg.collect.store import Outcome
+from server_agg.collect.stored_report import incoming
+from server_agg.collect.stores import open_store
 from tests.support.collector_running import report
 
 
 def arrival():
-    return Arrival(arrival_of(report("ab" * 32), "2026-11-16", needs_invite=False).row)
+    return incoming(report("ab" * 32).row)
 
 
 @pytest.fixture
@@ -140,8 +141,8 @@ def test_a_database_without_a_file_is_refused(tmp_path, monkeypatch):
         ("SQLITE_FULL", StoreFull, r"cannot grow \(SQLITE_FULL\)"),
         ("SQLITE_IOERR_WRITE", StoreFull, r"cannot grow \(SQLITE_IOERR_WRITE\)"),
         ("SQLITE_IOERR_READ", StoreUnavailable, r"cannot be used \(SQLITE_IOERR_READ\)"),
-        ("SQLITE_NOTADB", WrongSchema, r"no SQLite database \(SQLITE_NOTADB\)"),
-        ("SQLITE_CORRUPT_INDEX", WrongSchema, r"no SQLite database \(SQLITE_CORRUPT_INDEX\)"),
+        ("SQLITE_NOTADB", WrongSchema, r"not a SQLite database \(SQLITE_NOTADB\)"),
+        ("SQLITE_CORRUPT_INDEX", WrongSchema, r"not a SQLite database \(SQLITE_CORRUPT_INDEX\)"),
         ("SQLITE_BUSY", StoreUnavailable, r"cannot be used \(SQLITE_BUSY\)"),
         ("", StoreUnavailable, r"cannot be used \(OperationalError\)"),
     ],

@@ -5,12 +5,14 @@ import json
 import socket
 import threading
 import time
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from rrcollect import HttpTransport, Pace, Policy, Report, SimulatedCollector
 from rrcollect.errors import ParameterError, ReportRefused, TransportFailed
+from rrcollect.publish.rules import REASONS
 from tests.support.devices import POLICY, client, envelope, question, survey
 
 MANY = [question(id=f"q{i}", attribute=f"a{i}") for i in range(8)]
@@ -73,11 +75,12 @@ def test_a_refusal_is_final_and_keeps_its_reason(device):
     collector = SimulatedCollector([])  # it does not know the survey
     done = device.deliver(collector, no_wait())
     assert done.delivered == 0
-    assert {reason for _, reason in done.refused} == {"unknown survey"}
+    said = "unknown_survey: no survey with this digest is published here"
+    assert {reason for _, reason in done.refused} == {said}
     assert len(collector.requests) == 8
     device.deliver(collector, no_wait())
     assert len(collector.requests) == 8
-    assert {r.reason for r in device.budget().reports} == {"unknown survey"}
+    assert {r.reason for r in device.budget().reports} == {said}
 
 
 def test_backoff_grows_has_jitter_and_honours_retry_after():
@@ -119,34 +122,49 @@ def refused(change, collector=None):
         "survey": survey(segments={"sport": ["ski"]}).digest,
         "question": "q1",
         "design": question().design,
-        "answer": 1,
+        "answer": "1",
         "id": "0" * 32,
     }
     with pytest.raises(ReportRefused) as caught:
         collector.send(Report(**{**good, **change}).to_bytes())
-    return str(caught.value)
+    reason, _, words = str(caught.value).partition(": ")
+    assert words == REASONS[reason]
+    return reason
 
 
 def test_the_simulated_collector_keeps_a_real_ones_rules():
     from rrcollect import optimal_design
 
-    assert refused({"survey": "1" * 64}) == "unknown survey"
-    assert refused({"question": "q9"}) == "unknown question"
-    assert refused({"design": optimal_design(1)}) == "the matrix is not the published one"
-    assert refused({"round": 1}) == "unknown round"
-    assert refused({"segments": {"sport": "go"}}) == "undeclared segment"
-    assert refused({"segments": {"city": "Bern"}}) == "undeclared segment"
+    assert refused({"survey": "1" * 64}) == "unknown_survey"
+    assert refused({"question": "q9"}) == "unknown_question"
+    assert refused({"design": optimal_design(1)}) == "wrong_design"
+    assert refused({"round": 1}) == "unknown_round"
+    assert refused({"segments": {"sport": "go"}}) == "undeclared_segment"
+    assert refused({"segments": {"city": "Bern"}}) == "undeclared_segment"
+    assert refused({"ticket": "mine"}) == "unexpected_ticket"
     collector = SimulatedCollector([survey()])
-    report = Report(survey=survey().digest, question="q1", design=question().design, answer=1, id="0" * 32)
+    report = Report(survey=survey().digest, question="q1", design=question().design, answer="1", id="0" * 32)
     collector.send(report.to_bytes())
     collector.send(report.to_bytes())
     assert len(collector.reports) == 1
-    from dataclasses import replace
-
     with pytest.raises(ReportRefused, match="another report has this id"):
-        collector.send(replace(report, answer=0).to_bytes())
+        collector.send(replace(report, answer="0").to_bytes())
     with pytest.raises(ReportRefused, match="malformed"):
         collector.send(b"{}")
+
+
+def test_the_simulated_collector_counts_a_ticket_once():
+    invited = survey(question(), question(id="q2", attribute="b"), invite_only=True)
+    collector = SimulatedCollector([invited])
+    first = {"survey": invited.digest, "ticket": "t1"}
+    assert refused({**first, "ticket": None}, collector) == "missing_ticket"
+    report = Report(question="q1", design=question().design, answer="1", id="1" * 32, **first)
+    collector.send(report.to_bytes())
+    collector.send(report.to_bytes())
+    assert refused({**first, "id": "2" * 32}, collector) == "ticket_reused"
+    assert refused({**first, "id": "1" * 32, "ticket": "t2"}, collector) == "conflicting_id"
+    collector.send(replace(report, question="q2", id="3" * 32).to_bytes())  # it speaks once for every question
+    assert len(collector.reports) == 2
 
 
 # ---- HTTP -----------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from rrcollect.errors import MalformedReport
 from rrcollect.publish.survey import MOST_ROUNDS
 from tests.support.devices import VECTORS, load, unb64
 
-REPORT = Report(survey="0" * 64, question="q1", design=optimal_design(1), answer=1, id="f" * 32)
+REPORT = Report(survey="0" * 64, question="q1", design=optimal_design(1), answer="1", id="f" * 32)
 GOOD = sorted((VECTORS / "reports").glob("good_*.json"))
 BAD = sorted((VECTORS / "reports").glob("bad_*.json"))
 
@@ -34,18 +34,18 @@ def test_there_are_enough():
 
 def test_the_length_is_the_same_for_both_answers():
     for design in (Design("3/4", "3/4"), optimal_design(1), Design(1, "1/128")):
-        lengths = {len(replace(REPORT, design=design, answer=a).to_bytes()) for a in (0, 1)}
+        lengths = {len(replace(REPORT, design=design, answer=a).to_bytes()) for a in ("0", "1")}
         assert len(lengths) == 1
 
 
 def test_the_two_answers_differ_in_one_byte_only():
-    yes, no = (replace(REPORT, answer=a).to_bytes() for a in (1, 0))
+    yes, no = (replace(REPORT, answer=a).to_bytes() for a in ("1", "0"))
     assert sum(a != b for a, b in zip(yes, no, strict=True)) == 1
 
 
 def test_no_clock_no_address_no_device():
     fields = set(load_fields(REPORT.to_bytes()))
-    assert fields == {"answer", "design", "id", "invite", "question", "round", "segments", "survey"}
+    assert fields == {"answer", "design", "id", "question", "round", "segments", "survey", "ticket"}
 
 
 def load_fields(data: bytes):
@@ -55,15 +55,15 @@ def load_fields(data: bytes):
 
 
 def test_the_repr_does_not_show_the_answer_and_it_pickles():
-    assert repr(REPORT) == repr(replace(REPORT, answer=0))
-    assert "secret" not in repr(replace(REPORT, invite="a secret"))
+    assert repr(REPORT) == repr(replace(REPORT, answer="0"))
+    assert "secret" not in repr(replace(REPORT, ticket="a secret"))
     assert pickle.loads(pickle.dumps(REPORT)) == REPORT  # noqa: S301
     assert hash(REPORT) == hash(replace(REPORT))
 
 
 @pytest.mark.parametrize(
     ("name", "shortest", "longest"),
-    [("invite", "i", "i" * 128), ("question", "q", "q" * 64), ("round", 0, MOST_ROUNDS - 1)],
+    [("ticket", "t", "t" * 128), ("question", "q", "q" * 64), ("round", 0, MOST_ROUNDS - 1)],
 )
 def test_limits_are_kept_to_the_last_unit(name, shortest, longest):
     for good in (shortest, longest):
@@ -80,3 +80,26 @@ def test_a_report_does_not_change_with_the_segments_it_was_made_of():
     given["sport"] = "row"
     assert report.segments == {"sport": "ski"}
     assert type(replace(REPORT, segments=MappingProxyType(given)).segments) is dict
+
+
+def test_another_answer_takes_the_place_of_the_old_one():
+    """What `with_answer` makes is what a report with that answer is, byte for byte; nothing else moves."""
+    for answer in ("0", "1"):
+        made = REPORT.with_answer(answer)
+        assert made == replace(REPORT, answer=answer)
+        assert made.to_bytes() == replace(REPORT, answer=answer).to_bytes()
+        assert Report.from_bytes(made.to_bytes()).answer == answer
+    assert REPORT.answer == "1"
+    for bad in ("", "2", "01", "yes"):
+        with pytest.raises(MalformedReport, match="answer"):
+            REPORT.with_answer(bad)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"segments": {f"s{i}": "清" * 190 for i in range(16)}}, {"ticket": "\ud800"}, {"segments": {"\udfff": "x"}}],
+    ids=["oversize", "half_surrogate", "half_surrogate_name"],
+)
+def test_what_cannot_be_sent_is_not_a_report(change):
+    with pytest.raises(MalformedReport):
+        replace(REPORT, **change)

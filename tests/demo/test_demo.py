@@ -4,27 +4,34 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
 import urllib.request
+from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from rrcollect import Report
 from rrcollect.errors import ReportRefused
 from server_agg import Tallies, Tally
+from server_agg.cli.demonstrating import program_name
 from server_agg.cli.main import main
 from server_agg.demo import population
 from server_agg.demo import run as show
 from server_agg.demo.collection import Counter
 from server_agg.demo.drawings import Mark, forest
-from server_agg.demo.page import page
+from server_agg.demo.page import page, summary_picture
 from server_agg.demo.page_text import COMMANDS
 from server_agg.demo.web import BEFORE
-from tests.support.command_line import PROGRAM, json_of, refused, run
+from tests.support.command_line import PROGRAM, at_a_terminal, json_of, refused, run
 
 RESPONDENTS = 600
 
@@ -92,7 +99,7 @@ def test_the_judge_is_the_collectors_own(shown, tmp_path):
     counter.send(shown.report)  # the same again counts once
     assert counter.tallies().n == 1
     with pytest.raises(ReportRefused, match="conflict"):
-        counter.send(Report(**{**vars(good), "answer": 1 - good.answer}).to_bytes())
+        counter.send(replace(good, answer="0" if good.answer == "1" else "1").to_bytes())
     counter.close()
 
 
@@ -131,7 +138,7 @@ class Tags(HTMLParser):
 
 
 def test_the_page_is_whole_and_loads_nothing(shown):
-    text = page(shown)
+    text = page(shown, "rrcollect")
     tags = Tags()
     tags.feed(text)
     assert tags.open == []
@@ -150,14 +157,14 @@ def test_the_page_is_whole_and_loads_nothing(shown):
 
 
 def test_the_page_shows_the_loss_promised_beside_the_tight_one(shown):
-    text = page(shown)
+    text = page(shown, "rrcollect")
     assert "Promised ε = 0.6931, δ = 0.25; tight without a δ ε = 2.079: a “yes”" in text
     assert ">ε = 1.099: a “yes”" in text  # where they are the same, once
 
 
 def test_the_page_shows_no_truth_of_a_person(shown):
     """What is printed of a single respondent is what left the device."""
-    text = page(shown)
+    text = page(shown, "rrcollect")
     assert json.loads(shown.report)["id"] in text
     assert "truth=" not in text
     assert "Person(" not in text
@@ -169,15 +176,92 @@ def test_text_from_outside_is_escaped():
     assert "&lt;b&gt;&amp;" in drawn
 
 
-def test_the_commands_on_the_page_work_in_its_folder(shown, monkeypatch, capsys):
-    monkeypatch.chdir(shown.folder)
-    for _, command in COMMANDS:
-        words = shlex.split(command)[1:]
-        if words[0] in ("answer", "demo"):
-            continue
-        code, out, err = run(capsys, *words)
-        assert code == 0, err
-        assert out
+def test_the_picture_is_a_file_of_its_own_that_says_what_its_bars_cover(shown):
+    text = summary_picture(shown)
+    drawn = ElementTree.fromstring(text)  # noqa: S314
+    words = [node.text for node in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert shown.publication.survey.question("doped").text in words
+    assert f"{shown.mark('doped', 0).value:.1%}".replace("%", " %") in words
+    assert {"everybody", "athletics", "cycling", "swimming", "weightlifting"} < set(words)
+    assert "95 % bars: the first by itself, those by sport all at once." in words
+    assert re.findall(r"https?://[^\"]+|url\(|@import|<script", text) == ["http://www.w3.org/2000/svg"]
+
+
+# ---- the commands it prints -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A folder with an environment of its own, as `make` makes it: `.venv/bin/rrcollect`, which no PATH finds."""
+    folder = tmp_path_factory.mktemp("installed")
+    program = folder / ".venv" / "bin" / "rrcollect"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!{sys.executable}\nimport sys\nfrom server_agg.cli.main import main\nsys.exit(main())\n")
+    program.chmod(0o755)
+    return folder
+
+
+ROOT = Path(__file__).resolve().parents[2]
+BARE = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
+
+
+def in_bash(line, folder, **environment):
+    words = ["bash", "-c", line]
+    done = subprocess.run(words, cwd=folder, env=BARE | environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def printed(page_text):
+    """The commands of the page's last part, as a reader copies them."""
+    last = page_text.partition("<h2>How to go on</h2>")[2]
+    return [unescape(code) for code in re.findall(r"<pre><code>(.*?)</code></pre>", last)]
+
+
+def test_the_commands_it_prints_work_as_printed(installed, monkeypatch):
+    out = in_bash(".venv/bin/rrcollect demo --respondents 300 --seconds 0", installed)
+    hint = [line.removeprefix("  ") for line in out.partition("To go on (the report has more):\n")[2].splitlines()]
+    assert hint[1].startswith("../.venv/bin/rrcollect verify ")
+    assert "accepted" in in_bash("; ".join(hint), installed)
+    enter, *commands = printed((installed / "rrcollect-demo" / "report.html").read_text())
+    assert enter == hint[0] == "cd rrcollect-demo"
+    assert len(commands) == len(COMMANDS)
+    for name, value in BARE.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(installed / "rrcollect-demo")
+    for command in commands:
+        match shlex.split(command)[1:]:
+            case ["answer", *_]:
+                seen, code = at_a_terminal(["/bin/bash", "-c", command], ["yes\n", "no\n", "\n"])
+                assert code == 0, seen
+            case ["demo", "--web"]:
+                with subprocess.Popen(["bash", "-c", f"exec {command}"], stdout=subprocess.PIPE, text=True) as web:
+                    assert web.stdout.readline().startswith("results  http://127.0.0.1:")
+                    web.send_signal(signal.SIGINT)
+                    web.communicate(timeout=60)
+                assert web.returncode == 0
+            case _:
+                assert in_bash(command, Path.cwd())
+
+
+def test_a_program_on_the_path_is_called_by_its_name(installed):
+    bin_ = installed / ".venv" / "bin"
+    found = {"PATH": f"{bin_}:{BARE['PATH']}"}
+    out = in_bash("rrcollect demo --respondents 300 --seconds 0 --out 'on the path'", installed, **found)
+    hint = out.partition("To go on (the report has more):\n")[2]
+    assert hint == "  cd 'on the path'\n  rrcollect verify survey.signed.json --key publisher.pem.pub\n"
+    assert "accepted" in in_bash(hint, installed, **found)
+    other = installed / "other"  # another rrcollect on the PATH is not this one
+    other.mkdir()
+    shutil.copy(bin_ / "rrcollect", other)
+    out = in_bash(".venv/bin/rrcollect demo --respondents 300 --seconds 0", installed, PATH=f"{other}:{BARE['PATH']}")
+    assert "  ../.venv/bin/rrcollect verify" in out
+
+
+def test_without_an_installed_program_the_module_is_called(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["main.py"])
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "my python"))
+    assert program_name(tmp_path) == f"'{tmp_path}/my python' -m server_agg.cli.main"
 
 
 # ---- the command ----------------------------------------------------------------------------------------------------

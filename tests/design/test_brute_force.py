@@ -19,8 +19,8 @@ from rrcollect import (
     optimal_designs,
     prior_design,
 )
-from rrcollect.design.chosen import Promise
 from rrcollect.design.optimal import corners
+from rrcollect.design.promise import Promise
 from tests.support.strategies import deltas, epsilons, intervals, positive_deltas, prevalences
 
 SLACK = 1e-9

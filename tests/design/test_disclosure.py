@@ -6,7 +6,8 @@ from fractions import Fraction
 import pytest
 
 from rrcollect import Design, ParameterError, minimax_design, minimax_regret_design, optimal_design, prior_design
-from rrcollect.design.chosen import PRACTICAL_PROOF, ChosenDesign, Promise
+from rrcollect.design.chosen import PRACTICAL_PROOF, ChosenDesign
+from rrcollect.design.promise import Promise
 from rrcollect.design.unknown_prevalence import prior_mean
 
 PROMISE = Promise.of("ln 3", "1/20")
@@ -23,7 +24,7 @@ def chosen(p00, p11, low=None, high=None):
 def test_nothing_is_counted_unless_both_bounds_of_the_prevalence_are_known():
     words = f"{YES} {NO} {SYMMETRIC}."
     for low, high in ((None, None), (FIFTH, None), (None, FIFTH)):
-        assert chosen(1, 1, low, high).disclosure() == words
+        assert chosen(1, 1, low, high).explain_exposure() == words
 
 
 @pytest.mark.parametrize(
@@ -47,13 +48,13 @@ def test_the_exposed_are_counted_at_the_worse_end(p00, p11, high, words):
     design = chosen(p00, p11, FIFTH, high)
     middle = (FIFTH + high) / 2
     cost = float(Design("0.7625", "0.7625").variance(middle) / design.variance(middle))
-    said = design.disclosure(2000)
+    said = design.explain_exposure(2000)
     assert said.startswith(f"{words} {SYMMETRIC}; at prevalence {float(middle):.4g} its variance is ")
     assert float(re.search(r"is (\S+) times as large\.$", said)[1]) == pytest.approx(cost, rel=5e-3)
 
 
 def test_a_thousand_is_said_unless_another_number_is_given():
-    assert "Of 1000 respondents about 50 would" in chosen(1, "1/4", FIFTH, FIFTH).disclosure()
+    assert "Of 1000 respondents about 50 would" in chosen(1, "1/4", FIFTH, FIFTH).explain_exposure()
     assert "Of 1000 respondents about 50 would" in chosen(1, "1/4", FIFTH, FIFTH).explain()
     assert "Of 7 respondents about 0.35 would" in chosen(1, "1/4", FIFTH, FIFTH).explain(7)
 
@@ -65,15 +66,18 @@ def test_odds_times_a_thousand_are_as_good_as_a_proof_and_less_are_not():
         ("yes", chosen(almost, Fraction(1000, 1024))),
         ("no", chosen(Fraction(1000, 1024), almost)),
     ):
-        assert design.disclosure() == f'A "{word}" multiplies the odds by 1e+03: it is as good as a proof. {SYMMETRIC}.'
-    assert chosen(almost, Fraction(999, 1024)).disclosure() == (
+        assert (
+            design.explain_exposure()
+            == f'A "{word}" multiplies the odds by 1e+03: it is as good as a proof. {SYMMETRIC}.'
+        )
+    assert chosen(almost, Fraction(999, 1024)).explain_exposure() == (
         "No answer proves anything; it can multiply the odds of the truth: "
         'a "yes" by at most 999, a "no" by at most 40.92.'
     )
 
 
 def test_no_advice_where_the_symmetric_design_is_no_better():
-    said = optimal_design(10, "1/100", prevalence="1/2").disclosure()
+    said = optimal_design(10, "1/100", prevalence="1/2").explain_exposure()
     assert said.endswith("it is as good as a proof.")
     same = ChosenDesign(Design("0.7625", "0.7625").to_grid(), promise=PROMISE, rule="", reason="")
     assert same.alternative == same
@@ -134,12 +138,12 @@ def test_a_minimax_design_carries_its_interval_and_every_figure(choose, rule, re
 def test_where_nothing_is_proven_both_odds_are_told():
     odds = 'a "yes" by at most 3, a "no" by at most 3'
     words = f"No answer proves anything; it can multiply the odds of the truth: {odds}."
-    assert optimal_design("ln 3").disclosure() == words
+    assert optimal_design("ln 3").explain_exposure() == words
 
 
 def test_odds_of_a_thousand_are_as_good_as_a_proof():
     def disclosure(p):
-        return ChosenDesign(Design(p, p), promise=Promise.of(7, 0), rule="", reason="").disclosure()
+        return ChosenDesign(Design(p, p), promise=Promise.of(7, 0), rule="", reason="").explain_exposure()
 
     assert "multiplies the odds by 1e+03: it is as good as a proof" in disclosure(Fraction(1000, 1001))
     assert "No answer proves anything" in disclosure(Fraction(999, 1000))

@@ -163,7 +163,7 @@ def test_delta_1_is_direct_questioning_and_says_so():
     design = optimal_design(1, 1, prevalence="0.3")
     assert design == Design(1, 1)
     assert "promises nothing" in design.reason
-    assert "would be exposed for certain" in design.disclosure()
+    assert "would be exposed for certain" in design.explain_exposure()
 
 
 def test_nothing_said_about_the_prevalence_never_discloses():
@@ -201,7 +201,7 @@ def test_huge_epsilon_never_becomes_certainty(epsilon):
         design = optimal_design(epsilon, 0, prevalence=prevalence)
         assert design.numerators == (2**64 - 1,) * 2
         assert design.satisfies(epsilon, 0)
-    assert "as good as a proof" in design.disclosure()
+    assert "as good as a proof" in design.explain_exposure()
 
 
 @pytest.mark.parametrize(
@@ -258,14 +258,14 @@ def test_no_proof_no_alarm():
     assert "No answer proves anything" in words
     assert "2.718" in words
     assert "Theorem 2" in words
-    assert "proof" not in optimal_design(1).disclosure()
+    assert "proof" not in optimal_design(1).explain_exposure()
 
 
 def test_advice_at_a_vanishing_variance_and_at_a_tie():
-    assert "instead of 0" in optimal_design(1, "1/5", prevalence=0).disclosure()
-    assert "its variance is the same" in optimal_designs("ln 2", "1/4", prevalence="1/4")[1].disclosure()
+    assert "instead of 0" in optimal_design(1, "1/5", prevalence=0).explain_exposure()
+    assert "its variance is the same" in optimal_designs("ln 2", "1/4", prevalence="1/4")[1].explain_exposure()
     lost = optimal_design("1e-25", Fraction(1, 2**64), prevalence="0.1")
-    assert "No design without a proof can be applied" in lost.disclosure()
+    assert "No design without a proof can be applied" in lost.explain_exposure()
 
 
 def test_a_chosen_design_is_its_matrix():

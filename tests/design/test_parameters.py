@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rrcollect import Epsilon, ParameterError, RRCollectError
-from rrcollect.design.parameters import count, fraction, probability
+from rrcollect.design.parameters import fraction, probability, whole_number
 from rrcollect.errors import Blame, MissingExtra, shown
 from tests.support.strategies import epsilons
 
@@ -78,8 +78,8 @@ def test_junk_probability_is_refused_by_name(junk):
 @pytest.mark.parametrize("junk", [0, -1, 1.0, True, "3", None, math.nan])
 def test_junk_count_is_refused_by_name(junk):
     with pytest.raises(ParameterError, match="^n is .*; allowed: a whole number, 1 or more"):
-        count("n", junk)
-    assert count("n", np.int32(7)) == 7
+        whole_number("n", junk)
+    assert whole_number("n", np.int32(7)) == 7
 
 
 @given(st.floats(min_value=0, max_value=1e6))

@@ -39,8 +39,8 @@ def test_minimax_switches_its_corner_where_it_should():
 
 def test_minimax_says_when_it_discloses_and_how_many():
     design = minimax_design("0.1", "0.05")
-    assert 'A "yes" proves' in design.disclosure()
-    assert "Of 1000 respondents up to 50 would be exposed" in design.disclosure()  # at the worst end, π = 1
+    assert 'A "yes" proves' in design.explain_exposure()
+    assert "Of 1000 respondents up to 50 would be exposed" in design.explain_exposure()  # at the worst end, π = 1
 
 
 def test_minimax_tie_break_is_stated():

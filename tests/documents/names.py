@@ -46,7 +46,7 @@ def resolves(name: str) -> bool:
     """
     head = name.partition(".")[0]
     for start in ("", "rrcollect.", "rrcollect.errors.", "server_agg."):
-        if start == "" and head not in ("rrcollect", "server_agg", "benchmarks", "tests"):
+        if start == "" and head not in ("rrcollect", "server_agg", "tests"):
             continue
         if _reached((start + name).split(".")):
             return True

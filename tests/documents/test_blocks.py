@@ -18,7 +18,7 @@ def test_every_block_does_what_the_page_says(page, tmp_path):
 
 def test_no_page_has_lost_its_blocks():
     found = {page.name: {block.language for block in blocks_of(page.read_text())} for page in PAGES}
-    assert {"python", "console"} <= found["README.md"]
+    assert {"python", "bash", "text"} <= found["README.md"]
     assert "python" in found["concepts.md"] & found["paper.md"] & found["estimates.md"] & found["regression.md"]
     assert {"js", "html"} <= found["browser.md"]
     assert {"toml", "console"} <= found["publishers.md"]
@@ -39,12 +39,12 @@ text = "?"
 epsilon = "ln 3"
 """
 REPORT = (
-    '{"answer": 1, "design": {"p00": "3/4", "p11": "3/4"}, "id": "' + "0" * 32 + '", "invite": null, '
-    '"question": "q1", "round": 0, "segments": {}, "survey": "' + "0" * 64 + '"}\n'
+    '{"answer": "1", "design": {"p00": "3/4", "p11": "3/4"}, "id": "' + "0" * 32 + '", "question": "q1", '
+    '"round": 0, "segments": {}, "survey": "' + "0" * 64 + '", "ticket": null}\n'
 )
 TALLY = (
-    '[{"survey": "' + "0" * 64 + '", "question": "q1", "design": ["3/4", "3/4"], "segments": {}, "round": 0, '
-    '"n": 1000, "ones": 400}]\n'
+    '[{"survey": "' + "0" * 64 + '", "question": "q1", "design": {"p00": "3/4", "p11": "3/4"}, "segments": {}, '
+    '"round": 0, "n": 1000, "counts": [400]}]\n'
 )
 IMPORT = 'import { Client } from "./rrcollect.mjs";\n'
 GOOD = {
@@ -57,7 +57,7 @@ GOOD = {
     "toml": (SURVEY, 'epsilon = "ln 3"', 'epsilon = "ln -3"'),
     "syntax": (SURVEY, "version = 1", "version = = 1"),
     "json": (REPORT, '"round": 0', '"round": -1'),
-    "tally": (TALLY, '"ones": 400', '"ones": 4000'),
+    "tally": (TALLY, '"counts": [400]', '"counts": [4000]'),
     "js": (IMPORT + "if (typeof Client !== 'function') throw Error();\n", "Client", "Clients"),
     "throws": ("if (1 + 1 !== 2) throw Error();\n", "!==", "==="),
     "html": (f'<p>a</p><script type="module">{IMPORT}</script>\n', "Client", "Clients"),

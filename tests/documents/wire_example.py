@@ -35,7 +35,7 @@ REPORT = Report(
     survey=SURVEY.digest,
     question="q1",
     design=SURVEY.questions[0].design,
-    answer=1,
+    answer="1",
     id="00112233445566778899aabbccddeeff",
     segments={"sport": "ski"},
 )

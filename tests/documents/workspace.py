@@ -39,6 +39,7 @@ ELSEWHERE = {
     "make demo": "the gate runs it (.ci/run)",
     "make test": "the gate runs it (.ci/run)",
     "make lint": "the gate runs it (.ci/run)",
+    "pip install '.[estimate]'": "as below, with SciPy",
     "pip install .": "tests/test_packaging.py builds the wheel and installs it into a clean environment",
     "pip install 'rrcollect[server]'": "as above; tests/documents/test_names.py looks for the extras",
     "pip install 'rrcollect[server,postgres]'": "as above",
@@ -62,7 +63,7 @@ class Workspace:
             made.mkdir()
         self._names: dict[str, Any] = {"__name__": "__main__"}
         self._shell = Shell(self.folder, own)
-        for name in ("examples", "tests", "benchmarks"):
+        for name in ("examples", "tests"):
             (self.folder / name).symlink_to(ROOT / name)
         shutil.copy(ROOT / "rrcollect" / "web" / "rrcollect.mjs", self.folder)
 
@@ -139,8 +140,8 @@ class Workspace:
         """Give the document to the parser it is meant for."""
         from rrcollect import Report, Survey
         from rrcollect.publish.canonical import canonical
+        from rrcollect.publish.survey_file import survey_from
         from server_agg import Tallies
-        from server_agg.cli.publishing import survey_from
 
         fields = set(value) if isinstance(value, dict) else set()
         if block.language == "toml" and "questions" in fields:
@@ -151,7 +152,7 @@ class Workspace:
             Report.from_bytes(canonical(value))
         elif {"payload", "signatures"} <= fields:
             Survey.from_payload(base64.b64decode(value["payload"], validate=True)).check()
-        elif isinstance(value, list) and all(isinstance(row, dict) and "ones" in row for row in value):
+        elif isinstance(value, list) and all(isinstance(row, dict) and "counts" in row for row in value):
             Tallies.from_json(block.text)
 
     def _write(self, block: Block) -> None:

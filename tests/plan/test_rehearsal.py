@@ -71,6 +71,6 @@ def test_the_whole_answer_as_data_and_words(capsys, tmp_path):
         ({"target": 5}, "target"),
     ],
 )
-def test_bad_numbers(change, hint):
+def test_invalid_numbers_are_refused(change, hint):
     with pytest.raises(ParameterError, match=hint):
         rehearse(**{"design": DESIGN, "prevalence": "0.1", "n": 100, "surveys": 10} | change)

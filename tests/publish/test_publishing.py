@@ -10,7 +10,7 @@ from securesystemslib.dsse import Envelope
 from securesystemslib.signer import CryptoSigner, SSlibKey
 
 from rrcollect import Design, Disclosure, PublicKey, Question, SigningKey, Survey, optimal_design, publish_survey
-from rrcollect.design.chosen import Promise
+from rrcollect.design.promise import Promise
 from rrcollect.errors import (
     CertainDisclosure,
     ClaimTooSmall,
@@ -53,7 +53,7 @@ def test_bad_key_files(tmp_path):
             SigningKey.load(tmp_path / "locked.pem", password)
     (tmp_path / "junk.pem").write_text("junk")
     os.chmod(tmp_path / "junk.pem", 0o600)
-    with pytest.raises(KeyFileError, match="no private key"):
+    with pytest.raises(KeyFileError, match="is not a private key"):
         SigningKey.load(tmp_path / "junk.pem")
     with pytest.raises(KeyFileError, match="cannot be read"):
         SigningKey.load(tmp_path / "absent.pem")

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from rrcollect.publish.rules import COMPARED, REASONS
 from server_agg import BatchResult
+from server_agg.batch.sources import COLUMNS
 from tests.support import engines
 from tests.support.batch_reference import reference
+
+ELSEWHERE = ("malformed", *COMPARED, "unknown_ticket", "closed")  # not a row's own, or the collector's alone
+OWN = [reason for reason in REASONS if reason not in ELSEWHERE]
 
 
 def check(result: BatchResult, rows: list[dict[str, Any]], earlier: list[dict[str, Any]] = []) -> None:  # noqa: B006
@@ -17,12 +22,14 @@ def check(result: BatchResult, rows: list[dict[str, Any]], earlier: list[dict[st
 
 
 def readable(engine: Any, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without what a text format cannot say: CSV has no empty text; JSON lines keep no white space in segments, and
-    have none that are not an object."""
+    """Without what a text format cannot say: CSV has no empty text."""
     if engine is engines.comma:
         return [{k: None if v == "" else v for k, v in row.items()} for row in rows]
-    if engine is engines.jsonl:
-        return [
-            row for row in rows if (row["segments"] or "{}").startswith("{") and ": " not in (row["segments"] or "")
-        ]
     return rows
+
+
+def refusal(row: dict[str, Any], reason: str) -> tuple[Any, ...]:
+    """A row as it may be written: in frames no value is missing but a ticket."""
+    known = {name: "" if value is None else value for name, value in row.items()}
+    known |= {"round": -1 if row["round"] is None else row["round"], "ticket": row["ticket"]}
+    return (*(known[name] for name in COLUMNS), reason)

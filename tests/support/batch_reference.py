@@ -1,25 +1,27 @@
-"""What every engine must give, in plain Python, and the surveys and rows the contract is tested on."""
+"""What every engine must give, in plain Python over `rules.fault`, and the surveys and rows it is tested on."""
 
 from __future__ import annotations
 
+import itertools
 import json
-import re
 from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from typing import Any
 
 from rrcollect import Design, Question, SigningKey, Survey, publish_survey
-from rrcollect.publish.report import Report
+from rrcollect.publish.report import Report, ReportRow
+from rrcollect.publish.rules import REASONS, fault
 from server_agg import Tallies, Tally, TallyKey
 
 KEY = SigningKey.generate()
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
+DESIGNS = {"q1": Design("3/4", "3/4"), "q2": Design("3/4", "5/8")}
 
 
 def _survey(name: str, **changes: Any) -> Survey:
     questions = [
-        Question(id="q1", attribute="a1", text="One?", design=Design("3/4", "3/4")),
-        Question(id="q2", attribute="a2", text="Two?", design=Design("3/4", "5/8"), rounds=3),
+        Question(id="q1", attribute="a1", text="One?", design=DESIGNS["q1"]),
+        Question(id="q2", attribute="a2", text="Two?", design=DESIGNS["q2"], rounds=3),
     ]
     fields = {"name": name, "version": 1, "title": "T", "publisher": "P", "expires": FAR, "questions": questions}
     return Survey(**{**fields, **changes})
@@ -28,129 +30,153 @@ def _survey(name: str, **changes: Any) -> Survey:
 OPEN = _survey("open", segments={"region": ["north", 'so\'uth "x" | é', "=1+1"], "age": ["young", "old"]})
 CLOSED = _survey("closed", invite_only=True)
 SURVEYS = (OPEN, CLOSED)
+KNOWN = {survey.digest: survey for survey in SURVEYS}
 PUBLICATION = publish_survey(OPEN, [KEY])
 
 Row = dict[str, Any]
 
 
-def reference(rows: list[Row], earlier: list[Row] = [], surveys: tuple[Survey, ...] = SURVEYS):  # noqa: B006
-    """(tallies, repeated, refused): the oracle."""
-    known = {survey.digest: survey for survey in surveys}
-    refused, ids, people, counted = Counter(), defaultdict(list), defaultdict(set), defaultdict(lambda: [0, 0])
-    olds = [row for row in earlier if not fault(row, known)]
-    for row, old in [(row, False) for row in rows] + [(row, True) for row in olds]:
-        why = fault(row, known)
-        if why:
-            refused[why] += 1
+def own_fault(row: Row) -> str | None:
+    """Why a row is refused by itself."""
+    return fault(ReportRow(**row), KNOWN.get(row["survey"]))
+
+
+def reasons_of(rows: list[Row], earlier: list[Row] = []):  # noqa: B006
+    """For each of `rows` why it is refused, "repeated", or None if it is counted: the oracle."""
+    reasons = [own_fault(row) for row in rows]
+    ids, contents, uses = defaultdict(list), defaultdict(set), defaultdict(set)
+    olds = [row for row in earlier if not own_fault(row)]
+    for place, row in enumerate(rows):
+        if reasons[place] is None:
+            ids[row["id"]].append(place)
+    for row in [*olds, *(row for row, why in zip(rows, reasons, strict=True) if why is None)]:
+        contents[row["id"]].add(ReportRow(**row))
+    for report_id, found in contents.items():
+        for row in found if len(found) == 1 else ():
+            if row.ticket is not None:
+                uses[row.survey, row.question, row.round, row.ticket].add(report_id)
+    before = {row["id"] for row in olds}
+    for report_id, places in ids.items():
+        row = rows[places[0]]
+        said = uses[row["survey"], row["question"], row["round"], row["ticket"]]
+        if len(contents[report_id]) > 1:
+            why = ["conflicting_id"] * len(places)
+        elif report_id in before:
+            why = ["repeated"] * len(places)
+        elif row["ticket"] is not None and len(said) > 1:
+            why = ["ticket_reused"] * len(places)
         else:
-            ids[row["id"]].append(
-                (tuple(sorted((k, v) for k, v in row.items() if k != "id" and v is not None)), old, row)
-            )
-    agreed = {i: found for i, found in ids.items() if len({content for content, _, _ in found}) == 1}
-    refused["conflicting_id"] += sum(not old for i in ids.keys() - agreed.keys() for _, old, _ in ids[i])
-    for i, found in agreed.items():
-        row = found[0][2]
-        if row["invite"] is not None:
-            people[row["survey"], row["question"], row["round"], row["invite"]].add(i)
-    repeated = 0
-    for found in agreed.values():
-        row, new, old = found[0][2], sum(not old for _, old, _ in found), any(old for _, old, _ in found)
-        if old:
-            repeated += new
-        elif row["invite"] is not None and len(people[row["survey"], row["question"], row["round"], row["invite"]]) > 1:
-            refused["invite_reused"] += new
-        else:
-            repeated += new - 1
-            design = Design(row["p00"], row["p11"])
-            segments = tuple(json.loads(row["segments"]).items())
-            sums = counted[TallyKey(row["survey"], row["question"], design, segments, row["round"])]
-            sums[0] += 1
-            sums[1] += row["answer"]
+            why = [None] + ["repeated"] * (len(places) - 1)
+        for place, reason in zip(places, why, strict=True):
+            reasons[place] = reason
+    return reasons
+
+
+def reference(rows: list[Row], earlier: list[Row] = []):  # noqa: B006
+    """(tallies, repeated, refused): what the oracle's reasons add up to."""
+    counted, refused = defaultdict(lambda: [0, 0]), Counter()
+    reasons = reasons_of(rows, earlier)
+    for row, reason in zip(rows, reasons, strict=True):
+        if reason is not None:
+            refused[reason] += 1
+            continue
+        shown = json.loads(row["design"])
+        segments = tuple(json.loads(row["segments"]).items())
+        key = TallyKey(row["survey"], row["question"], Design(shown["p00"], shown["p11"]), segments, row["round"])
+        counted[key][0] += 1
+        counted[key][1] += int(row["answer"])
     tallies = Tallies({key: Tally(key.design, n, ones) for key, (n, ones) in counted.items()})
-    return tallies, repeated, {name: n for name, n in refused.items() if n}
-
-
-def fault(row: Row, known: dict[str, Survey]) -> str:
-    survey = known.get(row["survey"])
-    if survey is None:
-        return "unknown_survey"
-    question = next((q for q in survey.questions if q.id == row["question"]), None)
-    if question is None:
-        return "unknown_question"
-    if (row["p00"], row["p11"]) != (str(question.design.p00), str(question.design.p11)):
-        return "wrong_design"
-    if row["round"] not in range(question.rounds):
-        return "bad_round"
-    if row["answer"] not in (0, 1):
-        return "bad_answer"
-    try:
-        said = json.loads(row["segments"])
-        canonical = json.dumps(said, ensure_ascii=False, separators=(",", ":"), sort_keys=True) == row["segments"]
-        if not isinstance(said, dict) or not canonical or not all(said[name] in survey.segments[name] for name in said):
-            return "undeclared_segment"
-    except (TypeError, ValueError, LookupError):
-        return "undeclared_segment"
-    if row["invite"] is None and survey.invite_only:
-        return "missing_invite"
-    if row["invite"] is not None and not 1 <= len(row["invite"]) <= 128:
-        return "bad_invite"
-    if not isinstance(row["id"], str) or not re.fullmatch("[0-9a-f]{32}", row["id"]):
-        return "bad_id"
-    return ""
+    repeated = refused.pop("repeated", 0)
+    return tallies, repeated, {name: refused[name] for name in REASONS if refused[name]}
 
 
 HOSTILE = ["'; DROP TABLE reports; --", "\u202e", "🙂" * 40, 'a"b|c', "q1|3/4", "{}", "NULL", "\n", "x" * 200, "=cmd()"]
+WRONG = {
+    "survey": ["0" * 64, OPEN.digest.upper(), OPEN.digest + "\n", "", None],
+    "question": ["q3", "Q1", "q1 ", "q2", "", None],
+    "round": [-1, 1, 3, 1000, 2**40, None],
+    "design": [
+        '{"p00":"6/8","p11":"3/4"}',
+        '{"p11":"3/4","p00":"3/4"}',
+        '{"p00":"3/4","p11":"5/8"}',
+        '{"p00":"3/4"}',
+        "3/4",
+        "",
+        None,
+    ],
+    "answer": ["2", "-1", "01", "11", "", " 1", "1\n", "１", "true", None],
+    "id": ["F" * 32, "0" * 31, "0" * 33, "g" * 32, "0" * 31 + "\n", "é" * 16, "0" * 32 + "\n", "", None],
+    "ticket": ["", "x" * 129, "é" * 128, "é" * 129, "guest", None],
+    "segments": [
+        '{"region":"west"}',
+        '{"age": "old"}',
+        '{"region":"north","age":"old"}',
+        '{"x":"y"}',
+        '{"age":["old"]}',
+        '{"age":1}',
+        "[]",
+        "{",
+        "",
+        None,
+    ],
+}
 
 
 def row(**changes: Any) -> Row:
-    plain = {"survey": OPEN.digest, "question": "q1", "round": 0, "p00": "3/4", "p11": "3/4", "answer": 1}
-    return {**plain, "id": "0" * 32, "invite": None, "segments": "{}", **changes}
+    plain = {"survey": OPEN.digest, "question": "q1", "round": 0, "design": DESIGNS["q1"].text, "answer": "1"}
+    return {**plain, "id": "0" * 32, "ticket": None, "segments": "{}", **changes}
+
+
+def faulty_rows() -> list[Row]:
+    """Valid rows, each with every single fault, and with every pair of columns at fault; no two share id or ticket."""
+    second = {"question": "q2", "round": 2, "design": DESIGNS["q2"].text}
+    valid = [
+        row(),
+        row(**second, answer="0", segments='{"age":"old","region":"so\'uth \\"x\\" | é"}'),
+        row(**second, survey=CLOSED.digest, ticket="é" * 120),
+    ]
+    changes: list[Row] = [{}, *({name: value} for name in WRONG for value in WRONG[name] + HOSTILE * (name != "round"))]
+    for one, other in itertools.combinations(WRONG, 2):
+        changes += [{one: a, other: b} for a, b in itertools.product(WRONG[one][::3], WRONG[other][1::4])]
+    found = []
+    for number, (plain, change) in enumerate(itertools.product(valid, changes)):
+        fresh = {"id": f"{number:032x}"} | ({"ticket": f"{plain['ticket']}{number}"} if plain["ticket"] else {})
+        found.append(plain | fresh | change)
+    return found
 
 
 def generated(random: Any, n: int, hostile: bool = True) -> list[Row]:
     """Rows of every kind: good ones, repeats, conflicts, nulls, unknown and hostile values."""
     rows: list[Row] = []
     texts = ["{}", '{"region":"north"}', '{"age":"old","region":"north"}', '{"region":"so\'uth \\"x\\" | é"}']
-    wrong_texts = ['{"region":"west"}', '{"age": "old"}', '{"region":"north","age":"old"}', '{"x":"y"}', "[]", "", None]
     for _ in range(n):
         question = random.choice(["q1", "q2"])
         made = row(
             survey=random.choice([OPEN, OPEN, CLOSED]).digest,
             question=question,
             round=random.randrange(3) if question == "q2" else 0,
-            p11="3/4" if question == "q1" else "5/8",
-            answer=random.randrange(2),
+            design=DESIGNS[question].text,
+            answer=random.choice("01"),
             id=f"{random.getrandbits(128):032x}",
         )
-        if made["survey"] == CLOSED.digest or random.random() < 0.2:
-            made["invite"] = f"guest-{random.randrange(n)}"
+        if made["survey"] == CLOSED.digest or random.random() < 0.05:
+            made["ticket"] = f"guest-{random.randrange(n)}"
         if made["survey"] == OPEN.digest:
             made["segments"] = random.choice(texts)
         if random.random() < 0.25:
-            wrong = {
-                "survey": ["0" * 64, OPEN.digest.upper(), "", None],
-                "question": ["q3", "Q1", "q1 ", None],
-                "round": [-1, 1, 3, 1000, None],
-                "p00": ["6/8", "0.75", "1/2", "3/4|3/4", None],
-                "p11": ["3/4", "1", "", None],
-                "answer": [2, -1, None],
-                "id": ["F" * 32, "0" * 31, "0" * 33, "g" * 32, "0" * 31 + "\n", "é" * 16, "0" * 32 + "\n", "", None],
-                "invite": ["", "x" * 129, "é" * 128, None],
-                "segments": wrong_texts,
-            }
-            field = random.choice(list(wrong))
-            pool = wrong[field] + (HOSTILE if hostile and field not in ("round", "answer") else [])
-            made[field] = random.choice(pool)
+            field = random.choice(list(WRONG))
+            made[field] = random.choice(WRONG[field] + (HOSTILE if hostile and field != "round" else []))
         rows.append(made)
         if rows and random.random() < 0.3:
             again = dict(random.choice(rows[-10:]))
             if random.random() < 0.4:
-                again.update(random.choice([{"answer": 1 - (again["answer"] or 0)}, {"round": 1}, {"invite": "other"}]))
+                other = {"0": "1", "1": "0"}.get(again["answer"], "0")
+                again.update(random.choice([{"answer": other}, {"round": 1}, {"ticket": "other"}]))
             rows.append(again)
     random.shuffle(rows)
     return rows
 
 
 def reports(n: int, **changes: Any) -> list[Report]:
-    plain = {"survey": OPEN.digest, "question": "q1", "design": Design("3/4", "3/4"), "answer": 1}
+    plain = {"survey": OPEN.digest, "question": "q1", "design": DESIGNS["q1"], "answer": "1"}
     return [Report(**{**plain, "id": f"{i:032x}", **changes}) for i in range(n)]

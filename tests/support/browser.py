@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, sync_playwright
 
-CHROMIUM = "/usr/bin/chromium"
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -24,9 +23,10 @@ FLAGS = [
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    assert Path(CHROMIUM).exists(), "chromium is needed (Debian: apt-get install chromium)"
+    program = shutil.which("chromium")
+    assert program, "chromium is needed (Debian: apt-get install chromium)"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
         try:
             yield browser
         finally:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from server_agg.collect.store import open_store
+from server_agg.collect.stores import open_store
 from tests.support.collector_running import JSON, Process, body, publication
 from tests.support.postgres_server import PostgresServer
 

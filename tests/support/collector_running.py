@@ -138,7 +138,7 @@ def expired(**changes: Any) -> Publication:
 
 
 def report(digest: str, **changes: Any) -> Report:
-    fields = {"question": "q1", "design": Design("3/4", "3/4"), "answer": 1, "id": secrets.token_hex(16)}
+    fields = {"question": "q1", "design": Design("3/4", "3/4"), "answer": "1", "id": secrets.token_hex(16)}
     return Report(**{"survey": digest, **fields, **changes})
 
 

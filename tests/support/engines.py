@@ -8,7 +8,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from server_agg.batch.columns import COLUMNS, NUMBERS
+from server_agg.batch.sources import COLUMNS, NUMBER
+from server_agg.csv_cells import harmless
 
 Rows = list[dict[str, Any]]
 
@@ -16,7 +17,7 @@ Rows = list[dict[str, Any]]
 def arrow_table(rows: Rows) -> Any:
     import pyarrow as pa
 
-    schema = pa.schema([(name, pa.int64() if name in NUMBERS else pa.string()) for name in COLUMNS])
+    schema = pa.schema([(name, pa.int64() if name == NUMBER else pa.string()) for name in COLUMNS])
     return pa.Table.from_pylist(rows, schema=schema)
 
 
@@ -36,15 +37,21 @@ def comma(rows: Rows, folder: Path) -> Any:
         writer = csv.DictWriter(file, sorted(COLUMNS))
         writer.writeheader()
         for row in rows:
-            invite = row["invite"]
-            escaped = f"'{invite}" if invite and invite[0] in "=+-@\t\r'" else invite
-            writer.writerow({**row, "invite": escaped})
+            writer.writerow({**row, "ticket": row["ticket"] and harmless(row["ticket"])})
     return folder / "*.csv"
 
 
 def wire(row: dict[str, Any]) -> dict[str, Any]:
-    nested = {name: value for name, value in row.items() if name not in ("p00", "p11", "segments")}
-    return {**nested, "design": {"p00": row["p00"], "p11": row["p11"]}, "segments": "SEGMENTS"}
+    """The row with its design and segments as objects, where that says the same; every other one as texts."""
+    nested = {}
+    for name in ("design", "segments") if len(row["id"] or "") % 2 == 0 and row["answer"] != "1" else ():
+        try:
+            value = json.loads(row[name] or "")
+        except ValueError:
+            continue
+        if isinstance(value, dict) and json.dumps(value, ensure_ascii=False, separators=(",", ":")) == row[name]:
+            nested[name] = value
+    return {**row, **nested}
 
 
 def jsonl(rows: Rows, folder: Path) -> Any:
@@ -52,8 +59,7 @@ def jsonl(rows: Rows, folder: Path) -> Any:
     for name, part in (("a.jsonl", rows[:half]), ("b.jsonl.gz", rows[half:])):
         with gzip.open(folder / name, "wt") if name.endswith("gz") else (folder / name).open("w") as file:
             for row in part:
-                text = json.dumps(wire(row), ensure_ascii=len(row["id"] or "") % 2 == 0)
-                file.write(text.replace('"SEGMENTS"', row["segments"] or "null") + "\n")
+                file.write(json.dumps(wire(row), ensure_ascii=len(row["id"] or "") % 2 == 0) + "\n")
     return [str(folder / "a.jsonl"), folder / "b.jsonl.gz"]
 
 
@@ -69,7 +75,7 @@ def relation(rows: Rows, folder: Path) -> Any:
 def polars(rows: Rows, folder: Path) -> Any:
     import polars as pl
 
-    return pl.DataFrame(rows, schema={name: pl.Int64 if name in NUMBERS else pl.String for name in COLUMNS})
+    return pl.DataFrame(rows, schema={name: pl.Int64 if name == NUMBER else pl.String for name in COLUMNS})
 
 
 def polars_lazy(rows: Rows, folder: Path) -> Any:
@@ -80,14 +86,14 @@ def pandas(rows: Rows, folder: Path) -> Any:
     import pandas as pd
 
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
-    return frame.astype({name: "Int64" if name in NUMBERS else "str" for name in COLUMNS})
+    return frame.astype({name: "Int64" if name == NUMBER else "str" for name in COLUMNS})
 
 
 def pandas_objects(rows: Rows, folder: Path) -> Any:
     import pandas as pd
 
     frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype=object)
-    return frame.astype(dict.fromkeys(NUMBERS, "Int64"))
+    return frame.astype({NUMBER: "Int64"})
 
 
 def pyarrow(rows: Rows, folder: Path) -> Any:

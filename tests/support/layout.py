@@ -14,7 +14,7 @@ Rules
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,7 +75,7 @@ def part_of(module: str, package: str, order: Order) -> tuple[int, str]:
     return max(named)[1:] if named else (-1, "")
 
 
-def upward(tree: Tree, package: str, order: Order) -> list[str]:
+def upward(tree: Tree, package: str, order: Order, excepted: Collection[tuple[str, str]] = ()) -> list[str]:
     """Imports within the package that do not point down, and modules that have no place in its order (rule 1)."""
     found = []
     for module, imports in tree.imports.items():
@@ -86,7 +86,7 @@ def upward(tree: Tree, package: str, order: Order) -> list[str]:
             found.append(f"{module} has no place in the order")
             continue
         for other in sorted(imports):
-            if other.split(".")[0] == package:
+            if other.split(".")[0] == package and (module, other) not in excepted:
                 below, named = part_of(other, package, order)
                 if below >= level and (below, named) != (level, part):
                     found.append(f"{module} imports {other}")

@@ -25,7 +25,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from rrcollect import Design, SigningKey, optimal_design
 from rrcollect.publish.canonical import canonical
 from rrcollect.publish.envelope import SURVEY_TYPE, pae
-from rrcollect.publish.survey import design_to_wire
 
 HERE = Path(__file__).parent
 NOW = "2026-11-01T00:00:00Z"
@@ -113,7 +112,7 @@ def with_parts(change: Callable[[dict[str, Any]], object]) -> bytes:
 
 
 GOOD_ENVELOPE = signed(canonical(SURVEY))
-GRID = {**QUESTION, "design": design_to_wire(optimal_design(1)), "promise": {"epsilon": "1", "delta": "0"}}
+GRID = {**QUESTION, "design": optimal_design(1).to_wire(), "promise": {"epsilon": "1", "delta": "0"}}
 
 
 def good() -> Iterator[tuple[str, bytes, dict[str, Any]]]:
@@ -447,7 +446,7 @@ def bad_for_a_policy() -> Iterator[tuple[str, str, bytes, dict[str, Any]]]:
     yield "proof_not_meant", "CertainDisclosure", with_survey(questions=[PROOF]), OPEN
     yield "proof_not_allowed", "CertainDisclosure", with_survey(questions=[MEANT]), POLICY
     near = Design(1 - Fraction(1, 2**30), "1/2")
-    wire = {"design": design_to_wire(near), "promise": {"epsilon": str(near.tight_epsilon), "delta": "0"}}
+    wire = {"design": near.to_wire(), "promise": {"epsilon": str(near.tight_epsilon), "delta": "0"}}
     yield "nearly_a_proof", "CertainDisclosure", with_question(**wire), OPEN
     no_proof = {"design": {"p00": "1/128", "p11": "1"}, "promise": {"epsilon": "0", "delta": "1/128"}}
     yield "no_is_a_proof", "CertainDisclosure", with_question(**no_proof), OPEN
@@ -457,38 +456,46 @@ def bad_for_a_policy() -> Iterator[tuple[str, str, bytes, dict[str, Any]]]:
 
 
 REPORT: dict[str, Any] = {
-    "answer": 1,
+    "answer": "1",
     "design": {"p00": "3/4", "p11": "3/4"},
     "id": "0123456789abcdef0123456789abcdef",
-    "invite": None,
     "question": "q1",
     "round": 0,
     "segments": {"sport": "ski"},
     "survey": hashlib.sha256(canonical(SURVEY)).hexdigest(),
+    "ticket": None,
 }
 
 
 def good_reports() -> Iterator[tuple[str, bytes]]:
     yield "yes", canonical(REPORT)
-    yield "no", canonical({**REPORT, "answer": 0})
+    yield "no", canonical({**REPORT, "answer": "0"})
     yield "no_segments", canonical({**REPORT, "segments": {}})
-    yield "invite", canonical({**REPORT, "invite": "abc"})
+    yield "ticket", canonical({**REPORT, "ticket": "abc"})
+    yield "ticket_longest", canonical({**REPORT, "ticket": "🏅" * 128})
     yield "round", canonical({**REPORT, "round": 51})
-    yield "grid_design", canonical({**REPORT, "design": design_to_wire(optimal_design(1))})
+    yield "grid_design", canonical({**REPORT, "design": optimal_design(1).to_wire()})
 
 
 def bad_reports() -> Iterator[tuple[str, bytes]]:
     for field in REPORT:
         yield f"without_{field}", loose({k: v for k, v in REPORT.items() if k != field})
-        if field != "invite":
+        if field != "ticket":
             yield f"{field}_null", loose({**REPORT, field: None})
     changes: dict[str, dict[str, Any]] = {
         "extra": {"time": 1},
-        "answer_two": {"answer": 2},
+        "answer_number": {"answer": 1},
+        "answer_zero_number": {"answer": 0},
         "answer_true": {"answer": True},
-        "answer_text": {"answer": "1"},
         "answer_float": {"answer": 1.0},
-        "answer_negative": {"answer": -1},
+        "answer_array": {"answer": ["1"]},
+        "answer_empty": {"answer": ""},
+        "answer_two": {"answer": "2"},
+        "answer_two_characters": {"answer": "01"},
+        "answer_word": {"answer": "yes"},
+        "answer_spaced": {"answer": " 1"},
+        "answer_minus": {"answer": "-1"},
+        "answer_other_digit": {"answer": "１"},
         "id_short": {"id": "0" * 31},
         "id_upper": {"id": "A" * 32},
         "survey_short": {"survey": "0" * 63},
@@ -498,8 +505,10 @@ def bad_reports() -> Iterator[tuple[str, bytes]]:
         "round_true": {"round": True},
         "question_empty": {"question": ""},
         "question_long": {"question": "q" * 65},
-        "invite_number": {"invite": 5},
-        "invite_long": {"invite": "x" * 129},
+        "ticket_number": {"ticket": 5},
+        "ticket_empty": {"ticket": ""},
+        "ticket_long": {"ticket": "x" * 129},
+        "ticket_called_invite": {"invite": None},
         "segments_array": {"segments": []},
         "segments_number": {"segments": {"sport": 1}},
         "design_decimal": {"design": {"p00": "0.75", "p11": "3/4"}},
@@ -508,6 +517,9 @@ def bad_reports() -> Iterator[tuple[str, bytes]]:
         "design_above_one": {"design": {"p00": "3/2", "p11": "3/4"}},
         "design_float": {"design": {"p00": 0.75, "p11": "3/4"}},
         "design_missing": {"design": {"p00": "3/4"}},
+        "design_extra": {"design": {"p00": "3/4", "p11": "3/4", "p": "1"}},
+        "design_array": {"design": ["3/4", "3/4"]},
+        "design_text": {"design": '{"p00":"3/4","p11":"3/4"}'},
     }
     for name, change in changes.items():
         yield name, loose({**REPORT, **change})
@@ -516,10 +528,12 @@ def bad_reports() -> Iterator[tuple[str, bytes]]:
     yield "truncated", canonical(REPORT)[:-1]
     yield "spaced", json.dumps(REPORT, sort_keys=True).encode()
     yield "out_of_order", json.dumps(dict(reversed(REPORT.items())), separators=(",", ":")).encode()
-    yield "duplicate_key", canonical(REPORT).replace(b'"answer":1', b'"answer":1,"answer":0')
+    yield "duplicate_key", canonical(REPORT).replace(b'"answer":"1"', b'"answer":"1","answer":"0"')
     yield "too_large", canonical({**REPORT, "segments": {"sport": "x" * 9000}})
     yield "too_deep", b"[" * 5000
     yield "not_utf8", canonical(REPORT).replace(b"ski", b"\xff\xff\xff")
+    yield "escaped_answer", canonical(REPORT).replace(b'"answer":"1"', b'"answer":"\\u0031"')
+    yield "half_surrogate", canonical({**REPORT, "ticket": "abc"}).replace(b"abc", b"\\ud800")
 
 
 def draws() -> list[dict[str, Any]]:

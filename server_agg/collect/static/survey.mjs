@@ -167,7 +167,7 @@ class Page {
   }
 
   showDone(question, report, focus = false) {
-    const sent = JSON.parse(report.body).answer === 1 ? "yes" : "no";
+    const sent = JSON.parse(report.body).answer === "1" ? "yes" : "no";
     this.cards.get(question.id).replaceChildren(
       this.heading(question),
       make("p", {}, make("span", { class: "good" }, "Answered. "), "This device sends ", make("strong", { class: "sent" }, `“${sent}”`), ", which may or may not be what you chose."),

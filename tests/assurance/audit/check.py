@@ -19,16 +19,14 @@ import json
 import math
 import multiprocessing
 import os
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 from rrcollect import Attribute, Client, Design, Policy, Report, TrustedPublisher
-from rrcollect.answer.acceptance import Seen
-from rrcollect.answer.ledger import Asked
+from rrcollect.answer.acceptance import SeenVersion
+from rrcollect.answer.ledger import LedgerRequest
 from tests.assurance.audit.epsilon_audit import Count, epsilon_at_least, refuted
 from tests.assurance.audit.peers import PEERS, about_peers, table_row
 from tests.assurance.check import FULL, Check, Figure, Outcome, Part, Size, Step, caught
@@ -60,29 +58,21 @@ def device() -> Iterator[Client]:
 class NoMemory:
     """A planted bug: what a client without a ledger would use instead of one."""
 
-    def seen(self) -> dict[tuple[str, str], Seen]:
+    def seen(self) -> dict[tuple[str, str], SeenVersion]:
         """No survey was ever accepted."""
         return {}
 
-    def remember(self, publisher: str, name: str, seen: Seen) -> None:
+    def remember(self, publisher: str, name: str, seen: SeenVersion) -> None:
         """Forget it."""
 
-    def existing(self, asked: Asked, policy: Policy) -> None:
-        """Nothing was ever answered."""
-
-    def drawn(self, attribute: str, round_: int) -> None:
-        """Nothing was ever drawn."""
-
-    def answer(
-        self, asked: Asked, policy: Policy, draw: Callable[[], int], body: Callable[[str, int], bytes]
-    ) -> SimpleNamespace:
+    def answer(self, request: LedgerRequest, policy: Policy, draw: Callable[[], str]) -> Report:
         """Draw, whatever happened before."""
-        return SimpleNamespace(body=body(secrets.token_hex(16), draw()))
+        return request.report.with_answer(draw())
 
 
 def said_yes(report: Report) -> bool:
     """What the bytes on the wire say."""
-    return bool(json.loads(report.to_bytes())["answer"])
+    return bool(json.loads(report.to_bytes())["answer"] == "1")
 
 
 def rounds_of_one_ledger(ledgers: int, truth: bool, design: Design = DESIGN) -> tuple[int, int]:

@@ -205,7 +205,7 @@ CHECK = Check(
         "docs/coverage.md",
         "rrcollect/design",
         "server_agg/estimates/interval.py",
-        "server_agg/estimates/bisection.py",
+        "server_agg/estimates/exact.py",
         "server_agg/estimates/credible.py",
         "server_agg/estimates/one.py",
         "server_agg/estimates/finite.py",

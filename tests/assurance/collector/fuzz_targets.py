@@ -19,7 +19,7 @@ from rrcollect.publish.envelope import LARGEST_ENVELOPE, verify
 from rrcollect.publish.survey_file import read_survey, survey_from
 from server_agg import Tallies, tally_reports
 from server_agg.batch.packed_file import read_packed
-from server_agg.batch.sources import csv_header, first_fault
+from server_agg.batch.sources import COLUMNS, csv_header, first_fault
 from server_agg.collect.admission import Admission
 from tests.assurance.ledger.world import SCRATCH
 from tests.support.devices import KEY, VECTORS, envelope, load, question, survey, unb64
@@ -101,11 +101,11 @@ def a_body(data: bytes) -> object:
 def _admission() -> Admission:
     from datetime import timedelta
 
-    from server_agg.collect.catalogue import Listed
+    from server_agg.collect.catalogue import CatalogueEntry
     from server_agg.collect.store import PublishedSurvey
 
-    listed = Listed(survey(), PublishedSurvey(survey().digest, b"", ()))
-    known = {survey().digest: listed}
+    entry = CatalogueEntry(survey(), PublishedSurvey(survey().digest, b"", ()))
+    known = {survey().digest: entry}
     return Admission(known.get, grace=timedelta(days=7), list_limit=100)
 
 
@@ -152,9 +152,10 @@ def seeds(name: str) -> list[bytes]:
     payloads = [survey().payload(), survey(question(rounds=3), segments={"sport": ["run", "ski"]}).payload()]
     reports = [unb64(load(path)["report"]) for path in sorted((VECTORS / "reports").glob("*.json"))]
     ours = [r.to_bytes() for r in _our_reports()]
-    tally = b'[{"survey":"s","question":"q","design":["3/4","3/4"],"segments":{"a":"b"},"round":0,"n":10,"ones":4}]'
-    row = b"survey,question,round,p00,p11,answer,id,invite,segments\r\n"
-    line = f"{survey().digest},q1,0,3/4,3/4,1,{'0' * 32},,{{}}\r\n".encode()
+    counted = b'"segments":{"a":"b"},"round":0,"n":10,"counts":[4]'
+    tally = b'[{"survey":"s","question":"q","design":{"p00":"3/4","p11":"3/4"},' + counted + b"}]"
+    row = (",".join(COLUMNS) + "\r\n").encode()
+    line = f'{survey().digest},q1,0,"{{""p00"":""3/4"",""p11"":""3/4""}}",1,{"0" * 32},,{{}}\r\n'.encode()
     found: dict[str, list[bytes]] = {
         "report": reports + ours * 20,
         "envelope": [envelope(), envelope(question(rounds=2))] * 50 + surveys,
@@ -173,7 +174,7 @@ def seeds(name: str) -> list[bytes]:
 
 def _our_reports() -> list[Report]:
     made: dict[str, Any] = {"survey": survey().digest, "question": "q1", "design": question().design}
-    return [Report(**made, answer=answer, id=f"{answer:032x}") for answer in (0, 1)]
+    return [Report(**made, answer=answer, id=f"{int(answer):032x}") for answer in "01"]
 
 
 def _packed() -> list[bytes]:

@@ -32,8 +32,8 @@ from server_agg.collect.app import Collector
 from server_agg.collect.errors import StoreError
 from server_agg.collect.postgres_store import PostgresStore
 from server_agg.collect.sqlite_store import SqliteStore
-from server_agg.collect.store import INSERT, TABLES, Outcome, Store
-from server_agg.collect.stored_report import Arrival
+from server_agg.collect.store import INSERT, STEPS, Outcome, Store
+from server_agg.collect.stored_report import IncomingReport
 from tests.assurance.collector.fuzz_targets import unchecked_fields
 from tests.support.collector_running import Process
 
@@ -46,22 +46,22 @@ KEYED = "id TEXT PRIMARY KEY"
 class EarlyStore(SqliteStore):
     """Says yes before the commit."""
 
-    def take(self, arrivals: Sequence[Arrival]) -> list[Outcome]:
+    def take(self, reports: Sequence[IncomingReport]) -> list[Outcome]:
         def later() -> None:
             with suppress(StoreError):
-                SqliteStore.take(self, arrivals)
+                SqliteStore.take(self, reports)
 
         threading.Timer(DELAY, later).start()
-        return [Outcome.NEW] * len(arrivals)
+        return [Outcome.NEW] * len(reports)
 
 
 class SureStore(SqliteStore):
     """Says yes after the commit, even if it failed."""
 
-    def take(self, arrivals: Sequence[Arrival]) -> list[Outcome]:
+    def take(self, reports: Sequence[IncomingReport]) -> list[Outcome]:
         with suppress(StoreError):
-            return super().take(arrivals)
-        return [Outcome.NEW] * len(arrivals)
+            return super().take(reports)
+        return [Outcome.NEW] * len(reports)
 
 
 class UnflushedStore(PostgresStore):
@@ -75,24 +75,25 @@ class UnflushedStore(PostgresStore):
 
 
 class TwiceStore(SqliteStore):
-    """Gives every arrival an id of its own."""
+    """Gives every incoming report an id of its own."""
 
-    def take(self, arrivals: Sequence[Arrival]) -> list[Outcome]:
-        return super().take([a._replace(row=a.row._replace(id=secrets.token_hex(16))) for a in arrivals])
+    def take(self, reports: Sequence[IncomingReport]) -> list[Outcome]:
+        return super().take([r._replace(row=r.row._replace(id=secrets.token_hex(16))) for r in reports])
 
 
 class KeylessStore(SqliteStore):
-    """Has a table of reports in which an id is no key, and looks for none."""
+    """Has a table of reports in which an id is not a key, and does not look for one."""
 
     def _prepare(self, connection: Any) -> None:
-        tables = [t.replace(KEYED, "id TEXT").replace("{clustered}", "") if KEYED in t else t for t in TABLES]
-        with patch.object(sqlite_store, "TABLES", tables):
+        (tables,) = STEPS
+        keyless = [t.replace(KEYED, "id TEXT").replace("{clustered}", "") if KEYED in t else t for t in tables]
+        with patch.object(sqlite_store, "STEPS", [keyless]):
             super()._prepare(connection)
 
-    def take(self, arrivals: Sequence[Arrival]) -> list[Outcome]:
+    def take(self, reports: Sequence[IncomingReport]) -> list[Outcome]:
         with self.writing() as cursor:
-            cursor.executemany(INSERT.partition("ON CONFLICT")[0], [arrival.row for arrival in arrivals])
-        return [Outcome.NEW] * len(arrivals)
+            cursor.executemany(INSERT.partition("ON CONFLICT")[0], [report.row for report in reports])
+        return [Outcome.NEW] * len(reports)
 
 
 STORES: dict[str, type[Store]] = {

@@ -4,7 +4,7 @@ Run: python -m tests.assurance.dependencies.canary_flow JOB …, with JOB = FOLD
 
 A job answers a survey, fails in every way that can be provoked, delivers to a running collector, and leaves in FOLDER
 the logs of every logger at the lowest level, warnings, tracebacks, the words of every object, the traffic as the
-collector saw it, its metrics and its store, the ledger and the seal.  `canaries` looks through them.
+collector saw it, its metrics and its store, the ledger and its rollback guard.  `canaries` looks through them.
 
 TRUTHS is a text of 0 and 1, one for each of the four questions answered; the fifth is of the wrong kind at first and
 then 0.  The draws are given, and such that both truths lead to the same answer, so nothing but the truth differs
@@ -29,10 +29,10 @@ from typing import Any
 import numpy as np
 import uvicorn
 
-from rrcollect import AsyncClient, Client, HttpTransport, Pace, Policy, TrustedPublisher, errors, publish_survey
+from rrcollect import Client, HttpTransport, Pace, Policy, TrustedPublisher, errors, publish_survey
 from server_agg import CollectorSettings, OwnerToken, create_app, open_store
 from server_agg.collect.serve import server_config
-from server_agg.collect.stored_report import ticket_of
+from server_agg.collect.stored_report import ticket_hash
 from tests.assurance.dependencies.canary_traces import (
     CLOSED,
     DRAWS,
@@ -114,7 +114,7 @@ def answered(traces: Traces, truths: list[bool]) -> Client:
 async def slowly(client: Client, accepted: Any, truth: bool) -> Any:
     """Through the event loop in debug mode, which tells of everything that is slow."""
     asyncio.get_running_loop().slow_callback_duration = 0.0
-    return await AsyncClient(client).answer(accepted, "q4", Told(truth, seconds=0.02))
+    return await asyncio.to_thread(client.answer, accepted, "q4", Told(truth, seconds=0.02))
 
 
 def broken(traces: Traces, truths: list[bool]) -> None:
@@ -125,9 +125,9 @@ def broken(traces: Traces, truths: list[bool]) -> None:
         raise OSError(TRUTH)
 
     def full_disk(n: int) -> bytes:
-        seal = traces.folder / "disk.sqlite3.seal"
-        seal.unlink()
-        seal.mkdir()
+        guard = traces.folder / "disk.sqlite3.guard"
+        guard.unlink()
+        guard.mkdir()
         return DRAWS[0]
 
     for name, source, wanted in (
@@ -184,7 +184,7 @@ def collected(traces: Traces, client: Client) -> None:
     with collector(traces) as (port, store):
         for survey in (OPEN, CLOSED):
             asked(traces, port, "POST", f"/surveys?key={KEY.public.raw.hex()}", publish_survey(survey, [KEY]).envelope)
-        store.add_invites(CLOSED.digest, [ticket_of(INVITE)])
+        store.add_invites(CLOSED.digest, [ticket_hash(INVITE)])
         bodies = [outgoing.body for outgoing in client._ledger.outbox()]
         traces.write("words.txt", client.deliver(HttpTransport(f"http://127.0.0.1:{port}/reports"), PACE))
         for body in (bodies[0], bodies[1].replace(b'"q2"', b'"q3"'), bodies[2][:-9], b"[]"):

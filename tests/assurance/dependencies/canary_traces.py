@@ -26,7 +26,6 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-import rrcollect.answer.client as client_module
 import rrcollect.answer.draw as draw_module
 from rrcollect import Design, Question, SigningKey, Survey
 from rrcollect.errors import BadTruth
@@ -218,18 +217,18 @@ def _instead(module: Any, name: str, value: Any) -> Iterator[None]:
 
 def _logged(truth: object) -> bool:
     logging.getLogger("rrcollect.answer").debug("answering with %s", truth)
-    return draw_module.plain_truth(truth)
+    return PLAIN_TRUTH(truth)
 
 
 def _shown(truth: object) -> bool:
     try:
-        return draw_module.plain_truth(truth)
+        return PLAIN_TRUTH(truth)
     except BadTruth:
         raise BadTruth(f"the truth must be True or False, not {truth!r}") from None
 
 
 def _numbered(truth: object) -> bool:
-    value, plain = draw_module.plain_truth(truth), secrets.token_hex
+    value, plain = PLAIN_TRUTH(truth), secrets.token_hex
     secrets.token_hex = lambda nbytes=None: str(int(value)) + plain(nbytes)[1:]
     return value
 
@@ -240,11 +239,11 @@ def _drawn(source: draw_module.Source) -> bytes:
     return drawn
 
 
-EIGHT_BYTES = draw_module.eight_bytes
+EIGHT_BYTES, PLAIN_TRUTH = draw_module.eight_bytes, draw_module.plain_truth
 LEAKS: dict[str, Callable[[], contextlib.AbstractContextManager[None]]] = {
     "": contextlib.nullcontext,
-    "truth in a log": lambda: _instead(client_module, "plain_truth", _logged),
-    "truth in an error": lambda: _instead(client_module, "plain_truth", _shown),
-    "truth in the first digit of an id": lambda: _instead(client_module, "plain_truth", _numbered),
+    "truth in a log": lambda: _instead(draw_module, "plain_truth", _logged),
+    "truth in an error": lambda: _instead(draw_module, "plain_truth", _shown),
+    "truth in the first digit of an id": lambda: _instead(draw_module, "plain_truth", _numbered),
     "draw in a log": lambda: _instead(draw_module, "eight_bytes", _drawn),
 }

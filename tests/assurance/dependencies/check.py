@@ -185,7 +185,6 @@ CHECK = Check(
         "tests/assurance/dependencies/canary_traces.py",
         "tests/assurance/dependencies/packages.py",
         "pyproject.toml",
-        "rrcollect/answer/async_client.py",
         "rrcollect/answer/budget.py",
         "rrcollect/answer/client.py",
         "rrcollect/answer/draw.py",

@@ -15,6 +15,7 @@ import json
 import re
 import subprocess
 import sys
+import textwrap
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -150,7 +151,7 @@ def licence_page(packages: Iterable[Package]) -> str:
         "releases. The same packages as a CycloneDX bill of",
         "materials: [sbom.json](sbom.json).",
         "",
-        f"Copyleft: {copyleft}.",
+        textwrap.fill(f"Copyleft: {copyleft}.", 118, break_on_hyphens=False),
         "",
         "| package | version | licence | brought by |",
         "|---|---|---|---|",

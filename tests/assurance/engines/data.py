@@ -5,7 +5,7 @@ Rules
 2. Each chunk of rows holds new reports, repeats of reports of this chunk and of the one before, pairs that contradict
    each other, and rows with one fault of each kind that a single row can have; their order is shuffled.
 3. The first byte of an id is its partition's number: no id lies in two partitions, and their tallies add up.
-4. Ids are the only long texts.  Invites, which need a comparison of their own, are left to `tests/batch`.
+4. Ids are the only long texts.  Tickets, which need a comparison of their own, are left to `tests/batch`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from rrcollect import Design, Question, Survey
 from rrcollect.publish.canonical import canonical
 from server_agg import BatchResult, Summary, Tallies, Tally, TallyKey
-from server_agg.batch.columns import COLUMNS
+from server_agg.batch.sources import COLUMNS
 
 __all__ = ["CHUNK", "SURVEYS", "changed_row", "write_partition"]
 
@@ -71,22 +71,22 @@ KINDS = _kinds()
 FAULTS: dict[str, tuple[str, Any]] = {  # reason: the column and the value that a row of that kind has instead
     "unknown_survey": ("survey", "0" * 64),
     "unknown_question": ("question", "q9"),
-    "wrong_design": ("p11", "1/2"),
-    "bad_round": ("round", 7),
-    "bad_answer": ("answer", 2),
+    "wrong_design": ("design", '{"p00":"3/4","p11":"1/2"}'),
+    "unknown_round": ("round", 7),
+    "bad_answer": ("answer", "2"),
     "undeclared_segment": ("segments", '{"region":"nowhere"}'),
+    "unexpected_ticket": ("ticket", "ticket"),
     "bad_id": ("id", ord("G")),
 }
 PLAIN: dict[str, list[Any]] = {
     "survey": [key.survey for key in KINDS],
     "question": [key.question for key in KINDS],
     "round": [key.round for key in KINDS],
-    "p00": [str(key.design.p00) for key in KINDS],
-    "p11": [str(key.design.p11) for key in KINDS],
+    "design": [key.design.text for key in KINDS],
     "segments": [canonical(dict(key.segments)).decode() for key in KINDS],
 }
 HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
-PAIRS = np.stack([np.repeat(HEX, 16), np.tile(HEX, 16)], axis=1).view(np.uint16).ravel()  # two digits a byte
+PAIRS = np.stack([np.repeat(HEX, 16), np.tile(HEX, 16)], axis=1).view(np.uint16).ravel()  # two digits per byte
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def write_partition(folder: Path, partition: int, rows: int, *, chunk: int = CHU
 
 
 def _chunks(partition: int, rows: int, chunk: int) -> Iterator[tuple[Rows, Rows, int, int]]:
-    """(all rows, the reports that stand, how many repeats, how many contradicting pairs) of each chunk."""
+    """(all rows, the reports that are counted, how many repeats, how many contradicting pairs) of each chunk."""
     rng = np.random.default_rng([SEED, partition])
     before: Rows | None = None
     for start in range(0, rows, chunk):
@@ -154,15 +154,18 @@ def _chunks(partition: int, rows: int, chunk: int) -> Iterator[tuple[Rows, Rows,
 
 def _schema() -> Any:
     listed = pa.dictionary(pa.int32(), pa.string())  # in memory; in the file they are plain texts
-    kinds = {"round": pa.int64(), "answer": pa.int64(), "id": pa.string(), "invite": pa.string()}
+    kinds = {"round": pa.int64(), "id": pa.string()}
     return pa.schema([(name, kinds.get(name, listed)) for name in COLUMNS])
 
 
 def _table(rows: Rows, partition: int) -> Any:
     columns: dict[str, Any] = {name: _column(name, rows) for name in PLAIN}
-    columns["answer"] = pa.array(np.where(rows.fault == _fault("answer"), FAULTS["bad_answer"][1], rows.answer))
+    said = np.where(rows.fault == _fault("answer"), 2, rows.answer).astype(np.int32)
+    columns["answer"] = pa.DictionaryArray.from_arrays(pa.array(said), pa.array(["0", "1", FAULTS["bad_answer"][1]]))
+    ticketed = np.zeros(rows.number.size, np.int32)
+    missing = pa.array(ticketed, mask=rows.fault != _fault("ticket"))
+    columns["ticket"] = pa.DictionaryArray.from_arrays(missing, pa.array([FAULTS["unexpected_ticket"][1]]))
     columns["id"] = _ids(rows, partition)
-    columns["invite"] = pa.nulls(rows.number.size, pa.string())
     return pa.table([columns[name] for name in COLUMNS], schema=_schema())
 
 
@@ -182,7 +185,7 @@ def _column(name: str, rows: Rows) -> Any:
 
 
 def _ids(rows: Rows, partition: int) -> Any:
-    """32 hexadecimal digits a report: the partition's byte, and a one-to-one mixture of the report's number."""
+    """32 hexadecimal digits per report: the partition's byte, and a one-to-one mixture of the report's number."""
     raw = np.empty((rows.number.size, 16), np.uint8)
     raw[:, 0] = partition
     raw[:, 1:9] = _mixed(rows.number).view(np.uint8).reshape(-1, 8)
@@ -205,11 +208,11 @@ def changed_row(folder: Path, partition: int) -> None:
     """Plant an error: the first row of the partition that stands alone gets the other answer."""
     path = folder / f"{partition:03d}.parquet"
     table = pq.read_table(path)
-    ids, answers = table["id"].to_pylist(), table["answer"].to_numpy().copy()
+    ids, answers = table["id"].to_pylist(), table["answer"].to_pylist()
     seen: dict[str, int] = {}
     for one in ids:
         seen[one] = seen.get(one, 0) + 1
-    place = next(i for i, one in enumerate(ids) if seen[one] == 1 and answers[i] in (0, 1))
-    answers[place] = 1 - answers[place]
+    place = next(i for i, one in enumerate(ids) if seen[one] == 1 and answers[i] in ("0", "1"))
+    answers[place] = "0" if answers[place] == "1" else "1"
     at = table.schema.get_field_index("answer")
     pq.write_table(table.set_column(at, "answer", pa.array(answers)), path, store_schema=False)

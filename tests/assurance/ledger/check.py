@@ -92,7 +92,7 @@ def _life(steps: int, workers: int, *, everywhere: bool) -> Callable[[int, Step]
 
 def _planted(plant: type[Plant], most: int) -> Callable[[int, Step], Outcome]:
     def run(piece: int, step: Step) -> Outcome:
-        # Found after some hundred steps on average.  The rarest, a seal left behind, was found in the first 525 steps
+        # Found after some hundred steps on average.  The rarest, a guard left behind, was found in the first 525 steps
         # (one start of the machine) by 39 runs of 51, by all within five starts.  To miss it in the 76 starts of 40,000
         # steps has a chance of 3e-10 even if a start finds it with a chance of 1/4 only.
         taken, _, fault = lived(plant(), most, step, longest=25)
@@ -203,8 +203,8 @@ CHECK = Check(
     "One attribute, one draw",
     "Asked again, republished, killed, interrupted, forked, raced, with its clock moved, its ledger restored from an "
     "old copy or removed: a device never draws twice for an attribute and round, never lets out two different reports "
-    "for a question, and never spends more than its budget. (Restoring the ledger and its seal together cannot be "
-    "seen; an old copy that lacks no report is used, and has forgotten newer versions of a survey.)",
+    "for a question, and never spends more than its budget. (Restoring the ledger and its rollback guard together "
+    "cannot be seen; an old copy that lacks no report is used, and has forgotten newer versions of a survey.)",
     (
         "tests/assurance/ledger/machine.py",
         "tests/assurance/ledger/moments.py",

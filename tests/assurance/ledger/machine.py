@@ -2,12 +2,12 @@
 
 Steps: ask; ask or deliver while killed at some moment; ask while interrupted at some moment, or while a second client
 answers at some moment (see `ledger_moments`); ask in a fork, alone or against its parent; accept a survey or another
-version of it; move the clock; keep a copy of the ledger; restore it, or remove or empty the ledger, or remove its seal;
-deliver over a network that loses replies; restart.
+version of it; move the clock; keep a copy of the ledger; restore it, or remove or empty the ledger, or remove its
+rollback guard; deliver over a network that loses replies; restart.
 
-Besides the rules of `ledger_world`: a ledger that lacks a report which left the device (with its draw), and one with
-reports but without a seal, is refused (`LedgerRestored`); put back, it is used again.  An old copy that lacks no report
-is used, and knows no newer version of a survey than it knew then.
+In addition to the rules of `ledger_world`: a ledger that lacks a report which left the device (with its draw), and one
+with reports but without a rollback guard, is refused (`LedgerRestored`); put back, it is used again.  An old copy that
+lacks no report is used, and knows no newer version of a survey than it knew then.
 """
 
 from __future__ import annotations
@@ -208,29 +208,31 @@ class Life(RuleBasedStateMachine):
         self._probe(which, *self.copy)
         self._done("old copy restored")
 
-    @rule(which=WHICH, what=st.sampled_from(["ledger removed", "ledger emptied", "seal removed"]))
+    @rule(which=WHICH, what=st.sampled_from(["ledger removed", "ledger emptied", "guard removed"]))
     def remove(self, which: Which, what: str) -> None:
-        if what == "seal removed":
+        if what == "guard removed":
             self.world.rows()
-            self._probe(which, self.world.ledger.read_bytes(), set(), self.newest, seal=False)
+            self._probe(which, self.world.ledger.read_bytes(), set(), self.newest, guard=False)
         else:
             self._probe(which, None if what == "ledger removed" else b"", set(), 0)
         self._done(what)
 
-    def _probe(self, which: Which, data: bytes | None, content: set[object], newest: int, *, seal: bool = True) -> None:
-        """Ask a device whose ledger was replaced (or whose seal is gone); `newest` is the version this ledger has seen.
+    def _probe(
+        self, which: Which, data: bytes | None, content: set[object], newest: int, *, guard: bool = True
+    ) -> None:
+        """Ask a device whose ledger was replaced (or whose guard is gone); `newest`: the version this ledger has seen.
 
         If something is lost that has left the device, it must say so; if nothing is lost, it must answer; in between
-        are draws that were cut off before they were sealed, and both are right.  Refused, the files are put back."""
+        are draws that were cut off before they were guarded, and both are right.  Refused, the files are put back."""
         world = self.world
         must = bool(set(world.reports.values()) - content)
         may = bool(self._content() - content)
-        files = {path: path.read_bytes() for path in (world.ledger, world.seal) if path.exists()}
+        files = {path: path.read_bytes() for path in (world.ledger, world.guard) if path.exists()}
         world.ledger.unlink()
         if data is not None:
             world.ledger.write_bytes(data)
-        if not seal:
-            world.seal.unlink(missing_ok=True)
+        if not guard:
+            world.guard.unlink(missing_ok=True)
         try:
             world.client = world.start(beside=True)
             made = world.ask(which)

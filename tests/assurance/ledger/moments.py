@@ -2,8 +2,8 @@
 
 Rules
 1. A moment is an event of the call and a number of lines after it.  The events are the start, the beginning of a
-   transaction, its COMMIT and the seal's fsync.  They are found while the call runs: the more reports there are, the
-   more lines it takes to get to them.
+   transaction, its COMMIT and the rollback guard's fsync.  They are found while the call runs: the more reports there
+   are, the more lines it takes to get to them.
 2. The moment comes before the line is run: (COMMIT, 0) is just before the commit, (COMMIT, 1) just after.
 3. A call that ends sooner is disturbed when it has returned, before its report is let out.  A refusal is not disturbed.
 4. What is told of a disturbance is its phase: where it fell, seen from the transaction.
@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from hypothesis import strategies as st
 
 from rrcollect.answer.ledger_file import LedgerFile
-from rrcollect.answer.rollback_guard import Seal
+from rrcollect.answer.rollback_guard import RollbackGuard
 from tests.support.ledger_crashing import traced
 
 __all__ = ["AROUND", "MOMENTS", "PHASES", "THEN", "Around", "Moment", "disturbed"]
@@ -28,18 +28,18 @@ T = TypeVar("T")
 Moment = tuple[str, int]
 """An event, and how many lines after it."""
 
-START, TRANSACTION, COMMIT, SEAL = "start", "transaction", "commit", "seal"
-PHASES: Final = ("outside a transaction", "before the commit", "between commit and seal", "after the seal")
+START, TRANSACTION, COMMIT, GUARD = "start", "transaction", "commit", "guard"
+PHASES: Final = ("outside a transaction", "before the commit", "between commit and guard", "after the guard")
 OUTSIDE, BEFORE, BETWEEN, AFTER = range(4)
 
 MOMENTS = (
-    st.tuples(st.just(START), st.integers(1, 700))
+    st.tuples(st.just(START), st.integers(1, 400))
     | st.tuples(st.just(TRANSACTION), st.integers(0, 250))
     | st.tuples(st.just(COMMIT), st.integers(0, 30))
     | st.tuples(st.just(COMMIT), st.integers(0, 120))
-    | st.tuples(st.just(SEAL), st.integers(0, 15))
+    | st.tuples(st.just(GUARD), st.integers(0, 15))
 )
-"""A sixth answer runs about 700 lines, 76 of them from COMMIT to the seal's fsync and 14 after it."""
+"""A sixth answer runs about 360 lines, 76 of them from COMMIT to the guard's fsync and 17 after it."""
 
 
 class Around(NamedTuple):
@@ -64,9 +64,9 @@ def _line(function: Callable[..., object], text: str) -> tuple[str, int]:
 _EVENTS: Final = {
     _line(LedgerFile.transaction, '"BEGIN IMMEDIATE"'): (TRANSACTION, BEFORE),
     _line(LedgerFile.transaction, '"COMMIT"'): (COMMIT, BEFORE),
-    _line(LedgerFile.transaction, "self.seal_up("): ("", BETWEEN),
-    _line(Seal.append, "os.fsync("): (SEAL, BETWEEN),
-    _line(Seal.append, "os.close("): ("", AFTER),
+    _line(LedgerFile.transaction, "self.advance_guard("): ("", BETWEEN),
+    _line(RollbackGuard.append, "os.fsync("): (GUARD, BETWEEN),
+    _line(RollbackGuard.append, "os.close("): ("", AFTER),
 }
 
 
@@ -91,7 +91,7 @@ def disturbed(moment: Moment, act: Callable[[int], None], work: Callable[[], T])
                     acted = True
                     act(phase)
                 left -= 1
-        elif kind == "return" and phase == BETWEEN and code.co_name == "seal_up":
+        elif kind == "return" and phase == BETWEEN and code.co_name == "advance_guard":
             phase = AFTER  # nothing was new
         return tracer
 

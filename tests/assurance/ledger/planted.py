@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from rrcollect.answer.ledger import Asked, Draw, Ledger, Outgoing
+from rrcollect.answer.ledger import Ledger, LedgerRequest
 from rrcollect.answer.ledger_file import LedgerFile
 from rrcollect.answer.policy import Policy
-from rrcollect.answer.rollback_guard import Seal
+from rrcollect.answer.rollback_guard import RollbackGuard
+from rrcollect.publish.report import Report
 from tests.assurance.ledger.world import Leave, Plant
 
 __all__ = ["PLANTED"]
@@ -29,15 +31,19 @@ class Hasty(Ledger):
 
     left: Callable[[bytes], None]
 
-    def answer(
-        self, asked: Asked, policy: Policy, draw: Callable[[], int], body: Callable[[str, int], bytes]
-    ) -> Outgoing:
-        def sent(report_id: str, answer: int) -> bytes:
-            made = body(report_id, answer)
-            self.left(made)
-            return made
+    def answer(self, request: LedgerRequest, policy: Policy, draw: Callable[[], str]) -> Report:
+        early = SentEarly(**{name: value for name, value in vars(request.report).items() if name != "_body"})
+        vars(early)["left"] = self.left
+        return super().answer(replace(request, report=early), policy, draw)
 
-        return super().answer(asked, policy, draw, sent)
+
+class SentEarly(Report):
+    """A report that leaves as soon as it has its answer."""
+
+    def with_answer(self, answer: str) -> Report:
+        made = super().with_answer(answer)
+        vars(self)["left"](made.to_bytes())
+        return made
 
 
 class SendsFirst(Plant):
@@ -50,33 +56,33 @@ class SendsFirst(Plant):
         ledger.left = left
 
 
-class Blind(Seal):
-    """Writes the seal and does not read it."""
+class Blind(RollbackGuard):
+    """Writes the rollback guard and does not read it."""
 
     def last(self) -> tuple[int, str] | None:
         return 0, ""
 
 
-class Unsealed(Ledger):
-    """A ledger with a blind seal."""
+class Unguarded(Ledger):
+    """A ledger with a blind rollback guard."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.file = LedgerFile(path)
-        self.file.seal = Blind(self.file.path)
+        self.file.guard = Blind(self.file.path)
         with self.file.reading():
             pass  # made and verified
 
 
-class IgnoresTheSeal(Plant):
-    """Does not look at the seal."""
+class IgnoresTheGuard(Plant):
+    """Does not look at the rollback guard."""
 
-    ledger = Unsealed
+    ledger = Unguarded
 
 
 class Unconstrained(Ledger):
     """No unique constraint: decides before the transaction, and nothing in the file keeps a second draw out."""
 
-    early: tuple[Outgoing | None, Draw | None] | None = None
+    early: tuple[Report | None, str | None] | None = None
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         super().__init__(path)
@@ -88,18 +94,18 @@ class Unconstrained(Ledger):
                     loose = sql.replace("UNIQUE (attribute, round)", "CHECK (1)").replace("NOT NULL UNIQUE", "NOT NULL")
                     connection.execute(loose.replace("PRIMARY KEY (survey, question, round)", "CHECK (1)"))
 
-    def answer(
-        self, asked: Asked, policy: Policy, draw: Callable[[], int], body: Callable[[str, int], bytes]
-    ) -> Outgoing:
+    def answer(self, request: LedgerRequest, policy: Policy, draw: Callable[[], str]) -> Report:
         with self.file.reading() as connection:
-            self.early = super()._decide(connection, asked, policy)
+            self.early = super()._decide(connection, request, policy)
         try:
-            return super().answer(asked, policy, draw, body)
+            return super().answer(request, policy, draw)
         finally:
             self.early = None
 
-    def _decide(self, connection: object, asked: Asked, policy: Policy) -> tuple[Outgoing | None, Draw | None]:
-        return self.early or super()._decide(connection, asked, policy)  # type: ignore[arg-type]
+    def _decide(
+        self, connection: sqlite3.Connection, request: LedgerRequest, policy: Policy
+    ) -> tuple[Report | None, str | None]:
+        return self.early or super()._decide(connection, request, policy)
 
 
 class WithoutConstraint(Plant):
@@ -108,8 +114,8 @@ class WithoutConstraint(Plant):
     ledger = Unconstrained
 
 
-class HalfSealedFile(LedgerFile):
-    """Seals what its own transaction has added, and not what an earlier one had committed when it was cut off."""
+class HalfGuardedFile(LedgerFile):
+    """Guards what its own transaction has added, and not what an earlier one had committed when it was cut off."""
 
     held = 0
 
@@ -117,34 +123,34 @@ class HalfSealedFile(LedgerFile):
         super().verify(connection)
         self.held = _reports(connection)
 
-    def seal_up(self, connection: sqlite3.Connection) -> None:
+    def advance_guard(self, connection: sqlite3.Connection) -> None:
         if _reports(connection) > self.held:
-            super().seal_up(connection)
+            super().advance_guard(connection)
 
 
 def _reports(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT count(*) FROM reports").fetchone()[0])
 
 
-class HalfSealed(Ledger):
+class HalfGuarded(Ledger):
     """A ledger with such a file."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.file = HalfSealedFile(path)
+        self.file = HalfGuardedFile(path)
         with self.file.reading():
             pass  # made and verified
 
 
-class LeavesTheSealBehind(Plant):
-    """Hands out, unsealed, what was cut off between commit and seal; all is well unless it was cut off there."""
+class LeavesTheGuardBehind(Plant):
+    """Hands out, unguarded, what was cut off between commit and guard; all is well unless it was cut off there."""
 
-    ledger = HalfSealed
+    ledger = HalfGuarded
 
 
 PLANTED = {
     "a ledger that forgets on restart": Forgetful,
     "a ledger that records after sending": SendsFirst,
-    "a ledger that ignores its seal": IgnoresTheSeal,
-    "a ledger that does not seal what was cut off after its commit": LeavesTheSealBehind,
+    "a ledger that ignores its rollback guard": IgnoresTheGuard,
+    "a ledger that does not guard what was cut off after its commit": LeavesTheGuardBehind,
     "a ledger without the unique constraint": WithoutConstraint,
 }

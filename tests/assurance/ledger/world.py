@@ -111,10 +111,10 @@ class World:
     def __init__(self, plant: Plant) -> None:
         self.plant = plant
         self.folder = Path(tempfile.mkdtemp(prefix="life", dir=SCRATCH))
-        self.ledger, self.seal = self.folder / "ledger.sqlite3", self.folder / "ledger.sqlite3.seal"
+        self.ledger, self.guard = self.folder / "ledger.sqlite3", self.folder / "ledger.sqlite3.guard"
         self.now, self.ticks = NOW, 0
         self.reports: dict[tuple[str, str, int], bytes] = {}
-        self.answers: dict[tuple[str, int], int] = {}
+        self.answers: dict[tuple[str, int], str] = {}
         self.accepted: dict[int, AcceptedSurvey] = {}
         self.client = self.start()
         self.accepted[0] = self.client.accept(SURVEYS[0])
@@ -151,7 +151,7 @@ class World:
         """Draws and reports as the file has them, read by nobody's code but SQLite's."""
         connection = sqlite3.connect(self.ledger)
         try:
-            draws = connection.execute("SELECT attribute, round, p00 FROM draws").fetchall()
+            draws = connection.execute("SELECT attribute, round, design ->> '$.p00' FROM draws").fetchall()
             reports = connection.execute("SELECT survey, question, round, body FROM reports").fetchall()
         finally:
             connection.close()

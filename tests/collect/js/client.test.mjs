@@ -22,7 +22,7 @@ test("asked again, the device repeats itself and does not read the truth", async
   const again = await client.answer(survey, "q1", () => assert.fail("the truth was read"));
   assert.deepEqual(again, first);
   const body = rr.readReport(new TextEncoder().encode(first.body));
-  assert.equal(body.answer, 1); // a draw of 0 is below both thresholds
+  assert.equal(body.answer, "1"); // a draw of 0 is below both thresholds
   assert.equal(body.survey, survey.digest);
   assert.ok(!first.body.includes("true"));
 });
@@ -70,6 +70,111 @@ test("what is not registered, listed or invited is refused before the truth is r
   assert.equal(made.attribute, "Example Institute/doped");
 });
 
+test("trust is judged again at every answer, and a survey changed after it was accepted is refused", async () => {
+  const read = () => assert.fail("the truth was read");
+  const client = device(), survey = await client.accept(bytes("good_plain"));
+  const distrusting = device({ policy: new rr.Policy([]) });
+  await assert.rejects(distrusting.answer(survey, "q1", read), refused("UntrustedKey"));
+  const stricter = device({ policy: new rr.Policy(vector("good_two_signers").policy.publishers) }); // two keys needed
+  await assert.rejects(stricter.answer(survey, "q1", read), refused("UntrustedKey"));
+  const [question] = survey.survey.questions, half = new rr.Fraction(1n, 2n), weaker = new rr.Design(rr.parseFraction("7/8"), half);
+  const changed = { ...survey, survey: { ...survey.survey, questions: [{ ...question, design: weaker }] } };
+  await assert.rejects(client.answer(changed, "q1", read), refused("BadSignature"));
+  survey.survey.segments.sport.push("golf");
+  await assert.rejects(client.answer(survey, "q1", read), refused("BadSignature"));
+  survey.survey.segments.sport.pop();
+  await assert.rejects(client.answer(survey.survey, "q1", read), refused("ParameterError"));
+  await assert.rejects(client.answer(survey, "q9", read), refused("ParameterError"));
+  assert.equal((await client.answer(survey, "q1", true)).state, "waiting");
+});
+
+// docs/wire-format.md, "Answering": faults are added from the last step to the first, and each hides the others.
+// tests/answer/test_client.py does the same with the Python client.
+test("of several faults the earliest of the script is told", async () => {
+  const drawn = new rr.MemoryLedger(), before = device({ ledger: drawn });
+  await before.answer(await rr.acceptSurvey(bytes("good_grid_design"), policy(), { now: NOW }), "q1", true);
+  const survey = await rr.acceptSurvey(bytes("good_invite_only"), policy(), { now: NOW });
+  const caps = {}, given = { ledger: new rr.MemoryLedger() }, call = { question: "q1", truth: true, invite: "mine" };
+  const script = [
+    ["BadTruth", () => { call.truth = "perhaps"; }],
+    ["BudgetExhausted", () => { caps.lifetimeEpsilon = "1"; }],
+    ["AlreadyAnswered", () => { given.ledger = drawn; }],
+    ["MalformedReport", () => { call.invite = "x".repeat(200); }],
+    ["ParameterError", () => { call.segments = { sport: "go" }; }],
+    ["OverPolicy", () => { caps.maxEpsilon = "1/2"; }],
+    ["UnknownAttribute", () => { given.attributes = ["other"]; }],
+    ["ParameterError", () => { call.question = "q9"; }],
+    ["Expired", () => { given.clock = () => new Date("2101-01-01T00:00:00Z"); }],
+    ["UntrustedKey", () => { given.policy = new rr.Policy([]); }],
+  ];
+  for (const [name, add] of script) {
+    add();
+    const { question, truth, ...more } = call;
+    await assert.rejects(device({ policy: policy(caps), ...given }).answer(survey, question, truth, more), refused(name));
+  }
+  assert.equal(drawn.state.draws.length, 1);
+});
+
+test("a report that cannot be sent is refused before the truth is read", async () => {
+  const read = () => assert.fail("the truth was read"), client = device(), survey = await client.accept(bytes("good_invite_only"));
+  for (const invite of ["x".repeat(129), "", 5, "\ud800"]) {
+    await assert.rejects(client.answer(survey, "q1", read, { invite }), refused("MalformedReport"));
+  }
+  await assert.rejects(client.answer(survey, "q1", read, { invite: "x", segments: 5 }), refused("ParameterError"));
+  const made = await client.answer(survey, "q1", true, { invite: "x" });
+  assert.equal(JSON.parse(made.body).ticket, "x");
+  assert.equal((await client.budget()).draws.length, 1);
+});
+
+test("what was declared first is not changed later", async () => {
+  const read = () => assert.fail("the truth was read"), client = device(), survey = await client.accept(bytes("good_invite_only"));
+  const first = await client.answer(survey, "q1", true, { segments: { sport: "ski" }, invite: "first" });
+  assert.deepEqual(await client.answer(survey, "q1", read, { invite: "first" }), first);
+  for (const given of [{ segments: { sport: "run" }, invite: "first" }, { segments: { sport: "ski" }, invite: "other" }]) {
+    await assert.rejects(client.answer(survey, "q1", read, given), refused("ParameterError"));
+  }
+});
+
+test("a design says the same of itself as in Python, and the state holds texts", async () => {
+  const client = device(), survey = await client.accept(bytes("good_plain")), { design } = survey.survey.questions[0];
+  assert.deepEqual([design.truths, design.width, design.column === design, design.text], [2, 1, true, '{"p00":"3/4","p11":"3/4"}']);
+  assert.deepEqual(design.limits, [1n << 62n, 3n << 62n]);
+  assert.deepEqual(["0", "1", "", "2", "01", 1, true, null].filter((answer) => design.allows(answer)), ["0", "1"]);
+  assert.equal(new rr.Design(rr.parseFraction("2/3"), rr.parseFraction("2/3")).limits, null);
+  await client.answer(survey, "q1", true);
+  const [draw] = client.ledger.state.draws;
+  assert.deepEqual([draw.design, draw.answer, client.ledger.state.schema], [design.text, "1", 1]);
+});
+
+test("a state of the schema before is brought forward, and a newer one is refused by name", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "rr-")), path = join(folder, "ledger.json");
+  const source = readFileSync(new URL("../../../rrcollect/web/rrcollect.mjs", import.meta.url), "utf8");
+  const step = "const STEPS = [(state) => { for (const report of state.reports) report.destination = ''; }];";
+  assert.equal(source.split("const STEPS = [];").length, 2);
+  writeFileSync(join(folder, "later.mjs"), source.replace("const STEPS = [];", step)); // a schema 2 of this test alone
+  try {
+    const later = await import(join(folder, "later.mjs"));
+    const make = (rr_) => new rr_.Client({
+      ledger: new rr_.FileLedger(path), attributes: ["doped"], clock: () => NOW,
+      policy: new rr_.Policy(vector("good_plain").policy.publishers),
+    });
+    const old = make(rr), first = await old.answer(await old.accept(bytes("good_plain")), "q1", true);
+    const client = make(later), survey = await client.accept(bytes("good_plain"));
+    const again = await client.answer(survey, "q1", () => assert.fail("read"));
+    assert.deepEqual(again, { ...first, destination: "" });
+    assert.equal(JSON.parse(readFileSync(path, "utf8")).schema, 2);
+    const kept = readFileSync(path, "utf8");
+    await assert.rejects(old.budget(), (error) => refused("LedgerNewer")(error) && /schema 2.*up to 1/.test(error.message));
+    assert.equal(readFileSync(path, "utf8"), kept);
+    for (const text of ["{}", "5", "[]", "null", '{"schema":0}', '{"schema":"1"}']) {
+      writeFileSync(path, text);
+      await assert.rejects(old.budget(), refused("LedgerCorrupt"));
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 test("a version once seen is not rolled back", async () => {
   const client = device();
   client.ledger.state.seen[JSON.stringify(["Example Institute", "clean-sport"])] = { version: 4, digest: "0".repeat(64) };
@@ -85,15 +190,17 @@ test("without random bytes there is no answer and nothing is kept", async () => 
 });
 
 test("reports of both answers have the same length", async () => {
-  const lengths = new Set();
+  const lengths = new Set(), answers = new Set();
   for (const truth of [true, false]) {
     for (const byte of [0x00, 0xff]) {
       const client = device({ source: (b) => b.fill(byte) });
       const made = await client.answer(await client.accept(bytes("good_plain")), "q1", truth);
       lengths.add(made.body.length);
+      answers.add(rr.readReport(new TextEncoder().encode(made.body)).answer);
     }
   }
   assert.equal(lengths.size, 1);
+  assert.deepEqual([...answers].sort(), ["0", "1"]);
 });
 
 test("the draw follows its law", () => {

@@ -1,0 +1,49 @@
+"""The public names of rrcollect, one line each: `rrcollect.lazy` reads them here, and so do type checkers."""
+
+from rrcollect import classic as classic
+from rrcollect.answer.acceptance import AcceptedSurvey as AcceptedSurvey
+from rrcollect.answer.acceptance import accept_survey as accept_survey
+from rrcollect.answer.attributes import Attribute as Attribute
+from rrcollect.answer.attributes import EveryAttributeOf as EveryAttributeOf
+from rrcollect.answer.budget import Budget as Budget
+from rrcollect.answer.bulk import randomise_many as randomise_many
+from rrcollect.answer.client import Client as Client
+from rrcollect.answer.draw import randomise as randomise
+from rrcollect.answer.packed import randomise_packed as randomise_packed
+from rrcollect.answer.policy import Policy as Policy
+from rrcollect.answer.policy import TrustedPublisher as TrustedPublisher
+from rrcollect.deliver.outbox import Deliveries as Deliveries
+from rrcollect.deliver.outbox import Pace as Pace
+from rrcollect.deliver.simulated import SimulatedCollector as SimulatedCollector
+from rrcollect.deliver.transport import HttpTransport as HttpTransport
+from rrcollect.deliver.transport import Transport as Transport
+from rrcollect.design.chosen import ChosenDesign as ChosenDesign
+from rrcollect.design.figures import plot_feasible_region as plot_feasible_region
+from rrcollect.design.figures import plot_switch_point as plot_switch_point
+from rrcollect.design.full_support import full_support_design as full_support_design
+from rrcollect.design.optimal import optimal_design as optimal_design
+from rrcollect.design.optimal import optimal_designs as optimal_designs
+from rrcollect.design.optimal import optimal_warner_design as optimal_warner_design
+from rrcollect.design.optimal import switch_point as switch_point
+from rrcollect.design.parameters import Epsilon as Epsilon
+from rrcollect.design.promise import Promise as Promise
+from rrcollect.design.unknown_prevalence import minimax_design as minimax_design
+from rrcollect.design.unknown_prevalence import minimax_regret_design as minimax_regret_design
+from rrcollect.design.unknown_prevalence import prior_design as prior_design
+from rrcollect.design.yes_no import Design as Design
+from rrcollect.errors import AnswerRefused as AnswerRefused
+from rrcollect.errors import LedgerError as LedgerError
+from rrcollect.errors import ParameterError as ParameterError
+from rrcollect.errors import RRCollectError as RRCollectError
+from rrcollect.errors import SurveyRefused as SurveyRefused
+from rrcollect.publish.envelope import add_signature as add_signature
+from rrcollect.publish.keys import PublicKey as PublicKey
+from rrcollect.publish.keys import SigningKey as SigningKey
+from rrcollect.publish.publication import Publication as Publication
+from rrcollect.publish.publication import publish_survey as publish_survey
+from rrcollect.publish.report import Report as Report
+from rrcollect.publish.survey import Disclosure as Disclosure
+from rrcollect.publish.survey import Question as Question
+from rrcollect.publish.survey import Survey as Survey
+
+__version__: str

@@ -1,0 +1,75 @@
+"""(ε, δ): what a person is promised, what one answer costs, and how costs add up.
+
+Rules
+1. Both numbers are exact.  Losses add (basic composition): the ε are logarithms of rationals or rationals, so a sum
+   over any number of answers is exact too; δ never exceeds 1.
+2. One answer of a mechanism with a finite worst likelihood ratio R costs (ln R, 0).  If R is unbounded it costs
+   (0, d), where d is the total variation distance between the two most different rows: the least δ at ε = 0.
+3. What is charged is read off the mechanism that was published, never off a claim and never off one column of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability
+from rrcollect.errors import ParameterError
+
+__all__ = ["Promise", "loss", "total"]
+
+
+@dataclass(frozen=True)
+class Promise:
+    """(ε, δ): what every respondent is promised."""
+
+    epsilon: Epsilon
+    delta: Fraction
+
+    @classmethod
+    def of(cls, epsilon: EpsilonLike, delta: NumberLike) -> Promise:
+        """The promise as typed, exactly.
+
+        >>> print(Promise.of("ln 3", 0.05))
+        (ε, δ) = (ln(3), 1/20)
+        """
+        return cls(Epsilon(epsilon), probability("delta", delta))
+
+    def __str__(self) -> str:
+        return f"(ε, δ) = ({self.epsilon}, {self.delta})"
+
+    def to_wire(self) -> dict[str, str]:
+        """{"delta": "0", "epsilon": "ln(3)"}: exact texts."""
+        return {"delta": str(self.delta), "epsilon": str(self.epsilon)}
+
+    @classmethod
+    def from_wire(cls, value: object) -> Promise:
+        """The promise of a wire form; its spelling is judged with the document it stands in."""
+        if not isinstance(value, dict) or set(value) != {"delta", "epsilon"}:
+            raise ParameterError("promise", value, '{"delta": "…", "epsilon": "…"}')
+        if not all(isinstance(part, str) for part in value.values()):
+            raise ParameterError("promise", value, "numbers written as text, such as '1/2' or 'ln(3)'")
+        return cls.of(value["epsilon"], value["delta"])
+
+
+def total(costs: Iterable[Promise]) -> Promise:
+    """The sum of losses; δ never exceeds 1.
+
+    >>> print(total([Promise.of("ln 3", 0), Promise.of("ln 2", "1/100")]))
+    (ε, δ) = (ln(6), 1/100)
+    """
+    kept = list(costs)
+    delta = sum((cost.delta for cost in kept), Fraction(0))
+    return Promise(Epsilon.total(cost.epsilon for cost in kept), min(delta, Fraction(1)))
+
+
+def loss(worst_likelihood_ratio: Fraction | float, total_variation: Fraction) -> Promise:
+    """What one answer costs: (ln R, 0) for a finite ratio R, else (0, total variation distance).
+
+    >>> print(loss(Fraction(3), Fraction(1, 2)), loss(float("inf"), Fraction(1, 20)))
+    (ε, δ) = (ln(3), 0) (ε, δ) = (0, 1/20)
+    """
+    if isinstance(worst_likelihood_ratio, Fraction):
+        return Promise(Epsilon.of_ratio(worst_likelihood_ratio), Fraction(0))
+    return Promise(Epsilon(0), total_variation)

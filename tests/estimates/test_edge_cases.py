@@ -1,0 +1,120 @@
+"""Found by review: designs next to c = 0, odd booleans, tiny weights, small tables, opposite bit orders."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from rrcollect import Design, ParameterError, optimal_design, randomise_packed
+from server_agg import (
+    MixedQuestions,
+    Tally,
+    TooFewAnswers,
+    compare_groups,
+    estimate,
+    noise_variances,
+    segment_table,
+    tallies_from_reports,
+    tally_from_answers,
+    tally_from_packed,
+    unbiased_values,
+    weighted_estimate,
+)
+
+DESIGN = Design("3/4", "3/4")
+
+
+def test_packed_answers_are_counted_in_the_order_they_are_made_in():
+    """Eleven truths in two bytes: the default bit orders of making and counting agree."""
+    truths = np.packbits(np.array([0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1], bool), bitorder="little")
+    assert tally_from_packed(DESIGN, randomise_packed(truths, 11, Design(1, 1)), 11).ones == 4
+
+
+@pytest.mark.parametrize("epsilon", ["1e-6", "1e-12", "1e-15", "1e-17"])
+def test_values_stay_exact_next_to_a_design_that_tells_nothing(epsilon):
+    design = optimal_design(epsilon)
+    for answer, exact in ((1, design.p00 / design.c), (0, (design.p00 - 1) / design.c)):
+        assert unbiased_values(design, [answer])[0] == float(exact)
+    noise = noise_variances(design, [0, 1])
+    assert np.isfinite(noise).all()
+    assert noise[1] == float(design.p00 * (1 - design.p11) / design.c**2)
+
+
+def test_noise_is_never_negative():
+    for i in range(1, 1000):
+        found = weighted_estimate(Design(Fraction(i, 1000), 1), [1, 1, 1], [1, 1, 1], target="sample")
+        assert found.standard_error >= 0
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e99])
+def test_the_scale_of_weights_does_not_matter(scale):
+    found = weighted_estimate(DESIGN, [1, 0, 1], [scale, 2 * scale, scale])
+    same = weighted_estimate(DESIGN, [1, 0, 1], [1, 2, 1])
+    assert found.value == pytest.approx(same.value, rel=1e-12)
+    assert found.standard_error == pytest.approx(same.standard_error, rel=1e-12)
+    assert found.kish_design_effect == pytest.approx(same.kish_design_effect, rel=1e-12)
+
+
+def test_true_is_true_whatever_byte_it_is():
+    assert tally_from_answers(DESIGN, np.array([2, 0, 255, 1], np.uint8).view(bool)).ones == 3
+    with pytest.raises(ParameterError, match="masked"):
+        tally_from_answers(DESIGN, np.ma.array([1, 0], mask=[True, False]))
+
+
+@pytest.mark.parametrize("sizes", [(5,), (5, 6), (29,)])
+def test_too_few_answers_in_all_segments_are_not_shown_merged_either(sizes):
+    cells = {f"s{i}": Tally(DESIGN, n, 2) for i, n in enumerate(sizes)}
+    with pytest.raises(TooFewAnswers, match="30 or more, the minimum"):
+        segment_table(cells, minimum=30)
+
+
+def test_a_census_without_noise_that_differs_is_a_difference():
+    a, b = (estimate(Tally(Design(1, 1), 10, ones), "sample") for ones in (9, 1))
+    assert compare_groups(a, b).p == 0.0
+    assert compare_groups(a, a).p == 1.0
+    assert math.isfinite(compare_groups(a, b).difference)
+
+
+@pytest.mark.parametrize("text", ['{"n": ' + "1" * 5000 + "}", b"\xff", "[", "NaN"])
+def test_texts_that_are_not_a_tally_are_refused(text):
+    with pytest.raises(ParameterError):
+        Tally.from_json(text)
+
+
+def report(question="q1", answer="1", report_id="1", round=0, region="north"):
+    from rrcollect import Report
+
+    return Report(
+        survey="0" * 64, question=question, design=DESIGN, answer=answer, id=report_id * 32, round=round,
+        segments={"region": region},
+    )  # fmt: skip
+
+
+def test_answers_to_two_questions_are_never_counted_together():
+    tallies = tallies_from_reports([report(), report("q2", report_id="2")])
+    for call in (tallies.one, tallies.each_design, lambda: tallies.by("region")):
+        with pytest.raises(MixedQuestions, match=r"2 questions \(q1, q2\)"):
+            call()
+    assert tallies.where(question="q1").one().n == 1
+    assert len(tallies.by("question", "region")) == 2
+    rounds = tallies_from_reports([report(), report(round=1, report_id="2")])
+    with pytest.raises(MixedQuestions, match="2 rounds"):
+        rounds.one()
+    assert len(rounds.by("round")) == 2
+
+
+def test_a_name_nobody_declared_is_refused():
+    tallies = tallies_from_reports([report()])
+    for call in (lambda: tallies.by("regoin"), lambda: tallies.where(frage="x")):
+        with pytest.raises(ParameterError, match="region"):
+            call()
+
+
+def test_a_report_counts_once_and_one_id_has_one_content():
+    assert tallies_from_reports([report(), report(), report(report_id="2")]).n == 2
+    with pytest.raises(ParameterError, match="one content for one id"):
+        tallies_from_reports([report(), report(answer="0")])
+    for wrong in (b"{}", "text", {}):
+        with pytest.raises(ParameterError, match="Report.from_bytes"):
+            tallies_from_reports([wrong])

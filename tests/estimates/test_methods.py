@@ -1,0 +1,123 @@
+"""The table of methods: every bar of the project comes from a row, one name means one thing, a new row is enough."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from rrcollect import Design, ParameterError, classic, optimal_design
+from rrcollect.classic import RepeatedDesign
+from server_agg import (
+    Interval,
+    Tally,
+    cheating_sensitivity,
+    compare_groups,
+    correlate_answers,
+    detect_cheating,
+    estimate,
+    estimate_moors,
+    estimate_repeated,
+    fit_logistic,
+    margin_of_error,
+    pool,
+    poststratified_estimate,
+    sample_size,
+    segment_table,
+    simulated_power,
+    weighted_estimate,
+)
+from server_agg.estimates.exact import exact_lower
+from server_agg.estimates.methods import METHODS, Method, methods_for
+from server_agg.models.power_simulation import GroupsExperiment
+from server_agg.plan.rehearsal import rehearse
+
+D = Design("3/4", "3/4")
+TALLY, OTHER = Tally(D, 200, 90), Tally(optimal_design(1), 150, 60)
+ANSWERS = np.array([1, 0, 1, 1, 0, 0, 1, 0] * 20)
+FIT = fit_logistic(ANSWERS, np.tile([0.0, 1.0, 0.5, 2.0, 1.0, 0.0, 1.5, 1.0], 20), optimal_design(2), names=["x"])
+MOORS = estimate_moors(classic.moors("7/10"), n1=80, ones1=30, n2=40, ones2=20)
+KINDS = {
+    "one design": estimate(TALLY).interval,
+    "several designs": pool([TALLY, OTHER]).interval,
+    "repeated draws": estimate_repeated(RepeatedDesign(D, 2), [50, 30, 20]).interval,
+    "two samples": MOORS.interval,
+    "weighted records": weighted_estimate(D, ANSWERS, np.ones(ANSWERS.size)).interval,
+    "strata": poststratified_estimate({"a": TALLY, "b": OTHER}, {"a": 1, "b": 2}).interval,
+    "difference": compare_groups(TALLY, OTHER).interval,
+    "ratio": compare_groups(TALLY, OTHER).ratio_interval,
+    "coefficient": lambda level=0.95, method="wald": FIT.interval("x", level, method),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_estimate_has_the_bars_of_the_table_and_no_others(kind):
+    for name, row in METHODS.items():
+        if kind not in row.serves:
+            with pytest.raises(ParameterError, match=f"^method is '{name}'; allowed: "):
+                KINDS[kind](method=name)
+            continue
+        bar = KINDS[kind]("0.9", name)
+        assert type(bar) is Interval
+        assert (bar.method, bar.level, bar.guaranteed) == (name, Fraction(9, 10), row.guaranteed)
+        assert bar.low <= bar.high
+        assert bool(bar.warning) is (
+            kind == "weighted records" or (name in ("wald", "credible") and kind != "coefficient")
+        )
+        assert set(json.loads(json.dumps(bar.as_dict()))) == {
+            "low", "high", "level", "method", "target", "side", "guaranteed", "warning",
+        }  # fmt: skip
+
+
+def test_one_method_has_one_name():
+    assert "normal" not in METHODS
+    for make in KINDS.values():
+        with pytest.raises(ParameterError, match="^method is 'normal'"):
+            make(method="normal")
+    for ask in (lambda m: sample_size(D, "0.05", method=m), lambda m: margin_of_error(D, 100, method=m)):
+        with pytest.raises(ParameterError, match="one of exact, chebyshev, hoeffding, wald$"):
+            ask("normal")
+        assert ask("wald") > 0
+
+
+def test_bars_are_intervals_wherever_they_are_returned():
+    honest = detect_cheating([Tally(Design("0.9", "0.7"), 1000, 230), Tally(Design("0.4", "0.7"), 1000, 530)])
+    bars = [
+        honest.interval("cheaters"),
+        correlate_answers(ANSWERS, D, ANSWERS[::-1], optimal_design(2)).interval(),
+        simulated_power(GroupsExperiment(D, 50, (0.1, 0.4)), replications=20).interval(),
+        rehearse(optimal_design(1), "0.2", 50, 20, methods=["hoeffding"]).coverages[0].interval(),
+        FIT.predict([[1.0]])[0].bar,
+        FIT.marginal_effects()["x"].bar,
+        cheating_sensitivity(TALLY, [0]).rows[0][2],
+        segment_table({"a": TALLY, "b": OTHER})["a"].interval,
+    ]
+    for bar in bars:
+        assert type(bar) is Interval
+        assert bar.method
+        assert bar.target
+        assert " for the " in bar.describe()
+
+
+def test_an_end_that_nothing_bounds_is_none_and_so_is_the_width():
+    ratio = compare_groups(TALLY, Tally(D, 100, 25)).ratio_interval()
+    assert (ratio.high, ratio.width) == (None, None)
+    assert estimate(TALLY).interval().width > 0
+
+
+def test_a_new_method_is_one_row(monkeypatch):
+    """A row that is planted in the table is offered, checked, drawn, listed and rehearsed everywhere."""
+    row = Method("one in a million", lambda problem, request: exact_lower(problem.tallies[0], Fraction(1, 10**6)), True,
+                 ("one design",), ("population",))  # fmt: skip
+    monkeypatch.setitem(METHODS, row.name, row)
+    bar = estimate(TALLY).interval(method=row.name)
+    exact = estimate(TALLY).interval()
+    assert bar.low < exact.low < exact.high < bar.high
+    assert bar.guaranteed
+    assert row.name in str(estimate(TALLY))
+    assert row.name not in str(estimate(TALLY, "sample"))
+    assert row.name in methods_for("one design")
+    assert segment_table({"a": TALLY, "b": OTHER}, method=row.name)["b"].interval.method == row.name
+    assert rehearse(optimal_design(1), "0.2", 50, 20, methods=[row.name]).coverages[0].guaranteed
+    with pytest.raises(ParameterError, match="for the target 'sample'$"):
+        estimate(TALLY, "sample").interval(method=row.name)

@@ -1,0 +1,152 @@
+"""Several designs, one question: unbiasedness and coverage by exact double sums; biased weights as a planted bug."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.stats import binom, chi2
+
+from rrcollect import Design, ParameterError, optimal_design
+from server_agg import EmptySelection, Tally, estimate, pool
+
+PAIRS = [
+    ((optimal_design(1), 20), (optimal_design(2), 15)),
+    ((Design(1, "1/5"), 20), (Design("3/4", "3/4"), 20)),
+    ((Design("1/5", "3/10"), 18), (Design("9/10", "3/5"), 12)),
+]
+
+
+def laws(pair, pi):
+    first, second = ([math.comb(n, k) * y**k * (1 - y) ** (n - k) for k in range(n + 1)] for n, y in
+                     ((n, d.says_yes(pi)) for d, n in pair))  # fmt: skip
+    return first, second
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=str)
+def test_the_fixed_weight_value_is_exactly_unbiased_and_so_is_its_variance(pair):
+    (d1, n1), (d2, n2) = ((d, 4) for d, _ in pair)
+    for pi in (Fraction(0), Fraction(1, 7), Fraction(1, 2), Fraction(1)):
+        first, second = laws(((d1, n1), (d2, n2)), pi)
+        mean = spread = Fraction(0)
+        for (j, p), (k, q) in itertools.product(enumerate(first), enumerate(second)):
+            if p * q:
+                value = pool([Tally(d1, n1, j), Tally(d2, n2, k)], planning="1/4").exact_unbiased
+                mean += p * q * value
+                spread += p * q * (value - pi) ** 2
+        assert mean == pi
+        assert spread == pool([Tally(d1, n1, 1), Tally(d2, n2, 1)], planning="1/4")._line().at(pi)
+
+
+def test_the_planted_bug_weighs_by_estimated_variances_and_is_biased():
+    design, n, pi = Design("3/4", "3/4"), 8, Fraction(3, 10)
+    other = Design("7/8", "7/8")
+    first, second = laws(((design, n), (other, n)), pi)
+    mean = Fraction(0)
+    for (j, p), (k, q) in itertools.product(enumerate(first), enumerate(second)):
+        a, b = estimate(Tally(design, n, j)), estimate(Tally(other, n, k))
+        wa, wb = (1 / (e.variance or Fraction(1, 10**6)) for e in (a, b))
+        mean += p * q * (wa * a.exact_value + wb * b.exact_value) / (wa + wb)
+    assert abs(mean - pi) > Fraction(1, 100)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("pair", PAIRS, ids=str)
+def test_coverage_by_exact_double_sums(pair):
+    (d1, n1), (d2, n2) = pair
+    pools = [[pool([Tally(d1, n1, j), Tally(d2, n2, k)]) for k in range(n2 + 1)] for j in range(n1 + 1)]
+    least = {}
+    for method in ("likelihood", "chebyshev", "hoeffding", "wald"):
+        bars = np.array([[tuple(p.interval(method=method)) for p in row] for row in pools])
+        found = []
+        for pi in np.arange(0, 1.001, 0.02):
+            y1, y2 = (float(1 - d.p00) * (1 - pi) + float(d.p11) * pi for d in (d1, d2))
+            weights = np.outer(binom.pmf(np.arange(n1 + 1), n1, y1), binom.pmf(np.arange(n2 + 1), n2, y2))
+            found.append((weights * ((bars[..., 0] <= pi) & (pi <= bars[..., 1]))).sum())
+        least[method] = min(found)
+    assert least["chebyshev"] >= 0.95 - 1e-12
+    assert least["hoeffding"] >= 0.95 - 1e-12
+    assert least["likelihood"] > 0.88
+    assert least["wald"] < 0.95
+
+
+def test_the_maximum_is_a_maximum():
+    tallies = [
+        Tally(optimal_design(1), 600, 230),
+        Tally(Design(1, "1/3"), 200, 11),
+        Tally(Design("0.2", "0.3"), 90, 60),
+    ]
+
+    def minus_log_likelihood(pi):
+        yes = [float(1 - t.design.p00) * (1 - pi) + float(t.design.p11) * pi for t in tallies]
+        return -sum(t.ones * math.log(y) + (t.n - t.ones) * math.log(1 - y) for t, y in zip(tallies, yes, strict=True))
+
+    best = minimize_scalar(minus_log_likelihood, bounds=(1e-9, 1 - 1e-9), options={"xatol": 1e-12})
+    pooled = pool(tallies)
+    assert pooled.value == pytest.approx(best.x, abs=1e-7)
+    for end in pooled.interval():
+        assert 2 * (minus_log_likelihood(end) - best.fun) == pytest.approx(chi2.ppf(0.95, 1), rel=1e-6)
+    slope = (minus_log_likelihood(best.x + 1e-4) - 2 * best.fun + minus_log_likelihood(best.x - 1e-4)) / 1e-8
+    assert pooled.standard_error == pytest.approx(1 / math.sqrt(slope), rel=0.05)
+
+
+def test_boundaries():
+    proof = Design(1, "1/3")
+    nothing = pool([Tally(proof, 50, 0), Tally(optimal_design(1), 50, 10)])
+    assert nothing.value == 0.0
+    assert nothing.standard_error is None
+    assert nothing.interval().low == 0.0
+    assert nothing.interval().high > 0
+    assert '"standard_error": null' in nothing.to_json()
+    something = pool([Tally(proof, 50, 1), Tally(optimal_design(1), 50, 10)])
+    assert something.value > 0
+    assert something.interval().low > 0
+    everything = pool([Tally(Design("1/3", 1), 50, 50), Tally(optimal_design(1), 50, 50)])
+    assert everything.value == 1.0
+    alone = pool([Tally(optimal_design(1), 100, 20)])
+    assert tuple(alone.interval()) == tuple(estimate(Tally(optimal_design(1), 100, 20)).interval(method="likelihood"))
+
+
+def test_homogeneity_says_when_the_designs_disagree():
+    agree = pool([Tally(optimal_design(1), 1000, 400), Tally(optimal_design(2), 1000, 336)]).homogeneity
+    clash = pool([Tally(optimal_design(1), 1000, 400), Tally(optimal_design(2), 1000, 600)]).homogeneity
+    assert agree.p > 0.9
+    assert "agree" in agree.describe()
+    assert clash.p < 1e-6
+    assert "disagree" in clash.describe()
+    assert clash.freedom == 1
+    alone = pool([Tally(optimal_design(1), 100, 40), Tally(optimal_design(1), 50, 10)]).homogeneity
+    assert (alone.freedom, alone.p) == (0, 1.0)
+    assert "nothing to compare" in alone.describe()
+
+
+def test_homogeneity_holds_its_size():
+    """Exact: the chance of p < 0.05 under one prevalence, n = 30 each, stays near 0.05."""
+    d1, d2, n = optimal_design(1), optimal_design(3), 30
+    small = np.array([[pool([Tally(d1, n, j), Tally(d2, n, k)]).homogeneity.p < 0.05 for k in range(n + 1)]
+                      for j in range(n + 1)])  # fmt: skip
+    for pi in (0.2, 0.5, 0.8):
+        laws_ = [binom.pmf(np.arange(n + 1), n, float(d.says_yes(pi))) for d in (d1, d2)]
+        assert 0.01 < (np.outer(*laws_) * small).sum() < 0.08
+
+
+def test_each_design_on_its_own():
+    pooled = pool([Tally(optimal_design(1), 600, 230), Tally(optimal_design(2), 1, 1)])
+    assert [e.tally.n for e in pooled.estimates] == [600]
+    assert sum(pooled.weights) == 1
+
+
+def test_invalid_pools_are_refused():
+    with pytest.raises(EmptySelection):
+        pool([])
+    with pytest.raises(ParameterError, match="tallies"):
+        pool([3])
+    for planning in (0, 1, -1, "x"):
+        with pytest.raises(ParameterError, match="planning"):
+            pool([Tally(optimal_design(1), 10, 3)], planning=planning)
+    with pytest.raises(ParameterError, match="likelihood"):
+        pool([Tally(optimal_design(1), 10, 3)]).interval(method="exact")

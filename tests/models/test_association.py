@@ -1,0 +1,120 @@
+"""Correlations with truths that nobody saw: exact limits, simulation with planted bugs, hostile input."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from rrcollect import Design, ParameterError, optimal_design
+from server_agg import TooFewAnswers, correlate_answers, correlate_with
+from server_agg.models.errors import NoInformation
+from server_agg.models.simulation import simulate_answers, simulate_survey
+from tests.support.regression_data import DIRECT
+
+A, B = optimal_design(2), Design("0.9", "0.75")
+
+
+def pairs(n, seed):
+    """Two truths with φ = 0.5 and P = 0.4 each."""
+    rng = np.random.default_rng(seed)
+    both = 0.16 + 0.5 * 0.24
+    cell = rng.choice(4, n, p=[both, 0.4 - both, 0.4 - both, 0.2 + both])
+    return (cell < 2).astype(int), ((cell == 0) | (cell == 2)).astype(int)
+
+
+def test_without_noise_it_is_the_plain_correlation():
+    first, second = pairs(500, 1)
+    found = correlate_answers(first, DIRECT, second, DIRECT)
+    assert found.correlation == pytest.approx(np.corrcoef(first, second)[0, 1], abs=1e-12)
+    assert found.table.both == pytest.approx((first & second).mean())
+    a, b, c, d = (
+        np.mean(x) for x in (first & second, first & ~second & 1, second & ~first & 1, (1 - first) & (1 - second))
+    )
+    assert found.table.odds_ratio == pytest.approx(a * d / (b * c))
+    x = np.random.default_rng(2).normal(size=500) + first
+    assert correlate_with(first, DIRECT, x).correlation == pytest.approx(np.corrcoef(first, x)[0, 1], abs=1e-12)
+
+
+def off_by(found, target):
+    return abs(np.mean(found) - target) / (np.std(found, ddof=1) / math.sqrt(len(found)))
+
+
+def test_two_randomised_answers_are_unmixed_and_the_naive_correlation_is_not():
+    ours, errors, naive = [], [], []
+    for seed in range(200):
+        truths = pairs(4000, seed)
+        said = [simulate_answers(d, t, [seed, k + 1]) for k, (d, t) in enumerate(zip((A, B), truths, strict=True))]
+        found = correlate_answers(said[0], A, said[1], B)
+        ours.append(found.correlation)
+        errors.append(found.standard_error)
+        naive.append(np.corrcoef(*said)[0, 1])
+    assert off_by(ours, 0.5) < 6.2  # false alarms: 1e-9, with n large enough for its bias of order 1/n not to show
+    assert off_by(naive, 0.5) > 50
+    assert np.mean(errors) == pytest.approx(np.std(ours, ddof=1), rel=0.35)  # 6.2 standard errors of a spread
+
+
+def test_with_a_covariate():
+    ours, errors, naive, target = [], [], [], []
+    for seed in range(200):
+        survey = simulate_survey(2000, [-0.3, 1.0], B, seed)
+        x = survey.covariates[:, 0]
+        found = correlate_with(survey.answers, B, x)
+        ours.append(found.correlation)
+        errors.append(found.standard_error)
+        naive.append(np.corrcoef(survey.answers, x)[0, 1])
+        target.append(np.corrcoef(survey.truths, x)[0, 1])
+    gaps = np.array(ours) - target
+    assert off_by(gaps, 0) < 6.2
+    assert off_by(np.array(naive) - target, 0) > 50
+    assert np.mean(errors) == pytest.approx(np.std(ours, ddof=1), rel=0.35)
+
+
+def test_the_test_of_independence_keeps_its_level_and_finds_dependence():
+    rejected = 0
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        said = [simulate_answers(d, rng.integers(0, 2, 500), rng) for d in (A, B)]
+        rejected += correlate_answers(said[0], A, said[1], B).p < 0.05
+    assert rejected <= 60  # of 400 at 5 %: P(more) < 1e-10; at 6 % still < 1e-9
+    first, second = pairs(4000, 1)
+    said = simulate_answers(A, first, 1), simulate_answers(B, second, 2)
+    assert correlate_answers(said[0], A, said[1], B).p < 1e-6
+
+
+def test_swapped_labels_change_nothing_and_mirrored_ones_the_sign():
+    first, second = pairs(500, 3)
+    said = simulate_answers(A, first, 1), simulate_answers(B, second, 2)
+    found = correlate_answers(said[0], A, said[1], B)
+    swapped = correlate_answers(1 - said[0], A.swapped(), said[1], B)
+    mirrored = correlate_answers(said[0], A, 1 - said[1], B.mirrored())
+    assert swapped.correlation == pytest.approx(found.correlation)
+    assert mirrored.correlation == pytest.approx(-found.correlation)
+    assert mirrored.standard_error == pytest.approx(found.standard_error)
+    assert mirrored.p == pytest.approx(found.p)
+
+
+def test_what_is_shown():
+    first, second = pairs(500, 3)
+    found = correlate_answers(simulate_answers(A, first, 1), A, simulate_answers(B, second, 2), B)
+    low, high = found.interval()
+    assert -1 <= low < found.clipped < high <= 1
+    said = json.loads(found.to_json())
+    assert said["table"]["both"] == pytest.approx(found.table.both)
+    assert "correlation" in str(found)
+    assert correlate_with([1, 1, 0, 0], DIRECT, [1, 1, 0, 0]).clipped == 1.0
+
+
+def test_wrong_input_is_named():
+    with pytest.raises(NoInformation, match="same for every record"):
+        correlate_with([1, 0, 1], A, [2, 2, 2])
+    with pytest.raises(NoInformation, match="not strictly between 0 and 1"):
+        correlate_with([0, 0, 0, 1, 0, 0, 0, 0, 0, 0], A, range(10))
+    with pytest.raises(TooFewAnswers):
+        correlate_with([1], A, [2])
+    with pytest.raises(ParameterError, match="as many as"):
+        correlate_answers([1, 0, 1], A, [1, 0], B)
+    with pytest.raises(ParameterError, match="covariate of record 1 is nan"):
+        correlate_with([1, 0, 1], A, [1, math.nan, 2])

@@ -1,0 +1,140 @@
+"""A randomised answer as predictor: limits that are known, exact scores, hostile input."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+
+from rrcollect import Design, ParameterError, optimal_design
+from server_agg import fit_logistic, fit_with_randomised_predictor
+from server_agg.models.errors import Collinear, NoInformation, NotConverged
+from server_agg.models.joint import JointLikelihood, em, joint_start
+from server_agg.models.simulation import simulate_survey
+from tests.support.regression_data import DIRECT
+
+DESIGN = optimal_design(2)
+
+
+def data(kind, n=3000, seed=1, design=DESIGN):
+    survey = simulate_survey(n, [-0.3, 0.6], design, seed)
+    rng = np.random.default_rng([seed, 2])
+    line = -0.5 + 1.2 * survey.truths + 0.4 * survey.covariates[:, 0]
+    y = line + rng.standard_normal(n) if kind == "linear" else (rng.random(n) < 1 / (1 + np.exp(-line))).astype(int)
+    return survey, y
+
+
+@pytest.mark.parametrize("kind", ["linear", "logistic"])
+def test_without_noise_it_is_ordinary_regression(kind):
+    survey, y = data(kind, design=DIRECT)
+    fit = fit_with_randomised_predictor(y, survey.answers, DIRECT, survey.covariates, kind=kind)
+    rows = sm.add_constant(np.column_stack([survey.truths, survey.covariates]))
+    theirs = sm.OLS(y, rows).fit() if kind == "linear" else sm.Logit(y, rows).fit(disp=0, tol=1e-12)
+    np.testing.assert_allclose(fit.coefficients[:3], theirs.params, atol=1e-6)
+    scale = math.sqrt(2997 / 3000) if kind == "linear" else 1.0  # maximum likelihood divides by n
+    np.testing.assert_allclose(np.sqrt(np.diag(fit.covariance())[:3]), theirs.bse * scale, rtol=1e-4)
+    truth = fit_logistic(survey.truths, survey.covariates, DIRECT)
+    np.testing.assert_allclose(fit.coefficients[-2:], truth.coefficients, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["linear", "logistic"])
+def test_scores_information_and_the_rise_of_em(kind):
+    survey, y = data(kind, n=200, seed=4)
+    joint = JointLikelihood(y.astype(float), survey.answers, DESIGN, survey.covariates, kind)
+    theta = np.random.default_rng(3).normal(0, 0.4, joint.size)
+    h, eye = 1e-5, np.eye(joint.size)
+    slope = [(joint.posterior(theta + h * e)[0] - joint.posterior(theta - h * e)[0]) / (2 * h) for e in eye]
+    np.testing.assert_allclose(joint.scores(theta).sum(axis=0), slope, rtol=1e-5, atol=1e-5)
+    assert np.abs(joint.scores(theta + 0.05).sum(axis=0) - slope).max() > 1e-2
+    levels, here = [], joint_start(joint)
+    for _ in range(50):
+        level, tau = joint.posterior(here)
+        levels.append(level)
+        here = joint.maximised(tau, here)
+    assert (np.diff(levels) > -1e-9).all()
+    assert levels[-1] > levels[0]
+
+
+@pytest.mark.parametrize("kind", ["linear", "logistic"])
+def test_the_fit_is_a_maximum_that_em_also_finds(kind):
+    survey, y = data(kind)
+    fit = fit_with_randomised_predictor(y, survey.answers, DESIGN, survey.covariates, kind=kind, names=["age"])
+    joint = JointLikelihood(y.astype(float), survey.answers, DESIGN, survey.covariates, kind)
+    assert np.abs(joint.scores(fit.coefficients).sum(axis=0)).max() < 1e-4
+    rng = np.random.default_rng(9)
+    for _ in range(10):
+        assert joint.posterior(fit.coefficients + rng.normal(0, 0.02, joint.size))[0] < fit.log_likelihood
+    by_em = joint_start(joint)
+    for _ in range(6):
+        by_em, _ = em(joint, by_em)
+    np.testing.assert_allclose(by_em, fit.coefficients, atol=0.05)
+    assert abs(fit["truth"] - 1.2) < 6.2 * fit.standard_error("truth")  # 1e-9
+    naive_fit = fit_with_randomised_predictor(y, survey.answers, DIRECT, survey.covariates, kind=kind)
+    assert abs(naive_fit["truth"]) < 0.9 * abs(fit["truth"])
+    np.testing.assert_allclose(fit.covariance("sandwich"), fit.covariance(), rtol=0.5, atol=0.003)
+
+
+def test_labels_swapped_and_mirrored():
+    survey, y = data("linear")
+    design = Design("0.9", "0.7")
+    fit = fit_with_randomised_predictor(y, survey.answers, design, survey.covariates)
+    swapped = fit_with_randomised_predictor(y, 1 - survey.answers, design.swapped(), survey.covariates)
+    mirrored = fit_with_randomised_predictor(y, 1 - survey.answers, design.mirrored(), survey.covariates)
+    np.testing.assert_allclose(swapped.coefficients, fit.coefficients, atol=1e-5)
+    assert mirrored["truth"] == pytest.approx(-fit["truth"], abs=1e-5)
+    assert mirrored["intercept"] == pytest.approx(fit["intercept"] + fit["truth"], abs=1e-5)
+
+
+def test_it_shows_itself():
+    survey, y = data("linear", n=500)
+    fit = fit_with_randomised_predictor(y, survey.answers, [DESIGN] * 500, survey.covariates, names=["age"])
+    assert fit.names == ("intercept", "truth", "age", "log sigma", "truth ~ intercept", "truth ~ age")
+    text = str(fit)
+    assert "Linear regression on a randomised answer, n = 500" in text
+    assert "truth ~ age" in text
+    assert "<td>truth</td>" in fit._repr_html_()
+    assert json.loads(fit.to_json())["coefficients"][1]["name"] == "truth"
+    bar = fit.interval("truth")
+    assert bar.low < fit["truth"] < bar.high
+    assert 0 <= fit.p_value("truth") <= 1
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"kind": "probit"}, ParameterError, "one of linear, logistic"),
+        ({"kind": "logistic"}, ParameterError, "0 or 1, for a logistic"),
+        ({"outcome": [1.0] * 20}, NoInformation, "1 in every record"),
+        ({"outcome": [math.nan] * 20}, ParameterError, "outcome of record 0 is nan"),
+        ({"outcome": [1.0] * 3}, ParameterError, "one number for each of 20"),
+        ({"covariates": np.ones(20)}, Collinear, "linearly dependent"),
+        ({"names": ["truth"], "covariates": np.arange(20)}, ParameterError, "none 'intercept', 'truth'"),
+        ({"answers": [2] * 20}, ParameterError, "answer 0 is 2"),
+        ({"design": 0.7}, ParameterError, "one Design"),
+        ({"outcome": np.arange(3.0), "answers": [1, 0, 1]}, ParameterError, "more than 4"),
+    ],
+)
+def test_wrong_input_is_named(change, error, words):
+    given = {"outcome": np.arange(20) * 7919 % 13 / 3, "answers": [1, 0] * 10, "design": DESIGN, **change}
+    with pytest.raises(error, match=words):
+        fit_with_randomised_predictor(given.pop("outcome"), given.pop("answers"), given.pop("design"), **given)
+
+
+@pytest.mark.parametrize("n", [60, 61, 200])
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("kind", ["linear", "logistic"])
+def test_answers_that_show_nobody_with_the_attribute(n, seed, kind):
+    # Far out the likelihood is flat to the last digit and looks like a maximum on some machines.
+    y = np.random.default_rng(seed).standard_normal(n)
+    y = (y > 0).astype(float) if kind == "logistic" else y
+    with pytest.raises(NotConverged, match="tends to 0 or 1"):
+        fit_with_randomised_predictor(y, [0] * n, optimal_design(6), kind=kind)
+
+
+def test_an_unknown_coefficient_is_named():
+    y = np.random.default_rng(0).standard_normal(60)
+    with pytest.raises(ParameterError, match="one of"):
+        fit_with_randomised_predictor(y, [0, 1] * 30, optimal_design(6))["age"]

@@ -1,0 +1,186 @@
+"""Results as data: the numbers are the estimators', small cells stay hidden, and spreadsheets run nothing."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from rrcollect import Design, ParameterError, optimal_design
+from server_agg import EmptySelection, Tallies, Tally, TallyKey, estimate, segment_table
+from server_agg.collect.spreadsheet import HEAD, as_csv
+from server_agg.csv_cells import harmless
+from server_agg.report.survey_results import UNDECLARED, survey_results
+from tests.support.devices import question, survey
+
+DESIGN = Design("3/4", "3/4")
+
+
+def counted(asked, cells):
+    """Tallies of {(question, round, segments): (n, ones)}."""
+    designs = {q.id: q.design for q in asked.questions}
+    return Tallies({
+        TallyKey(asked.digest, q, designs[q], tuple(segments), r): Tally(designs[q], n, ones)
+        for (q, r, segments), (n, ones) in cells.items()
+    })  # fmt: skip
+
+
+def findings(asked, tallies, minimum):
+    """What the results page shows."""
+    return survey_results(tallies, asked, minimum=minimum).as_dict()
+
+
+def test_the_numbers_are_the_estimators():
+    asked = survey(question(design=optimal_design(1)))
+    found = findings(asked, counted(asked, {("q1", 0, ()): (1000, 400)}), 30)
+    (only,) = found["questions"]
+    wanted = estimate(Tally(optimal_design(1), 1000, 400))
+    low, high = wanted.interval(0.95)
+    assert (only["estimate"]["value"], only["estimate"]["low"], only["estimate"]["high"]) == (wanted.value, low, high)
+    assert only["promise"]["exact"] == {"epsilon": "1", "delta": "0"}
+    assert only["estimate"]["manipulation"] == pytest.approx(100 * wanted.manipulation("0.01"))
+    json.dumps(found, allow_nan=False)
+
+
+def test_a_question_with_too_few_answers_shows_its_count_alone():
+    asked = survey()
+    for n, shown in ((0, False), (29, False), (30, True)):
+        cells = {("q1", 0, ()): (n, n // 2)} if n else {}
+        (only,) = findings(asked, counted(asked, cells), 30)["questions"]
+        assert only["n"] == n
+        assert (only["estimate"] is not None) is shown
+        assert not (only["segments"] or only["trend"]) or shown
+
+
+def test_small_segments_are_merged_so_that_subtraction_finds_nothing():
+    asked = survey(segments={"sport": ["run", "ski", "golf"]})
+    cells = {("q1", 0, (("sport", s),)): (n, n // 2) for s, n in (("run", 400), ("ski", 100), ("golf", 3))}
+    cells["q1", 0, ()] = (50, 20)
+    (only,) = findings(asked, counted(asked, cells), 30)["questions"]
+    (sport,) = only["segments"]
+    assert [row["label"] for row in sport["rows"]] == ["run", "ski", "(merged)"]
+    assert set(sport["rows"][2]["cells"]) == {"golf", UNDECLARED}
+    assert all(row["n"] >= 30 for row in sport["rows"])
+    assert "golf (n = 3)" in sport["note"]
+    table = segment_table({"run": Tally(DESIGN, 400, 200), "ski": Tally(DESIGN, 100, 50), "x": Tally(DESIGN, 53, 21)})
+    assert sport["rows"][0]["low"] == table["run"].interval.low
+
+
+def test_groups_named_like_ours_are_kept_apart():
+    asked = survey(segments={"sport": ["(merged)", "(not declared)"]})
+    cells = {("q1", 0, (("sport", s),)): (60, 20) for s in ("(merged)", "(not declared)")}
+    cells["q1", 0, ()] = (70, 20)
+    (only,) = findings(asked, counted(asked, cells), 30)["questions"]
+    assert sorted(row["n"] for row in only["segments"][0]["rows"]) == [60, 60, 70]
+
+
+def test_rounds_are_not_mixed():
+    asked = survey(question(rounds=4))
+    cells = {("q1", r, ()): (n, ones) for r, n, ones in ((0, 500, 150), (1, 500, 190), (2, 500, 240), (3, 5, 5))}
+    (only,) = findings(asked, counted(asked, cells), 30)["questions"]
+    assert only["round"] == 2  # the latest with enough answers
+    assert only["estimate"]["n"] == 500
+    assert [row["round"] for row in only["trend"]["rounds"]] == [0, 1, 2]
+    assert only["trend"]["note"].startswith("a change")
+
+
+def test_the_fullest_round_is_told_where_none_has_enough():
+    asked = survey(question(rounds=3))
+    cells = {("q1", r, ()): (n, 5) for r, n in ((0, 21), (1, 20))}
+    (only,) = findings(asked, counted(asked, cells), 30)["questions"]
+    assert (only["n"], only["fullest"], only["estimate"]) == (41, 21, None)
+    assert findings(asked, counted(asked, {}), 30)["questions"][0]["fullest"] == 0
+
+
+def test_invitations_leave_no_room_for_fakes_and_misfit_is_told():
+    asked = survey(invite_only=True)
+    (only,) = findings(asked, counted(asked, {("q1", 0, ()): (1000, 100)}), 30)["questions"]
+    assert only["estimate"]["manipulation"] is None
+    assert "do not fit" in only["estimate"]["misfit"]
+    assert only["estimate"]["shown"] == 0.0 > only["estimate"]["value"]
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1"])
+def test_a_cell_that_would_run_gets_an_apostrophe(text):
+    assert harmless(text) == "'" + text
+    assert harmless("a" + text) == "a" + text
+
+
+def test_csv_has_a_line_for_every_estimate_and_numbers_stay_numbers():
+    asked = survey(question(text="=HYPERLINK(1)", rounds=2), segments={"sport": ["=cmd", "ski"]})
+    cells = {("q1", r, (("sport", s),)): (100, 10) for r in (0, 1) for s in ("=cmd", "ski")}
+    lines = list(csv.reader(io.StringIO(as_csv([findings(asked, counted(asked, cells), 30)]))))
+    assert tuple(lines[0]) == HEAD
+    assert len(lines) == 1 + 1 + 2 + 2
+    for line in lines[1:]:
+        made = dict(zip(HEAD, line, strict=True))
+        assert made["text"] == "'=HYPERLINK(1)"
+        assert made["group"] in ("", "'=cmd", "ski")
+        assert float(made["estimate"]) < 0  # unbiased and unclipped; a number, so no apostrophe
+    assert as_csv([findings(asked, counted(asked, {}), 30)]).splitlines() == [",".join(HEAD)]
+
+
+# ---- the same for those who have tallies and no survey --------------------------------------------------------------
+
+
+def mixed():
+    """Two questions; the first in two rounds, one of them by two designs."""
+    other = Design("2/3", "2/3")
+    return Tallies({
+        TallyKey("s", "q1", DESIGN, (("sport", "run"),), 0): Tally(DESIGN, 400, 180),
+        TallyKey("s", "q1", DESIGN, (), 0): Tally(DESIGN, 60, 20),
+        TallyKey("t", "q1", other, (("sport", "run"),), 0): Tally(other, 90, 40),
+        TallyKey("s", "q1", DESIGN, (("sport", "ski"),), 1): Tally(DESIGN, 300, 100),
+        TallyKey("s", "q2", DESIGN, (), 0): Tally(DESIGN, 1, 1),
+    })  # fmt: skip
+
+
+def test_without_a_survey_every_question_and_round_is_told():
+    found = survey_results(mixed(), level="0.9", method="wilson")
+    assert [(each.question, each.round, each.n) for each in found.rounds] == [
+        ("q1", 0, 550), ("q1", 1, 300), ("q2", 0, 1),
+    ]  # fmt: skip
+    pooled, one, few = found.rounds
+    assert (pooled.bar.method, one.bar.method) == ("likelihood", "wilson")  # several designs have no Wilson bar
+    assert one.estimate.value == estimate(Tally(DESIGN, 300, 100)).value
+    assert tuple(one.bar) == tuple(estimate(Tally(DESIGN, 300, 100)).interval("0.9", "wilson"))
+    assert (few.estimate, few.bar, few.line()) == (None, None, [])
+    assert few.as_dict() == {"question": "q2", "round": 0, "estimate": None}
+    head, lines = found.cells()
+    assert [line[:3] for line in lines] == [["q1", "0", "550"], ["q1", "1", "300"]]
+    assert all(len(line) == len(head) for line in lines)
+    assert json.loads(found.to_json())["rounds"][1]["interval"]["method"] == "wilson"
+
+
+def test_the_latest_round_the_trend_and_the_segments_are_those_asked_for():
+    found = survey_results(mixed(), minimum=100)
+    assert [each.round for each in found.enough("q1")] == [0, 1]
+    assert found.trend("q1").rounds == (0, 1)
+    table = found.round("q1", 0).segments("sport", minimum=30)
+    assert {row.label: row.n for row in table.rows} == {"run": 490, UNDECLARED: 60}
+    assert [row.label for row in found.round("q1", 0).segments("sport").rows] == ["(merged)"]
+    assert (found.enough("q2"), found.trend("q2")) == ([], None)
+    for asked in (("q9", 0), ("q1", 7)):
+        with pytest.raises(EmptySelection, match=f"question '{asked[0]}' in round {asked[1]}"):
+            found.round(*asked)
+
+
+def test_the_target_is_the_one_asked_for():
+    one = survey_results(mixed(), target="sample").round("q1", 1)
+    assert one.bar.target == "sample"
+    assert one.segments("sport").rows[0].interval.target == "sample"
+
+
+def test_a_survey_that_was_answered_by_another_design_is_refused():
+    asked = survey(question(design=DESIGN))
+    other = Design("2/3", "2/3")
+    given = Tallies({TallyKey(asked.digest, "q1", d): Tally(d, 100, 40) for d in (DESIGN, other)})
+    with pytest.raises(ParameterError, match="the published design of 'q1' alone"):
+        findings(asked, given, 30)
+
+
+def test_misfit_and_a_cut_value_are_said_beside_it():
+    key = TallyKey("s", "q", DESIGN)
+    (line,) = survey_results(Tallies({key: Tally(DESIGN, 1000, 100)})).cells()[1]
+    assert line[3] == "0.0"
+    assert line[-1].startswith("unclipped −30.0; data do not fit the design")

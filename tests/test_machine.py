@@ -1,0 +1,234 @@
+"""A bare machine made ready by `tests/support/machine.sh`, with a PATH, a Python and an apt-get that are made up."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPT = ROOT / "tests" / "support" / "machine.sh"
+NEEDED = ("sh", "cat", "cmp", "cp", "dirname", "ls", "mkdir", "rm", "touch")  # of the real machine
+
+PYTHON = f"""#!/bin/sh
+case "$*" in
+  *ensurepip*) test -e "$BIN/python3-venv" ;;
+  *version_info*) test ! -e "$BIN/old" ;;
+  *platform*) cat "$BIN/old" ;;
+  "-m venv "*) mkdir -p "$3/bin"; cp "$BIN/.environment" "$3/bin/python" ;;
+  *) exec {sys.executable} "$@" ;;
+esac
+"""
+ENVIRONMENT = """#!/bin/sh
+echo "$*" >> "$BIN/.log"
+case "$*" in
+  "-m pip --version") test ! -e "$BIN/no-pip" ;;
+  *--editable*) if test -e "$BIN/kill"; then rm "$BIN/kill"; kill -9 $PPID; fi; test ! -e "$BIN/offline" ;;
+esac
+"""
+APT = """#!/bin/sh
+echo "apt-get $* [$DEBIAN_FRONTEND]" >> "$BIN/.log"
+test "$1" = install || exit 0
+for package; do
+  case $package in -*|install|*=*|unheard-of) continue ;; nodejs) package=node ;; esac
+  cp "$BIN/sh" "$BIN/$package"
+done
+"""
+
+
+class Machine:
+    """A folder with a checkout's pyproject.toml, and all programs there are."""
+
+    def __init__(self, folder: Path, user: int, without: tuple[str, ...] = ()) -> None:
+        self.folder, self.bin, self.environment = folder, folder / "bin", folder / ".venv"
+        self.bin.mkdir()
+        (folder / "pyproject.toml").write_text("[project]\n")
+        for name in NEEDED:
+            (self.bin / name).symlink_to(shutil.which(name))
+        made = {"python3": PYTHON, ".environment": ENVIRONMENT, "apt-get": APT, "id": f"#!/bin/sh\necho {user}\n"}
+        for name, text in made.items():
+            if name not in without:
+                (self.bin / name).write_text(text)
+                (self.bin / name).chmod(0o755)
+
+    def has(self, *names: str) -> None:
+        for name in names:
+            (self.bin / name).touch(mode=0o755)
+
+    def run(self, *words: str, python: str = "python3") -> subprocess.CompletedProcess[str]:
+        set_ = {"PATH": str(self.bin), "BIN": str(self.bin), "PYTHON": python}
+        command = ["/bin/sh", str(SCRIPT), *words]
+        return subprocess.run(command, cwd=self.folder, env=set_, capture_output=True, text=True, check=False)
+
+    def packages(self) -> subprocess.CompletedProcess[str]:
+        return self.run("packages", ".venv/test.stamp", ".[test]")
+
+    def log(self) -> list[str]:
+        """What apt-get and pip were asked since the last look."""
+        path = self.bin / ".log"
+        lines = path.read_text().splitlines() if path.exists() else []
+        path.unlink(missing_ok=True)
+        return lines
+
+
+@pytest.fixture
+def kim(tmp_path):
+    return Machine(tmp_path, user=1000)
+
+
+@pytest.fixture
+def root(tmp_path):
+    return Machine(tmp_path, user=0)
+
+
+LINE = "  apt-get update\n  apt-get install --yes --no-install-recommends"
+
+
+def test_a_user_is_told_everything_that_is_missing_in_one_message(kim):
+    kim.has("curl")
+    done = kim.run("tools", "node", "curl", "java", "setpriv", "strace")
+    missing = "python3-venv nodejs default-jre-headless util-linux strace"
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr == (
+        f"This machine is not ready.\nIt lacks: {missing}. On Debian, root installs it by:\n{LINE} {missing}\n"
+    )
+    assert kim.log() == []
+    done = kim.packages()
+    assert (done.returncode, done.stderr.count("It lacks: python3-venv.")) == (1, 1)
+    assert not kim.environment.exists()
+
+
+def test_what_is_there_is_not_asked_for(kim):
+    kim.has("python3-venv", "node", "curl")
+    done = kim.run("tools", "node", "curl")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_root_is_told_what_is_installed_and_then_it_is(root):
+    root.has("curl")
+    done = root.run("tools", "node", "curl", "strace")
+    assert done.returncode == 0, done.stderr
+    missing = "python3-venv nodejs strace"
+    assert done.stdout == f"This machine lacks: {missing}. Installing:\n{LINE} {missing}\n"
+    assert root.log() == [
+        "apt-get update -qq []",
+        f"apt-get install --yes --no-install-recommends {missing} -qq -o Dpkg::Use-Pty=0 [noninteractive]",
+    ]
+    done = root.run("tools", "node", "curl", "strace")
+    assert (done.returncode, done.stdout, root.log()) == (0, "", [])
+
+
+def test_a_tool_that_no_package_brought_is_told(root):
+    done = root.run("tools", "unheard-of", "strace")
+    assert done.returncode == 1
+    assert "It lacks: unheard-of." in done.stderr
+
+
+@pytest.mark.parametrize("user", [0, 1000])
+def test_a_machine_without_apt(tmp_path, user):
+    done = Machine(tmp_path, user, without=("apt-get",)).run("tools", "strace")
+    assert done.returncode == 1
+    assert "It lacks: python3-venv strace." in done.stderr
+
+
+@pytest.mark.parametrize("what", ["CPython 3.9.2", "PyPy 3.11.1"])
+def test_another_python_is_refused_by_name_and_nothing_is_installed(root, what):
+    (root.bin / "old").write_text(what)
+    done = root.run("tools", "strace")
+    assert done.returncode == 1
+    assert f"CPython 3.11 or newer is needed, and python3 is {what}." in done.stderr
+    assert "It lacks: strace." in done.stderr
+    assert root.log() == []
+
+
+def test_the_version_that_is_asked_for_is_the_project_s():
+    assert 'requires-python = ">=3.11"' in (ROOT / "pyproject.toml").read_text()
+    assert "sys.version_info < (3, 11)" in SCRIPT.read_text()
+
+
+def test_a_machine_without_python(tmp_path):
+    bare = Machine(tmp_path, user=1000, without=("python3",))
+    assert "It lacks: python3 python3-venv strace." in bare.run("tools", "strace").stderr
+    assert "python3.12 is not there" in bare.run("tools", python="python3.12").stderr
+
+
+def test_the_environment_is_made_once_and_its_packages_again_when_the_project_changes(kim):
+    kim.has("python3-venv")
+    upgrade, install = "-m pip install --quiet --upgrade pip", "-m pip install --quiet --editable .[test]"
+    done = kim.packages()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line for line in kim.log() if "--version" not in line] == [upgrade, install]
+    assert (kim.environment / "test.stamp").read_text() == (kim.folder / "pyproject.toml").read_text()
+    done = kim.packages()
+    assert (done.returncode, done.stdout, kim.log()) == (0, "", ["-m pip --version"])
+    (kim.folder / "pyproject.toml").write_text("[project]\nname = 'other'\n")
+    kim.packages()
+    assert kim.log() == ["-m pip --version", install]
+    assert not (kim.environment / "half-made").exists()
+
+
+def half_made(machine):
+    (machine.environment / "half-made").touch()
+
+
+def without_pip(machine):
+    (machine.bin / "no-pip").touch()
+
+
+def without_python(machine):
+    (machine.environment / "bin" / "python").unlink()
+
+
+@pytest.mark.parametrize("spoil", [half_made, without_pip, without_python])
+def test_an_environment_that_is_not_whole_is_made_anew(kim, spoil):
+    kim.has("python3-venv")
+    kim.packages()
+    left = kim.environment / "left"
+    left.touch()
+    kim.packages()
+    assert left.exists()  # a whole one is kept
+    spoil(kim)
+    assert kim.packages().returncode == 0
+    assert not left.exists()
+    assert (kim.environment / "test.stamp").exists()
+
+
+def test_an_installation_that_was_killed_is_done_anew(kim):
+    kim.has("python3-venv", "kill")
+    done = kim.packages()
+    assert done.returncode == -9
+    assert (kim.environment / "half-made").exists()
+    left = kim.environment / "left"
+    left.touch()
+    done = kim.packages()
+    assert done.returncode == 0, done.stderr
+    assert not left.exists()
+    assert not (kim.environment / "half-made").exists()
+
+
+def test_an_installation_that_fails_leaves_no_stamp(kim):
+    kim.has("python3-venv", "offline")
+    assert kim.packages().returncode != 0
+    assert not (kim.environment / "test.stamp").exists()
+    os.remove(kim.bin / "offline")
+    assert kim.packages().returncode == 0
+
+
+def test_make_looks_at_the_machine_before_it_does_anything():
+    done = subprocess.run(["make", "--dry-run", "test"], cwd=ROOT, capture_output=True, text=True, check=True)
+    first, second, third = done.stdout.splitlines()[:3]
+    assert "machine.sh tools strace java node chromium libatomic pg_ctl curl sqlite3 setpriv" in first
+    assert "machine.sh packages .venv/test.stamp '.[test]'" in second
+    assert "pytest" in third
+
+
+def test_the_gate_is_three_commands():
+    lines = (ROOT / ".ci" / "run").read_text().splitlines()
+    assert [line for line in lines if not line.startswith(("#", "set", "cd"))] == [
+        "make lint",
+        "make test",
+        "make demo",
+    ]
