@@ -31,7 +31,7 @@ TESTED = {
     "rrcollect/design/optimal.py": ("tests/design/test_optimal.py", "tests/design/test_unknown_prevalence.py"),
     "rrcollect/answer/draw.py": ("tests/answer/test_draw.py",),
     "rrcollect/answer/ledger.py": ("tests/answer/test_ledger.py", "tests/answer/test_client.py"),
-    "rrcollect/answer/rollback_guard.py": ("tests/answer/test_ledger.py", "tests/answer/test_seal_history.py"),
+    "rrcollect/answer/rollback_guard.py": ("tests/answer/test_ledger.py", "tests/answer/test_guard_history.py"),
     "rrcollect/publish/rules.py": ("tests/publish", "tests/deliver", "tests/collect/test_collect_rules.py"),
     "server_agg/estimates/one.py": ("tests/estimates", "tests/count"),
     "server_agg/estimates/methods.py": ("tests/estimates",),

@@ -57,7 +57,16 @@ YES_NO = Subject(
 SUBJECTS = [YES_NO]
 
 
-@pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.__name__)
+def marked(clause: Any, *subject: Any) -> Any:
+    """As a parameter of a test; Node is for tests with browsers."""
+    marks = [pytest.mark.browser] if clause is contract.python_and_node_agree else []
+    return pytest.param(clause, *subject, id=clause.__name__, marks=marks)
+
+
+every_clause = pytest.mark.parametrize("clause", [marked(clause) for clause in CLAUSES])
+
+
+@every_clause
 @pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
 def test_the_contract(subject: Subject, clause: Any) -> None:
     clause(subject)
@@ -203,13 +212,13 @@ PLANTED = [
 ]
 
 
-@pytest.mark.parametrize(("clause", "broken"), PLANTED, ids=lambda it: getattr(it, "__name__", ""))
+@pytest.mark.parametrize(("clause", "broken"), [marked(*planted) for planted in PLANTED])
 def test_a_planted_bug_is_caught(clause: Any, broken: Subject) -> None:
     with pytest.raises(AssertionError):
         clause(broken)
 
 
-@pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.__name__)
+@every_clause
 def test_a_class_without_a_planted_bug_passes(clause: Any) -> None:
     clause(of(Sound))
 
