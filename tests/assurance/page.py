@@ -22,6 +22,8 @@ Row = dict[str, Any]
 
 def verdict(row: Row) -> str:
     """One word, or a few, for a part."""
+    if row["missing"] == row["part"].pieces:
+        return "not run"
     if row["missing"]:
         return f"not finished ({row['missing']} of {row['part'].pieces} pieces missing)"
     failed = "**not decided**" if row["outcome"].remark.startswith("not decided") else "**FAILED**"
@@ -108,11 +110,11 @@ def page(checks: list[tuple[Check, list[Row]]]) -> str:
         "# Assurance",
         "",
         *lines(
-            "Written by `make assure` from the files in `tests/assurance/results`, which hold all figures; nothing here "
-            "is typed by hand. Each part looks for counterexamples to a claim. A *planted bug* is the same search over "
-            "code made wrong: it must find it. A smaller version of each part runs in `make test`. What is recorded for "
-            "the sources as they are is not run again, so a run that was stopped goes on where it was. Whether the "
-            "tests notice a changed line is another page: [mutation](mutation.md)."
+            "Written by `make assure` from the files in `tests/assurance/results`, which hold all figures; nothing "
+            "here is typed by hand. Each part looks for counterexamples to a claim. A *planted bug* is the same search "
+            "over code made wrong: it must find it. A smaller version of each part runs in `make test`. What is recorded "
+            "for the sources as they are is not run again, so a run that was stopped goes on where it was. Whether "
+            "the tests notice a changed line is another page: [mutation](mutation.md)."
         ),
         "",
         *lines(
