@@ -11,6 +11,7 @@ MARKS = {
     "tests/batch/test_batch_databases.py": [engine],
     "tests/batch/test_batch_faults.py": [engine],
     "tests/batch/test_batch_flow.py": [engine],
+    "tests/batch/test_batch_rules.py": [engine],
     "tests/batch/test_batch_spark.py": [engine, process],
     "tests/benchmarks/test_competitors.py": [process],
     "tests/cli/test_cli_completion.py": [process],
