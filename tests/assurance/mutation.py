@@ -28,7 +28,7 @@ __all__ = ["TESTED", "page"]
 
 TESTED = {
     "rrcollect/design/yes_no.py": ("tests/design/test_matrix.py", "tests/design/test_mechanism_contract.py"),
-    "rrcollect/design/optimal.py": ("tests/design/test_optimal.py", "tests/design/test_unknown_prevalence.py"),
+    "rrcollect/design/optimal.py": ("tests/design/test_optimal.py", "tests/design/test_disclosure.py"),
     "rrcollect/answer/draw.py": ("tests/answer/test_draw.py",),
     "rrcollect/answer/ledger.py": ("tests/answer/test_ledger.py", "tests/answer/test_client.py"),
     "rrcollect/answer/rollback_guard.py": ("tests/answer/test_ledger.py", "tests/answer/test_guard_history.py"),

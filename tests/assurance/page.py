@@ -111,10 +111,10 @@ def page(checks: list[tuple[Check, list[Row]]]) -> str:
         "",
         *lines(
             "Written by `make assure` from the files in `tests/assurance/results`, which hold all figures; nothing "
-            "here is typed by hand. Each part looks for counterexamples to a claim. A *planted bug* is the same search "
-            "over code made wrong: it must find it. A smaller version of each part runs in `make test`. What is "
-            "recorded for the sources as they are is not run again, so a run that was stopped goes on where it was. "
-            "Whether the tests notice a changed line is another page: [mutation](mutation.md)."
+            "here is typed by hand. Each part looks for counterexamples to a claim. A *planted bug* is the same "
+            "search over code made wrong: it must find it. A smaller version of each part runs in `make test`. What "
+            "is recorded for the sources as they are is not run again, so a run that was stopped goes on where it "
+            "was. Whether the tests notice a changed line is another page: [mutation](mutation.md)."
         ),
         "",
         *lines(
