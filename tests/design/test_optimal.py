@@ -16,6 +16,7 @@ from rrcollect import (
     optimal_warner_design,
     switch_point,
 )
+from rrcollect.design.promise import Promise
 from rrcollect.design.yes_no import GRID
 from rrcollect.errors import UninformativeDesign
 from tests.support.strategies import deltas, epsilons, positive_deltas, prevalences
@@ -296,3 +297,12 @@ def test_the_rule_and_the_reason_are_said():
     reason = optimal_design(1, Fraction(1, 2**70), prevalence="1/3").reason
     assert reason.startswith("g(ε, δ) = ")
     assert reason.endswith("; the corners (1, δ) and (δ, 1) fall off the grid because δ < 2^-64")
+
+
+@pytest.mark.parametrize(
+    ("delta", "prevalence"), [(0, None), ("1/10", None), (0, "1/10"), ("1/10", "1/10"), ("1/10", "2/5")]
+)
+def test_the_design_keeps_the_promise_it_was_made_for_in_mind(delta, prevalence):
+    made = optimal_design("1/2", delta, prevalence=prevalence)
+    assert made.promise == Promise.of("1/2", delta)
+    assert made.satisfies(made.promise.epsilon, made.promise.delta)
