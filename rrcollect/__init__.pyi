@@ -7,6 +7,7 @@ from rrcollect.answer.attributes import Attribute as Attribute
 from rrcollect.answer.attributes import EveryAttributeOf as EveryAttributeOf
 from rrcollect.answer.budget import Budget as Budget
 from rrcollect.answer.bulk import randomise_many as randomise_many
+from rrcollect.answer.bulk_ledger import BulkLedger as BulkLedger
 from rrcollect.answer.client import Client as Client
 from rrcollect.answer.draw import randomise as randomise
 from rrcollect.answer.packed import randomise_packed as randomise_packed
