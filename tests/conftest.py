@@ -27,6 +27,17 @@ class ByTestButTogether(LoadScopeScheduling):
         return next((place for place in TOGETHER if nodeid.startswith(place)), nodeid)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def data_folder(tmp_path_factory):
+    """The ledger of `rrcollect randomise` lies in the user's data folder; that of the tests is not the user's."""
+    before = os.environ.get("XDG_DATA_HOME")
+    os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("data"))
+    yield
+    del os.environ["XDG_DATA_HOME"]
+    if before is not None:
+        os.environ["XDG_DATA_HOME"] = before
+
+
 def pytest_xdist_make_scheduler(config, log):
     return ByTestButTogether(config, log)
 

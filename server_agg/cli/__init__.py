@@ -6,7 +6,7 @@ It lives here and not in the client package because it uses both, and imports po
     sources, output        what the commands read and write
     designing    design, compare          planning       plan
     publishing   keygen, publish, verify
-    answering    answer                   randomising    randomise (its files: truths)
+    answering    answer                   randomising    randomise (with truths, drawing)
     collecting   serve, export, tally     estimating     estimate
     plotting     plot                     simulating     simulate
     demonstrating  demo                   completing     completion

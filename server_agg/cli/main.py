@@ -74,15 +74,20 @@ COMMANDS = {
         "randomise truths that are already in hand: a column of a file to reports or packed bits",
         (
             "rrcollect randomise --sample truths.csv",
-            f"rrcollect randomise truths.csv --column doped --segment sport --question doped {SURVEY} "
+            f"rrcollect randomise truths.csv --id person --column doped --segment sport --question doped {SURVEY} "
             "--out gateway.jsonl",
-            f"rrcollect randomise truths.csv --column pressed --question pressed {SURVEY} --out gateway.rrbits",
+            f"rrcollect randomise truths.csv --id person --column pressed --question pressed {SURVEY} "
+            "--out gateway.rrbits",
         ),
         "This is for a gateway that holds the truths, and weaker than answering on the device: whoever runs it sees\n"
-        "them.  There is no ledger and no lifetime budget here.  Every report gets a fresh random id, and every run\n"
-        "draws anew: two draws for the same people give away twice as much.  So a receipt is kept beside the truths\n"
-        "(FILE.drawn), a column is not drawn a second time without --draw-again, and no output is overwritten.\n"
-        "Send either draw, never both.  For millions of truths use .rrbits: eight answers to a byte.",
+        "them.  A ledger keeps, as keyed hashes of the column --id, who was drawn for which attribute and round, and\n"
+        "what it cost them.  They are reserved before the first random byte: two draws for the same people give away\n"
+        "twice as much.  Whoever was drawn before, or would come above the lifetime budget of a device, is left out\n"
+        "and counted.  A run that was cut off leaves its people reserved; --draw-again --because REASON draws anew,\n"
+        "is debited and recorded.  Every report gets a fresh random id, and they leave in the order of these, not of\n"
+        "the file.  Without --id (packed answers only) a table is drawn once, and known by its path, its place on the\n"
+        "disk, or its columns and number of rows.  No output is overwritten.  For millions of truths use .rrbits:\n"
+        "eight answers to a byte.",
     ),
     "serve": Command(
         "collecting",

@@ -3,86 +3,126 @@
 Rules
 1. Reports carry the matrix of a signed survey that was verified and that a device with the default policy accepts.
    Bits alone (.bits) may also be drawn for a bare ε; what is then needed to estimate from them is printed.
-2. One draw a column, by the receipt beside the file (`truths`), and no output is ever overwritten.
-3. One piece of the input is in memory at a time (packed answers: also one bit each).  The answers appear when all
-   are there.
-4. A truth is shown nowhere.
+2. One draw per person, attribute and round, by the bulk ledger (`rrcollect.BulkLedger`), under the caps of the default
+   policy: whoever was drawn before or has spent their budget is left out and counted.  Reports name the column of ids.
+   Packed answers may; without ids the whole table is drawn once, whatever the question and the round.
+3. The file is judged whole and the output begun, then people are reserved, then the first random byte is drawn.  What
+   fails after that leaves people reserved without answers, and says so; the way on is the recorded opt-in.
+4. The ledger has a fixed place, $XDG_DATA_HOME/rrcollect/bulk-ledger.sqlite3, which does not depend on the name or the
+   folder of the truths: a copy of them elsewhere finds the same ledger.
+5. No output is overwritten, and it appears when it is whole.  A truth is shown nowhere.
 """
 
 from __future__ import annotations
 
-import secrets
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from server_agg.cli.output import Incomplete, new_file, refuse_existing
-from server_agg.cli.progress import Tell, progress
+from server_agg.cli.output import CannotWrite, Incomplete, new_file, refuse_existing
+from server_agg.cli.progress import progress
 from server_agg.cli.terminal import emit
 
 if TYPE_CHECKING:
-    from rrcollect import AcceptedSurvey, Design, Report
+    from rrcollect import AcceptedSurvey, BulkLedger, Design
+    from rrcollect.answer.bulk_ledger import Reservation
+    from server_agg.cli.truths import Roster
 
 __all__ = ["add_randomise", "randomise"]
 
 REPORTS = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")
 SAMPLE = 2000
+AGAIN = '--draw-again --because "…" draws a second time and records why'
 
 
 def add_randomise(parser: ArgumentParser) -> None:
     """Options of `randomise`."""
     parser.add_argument("truths", type=Path, nargs="?", help="a .csv (also .gz) or .parquet file, one person per row")
     parser.add_argument("--column", help="the column with yes/no, true/false or 1/0")
+    parser.add_argument("--id", help="the column that names the person; it is not sent. Reports need it")
     parser.add_argument("--out", type=Path, help=f"{', '.join(REPORTS)}; packed with its survey: .rrbits; bits: .bits")
     parser.add_argument("--survey", type=Path, help="the signed survey")
     parser.add_argument("--key", type=Path, action="append", default=[], help="the publisher's public key; repeatable")
     parser.add_argument("--question", help="the id of the question the column answers")
-    parser.add_argument("--round", type=int, default=0, help="the round it answers (default: 0)")
+    parser.add_argument("--round", type=int, help="the round it answers (default: 0)")
     parser.add_argument(
         "--segment", action="append", default=[], metavar="NAME", help="a column with a segment; sent as it is"
     )
     parser.add_argument("--epsilon", help="for .bits without a survey: ε of the strict optimal design")
-    parser.add_argument("--draw-again", action="store_true", help="draw although the column was drawn from before")
+    parser.add_argument(
+        "--ledger", type=Path, help="who was drawn before (default: bulk-ledger.sqlite3 in your data folder)"
+    )
+    parser.add_argument("--draw-again", action="store_true", help="draw also who was drawn before; with --because")
+    parser.add_argument("--because", metavar="REASON", help="why; kept in the ledger with the time")
     parser.add_argument("--sample", type=Path, metavar="FILE", help=f"write {SAMPLE} made-up truths to practise on")
 
 
 def randomise(options: Namespace) -> int:
-    """Draw an answer for every truth of a column."""
-    from rrcollect.errors import ParameterError
-
+    """Draw an answer for everybody in a column of truths who was not drawn before."""
     if options.sample is not None:
         return _sample(options)
     if options.truths is None or options.column is None or options.out is None:
         raise Incomplete("give FILE, --column and --out; --sample FILE makes a file up")
-    from server_agg.cli.truths import check_receipt, pieces
+    from rrcollect import BulkLedger
+    from server_agg.cli.drawing import write_answers, write_bits
+    from server_agg.cli.truths import read_roster
 
-    name = options.out.name.lower()
-    packed = name.endswith((".rrbits", ".bits"))
-    if not packed and not name.endswith(REPORTS):
-        raise ParameterError("--out", str(options.out), f"a name ending in {', '.join(REPORTS)}, .rrbits or .bits")
-    if options.segment and packed:
-        raise ParameterError("--segment", options.segment, "with reports only: a packed file is one segment")
-    accepted, envelope, design = _asked(options, bits_alone=name.endswith(".bits"))
+    _check(options)
+    accepted, envelope, design = _asked(options)
     refuse_existing(options.out, force=None)
-    rows = pieces(options.truths, options.column, options.segment)
-    if not options.draw_again:
-        check_receipt(options.truths, options.column, options.round)
+    ledger = BulkLedger(options.ledger or _default_ledger())
+    segments = {name: accepted.survey.segments[name] for name in options.segment}
     with progress(f"randomising {options.truths.name}", quiet=options.json) as tell:
-        counted = _packed(options, rows, design, envelope, tell) if packed else _reports(options, rows, accepted, tell)
-    _said(options, design, *counted)
+        roster = read_roster(
+            options.truths, options.column, id_column=options.id, segments=segments, ledger=ledger, tell=tell
+        )
+    with _told_who_is_reserved() as people, new_file(options.out, force=None) as partial:
+        partial.touch()  # a place that cannot be written is told before anybody is reserved
+        reserved = _reserve(options, accepted, roster, ledger)
+        people.append(int(reserved.new.sum()))
+        if _packed(options):
+            ones = write_bits(options, partial, roster.truths[reserved.new], design, envelope)
+        else:
+            ones = write_answers(options, partial, roster, reserved.new, accepted)
+    _said(options, design, reserved, ones, ledger)
     return 0
 
 
-def _asked(options: Namespace, *, bits_alone: bool) -> tuple[Any, bytes | None, Design]:
+def _packed(options: Namespace) -> bool:
+    return str(options.out).lower().endswith((".rrbits", ".bits"))
+
+
+def _check(options: Namespace) -> None:
+    """Refuse words that do not go together."""
+    from rrcollect.errors import ParameterError
+
+    if not _packed(options) and not options.out.name.lower().endswith(REPORTS):
+        raise ParameterError("--out", str(options.out), f"a name ending in {', '.join(REPORTS)}, .rrbits or .bits")
+    if options.segment and _packed(options):
+        raise ParameterError("--segment", options.segment, "with reports only: a packed file is one segment")
+    if options.draw_again != bool(options.because and options.because.strip()):
+        raise ParameterError("--because", options.because, "a reason, together with --draw-again")
+    if options.id is not None and options.id == options.column:
+        raise ParameterError("--id", options.id, "another column than that of the truths")
+    if options.survey is not None and options.id is None and not _packed(options):
+        raise ParameterError("--id", None, "the column that names the person, so that nobody is drawn twice")
+    for name, value in (("--round", options.round), ("--id", options.id)):
+        if options.survey is None and options.epsilon is not None and value is not None:
+            raise ParameterError(name, value, "together with --survey: a bare ε is about no attribute and no round")
+
+
+def _asked(options: Namespace) -> tuple[Any, bytes | None, Design]:
     """The accepted survey with its envelope, and the design to draw with."""
     from rrcollect import optimal_design
     from rrcollect.errors import ParameterError
     from server_agg.cli.sources import accepted_survey
 
     if options.survey is None:
-        if not bits_alone or options.epsilon is None:
+        if not options.out.name.lower().endswith(".bits") or options.epsilon is None:
             raise ParameterError(
                 "--survey", None, "the signed survey with --key and --question; or --epsilon for .bits"
             )
@@ -91,6 +131,7 @@ def _asked(options: Namespace, *, bits_alone: bool) -> tuple[Any, bytes | None, 
         raise ParameterError("--survey", str(options.survey), "together with --key and --question, without --epsilon")
     accepted, envelope = accepted_survey(options.survey, options.key)
     question = accepted.survey.question(options.question)
+    options.round = options.round or 0
     if not 0 <= options.round < question.rounds:
         raise ParameterError("--round", options.round, f"0 to {question.rounds - 1}")
     if accepted.survey.invite_only:
@@ -103,97 +144,87 @@ def _asked(options: Namespace, *, bits_alone: bool) -> tuple[Any, bytes | None, 
     return accepted, envelope, question.design
 
 
-def _reports(options: Namespace, rows: Iterator[Any], accepted: AcceptedSurvey, tell: Tell) -> tuple[int, int]:
-    from server_agg.batch.writing import write_whole
-    from server_agg.cli.truths import write_receipt
-
-    ones = 0
-
-    def counted() -> Iterator[Report]:
-        nonlocal ones
-        for report in _drawn(options, rows, accepted, tell):
-            ones += report.answer == "1"
-            yield report
-
-    with new_file(options.out, force=None) as partial:
-        n = write_whole(partial, counted())
-        _refuse_no_rows(options, n)
-        write_receipt(options.truths, options.column, options.round, options.out)
-    return n, ones
+def _default_ledger() -> Path:
+    """The ledger's fixed place (rule 4), its folder made."""
+    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    folder = Path(data, "rrcollect")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder / "bulk-ledger.sqlite3"
 
 
-def _drawn(options: Namespace, rows: Iterator[Any], accepted: AcceptedSurvey, tell: Tell) -> Iterator[Report]:
-    """A report for every truth, by the published matrix, under a fresh id."""
-    from rrcollect import Report, randomise_many
-    from rrcollect.errors import ParameterError
-
-    question, done = accepted.survey.question(options.question), 0
-    for piece in rows:
-        for name, values in piece.segments.items():
-            allowed = accepted.survey.segments[name]
-            wrong = next((place for place, value in enumerate(values) if value not in allowed), None)
-            if wrong is not None:
-                where = f"{options.truths}, row {done + wrong + 1}, column {name!r}"
-                raise ParameterError(where, "another value, not shown", f"one of {', '.join(allowed)}")
-        for place, answer in enumerate(randomise_many(piece.truths, question.design)):
-            yield Report(
-                survey=accepted.digest,
-                question=question.id,
-                design=question.design,
-                answer=str(int(answer)),
-                id=secrets.token_hex(16),
-                round=options.round,
-                segments={name: values[place] for name, values in piece.segments.items()},
-            )
-        done += len(piece.truths)
-        tell(piece.share)
-
-
-def _packed(
-    options: Namespace, rows: Iterator[Any], design: Design, envelope: bytes | None, tell: Tell
-) -> tuple[int, int]:
+def _reserve(options: Namespace, accepted: AcceptedSurvey | None, roster: Roster, ledger: BulkLedger) -> Reservation:
+    """Whom to draw, reserved; an error if that is nobody."""
     import numpy as np
 
-    from rrcollect import randomise_packed
-    from server_agg import write_packed
-    from server_agg.cli.truths import write_receipt
-    from server_agg.count.packed import count_ones
+    from rrcollect import AnswerRefused, Policy
+    from rrcollect.answer.bulk_ledger import Reservation
+    from server_agg.cli.truths import naming
 
-    n, answers = 0, bytearray()
-    for piece in rows:
-        bits = np.packbits(piece.truths, bitorder="little")
-        answers += randomise_packed(bits, len(piece.truths), design).tobytes()
-        n += len(piece.truths)
-        tell(piece.share)
-    _refuse_no_rows(options, n)
-    packed = np.frombuffer(bytes(answers), np.uint8)
-    with new_file(options.out, force=None) as partial:
-        if options.out.name.lower().endswith(".rrbits") and envelope is not None:
-            write_packed(partial, packed, n, envelope, options.question, round=options.round)
-        else:
-            partial.write_bytes(packed.tobytes())
-        write_receipt(options.truths, options.column, options.round, options.out)
-    return n, count_ones(packed)
-
-
-def _refuse_no_rows(options: Namespace, n: int) -> None:
-    """No draw was made from a file without rows, so none is receipted: the rows may still come."""
-    from server_agg.batch.errors import BadColumn
-
-    if n == 0:
-        raise BadColumn(options.column, "empty: the file has no rows", "one person per row", str(options.truths))
+    where, again = f"column {options.column!r} of {options.truths}", options.because
+    try:
+        if roster.people is None or accepted is None:
+            ledger.reserve_table(roster.marks, again=again)
+            return Reservation(np.ones(roster.truths.size, np.bool_))
+        question = accepted.survey.question(options.question)
+        attribute, policy = f"{accepted.survey.publisher}/{question.attribute}", Policy()
+        with naming(options.truths):
+            reserved = ledger.reserve(
+                attribute, options.round, roster.people, policy.cost(question), policy, again=again, table=roster.marks
+            )
+    except AnswerRefused as error:
+        raise AnswerRefused(f"{where}: {error}: use those answers; {AGAIN}. --id tells people apart") from None
+    if not reserved.new.any():
+        raise AnswerRefused(
+            f"{where}: nobody is left to draw ({_left_out(reserved)}): use the answers there are; if a run was cut off "
+            f"and left none, {AGAIN}"
+        )
+    return reserved
 
 
-def _said(options: Namespace, design: Design, n: int, ones: int) -> None:
+@contextmanager
+def _told_who_is_reserved() -> Iterator[list[int]]:
+    """Whatever keeps the answers from being written: how many people stay reserved without them is said."""
+    from rrcollect.errors import RRCollectError
+
+    people: list[int] = []
+    try:
+        yield people
+    except (RRCollectError, KeyboardInterrupt) as error:
+        if not people:
+            raise
+        said = str(error) or "stopped"
+        raise CannotWrite(f"{said}; {people[0]:,} people are reserved and have no answers: {AGAIN}") from None
+
+
+def _left_out(reserved: Reservation) -> str:
+    """ "50 drawn before, 2 above their budget: left out"; "" if there are none."""
+    told = ((reserved.drawn_before, "drawn before"), (reserved.over_budget, "above their budget"))
+    return ", ".join(f"{people:,} {why}" for people, why in told if people) + ": left out" * any(reserved[1:3])
+
+
+def _said(options: Namespace, design: Design, reserved: Reservation, ones: int, ledger: BulkLedger) -> None:
+    n, bits_alone = int(reserved.new.sum()), options.out.name.lower().endswith(".bits")
     data = {
         "file": str(options.out),
         "answers": n,
         "ones": ones,
+        "drawn_before": reserved.drawn_before,
+        "over_budget": reserved.over_budget,
+        "drawn_again": reserved.drawn_again,
+        "order": "of the rows" if bits_alone else "drawn afresh",
         "design": design.to_wire(),
-        "receipt": f"{options.truths}.drawn",
+        "ledger": str(ledger.path),
     }
-    words = f"{options.out}: {n:,} randomised answers, {ones:,} of them yes; drawn once, receipt {options.truths}.drawn"
-    if options.out.name.lower().endswith(".bits"):
+    words = f"{options.out}: {n:,} randomised answers, {ones:,} of them yes, in "
+    words += "the order of the rows: do not hand them on beside others" if bits_alone else "an order drawn afresh"
+    if options.id is None:
+        words += f"\nthe table is reserved as a whole{' once more' * options.draw_again}: it names nobody"
+    else:
+        again = f"{reserved.drawn_again:,} drawn again" * bool(reserved.drawn_again)
+        counted = (f"{n - reserved.drawn_again:,} new", again, _left_out(reserved))
+        words += "\n" + ", ".join(part for part in counted if part)
+    words += f" (ledger {ledger.path}" + (f"; recorded: {options.because})" if options.draw_again else ")")
+    if bits_alone:
         words += f"\nbits alone: keep n = {n}, p00 = {design.p00}, p11 = {design.p11} with them"
     sys.stderr.write("" if options.json else "whoever ran this saw the truths; keep or destroy them with care\n")
     emit(options, data, words)
@@ -205,6 +236,6 @@ def _sample(options: Namespace) -> int:
     from server_agg.demo.population import sample_csv
 
     write_text(options.sample, sample_csv(SAMPLE), force=None)
-    words = f"{options.sample}: {SAMPLE} made-up people, columns sport, doped, pressed, fixed"
+    words = f"{options.sample}: {SAMPLE} made-up people, columns person, sport, doped, pressed, fixed"
     emit(options, {"file": str(options.sample), "rows": SAMPLE}, words)
     return 0

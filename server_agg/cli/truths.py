@@ -1,12 +1,15 @@
-"""A column of truths read from a file, piece by piece, and the receipt that says it was drawn from.
+"""A column of truths read from a file, with who they are about, as compactly as they can be kept.
 
 Rules
 1. A truth is yes or no: true/false, yes/no, y/n, 1/0, 1.0/0.0 in CSV (any case) and in text columns; booleans or
    numbers that are exactly 0 or 1 in Parquet (pandas makes 1.0 of 1 where a value was missing).  Anything else (an
    empty cell, NaN, None, a word) stops the work with its place, never its value.
-2. No more than one piece is in memory; a file that is cut off, or is not of its kind at all, is one line.
-3. The receipt, FILE.drawn, lies beside the truths and names what was drawn: column, round and output.  It holds no
-   truth and no digest of them.  It is on disk before the answers appear.
+2. The file is read once, in pieces, and judged whole before anything is reserved or drawn.  Of a person one byte of
+   truth, 16 bytes of keyed hash and 4 bytes per segment are kept; the id itself is not.
+3. A file that is cut off, or is not of its kind at all, is one line.
+4. Without ids a table is known by its resolved path, by its place on the disk (a symlink or hard link is the same file)
+   and by its columns with its number of rows (a copy has the same).  No digest of the content is made: it would be one
+   of the truths, and whoever has the key and knows all of them but one could test that one.
 """
 
 from __future__ import annotations
@@ -15,24 +18,26 @@ import csv
 import gzip
 import io
 import itertools
-import json
 import os
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rrcollect.errors import AnswerRefused, BadTruth, ParameterError
+from rrcollect.errors import BadTruth, ParameterError
 from rrcollect.extras import extra
 from server_agg.batch.errors import BadColumn, SourceUnavailable
-from server_agg.cli.output import CannotWrite, os_error_hint
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Piece", "check_receipt", "pieces", "write_receipt"]
+    from rrcollect import BulkLedger
+    from server_agg.cli.progress import Tell
+
+__all__ = ["Piece", "Roster", "naming", "pieces", "read_roster"]
 
 PIECE = 65_536  # rows at once; a multiple of 8, so that packed pieces can be joined
 YES, NO = {"yes", "y", "true", "1", "1.0"}, {"no", "n", "false", "0", "0.0"}
@@ -40,22 +45,90 @@ ALLOWED = "yes/no, true/false or 1/0; drop the rows without an answer first"
 
 
 class Piece(NamedTuple):
-    """Some rows: their truths, their segments, and the share of the file read so far."""
+    """Some rows: their truths, their cells in other columns, the share of the file read so far, all column names."""
 
     truths: NDArray[np.bool_]
-    segments: dict[str, list[str]]
+    cells: dict[str, list[Any]]
     share: float
+    columns: Sequence[str]
 
 
-def pieces(path: Path, column: str, segments: Sequence[str] = ()) -> Iterator[Piece]:
-    """The rows of a .csv (also .gz) or .parquet file."""
+class Roster(NamedTuple):
+    """All rows: truths, people (as the ledger hashes them), places of segment values, and the table's marks."""
+
+    truths: NDArray[np.bool_]
+    people: NDArray[np.bytes_] | None
+    segments: dict[str, NDArray[np.int32]]
+    marks: dict[str, str]
+
+
+def read_roster(
+    path: Path,
+    column: str,
+    *,
+    id_column: str | None,
+    segments: Mapping[str, Sequence[str]],
+    ledger: BulkLedger,
+    tell: Tell,
+) -> Roster:
+    """The whole file; `segments` maps the columns that are sent to the values they may have."""
+    rows = pieces(path, column, [*segments, *([] if id_column is None else [id_column])])
+    place = os.stat(path)
+    truths, people, columns = [], [], []
+    places: dict[str, list[NDArray[np.int32]]] = {name: [] for name in segments}
+    row = 0
+    for piece in rows:
+        for name, allowed in segments.items():
+            places[name].append(_places_of(piece.cells[name], allowed, f"{path}, row {{}}, column {name!r}", row + 1))
+        if id_column is not None:
+            ids = ("" if cell is None else cell for cell in piece.cells[id_column])
+            with naming(path):
+                people.append(ledger.keyed(ids, first=row + 1))
+        truths.append(piece.truths)
+        columns, row = sorted(piece.columns), row + len(piece.truths)
+        tell(piece.share)
+    if row == 0:
+        raise BadColumn(column, "empty: the file has no rows", "one person per row", str(path))
+    marks = {
+        "its path": f"{path.resolve()}",
+        "its place on the disk": f"{place.st_dev}:{place.st_ino}",
+        "the same columns and as many rows": f"{row} {columns!r}",
+    }
+    return Roster(
+        np.concatenate(truths),
+        np.concatenate(people) if people else None,
+        {name: np.concatenate(found) for name, found in places.items()},
+        {kind: f"{column!r} {mark}" for kind, mark in marks.items()},
+    )
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """The ledger names an id by its row; here the file's name is put before it."""
+    try:
+        yield
+    except ParameterError as error:
+        raise ParameterError(f"{path}, {error.name}", error.value, error.allowed) from None
+
+
+def _places_of(cells: Sequence[Any], allowed: Sequence[str], where: str, first: int) -> NDArray[np.int32]:
+    known = {value: place for place, value in enumerate(allowed)}
+    found = np.fromiter((known.get(str(cell), -1) for cell in cells), np.int32, len(cells))
+    if (found < 0).any():
+        row = first + int(np.argmin(found))
+        raise ParameterError(where.format(row), "another value, not shown", f"one of {', '.join(allowed)}")
+    return found
+
+
+def pieces(path: Path, column: str, others: Sequence[str] = ()) -> Iterator[Piece]:
+    """The rows of a .csv (also .gz) or .parquet file, with the cells of other columns."""
     name = str(path).lower()
     if not name.endswith((".csv", ".csv.gz", ".parquet")):
         raise ParameterError("truths", str(path), "a file ending in .csv, .csv.gz or .parquet")
     path.open("rb").close()  # a file that is not there is told before anything is written
     if name.endswith((".csv", ".csv.gz")):
-        return _csv_pieces(path, column, segments)
-    return _parquet_pieces(path, column, segments)
+        return _csv_pieces(path, column, others)
+    return _parquet_pieces(path, column, others)
 
 
 def _bad(path: Path, row: int, column: str) -> BadTruth:
@@ -82,38 +155,38 @@ def _places(path: Path, there: Sequence[str], wanted: Sequence[str]) -> list[int
     return [there.index(name) for name in wanted]
 
 
-def _csv_pieces(path: Path, column: str, segments: Sequence[str]) -> Iterator[Piece]:
+def _csv_pieces(path: Path, column: str, others: Sequence[str]) -> Iterator[Piece]:
     row = 0
     with path.open("rb") as raw:
         size = max(os.fstat(raw.fileno()).st_size, 1)
         try:
             unpacked: Any = gzip.GzipFile(fileobj=raw) if str(path).lower().endswith(".gz") else raw
             reader = csv.reader(io.TextIOWrapper(unpacked, encoding="utf-8-sig", newline=""), strict=True)
-            places = _places(path, next(reader, []), [column, *segments])
+            header = next(reader, [])
+            places = _places(path, header, [column, *others])
             lines = (line for line in reader if line)
             while chunk := list(itertools.islice(lines, PIECE)):
                 columns = [[line[place] if place < len(line) else "" for line in chunk] for place in places]
                 truths = _words(path, column, columns[0], row + 1)
                 row += len(chunk)
-                yield Piece(truths, dict(zip(segments, columns[1:], strict=True)), raw.tell() / size)
+                yield Piece(truths, dict(zip(others, columns[1:], strict=True)), raw.tell() / size, header)
         except (OSError, EOFError, csv.Error, UnicodeDecodeError, zlib.error):
             raise SourceUnavailable(f"{path}, after row {row}: the file is cut off, damaged or not CSV") from None
 
 
-def _parquet_pieces(path: Path, column: str, segments: Sequence[str]) -> Iterator[Piece]:
+def _parquet_pieces(path: Path, column: str, others: Sequence[str]) -> Iterator[Piece]:
     pa, pq = extra("pyarrow", "batch"), extra("pyarrow.parquet", "batch")
     row = 0
     try:
         with pq.ParquetFile(path) as file:
-            wanted = [column, *segments]
-            _places(path, list(file.schema_arrow.names), wanted)
+            header, wanted = list(file.schema_arrow.names), [column, *others]
+            _places(path, header, wanted)
             rows = max(file.metadata.num_rows, 1)
             for batch in file.iter_batches(batch_size=PIECE, columns=wanted):
                 truths = _column(path, column, batch.column(batch.schema.get_field_index(column)), row + 1)
-                groups = {name: [str(v) for v in batch.column(batch.schema.get_field_index(name)).to_pylist()]
-                          for name in segments}  # fmt: skip
+                cells = {name: batch.column(batch.schema.get_field_index(name)).to_pylist() for name in others}
                 row += batch.num_rows
-                yield Piece(truths, groups, row / rows)
+                yield Piece(truths, cells, row / rows, header)
     except (pa.ArrowException, OSError):
         raise SourceUnavailable(f"{path}, after row {row}: the file is cut off, damaged or not Parquet") from None
 
@@ -136,43 +209,3 @@ def _column(path: Path, name: str, array: Any, first: int) -> NDArray[np.bool_]:
     if pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_dictionary(array.type):
         return _words(path, name, array.to_pylist(), first)
     raise BadColumn(name, f"of type {array.type}", "booleans, the numbers 0 and 1, or the words yes and no", str(path))
-
-
-# ---- the receipt --------------------------------------------------------------------------------------------------
-
-
-def _receipt(path: Path) -> Path:
-    return path.with_name(f"{path.name}.drawn")
-
-
-def check_receipt(path: Path, column: str, round_: int) -> None:
-    """Refuse a column (and round) of a file that was drawn from before."""
-    try:
-        lines = _receipt(path).read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        return
-    for line in lines:
-        try:
-            drawn = json.loads(line)
-            same = (drawn["column"], drawn["round"]) == (column, round_)
-        except (ValueError, KeyError, TypeError):
-            raise AnswerRefused(f"{_receipt(path)} is not a receipt of this program; move it away") from None
-        if same:
-            raise AnswerRefused(
-                f"column {column!r} of {path} was drawn before, into {drawn.get('out')}: use those answers. Two draws "
-                f"give away twice as much; --draw-again makes a second one (receipt: {_receipt(path)})"
-            )
-
-
-def write_receipt(path: Path, column: str, round_: int, out: Path) -> None:
-    """Add a line to the receipt, on disk when this returns."""
-    line = json.dumps({"column": column, "round": round_, "out": str(out)}, ensure_ascii=False)
-    try:
-        with _receipt(path).open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise CannotWrite(
-            f"no receipt can be kept beside the truths ({_receipt(path)}: {os_error_hint(error)})"
-        ) from None

@@ -7,6 +7,7 @@ to one half of the people in its first round and to the other half in its second
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -77,12 +78,12 @@ def drawn_population(size: int) -> Population:
 
 
 def sample_csv(size: int) -> str:
-    """Made-up people as a CSV file, all asked in the first round."""
+    """Made-up people as a CSV file, all asked in the first round; nobody has the name of anybody made up before."""
     rng = np.random.default_rng()
     sports = rng.choice(list(SPORTS), size=size, p=list(SPORTS.values())).tolist()
     luck = rng.random((size, len(QUESTIONS)))
-    lines = [",".join(["sport", *QUESTIONS])]
+    lines = [",".join(["person", "sport", *QUESTIONS])]
     for sport, chances in zip(sports, luck, strict=True):
         said = ["yes" if x < SHARES[q, 0][sport] else "no" for q, x in zip(QUESTIONS, chances, strict=True)]
-        lines.append(",".join([sport, *said]))
+        lines.append(",".join([secrets.token_hex(8), sport, *said]))
     return "\n".join(lines) + "\n"

@@ -284,10 +284,10 @@ def test_a_full_disk_reserves_nobody(tmp_path):
 def test_the_file_is_its_owners_and_holds_no_id_and_no_digest_that_needs_no_key(tmp_path):
     ids = [f"patient-{i:03}@example.org" for i in range(50)]
     mine = ledger(tmp_path)
-    mine.reserve("P/doped", 0, ids, LN3, POLICY, table={"its path": "/home/ann/truths.csv"})
+    mine.reserve("P/doped", 0, ids, LN3, POLICY, table={"its path": "/data/club/truths.csv"})
     kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert mine.keyed(ids[:1]).tobytes() in kept  # planted: what is there is found in this way
-    for text in [*ids, "/home/ann/truths.csv"]:
+    for text in [*ids, "/data/club/truths.csv"]:
         spelled = [text.encode()]
         for name in ("md5", "sha1", "sha256", "sha512", "blake2b"):
             digest = hashlib.new(name, text.encode()).digest()

@@ -46,7 +46,8 @@ WRITERS = {
 def test_an_existing_file_is_kept_unless_forced_and_a_full_disk_leaves_nothing(desk, capsys, name):
     if not (desk / "gateway.csv").exists():
         main(["randomise", "--sample", "truths.csv"])
-        main(["randomise", "truths.csv", "--column", "doped", "--question", "doped", *SIGNED, "--out", "gateway.csv"])
+        main(["randomise", "truths.csv", "--id", "person", "--column", "doped", "--question", "doped", *SIGNED,
+              "--out", "gateway.csv"])  # fmt: skip
     capsys.readouterr()
     (desk / name).write_text("precious")
     refused(capsys, 4, "--force", *WRITERS[name], name)

@@ -37,7 +37,7 @@ def test_a_public_key_is_not_signed_with(here, capsys):
         ["verify", "survey.signed.json", "--key"],
         ["answer", "survey.signed.json", "--ledger", "l.sqlite3", "--key"],
         ["tally", "a.jsonl", "--survey", "survey.signed.json", "--key"],
-        ["randomise", "t.csv", "--column", "doped", "--out", "o.jsonl", "--survey", "survey.signed.json",
+        ["randomise", "t.csv", "--column", "doped", "--id", "p", "--out", "o.jsonl", "--survey", "survey.signed.json",
          "--question", "doped", "--key"],
     ],
 )  # fmt: skip

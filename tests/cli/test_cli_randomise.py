@@ -2,22 +2,34 @@
 
 import csv
 import gzip
+import hashlib
 import json
 import math
+import os
+import resource
 import shutil
+import signal
+import sqlite3
+import subprocess
+from contextlib import closing
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rrcollect import Design
+import rrcollect
+from rrcollect import BulkLedger, Design
 from server_agg import read_packed
+from server_agg.cli import drawing
 from server_agg.cli.main import main
-from tests.support.command_line import SIGNED, json_of, refused, run, signed_survey
+from tests.support.command_line import PROGRAM, SIGNED, json_of, refused, run, signed_survey
+from tests.support.ledger_crashing import in_child
 
 HIDDEN = "secret-7Q"
-ASKED = ["--column", "doped", "--question", "doped", *SIGNED]
+ASKED = ["--column", "doped", "--id", "person", "--question", "doped", *SIGNED]
+BITS = ["--column", "doped", "--epsilon", "1"]
+LEDGER = ["rrcollect", "bulk-ledger.sqlite3"]
 
 
 @pytest.fixture(scope="module")
@@ -32,14 +44,26 @@ def desk(published, tmp_path, monkeypatch, capsys):
     for name in ("survey.signed.json", "publisher.pem.pub"):
         shutil.copy(published / name, tmp_path)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path.parent / f"{tmp_path.name}-data"))
     return tmp_path
 
 
-def write_csv(path, truths, word=lambda t: "yes" if t else "no", sport="cycling"):
+def write_csv(path, truths, word=lambda t: "yes" if t else "no", sport=lambda i: "cycling", first=0):
     with gzip.open(path, "wt") if path.suffix == ".gz" else path.open("w") as file:
         writer = csv.writer(file)
-        writer.writerow(["sport", "doped"])
-        writer.writerows([sport, word(t)] for t in truths)
+        writer.writerow(["person", "sport", "doped"])
+        writer.writerows([f"p{first + i}", sport(i), word(t)] for i, t in enumerate(truths))
+
+
+def kept():
+    """The ledger of this test, in its fixed place."""
+    return BulkLedger(os.path.join(os.environ["XDG_DATA_HOME"], *LEDGER))
+
+
+def people():
+    """How many were reserved, run by run; a ledger that was never made has none."""
+    there = os.path.exists(os.path.join(os.environ["XDG_DATA_HOME"], *LEDGER))
+    return [run.people for run in kept().runs()] if there else []
 
 
 def errors_off(ones, n, design, holders):
@@ -56,18 +80,19 @@ def errors_off(ones, n, design, holders):
 @pytest.mark.long
 def test_the_answers_follow_the_published_matrix_and_truths_as_answers_would_be_seen(desk, capsys):
     truths = [i < 6000 for i in range(20_000)]
-    write_csv(desk / "t.csv", truths)
+    write_csv(desk / "t.csv", truths, sport=lambda i: "cycling" if i < 6000 else "swimming")
     said = json_of(capsys, "randomise", "t.csv", *ASKED, "--segment", "sport", "--out", "o.jsonl")
     reports = [json.loads(line) for line in (desk / "o.jsonl").read_text().splitlines()]
     assert said["answers"] == len(reports) == len({r["id"] for r in reports}) == 20_000
     assert said["ones"] == sum(r["answer"] == "1" for r in reports)
-    assert {r["segments"]["sport"] for r in reports} == {"cycling"}
     design = Design("3/4", "3/4")
     assert errors_off(said["ones"], 20_000, design, 6000) < 6.6  # false alarm: below 1e-10
     assert errors_off(sum(truths), 20_000, design, 6000) > 6.6  # planted: the truths sent as they are
-    answers = np.array([int(r["answer"]) for r in reports])
-    assert errors_off(answers[:6000].sum(), 6000, design, 6000) < 6.6  # row by row: those who have it
-    assert errors_off(answers[::-1][:6000].sum(), 6000, design, 6000) > 6.6  # planted: the rows turned round
+    ones = {sport: sum(r["answer"] == "1" for r in reports if r["segments"]["sport"] == sport)
+            for sport in ("cycling", "swimming")}  # fmt: skip
+    assert errors_off(ones["cycling"], 6000, design, 6000) < 6.6  # each with their own: those who have it
+    assert errors_off(ones["swimming"], 14_000, design, 0) < 6.6
+    assert errors_off(ones["swimming"] * 6 / 14, 6000, design, 6000) > 6.6  # planted: the answers of the others
     assert json_of(capsys, "tally", "o.jsonl", *SIGNED)["summary"]["accepted"] == 20_000
 
 
@@ -85,7 +110,7 @@ def test_every_output_is_counted_in_full(desk, capsys, ending):
 
 def test_bits_alone_for_a_bare_epsilon(desk, capsys):
     write_csv(desk / "t.csv", [True] * 4000 + [False] * 4003)
-    said = json_of(capsys, "randomise", "t.csv", "--column", "doped", "--epsilon", "1", "--out", "o.bits")
+    said = json_of(capsys, "randomise", "t.csv", *BITS, "--out", "o.bits")
     bits = np.frombuffer((desk / "o.bits").read_bytes(), np.uint8)
     assert (bits.size, int(np.bitwise_count(bits).sum())) == (1001, said["ones"])
     assert errors_off(said["ones"], 8003, Design.from_wire(said["design"]), 4000) < 6.6
@@ -104,12 +129,12 @@ def test_bits_alone_for_a_bare_epsilon(desk, capsys):
     ids=["bool", "int", "float", "float32", "text", "categories"],
 )
 def test_columns_of_parquet(desk, capsys, column):
-    pq.write_table(pa.table({"doped": column}), "t.parquet")
+    pq.write_table(pa.table({"person": [1, 2, 3], "doped": column}), "t.parquet")
     assert json_of(capsys, "randomise", "t.parquet", *ASKED, "--out", "o.csv")["answers"] == 3
 
 
 def test_what_pandas_writes_for_a_column_that_once_had_a_gap(desk, capsys):
-    (desk / "t.csv").write_text("doped\n1.0\n0.0\n1.0\n")
+    (desk / "t.csv").write_text("person,doped\na,1.0\nb,0.0\nc,1.0\n")
     assert json_of(capsys, "randomise", "t.csv", *ASKED, "--out", "o.csv")["answers"] == 3
 
 
@@ -121,44 +146,386 @@ def test_a_large_file_is_read_in_pieces(desk, capsys, monkeypatch):
     sizes = [len(piece.truths) for piece in truths.pieces(desk / "t.csv.gz", "doped")]
     assert (max(sizes), sum(sizes)) == (64, 1000)
     assert json_of(capsys, "randomise", "t.csv.gz", *ASKED, "--out", "o.rrbits")["answers"] == 1000
+    assert people() == [1000]
     pq.write_table(pa.table({"doped": [True] * 1000}), "t.parquet")
     assert max(len(piece.truths) for piece in truths.pieces(desk / "t.parquet", "doped")) == 64
 
 
-# ---- one draw -------------------------------------------------------------------------------------------------------
+# ---- one draw, by ids -----------------------------------------------------------------------------------------------
 
 
-def test_a_column_is_drawn_once_unless_told_otherwise(desk, capsys):
+def test_only_new_people_are_drawn_and_the_others_are_counted(desk, capsys):
+    write_csv(desk / "may.csv", [True] * 50)
+    assert json_of(capsys, "randomise", "may.csv", *ASKED, "--out", "a.jsonl")["answers"] == 50
+    write_csv(desk / "june.csv", [True] * 2000)
+    code, out, _ = run(capsys, "randomise", "june.csv", *ASKED, "--out", "b.jsonl")
+    assert code == 0
+    assert "1,950 new, 50 drawn before: left out" in out
+    assert len((desk / "b.jsonl").read_text().splitlines()) == 1950
+    for ending in ("jsonl", "rrbits"):
+        refused(capsys, 3, "nobody is left to draw (2,000 drawn before: left out)", "randomise", "june.csv", *ASKED,
+                "--out", f"c.{ending}")  # fmt: skip
+        assert not (desk / f"c.{ending}").exists()
+    assert people() == [50, 1950]
+
+
+def test_what_was_typed_wrong_is_told_first_and_no_output_is_overwritten(desk, capsys):
     write_csv(desk / "t.csv", [True] * 50)
+    again = ["--draw-again", "--because", "a test"]
     assert main(["randomise", "t.csv", *ASKED, "--out", "a.jsonl"]) == 0
     capsys.readouterr()
     before = (desk / "a.jsonl").read_bytes()
-    refused(capsys, 3, "--draw-again", "randomise", "t.csv", *ASKED, "--out", "b.jsonl")
-    assert not (desk / "b.jsonl").exists()
-    refused(capsys, 2, "doped, pressed, fixed", "randomise", "t.csv", "--column", "doped", "--question", "foo", *SIGNED,
-            "--out", "b.jsonl")  # fmt: skip  # what was typed wrong is told first
-    said = refused(capsys, 4, "exists already", "randomise", "t.csv", *ASKED, "--draw-again", "--out", "a.jsonl")
+    refused(capsys, 2, "doped, pressed, fixed", "randomise", "t.csv", "--column", "doped", "--id", "person",
+            "--question", "foo", *SIGNED, "--out", "b.jsonl")  # fmt: skip
+    said = refused(capsys, 4, "exists already", "randomise", "t.csv", *ASKED, *again, "--out", "a.jsonl")
     assert "--force" not in said  # which this command does not have
     (desk / "folder.jsonl").mkdir()
-    refused(capsys, 4, "is a folder", "randomise", "t.csv", *ASKED, "--draw-again", "--out", "folder.jsonl")
+    refused(capsys, 4, "is a folder", "randomise", "t.csv", *ASKED, *again, "--out", "folder.jsonl")
     assert (desk / "a.jsonl").read_bytes() == before
-    assert main(["randomise", "t.csv", *ASKED, "--draw-again", "--out", "b.jsonl"]) == 0
-    receipt = [json.loads(line) for line in (desk / "t.csv.drawn").read_text().splitlines()]
-    assert [drawn["out"] for drawn in receipt] == ["a.jsonl", "b.jsonl"]
-    assert {"column", "round", "out"} == set(receipt[0])  # no truth, no digest of truths
-    (desk / "t.csv.drawn").write_text("nonsense\n")
+    assert people() == [50]
+
+
+def test_a_second_draw_needs_a_reason_which_is_recorded_and_debited(desk, capsys):
+    write_csv(desk / "t.csv", [True] * 50)
+    assert main(["randomise", "t.csv", *ASKED, "--out", "0.jsonl"]) == 0
     capsys.readouterr()
-    refused(capsys, 3, "not a receipt", "randomise", "t.csv", *ASKED, "--out", "c.jsonl")
+    for words in (["--draw-again"], ["--because", "lost"], ["--draw-again", "--because", " "]):
+        refused(capsys, 2, "together with --draw-again", "randomise", "t.csv", *ASKED, *words, "--out", "1.jsonl")
+    again = ["--draw-again", "--because", "the disk broke"]
+    for number in (1, 2, 3):
+        code, out, _ = run(capsys, "randomise", "t.csv", *ASKED, *again, "--out", f"{number}.jsonl")
+        assert code == 0
+        assert "0 new, 50 drawn again" in out
+        assert "recorded: the disk broke" in out
+    refused(capsys, 3, "50 above their budget", "randomise", "t.csv", *ASKED, *again, "--out", "4.jsonl")  # 3^4 = 81
+    assert [run.because for run in kept().runs()] == [None, *["the disk broke"] * 3]
+
+
+def test_rounds_are_bounded_by_the_survey_and_debited(desk, capsys):
+    write_csv(desk / "t.csv", [True] * 20)
+    words = ["t.csv", "--column", "doped", "--id", "person", "--question", "pressed", *SIGNED]
+    for round_ in (0, 1):
+        assert json_of(capsys, "randomise", *words, "--round", round_, "--out", f"{round_}.csv")["answers"] == 20
+        refused(capsys, 3, "20 drawn before", "randomise", *words, "--round", round_, "--out", "again.csv")
+    refused(capsys, 2, "--round", "randomise", *words, "--round", 2, "--out", "2.csv")
+    assert [(run.attribute.split("/")[1], run.round) for run in kept().runs()] == [
+        ("pressed-to-dope", 0),
+        ("pressed-to-dope", 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cells", "hint"),
+    [
+        (["a", "b", "a"], "row 3 is 'that of row 1 again'"),
+        (["a", "", "c"], "row 2 is 'empty'"),
+        (["a", "b", "  "], "row 3 is 'empty'"),
+    ],
+)
+def test_ids_that_are_empty_or_stand_twice_are_refused_by_row(desk, capsys, cells, hint):
+    (desk / "t.csv").write_text("person,doped\n" + "".join(f"{cell},yes\n" for cell in cells))
+    refused(capsys, 2, f"t.csv, the id in {hint}", "randomise", "t.csv", *ASKED, "--out", "o.jsonl")
+    pq.write_table(pa.table({"person": [c.strip() or None for c in cells], "doped": [True] * 3}), "t.parquet")
+    refused(capsys, 2, f"t.parquet, the id in {hint}", "randomise", "t.parquet", *ASKED, "--out", "o.jsonl")
+    assert people() == []
+
+
+def test_a_person_is_the_same_in_every_kind_of_file(desk, capsys):
+    (desk / "t.csv").write_text("person,doped\n7,yes\n8,no\n")
+    pq.write_table(pa.table({"person": [7, 8, 9], "doped": [True] * 3}), "t.parquet")
+    pq.write_table(pa.table({"person": [7.0, 8.0], "doped": [True] * 2}), "float.parquet")
+    assert json_of(capsys, "randomise", "t.csv", *ASKED, "--out", "a.csv")["answers"] == 2
+    said = json_of(capsys, "randomise", "t.parquet", *ASKED, "--out", "b.csv")
+    assert (said["answers"], said["drawn_before"]) == (1, 2)
+    refused(capsys, 2, "a text or a whole number", "randomise", "float.parquet", *ASKED, "--out", "c.csv")
+
+
+def test_reports_need_a_column_of_ids(desk, capsys):
+    write_csv(desk / "t.csv", [True] * 5)
+    without = ["--column", "doped", "--question", "doped", *SIGNED]
+    refused(capsys, 2, "--id is None", "randomise", "t.csv", *without, "--out", "o.jsonl")
+    refused(capsys, 2, "another column", "randomise", "t.csv", *without, "--id", "doped", "--out", "o.jsonl")
+    refused(capsys, 2, "'who' is missing", "randomise", "t.csv", *without, "--id", "who", "--out", "o.jsonl")
+    refused(capsys, 2, "together with --survey", "randomise", "t.csv", *BITS, "--id", "person", "--out", "o.bits")
+
+
+# ---- one draw, without ids ------------------------------------------------------------------------------------------
+
+
+def test_a_column_cannot_be_drawn_twenty_times_for_a_majority_vote(desk, capsys):
+    write_csv(desk / "t.csv", [i % 2 == 0 for i in range(500)])
+    for round_ in range(21):
+        said = refused(capsys, 2, "together with --survey", "randomise", "t.csv", *BITS, "--round", round_,
+                       "--out", f"{round_}.bits")  # fmt: skip
+        assert "--round" in said
+    assert main(["randomise", "t.csv", *BITS, "--out", "0.bits"]) == 0
+    capsys.readouterr()
+    for number in range(1, 21):
+        refused(capsys, 3, "drawn from before", "randomise", "t.csv", *BITS, "--out", f"{number}.bits")
+    packed = ["--column", "doped", "--question", "pressed", *SIGNED]
+    for round_ in (0, 1):
+        refused(capsys, 3, "drawn from before", "randomise", "t.csv", *packed, "--round", round_, "--out", "o.rrbits")
+    assert sorted(path.name for path in desk.glob("*bits")) == ["0.bits"]
+
+
+def symlinked(desk):
+    (desk / "other.csv").symlink_to(desk / "t.csv")
+    return "other.csv"
+
+
+def hard_linked(desk):
+    os.link(desk / "t.csv", desk / "other.csv")
+    with (desk / "other.csv").open("a") as file:
+        file.write("p999,cycling,yes\n")  # neither its path nor its shape is the same
+    return "other.csv"
+
+
+def copied(desk):
+    shutil.copy(desk / "t.csv", desk / "other.csv")
+    return "other.csv"
+
+
+def packed_by_gzip(desk):
+    (desk / "other.csv.gz").write_bytes(gzip.compress((desk / "t.csv").read_bytes()))
+    return "other.csv.gz"
+
+
+def as_parquet(desk):
+    from pyarrow.csv import read_csv
+
+    pq.write_table(read_csv(desk / "t.csv"), desk / "other.parquet")
+    return "other.parquet"
+
+
+def by_another_way(desk):
+    (desk / "sub").mkdir()
+    return "sub/../t.csv"
+
+
+def grown(desk):
+    (desk / "new.csv").write_text((desk / "t.csv").read_text() + "p999,cycling,yes\n")
+    (desk / "new.csv").replace(desk / "t.csv")  # neither its inode nor its shape is the same
+    return "t.csv"
+
+
+@pytest.mark.parametrize(
+    ("other", "known"),
+    [
+        (symlinked, "its path"),
+        (hard_linked, "its place on the disk"),
+        (copied, "the same columns and as many rows"),
+        (packed_by_gzip, "the same columns and as many rows"),
+        (as_parquet, "the same columns and as many rows"),
+        (by_another_way, "its path"),
+        (grown, "its path"),
+    ],
+)
+def test_the_same_table_under_another_name_is_not_drawn_again(desk, capsys, other, known):
+    write_csv(desk / "t.csv", [True] * 50)
+    assert main(["randomise", "t.csv", *BITS, "--out", "a.bits"]) == 0
+    capsys.readouterr()
+    name = other(desk)
+    refused(capsys, 3, known, "randomise", name, *BITS, "--out", "b.bits")
+    refused(capsys, 3, known, "randomise", name, *ASKED, "--out", "b.jsonl")  # nor with ids
+    code, out, _ = run(capsys, "randomise", name, *BITS, "--draw-again", "--because", "more people", "--out", "b.bits")
+    assert code == 0
+    assert "once more" in out
+    assert "recorded: more people" in out
+    assert [run.because for run in kept().runs()] == [None, "more people"]
+
+
+def test_another_column_or_other_people_are_another_table(desk, capsys):
+    (desk / "t.csv").write_text("person,doped,fixed\na,yes,no\nb,no,no\n")
+    (desk / "u.csv").write_text("person,doped,fixed\nc,yes,no\nd,no,no\ne,no,no\n")
+    for words in (["t.csv", "--column", "doped"], ["t.csv", "--column", "fixed"], ["u.csv", "--column", "doped"]):
+        assert main(["randomise", *words, "--epsilon", "1", "--out", f"{'-'.join(words)}.bits"]) == 0
+
+
+def test_a_table_drawn_by_ids_is_not_drawn_without_them(desk, capsys):
+    write_csv(desk / "t.csv", [True] * 50)
+    assert main(["randomise", "t.csv", *ASKED, "--out", "a.jsonl"]) == 0
+    capsys.readouterr()
+    refused(capsys, 3, "drawn from before", "randomise", "t.csv", *BITS, "--out", "b.bits")
+
+
+# ---- at once, and cut off -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("words", [ASKED, BITS], ids=["ids", "bits"])
+def test_runs_at_once_draw_everybody_once(desk, words):
+    write_csv(desk / "t.csv", [True] * 3000)
+    outs = [f"{i}.{'jsonl' if words is ASKED else 'bits'}" for i in range(4)]
+    started = [subprocess.Popen([*PROGRAM, "randomise", "t.csv", *words, "--out", out], stderr=subprocess.DEVNULL,
+                                stdout=subprocess.DEVNULL) for out in outs]  # fmt: skip
+    assert sorted(process.wait() for process in started) == [0, 3, 3, 3]
+    assert sum((desk / out).exists() for out in outs) == 1
+    assert len(kept().runs()) == 1
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("words", [ASKED, BITS], ids=["ids", "bits"])
+def test_a_run_killed_after_the_reservation_is_not_repeated_without_the_opt_in(desk, capsys, monkeypatch, words):
+    write_csv(desk / "t.csv", [True] * 50)
+    out = "o.jsonl" if words is ASKED else "o.bits"
+
+    def killed_at_the_first_draw() -> bytes:
+        for name in ("randomise_many", "randomise_packed"):
+            monkeypatch.setattr(rrcollect, name, lambda *_: os.kill(os.getpid(), signal.SIGKILL), raising=False)
+        return bytes([main(["randomise", "t.csv", *words, "--out", out])])
+
+    assert in_child(killed_at_the_first_draw) == (-signal.SIGKILL, b"")
+    assert not (desk / out).exists()
+    assert len(kept().runs()) == 1  # reserved before the first random byte
+    said = refused(capsys, 3, '--draw-again --because "…"', "randomise", "t.csv", *words, "--out", out)
+    assert "drawn" in said
+    assert json_of(capsys, "randomise", "t.csv", *words, "--draw-again", "--because", "killed", "--out", out)["answers"]
+    assert [run.because for run in kept().runs()] == [None, "killed"]
+
+
+@pytest.mark.process
+def test_a_full_disk_after_the_reservation_says_who_is_reserved(desk, capsys):
+    write_csv(desk / "t.csv", [True] * 4000)
+
+    def small_disk() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000))
+
+    words = [*PROGRAM, "randomise", "t.csv", *ASKED, "--out", "o.jsonl"]
+    done = subprocess.run(words, preexec_fn=small_disk, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (4, 1), done.stderr
+    assert "4,000 people are reserved and have no answers" in done.stderr
+    assert people() == [4000]
+    assert not list(desk.glob("*o.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("place", "reserved"), [("no/such/o.jsonl", []), ("o.jsonl", [30])], ids=["a folder that is not there", "a fault"]
+)
+def test_what_can_be_known_before_is_told_before_anybody_is_reserved(desk, capsys, monkeypatch, place, reserved):
+    def failing(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("server_agg.cli.drawing.write_whole", failing)
+    write_csv(desk / "t.csv", [True] * 30)
+    said = refused(capsys, 4, "cannot be written", "randomise", "t.csv", *ASKED, "--out", place)
+    assert ("30 people are reserved" in said) == bool(reserved)
+    assert people() == reserved
+
+
+# ---- what the ledger and the outputs tell ---------------------------------------------------------------------------
+
+
+def rows_of_the_ledger():
+    with closing(sqlite3.connect(kept().path)) as connection:
+        return connection.execute("SELECT * FROM runs").fetchall()
+
+
+@pytest.mark.parametrize("words", [ASKED, BITS], ids=["ids", "bits"])
+def test_nothing_in_the_ledger_depends_on_a_truth(desk, capsys, words):
+    """Not even a keyed digest: whoever has the key and knows all truths but one could test that one."""
+    os.makedirs(os.path.join(os.environ["XDG_DATA_HOME"], LEDGER[0]))
+    fresh, seen = kept().path.parent, []
+    shutil.copytree(fresh, desk / "fresh")
+    truths = desk / "t.csv"
+    for truth in (True, False):
+        shutil.rmtree(fresh)
+        shutil.copytree(desk / "fresh", fresh)  # the same key
+        write_csv(truths, [truth, True, False], word=lambda t: "1" if t else "0")
+        assert main(["randomise", "t.csv", *words, "--out", f"{truth}{'.csv' if words is ASKED else '.bits'}"]) == 0
+        seen.append(rows_of_the_ledger())
+        assert len(seen[-1]) == 1
+    assert seen[0] == seen[1]
+    kinds = b"".join(path.read_bytes() for path in fresh.iterdir())
+    for text in [truths.read_bytes(), b"p0", b"p1", str(truths).encode()]:
+        assert text not in kinds or len(text) < 4
+        for name in ("md5", "sha1", "sha256", "blake2b"):
+            assert hashlib.new(name, text).digest()[:8] not in kinds
+
+
+HALF = 10_000
+# The first half of the roster is told from the second.  In a uniformly drawn order the number X of the first half's
+# people among HALF given places is hypergeometric with mean HALF/2, and P(|X − HALF/2| ≥ t) ≤ 2·exp(−2t²/HALF)
+# [Hoeffding 1963, section 6]: below 1e-9 for t = 328.
+FAR = 328
+
+
+def off(first_half_here):
+    return abs(int(np.sum(first_half_here)) - HALF // 2)
+
+
+def sports_of(path):
+    if path.suffix == ".parquet":
+        said = [json.loads(s)["sport"] for s in pq.read_table(path)["segments"].to_pylist()]
+    elif path.suffix == ".csv":
+        with path.open(newline="") as file:
+            said = [json.loads(row["segments"])["sport"] for row in csv.DictReader(file)]
+    else:
+        said = [json.loads(line)["segments"]["sport"] for line in path.read_text().splitlines()]
+    return np.array([sport == "cycling" for sport in said])
+
+
+def two_questions(desk, capsys, ending):
+    """Two questions put to one roster: of each line, whether it is about somebody of the roster's first half."""
+    write_csv(desk / "t.csv", [True] * 2 * HALF, sport=lambda i: "cycling" if i < HALF else "swimming")
+    found = []
+    for question in ("doped", "fixed"):
+        words = ["--column", "doped", "--id", "person", "--question", question, *SIGNED, "--segment", "sport"]
+        assert main(["randomise", "t.csv", *words, "--out", f"{question}{ending}"]) == 0
+        found.append(sports_of(desk / f"{question}{ending}"))
+    return found
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".csv", ".parquet"])
+def test_two_questions_of_one_roster_cannot_be_joined_by_position(desk, capsys, ending):
+    doped, fixed = two_questions(desk, capsys, ending)
+    assert off(doped[:HALF]) < FAR
+    assert off(fixed[:HALF]) < FAR
+    assert off(fixed[doped]) < FAR  # the lines of one file say nothing about the same lines of the other
+
+
+def test_the_check_of_order_sees_reports_in_the_order_of_the_roster(desk, capsys, monkeypatch):
+    """The planted bug: fresh ids, but the rows go out as they came in."""
+    shuffled = drawing.shuffled_ids
+    monkeypatch.setattr(drawing, "shuffled_ids", lambda n: (shuffled(n)[0], np.arange(n)))
+    doped, fixed = two_questions(desk, capsys, ".jsonl")
+    assert off(doped[:HALF]) == off(fixed[doped]) == HALF // 2
+
+
+def test_packed_answers_of_a_survey_are_shuffled_and_bits_alone_say_that_they_are_not(desk, capsys):
+    """All yes, then all no.  Given how many answers say yes, where they stand is uniform if the order is."""
+    write_csv(desk / "t.csv", [True] * HALF + [False] * HALF)
+
+    def yes_in_the_first_half(path):
+        bits = np.unpackbits(np.frombuffer(path.read_bytes()[-HALF // 4 :], np.uint8), bitorder="little")
+        return abs(int(bits[:HALF].sum()) - int(bits.sum()) / 2)
+
+    assert json_of(capsys, "randomise", "t.csv", *ASKED, "--out", "o.rrbits")["order"] == "drawn afresh"
+    assert yes_in_the_first_half(desk / "o.rrbits") < FAR
+    words = ["--column", "doped", "--id", "person", "--question", "fixed", *SIGNED]
+    code, out, _ = run(capsys, "randomise", "t.csv", *words, "--out", "o.bits")
+    assert (code, "in the order of the rows" in out) == (0, True)
+    assert yes_in_the_first_half(desk / "o.bits") > FAR  # and the check sees it
+
+
+def test_reports_leave_in_the_order_of_their_ids(desk, capsys):
+    write_csv(desk / "t.csv", [True] * 500)
+    assert main(["randomise", "t.csv", *ASKED, "--out", "o.jsonl"]) == 0
+    ids = [json.loads(line)["id"] for line in (desk / "o.jsonl").read_text().splitlines()]
+    assert ids == sorted(set(ids))
+
+
+# ---- no draw --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("out", ["o.jsonl", "o.csv", "o.parquet", "o.rrbits"])
 def test_a_file_without_rows_is_not_a_draw(desk, capsys, out):
     write_csv(desk / "t.csv", [])
-    pq.write_table(pa.table({"doped": pa.array([], pa.bool_())}), "t.parquet")
+    pq.write_table(pa.table({"person": pa.array([], pa.string()), "doped": pa.array([], pa.bool_())}), "t.parquet")
     before = {path.name for path in desk.iterdir()}
     for name in ("t.csv", "t.parquet"):
         refused(capsys, 2, "the file has no rows", "randomise", name, *ASKED, "--out", out)
-    assert {path.name for path in desk.iterdir()} == before  # no answers, no receipt
+    assert {path.name for path in desk.iterdir()} == before  # no answers
+    assert people() == []
     write_csv(desk / "t.csv", [True] * 50)
     assert json_of(capsys, "randomise", "t.csv", *ASKED, "--out", out)["answers"] == 50
 
@@ -167,7 +534,8 @@ def test_help_says_what_it_means_to_hold_the_truths(capsys):
     with pytest.raises(SystemExit):
         main(["randomise", "--help"])
     said = " ".join(capsys.readouterr().out.split())
-    for words in ("whoever runs it sees them", "no ledger", "draws anew", "fresh random id", "twice as much"):
+    for words in ("whoever runs it sees them", "keyed hashes", "before the first random byte", "fresh random id",
+                  "twice as much", "not of the file", "--draw-again --because REASON"):  # fmt: skip
         assert words in said
 
 
@@ -180,6 +548,7 @@ def test_a_cell_that_is_not_a_truth_is_named_by_place_only(desk, capsys, cell):
     said = refused(capsys, 2, "row 21, column 'doped'", "randomise", "t.csv", *ASKED, "--out", "o.jsonl")
     assert HIDDEN not in said
     assert sorted(p.name for p in desk.iterdir()) == ["publisher.pem.pub", "survey.signed.json", "t.csv"]
+    assert people() == []
 
 
 @pytest.mark.parametrize(
@@ -195,27 +564,27 @@ def test_a_cell_that_is_not_a_truth_is_named_by_place_only(desk, capsys, cell):
     ids=["null", "seven", "float", "word", "bytes", "null text"],
 )
 def test_a_parquet_column_that_is_not_a_truth_is_refused(desk, capsys, column):
-    pq.write_table(pa.table({"doped": column}), "t.parquet")
+    pq.write_table(pa.table({"person": ["a", "b"], "doped": column}), "t.parquet")
     said = refused(capsys, 2, "'doped'", "randomise", "t.parquet", *ASKED, "--out", "o.jsonl")
     assert HIDDEN not in said
     assert "7" not in said.replace("7Q", "")
     assert not (desk / "o.jsonl").exists()
-    assert not (desk / "t.parquet.drawn").exists()
+    assert people() == []
 
 
 def damaged(desk):
     write_csv(desk / "t.csv", [True] * 3000)
     (desk / "t.csv.gz").write_bytes(gzip.compress((desk / "t.csv").read_bytes())[:-20])
     (desk / "flat.csv.gz").write_bytes((desk / "t.csv").read_bytes())
-    pq.write_table(pa.table({"doped": [True] * 3000}), desk / "t.parquet")
+    pq.write_table(pa.table({"person": np.arange(3000), "doped": [True] * 3000}), desk / "t.parquet")
     whole = (desk / "t.parquet").read_bytes()
     (desk / "short.parquet").write_bytes(whole[: len(whole) // 2])
-    (desk / "latin.csv").write_bytes("sport,doped\nrún,yes\n".encode("latin-1"))
-    (desk / "quote.csv").write_bytes(b'sport,doped\n"run"x,yes\n')
+    (desk / "latin.csv").write_bytes("person,sport,doped\na,rún,yes\n".encode("latin-1"))
+    (desk / "quote.csv").write_bytes(b'person,sport,doped\na,"run"x,yes\n')
     (desk / "empty.csv").write_bytes(b"")
-    (desk / "twice.csv").write_bytes(b"doped,doped\nyes,no\n")
-    (desk / "short.csv").write_bytes(b"sport,doped\nrun\n")
-    (desk / "bad-sport.csv").write_text(f"sport,doped\n{HIDDEN},yes\n")
+    (desk / "twice.csv").write_bytes(b"person,doped,doped\na,yes,no\n")
+    (desk / "short.csv").write_bytes(b"person,sport,doped\na,run\n")
+    (desk / "bad-sport.csv").write_text(f"person,sport,doped\na,{HIDDEN},yes\n")
     (desk / "folder.csv").mkdir()
 
 
@@ -233,9 +602,9 @@ def damaged(desk):
         (["empty.csv", *ASKED], 2, "the file is empty"),
         (["twice.csv", *ASKED], 2, "named twice"),
         (["short.csv", *ASKED], 2, "row 1"),
-        (["t.csv", *ASKED[2:], "--column", "doping"], 2, "'sport', 'doped'"),
+        (["t.csv", *ASKED[2:], "--column", "doping"], 2, "'person', 'sport', 'doped'"),
         (["t.parquet", *ASKED[2:], "--column", "doping"], 2, "'doped'"),
-        (["t.csv", "--column", "doped", "--question", "q9", *SIGNED], 2, "doped, pressed, fixed"),
+        (["t.csv", "--column", "doped", "--id", "person", "--question", "q9", *SIGNED], 2, "doped, pressed, fixed"),
         (["t.csv", *ASKED, "--round", "1"], 2, "--round"),
         (["t.csv", *ASKED, "--segment", "country"], 2, "sport"),
         (["bad-sport.csv", *ASKED, "--segment", "sport"], 2, "row 1, column 'sport'"),
@@ -250,6 +619,7 @@ def test_mistakes(desk, capsys, words, code, hint):
     before = {path.name for path in desk.iterdir()}
     assert HIDDEN not in refused(capsys, code, hint, "randomise", *words, "--out", "o.jsonl")
     assert {path.name for path in desk.iterdir()} == before
+    assert people() == []
 
 
 def test_invalid_outputs_are_refused(desk, capsys):
@@ -257,6 +627,8 @@ def test_invalid_outputs_are_refused(desk, capsys):
     refused(capsys, 2, ".rrbits", "randomise", "t.csv", *ASKED, "--out", "o.txt")
     refused(capsys, 2, "one segment", "randomise", "t.csv", *ASKED, "--segment", "sport", "--out", "o.rrbits")
     refused(capsys, 4, "folder", "randomise", "t.csv", *ASKED, "--out", "no/such/o.jsonl")
-    (desk / "t.csv.drawn").mkdir()
-    code, _, err = run(capsys, "randomise", "t.csv", *ASKED, "--draw-again", "--out", "o.jsonl")
-    assert (code, "no receipt can be kept" in err, (desk / "o.jsonl").exists()) == (4, True, False)
+    refused(
+        capsys, 4, "folder.sqlite3", "randomise", "t.csv", *ASKED, "--ledger", "no/folder.sqlite3", "--out", "o.csv"
+    )
+    assert people() == []
+    assert not (desk / "o.csv").exists()
