@@ -71,7 +71,8 @@ def mutated(module: str, jobs: int) -> dict[str, Any]:
         run = [*mutmut, "run", "--max-children", str(jobs)]
         done = subprocess.run(run, cwd=place, env=environment, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise RuntimeError(f"mutmut failed on {module}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+            said = done.stdout.replace("\r", "\n")[-2000:] + done.stderr[-2000:]
+            raise RuntimeError(f"mutmut ended with {done.returncode} on {module}:\n{said}")
         subprocess.run([*mutmut, "export-cicd-stats"], cwd=place, env=environment, capture_output=True, check=True)
         stats = json.loads(Path(place, "mutants", "mutmut-cicd-stats.json").read_text())
         told = subprocess.run(
