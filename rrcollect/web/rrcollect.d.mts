@@ -200,19 +200,24 @@ export class IndexedDBLedger implements Ledger {
     /** @template T @param {(state: State) => T} change @returns {Promise<T>} */
     transact<T>(change: (state: State) => T): Promise<T>;
 }
-/** The ledger of a Node program: a file replaced atomically, flushed before it resolves. @implements {Ledger} */
+/** The ledger of a Node program: a folder, and a rollback guard beside it.
+ *
+ * 1. The folder is found when the object is made, symbolic links resolved; `chdir` and other names change nothing.
+ * 2. In it an empty file `now.N-digest` names the file `state.N-digest` that is the ledger.  A transaction writes the next
+ *    state whole, flushes it, reads it back, and renames `now` from the state it began with to the new one.  Of all who
+ *    rename from one name the first succeeds; the others begin again with its state, and what they made is thrown away.
+ *    No name comes twice: a state holds fresh random bytes.
+ * 3. Nothing is held meanwhile: a program killed at any moment leaves a whole ledger, and nobody has to wait for it.
+ * 4. Before a state is followed by another, or anything of it is handed out, its folder is flushed and its number and digest
+ *    are added to the file `<folder>.guard`, which is older than the folder.  A ledger that is older than the last state in it,
+ *    or does not follow one that is in it, is refused: LedgerRestored.
+ * @implements {Ledger} */
 export class FileLedger implements Ledger {
-    /** @param {string} path */
+    /** @param {string} path of its folder, which is made if its parent is there */
     constructor(path: string);
-    path: string;
-    /** @type {Promise<unknown>} */
-    turn: Promise<unknown>;
+    place: Promise<LedgerFolder>;
     /** @template T @param {(state: State) => T} change @returns {Promise<T>} */
     transact<T>(change: (state: State) => T): Promise<T>;
-    /** @template T @param {(state: State) => T} change @returns {Promise<T>} */
-    once<T>(change: (state: State) => T): Promise<T>;
-    /** Take the lock file; one whose process is gone is taken over. @param {any} fs @param {string} lock */
-    lock(fs: any, lock: string): Promise<void>;
 }
 /** Answers surveys on this device. */
 export class Client {
@@ -392,12 +397,55 @@ export type State = {
     declined: string[];
 };
 /**
- * A ledger calls `change` once with the whole state, makes what it did durable, and only then resolves; if `change`
- * throws, nothing is kept.
+ * A ledger calls `change` with the whole state, makes what it did durable, and only then resolves; if `change` throws,
+ * nothing is kept.  Where another program was first, it calls it again with the newer state, and the first try is forgotten.
  */
 export type Ledger = {
     transact<T>(change: (state: State) => T): Promise<T>;
 };
+/** The files of a ledger; every method ends in one go, without waiting. */
+declare class LedgerFolder {
+    /** @param {string} given */
+    static at(given: string): Promise<LedgerFolder>;
+    /** @param {any} fs @param {(data: Uint8Array) => string} digest @param {string} parent @param {string} name */
+    constructor(fs: any, digest: (data: Uint8Array) => string, parent: string, name: string);
+    fs: any;
+    digest: (data: Uint8Array) => string;
+    parent: string;
+    name: string;
+    path: string;
+    /** Change the ledger; null if somebody else was first.
+     * @template T @param {(state: State) => T} change @returns {{result: T} | null} */
+    once<T>(change: (state: State) => T): {
+        result: T;
+    } | null;
+    /** The state that is the ledger, and all that have files; null if there is no ledger. */
+    now(): {
+        now: string;
+        states: string[];
+    } | null;
+    /** @param {string} now @returns {{before: string, state: any} | null} null if it is not the ledger any more */
+    read(now: string): {
+        before: string;
+        state: any;
+    } | null;
+    /** From one state to the next; null if somebody else was first. @param {string} now @param {State} state */
+    swap(now: string, state: State): string | null;
+    /** Make an empty ledger, unless somebody else does: a folder is renamed to one that is empty or not there. @returns {null} */
+    make(): null;
+    /** Keep a state for good, before anything is handed out or follows it. @param {string} now */
+    settle(now: string): void;
+    /** The states that the guard knows, the newest last; none if it is gone, or was never finished. @returns {string[]} */
+    guarded(): string[];
+    /** A line of its own in the guard, also after one that was cut off. @param {string} now @param {number} [flag] */
+    append(now: string, flag?: number): void;
+    /** A new file, whole on the disk and read back. @param {string} path @param {Uint8Array} data */
+    write(path: string, data: Uint8Array): void;
+    /** The names in a folder, on the disk. @param {string} path */
+    flush(path: string): void;
+    /** What cannot be removed now is removed later. @param {string} path */
+    remove(path: string): void;
+}
 /** @param {any} value @param {number} number */
 declare function needQuestion(value: any, number: number): {
     id: any;

@@ -22,7 +22,7 @@ def node(*arguments, **options):
     )
 
 
-@pytest.mark.parametrize("name", ["vectors.test.mjs", "client.test.mjs"])
+@pytest.mark.parametrize("name", ["vectors.test.mjs", "client.test.mjs", "ledger.test.mjs"])
 def test_the_tests_in_node_pass(name):
     done = node("--test", HERE / name)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
@@ -87,7 +87,7 @@ def test_node_delivers_to_a_collector(tmp_path):
         code = f"""
             import * as rr from {json.dumps((ROOT / "rrcollect/web/rrcollect.mjs").as_uri())};
             const policy = new rr.Policy([{{ name: {json.dumps(PUBLISHER)}, keys: ["{KEY.public.raw.hex()}"] }}]);
-            const ledger = new rr.FileLedger({json.dumps(str(tmp_path / "ledger.json"))});
+            const ledger = new rr.FileLedger({json.dumps(str(tmp_path / "ledger"))});
             const client = new rr.Client({{ ledger, attributes: ["doped"], policy }});
             const got = await fetch("{collector.url}/surveys/{digest}");
             const survey = await client.accept(new Uint8Array(await got.arrayBuffer()));

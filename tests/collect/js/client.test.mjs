@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
@@ -146,8 +147,19 @@ test("a design says the same of itself as in Python, and the state holds texts",
   assert.deepEqual([draw.design, draw.answer, client.ledger.state.schema], [design.text, "1", 1]);
 });
 
+/** What stands in the folder of a file ledger, as text. */
+const stored = (path) => readFileSync(join(path, readdirSync(path).find((name) => name.startsWith("state."))), "utf8");
+
+/** Another state in the folder of a file ledger, as if the ledger had written it. @param {string} text */
+function put(path, text) {
+  const now = readdirSync(path).find((name) => name.startsWith("now.")).slice(4), data = `{"before":"${now}","state":${text}}`;
+  const next = `${String(Number(now.slice(0, 12)) + 1).padStart(12, "0")}-${createHash("sha256").update(data).digest("hex")}`;
+  writeFileSync(join(path, `state.${next}`), data);
+  renameSync(join(path, `now.${now}`), join(path, `now.${next}`));
+}
+
 test("a state of the schema before is brought forward, and a newer one is refused by name", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "rr-")), path = join(folder, "ledger.json");
+  const folder = mkdtempSync(join(tmpdir(), "rr-")), path = join(folder, "ledger");
   const source = readFileSync(new URL("../../../rrcollect/web/rrcollect.mjs", import.meta.url), "utf8");
   const step = "const STEPS = [(state) => { for (const report of state.reports) report.destination = ''; }];";
   assert.equal(source.split("const STEPS = [];").length, 2);
@@ -162,12 +174,12 @@ test("a state of the schema before is brought forward, and a newer one is refuse
     const client = make(later), survey = await client.accept(bytes("good_plain"));
     const again = await client.answer(survey, "q1", () => assert.fail("read"));
     assert.deepEqual(again, { ...first, destination: "" });
-    assert.equal(JSON.parse(readFileSync(path, "utf8")).schema, 2);
-    const kept = readFileSync(path, "utf8");
+    const kept = stored(path);
+    assert.equal(JSON.parse(kept).state.schema, 2);
     await assert.rejects(old.budget(), (error) => refused("LedgerNewer")(error) && /schema 2.*up to 1/.test(error.message));
-    assert.equal(readFileSync(path, "utf8"), kept);
+    assert.equal(stored(path), kept);
     for (const text of ["{}", "5", "[]", "null", '{"schema":0}', '{"schema":"1"}']) {
-      writeFileSync(path, text);
+      put(path, text);
       await assert.rejects(old.budget(), refused("LedgerCorrupt"));
     }
   } finally {
@@ -243,20 +255,18 @@ test("the transport reads statuses as the Python one does", async () => {
 });
 
 test("a file ledger survives, is exclusive, and is refused when damaged", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "rr-")), path = join(folder, "ledger.json");
+  const folder = mkdtempSync(join(tmpdir(), "rr-")), path = join(folder, "ledger");
   try {
     const make = () => device({ ledger: new rr.FileLedger(path) });
     const first = await make().answer(await make().accept(bytes("good_plain")), "q1", true);
     const reopened = make();
     const again = await reopened.answer(await reopened.accept(bytes("good_plain")), "q1", () => assert.fail("read"));
     assert.deepEqual(again, first);
-    writeFileSync(path + ".lock", "999999999"); // the lock of a process that is gone
-    await make().budget();
     const racers = Array.from({ length: 8 }, make);
     const survey = await racers[0].accept(bytes("good_plain"));
     const made = await Promise.all(racers.map((client) => client.answer(survey, "q1", true)));
     assert.equal(new Set(made.map((m) => m.id)).size, 1);
-    writeFileSync(path, "{");
+    for (const name of readdirSync(path)) writeFileSync(join(path, name), "{");
     await assert.rejects(make().budget(), refused("LedgerCorrupt"));
     await assert.rejects(device({ ledger: new rr.FileLedger(join(folder, "none", "x")) }).budget(), refused("LedgerUnavailable"));
   } finally {
@@ -265,7 +275,7 @@ test("a file ledger survives, is exclusive, and is refused when damaged", async 
 });
 
 test("two processes that race draw once", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "rr-")), path = join(folder, "ledger.json");
+  const folder = mkdtempSync(join(tmpdir(), "rr-")), path = join(folder, "ledger");
   const module = new URL("../../../rrcollect/web/rrcollect.mjs", import.meta.url).href;
   const code = `import * as rr from ${JSON.stringify(module)};
     const client = new rr.Client({ ledger: new rr.FileLedger(${JSON.stringify(path)}), attributes: ["doped"],
