@@ -61,7 +61,9 @@ export const Trusting = planted((folder) => {
 
 /** An old copy is used as if it were the ledger. */
 export const Unguarded = planted((folder) => {
+  const { append } = folder;
   folder.guarded = () => (folder.now() === null ? [] : [folder.now().now]);
+  folder.append = (now) => append.call(folder, now, fs.constants.O_CREAT);
 });
 
 /** The ledger of a Node program as it once was: one file, replaced under a lock file.  A short write is not seen, a
