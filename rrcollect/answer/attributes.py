@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 from rrcollect.design.parameters import whole_number
 from rrcollect.errors import ParameterError, UnknownAttribute
-from rrcollect.publish.survey import MOST_ROUNDS, Question, Survey
+from rrcollect.publish.question import MOST_ROUNDS, Question
+from rrcollect.publish.survey import Survey
 
 __all__ = ["Attribute", "Attributes", "EveryAttributeOf"]
 

@@ -27,8 +27,8 @@ from rrcollect.answer.policy import Policy
 from rrcollect.deliver.outbox import Deliveries, Pace, deliver
 from rrcollect.deliver.transport import Transport
 from rrcollect.errors import ParameterError
+from rrcollect.publish.question import Question
 from rrcollect.publish.report import Report
-from rrcollect.publish.survey import Question
 
 __all__ = ["Client"]
 
@@ -139,7 +139,7 @@ class Client:
             segments=declared,
             ticket=invite,
         )
-        return LedgerRequest(report, attribute, question.text, cost)
+        return LedgerRequest(report, attribute, survey.survey.say(question.text), cost)
 
     def decline(self, survey: AcceptedSurvey, question: str) -> None:
         """Remember, on this device only, that the person does not want to answer; they may still change their mind."""
@@ -175,7 +175,7 @@ def _declared(survey: AcceptedSurvey, segments: Mapping[str, str] | None) -> dic
     for name, value in declared.items():
         if name not in survey.survey.segments:
             raise ParameterError("segments", name, f"the survey's segments {sorted(survey.survey.segments)}")
-        if value not in survey.survey.segments[name]:
-            allowed = f"one of {', '.join(survey.survey.segments[name])}"
+        if value not in survey.survey.segments[name].names:
+            allowed = f"one of {', '.join(survey.survey.segments[name].names)}"
             raise ParameterError(f"segments[{name!r}]", "another value, not shown", allowed)
     return declared

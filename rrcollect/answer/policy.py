@@ -22,7 +22,7 @@ from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, fracti
 from rrcollect.design.promise import Promise
 from rrcollect.errors import CertainDisclosure, OverPolicy, ParameterError
 from rrcollect.publish.keys import PublicKey
-from rrcollect.publish.survey import Question
+from rrcollect.publish.question import Question
 
 __all__ = ["Policy", "TrustedPublisher"]
 

@@ -19,7 +19,8 @@ from rrcollect.errors import CertainDisclosure, Expired, ParameterError, Uninfor
 from rrcollect.publish.composition import Composition, compose
 from rrcollect.publish.envelope import seal, verify
 from rrcollect.publish.keys import SigningKey
-from rrcollect.publish.survey import Question, Survey
+from rrcollect.publish.question import Question
+from rrcollect.publish.survey import Survey
 
 __all__ = ["Publication", "publish_survey"]
 

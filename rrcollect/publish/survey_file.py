@@ -27,7 +27,8 @@ from rrcollect.errors import (
     UninformativeDesign,
     shown,
 )
-from rrcollect.publish.survey import Disclosure, Question, Survey
+from rrcollect.publish.question import Disclosure, Question
+from rrcollect.publish.survey import Survey
 
 __all__ = ["at", "parse", "read_survey", "survey_from", "template"]
 

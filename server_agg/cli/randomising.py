@@ -130,7 +130,7 @@ def _drawn(options: Namespace, rows: Iterator[Any], accepted: AcceptedSurvey, te
     question, done = accepted.survey.question(options.question), 0
     for piece in rows:
         for name, values in piece.segments.items():
-            allowed = accepted.survey.segments[name]
+            allowed = accepted.survey.segments[name].names
             wrong = next((place for place, value in enumerate(values) if value not in allowed), None)
             if wrong is not None:
                 where = f"{options.truths}, row {done + wrong + 1}, column {name!r}"
