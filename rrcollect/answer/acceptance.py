@@ -80,6 +80,7 @@ def accept_survey(
     >>> key = SigningKey.generate()
     >>> question = Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))
     >>> survey = Survey(name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
+    ...                 collector="https://collect.example.org/reports",
     ...                 expires=datetime(2100, 1, 1, tzinfo=timezone.utc), questions=[question])
     >>> from rrcollect import TrustedPublisher
     >>> policy = Policy([TrustedPublisher("Example Institute", [key.public])])

@@ -42,6 +42,7 @@ def publish_survey(survey: Survey, keys: Sequence[SigningKey]) -> Publication:
     >>> from rrcollect import optimal_design
     >>> survey = Survey(
     ...     name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
+    ...     collector="https://collect.example.org/reports",
     ...     expires=datetime(2100, 1, 1, tzinfo=timezone.utc),
     ...     questions=[Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))],
     ... )
