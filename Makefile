@@ -61,5 +61,8 @@ $(VENV)/assure.stamp: $(VENV)/bench.stamp
 assure: $(VENV)/assure.stamp  ## the long suite: searches for counterexamples, written to docs/assurance.md
 	$(BIN)/python -m tests.assurance --jobs $(WORKERS)
 
+mutate: $(VENV)/test.stamp  ## do the tests notice a changed line?  docs/mutation.md; MODULE=… for one module
+	$(BIN)/python -m tests.assurance.mutation --jobs $(WORKERS) $(MODULE)
+
 clean:  ## remove what make built
 	rm -rf $(VENV) build dist .bench .coverage .hypothesis rrcollect-demo

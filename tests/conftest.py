@@ -8,46 +8,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.support.marks import MARKS
 from tests.support.quick import LEFT_OUT, Quick
 
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("project")
 
 TOGETHER = ("tests/batch/test_batch_spark.py", "tests/examples/")  # their tests share something that is slow to start
-
-process, browser, engine, long = pytest.mark.process, pytest.mark.browser, pytest.mark.engine, pytest.mark.long
-needs = pytest.mark.needs
-# Marks of whole files and folders; single tests have theirs beside them.
-MARKS = {
-    "tests/assurance/test_checks.py": [process, long],
-    "tests/batch/test_batch_contract.py": [engine],
-    "tests/batch/test_batch_databases.py": [engine],
-    "tests/batch/test_batch_faults.py": [engine],
-    "tests/batch/test_batch_flow.py": [engine],
-    "tests/batch/test_batch_spark.py": [engine, process],
-    "tests/benchmarks/test_competitors.py": [process],
-    "tests/cli/test_cli_completion.py": [process],
-    "tests/collect/test_collect_crashes.py": [process],
-    "tests/collect/test_collect_javascript.py": [browser],
-    "tests/collect/test_collect_openapi.py": [long],
-    "tests/collect/test_collect_pages.py": [browser],
-    "tests/demo/": [process],
-    "tests/design/test_brute_force.py": [long],
-    "tests/design/test_promise.py": [long],
-    "tests/documents/test_blocks.py": [process],
-    "tests/documents/test_browser_page.py": [browser],
-    "tests/examples/": [process],
-    "tests/examples/test_examples_browser.py": [browser],
-    "tests/models/test_models_recovery.py": [long],
-    "tests/answer/test_ledger_schema.py": [process],
-    "tests/batch/test_new_file.py": [process],
-    "tests/test_machine.py": [process],
-    "tests/test_packaging.py": [process],
-    "rrcollect/design/figures.py": [needs("matplotlib")],
-    "server_agg/batch/": [engine],
-    "server_agg/models/formulas.py": [needs("formulaic")],
-    "server_agg/report/figures.py": [needs("matplotlib")],
-}
 
 
 class ByTestButTogether(LoadScopeScheduling):

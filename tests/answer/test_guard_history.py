@@ -1,6 +1,8 @@
 """What the rollback guard remembers: a chain from an unforeseeable start over every report, its body included."""
 
+import os
 import sqlite3
+import stat
 from contextlib import closing
 
 import pytest
@@ -53,3 +55,23 @@ def test_a_body_that_was_changed_with_the_digest_mended_is_not_handed_out(tmp_pa
         connection.commit()
     with pytest.raises(LedgerRestored):
         device.budget()
+
+
+def test_what_is_appended_after_a_torn_line_counts(tmp_path):
+    guard = RollbackGuard(tmp_path / "ledger.sqlite3")
+    guard.append(1, "a" * 64)
+    with guard.path.open("ab") as file:
+        file.write(b"0000000000000002 bb")  # a crash in mid-write
+    guard.append(2, "c" * 64)
+    guard.append(3, "d" * 64)
+    assert guard.last() == (3, "d" * 64)
+    assert [len(line) for line in guard.path.read_bytes().split(b"\n")] == [81, 19, 81, 81, 0]
+
+
+def test_every_line_is_synced_and_with_the_first_the_folder(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(stat.S_ISDIR(os.fstat(handle).st_mode)))
+    guard = RollbackGuard(tmp_path / "ledger.sqlite3")
+    guard.append(1, "a" * 64)
+    guard.append(2, "b" * 64)
+    assert synced == [False, True, False]

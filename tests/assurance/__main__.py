@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.assurance.check import Check, Outcome, Part, Size
+from tests.assurance.check import Check, Figure, Outcome, Part, Size
 from tests.assurance.evidence import ROOT, Evidence
 from tests.assurance.page import page
 from tests.assurance.pieces import NAMES, Piece, Ran, checks, label, ran, run_side_by_side
@@ -25,8 +25,12 @@ from tests.benchmarks.measure import machine
 def record(check: Check, part: Part, piece: int, evidence: Evidence, found: Ran) -> Outcome:
     """Keep what one piece found, and say it."""
     outcome, judged, seconds = found
-    about = {"seconds": round(seconds, 1), "date": str(datetime.now(UTC).date())}
-    evidence.record(part, piece, outcome, judged, {**about, "machine": ", ".join(machine().split(", ")[:3])})
+    about: dict[str, Figure] = {
+        "seconds": round(seconds, 1),
+        "date": str(datetime.now(UTC).date()),
+        "machine": ", ".join(machine().split(", ")[:3]),
+    }
+    evidence.record(part, piece, outcome, judged, about)
     word = ("caught" if part.planted else "held") if outcome.passed else "FAILED"
     sys.stderr.write(f"{label(check, part, piece)}: {word} in {seconds:,.1f} s {outcome.remark}\n")
     return outcome

@@ -17,11 +17,13 @@ from tests.assurance.check import Check, Figure
 __all__ = ["page", "table"]
 
 WIDEST = 118
-Row = Mapping[str, Any]
+Row = dict[str, Any]
 
 
 def verdict(row: Row) -> str:
     """One word, or a few, for a part."""
+    if row["missing"] == row["part"].pieces:
+        return "not run"
     if row["missing"]:
         return f"not finished ({row['missing']} of {row['part'].pieces} pieces missing)"
     failed = "**not decided**" if row["outcome"].remark.startswith("not decided") else "**FAILED**"
@@ -107,10 +109,13 @@ def page(checks: list[tuple[Check, list[Row]]]) -> str:
     text = [
         "# Assurance",
         "",
-        "Written by `make assure` from the files in `tests/assurance/results`, which hold all figures; nothing here is",
-        "typed by hand. Each part looks for counterexamples to a claim. A *planted bug* is the same search over code",
-        "made wrong: it must find it. A smaller version of each part runs in `make test`. What is recorded for the",
-        "sources as they are is not run again, so a run that was stopped goes on where it was.",
+        *lines(
+            "Written by `make assure` from the files in `tests/assurance/results`, which hold all figures; nothing "
+            "here is typed by hand. Each part looks for counterexamples to a claim. A *planted bug* is the same "
+            "search over code made wrong: it must find it. A smaller version of each part runs in `make test`. What "
+            "is recorded for the sources as they are is not run again, so a run that was stopped goes on where it "
+            "was. Whether the tests notice a changed line is another page: [mutation](mutation.md)."
+        ),
         "",
         *lines(
             f"**{len(fresh) - caught} of {len(rows) - bugs} parts held, {caught} of {bugs} planted bugs were caught"

@@ -7,8 +7,9 @@ import json
 import pytest
 
 from tests.assurance import __main__ as runner
+from tests.assurance import mutation
 from tests.assurance.check import Check, Outcome, Part
-from tests.assurance.evidence import Evidence, essence, version
+from tests.assurance.evidence import ROOT, Evidence, essence, version
 from tests.assurance.page import page
 from tests.assurance.pieces import checks, run_side_by_side
 
@@ -183,3 +184,17 @@ def test_pieces_side_by_side_find_what_they_find_alone():
     pieces = [(check, part, 0) for part in check.parts(runner.Size.SMALL)]
     beside = {part.name: ran[0] for (_, part, _), ran in run_side_by_side(pieces, runner.Size.SMALL, 2)}
     assert beside == {part.name: part.run(0, lambda done, total: None) for _, part, _ in pieces}
+
+
+def test_the_page_of_the_mutants_says_what_was_not_run_or_has_changed():
+    assert [
+        path for module, tests in mutation.TESTED.items() for path in (module, *tests) if not (ROOT / path).exists()
+    ] == []
+    first, second = list(mutation.TESTED)[:2]
+    found = {"mutants": 50, "killed": 46, "survived": 3, "not reached": 1, "date": "2026-01-01"}
+    record = {first: {**found, "digest": mutation.digest(first)}, second: {**found, "digest": "another"}}
+    rows = [line for line in mutation.page(record).splitlines() if line.startswith("| `")]
+    assert rows[0] == f"| `{first}` | 50 | 46 | 3 | 1 | 92 | 2026-01-01 |"
+    assert rows[1].endswith("| 2026-01-01, changed since |")
+    assert rows[2].endswith("| not run | | | | | |")
+    assert len(rows) == len(mutation.TESTED)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,7 +104,11 @@ def main() -> None:
 
 def _page(cells: list[Cell], sizes: tuple[int, ...]) -> str:
     methods = list(dict.fromkeys(cell.method for cell in cells))
-    groups = {"symmetric, ε = 0.1 … 4": SYMMETRIC, "one answer is a proof": ONE_SIDED, "other": OTHERS}
+    groups: dict[str, Collection[str]] = {
+        "symmetric, ε = 0.1 … 4": SYMMETRIC,
+        "one answer is a proof": ONE_SIDED,
+        "other": OTHERS,
+    }
     lines = [
         "# Coverage of the error bars",
         "",

@@ -61,12 +61,11 @@ def tell(text: str) -> None:
 
 def machine() -> str:
     """What this ran on, how busy it was, and when."""
-    model = platform.processor() or platform.machine()
     try:
         with open("/proc/cpuinfo") as info:
             model = next(line.split(":")[1].strip() for line in info if line.startswith("model name"))
     except (OSError, StopIteration):
-        pass
+        model = platform.processor() or platform.machine()
     now = datetime.now(UTC)
     busy = f"load {load():.1f} a core"
     return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, {busy}, {now:%Y-%m-%d %H:%M} UTC"

@@ -37,7 +37,7 @@ def opendp(design: Design, epsilon: float) -> Answer:
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
-    return dp.m.make_randomized_response_bool(float(design.p00))  # type: ignore[no-any-return]
+    return dp.m.make_randomized_response_bool(float(design.p00))
 
 
 def diffprivlib(design: Design, epsilon: float) -> Answer:

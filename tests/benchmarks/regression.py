@@ -98,7 +98,7 @@ def by_likelihood(survey: SimulatedSurvey) -> Fitters:
     """statsmodels' generic likelihood model, with numerical and with exact derivatives."""
     from statsmodels.base.model import GenericLikelihoodModel
 
-    class Plain(GenericLikelihoodModel):  # type: ignore[misc]
+    class Plain(GenericLikelihoodModel):
         def loglikeobs(self, params: np.ndarray) -> np.ndarray:
             mu = A + C / (1 + np.exp(-self.exog @ params))
             return np.where(self.endog == 1, np.log(mu), np.log(1 - mu))
@@ -125,7 +125,7 @@ def by_link(survey: SimulatedSurvey) -> Fitters:
     from statsmodels.genmod.families.links import Logit
     from statsmodels.genmod.generalized_linear_model import GLM
 
-    class Randomised(Logit):  # type: ignore[misc]
+    class Randomised(Logit):
         def __call__(self, p: np.ndarray) -> np.ndarray:
             s = (p - A) / C
             return np.log(s / (1 - s))
@@ -169,7 +169,7 @@ def section(effort: Effort = FULL) -> Section:
         for name, coefficients in found.items():
             assert (gap := float(np.abs(coefficients - found[OURS]).max())) < 1e-3, (name, gap)
         tell("regression: in turn")
-        contestants = {name: lambda fit=fit: fit()[0] for name, fit in fitters.items()}  # type: ignore[misc]
+        contestants = {name: lambda fit=fit: fit()[0] for name, fit in fitters.items()}
         timings = take_turns(contestants, max(5, effort.repetitions // 3))
     return Section(
         name="regression",

@@ -53,6 +53,7 @@ def errors_off(ones, n, design, holders):
 # ---- what comes out -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_answers_follow_the_published_matrix_and_truths_as_answers_would_be_seen(desk, capsys):
     truths = [i < 6000 for i in range(20_000)]
     write_csv(desk / "t.csv", truths)

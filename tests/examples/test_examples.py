@@ -206,7 +206,7 @@ def test_spark_gives_the_integers_of_duckdb(ran: Runner) -> None:
 
 def test_choosing_epsilon_prints_prices_and_draws(ran: Runner, tmp_path: Path) -> None:
     result = ran("choose_epsilon.py")
-    assert "ε = ln 3   lies  25.0%   1% ->   2.9%   10% ->  25.0%   50% ->  75.0%" in result.out  # 1/9 · 3 = 1/3
+    assert "ε = ln 3   flips  25.0%   1% ->   2.9%   10% ->  25.0%   50% ->  75.0%" in result.out  # 1/9 · 3 = 1/3
     assert re.search(r"^1\.099 +0\.75 +0\.107 of a direct one +3586 +385 +9\.31$", result.out, re.MULTILINE)
     assert "the least ε that reaches ±0.03 is 1.203" in result.out
     assert "Of 3000 respondents about 120 would be exposed for certain." in result.out

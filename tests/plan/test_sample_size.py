@@ -95,6 +95,7 @@ def test_sample_size_for_power_stays():
     assert power_against(E1, n - 1, null="0.1", prevalence="0.3") < 0.9
 
 
+@pytest.mark.long
 def test_power_between_groups_against_exact_enumeration():
     n, design = 60, optimal_design(2)
     rejected = np.array([[compare_groups(Tally(design, n, j), Tally(design, n, k)).p < 0.05 for k in range(n + 1)]

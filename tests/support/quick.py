@@ -2,7 +2,7 @@
 
 Rules
 1. It has no process, browser, engine or long search: tests so marked are left out.  The marks of whole files and
-   folders are in tests/conftest.py (these files are not even read), others beside the test.
+   folders are in tests/support/marks.py (these files are not even read), others beside the test.
 2. It runs without the oracles: a file that cannot be loaded because a package is not installed, imported by itself or
    by way of a module of this project, is left out; so is a test marked `needs("package")`.
 3. A test that starts a process all the same fails.  (An audit hook of the interpreter watches.)

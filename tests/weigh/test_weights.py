@@ -107,6 +107,7 @@ def test_horvitz_thompson_is_unbiased_over_samples_and_noise():
     assert p @ naive < 0.8 * true
 
 
+@pytest.mark.long
 def test_weighted_bars_cover_in_a_seeded_simulation():
     """4000 surveys of 300 people whose weights go with their prevalence.  The normal bar's coverage may be a point
     below 95 %; the observed one is then below 0.94 − 6.2·√(.94·.06/4000) with probability < 1e-9.  The planted bug,

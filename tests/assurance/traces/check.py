@@ -48,7 +48,7 @@ def statements(how_many: int, kind: str = "") -> Run:
                 for number, (if_no, if_yes) in enumerate(pairs, start=1):
                     said: list[Any] = []
                     traces = [
-                        lines_of(lambda call=call, truth=truth, said=said: said.append(call(truth)))  # type: ignore[misc]
+                        lines_of(lambda call=call, truth=truth, said=said: said.append(call(truth)))
                         for call, truth in ((if_no, False), (if_yes, True))
                     ]
                     lines += len(traces[0])

@@ -1,0 +1,227 @@
+"""Every mechanism of the list keeps the contract; every clause of the contract catches a mechanism that breaks it.
+
+A new mechanism is one more `Subject` in SUBJECTS.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from rrcollect import Design, optimal_design, randomise
+from rrcollect.answer.draw import Source
+from rrcollect.design import mechanism
+from rrcollect.design.promise import Promise
+from rrcollect.design.yes_no import GRID
+from tests.support import mechanism_contract as contract
+from tests.support.biased_draws import biased, seven_bit
+from tests.support.mechanism_contract import CLAUSES, Law, Subject
+
+# ---- yes/no ---------------------------------------------------------------------------------------------------------
+
+
+def small_designs(bits: int, kind: type[Design] = Design) -> Iterator[Design]:
+    size = 1 << bits
+    return (
+        kind(Fraction(k00, size), Fraction(k11, size))
+        for k00 in range(size + 1)
+        for k11 in range(size - k00 + 1, size + 1)
+    )
+
+
+def yes_no_law(design: Design, truth: int) -> Law:
+    yes = Fraction(design.to_wire()["p11"]) if truth else 1 - Fraction(design.to_wire()["p00"])
+    return {"0": 1 - yes, "1": yes}
+
+
+def raised(design: Design) -> Design:
+    """One step of 2^-64 more informative: both chances of a symmetric design, the smaller one of another."""
+    step, smaller = Fraction(1, GRID), min(design.p00, design.p11)
+    return Design(*(chance + step if chance == smaller else chance for chance in (design.p00, design.p11)))
+
+
+YES_NO = Subject(
+    "yes/no",
+    small=small_designs,
+    draw=lambda truth, design, source: str(randomise(bool(truth), design, source=source)),
+    law=yes_no_law,
+    kept=lambda epsilon, delta: mechanism.from_text(optimal_design(epsilon, delta).text),
+    raised=raised,
+)
+
+SUBJECTS = [YES_NO]
+
+
+def marked(clause: Any, *subject: Any) -> Any:
+    """As a parameter of a test; Node is for tests with browsers."""
+    marks = [pytest.mark.browser] if clause is contract.python_and_node_agree else []
+    return pytest.param(clause, *subject, id=clause.__name__, marks=marks)
+
+
+every_clause = pytest.mark.parametrize("clause", [marked(clause) for clause in CLAUSES])
+
+
+@every_clause
+@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
+def test_the_contract(subject: Subject, clause: Any) -> None:
+    clause(subject)
+
+
+# ---- planted bugs ---------------------------------------------------------------------------------------------------
+
+
+class Sound(Design):
+    """Breaks nothing: so it is not by being another class that the others are caught."""
+
+
+class Trusting(Design):
+    """Keeps every promise, as it says."""
+
+    def satisfies(self, epsilon: Any, delta: Any = 0) -> bool:
+        return True
+
+
+class WithoutDelta(Design):
+    """Forgets δ."""
+
+    def satisfies(self, epsilon: Any, delta: Any = 0) -> bool:
+        return super().satisfies(epsilon, 0)
+
+
+class Flattering(Design):
+    """States half of its worst ratio."""
+
+    @property
+    def worst_likelihood_ratio(self) -> Fraction | float:
+        return super().worst_likelihood_ratio / 2
+
+
+class Cheap(Design):
+    """Charges nothing."""
+
+    @property
+    def loss(self) -> Promise:
+        return Promise.of(0, 0)
+
+
+class Turned(Design):
+    """Its column has the two chances in the other order."""
+
+    @property
+    def column(self) -> Design:
+        return Design(self.p11, self.p00)
+
+
+class Anything(Design):
+    """Allows every text."""
+
+    def allows(self, answer: str) -> bool:
+        return True
+
+
+class OnlyNo(Design):
+    """Does not allow what it says half of the time."""
+
+    def allows(self, answer: str) -> bool:
+        return answer == "0"
+
+
+class Decimal(Design):
+    """Writes floats."""
+
+    def to_wire(self) -> Any:
+        return {name: str(float(Fraction(text))) for name, text in super().to_wire().items()}
+
+
+class Forgetful(Design):
+    """Writes p00 twice."""
+
+    def to_wire(self) -> Any:
+        wire = super().to_wire()
+        return {**wire, "p11": wire["p00"]}
+
+
+def of(kind: type[Design], **changes: Any) -> Subject:
+    """The yes/no subject with another class."""
+
+    def kept(epsilon: str, delta: str) -> Design:
+        sound = YES_NO.kept(epsilon, delta)
+        return kind(sound.p00, sound.p11)
+
+    def one_more(design: Design) -> Design:
+        more = raised(design)
+        return kind(more.p00, more.p11)
+
+    return replace(YES_NO, small=lambda bits: small_designs(bits, kind), kept=kept, raised=one_more, **changes)
+
+
+def timid(epsilon: str, delta: str) -> Design:
+    """A step less informative than it could be."""
+    sound, step = YES_NO.kept(epsilon, delta), Fraction(1, GRID)
+    return Design(sound.p00 - step, sound.p11 - step)
+
+
+def in_words(truth: int, design: Design, source: Source) -> str:
+    return "yes" if randomise(bool(truth), design, source=source) else "no"
+
+
+def at_most(truth: int, design: Design, source: Source) -> str:
+    return str(biased(truth, design, source=source))
+
+
+def seven_bits(truth: int, design: Design, source: Source) -> str:
+    return str(seven_bit(truth, design, source=source))
+
+
+def three_of_256(bits: int) -> Iterator[Design]:
+    return iter([Design(1, Fraction(3, 256))] if bits == 8 else [])
+
+
+def read_lenient(text: str) -> Design:
+    return Design(**json.loads(text))
+
+
+def lenient_value(value: Any) -> Design:
+    return Design(value["p00"], value["p11"])
+
+
+PLANTED = [
+    (contract.a_promise_is_kept_and_tight, replace(YES_NO, kept=timid)),
+    (contract.a_promise_is_kept_and_tight, replace(YES_NO, kept=lambda e, d: raised(YES_NO.kept(e, d)))),
+    (contract.privacy_is_the_definition, of(Trusting)),
+    (contract.privacy_is_the_definition, of(WithoutDelta)),
+    (contract.the_loss_is_the_least_promise, of(Flattering)),
+    (contract.the_loss_is_the_least_promise, of(Cheap)),
+    (contract.every_draw_gives_the_law, replace(YES_NO, draw=at_most)),
+    (contract.every_draw_gives_the_law, replace(YES_NO, draw=seven_bits, small=three_of_256, bits=8)),
+    (contract.bits_have_the_column_s_law, of(Turned)),
+    (contract.answers_have_equal_length, replace(YES_NO, draw=in_words)),
+    (contract.answers_have_equal_length, of(Anything)),
+    (contract.answers_have_equal_length, of(OnlyNo)),
+    (contract.one_spelling, of(Decimal)),
+    (contract.one_spelling, of(Forgetful)),
+    (contract.one_spelling, replace(YES_NO, from_text=read_lenient)),
+    (contract.one_spelling, replace(YES_NO, from_wire=lenient_value)),
+    (contract.estimates_are_unbiased, of(Turned)),
+    (contract.python_and_node_agree, replace(YES_NO, draw=at_most)),
+]
+
+
+@pytest.mark.parametrize(("clause", "broken"), [marked(*planted) for planted in PLANTED])
+def test_a_planted_bug_is_caught(clause: Any, broken: Subject) -> None:
+    with pytest.raises(AssertionError):
+        clause(broken)
+
+
+@every_clause
+def test_a_class_without_a_planted_bug_passes(clause: Any) -> None:
+    clause(of(Sound))
+
+
+def test_every_clause_has_a_planted_bug() -> None:
+    assert {clause for clause, _ in PLANTED} == set(CLAUSES)

@@ -1,0 +1,10 @@
+// The browser client's answers on given draws: a JSON list of {design, draw} in, the answers to every truth out.
+import { readFileSync } from "node:fs";
+import * as rr from "../../rrcollect/web/rrcollect.mjs";
+
+const answers = JSON.parse(readFileSync(0, "utf8")).map(({ design, draw }) => {
+  const matrix = new rr.Design(rr.parseFraction(design.p00), rr.parseFraction(design.p11));
+  const source = (bytes) => (bytes.set(draw.match(/../g).map((pair) => parseInt(pair, 16))), bytes);
+  return [false, true].map((truth) => String(rr.randomise(truth, matrix, source)));
+});
+console.log(JSON.stringify(answers));

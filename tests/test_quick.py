@@ -1,0 +1,53 @@
+"""The quick loop leaves out what it says, and nothing else; a process is noticed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.support import quick
+from tests.support.marks import MARKS
+from tests.support.quick import ROOT, SLOW, Quick, StartedAProcess, missing
+
+
+def test_every_place_with_marks_exists() -> None:
+    assert [place for place in MARKS if not (ROOT / place.partition("::")[0]).exists()] == []
+    assert {mark.name for marks in MARKS.values() for mark in marks} <= {*SLOW, "needs"}
+
+
+def test_a_file_is_left_out_if_it_cannot_be_loaded(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(quick, "ROOT", tmp_path)
+    (tmp_path / "tests").mkdir()
+
+    def lacking(**files: str) -> list[str]:
+        quick.imported.cache_clear()
+        for name, text in files.items():
+            (tmp_path / "tests" / f"{name}.py").write_text(text)
+        return missing(tmp_path / "tests" / "test_a.py")
+
+    assert lacking(test_a="import pytest, json\nfrom tests import helper", helper="") == []
+    assert lacking(helper="import no_such_oracle.part") == ["no_such_oracle"]
+    assert lacking(helper="from no_such_oracle import judge") == ["no_such_oracle"]
+    assert lacking(helper="try:\n    import no_such_oracle\nexcept ImportError:\n    pass") == ["no_such_oracle"]
+    later = "if TYPE_CHECKING:\n    import no_such_oracle\ndef f():\n    import no_such_oracle"
+    assert lacking(helper=later) == []
+    assert lacking(test_a="import no_such_oracle", helper="from tests import test_a") == ["no_such_oracle"]
+    quick.imported.cache_clear()
+
+
+def test_a_process_started_by_a_quick_test_is_an_error() -> None:
+    watching = Quick({})
+    watching.testing = True
+    try:
+        with pytest.raises(StartedAProcess, match="mark the test"):
+            subprocess.run([sys.executable, "-c", ""], check=True)
+    finally:
+        watching.testing = False
+
+
+def test_files_that_are_marked_as_a_whole_are_not_read() -> None:
+    plugin = Quick({"tests/batch/": [pytest.mark.engine], "tests/cli/": [pytest.mark.needs("pytest")]})
+    assert plugin.pytest_ignore_collect(ROOT / "tests" / "batch" / "test_x.py") is True
+    assert plugin.pytest_ignore_collect(ROOT / "tests" / "cli" / "test_cli.py") is None
