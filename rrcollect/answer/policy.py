@@ -42,6 +42,8 @@ class TrustedPublisher:
     threshold: int = 1
 
     def __init__(self, name: str, keys: Iterable[PublicKey], threshold: int = 1) -> None:
+        if not isinstance(name, str) or not name:
+            raise ParameterError("publisher", name, "its name")
         given = list(keys) if isinstance(keys, Iterable) else keys
         if not isinstance(given, list) or not given or not all(isinstance(key, PublicKey) for key in given):
             raise ParameterError("keys", given, "a list of one PublicKey or more")

@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
-from rrcollect.design.parameters import fraction
+from rrcollect.design.parameters import SIGNED, fraction
 from rrcollect.errors import NotServed
-from rrcollect.publish.document import Document, Texts
+from rrcollect.publish.document import Document, Texts, on_the_wire
 
 __all__ = ["Choice", "Kind", "Number", "YesNo", "served"]
 
@@ -29,9 +29,9 @@ def _as_tuple(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _number(value: object) -> str:
-    exact = fraction("number", value)
-    if isinstance(value, str) and str(exact) != value:
+def _number(value: object, info: ValidationInfo) -> str:
+    exact = fraction("number", value, limits=SIGNED)
+    if (isinstance(value, str) or on_the_wire(info)) and str(exact) != value:
         raise ValueError("it must be written in lowest terms, such as '40' or '1/2'")
     return str(exact)
 

@@ -14,29 +14,23 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field, PlainSerializer, PlainValidator, model_validator
+from pydantic import Field
 
 from rrcollect.design.chosen import PRACTICAL_PROOF, ChosenDesign
 from rrcollect.design.mechanism import from_wire
 from rrcollect.design.promise import Promise
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ClaimTooSmall, MalformedDocument, NotOriented, NotServed, OffGridMatrix
-from rrcollect.publish.document import Document, Name, Passages, by_language
+from rrcollect.publish.document import Document, Name, Passages, by_language, read_by
 from rrcollect.publish.kinds import Kind, YesNo, served
 
 __all__ = ["MOST_ROUNDS", "Disclosure", "Question"]
 
 MOST_ROUNDS = 1000
 
-WireDesign = Annotated[
-    Design,
-    PlainValidator(lambda given: given if isinstance(given, Design) else from_wire(given)),
-    PlainSerializer(lambda design: design.to_wire()),
-]
-WirePromise = Annotated[
-    Promise,
-    PlainValidator(lambda given: given if isinstance(given, Promise) else Promise.from_wire(given)),
-    PlainSerializer(lambda promise: promise.to_wire()),
+WireDesign = Annotated[Design, read_by(lambda given: given if isinstance(given, Design) else from_wire(given))]
+WirePromise = Annotated[  # as it is written, so that what is published can be read
+    Promise, read_by(lambda given: Promise.from_wire(given.to_wire() if isinstance(given, Promise) else given))
 ]
 
 
@@ -90,12 +84,12 @@ class Question(Document):
             disclosure: Disclosure | None = ...,
         ) -> None: ...
 
-    @model_validator(mode="before")
     @classmethod
-    def _filled(cls, fields: Any) -> Any:
-        if not isinstance(fields, dict):
-            return fields
-        made = by_language(fields, ("text", "help"), "en")
+    def filled(cls, given: Any) -> Any:
+        """With texts in English, and the promise its design was chosen for or keeps."""
+        if not isinstance(given, dict):
+            return given
+        made = by_language(given, ("text", "help"), "en")
         if "promise" not in made and isinstance(made.get("design"), Design):
             design: Design = made["design"]
             made["promise"] = design.promise if isinstance(design, ChosenDesign) else design.loss

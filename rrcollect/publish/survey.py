@@ -19,11 +19,11 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from rrcollect.errors import MalformedDocument, NotCanonical, NotServed, ParameterError
 from rrcollect.publish.canonical import canonical, read_canonical
-from rrcollect.publish.document import Document, Language, Moment, Name, Passages, Texts, Words, by_language, refusal
+from rrcollect.publish.document import Document, Language, Moment, Name, Passages, Texts, Words, by_language
 from rrcollect.publish.envelope import LARGEST_ENVELOPE
 from rrcollect.publish.question import MOST_ROUNDS, Question
 from rrcollect.publish.texts import in_language
@@ -104,9 +104,8 @@ class Segment(Document):
     label: Texts = Field(default_factory=dict)
     help: Passages = Field(default_factory=dict)
 
-    @model_validator(mode="before")
     @classmethod
-    def _from_values(cls, given: Any) -> Any:
+    def filled(cls, given: Any) -> Any:
         """A list of plain values is a segment without labels."""
         if not isinstance(given, (list, tuple)):
             return given
@@ -191,10 +190,10 @@ class Survey(Document):
             segments: Mapping[str, list[str] | Segment] = ...,
         ) -> None: ...
 
-    @model_validator(mode="before")
     @classmethod
-    def _filled(cls, fields: Any) -> Any:
-        return by_language(fields, TEXTS, fields.get("language", "en")) if isinstance(fields, dict) else fields
+    def filled(cls, given: Any) -> Any:
+        """With plain texts in the survey's language."""
+        return by_language(given, TEXTS, given.get("language", "en")) if isinstance(given, dict) else given
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -279,7 +278,7 @@ class Survey(Document):
 
     def payload(self) -> bytes:
         """The canonical bytes that are signed."""
-        return canonical(self.model_dump())
+        return canonical(self.to_wire())
 
     @property
     def digest(self) -> str:
@@ -292,10 +291,7 @@ class Survey(Document):
         value = read_canonical(payload, LARGEST_ENVELOPE)
         if not isinstance(value, dict):
             raise MalformedDocument("a survey is a JSON object")
-        try:
-            survey = cls.model_validate(value)
-        except ValidationError as error:
-            raise refusal(error) from None
+        survey = cls.from_wire(value)
         if survey.payload() != payload:
-            raise NotCanonical("a field is missing, or a number is not written in its one canonical form")
+            raise NotCanonical("a number is not written in its one canonical form")
         return survey
