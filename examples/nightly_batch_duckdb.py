@@ -23,6 +23,7 @@ SURVEY = Survey(
     version=1,
     title="Clean sport",
     publisher="Example Institute",
+    collector="https://collect.example.org/reports",
     expires=datetime(2100, 1, 1, tzinfo=UTC),
     segments={"region": ["north", "south", "west", "islands"]},
     questions=[Question(id="doped", attribute="doped", text="Have you ever doped?", design=DESIGN)],

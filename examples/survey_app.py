@@ -31,6 +31,7 @@ from rrcollect import (
 )
 
 PUBLISHER = "Example Institute"
+COLLECTOR = "https://collect.example.org/reports"
 DESIGN = optimal_design("ln 3")  # an answer changes the odds by a factor of 3 at most
 
 
@@ -39,7 +40,13 @@ def publish(key: SigningKey, name: str, texts: dict[str, str]) -> Publication:
     questions = [Question(id=a, attribute=a, text=text, design=DESIGN) for a, text in texts.items()]
     expires = datetime(2100, 1, 1, tzinfo=UTC)
     survey = Survey(
-        name=name, version=1, title="Clean sport", publisher=PUBLISHER, expires=expires, questions=questions
+        name=name,
+        version=1,
+        title="Clean sport",
+        publisher=PUBLISHER,
+        collector=COLLECTOR,
+        expires=expires,
+        questions=questions,
     )
     return publish_survey(survey, [key])
 

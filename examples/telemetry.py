@@ -43,6 +43,7 @@ survey = Survey(
     version=1,
     title="Stability",
     publisher="Example Software",
+    collector="https://collect.example.org/reports",
     expires=datetime(2100, 1, 1, tzinfo=UTC),
     questions=[
         Question(id="crash", attribute="crashed", text="Did it crash this week?", design=design, rounds=WEEKS),

@@ -33,6 +33,7 @@ survey = rr.Survey(
     version=1,
     title="Clean sport",
     publisher="Example Institute",
+    collector="https://collect.example.org/reports",
     expires=datetime(2100, 1, 1, tzinfo=UTC),
     segments={"level": ["amateur", "elite"]},
     questions=[rr.Question(id="doped", attribute="doped", text="Have you ever doped?", design=design)],

@@ -42,9 +42,9 @@ from rrcollect.publish.keys import PublicKey as PublicKey
 from rrcollect.publish.keys import SigningKey as SigningKey
 from rrcollect.publish.publication import Publication as Publication
 from rrcollect.publish.publication import publish_survey as publish_survey
+from rrcollect.publish.question import Disclosure as Disclosure
+from rrcollect.publish.question import Question as Question
 from rrcollect.publish.report import Report as Report
-from rrcollect.publish.survey import Disclosure as Disclosure
-from rrcollect.publish.survey import Question as Question
 from rrcollect.publish.survey import Survey as Survey
 
 __version__: str

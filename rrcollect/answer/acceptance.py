@@ -43,14 +43,14 @@ class AcceptedSurvey:
 
     def explain(self) -> str:
         """What would be sent, for the person to read before deciding."""
-        lines = [f"{self.survey.title} (by {self.survey.publisher})"]
+        lines = [f"{self.survey.say(self.survey.title)} (by {self.survey.publisher})"]
         for question in self.survey.questions:
             design = question.design
             changed = 100 * float(1 - min(design.p00, design.p11))
-            lines.append(f"- {question.text}")
+            lines.append(f"- {self.survey.say(question.text)}")
             lines.append(f"  Your answer is changed at random with a chance of up to {changed:.3g} %; {_odds(design)}.")
-        for name, values in self.survey.segments.items():
-            lines.append(f"Sent unchanged, if you declare it: {name} ({', '.join(values)}).")
+        for name, segment in self.survey.segments.items():
+            lines.append(f"Sent unchanged, if you declare it: {name} ({', '.join(segment.names)}).")
         if self.survey.invite_only:
             lines.append("Your invite is sent with every answer, unchanged.")
         return "\n".join(lines)
@@ -80,6 +80,7 @@ def accept_survey(
     >>> key = SigningKey.generate()
     >>> question = Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))
     >>> survey = Survey(name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
+    ...                 collector="https://collect.example.org/reports",
     ...                 expires=datetime(2100, 1, 1, tzinfo=timezone.utc), questions=[question])
     >>> from rrcollect import TrustedPublisher
     >>> policy = Policy([TrustedPublisher("Example Institute", [key.public])])

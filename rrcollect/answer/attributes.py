@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 from rrcollect.design.parameters import whole_number
 from rrcollect.errors import ParameterError, UnknownAttribute
-from rrcollect.publish.survey import MOST_ROUNDS, Question, Survey
+from rrcollect.publish.question import MOST_ROUNDS, Question
+from rrcollect.publish.survey import Survey
 
 __all__ = ["Attribute", "Attributes", "EveryAttributeOf"]
 
@@ -56,6 +57,8 @@ class EveryAttributeOf:
     rounds: int = 1
 
     def __post_init__(self) -> None:
+        if not isinstance(self.publisher, str) or not self.publisher:
+            raise ParameterError("publisher", self.publisher, "its name")
         if whole_number("rounds", self.rounds) > MOST_ROUNDS:
             raise ParameterError("rounds", self.rounds, f"at most {MOST_ROUNDS}")
 
@@ -70,6 +73,8 @@ class Attributes:
             raise ParameterError("attributes", registered, "a list of names")
         for entry in registered:
             if isinstance(entry, EveryAttributeOf):
+                if entry.publisher in self._publishers:
+                    raise ParameterError("attributes", entry.publisher, "each publisher once")
                 self._publishers[entry.publisher] = entry
                 continue
             attribute = Attribute(entry) if isinstance(entry, str) else entry

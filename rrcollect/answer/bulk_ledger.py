@@ -36,7 +36,7 @@ from rrcollect.answer.bulk_ledger_file import RUNS, BulkLedgerFile, append_run, 
 from rrcollect.answer.policy import Policy
 from rrcollect.design.promise import Promise, total
 from rrcollect.errors import AnswerRefused, LedgerCorrupt, ParameterError
-from rrcollect.publish.survey import MOST_ROUNDS
+from rrcollect.publish.question import MOST_ROUNDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -27,8 +27,8 @@ from rrcollect.answer.policy import Policy
 from rrcollect.deliver.outbox import Deliveries, Pace, deliver
 from rrcollect.deliver.transport import Transport
 from rrcollect.errors import ParameterError
+from rrcollect.publish.question import Question
 from rrcollect.publish.report import Report
-from rrcollect.publish.survey import Question
 
 __all__ = ["Client"]
 
@@ -44,6 +44,7 @@ class Client:
     >>> key = SigningKey.generate()
     >>> question = Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))
     >>> survey = Survey(name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
+    ...                 collector="https://collect.example.org/reports",
     ...                 expires=datetime(2100, 1, 1, tzinfo=timezone.utc), questions=[question])
     >>> import tempfile
     >>> ledger = os.path.join(tempfile.mkdtemp(), "ledger.sqlite3")
@@ -139,7 +140,7 @@ class Client:
             segments=declared,
             ticket=invite,
         )
-        return LedgerRequest(report, attribute, question.text, cost)
+        return LedgerRequest(report, attribute, survey.survey.say(question.text), cost)
 
     def decline(self, survey: AcceptedSurvey, question: str) -> None:
         """Remember, on this device only, that the person does not want to answer; they may still change their mind."""
@@ -175,7 +176,7 @@ def _declared(survey: AcceptedSurvey, segments: Mapping[str, str] | None) -> dic
     for name, value in declared.items():
         if name not in survey.survey.segments:
             raise ParameterError("segments", name, f"the survey's segments {sorted(survey.survey.segments)}")
-        if value not in survey.survey.segments[name]:
-            allowed = f"one of {', '.join(survey.survey.segments[name])}"
+        if value not in survey.survey.segments[name].names:
+            allowed = f"one of {', '.join(survey.survey.segments[name].names)}"
             raise ParameterError(f"segments[{name!r}]", "another value, not shown", allowed)
     return declared

@@ -22,7 +22,7 @@ from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, fracti
 from rrcollect.design.promise import Promise
 from rrcollect.errors import CertainDisclosure, OverPolicy, ParameterError
 from rrcollect.publish.keys import PublicKey
-from rrcollect.publish.survey import Question
+from rrcollect.publish.question import Question
 
 __all__ = ["Policy", "TrustedPublisher"]
 
@@ -42,6 +42,8 @@ class TrustedPublisher:
     threshold: int = 1
 
     def __init__(self, name: str, keys: Iterable[PublicKey], threshold: int = 1) -> None:
+        if not isinstance(name, str) or not name:
+            raise ParameterError("publisher", name, "its name")
         given = list(keys) if isinstance(keys, Iterable) else keys
         if not isinstance(given, list) or not given or not all(isinstance(key, PublicKey) for key in given):
             raise ParameterError("keys", given, "a list of one PublicKey or more")

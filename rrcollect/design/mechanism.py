@@ -18,12 +18,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from rrcollect.design.parameters import EpsilonLike, NumberLike
 from rrcollect.design.promise import Promise
 from rrcollect.design.yes_no import Design
-from rrcollect.errors import ParameterError, shown
+from rrcollect.errors import NotServed, ParameterError, shown
 
 __all__ = ["LONGEST_TEXT", "Mechanism", "from_text", "from_wire"]
 
@@ -86,7 +86,14 @@ class Mechanism(Protocol):
         ...
 
 
-_READERS: dict[frozenset[str], Callable[[object], Design]] = {frozenset({"p00", "p11"}): Design.from_wire}
+def _set_design(value: object) -> NoReturn:
+    raise NotServed("a design for one of several options is not served by this version")
+
+
+_READERS: dict[frozenset[str], Callable[[object], Design]] = {
+    frozenset({"p00", "p11"}): Design.from_wire,
+    frozenset({"options", "p", "size"}): _set_design,
+}
 
 
 def from_wire(value: object) -> Design:

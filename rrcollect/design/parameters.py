@@ -6,7 +6,8 @@ Rules
 2. ε = r + ln m with rationals r and m > 0, so e^ε = m·e^r.  Sums of such numbers are such numbers: composition over
    questions stays exact.  Two of them are equal only if r and m are (Lindemann), so every comparison is decided.
 3. Whatever is not a number in range (NaN, infinite, negative, a bool, "1e999999999") raises `ParameterError` with the
-   name, the value and what is allowed.  No input makes parsing slow: exponents and lengths are bounded.
+   name, the value and what is allowed.  No input makes parsing slow: exponents, lengths and bits are bounded, and
+   more narrowly in a signed document, which strangers may have written (`SIGNED`).  rrcollect.mjs has the same bounds.
 """
 
 from __future__ import annotations
@@ -19,45 +20,68 @@ from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from functools import total_ordering
-from typing import Any
+from typing import Any, NamedTuple
 
 from rrcollect.design.exponential import ExpNumber, sign_at_exp
 from rrcollect.errors import ParameterError
 
-__all__ = ["Epsilon", "EpsilonLike", "NumberLike", "fraction", "probability", "whole_number"]
+__all__ = [
+    "SIGNED",
+    "TYPED",
+    "Epsilon",
+    "EpsilonLike",
+    "Limits",
+    "NumberLike",
+    "fraction",
+    "probability",
+    "whole_number",
+]
+
+
+class Limits(NamedTuple):
+    """How long a number's text may be, and how many bits its numerator and denominator may have."""
+
+    characters: int
+    bits: int
+
 
 NumberLike = int | float | str | Decimal | Fraction
-LONGEST_TEXT = 20_000  # characters; a total over hundreds of questions still fits
+TYPED = Limits(20_000, 13_500)  # a total over hundreds of questions still fits, and Python still writes it out
+SIGNED = Limits(700, 512)  # 154 digits, more than any design has; 200 of them cost a device a fraction of a second
 LARGEST_EXPONENT = 4_000  # of ten, in "1e-300" and Decimal
-MOST_BITS = 13_500  # of a numerator or denominator: 4,063 digits, which Python still writes out
+SPACE = " \t\n\r\f\v"
 WRITTEN = "an int, Fraction, Decimal, float or a str such as '0.5' or '1/3'"
 
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,6}))?", re.ASCII)
 _QUOTIENT = re.compile(r"[+-]?[0-9]+ ?/ ?[0-9]+", re.ASCII)
-_LOGARITHM = re.compile(r"ln(?:\s*\((?P<inner>[^()]*)\)|\s*(?P<bare>[^\s()/]+))")
+_LOGARITHM = re.compile(r"ln(?:\s*\((?P<inner>[^()]*)\)|\s*(?P<bare>[^\s()/]+))", re.ASCII)
 
 
-def fraction(name: str, value: object, allowed: str = WRITTEN) -> Fraction:
+def fraction(name: str, value: object, allowed: str = WRITTEN, limits: Limits = TYPED) -> Fraction:
     """`value` as the exact number it is written as; no range is checked.
 
     >>> fraction("x", 0.1), fraction("x", "1/3"), fraction("x", "2.5e-3")
     (Fraction(1, 10), Fraction(1, 3), Fraction(1, 400))
     """
-    exact = _exact(name, value, allowed)
-    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > MOST_BITS:
-        raise ParameterError(name, value, f"{allowed}, of at most 4,000 digits")
+    exact = _exact(name, value, allowed, limits)
+    if _bits(exact) > limits.bits:
+        raise ParameterError(name, value, f"{allowed}, of at most {limits.bits} bits")
     return exact
 
 
-def _exact(name: str, value: object, allowed: str) -> Fraction:
+def _bits(exact: Fraction) -> int:
+    return max(exact.numerator.bit_length(), exact.denominator.bit_length())
+
+
+def _exact(name: str, value: object, allowed: str, limits: Limits) -> Fraction:
     if isinstance(value, str):
-        return _from_text(name, value, allowed)
+        return _from_text(name, value, allowed, limits)
     if isinstance(value, bool):
         raise ParameterError(name, value, allowed)
     if isinstance(value, numbers.Rational):  # int, Fraction and NumPy's integers
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, float):
-        return _from_text(name, float.__repr__(value), allowed)
+        return _from_text(name, float.__repr__(value), allowed, limits)
     if isinstance(value, Decimal) and value.is_finite():
         digits, exponent = value.as_tuple().digits, int(value.as_tuple().exponent)
         if len(digits) <= LARGEST_EXPONENT and abs(exponent) <= LARGEST_EXPONENT:
@@ -65,10 +89,10 @@ def _exact(name: str, value: object, allowed: str) -> Fraction:
     raise ParameterError(name, value, allowed)
 
 
-def _from_text(name: str, text: str, allowed: str) -> Fraction:
-    stripped = text.strip()
+def _from_text(name: str, text: str, allowed: str, limits: Limits) -> Fraction:
+    stripped = text.strip(SPACE)
     try:
-        if len(stripped) > LONGEST_TEXT:
+        if len(text) > limits.characters:
             raise ValueError("too long")
         if _QUOTIENT.fullmatch(stripped):
             over, under = stripped.split("/")
@@ -81,14 +105,14 @@ def _from_text(name: str, text: str, allowed: str) -> Fraction:
         raise ParameterError(name, text, allowed) from None
 
 
-def probability(name: str, value: object) -> Fraction:
+def probability(name: str, value: object, limits: Limits = TYPED) -> Fraction:
     """`value` as an exact fraction in [0, 1].
 
     >>> probability("delta", "1e-6")
     Fraction(1, 1000000)
     """
     allowed = f"a number between 0 and 1 ({WRITTEN})"
-    exact = fraction(name, value, allowed)
+    exact = fraction(name, value, allowed, limits)
     if not 0 <= exact <= 1:
         raise ParameterError(name, value, allowed)
     return exact
@@ -119,21 +143,22 @@ class Epsilon:
 
     ALLOWED = f"a finite number, 0 or more: {WRITTEN}, also 'ln 3', 'ln(3/2)', '1/2 + ln(3)'"
 
-    def __init__(self, value: EpsilonLike) -> None:
+    def __init__(self, value: EpsilonLike, limits: Limits = TYPED) -> None:
         rational, factor = Fraction(0), Fraction(1)
         if isinstance(value, Epsilon):
             rational, factor = value.rational, value.factor
         elif isinstance(value, str):
-            if len(value) > LONGEST_TEXT:
+            if len(value) > limits.characters:
                 raise ParameterError("epsilon", value, self.ALLOWED)
             for term in value.split(" + "):
-                logarithm = _LOGARITHM.fullmatch(term.strip())
-                if logarithm is None:
-                    rational += fraction("epsilon", term, self.ALLOWED)
-                else:
-                    factor *= fraction("epsilon", logarithm["inner"] or logarithm["bare"] or "", self.ALLOWED)
+                logarithm = _LOGARITHM.fullmatch(term.strip(SPACE))
+                number = logarithm["inner"] or logarithm["bare"] or "" if logarithm else term
+                exact = fraction("epsilon", number, self.ALLOWED, limits)
+                rational, factor = (rational, factor * exact) if logarithm else (rational + exact, factor)
+                if max(_bits(rational), _bits(factor)) > limits.bits:
+                    raise ParameterError("epsilon", value, self.ALLOWED)
         else:
-            rational = fraction("epsilon", value, self.ALLOWED)
+            rational = fraction("epsilon", value, self.ALLOWED, limits)
         if factor <= 0 or sign_at_exp((Fraction(-1), factor), rational) < 0:
             raise ParameterError("epsilon", value, self.ALLOWED)
         object.__setattr__(self, "rational", rational)

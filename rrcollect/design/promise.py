@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability
+from rrcollect.design.parameters import SIGNED, Epsilon, EpsilonLike, NumberLike, probability
 from rrcollect.errors import ParameterError
 
 __all__ = ["Promise", "loss", "total"]
@@ -50,7 +50,7 @@ class Promise:
             raise ParameterError("promise", value, '{"delta": "…", "epsilon": "…"}')
         if not all(isinstance(part, str) for part in value.values()):
             raise ParameterError("promise", value, "numbers written as text, such as '1/2' or 'ln(3)'")
-        return cls.of(value["epsilon"], value["delta"])
+        return cls(Epsilon(value["epsilon"], SIGNED), probability("delta", value["delta"], SIGNED))
 
 
 def total(costs: Iterable[Promise]) -> Promise:

@@ -25,7 +25,7 @@ from fractions import Fraction
 from typing import Literal
 
 from rrcollect.design.exponential import ExpNumber, sign_at_exp
-from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability, whole_number
+from rrcollect.design.parameters import SIGNED, Epsilon, EpsilonLike, NumberLike, probability, whole_number
 from rrcollect.design.promise import Promise, loss
 from rrcollect.errors import NotCanonical, OffGridDesign, ParameterError, UninformativeDesign
 
@@ -118,7 +118,8 @@ class Design:
             raise ParameterError("design", value, '{"p00": "…", "p11": "…"}')
         if not all(isinstance(p, str) for p in value.values()):
             raise ParameterError("design", value, "probabilities written as text, such as '3/4'")
-        if (made := Design(value["p00"], value["p11"])).to_wire() != value:
+        made = Design(*(probability(name, value[name], SIGNED) for name in ("p00", "p11")))
+        if made.to_wire() != value:
             raise NotCanonical("a probability of a design is not written in lowest terms, such as '3/4'")
         return made
 

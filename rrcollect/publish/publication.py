@@ -19,7 +19,8 @@ from rrcollect.errors import CertainDisclosure, Expired, ParameterError, Uninfor
 from rrcollect.publish.composition import Composition, compose
 from rrcollect.publish.envelope import seal, verify
 from rrcollect.publish.keys import SigningKey
-from rrcollect.publish.survey import Question, Survey
+from rrcollect.publish.question import Question
+from rrcollect.publish.survey import Survey
 
 __all__ = ["Publication", "publish_survey"]
 
@@ -41,6 +42,7 @@ def publish_survey(survey: Survey, keys: Sequence[SigningKey]) -> Publication:
     >>> from rrcollect import optimal_design
     >>> survey = Survey(
     ...     name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
+    ...     collector="https://collect.example.org/reports",
     ...     expires=datetime(2100, 1, 1, tzinfo=timezone.utc),
     ...     questions=[Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))],
     ... )

@@ -25,7 +25,7 @@ from rrcollect.design.mechanism import from_wire
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import MalformedDocument, MalformedReport, RRCollectError
 from rrcollect.publish.canonical import canonical, read
-from rrcollect.publish.survey import MOST_ROUNDS
+from rrcollect.publish.question import MOST_ROUNDS
 
 __all__ = ["LARGEST_REPORT", "LONGEST_TICKET", "REPORT_ID", "Report", "ReportRow"]
 

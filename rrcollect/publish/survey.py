@@ -1,218 +1,124 @@
-"""The survey document: what is asked, with which matrix, under which promise.
+"""The survey document: what is asked of whom, with which randomisation, and where the answers go.
 
 Rules
-1. A document has one spelling: canonical JSON of exactly these fields, fractions in lowest terms ("3/4"), no floats.
-   Its identity is the SHA-256 of those bytes.
-2. Every question carries the matrix that devices apply and the promise (ε, δ) made for it.  The promise must be kept by
-   the matrix, decided exactly; a claim smaller than that is refused here and again on the device.
-3. An attribute is asked at most once per survey; repeated collection is said openly (`rounds`).
-4. A matrix in which an answer is a proof, or as good as one, needs the signed field `disclosure`: how many of how many
-   respondents the publisher expects to expose.
-5. Text is shown to people and is hostile until proven otherwise: no control or direction-changing characters.
+1. A document has one spelling: canonical JSON of exactly these fields, all of them written, fractions in lowest terms
+   ("3/4"), no floats.  Its identity is the SHA-256 of those bytes.
+2. An attribute is asked at most once per survey; repeated collection is said openly (`rounds`).
+3. The survey names where its reports go (`collector`: an address, or "carried" by the tool that embeds the client,
+   which can then join a person's answers) and at which `origins` its page may be answered.  A `pilot` is a trial: its
+   reports are never counted with real ones.
+4. What this version parses but does not serve is refused by name (`check`).
 """
 
 from __future__ import annotations
 
 import hashlib
-import unicodedata
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Self
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainSerializer,
-    PlainValidator,
-    ValidationError,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from rrcollect.design.chosen import PRACTICAL_PROOF, ChosenDesign
-from rrcollect.design.mechanism import from_wire
-from rrcollect.design.promise import Promise
-from rrcollect.design.yes_no import Design
-from rrcollect.errors import (
-    ClaimTooSmall,
-    MalformedDocument,
-    NotCanonical,
-    NotOriented,
-    OffGridMatrix,
-    ParameterError,
-    SurveyRefused,
-    UninformativeDesign,
-)
+from rrcollect.errors import MalformedDocument, NotCanonical, NotServed, ParameterError
 from rrcollect.publish.canonical import canonical, read_canonical
+from rrcollect.publish.document import Document, Language, Moment, Name, Passages, Texts, Words, by_language
 from rrcollect.publish.envelope import LARGEST_ENVELOPE
+from rrcollect.publish.question import MOST_ROUNDS, Question
+from rrcollect.publish.texts import in_language
 
-__all__ = ["MOST_ROUNDS", "Disclosure", "Question", "Survey"]
+__all__ = ["CARRIED", "Look", "RoundTimes", "Segment", "Survey"]
 
-NAME = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 MOST_QUESTIONS = 200
-MOST_ROUNDS = 1000
-
-
-def _readable(text: str) -> str:
-    """Refuse characters that hide, reorder or fake what a person reads."""
-    for char in text:
-        kind = unicodedata.category(char)
-        if kind in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"):
-            raise ValueError(f"the character U+{ord(char):04X} cannot be shown to a person")
-    if text != text.strip():
-        raise ValueError("it begins or ends with white space")
-    return text
-
-
-def _readable_lines(text: str) -> str:
-    """As `_readable`, over several lines and with the joiner that emoji are made with."""
-    _readable(text.replace("\n", " ").replace("\u200d", ""))
-    return text
-
-
-def _expiry(value: object) -> datetime:
-    if isinstance(value, str):
-        try:
-            value = datetime.strptime(value, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-        except ValueError:
-            raise ValueError("expires must look like 2027-01-31T00:00:00Z") from None
-    if not isinstance(value, datetime) or value.tzinfo is None:
-        raise ValueError("expires must be a datetime with a time zone, or a string such as 2027-01-31T00:00:00Z")
-    if not 2000 <= value.year <= 9000:
-        raise ValueError("expires must lie between the years 2000 and 9000")
-    return value.astimezone(UTC).replace(microsecond=0)
+CARRIED = "carried"
+LOOPBACK = r"(?:localhost|127\.0\.0\.1|\[::1\])"
+ORIGIN = rf"(?:https://[a-z0-9](?:[a-z0-9.-]{{0,251}}[a-z0-9])?|http://{LOOPBACK})(?::[1-9][0-9]{{0,4}})?"
+_ORIGIN = re.compile(ORIGIN)
+_ADDRESS = re.compile(rf"{ORIGIN}(?:/[A-Za-z0-9._~-]+)+")
+_LOGO = re.compile(
+    r"data:image/(?:png|jpeg|svg\+xml);base64,(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"
+)
+LARGEST_LOGO = 64 * 1024  # characters
+TEXTS = ("title", "introduction", "consent", "contact", "privacy", "thanks")
 
 
 def _as_tuple(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-Name = Annotated[str, Field(pattern=NAME)]
-Words = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_readable)]
-LongWords = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_readable_lines)]
-WireDesign = Annotated[
-    Design,
-    PlainValidator(lambda given: given if isinstance(given, Design) else from_wire(given)),
-    PlainSerializer(lambda design: design.to_wire()),
-]
-WirePromise = Annotated[
-    Promise,
-    PlainValidator(lambda given: given if isinstance(given, Promise) else Promise.from_wire(given)),
-    PlainSerializer(lambda promise: promise.to_wire()),
-]
-Moment = Annotated[datetime, PlainValidator(_expiry), PlainSerializer(lambda t: t.strftime("%Y-%m-%dT%H:%M:%SZ"))]
+def _origin(text: str) -> str:
+    if not _ORIGIN.fullmatch(text):
+        raise ValueError("an origin looks like https://survey.example.org; http only for this machine")
+    return text
 
 
-class _Document(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, arbitrary_types_allowed=True)
-
-    def __init__(self, **fields: Any) -> None:
-        try:
-            super().__init__(**fields)
-        except ValidationError as error:
-            raise _refusal(error) from None
+def _address(text: str) -> str:
+    if text != CARRIED and (len(text) > 500 or not _ADDRESS.fullmatch(text)):
+        raise ValueError(
+            f"it must look like https://collect.example.org/reports (http only for this machine), or be {CARRIED!r}"
+        )
+    return text
 
 
-def _refusal(error: ValidationError) -> SurveyRefused:
-    """Our error for the first fault pydantic saw, with its place; values are not repeated."""
-    fault = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(str(part) for part in fault["loc"]) or "document"
-    words = f"{place}: {fault['msg'].removeprefix('Value error, ')}"
-    cause = fault.get("ctx", {}).get("error")
-    return NotOriented(words) if isinstance(cause, UninformativeDesign) else MalformedDocument(words)
+def _link(text: str) -> str:
+    if not re.fullmatch(r"https://[!-~]{3,1990}", text):
+        raise ValueError("a link begins with https://")
+    return text
 
 
-class Disclosure(_Document):
-    """The publisher's signed opt-in to exposing people: about `exposed` of every `respondents`.
-
-    >>> Disclosure(exposed=40, respondents=1000).exposed
-    40
-    """
-
-    exposed: int = Field(ge=0, le=10**9)
-    respondents: int = Field(ge=1, le=10**9)
+def _logo(text: str) -> str:
+    if len(text) > LARGEST_LOGO or not _LOGO.fullmatch(text):
+        raise ValueError(f"a logo is a data: address of a PNG, JPEG or SVG image of at most {LARGEST_LOGO} characters")
+    return text
 
 
-class Question(_Document):
-    """One yes/no question.
+Links = Annotated[dict[Language, Annotated[str, AfterValidator(_link)]], Field(max_length=50)]
 
-    Without a `promise` the one the design was chosen for is taken, or else the tightest that its matrix keeps.
 
-    >>> from rrcollect import optimal_design
-    >>> question = Question(id="q1", attribute="doped", text="Have you ever doped?", design=optimal_design("ln 3"))
-    >>> print(question.promise, question.rounds)
-    (ε, δ) = (ln(3), 0) 1
-    """
+class Look(Document):
+    """How the survey's page looks: a colour (#rrggbb) and a logo (an image as a data: address)."""
 
-    id: Name
-    attribute: Name
-    text: LongWords
-    design: WireDesign
-    promise: WirePromise
-    rounds: int = Field(default=1, ge=1, le=MOST_ROUNDS)
-    disclosure: Disclosure | None = None
+    colour: Annotated[str, Field(pattern=r"^#[0-9a-f]{6}$")] | None = None
+    logo: Annotated[str, AfterValidator(_logo)] | None = None
 
-    if TYPE_CHECKING:  # what a caller may give, where it is more than what is kept
 
-        def __init__(
-            self,
-            *,
-            id: str,
-            attribute: str,
-            text: str,
-            design: Design,
-            promise: Promise = ...,
-            rounds: int = ...,
-            disclosure: Disclosure | None = ...,
-        ) -> None: ...
+class RoundTimes(Document):
+    """When a round opens and closes."""
 
-    @model_validator(mode="before")
+    opens: Moment
+    closes: Moment
+
+
+class SegmentValue(Document):
+    """A value that may be declared, with its label by language (without one, the value itself)."""
+
+    value: Words
+    label: Texts = Field(default_factory=dict)
+
+
+class Segment(Document):
+    """A group that a respondent may declare: sent as it is, not randomised."""
+
+    values: Annotated[tuple[SegmentValue, ...], BeforeValidator(_as_tuple), Field(min_length=1, max_length=200)]
+    label: Texts = Field(default_factory=dict)
+    help: Passages = Field(default_factory=dict)
+
     @classmethod
-    def _default_promise(cls, fields: Any) -> Any:
-        if isinstance(fields, dict) and "promise" not in fields and isinstance(fields.get("design"), Design):
-            design: Design = fields["design"]
-            return {**fields, "promise": design.promise if isinstance(design, ChosenDesign) else design.loss}
-        return fields
-
-    def check(self) -> None:
-        """Refuse a matrix a device cannot or should not apply, and a promise it does not keep."""
-        where = f"question {self.id!r}"
-        if self.design.c <= 0:
-            raise NotOriented(f"{where}: p00 + p11 = {float(self.design.c) + 1:.6g}; it must be above 1")
-        if not self.design.on_grid:
-            raise OffGridMatrix(f"{where}: {self.design} is off the grid of 1/2^64; publish design.to_grid()")
-        if not self.design.satisfies(self.promise.epsilon, self.promise.delta):
-            raise ClaimTooSmall(
-                f"{where} promises (ε, δ) = ({float(self.promise.epsilon):.6g}, {float(self.promise.delta):.6g}), but "
-                f"its matrix only keeps ε = {self.design.epsilon():.6g} with δ = 0, or "
-                f"δ = {self.design.delta(self.promise.epsilon):.6g} at the promised ε"
-            )
-        if self.disclosure is not None:
-            self._check_disclosure(self.disclosure, where)
-
-    def _check_disclosure(self, said: Disclosure, where: str) -> None:
-        """The number expected to be exposed is possible, and is not 0 where an answer is (nearly) a proof."""
-        chances = [max(row[a] for row in self.design.matrix) for a in (0, 1)]  # of each answer, at its likeliest
-        proving = [chances[a] for a in (0, 1) if self.design.likelihood_ratio(a) >= PRACTICAL_PROOF]
-        most = min(Fraction(1), sum(proving or [max(chances)], Fraction(0)))
-        if said.exposed > most * said.respondents:
-            raise MalformedDocument(f"{where}: no more than {float(most * said.respondents):.4g} people can be exposed")
-        if self.discloses and said.exposed == 0:
-            raise MalformedDocument(
-                f"{where}: somebody will be exposed; name so many respondents that it is one or more"
-            )
+    def filled(cls, given: Any) -> Any:
+        """A list of plain values is a segment without labels."""
+        if not isinstance(given, (list, tuple)):
+            return given
+        return {"values": [{"value": value} if isinstance(value, str) else value for value in given]}
 
     @property
-    def discloses(self) -> bool:
-        """Whether an answer is a proof, or as good as one."""
-        return self.design.worst_likelihood_ratio >= PRACTICAL_PROOF
+    def names(self) -> tuple[str, ...]:
+        """The values, without their labels."""
+        return tuple(value.value for value in self.values)
 
 
-class Survey(_Document):
-    """A survey as published.
+class Survey(Document):
+    """A survey as published; a plain `title` (or other text) is in the survey's `language`.
 
     `name` and `version` identify it among the publisher's documents: a device refuses a lower version than it has seen.
     `segments` are the groups a respondent may declare, with the values allowed for each.
@@ -220,7 +126,8 @@ class Survey(_Document):
     >>> from rrcollect import optimal_design
     >>> survey = Survey(
     ...     name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
-    ...     expires="2100-01-01T00:00:00Z", segments={"sport": ["run", "ski"]},
+    ...     collector="https://collect.example.org/reports", expires="2100-01-01T00:00:00Z",
+    ...     segments={"sport": ["run", "ski"]},
     ...     questions=[Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))],
     ... )
     >>> Survey.from_payload(survey.payload()) == survey
@@ -229,16 +136,30 @@ class Survey(_Document):
 
     name: Name
     version: int = Field(ge=1, le=2**31)
-    title: Words
     publisher: Words
+    pilot: bool = False
+    language: Language = "en"
+    title: Annotated[Texts, Field(min_length=1)]
+    introduction: Passages = Field(default_factory=dict)
+    consent: Passages = Field(default_factory=dict)
+    contact: Passages = Field(default_factory=dict)
+    privacy: Links = Field(default_factory=dict)
+    thanks: Passages = Field(default_factory=dict)
+    look: Look = Field(default_factory=Look)
+    collector: Annotated[str, AfterValidator(_address)]
+    origins: Annotated[
+        tuple[Annotated[str, AfterValidator(_origin)], ...], BeforeValidator(_as_tuple), Field(max_length=16)
+    ] = ()
+    opens: Moment | None = None
     expires: Moment
+    rounds: Annotated[tuple[RoundTimes, ...], BeforeValidator(_as_tuple), Field(max_length=MOST_ROUNDS)] = ()
+    ask: Literal["all", "one"] = "all"
+    minimum: int = Field(default=30, ge=2, le=10**9)
+    invite_only: bool = False
+    segments: Annotated[dict[Name, Segment], Field(max_length=16)] = Field(default_factory=dict)
     questions: Annotated[
         tuple[Question, ...], BeforeValidator(_as_tuple), Field(min_length=1, max_length=MOST_QUESTIONS)
     ]
-    segments: Annotated[
-        dict[Name, Annotated[list[Words], Field(min_length=1, max_length=200)]], Field(max_length=16)
-    ] = Field(default_factory=dict)
-    invite_only: bool = False
 
     if TYPE_CHECKING:  # as above
 
@@ -247,13 +168,32 @@ class Survey(_Document):
             *,
             name: str,
             version: int,
-            title: str,
+            title: str | Mapping[str, str],
             publisher: str,
+            collector: str,
             expires: datetime | str,
             questions: list[Question] | tuple[Question, ...],
-            segments: dict[str, list[str]] = ...,
+            pilot: bool = ...,
+            language: str = ...,
+            introduction: str | Mapping[str, str] = ...,
+            consent: str | Mapping[str, str] = ...,
+            contact: str | Mapping[str, str] = ...,
+            privacy: str | Mapping[str, str] = ...,
+            thanks: str | Mapping[str, str] = ...,
+            look: Look = ...,
+            origins: list[str] | tuple[str, ...] = ...,
+            opens: datetime | str | None = ...,
+            rounds: list[RoundTimes] | tuple[RoundTimes, ...] = ...,
+            ask: Literal["all", "one"] = ...,
+            minimum: int = ...,
             invite_only: bool = ...,
+            segments: Mapping[str, list[str] | Segment] = ...,
         ) -> None: ...
+
+    @classmethod
+    def filled(cls, given: Any) -> Any:
+        """With plain texts in the survey's language."""
+        return by_language(given, TEXTS, given.get("language", "en")) if isinstance(given, dict) else given
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -261,10 +201,53 @@ class Survey(_Document):
             seen = [getattr(question, what) for question in self.questions]
             if len(set(seen)) != len(seen):
                 raise ValueError(f"two questions have the same {what}")
-        for name, values in self.segments.items():
-            if len(set(values)) != len(values):
+        for name, segment in self.segments.items():
+            if len(set(segment.names)) != len(segment.values):
                 raise ValueError(f"segment {name!r} lists a value twice")
+        for place, texts in self._texts():
+            if texts and self.language not in texts:
+                raise ValueError(f"{place} has no text in the survey's language {self.language!r}")
+        if self.opens is not None and self.opens >= self.expires:
+            raise ValueError("the survey opens after it expires")
+        moments = [moment for times in self.rounds for moment in (times.opens, times.closes)]
+        if any(later < sooner for sooner, later in itertools.pairwise(moments)) or any(
+            times.opens == times.closes for times in self.rounds
+        ):
+            raise ValueError("rounds open and close one after the other")
+        if moments and moments[-1] > self.expires:
+            raise ValueError("the last round closes after the survey expires")
+        if self.rounds and max(question.rounds for question in self.questions) > len(self.rounds):
+            raise ValueError(f"a question has more rounds than the {len(self.rounds)} that open and close")
+        if len(set(self.origins)) != len(self.origins):
+            raise ValueError("an origin is listed twice")
         return self
+
+    def _texts(self) -> Iterator[tuple[str, Mapping[str, str]]]:
+        """Every text for people, with its place."""
+        for name in TEXTS:
+            yield name, getattr(self, name)
+        for name, segment in self.segments.items():
+            yield f"segments.{name}.label", segment.label
+            yield f"segments.{name}.help", segment.help
+            for value in segment.values:
+                yield f"segments.{name}.values", value.label
+        for question in self.questions:
+            yield f"question {question.id!r} text", question.text
+            yield f"question {question.id!r} help", question.help
+            for texts in question.kind.texts:
+                yield f"question {question.id!r} kind", texts
+
+    def say(self, texts: Mapping[str, str], language: str | None = None) -> str:
+        """A text of this survey in a language, or in the survey's own; "" if there is none.
+
+        >>> from rrcollect import optimal_design
+        >>> question = Question(id="q1", attribute="a", text={"en": "Ever?", "de": "Jemals?"}, design=optimal_design(1))
+        >>> survey = Survey(name="s", version=1, title="S", publisher="P", collector="carried",
+        ...                 expires="2100-01-01T00:00:00Z", questions=[question])
+        >>> survey.say(question.text, "de-AT"), survey.say(question.text, "fr")
+        ('Jemals?', 'Ever?')
+        """
+        return in_language(texts, language, self.language)
 
     def question(self, question_id: str) -> Question:
         """The question with this id."""
@@ -275,18 +258,27 @@ class Survey(_Document):
             "question", question_id, f"one of this survey's: {', '.join(q.id for q in self.questions)}"
         )
 
+    @property
+    def segment_values(self) -> dict[str, tuple[str, ...]]:
+        """The values that may be declared for each segment."""
+        return {name: segment.names for name, segment in self.segments.items()}
+
     def declares(self, segments: Mapping[str, str]) -> bool:
         """Whether a report may carry these segments: each is declared here, with this value among its own."""
-        return all(value in self.segments.get(name, ()) for name, value in segments.items())
+        return all(name in self.segments and value in self.segments[name].names for name, value in segments.items())
 
     def check(self) -> None:
-        """Every question's own check."""
+        """Every question's own check, and what is parsed but not served."""
+        if self.ask != "all":
+            raise NotServed("ask: only 'all' is served by this version")
+        if self.look != Look():
+            raise NotServed("look: a colour or logo is not served by this version")
         for question in self.questions:
             question.check()
 
     def payload(self) -> bytes:
         """The canonical bytes that are signed."""
-        return canonical(self.model_dump())
+        return canonical(self.to_wire())
 
     @property
     def digest(self) -> str:
@@ -299,10 +291,7 @@ class Survey(_Document):
         value = read_canonical(payload, LARGEST_ENVELOPE)
         if not isinstance(value, dict):
             raise MalformedDocument("a survey is a JSON object")
-        try:
-            survey = cls.model_validate(value)
-        except ValidationError as error:
-            raise _refusal(error) from None
+        survey = cls.from_wire(value)
         if survey.payload() != payload:
-            raise NotCanonical("a number or a default is not written in its one canonical form")
+            raise NotCanonical("a number is not written in its one canonical form")
         return survey

@@ -27,7 +27,9 @@ from rrcollect.errors import (
     UninformativeDesign,
     shown,
 )
-from rrcollect.publish.survey import Disclosure, Question, Survey
+from rrcollect.publish.document import by_language
+from rrcollect.publish.question import Disclosure, Question
+from rrcollect.publish.survey import Survey
 
 __all__ = ["at", "parse", "read_survey", "survey_from", "template"]
 
@@ -48,6 +50,7 @@ name = "clean-sport"                # with the version: its identity among your 
 version = 1                         # raise it with every change
 title = "Clean sport"
 publisher = "Example Institute"     # the name devices trust, with your public key
+collector = "https://collect.example.org/reports"  # where devices send their reports, and nowhere else
 expires = "{expires}"
 
 [segments]                          # groups a respondent may declare; sent as they are, not randomised
@@ -104,15 +107,22 @@ def parse(text: str) -> dict[str, Any]:
 def survey_from(written: dict[str, Any]) -> Survey:
     """The survey, its questions' designs chosen from their promises."""
     _known(written, tuple(Survey.model_fields))
-    asked = written.get("questions")
-    questions = [_question(q, place) for place, q in enumerate(asked, 1)] if isinstance(asked, list) else asked
-    return Survey(**{**written, "questions": questions})
+    asked, declared, language = written.get("questions"), written.get("segments"), written.get("language", "en")
+    fields = dict(written)
+    if isinstance(asked, list):
+        fields["questions"] = [_question(q, place, language) for place, q in enumerate(asked, 1)]
+    if isinstance(declared, dict):
+        fields["segments"] = {
+            name: by_language(group, ("label", "help"), language) if isinstance(group, dict) else group
+            for name, group in declared.items()
+        }
+    return Survey(**fields)
 
 
-def _question(written: Any, place: int) -> Any:
+def _question(written: Any, place: int, language: object) -> Any:
     if not isinstance(written, dict):
         raise MalformedDocument("a question is a table of names and values")
-    fields = dict(written)
+    fields = by_language(written, ("text", "help"), language)
     with at(f"question {written['id']!r}" if isinstance(written.get("id"), str) else f"question {place}"):
         _known(written, (*(name for name in Question.model_fields if name not in MADE), *PROMISE, *MATRIX))
         promise = {name: fields.pop(name) for name in PROMISE if name in fields}

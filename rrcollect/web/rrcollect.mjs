@@ -220,7 +220,10 @@ export class Fraction {
     const g = (gcd(n, d) || 1n) * (d < 0n ? -1n : 1n);
     this.n = n / g;
     this.d = d / g;
+    Object.freeze(this);
   }
+  /** The bits of the numerator or the denominator, whichever has more. */
+  get bits() { return Math.max(bitLength(this.n < 0n ? -this.n : this.n), bitLength(this.d)); }
   /** @param {Fraction} o */ plus(o) { return new Fraction(this.n * o.d + o.n * this.d, this.d * o.d); }
   /** @param {Fraction} o */ minus(o) { return new Fraction(this.n * o.d - o.n * this.d, this.d * o.d); }
   /** @param {Fraction} o */ times(o) { return new Fraction(this.n * o.n, this.d * o.d); }
@@ -248,25 +251,42 @@ function bitLength(n) {
   return n === 0n ? 0 : n.toString(2).length;
 }
 
-const LONGEST_TEXT = 20000, MOST_DIGITS = 4300, LARGEST_EXPONENT = 5000;
+/** @typedef {{characters: number, bits: number}} Limits how long a number's text may be, and how many bits its parts have */
+
+/** @type {Limits} */
+const TYPED = { characters: 20000, bits: 13500 };
+/** In a signed document. @type {Limits} */
+const SIGNED = { characters: 700, bits: 512 };
+const MOST_DIGITS = 4300, LARGEST_EXPONENT = 4000;
 const QUOTIENT = /^([+-]?[0-9]+) ?\/ ?([0-9]+)$/;
 const DECIMAL = /^([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:[eE]([+-]?[0-9]{1,6}))?$/;
 
-/** The number a text is written as, exactly; null if it is not one. @param {string} text @returns {Fraction | null} */
-export function parseFraction(text) {
-  const stripped = text.trim();
-  if (stripped.length > LONGEST_TEXT) return null;
-  const quotient = QUOTIENT.exec(stripped);
+/** Without white space at its ends. @param {string} text */
+function stripped(text) {
+  return text.replace(/^[ \t\n\r\f\v]+/, "").replace(/[ \t\n\r\f\v]+$/, "");
+}
+
+/** The number a text is written as, exactly; null if it is not one, or too long.
+ * @param {string} text @param {Limits} [limits] @returns {Fraction | null} */
+export function parseFraction(text, limits = TYPED) {
+  if (text.length > limits.characters) return null;
+  const exact = fromText(stripped(text));
+  return exact && exact.bits <= limits.bits ? exact : null;
+}
+
+/** @param {string} text @returns {Fraction | null} */
+function fromText(text) {
+  const quotient = QUOTIENT.exec(text);
   if (quotient) {
     if (quotient[1].replace(/^[+-]/, "").length > MOST_DIGITS || quotient[2].length > MOST_DIGITS) return null;
     const under = BigInt(quotient[2]);
     return under === 0n ? null : new Fraction(BigInt(quotient[1].replace(/^\+/, "")), under);
   }
-  const decimal = DECIMAL.exec(stripped);
+  const decimal = DECIMAL.exec(text);
   if (!decimal) return null;
   const whole = decimal[2] ?? "", part = decimal[3] ?? decimal[4] ?? "", exponent = Number(decimal[5] ?? 0);
   if (Math.abs(exponent) > LARGEST_EXPONENT || whole.length > MOST_DIGITS || part.length > MOST_DIGITS) return null;
-  const digits = BigInt((decimal[1] === "-" ? "-" : "") + (whole + part || "0"));
+  const digits = BigInt(whole + part || "0") * (decimal[1] === "-" ? -1n : 1n);
   const power = exponent - part.length;
   return power >= 0 ? new Fraction(digits * 10n ** BigInt(power)) : new Fraction(digits, 10n ** BigInt(-power));
 }
@@ -308,7 +328,7 @@ export function signAtExp(a, b, r) {
   }
 }
 
-const LOGARITHM = /^ln(?:\s*\(([^()]*)\)|\s+([^\s()/]+))$/;
+const LOGARITHM = /^ln[ \t\n\r\f\v]*(?:\(([^()]*)\)|([^ \t\n\r\f\v()/]+))$/;
 
 /** A privacy loss ε = rational + ln factor >= 0, exactly. */
 export class Epsilon {
@@ -316,17 +336,19 @@ export class Epsilon {
   constructor(rational, factor) {
     this.rational = rational;
     this.factor = factor;
+    Object.freeze(this);
   }
-  /** @param {string} text @returns {Epsilon | null} */
-  static parse(text) {
+  /** @param {string} text @param {Limits} [limits] @returns {Epsilon | null} */
+  static parse(text, limits = TYPED) {
     let rational = ZERO, factor = ONE;
-    if (text.length > LONGEST_TEXT) return null;
+    if (text.length > limits.characters) return null;
     for (const term of text.split(" + ")) {
-      const logarithm = LOGARITHM.exec(term.trim());
-      const number = parseFraction(logarithm ? (logarithm[1] || logarithm[2] || "") : term);
+      const logarithm = LOGARITHM.exec(stripped(term));
+      const number = parseFraction(logarithm ? (logarithm[1] || logarithm[2] || "") : term, limits);
       if (number === null) return null;
       if (logarithm) factor = factor.times(number);
       else rational = rational.plus(number);
+      if (rational.bits > limits.bits || factor.bits > limits.bits) return null;
     }
     if (factor.sign() <= 0 || signAtExp(new Fraction(-1n), factor, rational) < 0) return null;
     return new Epsilon(rational, factor);
@@ -348,14 +370,48 @@ export class Epsilon {
   }
 }
 
-/** @param {string} name @param {string | number} value */
-function epsilonOf(name, value) {
-  return Epsilon.parse(String(value)) ?? refuse("ParameterError", `${name} is ${shown(value)}; allowed: an ε such as 'ln 3'`);
+/** @typedef {string | number | bigint | Fraction} NumberLike a number as typed; a double means the decimal it prints */
+
+/** @param {string} name @param {unknown} value @param {string} allowed @returns {never} */
+function badSetting(name, value, allowed) {
+  return refuse("ParameterError", `${name} is ${shown(value)}; allowed: ${allowed}`);
 }
 
-/** @param {string} name @param {string | number} value */
-function fractionOf(name, value) {
-  return parseFraction(String(value)) ?? refuse("ParameterError", `${name} is ${shown(value)}; allowed: a number such as '1/3'`);
+/** @param {string} name @param {unknown} value @param {string} [allowed] @returns {Fraction} */
+function fractionOf(name, value, allowed = "a number such as '1/3'") {
+  const made = value instanceof Fraction ? value
+    : typeof value === "bigint" ? new Fraction(value)
+    : typeof value === "string" || typeof value === "number" ? parseFraction(String(value)) : null;
+  return made && made.bits <= TYPED.bits ? made : badSetting(name, value, allowed);
+}
+
+/** @param {string} name @param {unknown} value @returns {Fraction} */
+function probabilityOf(name, value) {
+  const allowed = "a number between 0 and 1", made = fractionOf(name, value, allowed);
+  return made.sign() >= 0 && made.compare(ONE) <= 0 ? made : badSetting(name, value, allowed);
+}
+
+/** @param {string} name @param {unknown} value @returns {Epsilon} */
+function epsilonOf(name, value) {
+  if (value instanceof Epsilon) return value;
+  const allowed = "a finite number, 0 or more, also 'ln 3'";
+  if (typeof value === "string") return Epsilon.parse(value) ?? badSetting(name, value, allowed);
+  const rational = fractionOf(name, value, allowed);
+  return rational.sign() >= 0 ? new Epsilon(rational, ONE) : badSetting(name, value, allowed);
+}
+
+/** @param {string} name @param {unknown} value @param {number} least @param {number} most @returns {number} */
+function wholeNumber(name, value, least, most) {
+  const good = typeof value === "number" && Number.isSafeInteger(value) && value >= least && value <= most;
+  return good ? value : badSetting(name, value, `a whole number from ${least} to ${most}`);
+}
+
+/** Settings that mean nothing are an error, as in Python. @param {string} what @param {unknown} given @param {string[]} names */
+function needSettings(what, given, names) {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) badSetting(what, given, "an object of settings");
+  for (const name of Object.keys(/** @type {object} */ (given))) {
+    if (!names.includes(name)) refuse("ParameterError", `${what}: ${shown(name)} means nothing; known are ${names.join(", ")}`);
+  }
 }
 
 // ---- design/yes_no: the published matrix; design/mechanism: its one spelling ----------------------------------------
@@ -374,6 +430,8 @@ export class Design {
     /** (T0, T1): 64 random bits below T[truth] say 1; null if no device applies this design.
      * @type {[bigint, bigint] | null} */
     this.limits = applied ? [GRID - (p00.n * GRID) / p00.d, (p11.n * GRID) / p11.d] : null;
+    Object.freeze(this.limits);
+    Object.freeze(this);
   }
   get c() { return this.p00.plus(this.p11).minus(ONE); }
   get onGrid() { return GRID % this.p00.d === 0n && GRID % this.p11.d === 0n; }
@@ -455,13 +513,17 @@ const SURVEY_TYPE = "application/vnd.rrcollect.survey.v1+json";
 const LARGEST_ENVELOPE = 256 * 1024, MOST_SIGNATURES = 16;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
+/** @param {unknown} value @returns {value is Record<string, any>} */
+function isObject(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** @param {unknown} value @param {string} what @param {string[]} names @returns {Record<string, any>} */
 function exactFields(value, what, names) {
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  if (!isObject || Object.keys(value).sort().join() !== [...names].sort().join()) {
-    refuse("MalformedDocument", `the ${what} must have exactly ${names.join(", ")}`);
+  if (!isObject(value) || Object.keys(value).length !== names.length || !names.every((name) => Object.hasOwn(value, name))) {
+    return refuse("MalformedDocument", `${what}: it must have exactly the fields ${names.join(", ")}`);
   }
-  return /** @type {Record<string, any>} */ (value);
+  return value;
 }
 
 /** @param {unknown} value @param {string} what @returns {string} */
@@ -550,157 +612,331 @@ export async function verifyEnvelope(envelope, trusted) {
   return { payload, signers };
 }
 
-// ---- publish/survey: the document -----------------------------------------------------------------------------------
+// ---- publish/texts: text that people read ---------------------------------------------------------------------------
+
+const JOINER = "\u200d", LANGUAGE = /^[a-z]{2,3}(-[A-Z][a-z]{3})?(-[A-Z]{2})?$/;
+
+/** Ranges of code points that hide, reorder or fake what a person reads: the same table as in publish/texts.py. */
+const HIDDEN = [
+  [0x0000, 0x001F], [0x007F, 0x009F], [0x00AD, 0x00AD], [0x034F, 0x034F], [0x0600, 0x0605], [0x061C, 0x061C],
+  [0x06DD, 0x06DD], [0x070F, 0x070F], [0x0890, 0x0891], [0x08E2, 0x08E2], [0x115F, 0x1160], [0x17B4, 0x17B5],
+  [0x180B, 0x180F], [0x200B, 0x200F], [0x2028, 0x202E], [0x2060, 0x206F], [0x3164, 0x3164], [0xD800, 0xF8FF],
+  [0xFDD0, 0xFDEF], [0xFEFF, 0xFEFF], [0xFFA0, 0xFFA0], [0xFFF0, 0xFFFB], [0xFFFE, 0xFFFF], [0x110BD, 0x110BD],
+  [0x110CD, 0x110CD], [0x13430, 0x1343F], [0x1BCA0, 0x1BCA3], [0x1D173, 0x1D17A], [0x1FFFE, 0x1FFFF],
+  [0x2FFFE, 0x2FFFF], [0x3FFFE, 0x3FFFF], [0x4FFFE, 0x4FFFF], [0x5FFFE, 0x5FFFF], [0x6FFFE, 0x6FFFF],
+  [0x7FFFE, 0x7FFFF], [0x8FFFE, 0x8FFFF], [0x9FFFE, 0x9FFFF], [0xAFFFE, 0xAFFFF], [0xBFFFE, 0xBFFFF],
+  [0xCFFFE, 0xCFFFF], [0xDFFFE, 0xDFFFF], [0xE0000, 0xE0FFF], [0xEFFFE, 0x10FFFF],
+];
+const BLANK = "\\u0020\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u2800\\u3000"; // shows nothing, but takes room
+const HIDING = new RegExp(`[${HIDDEN.map(([a, b]) => `\\u{${a.toString(16)}}-\\u{${b.toString(16)}}`).join("")}]`, "gu");
+const VISIBLE = new RegExp(`[^${BLANK}\\n${JOINER}\\ufe00-\\ufe0f]`, "u");
+const BLANK_END = new RegExp(`^[${BLANK}\\n]|[${BLANK}\\n]$`, "u");
+const LOOSE_JOINER = new RegExp(`(?:^|[${BLANK}\\n${JOINER}])${JOINER}|${JOINER}(?:$|[${BLANK}\\n])`, "u");
+
+/** A text of a survey in a language, or in its base language, or in the survey's own; "" if there is none.
+ * @param {{language: string}} survey @param {Texts} texts @param {string | null} [language] @returns {string} */
+export function say(survey, texts, language = null) {
+  const wanted = language || survey.language;
+  const found = [wanted, wanted.split("-")[0], survey.language].find((one) => Object.hasOwn(texts, one));
+  return found === undefined ? "" : texts[found];
+}
+
+// ---- publish/document: exact fields, exact types, the first fault told ----------------------------------------------
+
+/**
+ * @typedef {Readonly<Record<string, string>>} Texts a text by language
+ * @typedef {(value: any, place: string) => any} Need reads a value, or refuses it
+ */
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
-const UNREADABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu;
-const MOST_ROUNDS = 1000, MOST_QUESTIONS = 200;
+const MOMENT = /^([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})Z$/;
 
 /** @param {boolean} good @param {string} place @param {string} words */
 function need(good, place, words) {
   if (!good) refuse("MalformedDocument", `${place}: ${words}`);
 }
 
-/** @param {Record<string, any>} object @param {string} place @param {string[]} required @param {string[]} optional */
-function needFields(object, place, required, optional) {
-  need(typeof object === "object" && object !== null && !Array.isArray(object), place, "must be an object");
-  for (const name of required) need(name in object, `${place}.${name}`, "is missing");
-  for (const name of Object.keys(object)) {
-    need(required.includes(name) || optional.includes(name), place, `unknown field ${shown(name)}`);
+/** @param {any} value @param {string} place @param {Record<string, Need>} fields @returns {any} */
+function needFields(value, place, fields) {
+  exactFields(value, place, Object.keys(fields));
+  return Object.freeze(Object.fromEntries(
+    Object.entries(fields).map(([name, needField]) => [name, needField(value[name], `${place}.${name}`)]),
+  ));
+}
+
+/** @param {any} value @param {string} place @param {number} least @param {number} most @param {Need} needItem */
+function needList(value, place, least, most, needItem) {
+  need(Array.isArray(value) && value.length >= least && value.length <= most, place, `must be a list of ${least} to ${most}`);
+  return Object.freeze(value.map((/** @type {any} */ item, /** @type {number} */ i) => needItem(item, `${place}.${i}`)));
+}
+
+/** @param {any} value @param {string} place @param {number} least @param {number} most @param {Need} needKey @param {Need} needItem */
+function needMap(value, place, least, most, needKey, needItem) {
+  need(isObject(value), place, "must be an object");
+  const names = Object.keys(value);
+  need(names.length >= least && names.length <= most, place, `must have ${least} to ${most} entries`);
+  const made = Object.create(null);
+  for (const name of names) made[needKey(name, place)] = needItem(value[name], `${place}.${name}`);
+  return Object.freeze(made);
+}
+
+/** @param {RegExp} pattern @param {string} words @returns {Need} */
+function matching(pattern, words) {
+  return (value, place) => (need(typeof value === "string" && pattern.test(value), place, words), value);
+}
+
+/** @param {number} least @param {number} most @returns {Need} */
+function integer(least, most) {
+  return (value, place) => (need(typeof value === "number" && value >= least && value <= most, place, `must be an integer from ${least} to ${most}`), value);
+}
+
+/** Text of 1 to `most` characters with nothing hidden in it. @param {number} most @param {string} also allowed inside @returns {Need} */
+function written(most, also) {
+  return (value, place) => {
+    need(typeof value === "string", place, "must be a string");
+    const length = [...value].length;
+    need(length >= 1 && length <= most, place, `must have 1 to ${most} characters`);
+    const hidden = (value.match(HIDING) ?? []).filter((/** @type {string} */ c) => !also.includes(c));
+    need(hidden.length === 0, place, "holds a character that cannot be shown to a person");
+    need(VISIBLE.test(value), place, "shows nothing");
+    need(!BLANK_END.test(value), place, "begins or ends with white space");
+    need(!LOOSE_JOINER.test(value), place, "has a joiner where it joins nothing");
+    return value;
+  };
+}
+
+/** A map from language to text. @param {Need} needText @param {number} [least] @returns {Need} */
+function byLanguage(needText, least = 0) {
+  return (value, place) => needMap(value, place, least, 50, matching(LANGUAGE, "a language looks like 'en' or 'de-AT'"), needText);
+}
+
+/** @type {Need} */
+function needBoolean(value, place) {
+  need(typeof value === "boolean", place, "must be true or false");
+  return value;
+}
+
+/** @type {Need} */
+function needMoment(value, place) {
+  const found = typeof value === "string" ? MOMENT.exec(value) : null;
+  if (!found) return refuse("MalformedDocument", `${place}: must look like 2027-01-31T00:00:00Z`);
+  const moment = new Date(value), year = Number(found[1]);
+  const exact = !Number.isNaN(moment.getTime()) && writtenMoment(moment) === value; // the 30th of February is not
+  need(exact && year >= 2000 && year <= 9000, place, "is not a moment of the years 2000 to 9000");
+  return moment;
+}
+
+/** @param {Date} moment */
+function writtenMoment(moment) {
+  return moment.toISOString().replace(".000Z", "Z");
+}
+
+/** @param {Need} needValue @returns {Need} */
+function orNull(needValue) {
+  return (value, place) => (value === null ? null : needValue(value, place));
+}
+
+const needName = matching(NAME, "must be a short lower-case name");
+const needWords = written(200, ""), needPassage = written(2000, "\n" + JOINER);
+const needTexts = byLanguage(needWords), needPassages = byLanguage(needPassage);
+
+// ---- publish/kinds: what may be true, and how it is asked -----------------------------------------------------------
+
+/** @type {Need} */
+function needExact(value, place) {
+  const exact = typeof value === "string" ? parseFraction(value, SIGNED) : null;
+  need(exact !== null && String(exact) === value, place, "must be a number in lowest terms, such as '40' or '1/2'");
+  return value;
+}
+
+/** @type {Record<string, Record<string, Need>>} the fields of each kind, beside its name */
+const KINDS = {
+  yes_no: {},
+  choice: { options: (value, place) => needList(value, place, 2, 200, byLanguage(needWords, 1)) },
+  number: { low: needExact, high: needExact, unit: needTexts, clip: needBoolean },
+};
+
+/** @typedef {Readonly<{kind: "yes_no"}> | Readonly<{kind: "choice", options: readonly Texts[]}> |
+ *   Readonly<{kind: "number", low: string, high: string, unit: Texts, clip: boolean}>} Kind */
+
+/** @type {Need} */
+function needKind(value, place) {
+  need(isObject(value) && typeof value.kind === "string" && Object.hasOwn(KINDS, value.kind), place, "must be of a known kind");
+  const kind = needFields(value, place, { kind: (name) => name, ...KINDS[value.kind] });
+  if (kind.kind === "number") {
+    const [low, high] = [kind.low, kind.high].map((text) => /** @type {Fraction} */ (parseFraction(text)));
+    need(low.compare(high) < 0, place, "low must be below high");
   }
+  return kind;
 }
 
-/** @param {any} value @param {string} place */
-function needName(value, place) {
-  need(typeof value === "string" && NAME.test(value), place, "must be a short lower-case name");
-}
+// ---- publish/question: what is asked, with which design, under which promise ----------------------------------------
 
-/** @param {any} value @param {string} place @param {number} most @param {string} [also] characters allowed as well */
-function needWords(value, place, most, also = "") {
-  need(typeof value === "string", place, "must be a string");
-  const length = [...value].length;
-  need(length >= 1 && length <= most, place, `must have 1 to ${most} characters`);
-  const hidden = (value.match(UNREADABLE) ?? []).filter((/** @type {string} */ c) => !also.includes(c));
-  need(hidden.length === 0, place, "holds a character that cannot be shown to a person");
-  need(value === value.trim(), place, "begins or ends with white space");
-}
+const MOST_ROUNDS = 1000, MOST_QUESTIONS = 200;
 
-/** @param {any} value @param {string} place @param {number} least @param {number} most */
-function needInteger(value, place, least, most) {
-  need(typeof value === "number" && value >= least && value <= most, place, `must be an integer from ${least} to ${most}`);
-}
-
-/** @param {any} value @param {string} place */
+/** @type {Need} */
 function needProbability(value, place) {
-  need(typeof value === "string", place, "must be a string such as '3/4'");
-  const found = parseFraction(value);
-  if (found === null || found.sign() < 0 || found.compare(ONE) > 0) return need(false, place, "must be from 0 to 1"), ZERO;
+  const found = typeof value === "string" ? parseFraction(value, SIGNED) : null;
+  if (!found || found.sign() < 0 || found.compare(ONE) > 0) return refuse("MalformedDocument", `${place}: must be text such as '3/4', from 0 to 1`);
   return found;
 }
 
 /** @param {any} value @param {string} place @returns {Design} */
 function needDesign(value, place) {
-  needFields(value, place, ["p00", "p11"], []);
-  const design = new Design(needProbability(value.p00, `${place}.p00`), needProbability(value.p11, `${place}.p11`));
+  if (isObject(value) && Object.keys(value).sort().join(" ") === "options p size") {
+    refuse("NotServed", `${place}: a design for one of several options is not served by this version`);
+  }
+  const { p00, p11 } = needFields(value, place, { p00: needProbability, p11: needProbability }), design = new Design(p00, p11);
   if (design.c.sign() === 0) refuse("NotOriented", `${place}: p00 + p11 = 1, so nothing can be learned`);
+  if (String(p00) !== value.p00 || String(p11) !== value.p11) refuse("NotCanonical", `${place}: a probability is not in lowest terms`);
   return design;
 }
 
-/** @param {any} value @param {string} place @returns {Promised} */
-function needPromise(value, place) {
-  needFields(value, place, ["epsilon", "delta"], []);
-  need(typeof value.epsilon === "string", place, "epsilon must be a string");
-  const epsilon = Epsilon.parse(value.epsilon);
-  if (epsilon === null) return refuse("MalformedDocument", `${place}: epsilon must be a number from 0`);
-  return { epsilon, delta: needProbability(value.delta, `${place}.delta`) };
+/** @type {Need} */
+function needEpsilon(value, place) {
+  const epsilon = typeof value === "string" ? Epsilon.parse(value, SIGNED) : null;
+  return epsilon ?? refuse("MalformedDocument", `${place}: must be text such as 'ln(3)', 0 or more`);
 }
 
-/** @param {any} value @param {string} place @returns {Date} */
-function needMoment(value, place) {
-  const found = typeof value === "string" && /^(\d{4})-(\d{1,2})-(\d{1,2})[tT](\d{1,2}):(\d{1,2}):(\d{1,2})[zZ]$/.exec(value);
-  if (!found) return refuse("MalformedDocument", `${place}: must look like 2027-01-31T00:00:00Z`);
-  const [year, month, day, hour, minute, second] = found.slice(1).map(Number);
-  const moment = new Date(0);
-  moment.setUTCFullYear(year, month - 1, day);
-  moment.setUTCHours(hour, minute, second);
-  const exact = moment.getUTCFullYear() === year && moment.getUTCMonth() === month - 1 && moment.getUTCDate() === day;
-  need(exact && year >= 2000 && year <= 9000 && hour < 24 && minute < 60 && second < 60, place, "is not a moment of the calendar");
-  return moment;
+/** @type {Need} */
+const needPromise = (value, place) => needFields(value, place, { epsilon: needEpsilon, delta: needProbability });
+/** @type {Need} */
+const needDisclosure = (value, place) => needFields(value, place, { exposed: integer(0, 1e9), respondents: integer(1, 1e9) });
+
+/** @type {Record<string, Need>} in the order in which faults are told, here and below */
+const QUESTION = {
+  id: needName, attribute: needName, kind: needKind, text: byLanguage(needPassage, 1), help: needPassages,
+  design: needDesign, promise: needPromise, rounds: integer(1, MOST_ROUNDS), panel: needBoolean, disclosure: orNull(needDisclosure),
+};
+
+/** @typedef {Readonly<{id: string, attribute: string, kind: Kind, text: Texts, help: Texts, design: Design, promise: Promised,
+ *   rounds: number, panel: boolean, disclosure: Readonly<{exposed: number, respondents: number}> | null}>} Question */
+
+// ---- publish/survey: the document -----------------------------------------------------------------------------------
+
+const ORIGIN = "(?:https://[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?|http://(?:localhost|127\\.0\\.0\\.1|\\[::1\\]))(?::[1-9][0-9]{0,4})?";
+const ADDRESS = new RegExp(`^${ORIGIN}(?:/[A-Za-z0-9._~-]+)+$`), LONGEST_ADDRESS = 500, CARRIED = "carried";
+const LOGO = /^data:image\/(?:png|jpeg|svg\+xml);base64,(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+const LARGEST_LOGO = 64 * 1024;
+const TEXTS = /** @type {const} */ (["title", "introduction", "consent", "contact", "privacy", "thanks"]);
+
+/** @type {Need} */
+function needCollector(value, place) {
+  const address = typeof value === "string" && value.length <= LONGEST_ADDRESS && ADDRESS.test(value);
+  need(address || value === CARRIED, place, `must look like https://collect.example.org/reports, or be '${CARRIED}'`);
+  return value;
 }
 
-/** @param {any} value @param {number} number */
-function needQuestion(value, number) {
-  const place = `questions.${number}`;
-  needFields(value, place, ["id", "attribute", "text", "design", "promise"], ["rounds", "disclosure"]);
-  needName(value.id, `${place}.id`);
-  needName(value.attribute, `${place}.attribute`);
-  needWords(value.text, `${place}.text`, 2000, "\n\u200d");
-  const design = needDesign(value.design, `${place}.design`), promise = needPromise(value.promise, `${place}.promise`);
-  const rounds = "rounds" in value ? value.rounds : 1;
-  needInteger(rounds, `${place}.rounds`, 1, MOST_ROUNDS);
-  const disclosure = "disclosure" in value ? value.disclosure : null;
-  if (disclosure !== null) {
-    needFields(disclosure, `${place}.disclosure`, ["exposed", "respondents"], []);
-    needInteger(disclosure.exposed, `${place}.disclosure.exposed`, 0, 1e9);
-    needInteger(disclosure.respondents, `${place}.disclosure.respondents`, 1, 1e9);
-  }
-  return { id: value.id, attribute: value.attribute, text: value.text, design, promise, rounds, disclosure };
+/** @type {Need} */
+function needLogo(value, place) {
+  need(typeof value === "string" && value.length <= LARGEST_LOGO && LOGO.test(value), place, "must be a data: address of an image");
+  return value;
 }
 
-/** @typedef {ReturnType<typeof needQuestion>} Question */
+/** @type {Record<string, Need>} */
+const LOOK = { colour: orNull(matching(/^#[0-9a-f]{6}$/, "must look like #336699")), logo: orNull(needLogo) };
+/** @type {Record<string, Need>} */
+const SEGMENT = {
+  values: (value, place) => needList(value, place, 1, 200, (item, at) => needFields(item, at, { value: needWords, label: needTexts })),
+  label: needTexts, help: needPassages,
+};
+/** @type {Record<string, Need>} */
+const SURVEY = {
+  name: needName, version: integer(1, 2 ** 31), publisher: needWords, pilot: needBoolean,
+  language: matching(LANGUAGE, "a language looks like 'en' or 'de-AT'"), title: byLanguage(needWords, 1),
+  introduction: needPassages, consent: needPassages, contact: needPassages,
+  privacy: byLanguage(matching(/^https:\/\/[!-~]{3,1990}$/, "a link begins with https://")), thanks: needPassages,
+  look: (value, place) => needFields(value, place, LOOK), collector: needCollector,
+  origins: (value, place) => needList(value, place, 0, 16, matching(new RegExp(`^${ORIGIN}$`), "an origin looks like https://survey.example.org")),
+  opens: orNull(needMoment), expires: needMoment,
+  rounds: (value, place) => needList(value, place, 0, MOST_ROUNDS, (item, at) => needFields(item, at, { opens: needMoment, closes: needMoment })),
+  ask: matching(/^(all|one)$/, "must be 'all' or 'one'"), minimum: integer(2, 1e9), invite_only: needBoolean,
+  segments: (value, place) => needMap(value, place, 0, 16, needName, (item, at) => needFields(item, at, SEGMENT)),
+  questions: (value, place) => needList(value, place, 1, MOST_QUESTIONS, (item, at) => needFields(item, at, QUESTION)),
+};
 
-/** The survey of canonical bytes; every other spelling is refused. @param {Uint8Array} payload */
+/**
+ * @typedef {Readonly<{values: readonly Readonly<{value: string, label: Texts}>[], label: Texts, help: Texts}>} Segment
+ * @typedef {Readonly<{name: string, version: number, publisher: string, pilot: boolean, language: string, title: Texts,
+ *   introduction: Texts, consent: Texts, contact: Texts, privacy: Texts, thanks: Texts,
+ *   look: Readonly<{colour: string | null, logo: string | null}>, collector: string, origins: readonly string[],
+ *   opens: Date | null, expires: Date, rounds: readonly Readonly<{opens: Date, closes: Date}>[], ask: "all" | "one",
+ *   minimum: number, inviteOnly: boolean, segments: Readonly<Record<string, Segment>>, questions: readonly Question[]}>} Survey
+ */
+
+/** The survey of canonical bytes; every other spelling is refused. @param {Uint8Array} payload @returns {Survey} */
 export function readSurvey(payload) {
   const value = readCanonical(payload, LARGEST_ENVELOPE);
-  const required = ["name", "version", "title", "publisher", "expires", "questions"];
-  needFields(value, "survey", required, ["segments", "invite_only"]);
-  needName(value.name, "name");
-  needInteger(value.version, "version", 1, 2 ** 31);
-  needWords(value.title, "title", 200);
-  needWords(value.publisher, "publisher", 200);
-  const expires = needMoment(value.expires, "expires");
-  const listed = value.questions;
-  need(Array.isArray(listed) && listed.length >= 1 && listed.length <= MOST_QUESTIONS, "questions", "must be a list of 1 to 200");
-  const questions = /** @type {Question[]} */ (listed.map(needQuestion));
-  const segments = "segments" in value ? value.segments : {};
-  need(typeof segments === "object" && segments !== null && !Array.isArray(segments), "segments", "must be an object");
-  need(Object.keys(segments).length <= 16, "segments", "are too many");
-  for (const [name, values] of Object.entries(segments)) {
-    needName(name, "segments");
-    need(Array.isArray(values) && values.length >= 1 && values.length <= 200, `segments.${name}`, "must list 1 to 200 values");
-    values.forEach((/** @type {any} */ text) => needWords(text, `segments.${name}`, 200));
-  }
-  const inviteOnly = "invite_only" in value ? value.invite_only : false;
-  need(typeof inviteOnly === "boolean", "invite_only", "must be true or false");
-  for (const what of /** @type {("id" | "attribute")[]} */ (["id", "attribute"])) {
-    need(new Set(questions.map((q) => q[what])).size === questions.length, "questions", `two have the same ${what}`);
-  }
-  for (const values of Object.values(segments)) need(new Set(values).size === values.length, "segments", "list a value twice");
-  const { name, version, title, publisher } = value;
-  const survey = { name, version, title, publisher, expires, questions, segments: /** @type {Record<string, string[]>} */ (segments), inviteOnly };
-  if (!sameBytes(surveyBytes(survey), payload)) refuse("NotCanonical", "a number or a default is not in its canonical form");
-  questions.forEach(checkQuestion);
+  const { invite_only: inviteOnly, ...rest } = needFields(value, "survey", SURVEY);
+  /** @type {Survey} */
+  const survey = Object.freeze({ ...rest, inviteOnly });
+  needConsistent(survey);
+  if (!sameBytes(surveyBytes(survey), payload)) refuse("NotCanonical", "a number is not written in its one canonical form");
+  if (survey.ask !== "all") refuse("NotServed", "ask: only 'all' is served by this version");
+  if (survey.look.colour !== null || survey.look.logo !== null) refuse("NotServed", "look: a colour or logo is not served by this version");
+  survey.questions.forEach(checkQuestion);
   return survey;
 }
 
+/** What fields say of each other. @param {Survey} survey */
+function needConsistent(survey) {
+  const { questions, segments, rounds, expires, opens, origins } = survey;
+  for (const what of /** @type {("id" | "attribute")[]} */ (["id", "attribute"])) {
+    need(distinct(questions.map((q) => q[what])), "questions", `two have the same ${what}`);
+  }
+  for (const [name, { values }] of Object.entries(segments)) {
+    need(distinct(values.map((one) => one.value)), `segments.${name}`, "lists a value twice");
+  }
+  for (const texts of allTexts(survey)) {
+    const empty = Object.keys(texts).length === 0;
+    need(empty || Object.hasOwn(texts, survey.language), "survey", "a text is not there in the survey's own language");
+  }
+  need(opens === null || opens < expires, "opens", "the survey opens after it expires");
+  const moments = rounds.flatMap((times) => [times.opens, times.closes]);
+  const ordered = moments.every((moment, i) => i === 0 || moment >= moments[i - 1]) && rounds.every((times) => times.opens < times.closes);
+  need(ordered, "rounds", "open and close one after the other");
+  need(rounds.length === 0 || moments[moments.length - 1] <= expires, "rounds", "the last closes after the survey expires");
+  need(rounds.length === 0 || questions.every((q) => q.rounds <= rounds.length), "rounds", "a question has more than open and close");
+  need(distinct(origins), "origins", "one is listed twice");
+}
+
+/** @param {readonly string[]} items */
+function distinct(items) {
+  return new Set(items).size === items.length;
+}
+
+/** Every text for people. @param {Survey} survey @returns {Texts[]} */
+function allTexts(survey) {
+  const segments = Object.values(survey.segments).flatMap((s) => [s.label, s.help, ...s.values.map((one) => one.label)]);
+  const kinds = (/** @type {Kind} */ kind) => (kind.kind === "choice" ? kind.options : kind.kind === "number" ? [kind.unit] : []);
+  return [...TEXTS.map((name) => survey[name]), ...segments, ...survey.questions.flatMap((q) => [q.text, q.help, ...kinds(q.kind)])];
+}
+
+/** The values that may be declared for each segment. @param {Survey} survey @returns {Record<string, string[]>} */
+export function segmentValues(survey) {
+  const named = Object.entries(survey.segments).map(([name, segment]) => [name, segment.values.map((one) => one.value)]);
+  return Object.assign(Object.create(null), Object.fromEntries(named));
+}
+
 /** The canonical bytes of a survey: what was signed. @param {Survey} survey @returns {Uint8Array} */
-function surveyBytes({ expires, questions, inviteOnly, ...rest }) {
+function surveyBytes({ opens, expires, rounds, questions, inviteOnly, ...rest }) {
   return canonical({
-    ...rest, invite_only: inviteOnly, expires: expires.toISOString().replace(".000Z", "Z"),
+    ...rest, invite_only: inviteOnly, opens: opens && writtenMoment(opens), expires: writtenMoment(expires),
+    rounds: rounds.map((times) => ({ opens: writtenMoment(times.opens), closes: writtenMoment(times.closes) })),
     questions: questions.map((q) => ({
       ...q, design: q.design.toWire(), promise: { epsilon: String(q.promise.epsilon), delta: String(q.promise.delta) },
     })),
   });
 }
 
-/** @typedef {ReturnType<typeof readSurvey>} Survey */
-
 /** An answer that changes the odds by this factor is as good as a proof. */
 const PRACTICAL_PROOF = new Fraction(1000n);
 
 /** @param {Question} question */
 function checkQuestion(question) {
-  const where = `question '${question.id}'`, { design, promise, disclosure } = question;
+  const where = `question '${question.id}'`, { design, promise, disclosure, kind } = question;
+  if (kind.kind !== "yes_no") refuse("NotServed", `${where}: questions of the kind '${kind.kind}' are not served by this version`);
+  if (question.panel) refuse("NotServed", `${where}: a panel is not served by this version`);
   if (design.c.sign() <= 0) refuse("NotOriented", `${where}: p00 + p11 must be above 1`);
   if (!design.onGrid) refuse("OffGridMatrix", `${where}: the matrix is off the grid of 1/2^64`);
   if (!design.satisfies(promise)) refuse("ClaimTooSmall", `${where} promises more than its matrix keeps`);
@@ -725,25 +961,45 @@ function checkQuestion(question) {
 
 /** @typedef {{name: string, keys: string[], threshold?: number}} TrustedPublisher keys in hexadecimal */
 
-/** Caps on what this device gives away; the defaults are the Python client's. */
+/** @typedef {{maxEpsilon?: NumberLike | Epsilon, maxRatio?: NumberLike, attributeEpsilon?: NumberLike | Epsilon,
+ *   attributeDelta?: NumberLike, lifetimeEpsilon?: NumberLike | Epsilon, lifetimeDelta?: NumberLike, allowDisclosure?: boolean}} Caps */
+
+/** @param {unknown} given @returns {Readonly<{name: string, keys: readonly string[], threshold: number}>} */
+function trustedPublisher(given) {
+  needSettings("a trusted publisher", given, ["name", "keys", "threshold"]);
+  const { name, keys, threshold = 1 } = /** @type {TrustedPublisher} */ (given);
+  if (typeof name !== "string" || !name) badSetting("publisher", name, "its name");
+  if (!Array.isArray(keys) || !keys.length) badSetting("keys", keys, "a list of one public key or more");
+  keys.forEach(unhex);
+  const distinct = Object.freeze([...new Set(keys)]);
+  return Object.freeze({ name, keys: distinct, threshold: wholeNumber("threshold", threshold, 1, distinct.length) });
+}
+
+/** Caps on what this device gives away; the defaults, and what is refused, are the Python client's. */
 export class Policy {
-  /** @param {TrustedPublisher[]} [publishers] @param {Record<string, any>} [caps] */
+  /** @param {TrustedPublisher[]} [publishers] @param {Caps} [caps] */
   constructor(publishers = [], caps = {}) {
-    const given = {
+    const defaults = {
       maxEpsilon: "ln 9", maxRatio: "20", attributeEpsilon: "ln 81", attributeDelta: "1/100",
-      lifetimeEpsilon: "ln 59049", lifetimeDelta: "1/100", allowDisclosure: false, ...caps,
+      lifetimeEpsilon: "ln 59049", lifetimeDelta: "1/100", allowDisclosure: false,
     };
-    this.publishers = publishers.map((p) => ({ name: p.name, keys: [...p.keys], threshold: p.threshold ?? 1 }));
-    for (const { name, keys, threshold } of this.publishers) {
-      if (!keys.length || threshold < 1 || threshold > keys.length) refuse("ParameterError", `the keys of ${shown(name)} do not fit its threshold`);
+    needSettings("the policy", caps, Object.keys(defaults));
+    const given = { ...defaults, ...caps };
+    if (!Array.isArray(publishers)) badSetting("publishers", publishers, "a list of trusted publishers");
+    this.publishers = Object.freeze(publishers.map(trustedPublisher));
+    if (new Set(this.publishers.map((p) => p.name)).size !== this.publishers.length) {
+      refuse("ParameterError", "publishers: each stands here once, with all its keys");
     }
-    this.maxEpsilon = epsilonOf("maxEpsilon", given.maxEpsilon);
     this.maxRatio = fractionOf("maxRatio", given.maxRatio);
+    if (this.maxRatio.compare(ONE) <= 0) badSetting("maxRatio", given.maxRatio, "a number above 1");
+    if (typeof given.allowDisclosure !== "boolean") badSetting("allowDisclosure", given.allowDisclosure, "true or false");
+    this.maxEpsilon = epsilonOf("maxEpsilon", given.maxEpsilon);
     this.attributeEpsilon = epsilonOf("attributeEpsilon", given.attributeEpsilon);
-    this.attributeDelta = fractionOf("attributeDelta", given.attributeDelta);
+    this.attributeDelta = probabilityOf("attributeDelta", given.attributeDelta);
     this.lifetimeEpsilon = epsilonOf("lifetimeEpsilon", given.lifetimeEpsilon);
-    this.lifetimeDelta = fractionOf("lifetimeDelta", given.lifetimeDelta);
-    this.allowDisclosure = given.allowDisclosure === true;
+    this.lifetimeDelta = probabilityOf("lifetimeDelta", given.lifetimeDelta);
+    this.allowDisclosure = given.allowDisclosure;
+    Object.freeze(this);
   }
   get keys() {
     return new Set(this.publishers.flatMap((p) => p.keys));
@@ -771,8 +1027,11 @@ export class Policy {
 /** The survey of a signed envelope, or the error that says why not.
  * @param {Uint8Array} envelope @param {Policy} policy
  * @param {{now?: Date, seen?: SeenVersion | ((survey: Survey) => SeenVersion | undefined)}} [given] */
-export async function acceptSurvey(envelope, policy, { now = new Date(), seen } = {}) {
+export async function acceptSurvey(envelope, policy, given = {}) {
+  needSettings("acceptSurvey", given, ["now", "seen"]);
+  const { now = new Date(), seen } = given;
   if (!(envelope instanceof Uint8Array)) refuse("ParameterError", "an envelope is a Uint8Array");
+  if (!(policy instanceof Policy)) refuse("ParameterError", "a policy is a Policy");
   const { payload, signers } = await verifyEnvelope(envelope, policy.keys);
   const survey = readSurvey(payload), digest = await sha256(payload);
   await checkTrust({ survey, digest, signers }, policy);
@@ -784,25 +1043,33 @@ export async function acceptSurvey(envelope, policy, { now = new Date(), seen } 
   return { survey, digest, signers, costs };
 }
 
-/** Enough of the publisher's own keys have signed exactly this survey.
- * @param {{survey: Survey, digest: string, signers: Set<string>}} accepted @param {Policy} policy */
+/** Enough of the publisher's own keys have signed exactly this survey, which is returned as its signed bytes say it.
+ * @param {{survey: Survey, digest: string, signers: Set<string>}} accepted @param {Policy} policy @returns {Promise<Survey>} */
 async function checkTrust({ survey, digest, signers }, policy) {
   const publisher = policy.publishers.find((p) => p.name === survey.publisher);
   if (!publisher) return refuse("UntrustedKey", `the publisher ${shown(survey.publisher)} is not one this policy trusts`);
   const signed = new Set(publisher.keys.filter((key) => signers.has(key))).size;
   if (signed < publisher.threshold) refuse("UntrustedKey", `${signed} of ${publisher.threshold} needed keys have signed`);
-  if ((await sha256(surveyBytes(survey))) !== digest) refuse("BadSignature", "the survey was changed after it was accepted");
+  /** @type {Uint8Array} */
+  let bytes = new Uint8Array();
+  try {
+    bytes = surveyBytes(survey);
+  } catch { /* a field of another type than it had */ }
+  if ((await sha256(bytes)) !== digest) refuse("BadSignature", "the survey was changed after it was accepted");
+  return readSurvey(bytes);
 }
 
 /** @param {Survey} survey @param {Date} now */
 function checkExpiry(survey, now) {
+  if (!(now instanceof Date) || Number.isNaN(now.getTime())) refuse("ParameterError", "now is a Date");
   if (!(now.getTime() < survey.expires.getTime())) refuse("Expired", `the survey expired at ${survey.expires.toISOString()}`);
 }
 
 /** Not older than, and not different from, what was seen before.
  * @param {Survey} survey @param {string} digest @param {SeenVersion | undefined} known */
 function checkVersion(survey, digest, known) {
-  if (known && survey.version <= known.version && digest !== known.digest) {
+  const same = known?.version === survey.version && known.digest === digest;
+  if (known !== undefined && !(survey.version > known.version) && !same) {
     refuse("RolledBack", `version ${survey.version} of '${survey.name}' is older than one seen before, or differs from it`);
   }
 }
@@ -828,7 +1095,7 @@ export function reportBytes(report) {
 /** The report of canonical bytes; every other spelling is refused. @param {Uint8Array} data @returns {Record<string, any>} */
 export function readReport(data) {
   return asReport(() => {
-    const value = exactFields(readCanonical(data, LARGEST_REPORT), "report", REPORT_FIELDS);
+    const value = exactFields(readCanonical(data, LARGEST_REPORT), "a report", REPORT_FIELDS);
     checkReport(value);
     return value;
   });
@@ -848,10 +1115,8 @@ function checkReport({ answer, design, id, question, round, segments, survey, ti
   need(typeof survey === "string" && /^[0-9a-f]{64}$/.test(survey), "survey", "must be a digest");
   need(typeof id === "string" && /^[0-9a-f]{32}$/.test(id), "id", "must be 32 hexadecimal digits");
   need(typeof question === "string" && question !== "" && [...question].length <= 64, "question", "must be a question's id");
-  const exact = needDesign(design, "design"), wire = exact.toWire();
-  need(wire.p00 === design.p00 && wire.p11 === design.p11, "design", "must be in lowest terms");
-  need(exact.allows(answer), "answer", "must be text of 0 and 1 that the design can give");
-  needInteger(round, "round", 0, MOST_ROUNDS - 1);
+  need(needDesign(design, "design").allows(answer), "answer", "must be text of 0 and 1 that the design can give");
+  integer(0, MOST_ROUNDS - 1)(round, "round");
   const short = typeof ticket === "string" && ticket !== "" && [...ticket].length <= LONGEST_TICKET;
   need(ticket === null || short, "ticket", `must be null or a string of at most ${LONGEST_TICKET} characters`);
   need(typeof segments === "object" && segments !== null && !Array.isArray(segments), "segments", "must be an object");
@@ -1232,7 +1497,13 @@ export class Client {
   /** `attributes`: what the app is willing to be asked about: names, {name, rounds, askedAs}, or {everyAttributeOf, rounds}.
    * @param {{ledger: Ledger, attributes: (string | {name: string, rounds?: number, askedAs?: string[]} | {everyAttributeOf: string, rounds?: number})[],
    *   policy: Policy, source?: Source, clock?: () => Date}} given */
-  constructor({ ledger, attributes, policy, source = systemSource, clock = () => new Date() }) {
+  constructor(given) {
+    needSettings("the client", given, ["ledger", "attributes", "policy", "source", "clock"]);
+    const { ledger, attributes, policy, source = systemSource, clock = () => new Date() } = given;
+    if (typeof ledger?.transact !== "function") badSetting("ledger", typeof ledger, "a ledger");
+    if (!(policy instanceof Policy)) badSetting("policy", typeof policy, "a Policy");
+    if (typeof source !== "function" || typeof clock !== "function") refuse("ParameterError", "source and clock are functions");
+    if (!Array.isArray(attributes)) badSetting("attributes", attributes, "a list of names");
     this.ledger = ledger;
     this.policy = policy;
     this.source = source;
@@ -1242,14 +1513,23 @@ export class Client {
     /** @type {Map<string, number>} */
     this.publishers = new Map();
     for (const entry of attributes) {
-      if (typeof entry === "object" && "everyAttributeOf" in entry) {
-        this.publishers.set(entry.everyAttributeOf, entry.rounds ?? 1);
+      if (isObject(entry) && "everyAttributeOf" in entry) {
+        needSettings("everyAttributeOf", entry, ["everyAttributeOf", "rounds"]);
+        const { everyAttributeOf: publisher, rounds = 1 } = entry;
+        if (typeof publisher !== "string" || !publisher) badSetting("publisher", publisher, "its name");
+        if (this.publishers.has(publisher)) badSetting("attributes", publisher, "each publisher once");
+        this.publishers.set(publisher, wholeNumber("rounds", rounds, 1, MOST_ROUNDS));
         continue;
       }
       const one = typeof entry === "string" ? { name: entry } : entry;
-      for (const name of one.askedAs ?? [one.name]) {
-        if (this.named.has(name)) refuse("ParameterError", "each name asked about belongs to one attribute");
-        this.named.set(name, { name: one.name, rounds: one.rounds ?? 1 });
+      needSettings("an attribute", one, ["name", "rounds", "askedAs"]);
+      const { name, rounds = 1, askedAs = [] } = one;
+      if (typeof name !== "string" || !name || name.includes("/")) badSetting("attribute name", name, "a text without '/'");
+      if (!Array.isArray(askedAs) || !askedAs.every((as) => typeof as === "string")) badSetting("askedAs", askedAs, "a list of names");
+      wholeNumber("rounds", rounds, 1, MOST_ROUNDS);
+      for (const as of askedAs.length ? askedAs : [name]) {
+        if (this.named.has(as)) badSetting("attributes", as, "each name asked about belongs to one attribute");
+        this.named.set(as, { name, rounds });
       }
     }
   }
@@ -1285,12 +1565,14 @@ export class Client {
    * are fixed by the first call for a question.
    * @param {AcceptedSurvey} accepted @param {string} questionId @param {boolean | (() => boolean)} truth
    * @param {{round?: number, segments?: Record<string, string>, invite?: string | null}} [given] */
-  async answer(accepted, questionId, truth, { round = 0, segments, invite = null } = {}) {
-    const { question, attribute, cost } = await this.asked(accepted, questionId, round);
-    const { survey, digest } = accepted, { source, policy } = this, { design } = question, declared = segments ?? {};
-    if (typeof declared !== "object" || Array.isArray(declared)) refuse("ParameterError", "segments map names to values");
+  async answer(accepted, questionId, truth, given = {}) {
+    needSettings("answer", given, ["round", "segments", "invite"]);
+    const { round = 0, segments, invite = null } = given;
+    const { survey, digest, question, attribute, cost } = await this.asked(accepted, questionId, round);
+    const { source, policy } = this, { design } = question, declared = segments ?? {};
+    if (!isObject(declared)) refuse("ParameterError", "segments map names to values");
     for (const [name, value] of Object.entries(declared)) {
-      if (!Object.hasOwn(survey.segments, name) || !survey.segments[name].includes(value)) {
+      if (!Object.hasOwn(survey.segments, name) || !survey.segments[name].values.some((one) => one.value === value)) {
         refuse("ParameterError", `the segment '${name}', or the value given for it, is not one the survey lists`);
       }
     }
@@ -1312,7 +1594,7 @@ export class Client {
       const answer = memo ? memo.answer : firstDraw(state);
       /** @type {Outgoing} */
       const made = {
-        id, survey: digest, question: questionId, round, attribute, words: question.text,
+        id, survey: digest, question: questionId, round, attribute, words: say(survey, question.text),
         body: withAnswer(blank, answer), state: "waiting", reason: null,
       };
       state.reports.push(made);
@@ -1339,13 +1621,13 @@ export class Client {
   /** What is asked, after the checks that need neither ledger nor truth.
    * @param {AcceptedSurvey} accepted @param {string} questionId @param {number} round */
   async asked(accepted, questionId, round) {
-    if (!(accepted?.signers instanceof Set)) refuse("ParameterError", "a survey is what `accept` returned");
-    await checkTrust(accepted, this.policy);
-    checkExpiry(accepted.survey, this.clock());
-    const question = accepted.survey.questions.find((q) => q.id === questionId);
+    if (!isObject(accepted) || !isObject(accepted.survey) || !(accepted.signers instanceof Set)) refuse("ParameterError", "a survey is what `accept` returned");
+    const { digest } = accepted, survey = await checkTrust(accepted, this.policy);
+    checkExpiry(survey, this.clock());
+    const question = survey.questions.find((q) => q.id === questionId);
     if (!question) return refuse("ParameterError", `the survey has no question '${questionId}'`);
-    const attribute = this.ownName(accepted.survey, question, round);
-    return { question, attribute, cost: this.policy.cost(question) };
+    const attribute = this.ownName(survey, question, round);
+    return { survey, digest, question, attribute, cost: this.policy.cost(question) };
   }
 
   /** Remember, on this device only, that the person does not want to answer. @param {AcceptedSurvey} accepted @param {string} question */
@@ -1372,8 +1654,14 @@ export class Client {
 
   /** Send what waits, each report in its own request, in shuffled order; safe to repeat.
    * @param {{send(body: Uint8Array): Promise<void>}} transport
-   * @param {{attempts?: number, firstWait?: number, longestWait?: number, sleep?: (ms: number) => Promise<void>}} [pace] seconds */
-  async deliver(transport, { attempts = 4, firstWait = 0.5, longestWait = 60, sleep } = {}) {
+   * @param {{attempts?: number, firstWait?: number, longestWait?: number, sleep?: (ms: number) => Promise<void>}} [given] seconds */
+  async deliver(transport, given = {}) {
+    needSettings("deliver", given, ["attempts", "firstWait", "longestWait", "sleep"]);
+    const { attempts = 4, firstWait = 0.5, longestWait = 60, sleep } = given;
+    if (typeof transport?.send !== "function") badSetting("transport", typeof transport, "a transport, such as HttpTransport");
+    wholeNumber("attempts", attempts, 1, Number.MAX_SAFE_INTEGER);
+    const waits = [0, firstWait, longestWait].every((wait) => typeof wait === "number") && 0 <= firstWait && firstWait <= longestWait;
+    if (!waits || !Number.isFinite(longestWait)) refuse("ParameterError", "waits: allowed: 0 <= firstWait <= longestWait, in seconds");
     const waiting = await this.ledger.transact((state) => state.reports.filter((r) => r.state === "waiting"));
     const pause = sleep ?? ((ms) => new Promise((resolve) => setTimeout(resolve, ms)));
     const result = { delivered: 0, refused: /** @type {[string, string][]} */ ([]), waiting: 0, lastFailure: /** @type {string | null} */ (null) };
@@ -1433,11 +1721,29 @@ function shuffled(items) {
 /** What a collector says of the report itself; every other refusal may pass. */
 const FINAL = new Set([400, 403, 404, 409, 410, 413, 415, 422]);
 
-/** POST each report to a collector: no cookies, no referrer, no redirects. */
+const LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"], MOST_PATIENT = 3600;
+
+/** @param {string} url */
+function addressOf(url) {
+  try {
+    const parts = new URL(url, globalThis.location?.href);
+    if (["http:", "https:"].includes(parts.protocol) && !parts.username && !parts.password && !parts.hash) return parts;
+  } catch { /* not an address */ }
+  return badSetting("url", url, "an address such as https://collect.example.org/reports");
+}
+
+/** POST each report to a collector: https, or http on this machine; no cookies, no referrer, no redirects. */
 export class HttpTransport {
-  /** @param {string} url @param {{timeout?: number, fetch?: typeof fetch}} [given] seconds */
-  constructor(url, { timeout = 10, fetch: via } = {}) {
-    this.url = url;
+  /** `url`: an address such as https://collect.example.org/reports; on a page, also one relative to the page.
+   * @param {string} url @param {{timeout?: number, allowHttp?: boolean, fetch?: typeof fetch}} [given] seconds */
+  constructor(url, given = {}) {
+    needSettings("the transport", given, ["timeout", "allowHttp", "fetch"]);
+    const { timeout = 10, allowHttp = false, fetch: via } = given;
+    if (typeof allowHttp !== "boolean") badSetting("allowHttp", allowHttp, "true or false");
+    if (!(typeof timeout === "number" && timeout > 0 && timeout <= MOST_PATIENT)) badSetting("timeout", timeout, "seconds, above 0 and at most 3600");
+    const parts = addressOf(url);
+    if (parts.protocol === "http:" && !LOCAL_HOSTS.includes(parts.hostname) && !allowHttp) badSetting("url", url, "https, or http on this machine");
+    this.url = parts.href;
     this.timeout = timeout;
     this.fetch = via ?? globalThis.fetch.bind(globalThis);
   }

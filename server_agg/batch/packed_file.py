@@ -104,6 +104,7 @@ def write_packed(
     >>> key = SigningKey.generate()
     >>> question = Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))
     >>> survey = Survey(name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
+    ...                 collector="https://collect.example.org/reports",
     ...                 expires=datetime(2100, 1, 1, tzinfo=timezone.utc), questions=[question])
     >>> import tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "gateway.rrbits")

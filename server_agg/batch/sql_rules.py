@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rrcollect.publish.question import MOST_ROUNDS
 from rrcollect.publish.report import LONGEST_TICKET
-from rrcollect.publish.survey import MOST_ROUNDS
 from server_agg.batch.sources import COLUMNS
 from server_agg.batch.summary import NUMBER_OF
 from server_agg.batch.survey_tables import SurveyTables

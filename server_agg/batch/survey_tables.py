@@ -23,9 +23,10 @@ from rrcollect.publish.canonical import canonical, read_canonical
 from rrcollect.publish.envelope import verify
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.publication import Publication
+from rrcollect.publish.question import MOST_ROUNDS, Question
 from rrcollect.publish.report import LARGEST_REPORT
 from rrcollect.publish.rules import declared
-from rrcollect.publish.survey import MOST_ROUNDS, Question, Survey
+from rrcollect.publish.survey import Survey
 from server_agg.count.tallies import Tallies, TallyKey
 from server_agg.count.tally import Tally
 
@@ -70,10 +71,14 @@ class SurveyTables:
         """The tables of these surveys."""
         by_digest = {survey.digest: survey for survey in surveys}
         questions = tuple((digest, question) for digest, survey in by_digest.items() for question in survey.questions)
-        many = sum(math.prod(len(v) + 1 for v in survey.segments.values()) for survey in by_digest.values())
+        many = sum(
+            math.prod(len(values) + 1 for values in survey.segment_values.values()) for survey in by_digest.values()
+        )
         if many > MOST_TEXTS:
             return cls(by_digest, questions, (), enumerated=False)
-        texts = [(digest, text) for digest, survey in by_digest.items() for text in _combinations(survey.segments)]
+        texts = [
+            (digest, text) for digest, survey in by_digest.items() for text in _combinations(survey.segment_values)
+        ]
         return cls(by_digest, questions, tuple(pair for pair in texts if len(pair[1].encode()) <= LARGEST_REPORT))
 
     def discover(self, seen: Iterable[tuple[str | None, str | None]]) -> SurveyTables:
@@ -130,10 +135,10 @@ class SurveyTables:
         return Tallies(found)
 
 
-def _combinations(declared: Mapping[str, list[str]]) -> Iterable[str]:
+def _combinations(declared: Mapping[str, tuple[str, ...]]) -> Iterable[str]:
     """The canonical text of every choice of at most one value for each segment.
 
-    >>> list(_combinations({"region": ["north", "south"]}))
+    >>> list(_combinations({"region": ("north", "south")}))
     ['{}', '{"region":"north"}', '{"region":"south"}']
     """
     choices = [[None, *values] for values in declared.values()]

@@ -71,6 +71,7 @@ def tally_reports(
     >>> from rrcollect import Design, Question, Survey
     >>> question = Question(id="q1", attribute="doped", text="Ever doped?", design=Design("3/4", "3/4"))
     >>> survey = Survey(name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
+    ...                 collector="https://collect.example.org/reports",
     ...                 expires=datetime(2100, 1, 1, tzinfo=timezone.utc), questions=[question])
     >>> row = {"survey": survey.digest, "question": "q1", "round": 0, "design": '{"p00":"3/4","p11":"3/4"}',
     ...        "answer": "1", "id": "0" * 32, "ticket": None, "segments": "{}"}

@@ -56,12 +56,12 @@ def answer(options: Namespace) -> int:
     policy = Policy([TrustedPublisher(publisher, keys)])
     client = Client(options.ledger, attributes=[EveryAttributeOf(publisher)], policy=policy)
     accepted = client.accept(data)
-    _check_declared(segments, accepted.survey.segments)
+    _check_declared(segments, accepted.survey.segment_values)
     if client.open_questions(accepted) and not _can_hide():
         raise _needs_terminal()
     sys.stderr.write(plain(accepted.explain()) + "\n\n")
     for question in client.open_questions(accepted):
-        reply = _ask(question.text)
+        reply = _ask(accepted.survey.say(question.text))
         if reply is None:
             client.decline(accepted, question.id)
         else:

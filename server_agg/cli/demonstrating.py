@@ -107,7 +107,7 @@ def _words(shown: DemoRun) -> list[str]:
         which = f" (round {number + 1})" if text.rounds > 1 else ""
         rows.append(
             [
-                text.text + which,
+                survey.say(text.text) + which,
                 f"{mark.n:,}",
                 f"{percent(mark.shown)} %",
                 f"{percent(mark.low)}–{percent(mark.high)} %",
@@ -122,7 +122,7 @@ def _words(shown: DemoRun) -> list[str]:
     if shown.gateway:
         way += f", {shown.gateway:,} through a gateway in bulk ({shown.gateway_seconds:.1f} s)"
     return [
-        f"Published: {survey.title}, {len(survey.questions)} questions, digest {shown.publication.digest[:16]}…\n"
+        f"Published: {survey.say(survey.title)}, {len(survey.questions)} questions, digest {shown.publication.digest[:16]}…\n"
         f"Answered:  {way}; nobody twice\n"
         f"Collected: {shown.tallies.n:,} reports, judged and stored once each",
         table(head, rows, {1, 2, 3, 4, 5}),

@@ -49,7 +49,7 @@ def write_answers(
     question = accepted.survey.question(options.question)
     answers = rrcollect.randomise_many(roster.truths[drawn], question.design)
     ids, order = shuffled_ids(answers.size)
-    names = {name: accepted.survey.segments[name] for name in roster.segments}
+    names = {name: accepted.survey.segments[name].names for name in roster.segments}
     places = {name: found[drawn] for name, found in roster.segments.items()}
 
     def reports() -> Iterator[Report]:

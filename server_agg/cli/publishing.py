@@ -159,5 +159,5 @@ def verify(options: Namespace) -> int:
             sys.stderr.write(plain(f"not accepted: {type(error).__name__}: {error}") + "\n")
         return 1
     words = f"accepted: digest {accepted.digest}\n{accepted.explain()}\n{compose(accepted.survey).explain()}"
-    emit(options, {"accepted": True, "digest": accepted.digest, "survey": accepted.survey.model_dump()}, words)
+    emit(options, {"accepted": True, "digest": accepted.digest, "survey": accepted.survey.to_wire()}, words)
     return 0

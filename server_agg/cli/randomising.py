@@ -75,7 +75,7 @@ def randomise(options: Namespace) -> int:
     accepted, envelope, design = _asked(options)
     refuse_existing(options.out, force=None)
     ledger = BulkLedger(options.ledger or _default_ledger())
-    segments = {name: accepted.survey.segments[name] for name in options.segment}
+    segments = {name: accepted.survey.segments[name].names for name in options.segment}
     with progress(f"randomising {options.truths.name}", quiet=options.json) as tell:
         roster = read_roster(
             options.truths, options.column, id_column=options.id, segments=segments, ledger=ledger, tell=tell

@@ -20,7 +20,7 @@ from typing import Any
 from rrcollect.design.mechanism import Mechanism, from_wire
 from rrcollect.design.parameters import whole_number
 from rrcollect.design.yes_no import Design
-from rrcollect.errors import NotCanonical, ParameterError, SurveyRefused
+from rrcollect.errors import ParameterError, SurveyRefused
 from rrcollect.publish.canonical import read
 from server_agg.errors import MixedDesigns
 
@@ -119,7 +119,7 @@ def design_of(entry: dict[str, Any]) -> Design:
     """The design of an entry, in its one spelling."""
     try:
         return from_wire(entry["design"])
-    except NotCanonical as error:
+    except SurveyRefused as error:
         raise ParameterError("design", entry["design"], str(error)) from None
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from html import escape
 
 from rrcollect import __version__
-from rrcollect.publish.survey import Question
+from rrcollect.publish.question import Question
 from server_agg.demo.drawings import Mark, forest, mechanism, picture, scale, style
 from server_agg.demo.page_text import flow, how_it_was_done, how_to_go_on, what_it_does_not_say
 from server_agg.demo.population import true_share
@@ -41,7 +41,7 @@ def page(shown: DemoRun, program: str) -> str:
         "<h2>What a single answer gives away</h2>",
         "<p>Before an answer leaves the device, chance may change it. How often is published, signed, and applied "
         "exactly: these are the numbers the device ran, the report carries and the estimate uses.</p>",
-        *[_reveals(question) for question in survey.questions],
+        *[_reveals(shown, question) for question in survey.questions],
         f"<p>{escape(shown.publication.composition.explain().splitlines()[-1])}</p>",
         "<h2>The flow, with the data of this run</h2>",
         flow(shown),
@@ -55,7 +55,7 @@ def page(shown: DemoRun, program: str) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(survey.title)}: a demo of rrcollect</title>\n<style>{dress}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>{escape(survey.say(survey.title))}: a demo of rrcollect</title>\n<style>{dress}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(parts)
         + f"\n<footer>Made by <code>rrcollect demo</code>, rrcollect {__version__}. All people on this page are made "
         "up.</footer>\n</main>\n</body>\n</html>\n"
@@ -69,7 +69,7 @@ def summary_picture(shown: DemoRun) -> str:
         f"{everybody.n:,} simulated people; nobody’s own answer is known.",
         "95 % bars: the first by itself, those by sport all at once.",
     ]
-    text = shown.publication.survey.question("doped").text
+    text = shown.words("doped")
     return picture([everybody, *_sport_marks(shown)], [text], foot)
 
 
@@ -85,7 +85,7 @@ def _opening(shown: DemoRun) -> str:
     ]
     cells = "".join(f"<div><dd>{value}</dd><dt>{name}</dt></div>" for name, value in facts)
     return (
-        f'<p class="kicker">{escape(survey.title)} · {escape(survey.publisher)} · a rehearsal</p>'
+        f'<p class="kicker">{escape(survey.say(survey.title))} · {escape(survey.publisher)} · a rehearsal</p>'
         "<h1>Sensitive questions, asked without learning anyone’s answer</h1>"
         '<p class="lead">A signed survey, randomised answers, and estimates with error bars, set beside the truth that '
         f'a real survey never sees.</p><dl class="facts">{cells}</dl>'
@@ -100,10 +100,10 @@ def _result(shown: DemoRun, question: Question) -> str:
     holds = "The truth lies inside the bar." if mark.holds else (
         "The truth lies outside this bar: about one bar in twenty misses, and this is one."
     )  # fmt: skip
-    said = f"{question.text} Estimate {percent(found.clipped)} %, truth {percent(mark.truth)} %."
+    said = f"{shown.words(question.id)} Estimate {percent(found.clipped)} %, truth {percent(mark.truth)} %."
     which = f" · round {number + 1} of {question.rounds}" if question.rounds > 1 else ""
     return (
-        f'<section class="card result"><h3>{escape(question.text)}</h3>'
+        f'<section class="card result"><h3>{escape(shown.words(question.id))}</h3>'
         f'<div class="value">{percent(found.clipped)} %<small>estimated{which}</small></div>'
         f"<div>{scale(mark, said)}</div>"
         f'<p class="words">{escape(found.sentence())}.<br>'
@@ -127,7 +127,7 @@ def _sport_marks(shown: DemoRun) -> list[Mark]:
 def _by_sport(shown: DemoRun) -> str:
     table = shown.segments("doped")
     drawn = forest(_sport_marks(shown), "Estimates by sport with simultaneous bars.")
-    text = shown.publication.survey.question("doped").text
+    text = shown.words("doped")
     return (
         f'<section class="card"><h3>By sport: {escape(text)}</h3>'
         f'<p class="quiet small">{_sentence(table.describe())}. The sport is declared by the respondent and sent as it '
@@ -141,7 +141,7 @@ def _by_round(shown: DemoRun) -> str:
         Mark(f"round {number + 1}", row.n, row.estimate.value, *row.interval, true_share("pressed", number))
         for number, row in zip(found.rounds, found.table.rows, strict=True)
     ]
-    text = shown.publication.survey.question("pressed").text
+    text = shown.words("pressed")
     return (
         f'<section class="card"><h3>From round to round: {escape(text)}</h3><p class="quiet small">Two rounds, '
         f"answered by different people. {_sentence(found.table.describe())}. {_sentence(found.describe())}.</p>"
@@ -158,7 +158,7 @@ def _losses(question: Question) -> str:
     return f"Promised {promised}, δ = {float(promise.delta):.3g}; tight without a δ {tight}"
 
 
-def _reveals(question: Question) -> str:
+def _reveals(shown: DemoRun, question: Question) -> str:
     design = question.design
     yes, no = (float(design.likelihood_ratio(answer)) for answer in (1, 0))
 
@@ -171,7 +171,7 @@ def _reveals(question: Question) -> str:
         for before in (0.05, 0.2, 0.5)
     )
     return (
-        f'<section class="card reveal"><h3>{escape(question.text)}</h3><div>{mechanism(design)}'
+        f'<section class="card reveal"><h3>{escape(shown.words(question.id))}</h3><div>{mechanism(design)}'
         f'<p class="small">{escape(_losses(question))}: a “yes” multiplies the odds of the truth by at most '
         f"{yes:.3g}, a “no” divides them by at most {no:.3g}. Neither proves anything.</p></div>"
         "<table><thead><tr><th>who believed before</th><th>believes after a “yes”</th><th>after a “no”</th></tr>"

@@ -79,6 +79,11 @@ class DemoRun:
             raise DemoFailed(f"{question}, round {round_}, was not answered by one design")
         return found
 
+    def words(self, question: str) -> str:
+        """The text of a question."""
+        survey = self.publication.survey
+        return survey.say(survey.question(question).text)
+
     def mark(self, question: str, round_: int) -> Mark:
         """The estimate beside the truth."""
         found = self.estimate(question, round_)

@@ -18,7 +18,8 @@ from typing import Any
 
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
-from rrcollect.publish.survey import Question, Survey
+from rrcollect.publish.question import Question
+from rrcollect.publish.survey import Survey
 from server_agg.compare.segments import MERGED, Row, SegmentTable, segment_table
 from server_agg.compare.trends import Trend, trend
 from server_agg.count.tallies import Tallies, TallyKey
@@ -149,7 +150,7 @@ class SurveyResults(Result):
             "digest": self.survey.digest,
             "name": self.survey.name,
             "version": self.survey.version,
-            "title": self.survey.title,
+            "title": self.survey.say(self.survey.title),
             "publisher": self.survey.publisher,
             "expires": self.survey.expires.strftime("%Y-%m-%dT%H:%M:%SZ"),
             "invite_only": self.survey.invite_only,
@@ -185,7 +186,7 @@ def _question(results: SurveyResults, survey: Survey, question: Question) -> dic
     answers = [each.n for each in results.rounds if each.question == question.id]
     shown: dict[str, Any] = {
         "id": question.id,
-        "text": question.text,
+        "text": survey.say(question.text),
         "promise": {
             "epsilon": float(promise.epsilon),
             "delta": float(promise.delta),

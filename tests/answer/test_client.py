@@ -403,7 +403,7 @@ def test_a_survey_changed_after_acceptance_or_no_longer_trusted_is_refused(tmp_p
     weaker = replace(accepted, survey=survey(question(design=optimal_design(2))))
     with pytest.raises(BadSignature, match="changed after"):
         device.answer(weaker, "q1", never)
-    accepted.survey.segments["sport"] = ["ski"]
+    accepted.survey.segments["sport"] = survey(segments={"sport": ["ski"]}).segments["sport"]
     with pytest.raises(BadSignature):
         device.answer(accepted, "q1", never)
     del accepted.survey.segments["sport"]

@@ -35,7 +35,7 @@ FLOORS: dict[tuple[str, str], float | None] = {
 }
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
 SURVEY = Survey(
-    name="bench", version=1, title="Bench", publisher="Bench", expires=FAR,
+    name="bench", version=1, title="Bench", publisher="Bench", expires=FAR, collector="https://collect.example.org/reports",
     questions=[
         Question(id="q1", attribute="a1", text="One?", design=Design("3/4", "3/4")),
         Question(id="q2", attribute="a2", text="Two?", design=Design("3/4", "5/8"), rounds=3),

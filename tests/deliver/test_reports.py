@@ -8,7 +8,7 @@ import pytest
 
 from rrcollect import Design, Report, optimal_design
 from rrcollect.errors import MalformedReport
-from rrcollect.publish.survey import MOST_ROUNDS
+from rrcollect.publish.question import MOST_ROUNDS
 from tests.support.devices import VECTORS, load, unb64
 
 REPORT = Report(survey="0" * 64, question="q1", design=optimal_design(1), answer="1", id="f" * 32)

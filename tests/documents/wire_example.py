@@ -24,6 +24,7 @@ SURVEY = Survey(
     version=3,
     title="Clean sport",
     publisher="Example Institute",
+    collector="https://collect.example.org/reports",
     expires=datetime(2100, 1, 1, tzinfo=UTC),
     questions=[
         Question(id="q1", attribute="doped", text="Have you ever doped – knowingly?", design=optimal_design("ln 3")),

@@ -24,7 +24,7 @@ def _survey(name: str, **changes: Any) -> Survey:
         Question(id="q2", attribute="a2", text="Two?", design=DESIGNS["q2"], rounds=3),
     ]
     fields = {"name": name, "version": 1, "title": "T", "publisher": "P", "expires": FAR, "questions": questions}
-    return Survey(**{**fields, **changes})
+    return Survey(**{**fields, "collector": "carried", **changes})
 
 
 OPEN = _survey("open", segments={"region": ["north", 'so\'uth "x" | é', "=1+1"], "age": ["young", "old"]})

@@ -13,6 +13,7 @@ from rrcollect import Client, Design, Policy, PublicKey, Question, SigningKey, S
 VECTORS = Path(__file__).parent.parent / "vectors"
 KEY = SigningKey.generate()
 PUBLISHER = "Example Institute"
+COLLECTOR = "https://collect.example.org/reports"
 POLICY = Policy([TrustedPublisher(PUBLISHER, [KEY.public])])
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
 THREE_QUARTERS = Design("3/4", "3/4")
@@ -24,7 +25,7 @@ def question(**changes: Any) -> Question:
 
 def survey(*questions: Question, **changes: Any) -> Survey:
     fields = {"name": "clean-sport", "version": 1, "title": "Clean sport", "publisher": PUBLISHER, "expires": FAR}
-    return Survey(**{**fields, "questions": list(questions) or [question()], **changes})
+    return Survey(**{**fields, "collector": COLLECTOR, "questions": list(questions) or [question()], **changes})
 
 
 def envelope(*questions: Question, **changes: Any) -> bytes:

@@ -102,6 +102,7 @@ def question(number: int, **changes: Any) -> Question:
 
 def survey(name: str, **changes: Any) -> Survey:
     fields: dict[str, Any] = {"name": name, "version": 1, "title": "T", "publisher": "P", "expires": FAR}
+    fields["collector"] = "https://collect.example.org/reports"
     return Survey(**{**fields, "segments": {"region": ["north", SEGMENT]}, **changes})
 
 

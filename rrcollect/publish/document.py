@@ -1,0 +1,162 @@
+"""What every signed document has in common: exact types, no unknown fields, faults with their place.
+
+Rules
+1. On the wire every field is written, whatever its value, and nothing is converted: a field that is missing, unknown or
+   not exactly of its type refuses the document.  A program may leave fields out and give plain texts (`filled`).
+2. The first fault is told: an object's fields before their values, the values in the order of the fields here.
+3. A refusal names the place and the fault, in words of the document; pydantic's own errors never reach a caller, and
+   an interrupt passes through: pydantic calls nothing of ours while it writes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
+
+from rrcollect.errors import MalformedDocument, NotOriented, SurveyRefused, UninformativeDesign
+from rrcollect.publish.texts import LANGUAGE, passage, words
+
+__all__ = [
+    "Document",
+    "Language",
+    "Moment",
+    "Name",
+    "Passage",
+    "Passages",
+    "Texts",
+    "Words",
+    "by_language",
+    "on_the_wire",
+    "read_by",
+]
+
+MOMENT = "%Y-%m-%dT%H:%M:%SZ"
+WIRE = object()  # the context of a document that was read, not made by a program
+
+
+class Document(BaseModel):
+    """The base of survey, question and all their parts."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+    def __init__(self, /, **fields: Any) -> None:
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise _refusal(error) from None
+
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # a part of a document is validated in its place
+
+    @classmethod
+    def from_wire(cls, value: object) -> Self:
+        """The document of JSON values: exactly its fields, exactly of their types."""
+        try:
+            return cls.model_validate(value, context=WIRE)
+        except ValidationError as error:
+            raise _refusal(error) from None
+
+    def to_wire(self) -> dict[str, Any]:
+        """The document as JSON values."""
+        return {name: _wire(getattr(self, name)) for name in type(self).model_fields}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _given(cls, given: Any, info: ValidationInfo) -> Any:
+        if info.context is not WIRE:
+            return cls.filled(given)
+        if isinstance(given, dict) and set(given) != set(cls.model_fields):
+            raise ValueError(f"it must have exactly the fields {', '.join(cls.model_fields)}")
+        return given
+
+    @classmethod
+    def filled(cls, given: Any) -> Any:
+        """What a program gave, with what it may leave to us."""
+        return given
+
+
+def _wire(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_wire(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _wire(item) for name, item in value.items()}
+    if isinstance(value, datetime):
+        return value.strftime(MOMENT)
+    return value.to_wire() if hasattr(value, "to_wire") else value
+
+
+def read_by(reader: Callable[[object], Any]) -> PlainValidator:
+    """A field that `reader` reads; what it refuses is told in its turn, by its own name."""
+
+    def read(given: object) -> Any:
+        try:
+            return reader(given)
+        except SurveyRefused as error:
+            raise ValueError(str(error)) from error
+
+    return PlainValidator(read)
+
+
+def on_the_wire(info: ValidationInfo) -> bool:
+    """Whether a document is being read, so that nothing is converted."""
+    return info.context is WIRE
+
+
+def _refusal(error: ValidationError) -> SurveyRefused:
+    """Our error for the first fault pydantic saw, with its place; values are not repeated."""
+    fault = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(part) for part in fault["loc"]) or "document"
+    said = f"{place}: {fault['msg'].removeprefix('Value error, ')}"
+    cause = fault.get("ctx", {}).get("error")
+    if isinstance(cause, UninformativeDesign):
+        return NotOriented(said)
+    named = getattr(cause, "__cause__", None)
+    return type(named)(said) if isinstance(named, SurveyRefused) else MalformedDocument(said)
+
+
+_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+
+
+def _moment(value: object) -> datetime:
+    if isinstance(value, str):
+        try:
+            if not _MOMENT.fullmatch(value):  # strptime takes other spellings too
+                raise ValueError
+            value = datetime.strptime(value, MOMENT).replace(tzinfo=UTC)
+        except ValueError:
+            raise ValueError("it must look like 2027-01-31T00:00:00Z") from None
+    if not isinstance(value, datetime) or value.tzinfo is None:
+        raise ValueError("it must be a datetime with a time zone, or a string such as 2027-01-31T00:00:00Z")
+    if not 2000 <= value.year <= 9000:
+        raise ValueError("it must lie between the years 2000 and 9000")
+    return value.astimezone(UTC).replace(microsecond=0)
+
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
+Language = Annotated[str, Field(pattern=LANGUAGE)]
+Words = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(words)]
+Passage = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(passage)]
+Texts = Annotated[dict[Language, Words], Field(max_length=50)]  # by language, one line each
+Passages = Annotated[dict[Language, Passage], Field(max_length=50)]  # by language, several lines each
+Moment = Annotated[datetime, PlainValidator(_moment)]
+
+
+def by_language(fields: dict[str, Any], names: tuple[str, ...], language: object) -> dict[str, Any]:
+    """The fields with plain texts as maps by language."""
+    if not isinstance(language, str):
+        return fields
+    return {
+        name: {language: value} if name in names and isinstance(value, str) else value for name, value in fields.items()
+    }

@@ -1,0 +1,96 @@
+"""What may be true, and how it is asked: yes or no, one of several options, a number in a range.
+
+Rules
+1. A kind says which truths there are; the design beside it says how they are randomised.  They must fit: a yes/no and
+   a number go with a 2×2 design, a choice of k options with a design for k options.
+2. The order of options is part of the document: the first option is the first bit of an answer.
+3. A number lies in [low, high], both written exactly.  What lies outside is refused by the device, or brought to the
+   nearer end if the survey says `clip`; never silently.
+4. A kind that this version parses and does not serve is refused by its name (`served`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
+
+from rrcollect.design.parameters import SIGNED, fraction
+from rrcollect.errors import NotServed
+from rrcollect.publish.document import Document, Texts, on_the_wire
+
+__all__ = ["Choice", "Kind", "Number", "YesNo", "served"]
+
+MOST_OPTIONS = 200
+
+
+def _as_tuple(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _number(value: object, info: ValidationInfo) -> str:
+    exact = fraction("number", value, limits=SIGNED)
+    if (isinstance(value, str) or on_the_wire(info)) and str(exact) != value:
+        raise ValueError("it must be written in lowest terms, such as '40' or '1/2'")
+    return str(exact)
+
+
+Exact = Annotated[str, BeforeValidator(_number)]
+
+
+class YesNo(Document):
+    """Yes or no."""
+
+    kind: Literal["yes_no"] = "yes_no"
+
+    @property
+    def texts(self) -> tuple[Mapping[str, str], ...]:
+        """The texts for people in it, each by language."""
+        return ()
+
+
+class Choice(Document):
+    """One of 2 to 200 options, each with its label by language."""
+
+    kind: Literal["choice"] = "choice"
+    options: Annotated[
+        tuple[Annotated[Texts, Field(min_length=1)], ...],
+        BeforeValidator(_as_tuple),
+        Field(min_length=2, max_length=MOST_OPTIONS),
+    ]
+
+    @property
+    def texts(self) -> tuple[Mapping[str, str], ...]:
+        """The options' labels."""
+        return self.options
+
+
+class Number(Document):
+    """A number from `low` to `high`, in `unit`; `clip` brings what lies outside to the nearer end."""
+
+    kind: Literal["number"] = "number"
+    low: Exact
+    high: Exact
+    unit: Texts = Field(default_factory=dict)
+    clip: bool = False
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Number:
+        if fraction("low", self.low) >= fraction("high", self.high):
+            raise ValueError("low must be below high")
+        return self
+
+    @property
+    def texts(self) -> tuple[Mapping[str, str], ...]:
+        """The unit."""
+        return (self.unit,)
+
+
+Kind = Annotated[YesNo | Choice | Number, Field(discriminator="kind")]
+
+
+def served(kind: Kind, where: str) -> None:
+    """Refuse, by name, a kind that this version does not serve yet."""
+    if not isinstance(kind, YesNo):
+        raise NotServed(f"{where}: questions of the kind {kind.kind!r} are not served by this version")

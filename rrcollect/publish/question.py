@@ -1,0 +1,132 @@
+"""One question of a survey: what is asked, with which design, under which promise.
+
+Rules
+1. The design is what devices apply, the promise (ε, δ) what is said about it.  The promise must be kept by the design,
+   decided exactly; a claim smaller than that is refused here and again on the device.
+2. A design in which an answer is a proof, or as good as one, needs the signed field `disclosure`: how many of how many
+   respondents the publisher expects to expose.
+3. What this version parses but does not serve is refused by name (`check`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from rrcollect.design.chosen import PRACTICAL_PROOF, ChosenDesign
+from rrcollect.design.mechanism import from_wire
+from rrcollect.design.promise import Promise
+from rrcollect.design.yes_no import Design
+from rrcollect.errors import ClaimTooSmall, MalformedDocument, NotOriented, NotServed, OffGridMatrix
+from rrcollect.publish.document import Document, Name, Passages, by_language, read_by
+from rrcollect.publish.kinds import Kind, YesNo, served
+
+__all__ = ["MOST_ROUNDS", "Disclosure", "Question"]
+
+MOST_ROUNDS = 1000
+
+WireDesign = Annotated[Design, read_by(lambda given: given if isinstance(given, Design) else from_wire(given))]
+WirePromise = Annotated[  # as it is written, so that what is published can be read
+    Promise, read_by(lambda given: Promise.from_wire(given.to_wire() if isinstance(given, Promise) else given))
+]
+
+
+class Disclosure(Document):
+    """The publisher's signed opt-in to exposing people: about `exposed` of every `respondents`.
+
+    >>> Disclosure(exposed=40, respondents=1000).exposed
+    40
+    """
+
+    exposed: int = Field(ge=0, le=10**9)
+    respondents: int = Field(ge=1, le=10**9)
+
+
+class Question(Document):
+    """One question; a plain `text` or `help` is English.
+
+    Without a `promise` the one the design was chosen for is taken, or else the tightest that its design keeps.
+
+    >>> from rrcollect import optimal_design
+    >>> question = Question(id="q1", attribute="doped", text="Have you ever doped?", design=optimal_design("ln 3"))
+    >>> print(question.promise, question.rounds)
+    (ε, δ) = (ln(3), 0) 1
+    """
+
+    id: Name
+    attribute: Name
+    kind: Kind = Field(default_factory=YesNo)
+    text: Annotated[Passages, Field(min_length=1)]
+    help: Passages = Field(default_factory=dict)
+    design: WireDesign
+    promise: WirePromise
+    rounds: int = Field(default=1, ge=1, le=MOST_ROUNDS)
+    panel: bool = False
+    disclosure: Disclosure | None = None
+
+    if TYPE_CHECKING:  # what a caller may give, where it is more than what is kept
+
+        def __init__(
+            self,
+            *,
+            id: str,
+            attribute: str,
+            text: str | Mapping[str, str],
+            design: Design,
+            kind: YesNo = ...,
+            help: str | Mapping[str, str] = ...,
+            promise: Promise = ...,
+            rounds: int = ...,
+            panel: bool = ...,
+            disclosure: Disclosure | None = ...,
+        ) -> None: ...
+
+    @classmethod
+    def filled(cls, given: Any) -> Any:
+        """With texts in English, and the promise its design was chosen for or keeps."""
+        if not isinstance(given, dict):
+            return given
+        made = by_language(given, ("text", "help"), "en")
+        if "promise" not in made and isinstance(made.get("design"), Design):
+            design: Design = made["design"]
+            made["promise"] = design.promise if isinstance(design, ChosenDesign) else design.loss
+        return made
+
+    def check(self) -> None:
+        """Refuse a design a device cannot or should not apply, a promise it does not keep, and what is not served."""
+        where = f"question {self.id!r}"
+        served(self.kind, where)
+        if self.panel:
+            raise NotServed(f"{where}: a panel is not served by this version")
+        if self.design.c <= 0:
+            raise NotOriented(f"{where}: p00 + p11 = {float(self.design.c) + 1:.6g}; it must be above 1")
+        if not self.design.on_grid:
+            raise OffGridMatrix(f"{where}: {self.design} is off the grid of 1/2^64; publish design.to_grid()")
+        if not self.design.satisfies(self.promise.epsilon, self.promise.delta):
+            raise ClaimTooSmall(
+                f"{where} promises (ε, δ) = ({float(self.promise.epsilon):.6g}, {float(self.promise.delta):.6g}), but "
+                f"its matrix only keeps ε = {self.design.epsilon():.6g} with δ = 0, or "
+                f"δ = {self.design.delta(self.promise.epsilon):.6g} at the promised ε"
+            )
+        if self.disclosure is not None:
+            self._check_disclosure(self.disclosure, where)
+
+    def _check_disclosure(self, said: Disclosure, where: str) -> None:
+        """The number expected to be exposed is possible, and is not 0 where an answer is (nearly) a proof."""
+        chances = [max(row[a] for row in self.design.matrix) for a in (0, 1)]  # of each answer, at its likeliest
+        proving = [chances[a] for a in (0, 1) if self.design.likelihood_ratio(a) >= PRACTICAL_PROOF]
+        most = min(Fraction(1), sum(proving or [max(chances)], Fraction(0)))
+        if said.exposed > most * said.respondents:
+            raise MalformedDocument(f"{where}: no more than {float(most * said.respondents):.4g} people can be exposed")
+        if self.discloses and said.exposed == 0:
+            raise MalformedDocument(
+                f"{where}: somebody will be exposed; name so many respondents that it is one or more"
+            )
+
+    @property
+    def discloses(self) -> bool:
+        """Whether an answer is a proof, or as good as one."""
+        return self.design.worst_likelihood_ratio >= PRACTICAL_PROOF

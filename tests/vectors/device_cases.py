@@ -1,0 +1,69 @@
+"""Draws with the answers they must give, and settings with whether they are taken."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from rrcollect import Design, optimal_design
+from tests.vectors.parts import ALICE, BOB, POLICY, PUBLISHER
+
+
+def settings() -> list[dict[str, Any]]:
+    """Policies, and whether a device takes them."""
+    keys = [ALICE.public.raw.hex(), BOB.public.raw.hex()]
+    both = {"name": PUBLISHER, "keys": keys, "threshold": 2}
+    changes: list[tuple[bool, dict[str, Any]]] = [
+        (True, {}),
+        (True, {"publishers": []}),
+        (True, {"publishers": [both]}),
+    ]
+    for epsilon in ("max_epsilon", "attribute_epsilon", "lifetime_epsilon"):
+        right = (0, 3, 1.5, "ln 9", "1/2 + ln(3)", "1e-4000", "1e4000", str(Fraction(2**13500 - 1, 7)))
+        wrong = (-1, True, None, [], {}, "", "nan", "NaN", "inf", "-0.1", "ln 0", "1e4001", "ln(9", str(2**13500),
+                 "1" * 4301, "0" * 20000 + "1", " + ".join(["ln(1e4000)"] * 3))  # fmt: skip
+        changes += [(good, {epsilon: value}) for good, values in ((True, right), (False, wrong)) for value in values]
+    for delta in ("attribute_delta", "lifetime_delta"):
+        changes += [(True, {delta: value}) for value in (0, 1, 0.5, "1/100", "1e-9")]
+        changes += [(False, {delta: value}) for value in (-1, 2, "2", "-1/2", True, None, "ln 2", "NaN", [], "1/0")]
+    changes += [(True, {"max_ratio": value}) for value in (2, 1.5, "20", "1e9")]
+    changes += [(False, {"max_ratio": value}) for value in (1, 0, -3, "1", True, None, "NaN", "x", [20])]
+    changes += [(False, {"allow_disclosure": value}) for value in (None, 0, 1, "true", "yes", [])]
+    changes += [(False, {"publishers": value}) for value in (None, "x", 7, [7], ["x"], [None], [both, both])]
+    changes += [
+        (False, {"publishers": [{**both, "threshold": value}]}) for value in (0, -1, 3, 1.5, "1", None, True, [])
+    ]
+    changes += [
+        (False, {"publishers": [{**both, "keys": value}]}) for value in ([], None, keys[0], [7], [keys[0][:-1]])
+    ]
+    changes += [(False, {"publishers": [{**both, "keys": [keys[0], keys[0]]}]})]  # one key counts once
+    changes += [(False, {"publishers": [{**both, "name": value}]}) for value in (None, 7, "")]
+    changes += [(False, {"publishers": [{k: v for k, v in both.items() if k != name}]}) for name in ("name", "keys")]
+    changes += [(False, {"publishers": [{**both, "treshold": 2}]})]
+    changes += [(False, {name: 1}) for name in ("max_epsilom", "lifetimeEpsilon", "lifetime", "__proto__")]
+    return [{"good": good, "policy": {**POLICY, **change}} for good, change in changes]
+
+
+def draws() -> list[dict[str, Any]]:
+    """Draws at and around both thresholds of some designs, and the answer each truth must give."""
+    made = []
+    for p00, p11 in (
+        ("3/4", "3/4"),
+        ("1", "1/128"),
+        ("1/128", "1"),
+        *((str(d.p00), str(d.p11)) for d in (optimal_design(1), optimal_design(8))),
+    ):
+        design = Design(p00, p11)
+        k00, k11 = design.numerators
+        limits = (2**64 - k00, k11)
+        points = {0, 1, 2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1, *(t + s for t in limits for s in (-2, -1, 0, 1))}
+        for drawn in sorted(d for d in points if 0 <= d < 2**64):
+            made.append(
+                {
+                    "design": {"p00": p00, "p11": p11},
+                    "draw": f"{drawn:016x}",
+                    "no": int(drawn < limits[0]),
+                    "yes": int(drawn < limits[1]),
+                }
+            )
+    return made

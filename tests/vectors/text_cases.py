@@ -1,0 +1,79 @@
+"""Every rule of texts for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tests.vectors.parts import FAMILY, PUBLISHER, with_question, with_survey
+
+HIDES = {
+    "bell": "a\x07b", "escape": "a\x1b[31mb", "tab": "a\tb", "return": "a\rb", "next_line": "a\x85b",
+    "delete": "a\x7fb",
+    "bidi": "a\u202eb", "isolate": "a\u2067b", "zero_width": "a\u200bb", "non_joiner": "a\u200cb", "mark": "a\u200fb",
+    "line_separator": "a\u2028b", "soft_hyphen": "a\u00adb", "byte_order_mark": "a\ufeffb", "word_joiner": "a\u2060b",
+    "grapheme_joiner": "a\u034fb", "hangul_filler": "\u3164", "hangul_filler_inside": "a\u3164b",
+    "half_filler": "a\uffa0b", "choseong_filler": "a\u115fb", "khmer_vowel": "a\u17b4b", "mongolian": "a\u180eb",
+    "annotation": "a\ufffab", "noncharacter": "a\ufffeb", "last_character": "a\U0010ffffb", "private": "a\ue000b",
+    "private_plane": "a\U000f0000b", "tag": "a\U000e0041b", "selector_of_a_plane": "a\U000e0100b",
+    "shorthand": "a\U0001bca0b", "musical": "a\U0001d173b", "hieroglyph_joiner": "a\U00013430b",
+}  # fmt: skip
+SHOWS_NOTHING = {
+    "empty": "", "space": " ", "no_break_space": "\u00a0", "braille_blank": "\u2800", "ideographic_space": "\u3000",
+    "selector_alone": "\ufe0f", "braille_blanks": "\u2800\u2800", "begins_blank": "\u2800a", "ends_blank": "a\u2800",
+    "begins_space": " a", "ends_space": "a ", "begins_no_break": "\u00a0a", "ends_thin": "a\u2009",
+}  # fmt: skip
+JOINS_NOTHING = {
+    "joiner_alone": "\u200d", "joiner_first": "\u200da", "joiner_last": "a\u200d", "joiner_twice": "a\u200d\u200db",
+    "joiner_after_space": "a \u200db", "joiner_before_space": "a\u200d b", "joiner_after_blank": "a\u2800\u200db",
+    "joiner_before_line": "a\u200d\nb", "joiner_after_line": "a\n\u200db", "joiner_at_edges": "\u200da\u200d",
+}  # fmt: skip
+TAGS = {
+    "upper": "EN", "underscore": "en_US", "one_letter": "e", "four_letters": "engl", "small_region": "en-us",
+    "long_region": "en-USA", "empty": "", "dash": "en-", "newline": "en\n", "private": "x-klingon", "digits": "e2",
+    "script_after_region": "zh-TW-Hant", "proto": "__proto__",
+}  # fmt: skip
+
+
+def bad_texts() -> Iterator[tuple[str, str, bytes]]:
+    """Every rule of texts, in one line (the title) and in several (a question)."""
+    for name, text in {**HIDES, **SHOWS_NOTHING}.items():
+        yield f"title_{name}", "MalformedDocument", with_survey(title={"en": text})
+        yield f"text_{name}", "MalformedDocument", with_question(text={"en": text})
+    for name, text in JOINS_NOTHING.items():
+        yield f"text_{name}", "MalformedDocument", with_question(text={"en": text})
+    yield "text_begins_line", "MalformedDocument", with_question(text={"en": "\na"})
+    yield "text_ends_line", "MalformedDocument", with_question(text={"en": "a\n"})
+    yield "text_lines_alone", "MalformedDocument", with_question(text={"en": "\n\n"})
+    yield "title_newline", "MalformedDocument", with_survey(title={"en": "a\nb"})
+    yield "title_joiner", "MalformedDocument", with_survey(title={"en": FAMILY})
+    yield "title_long", "MalformedDocument", with_survey(title={"en": "x" * 201})
+    yield "title_long_beyond_the_plane", "MalformedDocument", with_survey(title={"en": "🏅" * 201})
+    yield "text_long", "MalformedDocument", with_question(text={"en": "x" * 2001})
+    for place in ("introduction", "consent", "contact", "thanks"):
+        yield f"{place}_hidden", "MalformedDocument", with_survey(**{place: {"en": "a\u202eb"}})
+        yield f"{place}_number", "MalformedDocument", with_survey(**{place: {"en": 7}})
+    yield "publisher_hidden", "MalformedDocument", with_survey(publisher=PUBLISHER + "\u3164")
+    yield "publisher_long", "MalformedDocument", with_survey(publisher="x" * 201)
+    yield "help_hidden", "MalformedDocument", with_question(help={"en": "a\u2066b"})
+    links = {"plain_http": "http://example.org/p", "script": "javascript:alert(1)", "space": "https://example.org/a b",
+             "umlaut": "https://exämple.org/", "short": "https://ab", "long": "https://" + "x" * 1991,
+             "newline": "https://example.org/\n"}  # fmt: skip
+    for name, link in links.items():
+        yield f"privacy_{name}", "MalformedDocument", with_survey(privacy={"en": link})
+    for name, tag in TAGS.items():
+        yield f"language_{name}", "MalformedDocument", with_survey(language=tag, title={"en": "x", tag: "x"})
+        yield f"title_language_{name}", "MalformedDocument", with_survey(title={"en": "x", tag: "x"})
+    yield (
+        "too_many_languages",
+        "MalformedDocument",
+        with_survey(title={"en": "x", **{f"{a}{b}": "x" for a in "abcde" for b in "abcdefghij"}}),
+    )
+    other = {"de": "Text"}
+    yield "title_not_in_the_language", "MalformedDocument", with_survey(title=other)
+    for place in ("introduction", "consent", "contact", "thanks"):
+        yield f"{place}_not_in_the_language", "MalformedDocument", with_survey(**{place: other})
+    yield "privacy_not_in_the_language", "MalformedDocument", with_survey(privacy={"de": "https://example.org"})
+    yield "text_not_in_the_language", "MalformedDocument", with_question(text=other)
+    yield "help_not_in_the_language", "MalformedDocument", with_question(help=other)
+    yield "another_language_nowhere", "MalformedDocument", with_survey(language="de")
+    yield "only_a_region_of_the_language", "MalformedDocument", with_survey(title={"en-US": "x"})
