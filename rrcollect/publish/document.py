@@ -26,7 +26,7 @@ from pydantic import (
     model_validator,
 )
 
-from rrcollect.errors import MalformedDocument, NotOriented, SurveyRefused, UninformativeDesign
+from rrcollect.errors import MalformedDocument, NotOriented, SurveyRefused, UninformativeDesign, shown
 from rrcollect.publish.texts import LANGUAGE, passage, words
 
 __all__ = [
@@ -117,7 +117,7 @@ def on_the_wire(info: ValidationInfo) -> bool:
 def _refusal(error: ValidationError) -> SurveyRefused:
     """Our error for the first fault pydantic saw, with its place; values are not repeated."""
     fault = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(str(part) for part in fault["loc"]) or "document"
+    place = shown(".".join(str(part) for part in fault["loc"])).strip("'\"") or "document"
     said = f"{place}: {fault['msg'].removeprefix('Value error, ')}"
     cause = fault.get("ctx", {}).get("error")
     if isinstance(cause, UninformativeDesign):

@@ -5,8 +5,9 @@ export function canonical(value: unknown): Uint8Array;
 export function read(data: Uint8Array, limit: number): any;
 /** The value of canonical JSON bytes; any other spelling is refused. @param {Uint8Array} data @param {number} limit */
 export function readCanonical(data: Uint8Array, limit: number): any;
-/** The number a text is written as, exactly; null if it is not one. @param {string} text @returns {Fraction | null} */
-export function parseFraction(text: string): Fraction | null;
+/** The number a text is written as, exactly; null if it is not one, or too long.
+ * @param {string} text @param {Limits} [limits] @returns {Fraction | null} */
+export function parseFraction(text: string, limits?: Limits): Fraction | null;
 /** The sign of a + b·e^r, exactly: e^r is transcendental for r != 0, so refining ends (Lindemann).
  * @param {Fraction} a @param {Fraction} b @param {Fraction} r @returns {number} */
 export function signAtExp(a: Fraction, b: Fraction, r: Fraction): number;
@@ -20,52 +21,61 @@ export function verifyEnvelope(envelope: Uint8Array, trusted: Iterable<string>):
     payload: Uint8Array<ArrayBufferLike>;
     signers: Set<any>;
 }>;
-/** @typedef {ReturnType<typeof needQuestion>} Question */
-/** The survey of canonical bytes; every other spelling is refused. @param {Uint8Array} payload */
-export function readSurvey(payload: Uint8Array): {
-    name: any;
-    version: any;
-    title: any;
-    publisher: any;
-    expires: Date;
-    questions: {
-        id: any;
-        attribute: any;
-        text: any;
-        design: Design;
-        promise: Promised;
-        rounds: any;
-        disclosure: any;
-    }[];
-    segments: Record<string, string[]>;
-    inviteOnly: any;
-};
+/** A text of a survey in a language, or in its base language, or in the survey's own; "" if there is none.
+ * @param {{language: string}} survey @param {Texts} texts @param {string | null} [language] @returns {string} */
+export function say(survey: {
+    language: string;
+}, texts: Texts, language?: string | null): string;
+/**
+ * @typedef {Readonly<{values: readonly Readonly<{value: string, label: Texts}>[], label: Texts, help: Texts}>} Segment
+ * @typedef {Readonly<{name: string, version: number, publisher: string, pilot: boolean, language: string, title: Texts,
+ *   introduction: Texts, consent: Texts, contact: Texts, privacy: Texts, thanks: Texts,
+ *   look: Readonly<{colour: string | null, logo: string | null}>, collector: string, origins: readonly string[],
+ *   opens: Date | null, expires: Date, rounds: readonly Readonly<{opens: Date, closes: Date}>[], ask: "all" | "one",
+ *   minimum: number, inviteOnly: boolean, segments: Readonly<Record<string, Segment>>, questions: readonly Question[]}>} Survey
+ */
+/** The survey of canonical bytes; every other spelling is refused. @param {Uint8Array} payload @returns {Survey} */
+export function readSurvey(payload: Uint8Array): Survey;
+/** The values that may be declared for each segment. @param {Survey} survey @returns {Record<string, string[]>} */
+export function segmentValues(survey: Survey): Record<string, string[]>;
 /** @typedef {{version: number, digest: string}} SeenVersion the newest version of a survey accepted before */
 /** The survey of a signed envelope, or the error that says why not.
  * @param {Uint8Array} envelope @param {Policy} policy
  * @param {{now?: Date, seen?: SeenVersion | ((survey: Survey) => SeenVersion | undefined)}} [given] */
-export function acceptSurvey(envelope: Uint8Array, policy: Policy, { now, seen }?: {
+export function acceptSurvey(envelope: Uint8Array, policy: Policy, given?: {
     now?: Date;
     seen?: SeenVersion | ((survey: Survey) => SeenVersion | undefined);
 }): Promise<{
-    survey: {
-        name: any;
-        version: any;
-        title: any;
-        publisher: any;
+    survey: Readonly<{
+        name: string;
+        version: number;
+        publisher: string;
+        pilot: boolean;
+        language: string;
+        title: Texts;
+        introduction: Texts;
+        consent: Texts;
+        contact: Texts;
+        privacy: Texts;
+        thanks: Texts;
+        look: Readonly<{
+            colour: string | null;
+            logo: string | null;
+        }>;
+        collector: string;
+        origins: readonly string[];
+        opens: Date | null;
         expires: Date;
-        questions: {
-            id: any;
-            attribute: any;
-            text: any;
-            design: Design;
-            promise: Promised;
-            rounds: any;
-            disclosure: any;
-        }[];
-        segments: Record<string, string[]>;
-        inviteOnly: any;
-    };
+        rounds: readonly Readonly<{
+            opens: Date;
+            closes: Date;
+        }>[];
+        ask: "all" | "one";
+        minimum: number;
+        inviteOnly: boolean;
+        segments: Readonly<Record<string, Segment>>;
+        questions: readonly Question[];
+    }>;
     digest: string;
     signers: Set<any>;
     costs: Record<string, Promised>;
@@ -100,6 +110,8 @@ export class Fraction {
     constructor(n: bigint, d?: bigint);
     n: bigint;
     d: bigint;
+    /** The bits of the numerator or the denominator, whichever has more. */
+    get bits(): number;
     /** @param {Fraction} o */ plus(o: Fraction): Fraction;
     /** @param {Fraction} o */ minus(o: Fraction): Fraction;
     /** @param {Fraction} o */ times(o: Fraction): Fraction;
@@ -113,8 +125,8 @@ export class Fraction {
 }
 /** A privacy loss ε = rational + ln factor >= 0, exactly. */
 export class Epsilon {
-    /** @param {string} text @returns {Epsilon | null} */
-    static parse(text: string): Epsilon | null;
+    /** @param {string} text @param {Limits} [limits] @returns {Epsilon | null} */
+    static parse(text: string, limits?: Limits): Epsilon | null;
     /** @param {Fraction} rational @param {Fraction} factor */
     constructor(rational: Fraction, factor: Fraction);
     rational: Fraction;
@@ -161,18 +173,17 @@ export class Design {
     /** The limits, or why there are none. @returns {[bigint, bigint]} */
     thresholds(): [bigint, bigint];
 }
-/** @typedef {{name: string, keys: string[], threshold?: number}} TrustedPublisher keys in hexadecimal */
-/** Caps on what this device gives away; the defaults are the Python client's. */
+/** Caps on what this device gives away; the defaults, and what is refused, are the Python client's. */
 export class Policy {
-    /** @param {TrustedPublisher[]} [publishers] @param {Record<string, any>} [caps] */
-    constructor(publishers?: TrustedPublisher[], caps?: Record<string, any>);
-    publishers: {
+    /** @param {TrustedPublisher[]} [publishers] @param {Caps} [caps] */
+    constructor(publishers?: TrustedPublisher[], caps?: Caps);
+    publishers: readonly Readonly<{
         name: string;
-        keys: string[];
+        keys: readonly string[];
         threshold: number;
-    }[];
-    maxEpsilon: Epsilon;
+    }>[];
     maxRatio: Fraction;
+    maxEpsilon: Epsilon;
     attributeEpsilon: Epsilon;
     attributeDelta: Fraction;
     lifetimeEpsilon: Epsilon;
@@ -224,7 +235,7 @@ export class Client {
     /** `attributes`: what the app is willing to be asked about: names, {name, rounds, askedAs}, or {everyAttributeOf, rounds}.
      * @param {{ledger: Ledger, attributes: (string | {name: string, rounds?: number, askedAs?: string[]} | {everyAttributeOf: string, rounds?: number})[],
      *   policy: Policy, source?: Source, clock?: () => Date}} given */
-    constructor({ ledger, attributes, policy, source, clock }: {
+    constructor(given: {
         ledger: Ledger;
         attributes: (string | {
             name: string;
@@ -251,24 +262,36 @@ export class Client {
     publishers: Map<string, number>;
     /** The survey of a signed envelope, if this device trusts and allows it. @param {Uint8Array} envelope */
     accept(envelope: Uint8Array): Promise<{
-        survey: {
-            name: any;
-            version: any;
-            title: any;
-            publisher: any;
+        survey: Readonly<{
+            name: string;
+            version: number;
+            publisher: string;
+            pilot: boolean;
+            language: string;
+            title: Texts;
+            introduction: Texts;
+            consent: Texts;
+            contact: Texts;
+            privacy: Texts;
+            thanks: Texts;
+            look: Readonly<{
+                colour: string | null;
+                logo: string | null;
+            }>;
+            collector: string;
+            origins: readonly string[];
+            opens: Date | null;
             expires: Date;
-            questions: {
-                id: any;
-                attribute: any;
-                text: any;
-                design: Design;
-                promise: Promised;
-                rounds: any;
-                disclosure: any;
-            }[];
-            segments: Record<string, string[]>;
-            inviteOnly: any;
-        };
+            rounds: readonly Readonly<{
+                opens: Date;
+                closes: Date;
+            }>[];
+            ask: "all" | "one";
+            minimum: number;
+            inviteOnly: boolean;
+            segments: Readonly<Record<string, Segment>>;
+            questions: readonly Question[];
+        }>;
         digest: string;
         signers: Set<any>;
         costs: Record<string, Promised>;
@@ -280,7 +303,7 @@ export class Client {
      * are fixed by the first call for a question.
      * @param {AcceptedSurvey} accepted @param {string} questionId @param {boolean | (() => boolean)} truth
      * @param {{round?: number, segments?: Record<string, string>, invite?: string | null}} [given] */
-    answer(accepted: AcceptedSurvey, questionId: string, truth: boolean | (() => boolean), { round, segments, invite }?: {
+    answer(accepted: AcceptedSurvey, questionId: string, truth: boolean | (() => boolean), given?: {
         round?: number;
         segments?: Record<string, string>;
         invite?: string | null;
@@ -288,15 +311,52 @@ export class Client {
     /** What is asked, after the checks that need neither ledger nor truth.
      * @param {AcceptedSurvey} accepted @param {string} questionId @param {number} round */
     asked(accepted: AcceptedSurvey, questionId: string, round: number): Promise<{
-        question: {
-            id: any;
-            attribute: any;
-            text: any;
+        survey: Readonly<{
+            name: string;
+            version: number;
+            publisher: string;
+            pilot: boolean;
+            language: string;
+            title: Texts;
+            introduction: Texts;
+            consent: Texts;
+            contact: Texts;
+            privacy: Texts;
+            thanks: Texts;
+            look: Readonly<{
+                colour: string | null;
+                logo: string | null;
+            }>;
+            collector: string;
+            origins: readonly string[];
+            opens: Date | null;
+            expires: Date;
+            rounds: readonly Readonly<{
+                opens: Date;
+                closes: Date;
+            }>[];
+            ask: "all" | "one";
+            minimum: number;
+            inviteOnly: boolean;
+            segments: Readonly<Record<string, Segment>>;
+            questions: readonly Question[];
+        }>;
+        digest: string;
+        question: Readonly<{
+            id: string;
+            attribute: string;
+            kind: Kind;
+            text: Texts;
+            help: Texts;
             design: Design;
             promise: Promised;
-            rounds: any;
-            disclosure: any;
-        };
+            rounds: number;
+            panel: boolean;
+            disclosure: Readonly<{
+                exposed: number;
+                respondents: number;
+            }> | null;
+        }>;
         attribute: string;
         cost: Promised;
     }>;
@@ -317,10 +377,10 @@ export class Client {
     }>;
     /** Send what waits, each report in its own request, in shuffled order; safe to repeat.
      * @param {{send(body: Uint8Array): Promise<void>}} transport
-     * @param {{attempts?: number, firstWait?: number, longestWait?: number, sleep?: (ms: number) => Promise<void>}} [pace] seconds */
+     * @param {{attempts?: number, firstWait?: number, longestWait?: number, sleep?: (ms: number) => Promise<void>}} [given] seconds */
     deliver(transport: {
         send(body: Uint8Array): Promise<void>;
-    }, { attempts, firstWait, longestWait, sleep }?: {
+    }, given?: {
         attempts?: number;
         firstWait?: number;
         longestWait?: number;
@@ -334,11 +394,13 @@ export class Client {
     /** @param {string} id @param {"delivered" | "refused"} what @param {string | null} reason */
     mark(id: string, what: "delivered" | "refused", reason: string | null): Promise<void>;
 }
-/** POST each report to a collector: no cookies, no referrer, no redirects. */
+/** POST each report to a collector: https, or http on this machine; no cookies, no referrer, no redirects. */
 export class HttpTransport {
-    /** @param {string} url @param {{timeout?: number, fetch?: typeof fetch}} [given] seconds */
-    constructor(url: string, { timeout, fetch: via }?: {
+    /** `url`: an address such as https://collect.example.org/reports; on a page, also one relative to the page.
+     * @param {string} url @param {{timeout?: number, allowHttp?: boolean, fetch?: typeof fetch}} [given] seconds */
+    constructor(url: string, given?: {
         timeout?: number;
+        allowHttp?: boolean;
         fetch?: typeof fetch;
     });
     url: string;
@@ -347,20 +409,60 @@ export class HttpTransport {
     /** @param {Uint8Array} body */
     send(body: Uint8Array): Promise<void>;
 }
-export type Question = ReturnType<typeof needQuestion>;
 /**
- * the newest version of a survey accepted before
+ * a number as typed; a double means the decimal it prints
  */
-export type SeenVersion = {
+export type NumberLike = string | number | bigint | Fraction;
+export type Kind = Readonly<{
+    kind: "yes_no";
+}> | Readonly<{
+    kind: "choice";
+    options: readonly Texts[];
+}> | Readonly<{
+    kind: "number";
+    low: string;
+    high: string;
+    unit: Texts;
+    clip: boolean;
+}>;
+export type Segment = Readonly<{
+    values: readonly Readonly<{
+        value: string;
+        label: Texts;
+    }>[];
+    label: Texts;
+    help: Texts;
+}>;
+export type Survey = Readonly<{
+    name: string;
     version: number;
-    digest: string;
-};
-export type Promised = {
-    epsilon: Epsilon;
-    delta: Fraction;
-};
-export type Source = (bytes: Uint8Array) => Uint8Array;
-export type Survey = ReturnType<typeof readSurvey>;
+    publisher: string;
+    pilot: boolean;
+    language: string;
+    title: Texts;
+    introduction: Texts;
+    consent: Texts;
+    contact: Texts;
+    privacy: Texts;
+    thanks: Texts;
+    look: Readonly<{
+        colour: string | null;
+        logo: string | null;
+    }>;
+    collector: string;
+    origins: readonly string[];
+    opens: Date | null;
+    expires: Date;
+    rounds: readonly Readonly<{
+        opens: Date;
+        closes: Date;
+    }>[];
+    ask: "all" | "one";
+    minimum: number;
+    inviteOnly: boolean;
+    segments: Readonly<Record<string, Segment>>;
+    questions: readonly Question[];
+}>;
 /**
  * keys in hexadecimal
  */
@@ -369,6 +471,57 @@ export type TrustedPublisher = {
     keys: string[];
     threshold?: number;
 };
+export type Caps = {
+    maxEpsilon?: NumberLike | Epsilon;
+    maxRatio?: NumberLike;
+    attributeEpsilon?: NumberLike | Epsilon;
+    attributeDelta?: NumberLike;
+    lifetimeEpsilon?: NumberLike | Epsilon;
+    lifetimeDelta?: NumberLike;
+    allowDisclosure?: boolean;
+};
+/**
+ * the newest version of a survey accepted before
+ */
+export type SeenVersion = {
+    version: number;
+    digest: string;
+};
+/**
+ * how long a number's text may be, and how many bits its parts have
+ */
+export type Limits = {
+    characters: number;
+    bits: number;
+};
+export type Promised = {
+    epsilon: Epsilon;
+    delta: Fraction;
+};
+export type Source = (bytes: Uint8Array) => Uint8Array;
+/**
+ * a text by language
+ */
+export type Texts = Readonly<Record<string, string>>;
+/**
+ * reads a value, or refuses it
+ */
+export type Need = (value: any, place: string) => any;
+export type Question = Readonly<{
+    id: string;
+    attribute: string;
+    kind: Kind;
+    text: Texts;
+    help: Texts;
+    design: Design;
+    promise: Promised;
+    rounds: number;
+    panel: boolean;
+    disclosure: Readonly<{
+        exposed: number;
+        respondents: number;
+    }> | null;
+}>;
 export type AcceptedSurvey = Awaited<ReturnType<typeof acceptSurvey>>;
 export type Draw = {
     attribute: string;
@@ -446,14 +599,4 @@ declare class LedgerFolder {
     /** What cannot be removed now is removed later. @param {string} path */
     remove(path: string): void;
 }
-/** @param {any} value @param {number} number */
-declare function needQuestion(value: any, number: number): {
-    id: any;
-    attribute: any;
-    text: any;
-    design: Design;
-    promise: Promised;
-    rounds: any;
-    disclosure: any;
-};
 export {};

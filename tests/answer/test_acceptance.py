@@ -10,7 +10,8 @@ from rrcollect.answer.acceptance import SeenVersion
 from rrcollect.errors import RRCollectError, SurveyRefused
 from rrcollect.publish.composition import compose
 from tests.support.devices import KEY, POLICY, VECTORS, envelope, load, moment, survey, unb64, vector_policy
-from tests.vectors.make import PUBLISHER, files
+from tests.vectors.make import files
+from tests.vectors.parts import PUBLISHER
 
 GOOD = sorted((VECTORS / "surveys").glob("good_*.json"))
 BAD = sorted((VECTORS / "surveys").glob("bad_*.json"))

@@ -40,7 +40,7 @@ def settings() -> list[dict[str, Any]]:
     changes += [(False, {"publishers": [{**both, "name": value}]}) for value in (None, 7, "")]
     changes += [(False, {"publishers": [{k: v for k, v in both.items() if k != name}]}) for name in ("name", "keys")]
     changes += [(False, {"publishers": [{**both, "treshold": 2}]})]
-    changes += [(False, {name: 1}) for name in ("max_epsilom", "lifetimeEpsilon", "lifetime", "__proto__")]
+    changes += [(False, {name: 1}) for name in ("max_epsilom", "lifetime", "constructor")]
     return [{"good": good, "policy": {**POLICY, **change}} for good, change in changes]
 
 

@@ -35,6 +35,7 @@ from tests.vectors.parts import (
 def good() -> Iterator[tuple[str, bytes, dict[str, Any]]]:
     """(name, envelope, policy)."""
     yield "plain", GOOD_ENVELOPE, POLICY
+    yield "version_4", with_survey(version=4), POLICY
     yield "grid_design", with_survey(questions=[GRID]), POLICY
     yield "two_signers", signed(canonical(SURVEY), ALICE, BOB), TWO_KEYS
     yield "unknown_extra_signer", signed(canonical(SURVEY), ALICE, MALLORY), POLICY

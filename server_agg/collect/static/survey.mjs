@@ -1,5 +1,5 @@
 // The survey page: verify, explain, ask, change at random here, send.  Text of the survey enters as text, never as markup.
-import { Client, HttpTransport, IndexedDBLedger, Policy } from "./rrcollect.mjs";
+import { Client, HttpTransport, IndexedDBLedger, Policy, say, segmentValues } from "./rrcollect.mjs";
 
 const main = document.querySelector("main");
 const { digest, publisher, keys } = main.dataset;
@@ -53,15 +53,27 @@ class Page {
     this.transport = new HttpTransport("/reports");
     this.status = make("p", { id: "status", role: "status", "aria-live": "polite" });
     this.spent = make("p", { class: "small quiet", id: "spent" });
+    this.thanks = make("p", { class: "text", id: "thanks", hidden: true }, this.said(this.survey.thanks));
     this.cards = new Map();
     this.fields = new Map();
   }
 
+  /** A text of the survey in this browser's language, or in the survey's own. */
+  said(texts) {
+    return say(this.survey, texts, navigator.language);
+  }
+
+  /** The survey's texts of these names, those that are given. */
+  passages(...names) {
+    return names.filter((name) => this.said(this.survey[name])).map((name) => make("p", { class: "text", "data-text": name }, this.said(this.survey[name])));
+  }
+
   async start() {
-    document.title = this.survey.title;
+    document.title = this.said(this.survey.title);
     const budget = await this.client.budget();
     const children = [
-      make("header", {}, make("h1", { class: "text" }, this.survey.title), make("p", { class: "quiet text" }, `Asked by ${this.survey.publisher}`)),
+      make("header", {}, make("h1", { class: "text" }, document.title), make("p", { class: "quiet text" }, `Asked by ${this.survey.publisher}`)),
+      ...this.passages("introduction", "consent"),
     ];
     const declared = this.declared();
     if (declared) children.push(declared);
@@ -74,7 +86,7 @@ class Page {
       else this.ask(question);
       children.push(card);
     }
-    children.push(this.status, this.spent);
+    children.push(this.thanks, this.status, this.spent, ...this.passages("contact", "privacy"));
     show(...children);
     if (budget.reports.length) await this.deliver(); // what an earlier visit could not send
   }
@@ -92,15 +104,17 @@ class Page {
     if (names.length) card.append(make("p", { class: "small quiet" }, "These are sent as you choose them; leave them open if you prefer."));
     for (const name of names) {
       const field = make("select", { name }, make("option", { value: "" }, "I prefer not to say"));
-      this.survey.segments[name].forEach((text, i) => field.append(make("option", { value: String(i) }, text)));
+      const { values, label, help } = this.survey.segments[name];
+      values.forEach((one, i) => field.append(make("option", { value: String(i) }, this.said(one.label) || one.value)));
       this.fields.set(name, field);
-      card.append(make("label", { class: "field" }, name, field));
+      card.append(make("label", { class: "field" }, this.said(label) || name, field));
+      if (this.said(help)) card.append(make("p", { class: "small quiet text" }, this.said(help)));
     }
     return card;
   }
 
   heading(question) {
-    return make("h2", { class: "text", id: `text-${question.id}`, tabindex: "-1" }, question.text);
+    return make("h2", { class: "text", id: `text-${question.id}`, tabindex: "-1" }, this.said(question.text));
   }
 
   ask(question, focus = false) {
@@ -133,14 +147,15 @@ class Page {
       said,
       make("div", { class: "actions" }, send, make("button", { type: "button", class: "plain", onclick: () => this.decline(question) }, "I prefer not to answer")),
     );
-    card.replaceChildren(this.heading(question), promiseOf(question), form);
+    const help = this.said(question.help);
+    card.replaceChildren(this.heading(question), ...(help ? [make("p", { class: "text" }, help)] : []), promiseOf(question), form);
     if (focus) card.querySelector("h2").focus();
   }
 
   async answer(question, truth) {
-    const segments = {};
+    const segments = {}, values = segmentValues(this.survey);
     for (const [name, field] of this.fields) {
-      if (field.value !== "") segments[name] = this.survey.segments[name][Number(field.value)];
+      if (field.value !== "") segments[name] = values[name][Number(field.value)];
     }
     const invite = this.survey.inviteOnly ? this.invite.value.trim() || null : null;
     if (this.survey.inviteOnly && invite === null) {
@@ -175,6 +190,7 @@ class Page {
       make("p", { class: "small quiet" }, "Asked again, this device repeats the same answer: asking twice tells nobody more."),
     );
     this.cards.get(question.id).dataset.report = report.id;
+    this.thanks.hidden = !this.thanks.textContent;
     if (focus) this.cards.get(question.id).querySelector("h2").focus();
   }
 

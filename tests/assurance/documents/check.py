@@ -1,14 +1,18 @@
-"""Check 6: a document that was not signed as it stands is accepted nowhere: in Python, in Node, in Chromium."""
+"""Check 6: a document that was not signed as it stands is accepted nowhere, and what is wrong with one that was signed
+has one name: in Python, in Node, in Chromium."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
-from tests.assurance.check import FULL, Check, Outcome, Part, Size, Step
-from tests.assurance.documents.hosts import HOSTS, PLANTS, Task
+from tests.assurance.check import FULL, Check, Outcome, Part, Size, Step, caught
+from tests.assurance.documents.hosts import DIFFERENCES, HOSTS, PLANTS, Task
+from tests.assurance.documents.mutations import mutated
 from tests.support.devices import VECTORS, load, unb64
 
 EXTRA = "good_unknown_extra_signer"  # its second signature is by nobody we know, is not counted, and may be anything
+MUTATED = 3000  # changed surveys per piece; a small run has a tenth
 STRIDE = 29  # of a small run; prime, so that every place in a byte has its turn
 
 
@@ -76,6 +80,26 @@ def _planted(host: str, plant: str) -> Callable[[int, Step], Outcome]:
     return run
 
 
+def _differential(host: str, number: int, plant: str | None = None) -> Callable[[int, Step], Outcome]:
+    """The same name as the library's, for surveys that were changed here and there and signed as they then stand."""
+
+    def run(piece: int, step: Step) -> Outcome:
+        task = {"surveys": mutated(piece, number)}
+        wanted, said = HOSTS["Python"](task, None), HOSTS[host](task, plant)
+        differ = [
+            f"{piece}.{n}: {one}, not {other}"
+            for n, (one, other) in enumerate(zip(said, wanted, strict=True))
+            if one != other
+        ]
+        stray = sum(word.startswith("a stray") for word in wanted)
+        kinds = Counter(wanted)
+        figures = {"documents": number, "accepted": kinds.pop("accepted", 0), "most names of refusals": len(kinds)}
+        figures["differences"] = len(differ)
+        return Outcome(not differ and not stray, figures, "; ".join(differ[:5]))
+
+    return run
+
+
 def parts(size: Size) -> list[Part]:
     """At full size every bit of every signed survey of the vectors, in every host."""
     full = size is FULL
@@ -90,6 +114,19 @@ def parts(size: Size) -> list[Part]:
             )
         )
         found += [Part(f"{host} ignores the {plant}", _planted(host, plant), planted=True) for plant in PLANTS]
+    number = MUTATED if full else MUTATED // 10
+    for host in ("Node", "Chromium"):
+        found.append(
+            Part(
+                f"changed surveys get the library's names in {host}",
+                _differential(host, number),
+                pieces=10 if full else 1,
+            )
+        )
+    found += [
+        Part(f"Node differs in {plant}", caught(_differential("Node", MUTATED // 3, plant)), planted=True)
+        for plant in DIFFERENCES
+    ]
     return found
 
 
@@ -99,10 +136,12 @@ CHECK = Check(
     "What was not signed is not accepted",
     "Every bad document of the test vectors is refused, and so is every signed survey in which one bit is flipped, by "
     "the library, by the browser client in Node and by the browser client in Chromium, and all three give the same "
-    "error. (For flipped bits, the same error as the library gives.)",
+    "error. (For flipped bits, the same error as the library gives.) Surveys that are changed in one to three "
+    "places, and signed as they then stand, get the same verdict from all three.",
     (
         "tests/assurance/documents/hosts.py",
         "tests/assurance/documents/documents.mjs",
+        "tests/assurance/documents/mutations.py",
         "tests/collect/js/judge.mjs",
         "tests/vectors/surveys",
         "tests/vectors/reports",

@@ -40,7 +40,14 @@ def _question(**fields: Any) -> Question:
 
 def _survey(name: str, segments: dict[str, list[str]], *questions: Question) -> Survey:
     return Survey(
-        name=name, version=1, title=name, publisher="Assurance", collector="carried", expires=FAR, questions=questions, segments=segments,
+        name=name,
+        version=1,
+        title=name,
+        publisher="Assurance",
+        collector="carried",
+        expires=FAR,
+        questions=questions,
+        segments=segments,
     )
 
 

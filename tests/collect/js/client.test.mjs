@@ -81,12 +81,92 @@ test("trust is judged again at every answer, and a survey changed after it was a
   const [question] = survey.survey.questions, half = new rr.Fraction(1n, 2n), weaker = new rr.Design(rr.parseFraction("7/8"), half);
   const changed = { ...survey, survey: { ...survey.survey, questions: [{ ...question, design: weaker }] } };
   await assert.rejects(client.answer(changed, "q1", read), refused("BadSignature"));
-  survey.survey.segments.sport.push("golf");
+  assert.throws(() => survey.survey.segments.sport.values.push({ value: "golf", label: {} }), TypeError);
+  const { expires } = survey.survey, kept = expires.getTime();
+  expires.setTime(kept + 1000); // the only part of a survey that JavaScript cannot freeze
   await assert.rejects(client.answer(survey, "q1", read), refused("BadSignature"));
-  survey.survey.segments.sport.pop();
+  expires.setTime(NaN);
+  await assert.rejects(client.answer(survey, "q1", read), refused("BadSignature"));
+  expires.setTime(kept);
   await assert.rejects(client.answer(survey.survey, "q1", read), refused("ParameterError"));
+  await assert.rejects(client.answer({ ...survey, survey: null }, "q1", read), refused("ParameterError"));
   await assert.rejects(client.answer(survey, "q9", read), refused("ParameterError"));
   assert.equal((await client.answer(survey, "q1", true)).state, "waiting");
+});
+
+test("what is answered is what was signed, whatever was hung on the accepted survey", async () => {
+  const client = device(), survey = await client.accept(bytes("good_plain")), [question] = survey.survey.questions;
+  assert.throws(() => { question.design.limits[0] = 0n; }, TypeError);
+  assert.throws(() => { question.design.limits = [0n, 0n]; }, TypeError);
+  const forged = Object.create(rr.Design.prototype, { ...Object.getOwnPropertyDescriptors(question.design), limits: { value: [0n, 0n] } });
+  const changed = { ...survey, survey: { ...survey.survey, questions: [{ ...question, design: forged }] } };
+  const made = await client.answer(changed, "q1", true); // spelled as signed, so its digest is right
+  assert.equal(JSON.parse(made.body).answer, "1"); // a draw of 0 is below the signed thresholds, and not below the forged ones
+});
+
+test("two accepts at once do not let an older version in after a newer one", async () => {
+  const older = bytes("good_plain"), newer = bytes("good_version_4");
+  for (const pair of [[older, newer], [newer, older]]) {
+    const client = device(), done = await Promise.allSettled(pair.map((envelope) => client.accept(envelope)));
+    const last = Object.values(client.ledger.state.seen)[0];
+    const taken = done.filter(({ status }) => status === "fulfilled").map(({ value }) => value.survey.version);
+    assert.equal(last.version, 4);
+    if (taken.includes(3)) assert.deepEqual(taken, [3, 4]); // it was first
+    await assert.rejects(client.accept(older), refused("RolledBack"));
+  }
+  // what was read before the newer one came is judged again when it is remembered
+  const client = device(), { transact } = client.ledger;
+  let calls = 0;
+  client.ledger.transact = async (change) => {
+    if (++calls === 2) await device({ ledger: { transact: transact.bind(client.ledger) } }).accept(newer);
+    return transact.call(client.ledger, change);
+  };
+  await assert.rejects(client.accept(older), refused("RolledBack"));
+});
+
+test("settings that are unknown, or not exactly of their type, are refused", async () => {
+  const publishers = vector("good_plain").policy.publishers, [known] = publishers;
+  const wrong = (make) => assert.throws(make, refused("ParameterError"));
+  for (const caps of [{ lifetime_epsilon: "1" }, { maxEpsilom: "1" }, { maxEpsilon: undefined }, { maxEpsilon: NaN }, { maxEpsilon: Infinity },
+    { maxRatio: NaN }, { lifetimeDelta: NaN }, { allowDisclosure: "false" }, { maxEpsilon: ["1"] }, { maxEpsilon: new String("1") }, [], null]) {
+    wrong(() => policy(caps));
+  }
+  for (const threshold of [NaN, Infinity, 0, -1, 1.5, "1", null, true, 2]) wrong(() => new rr.Policy([{ ...known, threshold }]));
+  for (const rounds of [NaN, Infinity, 0, -1, 1.5, "1", null, true, 1001]) {
+    wrong(() => device({ attributes: [{ name: "doped", rounds }] }));
+    wrong(() => device({ attributes: [{ everyAttributeOf: "Example Institute", rounds }] }));
+  }
+  for (const attributes of ["doped", null, [7], [null], [[]], [""], ["a/b"], [{}], [{ name: "a", round: 1 }], [{ name: "a", asked_as: ["b"] }],
+    [{ name: "a", askedAs: "b" }], [{ name: "a", askedAs: [7] }], ["a", "a"], ["a", { name: "b", askedAs: ["a"] }],
+    [{ everyAttributeOf: "" }], [{ everyAttributeOf: "P" }, { everyAttributeOf: "P" }], [{ everyAttributeOf: "P", name: "a" }]]) {
+    wrong(() => device({ attributes }));
+  }
+  for (const given of [{ polcy: 1 }, { policy: {} }, { ledger: {} }, { clock: 7 }, { source: "x" }]) wrong(() => device(given));
+  const client = device(), survey = await client.accept(bytes("good_plain")), read = () => assert.fail("the truth was read");
+  for (const given of [{ segment: {} }, { rounds: 1 }, { round: NaN }, { round: "0" }, { round: null }, null]) {
+    await assert.rejects(client.answer(survey, "q1", read, given), refused("ParameterError"));
+  }
+  for (const pace of [{ attempts: NaN }, { attempts: 0 }, { firstWait: NaN }, { longestWait: Infinity }, { firstWait: 9, longestWait: 1 }, { tries: 3 }]) {
+    await assert.rejects(client.deliver({ send: async () => {} }, pace), refused("ParameterError"));
+  }
+  await assert.rejects(client.deliver({}), refused("ParameterError"));
+  for (const given of [{ now: NaN }, { now: new Date(NaN) }, { time: NOW }]) {
+    await assert.rejects(rr.acceptSurvey(bytes("good_plain"), policy(), given), refused("ParameterError"));
+  }
+  for (const seen of [{ version: NaN, digest: "0" }, { version: "3", digest: "0" }, {}]) { // a damaged memory refuses
+    await assert.rejects(rr.acceptSurvey(bytes("good_plain"), policy(), { now: NOW, seen }), refused("RolledBack"));
+  }
+});
+
+test("texts are said in the wanted language, in its base language, or in the survey's own", async () => {
+  const { survey } = await device().accept(bytes("good_languages"));
+  const said = (language) => rr.say(survey, survey.title, language);
+  assert.deepEqual([said(), said("de"), said("de-CH"), said("de-AT"), said("zh-Hant-TW"), said("fr"), said("constructor")],
+    ["Title en", "Title de", "Title de", "Title de-AT", "Title zh-Hant-TW", "Title en", "Title en"]);
+  assert.equal(rr.say(survey, survey.thanks, "de"), "");
+  assert.deepEqual({ ...rr.segmentValues(survey) }, { sport: ["run", "ski"] });
+  const { survey: labelled } = await device().accept(bytes("good_segment_labels"));
+  assert.equal(rr.say(labelled, labelled.segments.sport.values[0].label), "Running");
 });
 
 // docs/wire-format.md, "Answering": faults are added from the last step to the first, and each hides the others.
@@ -245,13 +325,25 @@ test("delivery is at least once, patient with failures and final with refusals",
 
 test("the transport reads statuses as the Python one does", async () => {
   const via = (status, headers = {}) => async () => new Response("why", { status, headers });
-  const send = (fetch) => new rr.HttpTransport("http://x/reports", { fetch }).send(new Uint8Array(3));
+  const send = (fetch) => new rr.HttpTransport("https://x/reports", { fetch }).send(new Uint8Array(3));
   for (const status of [200, 201]) await send(via(status));
   for (const status of [408, 425, 429, 500, 503, 507]) {
     await assert.rejects(send(via(status, { "Retry-After": "9" })), (e) => e.name === "TransportFailed" && e.retryAfter === 9);
   }
   for (const status of [400, 404, 409, 410, 422]) await assert.rejects(send(via(status)), refused("ReportRefused"));
   await assert.rejects(send(async () => { throw new TypeError("network"); }), refused("TransportFailed"));
+});
+
+test("plain http goes to this machine alone", () => {
+  for (const url of ["http://collect.example.org/reports", "http://localhost.example.org/r", "http://192.168.0.1/r", "http://127.0.0.1.nip.io/r",
+    "ftp://x/r", "https://me:secret@x/r", "https://x/r#part", "/reports", "", 7, null]) {
+    assert.throws(() => new rr.HttpTransport(url), refused("ParameterError"), String(url));
+  }
+  for (const url of ["https://x/r", "http://localhost/r", "http://127.0.0.1:8000/r", "http://[::1]:8000/r"]) assert.ok(new rr.HttpTransport(url));
+  assert.ok(new rr.HttpTransport("http://collect.example.org/reports", { allowHttp: true }));
+  for (const given of [{ timeout: NaN }, { timeout: 0 }, { timeout: 3601 }, { timeout: "1" }, { allowHttp: 1 }, { allow_http: true }]) {
+    assert.throws(() => new rr.HttpTransport("https://x/r", given), refused("ParameterError"));
+  }
 });
 
 test("a file ledger survives, is exclusive, and is refused when damaged", async () => {

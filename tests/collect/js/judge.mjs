@@ -3,12 +3,13 @@
 
 export const unb64 = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 
-export function policyOf(rr, rules) {
-  const { publishers, max_epsilon: maxEpsilon, max_ratio: maxRatio, allow_disclosure: allowDisclosure } = rules;
-  return new rr.Policy(publishers, { maxEpsilon, maxRatio, allowDisclosure });
+const camel = (name) => name.replace(/(?<=[a-z])_([a-z])/g, (_, letter) => letter.toUpperCase());
+
+export function policyOf(rr, { publishers, ...caps }) {
+  return new rr.Policy(publishers, Object.fromEntries(Object.entries(caps).map(([name, value]) => [camel(name), value])));
 }
 
-export async function judge(rr, { surveys, reports, draws }) {
+export async function judge(rr, { surveys, reports, draws, settings }) {
   const wrong = [];
   let judged = 0;
   for (const [name, it] of Object.entries(surveys)) {
@@ -41,6 +42,16 @@ export async function judge(rr, { surveys, reports, draws }) {
     if (rr.randomise(false, matrix, source) !== no || rr.randomise(true, matrix, source) !== yes) {
       wrong.push(`draw ${draw} of ${design.p00}, ${design.p11}`);
     }
+    judged++;
+  }
+  for (const [number, { good, policy }] of settings.entries()) {
+    let said = true;
+    try {
+      policyOf(rr, policy);
+    } catch (error) {
+      said = error instanceof rr.RRCollectError && error.name === "ParameterError" ? false : `a stray ${error}`;
+    }
+    if (said !== good) wrong.push(`settings ${number}: ${said}, not ${good}: ${JSON.stringify(policy).slice(0, 500)}`);
     judged++;
   }
   return { wrong, judged };

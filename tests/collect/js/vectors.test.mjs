@@ -11,9 +11,11 @@ const all = (kind) => Object.fromEntries(
 );
 
 test("every vector is judged as Python judges it", async () => {
-  const { wrong, judged } = await judge(rr, { surveys: all("surveys"), reports: all("reports"), draws: load("draws.json") });
+  const { wrong, judged } = await judge(rr, {
+    surveys: all("surveys"), reports: all("reports"), draws: load("draws.json"), settings: load("settings.json"),
+  });
   assert.deepEqual(wrong, []);
-  assert.ok(judged > 300, `${judged}`);
+  assert.ok(judged > 1000, `${judged}`);
 });
 
 test("the types name what the module exports", () => {
@@ -25,6 +27,9 @@ test("the types name what the module exports", () => {
 test("the judge can fail", async () => {
   const surveys = all("surveys");
   const planted = { ...rr, acceptSurvey: async () => ({ digest: "0" }) };
-  const { wrong } = await judge(planted, { surveys, reports: {}, draws: [] });
+  const { wrong } = await judge(planted, { surveys, reports: {}, draws: [], settings: [] });
   assert.equal(wrong.length, Object.keys(surveys).length);
+  const careless = { ...rr, Policy: class {} };
+  const { wrong: taken } = await judge(careless, { surveys: {}, reports: {}, draws: [], settings: load("settings.json") });
+  assert.ok(taken.length > 50);
 });
