@@ -67,7 +67,7 @@ def ask(prompt: str, allowed: str) -> str:
 def interview(client: Client, survey: AcceptedSurvey) -> None:
     """Ask what is open.  What is typed goes to the client and nowhere else."""
     for question in client.open_questions(survey):
-        said = ask(f"{question.text} [y/n, d: rather not say] ", "ynd")
+        said = ask(f"{question.text['en']} [y/n, d: rather not say] ", "ynd")
         if said == "d":
             client.decline(survey, question.id)
         else:

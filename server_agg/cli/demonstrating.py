@@ -122,7 +122,8 @@ def _words(shown: DemoRun) -> list[str]:
     if shown.gateway:
         way += f", {shown.gateway:,} through a gateway in bulk ({shown.gateway_seconds:.1f} s)"
     return [
-        f"Published: {survey.say(survey.title)}, {len(survey.questions)} questions, digest {shown.publication.digest[:16]}…\n"
+        f"Published: {survey.say(survey.title)}, {len(survey.questions)} questions, "
+        f"digest {shown.publication.digest[:16]}…\n"
         f"Answered:  {way}; nobody twice\n"
         f"Collected: {shown.tallies.n:,} reports, judged and stored once each",
         table(head, rows, {1, 2, 3, 4, 5}),

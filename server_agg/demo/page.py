@@ -55,7 +55,8 @@ def page(shown: DemoRun, program: str) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(survey.say(survey.title))}: a demo of rrcollect</title>\n<style>{dress}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>{escape(survey.say(survey.title))}: a demo of rrcollect</title>\n<style>{dress}</style>\n</head>\n"
+        "<body>\n<main>\n"
         + "\n".join(parts)
         + f"\n<footer>Made by <code>rrcollect demo</code>, rrcollect {__version__}. All people on this page are made "
         "up.</footer>\n</main>\n</body>\n</html>\n"

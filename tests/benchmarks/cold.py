@@ -61,7 +61,9 @@ def publish(folder: Path) -> None:
     key = SigningKey.generate()
     question = Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))
     expires = datetime(2100, 1, 1, tzinfo=UTC)
-    survey = Survey(name="s", version=1, title="S", publisher="Example", expires=expires, questions=[question], collector="carried")
+    survey = Survey(
+        name="s", version=1, title="S", publisher="Example", expires=expires, questions=[question], collector="carried"
+    )
     (folder / "survey.json").write_bytes(publish_survey(survey, [key]).envelope)
     (folder / "key.pub").write_bytes(key.public.to_pem())
 

@@ -190,7 +190,15 @@ def published() -> tuple[Report, bytes]:
     design = optimal_design("ln 3")
     question = Question(id="q1", attribute="a", text="A question?", design=design)
     expires = datetime(2100, 1, 1, tzinfo=UTC)
-    survey = Survey(name="bench", version=1, title="Bench", publisher="Bench", expires=expires, questions=[question], collector="carried")
+    survey = Survey(
+        name="bench",
+        version=1,
+        title="Bench",
+        publisher="Bench",
+        expires=expires,
+        questions=[question],
+        collector="carried",
+    )
     publication = publish_survey(survey, [key])
     report = Report(survey=publication.digest, question="q1", design=design, answer="1", id=secrets.token_hex(16))
     return report, publication.envelope + b"\n" + key.public.raw.hex().encode()

@@ -147,7 +147,7 @@ def test_the_page_is_whole_and_loads_nothing(shown):
     assert not re.search(r"https?:|url\(|@import|//[a-z]", text)
     assert "prefers-color-scheme: dark" in text
     for question in shown.publication.survey.questions:
-        assert question.text in text
+        assert question.text["en"] in text
     for words in (f"{shown.full:,} respondents by full clients", f"{shown.gateway:,} through a gateway in bulk"):
         assert words in text
     assert text.count("In truth") >= 3
@@ -180,7 +180,7 @@ def test_the_picture_is_a_file_of_its_own_that_says_what_its_bars_cover(shown):
     text = summary_picture(shown)
     drawn = ElementTree.fromstring(text)  # noqa: S314
     words = [node.text for node in drawn.iter("{http://www.w3.org/2000/svg}text")]
-    assert shown.publication.survey.question("doped").text in words
+    assert shown.publication.survey.question("doped").text["en"] in words
     assert f"{shown.mark('doped', 0).value:.1%}".replace("%", " %") in words
     assert {"everybody", "athletics", "cycling", "swimming", "weightlifting"} < set(words)
     assert "95 % bars: the first by itself, those by sport all at once." in words

@@ -65,8 +65,8 @@ def _kinds() -> list[TallyKey]:
     """Everything that is counted apart: 62 kinds of report."""
     found = []
     for survey in SURVEYS:
-        regions = [{}, *({"region": r} for r in survey.segments.get("region", ()))]
-        ages = [{}, *({"age": a} for a in survey.segments.get("age", ()))]
+        regions = [{}, *({"region": r} for r in survey.segment_values.get("region", ()))]
+        ages = [{}, *({"age": a} for a in survey.segment_values.get("age", ()))]
         for question, region, age in product(survey.questions, regions, ages):
             segments = tuple(sorted((age | region).items()))
             for round_ in range(question.rounds):
