@@ -8,7 +8,7 @@ from fractions import Fraction
 import flint
 import pytest
 
-from rrcollect import Attribute, Client, EveryAttributeOf, ParameterError, Policy, Question, Report, Survey
+from rrcollect import Attribute, EveryAttributeOf, ParameterError, Policy, Question, Report, Survey
 from rrcollect.answer.attributes import Attributes
 from rrcollect.design.mechanism import from_text, from_wire
 from rrcollect.design.parameters import SIGNED, Epsilon
@@ -17,7 +17,7 @@ from rrcollect.errors import MalformedDocument, MalformedReport, NotCanonical, N
 from rrcollect.publish import document, texts
 from rrcollect.publish.canonical import canonical
 from rrcollect.publish.kinds import Choice, Number
-from tests.support.devices import POLICY, VECTORS, envelope, load, moment, question, survey, vector_policy
+from tests.support.devices import VECTORS, load, moment, question, survey, vector_policy
 from tests.vectors.parts import NOW, QUESTION, SET_DESIGN, SURVEY, b64, with_survey
 from tests.vectors.parts import POLICY as RULES
 from tests.vectors.report_cases import REPORT
@@ -181,22 +181,6 @@ def test_what_is_registered_twice_is_refused(registered):
 def test_a_publisher_has_a_name(name):
     with pytest.raises(ParameterError, match="publisher"):
         EveryAttributeOf(name)
-
-
-# ---- two at once ----------------------------------------------------------------------------------------------------
-
-
-def test_an_older_version_is_not_let_in_while_a_newer_one_is_accepted(tmp_path, monkeypatch):
-    """The version is judged again in the transaction that remembers it."""
-    from rrcollect.errors import RolledBack
-
-    older, newer = envelope(version=1), envelope(version=2)
-    slow, quick = (Client(tmp_path / "ledger.sqlite3", attributes=["doped"], policy=POLICY) for _ in range(2))
-    seen = slow._ledger.seen()  # before the newer one came
-    monkeypatch.setattr(slow._ledger, "seen", lambda: seen)
-    quick.accept(newer)
-    with pytest.raises(RolledBack):
-        slow.accept(older)
 
 
 # ---- Ctrl-C ---------------------------------------------------------------------------------------------------------
