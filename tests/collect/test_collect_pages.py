@@ -108,6 +108,7 @@ def test_the_surveys_own_texts_are_shown_in_the_persons_language(collector, brow
         page.get_by_label("Yes").check()
         page.get_by_role("button", name="Change at random and send").click()
         page.get_by_text("<b>Many thanks</b>").wait_for()
+        page.get_by_text("Received by the collector.").wait_for()
         (row,) = open_rows(collector)
         assert json.loads(row.segments) == {"sport": "run"}
         only_here(visit, collector)
