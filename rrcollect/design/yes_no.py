@@ -118,8 +118,7 @@ class Design:
             raise ParameterError("design", value, '{"p00": "…", "p11": "…"}')
         if not all(isinstance(p, str) for p in value.values()):
             raise ParameterError("design", value, "probabilities written as text, such as '3/4'")
-        made = Design(*(probability(name, value[name], SIGNED) for name in ("p00", "p11")))
-        if made.to_wire() != value:
+        if (made := Design(*(probability(name, value[name], SIGNED) for name in ("p00", "p11")))).to_wire() != value:
             raise NotCanonical("a probability of a design is not written in lowest terms, such as '3/4'")
         return made
 
