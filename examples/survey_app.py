@@ -38,14 +38,13 @@ DESIGN = optimal_design("ln 3")  # an answer changes the odds by a factor of 3 a
 def publish(key: SigningKey, name: str, texts: dict[str, str]) -> Publication:
     """The publisher's side: one question for each attribute."""
     questions = [Question(id=a, attribute=a, text=text, design=DESIGN) for a, text in texts.items()]
-    expires = datetime(2100, 1, 1, tzinfo=UTC)
     survey = Survey(
         name=name,
         version=1,
         title="Clean sport",
         publisher=PUBLISHER,
         collector=COLLECTOR,
-        expires=expires,
+        expires=datetime(2100, 1, 1, tzinfo=UTC),
         questions=questions,
     )
     return publish_survey(survey, [key])

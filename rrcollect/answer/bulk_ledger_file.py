@@ -54,7 +54,9 @@ class BulkLedgerFile(LedgerFile):
                 raise LedgerRestored(
                     f"the bulk ledger {self.path.name} is gone, but its rollback guard remembers {remembered[0]} runs"
                 )
-            connection.execute("INSERT INTO secret VALUES (?)", (secrets.token_bytes(32),))
+            key = secrets.token_bytes(32)
+            connection.execute("INSERT INTO secret VALUES (?)", (key,))
+            self.guard.append(0, link("", key.hex()))  # there before the first run: others may look between its steps
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         if made != current:
             connection.execute(f"PRAGMA user_version = {made}")

@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rrcollect.publish.rules import COMPARED
+from rrcollect.publish.survey import Segment
 from server_agg import BatchResult, Summary, Tallies, Tally, tally_reports
 from server_agg.batch import frame_engine as frames
 from server_agg.batch.summary import NUMBER_OF
@@ -144,7 +145,7 @@ def test_any_rows_on_the_quick_engines(data: st.DataObject) -> None:
 
 
 def test_more_segments_than_are_listed_beforehand(tmp_path: Path) -> None:
-    many = OPEN.model_copy(update={"segments": {f"s{i}": [f"v{j}" for j in range(9)] for i in range(6)}})
+    many = OPEN.model_copy(update={"segments": {f"s{i}": Segment.model_validate([f"v{j}" for j in range(9)]) for i in range(6)}})
     assert not SurveyTables.of([many]).enumerated
     texts = ["{}", '{"s0":"v1"}', '{"s0":"v1","s5":"v8"}', '{"s0":"v9"}', '{"s6":"v1"}', '{"s5":"v8","s0":"v1"}', "{"]
     rows = [row(survey=many.digest, id=f"{i:032x}", segments=text) for i, text in enumerate(texts * 3)]

@@ -31,6 +31,7 @@ SURVEY = """name = "a"
 version = 1
 title = "A"
 publisher = "P"
+collector = "carried"
 expires = "2100-01-01T00:00:00Z"
 [[questions]]
 id = "q1"

@@ -19,6 +19,7 @@ FILE = """name = "clean-sport"
 version = 1
 title = "Clean sport"
 publisher = "Example Institute"
+collector = "https://collect.example.org/reports"
 expires = "2100-01-01T00:00:00Z"
 [[questions]]
 id = "q1"
