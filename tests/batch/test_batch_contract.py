@@ -145,7 +145,9 @@ def test_any_rows_on_the_quick_engines(data: st.DataObject) -> None:
 
 
 def test_more_segments_than_are_listed_beforehand(tmp_path: Path) -> None:
-    many = OPEN.model_copy(update={"segments": {f"s{i}": Segment.model_validate([f"v{j}" for j in range(9)]) for i in range(6)}})
+    many = OPEN.model_copy(
+        update={"segments": {f"s{i}": Segment.model_validate([f"v{j}" for j in range(9)]) for i in range(6)}}
+    )
     assert not SurveyTables.of([many]).enumerated
     texts = ["{}", '{"s0":"v1"}', '{"s0":"v1","s5":"v8"}', '{"s0":"v9"}', '{"s6":"v1"}', '{"s5":"v8","s0":"v1"}', "{"]
     rows = [row(survey=many.digest, id=f"{i:032x}", segments=text) for i, text in enumerate(texts * 3)]
