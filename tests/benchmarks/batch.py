@@ -127,7 +127,7 @@ def pydantic_loop(path: Path) -> Counter[tuple[object, ...]]:
                 continue
             if line.ticket is not None or not ID.fullmatch(line.id):
                 continue
-            if any(value not in SURVEY.segments.get(name, ()) for name, value in line.segments.items()):
+            if any(value not in SURVEY.segment_values.get(name, ()) for name, value in line.segments.items()):
                 continue
             content = line.question, p00, p11, line.round, tuple(sorted(line.segments.items())), line.answer
             if seen.setdefault(line.id, content) != content:
