@@ -16,6 +16,7 @@ from fractions import Fraction
 from rrcollect.design.exponential import ExpNumber
 from rrcollect.design.parameters import whole_number
 from rrcollect.design.promise import Promise
+from rrcollect.design.rounding import at_most
 from rrcollect.design.yes_no import GRID, Design
 from rrcollect.errors import UninformativeDesign
 
@@ -72,7 +73,7 @@ class ChosenDesign(Design):
         if words:
             return " ".join([*words, *self._advice()])
         odds = ", ".join(
-            f'a "{word}" by at most {float(self.likelihood_ratio(answer)):.4g}'
+            f'a "{word}" by at most {at_most(Fraction(self.likelihood_ratio(answer)), 4)}'
             for word, answer in (("yes", 1), ("no", 0))
         )
         return f"No answer proves anything; it can multiply the odds of the truth: {odds}."
@@ -84,8 +85,8 @@ class ChosenDesign(Design):
         if self.low is None or self.high is None:
             return words
         most = max(self.matrix[1][answer] * pi + self.matrix[0][answer] * (1 - pi) for pi in (self.low, self.high))
-        about = "about" if self.low == self.high else "up to"
-        return f"{words} Of {people} respondents {about} {float(people * most):.4g} would be exposed for certain."
+        about = f"about {float(people * most):.4g}" if self.low == self.high else f"up to {at_most(people * most, 4)}"
+        return f"{words} Of {people} respondents {about} would be exposed for certain."
 
     def _advice(self) -> list[str]:
         try:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from fractions import Fraction
-from typing import NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 from rrcollect.design.parameters import EpsilonLike, NumberLike
 from rrcollect.design.promise import Promise
@@ -76,7 +76,7 @@ class Mechanism(Protocol):
         """One bit of the answer seen alone, for estimates."""
         ...
 
-    def to_wire(self) -> dict[str, str]:
+    def to_wire(self) -> dict[str, Any]:
         """The mechanism as a JSON object."""
         ...
 

@@ -70,6 +70,19 @@ def test_crosswise_counts_the_right_answer(u):
     assert classic.crosswise(u).matrix == ((1 - counted[0], counted[0]), (1 - counted[1], counted[1]))
 
 
+@given(inner, prevalences)
+def test_crosswise_coded_as_in_rrreg(u, pi):
+    """RRreg: 1 = "no-no" or "yes-yes"; π = (λ + p − 1)/(2p − 1) with p the share of yes to the other question."""
+    assume(u != Fraction(1, 2))
+    same, different = classic.crosswise(u, one="same"), classic.crosswise(u, one="different")
+    both_yes_or_both_no = pi * u + (1 - pi) * (1 - u)
+    assert same.says_yes(pi) == both_yes_or_both_no
+    assert different.says_yes(pi) == 1 - both_yes_or_both_no
+    assert (both_yes_or_both_no + u - 1) / (2 * u - 1) == pi
+    assert classic.crosswise(u) in {same, different}
+    assert same.tight_epsilon == different.tight_epsilon == classic.crosswise(u).tight_epsilon
+
+
 @given(inner, inner, st.integers(1, 4), prevalences)
 def test_kuk_by_enumerating_every_sequence_of_cards(theta1, theta2, draws, pi):
     assume(theta1 != theta2)
@@ -152,6 +165,7 @@ def test_the_die_with_forced_yes_on_1_and_forced_no_on_6():
         lambda: classic.mangat_singh("x", "0.5"),
         lambda: classic.mangat(None),
         lambda: classic.crosswise(math.nan),
+        lambda: classic.crosswise("1/4", one="yes"),
         lambda: classic.triangular(-1),
         lambda: classic.kuk("0.8", "0.2", draws=0),
         lambda: classic.kuk("0.8", "0.2", draws=1.5),

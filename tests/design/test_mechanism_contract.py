@@ -6,16 +6,21 @@ A new mechanism is one more `Subject` in SUBJECTS.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import pytest
 
 from rrcollect import Design, optimal_design, randomise
 from rrcollect.answer.draw import Source
+from rrcollect.answer.draw_set import randomise_choice
 from rrcollect.design import mechanism
+from rrcollect.design.choice import SetDesign
+from rrcollect.design.optimal_choice import optimal_choice
 from rrcollect.design.promise import Promise
 from rrcollect.design.yes_no import GRID
 from tests.support import mechanism_contract as contract
@@ -54,7 +59,78 @@ YES_NO = Subject(
     raised=raised,
 )
 
-SUBJECTS = [YES_NO]
+# ---- one of several options -----------------------------------------------------------------------------------------
+
+
+def small_sets(bits: int) -> Iterator[SetDesign]:
+    """All designs for 2 to 4 options whose numbers lie on the grid of 2^bits."""
+    steps = 1 << bits
+    for k in (2, 3, 4):
+        singles = (1 - Fraction((k - 1) * each, steps) for each in range(steps))
+        yield from (SetDesign(k, 1, p) for p in singles if k * p > 1)
+        for size in range(2, k):
+            chances = (Fraction(inside, steps) for inside in range(steps + 1))
+            yield from (SetDesign(k, size, p) for p in chances if k * p > size)
+
+
+def set_law(design: SetDesign, truth: int) -> Law:
+    """The definition: a uniform set of those with the truth, with chance p, else of those without it."""
+    wire = design.to_wire()
+    sets = [set(held) for held in combinations(range(wire["options"]), wire["size"])]
+    inside = sum(truth in held for held in sets)
+    chance, law = Fraction(wire["p"]), {}
+    for held in sets:
+        said = "".join("1" if option in held else "0" for option in range(wire["options"]))
+        law[said] = chance / inside if truth in held else (1 - chance) / (len(sets) - inside)
+    return law
+
+
+def set_draws(bits: int, design: SetDesign) -> Iterator[Source]:
+    """Every draw of the grid, with every number that chooses the others."""
+    if design.size == 1:
+        yield from contract.every_draw(bits, design)
+        return
+    bound = math.perm(design.options - 1, design.size)
+    for top in range(1 << bits):
+        for number in range(bound):
+            start = (top << 64 - bits).to_bytes(8, "big")
+            yield lambda n, start=start, number=number: start + number.to_bytes(n - 8, "big")
+
+
+def set_boundaries(design: SetDesign, laws: object) -> list[bytes]:
+    """Beside every boundary; for several options with numbers from the whole range, its ends among them."""
+    limit, k, w = design.applied_limit, design.options, design.size
+    if w == 1:
+        near = {limit * step + beside for step in range(k + 1) for beside in (-1, 0, 1)} | {0, GRID - 1}
+        return [draw.to_bytes(8, "big") for draw in sorted(near) if 0 <= draw < GRID]
+    bound = math.perm(k - 1, w)
+    length = -(-bound.bit_length() // 8) + 8
+    last = (1 << 8 * length) // bound * bound - 1
+    numbers = {0, 1, bound - 1, bound, last, *(last * part // 17 for part in range(17))}
+    firsts = [draw for draw in (0, limit - 1, limit, GRID - 1) if 0 <= draw < GRID]
+    return [first.to_bytes(8, "big") + number.to_bytes(length, "big") for first in firsts for number in sorted(numbers)]
+
+
+def raised_set(design: SetDesign) -> SetDesign:
+    step = Fraction(design.options - 1 if design.size == 1 else 1, GRID)
+    return SetDesign(design.options, design.size, design.p + step)
+
+
+SETS = Subject(
+    "one of several options",
+    small=small_sets,
+    draw=lambda truth, design, source: randomise_choice(truth, design, source=source),
+    law=set_law,
+    kept=lambda epsilon, delta: SetDesign.from_text(optimal_choice(epsilon, 6, delta).text),
+    raised=raised_set,
+    from_wire=SetDesign.from_wire,
+    from_text=SetDesign.from_text,
+    sources=set_draws,
+    boundaries=set_boundaries,
+    promises=[("ln 3", "0"), ("1", "0"), ("1/10", "0"), ("4", "0"), ("1/1000", "0")],
+)
+
+SUBJECTS = [YES_NO, SETS]
 
 
 def marked(clause: Any, *subject: Any) -> Any:

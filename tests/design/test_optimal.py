@@ -257,7 +257,7 @@ def test_a_proof_is_said_plainly_with_the_number_exposed_and_the_way_out():
 def test_no_proof_no_alarm():
     words = optimal_design(1).explain()
     assert "No answer proves anything" in words
-    assert "2.718" in words
+    assert "2.719" in words
     assert "Theorem 2" in words
     assert "proof" not in optimal_design(1).explain_exposure()
 

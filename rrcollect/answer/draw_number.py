@@ -1,0 +1,82 @@
+"""One answer about a number in [low, high]: one bit, whose chance to be 1 grows evenly with the number.
+
+Postcondition.  With x = (number − low)/(high − low), exactly, and (T0, T1) the design's thresholds on 2^64, the
+answer is 1 with chance exactly τ/2^64,
+
+    τ = T0 + ⌊(T1 − T0)·⌊x·2^64⌋/2^64⌋,        T0 <= τ <= T1,
+
+so the promise is the design's, whatever the rounding, and the mean that is estimated is off by less than
+2^-64 (1 + 1/c) of the range.
+
+Rules
+1. As in `draw`: one source, no seed, eight bytes and the same statements for every number, nothing of it in an error.
+2. A number is taken exactly: whole numbers, Fraction and Decimal as they are, a float as the binary fraction it is
+   (0.1 is 3602879701896397/2^55).  NaN and infinities are refused.
+3. What lies outside is refused; with `clip`, which the survey says and nobody else, it is brought to the nearer end.
+"""
+
+from __future__ import annotations
+
+import os
+from decimal import Decimal
+from fractions import Fraction
+
+from rrcollect.answer.draw import Source, random_bytes, thresholds
+from rrcollect.design.parameters import NumberLike, fraction
+from rrcollect.design.yes_no import GRID, Design
+from rrcollect.errors import BadTruth, ParameterError
+
+__all__ = ["bounds", "randomise_number", "threshold"]
+
+HIDDEN = "what was given is not shown"
+
+
+def bounds(low: NumberLike, high: NumberLike) -> tuple[Fraction, Fraction]:
+    """(low, high), exactly; low is below high."""
+    ends = fraction("low", low), fraction("high", high)
+    if ends[0] >= ends[1]:
+        raise ParameterError("low and high", (low, high), "low below high")
+    return ends
+
+
+def threshold(number: object, limits: tuple[int, int], low: Fraction, high: Fraction, *, clip: bool = False) -> int:
+    """τ: 64 random bits below it say 1.
+
+    >>> threshold(Fraction(1, 2), (0, GRID), Fraction(0), Fraction(1)) * 2 == GRID
+    True
+    """
+    kind = type(number).__name__
+    if isinstance(number, bool) or not (
+        isinstance(number, (int, float, Fraction, Decimal)) or kind.startswith("float")
+    ):
+        raise BadTruth(f"the truth must be a number, not a {'bool' if isinstance(number, bool) else kind}; {HIDDEN}")
+    try:
+        exact = Fraction(number if isinstance(number, (int, float, Fraction, Decimal)) else float(number))  # type: ignore[arg-type]
+    except (ValueError, OverflowError):
+        raise BadTruth(f"the truth must be a finite number; {HIDDEN}") from None
+    inside = min(max(exact, low), high)
+    if inside != exact and not clip:
+        raise BadTruth(f"the truth must lie from {low} to {high} (the survey does not say `clip`); {HIDDEN}")
+    scaled = (inside - low) / (high - low)
+    share = scaled.numerator * GRID // scaled.denominator
+    return limits[0] + ((limits[1] - limits[0]) * share >> 64)
+
+
+def randomise_number(
+    truth: NumberLike,
+    design: Design,
+    low: NumberLike,
+    high: NumberLike,
+    *,
+    clip: bool = False,
+    source: Source = os.urandom,
+) -> int:
+    """The bit to send instead of a number in [low, high].
+
+    >>> randomise_number(40, Design("3/4", "3/4"), 0, 40, source=lambda n: b"\\x80" + bytes(n - 1))
+    1
+    >>> randomise_number(0, Design("3/4", "3/4"), 0, 40, source=lambda n: b"\\x80" + bytes(n - 1))
+    0
+    """
+    limit = threshold(truth, thresholds(design), *bounds(low, high), clip=clip)
+    return int(int.from_bytes(random_bytes(8, source), "big") < limit)

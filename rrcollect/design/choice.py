@@ -1,0 +1,305 @@
+"""`SetDesign`: the published randomisation of one of k options, and everything that follows from it.
+
+The device sends a set of exactly ω of the k options.  With chance p the truth is among them; the others are uniform:
+
+    P(S | x) = p / C(k−1, ω−1) if x is in S,    (1 − p) / C(k−1, ω) if not          [YB18] subset selection
+
+ω = 1 is k-ary randomised response [HLM16]; k = 2, ω = 1 is Warner's.
+
+Rules
+1. p is an exact fraction, and truths are told apart: c = (kp − ω)/(k − 1) > 0.
+2. What a device applies is on the *grid* of 1/2^64: p itself for ω >= 2; for ω = 1 the chance of each other option,
+   (1 − p)/(k − 1), because one 64-bit draw chooses among all of them.  Lowering p keeps every promise.
+3. Privacy is read off the numbers, exactly: e^ε = p(k−ω)/((1−p)ω), and the least δ at ε is
+   max(0, (p(k−ω) − e^ε ω(1−p))/(k−1)).
+4. Option j of the set seen alone is the yes/no design `column` = Design(1 − q, p), q = (ω − p)/(k − 1).  It is for
+   estimates only: ε never comes from it.  Two options of one answer are dependent; `covariance` says how much.
+5. An answer is k characters of 0 and 1, ω of them 1, in the order of the options: position and length tell nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from rrcollect.design.exponential import ExpNumber, sign_at_exp
+from rrcollect.design.parameters import SIGNED, Epsilon, EpsilonLike, NumberLike, probability, whole_number
+from rrcollect.design.promise import Promise, loss
+from rrcollect.design.yes_no import GRID, Design, Target
+from rrcollect.errors import NotCanonical, OffGridDesign, ParameterError, UninformativeDesign, shown
+
+__all__ = ["MOST_OPTIONS", "SetDesign"]
+
+MOST_OPTIONS = 200
+LONGEST_TEXT = 512  # characters of a design's text
+
+
+@dataclass(frozen=True, init=False)
+class SetDesign:
+    """A set of `size` of `options`, the truth among them with chance `p`.
+
+    >>> design = SetDesign(5, 2, "2/3")
+    >>> design.q, design.c, design.worst_likelihood_ratio
+    (Fraction(1, 3), Fraction(1, 3), Fraction(3, 1))
+    >>> design.column.worst_likelihood_ratio          # smaller: never the promise
+    Fraction(2, 1)
+    """
+
+    options: int
+    size: int
+    p: Fraction
+    limit: int | None = field(repr=False, compare=False)  # R (ω = 1) or P (ω >= 2) on 2^64; None off the grid
+
+    def __init__(self, options: int, size: int, p: NumberLike) -> None:
+        k, exact = whole_number("options", options, 2), probability("p", p)
+        if k > MOST_OPTIONS:
+            raise ParameterError("options", options, f"2 to {MOST_OPTIONS}")
+        w = whole_number("size", size)
+        if w >= k:
+            raise ParameterError("size", size, f"1 to {k - 1}: a set of all options tells nothing")
+        if k * exact <= w:
+            raise UninformativeDesign(
+                f"p = {exact} is not above {Fraction(w, k)}: of {k} options every one is in a set of {w} with that "
+                "chance anyway, so the truth would not show in any number of answers"
+            )
+        for name, value in (("options", k), ("size", w), ("p", exact)):
+            object.__setattr__(self, name, value)
+        scaled = ((1 - exact) / (k - 1) if w == 1 else exact) * GRID
+        object.__setattr__(self, "limit", int(scaled) if scaled.denominator == 1 else None)
+
+    def __repr__(self) -> str:
+        return f"SetDesign({self.options}, {self.size}, '{self.p}')"
+
+    def __str__(self) -> str:
+        sets = "one option" if self.size == 1 else f"{self.size} options"
+        return f"{sets} of {self.options}, the truth among them with p = {float(self.p):.10g}"
+
+    # ---- the one spelling -------------------------------------------------------------------------------------
+
+    def to_wire(self) -> dict[str, Any]:
+        """{"options": 5, "p": "2/3", "size": 2}: p in lowest terms."""
+        return {"options": self.options, "p": str(self.p), "size": self.size}
+
+    @classmethod
+    def from_wire(cls, value: object) -> SetDesign:
+        """The design of a wire form; a fraction in lowest terms and nothing else."""
+        if not isinstance(value, dict) or set(value) != {"options", "p", "size"}:
+            raise ParameterError("design", value, '{"options": 5, "p": "…", "size": 2}')
+        if type(value["options"]) is not int or type(value["size"]) is not int or not isinstance(value["p"], str):
+            raise ParameterError("design", value, "options and size as whole numbers, p as text, such as '2/3'")
+        made = cls(value["options"], value["size"], probability("p", value["p"], SIGNED))
+        if made.to_wire() != value:
+            raise NotCanonical("a probability of a design is not written in lowest terms, such as '2/3'")
+        return made
+
+    @classmethod
+    def from_text(cls, text: str) -> SetDesign:
+        """The design of its canonical text; another spelling of the same numbers is refused."""
+        allowed = 'the canonical text of a design, such as {"options":5,"p":"2/3","size":2}'
+        if not isinstance(text, str) or len(text) > LONGEST_TEXT:
+            raise ParameterError("design", text, allowed)
+        try:
+            made = cls.from_wire(json.loads(text))
+        except json.JSONDecodeError:
+            raise ParameterError("design", text, allowed) from None
+        if made.text != text:
+            raise ParameterError("design", shown(text), f"its one spelling, {made.text}")
+        return made
+
+    @property
+    def text(self) -> str:
+        """The canonical JSON text: how rows, ledgers and databases hold a design."""
+        return json.dumps(self.to_wire(), separators=(",", ":"), sort_keys=True)
+
+    def allows(self, answer: str) -> bool:
+        """Whether this text is an answer: one character per option, as many 1 as the set has options."""
+        return len(answer) == self.options and answer.count("1") == self.size == len(answer) - answer.count("0")
+
+    # ---- what follows from it ---------------------------------------------------------------------------------
+
+    @property
+    def truths(self) -> int:
+        """How many truths there are to tell."""
+        return self.options
+
+    @property
+    def width(self) -> int:
+        """How many characters an answer has."""
+        return self.options
+
+    @property
+    def q(self) -> Fraction:
+        """The chance that an option is in the set if it is not the truth."""
+        return (self.size - self.p) / (self.options - 1)
+
+    @property
+    def c(self) -> Fraction:
+        """p − q: how much of the truth gets through."""
+        return self.p - self.q
+
+    @property
+    def column(self) -> Design:
+        """One option of the set seen alone, for estimates (rule 4)."""
+        return Design(1 - self.q, self.p)
+
+    @property
+    def on_grid(self) -> bool:
+        """Whether a device can apply it exactly (rule 2)."""
+        return self.limit is not None
+
+    def to_grid(self) -> SetDesign:
+        """The design a device applies: p lowered to the grid, which keeps every promise.
+
+        >>> SetDesign(3, 1, "3/5").to_grid().limit
+        3689348814741910324
+        """
+        if self.size > 1:
+            return SetDesign(self.options, self.size, Fraction(math.floor(self.p * GRID), GRID))
+        others = self.options - 1
+        return SetDesign(self.options, 1, 1 - Fraction(math.ceil((1 - self.p) * GRID / others) * others, GRID))
+
+    @property
+    def applied_limit(self) -> int:
+        """The number a device compares its draws with; an error if no device applies this design."""
+        if self.limit is None:
+            raise OffGridDesign(f"{self!r} is off the grid of 1/2^64: a device applies design.to_grid()")
+        return self.limit
+
+    # ---- privacy ----------------------------------------------------------------------------------------------
+
+    @property
+    def worst_likelihood_ratio(self) -> Fraction | float:
+        """How much one answer can change the odds between two options; `math.inf` if it can exclude one."""
+        if self.p == 1:
+            return math.inf
+        return self.p * (self.options - self.size) / ((1 - self.p) * self.size)
+
+    @property
+    def total_variation(self) -> Fraction:
+        """The distance between the laws of two truths: the least δ at ε = 0, which is c."""
+        return self.c
+
+    @property
+    def loss(self) -> Promise:
+        """What one answer costs."""
+        return loss(self.worst_likelihood_ratio, self.total_variation)
+
+    @property
+    def tight_epsilon(self) -> Epsilon | None:
+        """The least ε with δ = 0, exactly; None if there is none because an answer can exclude an option."""
+        ratio = self.worst_likelihood_ratio
+        return Epsilon.of_ratio(ratio) if isinstance(ratio, Fraction) else None
+
+    def epsilon(self) -> float:
+        """The least ε with δ = 0, rounded up; `math.inf` if there is none."""
+        return math.inf if self.tight_epsilon is None else float(self.tight_epsilon)
+
+    def _needed(self) -> tuple[Fraction, Fraction]:
+        """(u, v) with the δ that ε needs = max(0, u − e^ε v)."""
+        k, w, others = self.options, self.size, self.options - 1
+        return self.p * (k - w) / others, (1 - self.p) * w / others
+
+    def delta(self, epsilon: EpsilonLike) -> float:
+        """The least δ at this ε, rounded up to a double for which `satisfies` still holds.
+
+        >>> SetDesign(4, 1, "1/2").delta("ln 2"), SetDesign(4, 1, "1/2").delta("ln 3")
+        (0.16666666666666669, 0.0)
+        """
+        above, below = self._needed()
+        needed: ExpNumber = above - Epsilon(epsilon).exp * below
+        return 0.0 if needed <= 0 else needed.float_above()
+
+    def satisfies(self, epsilon: EpsilonLike, delta: NumberLike = 0) -> bool:
+        """Whether every respondent has (ε, δ)-differential privacy, decided exactly."""
+        exact, (above, below) = Epsilon(epsilon), self._needed()
+        return sign_at_exp((probability("delta", delta) - above, below * exact.factor), exact.rational) >= 0
+
+    # ---- utility ----------------------------------------------------------------------------------------------
+
+    def variance(
+        self, prevalences: Sequence[NumberLike], option: int, n: int = 1, target: Target = "population"
+    ) -> Fraction:
+        """The exact variance of one option's unbiased share from n answers, as `Design.variance`.
+
+        >>> SetDesign(4, 1, "1/2").variance(["1/2", "1/4", "1/8", "1/8"], 0)
+        Fraction(2, 1)
+        """
+        return self.column.variance(self._shares(prevalences)[self._option(option)], n, target)
+
+    def covariance(self, prevalences: Sequence[NumberLike], i: int, j: int, n: int = 1) -> Fraction:
+        """The exact covariance of two options' shares from n people drawn from a population.
+
+        >>> SetDesign(5, 2, "2/3").covariance(["1/2", "1/4", "1/8", "1/16", "1/16"], 0, 1)
+        Fraction(-5, 8)
+        """
+        shares, people = self._shares(prevalences), whole_number("n", n)
+        if self._option(i) == self._option(j):
+            return self.variance(prevalences, i, n)
+        k, w = self.options, self.size
+        both_others = Fraction(0) if w == 1 else (w - 1) * (w - 2 * self.p) / Fraction((k - 1) * (k - 2))
+        with_truth = self.p * (w - 1) / (k - 1)
+        a, b = (self.q + self.c * shares[one] for one in (i, j))
+        together = both_others + (with_truth - both_others) * (shares[i] + shares[j])
+        return (together - a * b) / (self.c**2 * people)
+
+    def total_variance(self, prevalences: Sequence[NumberLike], n: int = 1, target: Target = "population") -> Fraction:
+        """The variances of all options together: the mean squared error of the whole vector.
+
+        >>> SetDesign(4, 1, "1/2").total_variance(["1/4"] * 4)
+        Fraction(27, 4)
+        """
+        return sum((self.variance(prevalences, j, n, target) for j in range(self.options)), Fraction(0))
+
+    @property
+    def manipulation_factor(self) -> Fraction:
+        """1/c: one report of n moves an option's share by at most this over n."""
+        return 1 / self.c
+
+    # ---- in words ---------------------------------------------------------------------------------------------
+
+    def explain(self, n: int = 1000) -> str:
+        """What a publisher should read before signing: what one answer tells, what it costs, what one liar can do.
+
+        >>> print(SetDesign(10, 3, "9/16").explain().splitlines()[2])
+        People    for shares of 1/10 each: 2.94 times as many as a yes/no about one option, 0.762 of k-ary response
+        """
+        k, people, ratio = self.options, whole_number("n", n), self.worst_likelihood_ratio
+        lines = [f"Design    {self}"]
+        if isinstance(ratio, float):
+            lines.append("Promise   none with δ = 0: an option that is not in the set is excluded for certain")
+        else:
+            lines.append(
+                f"Promise   ε = {self.epsilon():.6g}: between any two options one answer changes the odds by a factor "
+                f"of at most {_rounded_up(ratio)}"
+            )
+            even = [Fraction(1, k)] * k
+            yes_no = Design(ratio / (ratio + 1), ratio / (ratio + 1)).variance(even[0])
+            single = SetDesign(k, 1, ratio / (ratio + k - 1)).total_variance(even)
+            lines.append(
+                f"People    for shares of 1/{k} each: {float(self.variance(even, 0) / yes_no):.3g} times as many as a "
+                f"yes/no about one option, {float(self.total_variance(even) / single):.3g} of k-ary response"
+            )
+        moved = 100 * float(self.manipulation_factor) / people
+        lines.append(f"Liars     one false report of {people} moves an option by at most {moved:.3g} percentage points")
+        return "\n".join(lines)
+
+    def _shares(self, prevalences: Sequence[NumberLike]) -> list[Fraction]:
+        shares = [probability("prevalences", share) for share in prevalences]
+        if len(shares) != self.options or sum(shares) != 1:
+            raise ParameterError("prevalences", list(prevalences), f"{self.options} shares that add up to 1")
+        return shares
+
+    def _option(self, option: int) -> int:
+        if type(option) is not int or not 0 <= option < self.options:
+            raise ParameterError("option", option, f"a whole number from 0 to {self.options - 1}")
+        return option
+
+
+def _rounded_up(ratio: Fraction) -> str:
+    """Three digits or more, never below the exact value."""
+    scale = 10 ** max(0, 3 - len(str(int(ratio))))
+    return f"{math.ceil(ratio * scale) / scale:g}"
