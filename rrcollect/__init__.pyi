@@ -7,17 +7,23 @@ from rrcollect.answer.attributes import Attribute as Attribute
 from rrcollect.answer.attributes import EveryAttributeOf as EveryAttributeOf
 from rrcollect.answer.budget import Budget as Budget
 from rrcollect.answer.bulk import randomise_many as randomise_many
+from rrcollect.answer.bulk_choice import randomise_choices as randomise_choices
 from rrcollect.answer.bulk_ledger import BulkLedger as BulkLedger
+from rrcollect.answer.bulk_numbers import randomise_numbers as randomise_numbers
 from rrcollect.answer.client import Client as Client
+from rrcollect.answer.clients import Clients as Clients
 from rrcollect.answer.draw import randomise as randomise
+from rrcollect.answer.draw_number import randomise_number as randomise_number
+from rrcollect.answer.draw_set import randomise_choice as randomise_choice
+from rrcollect.answer.ledger import Declined as Declined
 from rrcollect.answer.packed import randomise_packed as randomise_packed
 from rrcollect.answer.policy import Policy as Policy
 from rrcollect.answer.policy import TrustedPublisher as TrustedPublisher
 from rrcollect.deliver.outbox import Deliveries as Deliveries
-from rrcollect.deliver.outbox import Pace as Pace
 from rrcollect.deliver.simulated import SimulatedCollector as SimulatedCollector
 from rrcollect.deliver.transport import HttpTransport as HttpTransport
 from rrcollect.deliver.transport import Transport as Transport
+from rrcollect.design.choice import SetDesign as SetDesign
 from rrcollect.design.chosen import ChosenDesign as ChosenDesign
 from rrcollect.design.figures import plot_feasible_region as plot_feasible_region
 from rrcollect.design.figures import plot_switch_point as plot_switch_point
@@ -26,8 +32,10 @@ from rrcollect.design.optimal import optimal_design as optimal_design
 from rrcollect.design.optimal import optimal_designs as optimal_designs
 from rrcollect.design.optimal import optimal_warner_design as optimal_warner_design
 from rrcollect.design.optimal import switch_point as switch_point
+from rrcollect.design.optimal_choice import optimal_choice as optimal_choice
 from rrcollect.design.parameters import Epsilon as Epsilon
 from rrcollect.design.promise import Promise as Promise
+from rrcollect.design.two_sided import two_sided_design as two_sided_design
 from rrcollect.design.unknown_prevalence import minimax_design as minimax_design
 from rrcollect.design.unknown_prevalence import minimax_regret_design as minimax_regret_design
 from rrcollect.design.unknown_prevalence import prior_design as prior_design
@@ -46,5 +54,6 @@ from rrcollect.publish.question import Disclosure as Disclosure
 from rrcollect.publish.question import Question as Question
 from rrcollect.publish.report import Report as Report
 from rrcollect.publish.survey import Survey as Survey
+from rrcollect.publish.withdrawal import withdraw_survey as withdraw_survey
 
 __version__: str

@@ -133,6 +133,18 @@ class Expired(SurveyRefused):
     """The survey is past its expiry."""
 
 
+class NotOpen(SurveyRefused):
+    """The survey opens later."""
+
+
+class RoundClosed(SurveyRefused):
+    """The round of the question is not open: not yet, or not any more."""
+
+
+class SurveyWithdrawn(SurveyRefused):
+    """Its publisher has withdrawn the survey, for good."""
+
+
 class RolledBack(SurveyRefused):
     """An older version than one already seen, or another document under a version already seen."""
 
@@ -176,6 +188,10 @@ class AlreadyAnswered(AnswerRefused):
     """Answered by another design before; that answer cannot honestly serve here, and no second one is drawn."""
 
     blame = Blame.PUBLISHER
+
+
+class InterviewClosed(AnswerRefused):
+    """The interview is over; the next person gets one of their own."""
 
 
 class BudgetExhausted(AnswerRefused):
@@ -239,9 +255,11 @@ class TransportFailed(RRCollectError):
 
     blame = Blame.DEVICE
 
-    def __init__(self, reason: str, retry_after: float | None = None) -> None:
-        super().__init__(reason)
-        self.retry_after = retry_after
+
+class WrongAddress(TransportFailed):
+    """There is not a collector at the address that the survey names; the report waits, but waiting does not help."""
+
+    blame = Blame.PUBLISHER
 
 
 class KeyFileError(RRCollectError):

@@ -15,14 +15,35 @@ import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from rrcollect.answer.explanation import survey_lines
 from rrcollect.answer.policy import Policy
-from rrcollect.design.yes_no import Design
-from rrcollect.errors import BadSignature, Expired, ParameterError, RolledBack, UntrustedKey, shown
+from rrcollect.answer.words import shown_lines
+from rrcollect.errors import (
+    BadSignature,
+    Expired,
+    NotOpen,
+    ParameterError,
+    RolledBack,
+    RoundClosed,
+    UntrustedKey,
+    shown,
+)
 from rrcollect.publish.envelope import verify
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.survey import Survey
+from rrcollect.publish.withdrawal import Withdrawal, read_withdrawal
 
-__all__ = ["AcceptedSurvey", "SeenVersion", "accept_survey", "check_expiry", "check_trust", "check_version"]
+__all__ = [
+    "AcceptedSurvey",
+    "SeenVersion",
+    "accept_survey",
+    "accept_withdrawal",
+    "check_expiry",
+    "check_open",
+    "check_round",
+    "check_trust",
+    "check_version",
+]
 
 
 @dataclass(frozen=True)
@@ -41,27 +62,10 @@ class AcceptedSurvey:
     digest: str
     signers: frozenset[PublicKey]
 
-    def explain(self) -> str:
-        """What would be sent, for the person to read before deciding."""
-        lines = [f"{self.survey.say(self.survey.title)} (by {self.survey.publisher})"]
-        for question in self.survey.questions:
-            design = question.design
-            changed = 100 * float(1 - min(design.p00, design.p11))
-            lines.append(f"- {self.survey.say(question.text)}")
-            lines.append(f"  Your answer is changed at random with a chance of up to {changed:.3g} %; {_odds(design)}.")
-        for name, segment in self.survey.segments.items():
-            lines.append(f"Sent unchanged, if you declare it: {name} ({', '.join(segment.names)}).")
-        if self.survey.invite_only:
-            lines.append("Your invite is sent with every answer, unchanged.")
-        return "\n".join(lines)
-
-
-def _odds(design: Design) -> str:
-    if design.proofs:
-        proving = " or a ".join(f'"{word}"' for word in design.proofs)
-        return f"but a {proving} that is sent proves that it is true"
-    most = float(design.worst_likelihood_ratio)
-    return f"whatever is sent, it can change the odds about you by a factor of at most {most:.3g}"
+    def explain(self, language: str | None = None, *, page: bool = False) -> str:
+        """What would be sent, for the person to read before deciding; the survey's texts in this language, if it has
+        it.  `page`: it is answered on its page, where every origin keeps a ledger of its own."""
+        return shown_lines(survey_lines(self.survey, language, page=page))
 
 
 def accept_survey(
@@ -108,15 +112,26 @@ def accept_survey(
 
 def check_trust(accepted: AcceptedSurvey, policy: Policy) -> None:
     """Enough of the publisher's own keys have signed exactly this survey."""
-    survey = accepted.survey
-    publisher = policy.publisher(survey.publisher)
-    if publisher is None:
-        raise UntrustedKey(f"the publisher {shown(survey.publisher)} is not one this policy trusts")
-    signed = len(publisher.keys & accepted.signers)
-    if signed < publisher.threshold:
-        raise UntrustedKey(f"{signed} of {publisher.threshold} needed keys of {shown(survey.publisher)} have signed")
-    if survey.digest != accepted.digest:
+    check_signers(accepted.survey.publisher, accepted.signers, policy)
+    if accepted.survey.digest != accepted.digest:
         raise BadSignature("the survey was changed after it was accepted")
+
+
+def check_signers(name: str, signers: frozenset[PublicKey], policy: Policy) -> None:
+    """Enough of the keys of the publisher of this name are among the signers."""
+    publisher = policy.publisher(name)
+    if publisher is None:
+        raise UntrustedKey(f"the publisher {shown(name)} is not one this policy trusts")
+    signed = len(publisher.keys & signers)
+    if signed < publisher.threshold:
+        raise UntrustedKey(f"{signed} of {publisher.threshold} needed keys of {shown(name)} have signed")
+
+
+def accept_withdrawal(envelope: bytes, policy: Policy) -> Withdrawal:
+    """The withdrawal of a signed envelope, by as many of the publisher's keys as a survey needs."""
+    verified = read_withdrawal(envelope, policy.keys)
+    check_signers(verified.withdrawal.publisher, verified.signers, policy)
+    return verified.withdrawal
 
 
 def check_expiry(survey: Survey, now: datetime) -> None:
@@ -125,6 +140,23 @@ def check_expiry(survey: Survey, now: datetime) -> None:
         raise ParameterError("now", now, "a datetime with a time zone")
     if now >= survey.expires:
         raise Expired(f"the survey expired at {survey.expires:%Y-%m-%d %H:%M} UTC (this device's clock: {now:%F %T})")
+
+
+def check_open(survey: Survey, now: datetime) -> None:
+    """The survey is open by this clock; accepting it earlier is fine."""
+    check_expiry(survey, now)
+    if survey.opens is not None and now < survey.opens:
+        raise NotOpen(f"the survey opens at {survey.opens:%Y-%m-%d %H:%M} UTC (this device's clock: {now:%F %T})")
+
+
+def check_round(survey: Survey, round_: int, now: datetime) -> None:
+    """The round is open by this clock, if the survey says when its rounds are."""
+    if survey.rounds and not survey.rounds[round_].opens <= now < survey.rounds[round_].closes:
+        times = survey.rounds[round_]
+        raise RoundClosed(
+            f"round {round_} is open from {times.opens:%Y-%m-%d %H:%M} to {times.closes:%Y-%m-%d %H:%M} UTC "
+            f"(this device's clock: {now:%F %T})"
+        )
 
 
 def check_version(name: str, offered: SeenVersion, known: SeenVersion | None) -> None:

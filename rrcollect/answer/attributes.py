@@ -4,7 +4,8 @@ Rules
 1. The name of an attribute is the app's.  A publisher that renames, rewords or republishes a question about it reaches
    the same entry of the ledger, and the same single draw.
 2. A question about anything not registered is refused.
-3. An app that answers whatever a publisher asks (a survey page) registers the publisher instead.  Then the publisher
+3. An attribute is renamed by an alias: its draws, words and budget under the earlier name stay its own.
+4. An app that answers whatever a publisher asks (a survey page) registers the publisher instead.  Then the publisher
    chooses the names, and could ask the same thing under two of them: the lifetime budget is that app's defence.
 """
 
@@ -26,21 +27,26 @@ class Attribute:
     """An attribute the app can speak about.
 
     `asked_as`: the names publishers may use for it (its own name if none is given).  `rounds`: how often, at most, it
-    may be collected afresh; every round is debited for life.
+    may be collected afresh; every round is debited for life.  `aliases`: earlier names of it in this ledger, such as
+    "Example Institute/crash" from the time of `EveryAttributeOf("Example Institute")`, or a former name of the app's
+    own; what was drawn under them is repeated, and counts as spent.
 
-    >>> Attribute("crashed", rounds=4, asked_as=("crash", "crashed-this-week")).name
+    >>> Attribute("crashed", rounds=4, asked_as=("crash", "crashed-this-week"), aliases=("broke-down",)).name
     'crashed'
     """
 
     name: str
     rounds: int = 1
     asked_as: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name or "/" in self.name:
             raise ParameterError("attribute name", self.name, "a text without '/'")
-        if not isinstance(self.asked_as, tuple) or not all(isinstance(name, str) for name in self.asked_as):
-            raise ParameterError("asked_as", self.asked_as, "a tuple of names")
+        for what in ("asked_as", "aliases"):
+            given = getattr(self, what)
+            if not isinstance(given, tuple) or not all(isinstance(name, str) and name for name in given):
+                raise ParameterError(what, given, "a tuple of names")
         if whole_number("rounds", self.rounds) > MOST_ROUNDS:
             raise ParameterError("rounds", self.rounds, f"at most {MOST_ROUNDS}")
 
@@ -68,6 +74,7 @@ class Attributes:
 
     def __init__(self, registered: Iterable[str | Attribute | EveryAttributeOf]) -> None:
         self._named: dict[str, Attribute] = {}
+        self._earlier: dict[str, Attribute] = {}
         self._publishers: dict[str, EveryAttributeOf] = {}
         if isinstance(registered, str) or not isinstance(registered, Iterable):
             raise ParameterError("attributes", registered, "a list of names")
@@ -84,24 +91,42 @@ class Attributes:
                 if name in self._named:
                     raise ParameterError("attributes", name, "each name asked about belongs to one attribute")
                 self._named[name] = attribute
+            for name in attribute.aliases:
+                if name in self._earlier:
+                    raise ParameterError("aliases", name, "each earlier name belongs to one attribute")
+                self._earlier[name] = attribute
+        for attribute in self._named.values():
+            if attribute.name in self._earlier:
+                raise ParameterError("aliases", attribute.name, "names that are no longer registered themselves")
 
-    def own_name(self, survey: Survey, question: Question, round_: int) -> str:
-        """The app's name for what the question asks, if it is registered for this round."""
+    @property
+    def aliases(self) -> dict[str, tuple[str, ...]]:
+        """The earlier names of each attribute that has some."""
+        return {attribute.name: attribute.aliases for attribute in self._earlier.values()}
+
+    def of(self, survey: Survey, question: Question, round_: int) -> Attribute:
+        """The app's attribute for what the question asks, if it is registered for this round."""
         attribute = self._named.get(question.attribute)
         publisher = self._publishers.get(survey.publisher)
-        if attribute is not None:
-            name, rounds = attribute.name, attribute.rounds
-        elif publisher is not None:
-            name, rounds = f"{survey.publisher}/{question.attribute}", publisher.rounds
-        else:
+        if attribute is None and publisher is not None:
+            name = f"{survey.publisher}/{question.attribute}"
+            attribute = self._earlier.get(name) or _published(name, publisher.rounds)
+        if attribute is None:
             raise UnknownAttribute(
                 f"this app does not answer about {question.attribute!r} (question {question.id!r}); "
                 "if it should, register it: Client(attributes=[…])"
             )
         if type(round_) is not int or not 0 <= round_ < question.rounds:
             raise ParameterError("round", round_, f"a whole number below the question's {question.rounds} rounds")
-        if round_ >= rounds:
+        if round_ >= attribute.rounds:
             raise UnknownAttribute(
-                f"this app answers about {question.attribute!r} in {rounds} rounds; this is {round_}"
+                f"this app answers about {question.attribute!r} in {attribute.rounds} rounds; this is {round_}"
             )
-        return name
+        return attribute
+
+
+def _published(name: str, rounds: int) -> Attribute:
+    """An attribute under a publisher's name, which has the "/" that an app's own names lack."""
+    attribute = Attribute("published", rounds)
+    object.__setattr__(attribute, "name", name)
+    return attribute

@@ -1,17 +1,31 @@
-"""What a device has given away so far, and what is left, exactly and in words."""
+"""What a device has given away so far, and what is left, exactly and in words.
+
+Rule.  What was drawn is shown only after a report around it has left, or may have left: who declines on seeing the draw
+would bias the estimate.  Until then nothing is shown that depends on it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
+from rrcollect.answer.bound import MOST_SHOWN, Bound, bound, telling
+from rrcollect.answer.explanation import WORDS, chance_in_words
 from rrcollect.answer.ledger import Draw
 from rrcollect.answer.policy import Policy
+from rrcollect.answer.words import Line, sentence, shown_lines
 from rrcollect.deliver.outbox import Outgoing
+from rrcollect.design.parameters import Epsilon
 from rrcollect.design.promise import Promise, total
+from rrcollect.design.rounding import at_most
 from rrcollect.publish.report import Report
+from rrcollect.publish.survey import CARRIED
 
 __all__ = ["Budget"]
+
+LEFT = ("delivered", "refused", CARRIED)  # the states of reports that left, however often they were attempted
 
 
 @dataclass(frozen=True)
@@ -21,6 +35,7 @@ class Budget:
     draws: tuple[Draw, ...]
     reports: tuple[Outgoing, ...]
     policy: Policy
+    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def spent(self) -> Promise:
@@ -28,24 +43,32 @@ class Budget:
         return total([draw.cost for draw in self.draws])
 
     def spent_on(self, attribute: str) -> Promise:
-        """The exact sum of the debits of one attribute."""
-        return total([draw.cost for draw in self.draws if draw.attribute == attribute])
+        """The exact sum of the debits of one attribute, its aliases included."""
+        names = (attribute, *self.aliases.get(attribute, ()))
+        return total([draw.cost for draw in self.draws if draw.attribute in names])
 
     def explain(self) -> str:
         """For the person whose device this is."""
-        spent, policy = self.spent, self.policy
-        lines = [
-            f"Spent for life: ε = {float(spent.epsilon):.4g} of {float(policy.lifetime_epsilon):.4g}, "
-            f"δ = {float(spent.delta):.4g} of {float(policy.lifetime_delta):.4g}."
-        ]
+        return shown_lines(self._lines())
+
+    def _lines(self) -> Iterator[Line]:
+        if self.draws:
+            yield Line(_together(bound((draw.design, 1) for draw in self.draws)))
+        else:
+            yield Line(sentence("nothing_drawn"))
+        yield Line(_cap(self.policy))
         for draw in self.draws:
-            asked = [r for r in self.reports if (r.attribute, r.round) == (draw.attribute, draw.round)]
-            times = f"reported {len(asked)} time{'s' if len(asked) != 1 else ''}"
-            rounds = f", round {draw.round}" if draw.round else ""
-            lines.append(
-                f"- {draw.attribute}{rounds}: sent {'yes' if draw.answer == '1' else 'no'}, {times}; {_meaning(draw)}."
-            )
-        return "\n".join(lines)
+            times = self._reports(draw)
+            yield Line(draw.attribute, foreign=True)
+            yield Line(_sent(draw, times))
+            if times:
+                yield Line(_meaning(draw))
+
+    def _reports(self, draw: Draw) -> int:
+        """How many reports around this draw, under its name or one that it is an alias of, have left or may have."""
+        names = {draw.attribute, *(name for name, earlier in self.aliases.items() if draw.attribute in earlier)}
+        left = [r for r in self.reports if r.state in LEFT or r.attempts > 0]
+        return sum(r.attribute in names and r.round == draw.round for r in left)
 
     def export(self) -> dict[str, Any]:
         """Everything the ledger knows about the person, as plain JSON values; numbers that matter are exact strings."""
@@ -56,10 +79,10 @@ class Budget:
                 {
                     "attribute": draw.attribute,
                     "round": draw.round,
-                    "sent": draw.answer,
+                    "sent": draw.answer if self._reports(draw) else None,
                     "design": draw.design.to_wire(),
                     "cost": draw.cost.to_wire(),
-                    "meaning": _meaning(draw),
+                    "meaning": _meaning(draw) if self._reports(draw) else sentence("not_sent"),
                 }
                 for draw in self.draws
             ],
@@ -81,10 +104,35 @@ class Budget:
         }
 
 
+def _together(limits: Bound) -> str:
+    if limits.ratio is None:
+        return sentence("drawn_no_limit")
+    return sentence("drawn_besides" if limits.telling else "drawn", ratio=at_most(limits.ratio))
+
+
+def _cap(policy: Policy) -> str:
+    if policy.lifetime_epsilon > Epsilon.of_ratio(Fraction(MOST_SHOWN)):
+        return sentence("cap_no_limit")
+    ratio = at_most(policy.lifetime_epsilon.exp)
+    if policy.allow_disclosure:
+        return sentence("cap_besides", ratio=ratio, chance=chance_in_words(policy.lifetime_delta))
+    return sentence("cap", ratio=ratio)
+
+
+def _sent(draw: Draw, times: int) -> str:
+    number = str(draw.round + 1)  # people count from 1
+    if not times:
+        return sentence("not_sent_in_round", round=number) if draw.round else sentence("not_sent")
+    reports = sentence("report") if times == 1 else sentence("reports", count=str(times))
+    word = sentence(WORDS[int(draw.answer)])
+    if draw.round:
+        return sentence("sent_in_round", round=number, word=word, reports=reports)
+    return sentence("sent", word=word, reports=reports)
+
+
 def _meaning(draw: Draw) -> str:
-    """What the answer sent can be held against the person, by the matrix it was drawn with."""
-    ratio = float(draw.design.likelihood_ratio(int(draw.answer)))
-    if ratio == float("inf"):
-        return "this answer proves the truth behind it"
-    cost = f"ε = {float(draw.cost.epsilon):.4g}" if not draw.cost.delta else f"δ = {float(draw.cost.delta):.4g}"
-    return f"it can change the odds about you by a factor of at most {ratio:.3g} (cost {cost})"
+    """What the answer, once sent, can tell about the person, by the design it was drawn with."""
+    design, answer = draw.design, int(draw.answer)
+    if answer in telling(design):
+        return sentence("means_proof" if WORDS[answer] in design.proofs else "means_nearly_proof")
+    return sentence("means", ratio=at_most(Fraction(design.likelihood_ratio(answer))))

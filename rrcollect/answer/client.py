@@ -6,7 +6,8 @@ Rules
    it looks the truth up, and neither asks a person nor uses this ledger.
 2. The truth lives in one local variable for the time of one draw.  It is not stored, logged or put into an error.
 3. Whatever was answered is in the ledger before it is returned (see `ledger`); delivery may fail and be repeated.
-4. Declining is not calling `answer`.  `decline` remembers it on this device; nothing goes out.
+4. Declining is not calling `answer`.  `decline` remembers it on this device; nothing goes out, and what waited to go
+   out is stopped.  An `answer` that is interrupted leaves nothing behind that goes out.
 5. `rrcollect.mjs` follows the same script, check by check: docs/wire-format.md, "Answering".
 """
 
@@ -14,30 +15,49 @@ from __future__ import annotations
 
 import os
 import secrets
+import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from types import TracebackType
 
-from rrcollect.answer.acceptance import AcceptedSurvey, SeenVersion, accept_survey, check_expiry, check_trust
+from rrcollect.answer.acceptance import (
+    AcceptedSurvey,
+    SeenVersion,
+    accept_survey,
+    accept_withdrawal,
+    check_open,
+    check_round,
+    check_trust,
+)
 from rrcollect.answer.attributes import Attribute, Attributes, EveryAttributeOf
 from rrcollect.answer.budget import Budget
+from rrcollect.answer.decision import LedgerRequest
 from rrcollect.answer.draw import Source, randomise
-from rrcollect.answer.ledger import Ledger, LedgerRequest
+from rrcollect.answer.ledger import Declined, Ledger
 from rrcollect.answer.policy import Policy
-from rrcollect.deliver.outbox import Deliveries, Pace, deliver
-from rrcollect.deliver.transport import Transport
-from rrcollect.errors import ParameterError
+from rrcollect.deliver.outbox import Deliveries, Timing, deliver
+from rrcollect.deliver.schedule import HOURS, check_spread, schedule
+from rrcollect.deliver.transport import HttpTransport, Transport
+from rrcollect.errors import LedgerError, ParameterError
 from rrcollect.publish.question import Question
 from rrcollect.publish.report import Report
+from rrcollect.publish.texts import fingerprint
+from rrcollect.publish.tickets import ticket
+from rrcollect.publish.withdrawal import Withdrawal
 
 __all__ = ["Client"]
 
 
 class Client:
-    """Answers surveys on this device.
+    """The ledger of one person: accepts surveys, answers about each attribute once, and delivers the reports.
+
+    Whoever else is asked on the same machine needs a ledger of their own: see `Clients`.
 
     `ledger` is a file of the app's own; `attributes` are what the app is willing to be asked about (names, `Attribute`,
-    or `EveryAttributeOf` a publisher); `policy` names the publishers it trusts and caps what is given away.
+    or `EveryAttributeOf` a publisher); `policy` names the publishers it trusts and caps what is given away.  `spread`
+    is the time in seconds over which reports are sent: six hours for telemetry, a few seconds where a person looks on,
+    0 in tests.
 
     >>> from datetime import datetime, timezone
     >>> from rrcollect import Question, SigningKey, Survey, TrustedPublisher, optimal_design, publish_survey
@@ -64,11 +84,16 @@ class Client:
         policy: Policy,
         source: Source = os.urandom,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        sleep: Callable[[float], None] = time.sleep,
+        spread: float = HOURS,
     ) -> None:
+        if not isinstance(policy, Policy):
+            raise ParameterError("policy", type(policy).__name__, "a Policy")
         self.policy = policy
         self._attributes = Attributes(attributes)
         self._source = source
         self._clock = clock
+        self._timing = Timing(lambda: clock().timestamp(), sleep, check_spread(spread))
         self._ledger = Ledger(ledger)
 
     def __enter__(self) -> Client:
@@ -86,6 +111,12 @@ class Client:
         self._ledger.remember(survey.publisher, survey.name, SeenVersion(survey.version, accepted.digest))
         return accepted
 
+    def withdraw(self, envelope: bytes) -> Withdrawal:
+        """The withdrawal of a signed envelope: from now on its survey is refused, and what waits of it stays here."""
+        withdrawal = accept_withdrawal(envelope, self.policy)
+        self._ledger.withdraw(withdrawal)
+        return withdrawal
+
     def answer(
         self,
         survey: AcceptedSurvey,
@@ -98,18 +129,21 @@ class Client:
     ) -> Report:
         """The report that answers a question, committed to the ledger and waiting in the outbox.
 
-        Asked again about the same attribute it repeats the first answer, and does not read the truth.  Segments and
-        invite are sent as they are, unchanged, and are fixed by the first call for a question."""
+        Asked again about the same attribute it repeats the first answer, and does not read the truth.  Segments are
+        sent as they are; of the invite a ticket is sent, derived for this question and round.  Both are fixed by the
+        first call for a question, unless the collector never took that report: then it is addressed anew.  If this call
+        is interrupted after the draw, the report stays on the device until the question is answered again."""
         request = self._request(survey, question, round, segments, invite)
 
         def draw() -> str:
             return str(randomise(truth() if callable(truth) else truth, request.report.design, source=self._source))
 
-        report = self._ledger.answer(request, self.policy, draw)
-        if report.ticket != invite or (segments is not None and report.segments != dict(segments)):
-            allowed = "what was declared at the first answer"
-            raise ParameterError("segments or invite", "not those of the report", allowed)
-        return report
+        try:
+            return self._ledger.answer(request, self.policy, draw)
+        except BaseException as error:
+            with suppress(LedgerError):
+                self._ledger.cancel(request.report, all_of_it=not isinstance(error, Exception))
+            raise
 
     def _request(
         self,
@@ -122,9 +156,11 @@ class Client:
         """The question as it is put to the ledger; whatever is wrong with it, or with its report, is found here."""
         _check_accepted(survey)
         check_trust(survey, self.policy)
-        check_expiry(survey.survey, self._clock())
+        now = self._clock()
+        check_open(survey.survey, now)
         question = survey.survey.question(question_id)
-        attribute = self._attributes.own_name(survey.survey, question, round_)
+        attribute = self._attributes.of(survey.survey, question, round_)
+        check_round(survey.survey, round_, now)
         cost = self.policy.cost(question)
         declared = _declared(survey, segments)
         if survey.survey.invite_only != (invite is not None):
@@ -138,29 +174,48 @@ class Client:
             id=secrets.token_hex(16),
             round=round_,
             segments=declared,
-            ticket=invite,
+            ticket=None if invite is None else ticket(invite, survey.digest, question.id, round_),
         )
-        return LedgerRequest(report, attribute, survey.survey.say(question.text), cost)
+        return LedgerRequest(
+            report,
+            attribute.name,
+            survey.survey.say(question.text),
+            cost,
+            survey.survey.collector,
+            survey.survey.publisher,
+            aliases=attribute.aliases,
+            fingerprints=frozenset(map(fingerprint, question.text.values())),
+            times=schedule(now.timestamp(), self._timing.spread),
+            declared=segments is not None,
+        )
 
-    def decline(self, survey: AcceptedSurvey, question: str) -> None:
-        """Remember, on this device only, that the person does not want to answer; they may still change their mind."""
+    def decline(self, survey: AcceptedSurvey, question: str) -> Declined:
+        """Remember, on this device only, that the person does not want to answer; they may still change their mind.
+
+        What waits for this question, in whatever round, does not leave any more.  `left` tells how many reports of it
+        had left before, or may have left."""
         _check_accepted(survey)
-        self._ledger.decline(survey.digest, survey.survey.question(question).id)
+        return self._ledger.decline(survey.digest, survey.survey.question(question).id)
 
     def open_questions(self, survey: AcceptedSurvey) -> list[Question]:
-        """The questions of a survey that were neither answered (in whatever round) nor declined."""
+        """The questions of a survey that were neither answered (in whatever round) nor declined; an answer that was
+        interrupted is not one."""
         _check_accepted(survey)
         declined = self._ledger.declined(survey.digest)
-        answered = {r.question for r in self._ledger.outbox() if r.survey == survey.digest}
+        reports = (r for r in self._ledger.outbox() if r.survey == survey.digest and r.state != "cancelled")
+        answered = {r.question for r in reports}
         return [q for q in survey.survey.questions if q.id not in declined | answered]
 
     def budget(self) -> Budget:
         """What was answered so far and at what cost: `.explain()` in words, `.export()` as data."""
-        return Budget(tuple(self._ledger.draws()), tuple(self._ledger.outbox()), self.policy)
+        return Budget(tuple(self._ledger.draws()), tuple(self._ledger.outbox()), self.policy, self._attributes.aliases)
 
-    def deliver(self, transport: Transport, pace: Pace | None = None) -> Deliveries:
-        """Send what waits in the outbox, each report in its own request, in shuffled order; safe to repeat."""
-        return deliver(self._ledger, transport, pace or Pace())
+    def deliver(self, transport: Transport | None = None, *, within: float = 0.0) -> Deliveries:
+        """Send each waiting report whose moment has come, or comes `within` so many seconds, to where its survey says.
+
+        Every report has its own moments, drawn when it was made, its own request and its own connection; safe to
+        repeat.  Call it at every start of the app, and at `next_moment`; it takes a few seconds (see `schedule`)."""
+        return deliver(self._ledger, transport or HttpTransport(), self._timing, within)
 
 
 def _check_accepted(survey: object) -> None:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import BadTruth, NoRandomness, NotOriented, OffGridDesign
 
-__all__ = ["Source", "plain_truth", "randomise", "thresholds"]
+__all__ = ["Source", "plain_truth", "random_bytes", "randomise", "thresholds"]
 
 Source = Callable[[int], bytes]
 
@@ -54,17 +54,17 @@ def randomise(truth: bool, design: Design, *, source: Source = os.urandom) -> in
     """
     limits = design.limits or thresholds(design)
     row = plain_truth(truth)
-    drawn = int.from_bytes(eight_bytes(source), "big")
+    drawn = int.from_bytes(random_bytes(8, source), "big")
     no, yes = drawn < limits[0], drawn < limits[1]
     return int(no ^ ((no ^ yes) & row))
 
 
-def eight_bytes(source: Source) -> bytes:
-    """Eight fresh bytes, or an error; never fewer."""
+def random_bytes(n: int, source: Source) -> bytes:
+    """So many fresh bytes, or an error; never fewer."""
     try:
-        drawn = source(8)
+        drawn = source(n)
     except Exception as error:
         raise NoRandomness(f"the secure generator failed ({type(error).__name__}); no answer was made") from None
-    if not isinstance(drawn, bytes) or len(drawn) != 8:
-        raise NoRandomness("the secure generator did not return 8 bytes; no answer was made")
+    if not isinstance(drawn, bytes) or len(drawn) != n:
+        raise NoRandomness(f"the secure generator did not return {n} bytes; no answer was made")
     return drawn

@@ -4,34 +4,59 @@ Rules
 1. One durable transaction (SQLite, WAL, synchronous=FULL) decides, and holds the drawn answer, the report's bytes and
    the debit.  It is committed, and the rollback guard is appended, before anything is returned.
 2. An attribute (in a round) is drawn once.  Asked again the ledger gives the same report for the same question, a new
-   report with the same answer for another question of the same design, and a refusal for another design.
+   report with the same answer for another question of the same design, and a refusal for another design, or for words
+   that were answered under another attribute; see `decision`.
 3. The truth is not here: the caller draws, and hands over the answer alone.
 4. Budgets are sums over all draws ever made; no row is deleted and no clock is read.
-5. What cannot be trusted (damaged, restored from an old copy, read-only, locked, full) raises a `LedgerError`, and no
+5. A report is waiting, delivered, refused, cancelled (the person said no, or the answer was interrupted), withdrawn
+   with its survey, or carried by the app.  Only what waits leaves; asked again, what was cancelled waits again.
+6. What cannot be trusted (damaged, restored from an old copy, read-only, locked, full) raises a `LedgerError`, and no
    draw is made; see `ledger_file`.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from rrcollect.answer.acceptance import SeenVersion, check_version
-from rrcollect.answer.ledger_file import DRAWS, LedgerFile, Passing, head
+from rrcollect.answer.decision import (
+    EarlierReport,
+    LedgerRequest,
+    check_withdrawn,
+    cost_of,
+    earlier_answer,
+    earlier_report,
+)
+from rrcollect.answer.ledger_file import DRAWS, LedgerFile, Passing
 from rrcollect.answer.policy import Policy
-from rrcollect.answer.rollback_guard import link
 from rrcollect.deliver.outbox import Outgoing
 from rrcollect.design.mechanism import from_text
-from rrcollect.design.parameters import Epsilon
-from rrcollect.design.promise import Promise, total
+from rrcollect.design.promise import Promise
 from rrcollect.design.yes_no import Design
-from rrcollect.errors import AlreadyAnswered, BudgetExhausted
 from rrcollect.publish.report import Report
+from rrcollect.publish.survey import CARRIED
+from rrcollect.publish.withdrawal import Withdrawal
 
-__all__ = ["Draw", "Ledger", "LedgerRequest"]
+__all__ = ["Decided", "Declined", "Draw", "Ledger"]
+
+
+Decided = tuple[EarlierReport | None, tuple[str, str] | None]
+"""The report made before; or the name and the answer drawn before, if there is one."""
+
+
+LEFT = "state IN ('delivered', 'carried') OR attempts > 0"
+
+
+@dataclass(frozen=True)
+class Declined:
+    """What a decline came to: how many reports were stopped, and how many had left before, or may have left."""
+
+    stopped: int
+    left: int
 
 
 @dataclass(frozen=True)
@@ -47,17 +72,6 @@ class Draw:
 
     def __repr__(self) -> str:
         return f"Draw({self.seq}, {self.attribute!r}, round {self.round})"
-
-
-@dataclass(frozen=True)
-class LedgerRequest:
-    """A question put to the ledger: the report that is to answer it, complete but for its answer; whose attribute it
-    asks about, in which words, and what a draw costs."""
-
-    report: Report
-    attribute: str
-    words: str
-    cost: Promise
 
 
 class Ledger:
@@ -76,47 +90,16 @@ class Ledger:
         `draw` is called at most once, inside the transaction, after every check has passed and only for an attribute
         never drawn in this round; what it raises passes as it is, and nothing is kept."""
         with self.file.transaction() as connection:
-            done, answer = self._decide(connection, request, policy)
-            if done is not None:
-                return done
-            if answer is None:
-                answer = _first_draw(connection, request, draw)
-            made = request.report.with_answer(answer)
-            connection.execute(
-                "INSERT INTO reports (survey, question, round, attribute, words, id, body) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (made.survey, made.question, made.round, request.attribute, request.words, made.id, made.to_bytes()),
-            )
+            done, known = self._decide(connection, request, policy)
+            made = _made(connection, request, known, draw) if done is None else _again(connection, request, done)
             connection.execute("DELETE FROM declined WHERE survey = ? AND question = ?", (made.survey, made.question))
+            words = [(fingerprint, request.attribute) for fingerprint in sorted(request.fingerprints)]
+            connection.executemany("INSERT OR IGNORE INTO words VALUES (?, ?)", words)
         return made
 
-    def _decide(
-        self, connection: sqlite3.Connection, request: LedgerRequest, policy: Policy
-    ) -> tuple[Report | None, str | None]:
-        """(the report already made, the answer already drawn); an error if this question cannot be answered."""
-        asked, attribute = request.report, request.attribute
-        done = connection.execute(
-            "SELECT attribute, body FROM reports WHERE survey = ? AND question = ? AND round = ?",
-            (asked.survey, asked.question, asked.round),
-        ).fetchone()
-        if done is not None:
-            if done[0] != attribute:
-                raise AlreadyAnswered(f"this question was answered before, for the attribute {done[0]!r}")
-            return Report.from_bytes(done[1]), None
-        draws = connection.execute("SELECT attribute, round, design, answer, epsilon, delta FROM draws").fetchall()
-        for name, number, design, answer, *_ in draws:
-            if (name, number) == (attribute, asked.round):
-                if design != asked.design.text:
-                    raise AlreadyAnswered(
-                        f"{attribute!r} was answered before by another design ({from_text(design)}); that answer "
-                        f"cannot stand for one by {asked.design}, and no second one is drawn"
-                    )
-                return None, str(answer)
-        costs = [(name, _cost(epsilon, delta)) for name, *_, epsilon, delta in draws]
-        _within("lifetime", [c for _, c in costs], request.cost, policy.lifetime_epsilon, policy.lifetime_delta)
-        own = [cost for name, cost in costs if name == attribute]
-        _within(f"attribute {attribute!r}", own, request.cost, policy.attribute_epsilon, policy.attribute_delta)
-        return None, None
+    def _decide(self, connection: sqlite3.Connection, request: LedgerRequest, policy: Policy) -> Decided:
+        done = earlier_report(connection, request)
+        return done, earlier_answer(connection, request, policy) if done is None else None
 
     # ---- the rest of its memory -------------------------------------------------------------------------------
 
@@ -125,22 +108,39 @@ class Ledger:
         with self.file.reading() as connection:
             rows = connection.execute(DRAWS).fetchall()
         return [
-            Draw(seq, attribute, number, from_text(design), answer, _cost(epsilon, delta))
-            for seq, attribute, number, design, answer, epsilon, delta, _ in rows
+            Draw(seq, attribute, number, from_text(design), answer, cost_of(epsilon, delta))
+            for seq, attribute, number, design, answer, epsilon, delta in rows
         ]
 
     def outbox(self, state: str | None = None) -> list[Outgoing]:
         """Reports, all or in one state; the rollback guard knows them before they are handed out."""
         with self.file.transaction() as connection:
             rows = connection.execute(
-                "SELECT id, survey, question, round, attribute, words, body, state, reason FROM reports ORDER BY id"
+                "SELECT id, survey, question, round, attribute, words, body, state, reason, destination, times, "
+                "attempts FROM reports ORDER BY id"
             ).fetchall()
-        return [r for r in (Outgoing(*row) for row in rows) if state is None or r.state == state]
+        reports = [Outgoing(*[*told, tuple(json.loads(times)), attempts]) for *told, times, attempts in rows]
+        return [report for report in reports if state is None or report.state == state]
 
     def mark(self, report_id: str, state: str, reason: str | None = None) -> None:
         """Remember what became of a report."""
         with self.file.transaction() as connection:
             connection.execute("UPDATE reports SET state = ?, reason = ? WHERE id = ?", (state, reason, report_id))
+
+    def attempt(self, report_id: str) -> bool:
+        """Remember that a report is about to leave; from here on it may have left, whatever is heard of it.
+
+        False, and nothing is changed, if it does not wait any more: it must not leave."""
+        with self.file.transaction() as connection:
+            changed = connection.execute(
+                "UPDATE reports SET attempts = attempts + 1 WHERE id = ? AND state = 'waiting'", (report_id,)
+            )
+            return changed.rowcount == 1
+
+    def reschedule(self, report_id: str, times: Sequence[int]) -> None:
+        """Keep the moments at which a report is to be sent, in seconds since 1970."""
+        with self.file.transaction() as connection:
+            connection.execute("UPDATE reports SET times = ? WHERE id = ?", (json.dumps(list(times)), report_id))
 
     def seen(self) -> dict[tuple[str, str], SeenVersion]:
         """The newest version accepted of each survey."""
@@ -154,6 +154,7 @@ class Ledger:
             row = connection.execute(
                 "SELECT version, digest FROM surveys WHERE publisher = ? AND name = ?", (publisher, name)
             ).fetchone()
+            check_withdrawn(connection, seen.digest, publisher)
             check_version(name, seen, SeenVersion(*row) if row else None)
             connection.execute(
                 "INSERT INTO surveys VALUES (?, ?, ?, ?) ON CONFLICT (publisher, name) DO UPDATE "
@@ -161,10 +162,41 @@ class Ledger:
                 (publisher, name, seen.version, seen.digest),
             )
 
-    def decline(self, survey: str, question: str) -> None:
-        """Remember, on this device only, that the person does not want to answer."""
+    def cancel(self, report: Report, *, all_of_it: bool) -> None:
+        """Stop the report that was made under this id; with `all_of_it`, whichever waits for its question and round."""
+        place = (report.survey, report.question, report.round)
+        with self.file.transaction() as connection:
+            connection.execute(
+                "UPDATE reports SET state = 'cancelled' WHERE survey = ? AND question = ? AND round = ? "
+                "AND ((id = ? AND state IN ('waiting', 'carried')) OR (? AND state = 'waiting'))",
+                (*place, report.id, all_of_it),
+            )
+
+    def withdraw(self, withdrawal: Withdrawal) -> None:
+        """Remember, for good, that a survey is withdrawn, and stop what waits of it."""
+        survey, moment = (withdrawal.survey, withdrawal.publisher), f"{withdrawal.moment:%FT%TZ}"
+        with self.file.transaction() as connection:
+            connection.execute("INSERT OR IGNORE INTO withdrawn VALUES (?, ?, ?)", (*survey, moment))
+            connection.execute(
+                "UPDATE reports SET state = 'withdrawn' WHERE survey = ? AND publisher = ? AND state = 'waiting'",
+                survey,
+            )
+
+    def decline(self, survey: str, question: str) -> Declined:
+        """Remember, on this device only, that the person does not want to answer, and stop what waits."""
         with self.file.transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO declined VALUES (?, ?)", (survey, question))
+            stopped, left = connection.execute(
+                f"SELECT count(*) FILTER (WHERE state = 'waiting' AND NOT ({LEFT})), "  # noqa: S608
+                f"count(*) FILTER (WHERE {LEFT}) FROM reports "
+                "WHERE survey = ? AND question = ?",
+                (survey, question),
+            ).fetchone()
+            connection.execute(
+                "UPDATE reports SET state = 'cancelled' WHERE survey = ? AND question = ? AND state = 'waiting'",
+                (survey, question),
+            )
+        return Declined(stopped, left)
 
     def declined(self, survey: str) -> set[str]:
         """The questions of a survey the person declined."""
@@ -173,33 +205,52 @@ class Ledger:
         return {question for (question,) in rows}
 
 
+def _made(
+    connection: sqlite3.Connection, request: LedgerRequest, known: tuple[str, str] | None, draw: Callable[[], str]
+) -> Report:
+    """A new report, around an answer drawn before or now."""
+    attribute, answer = known or (request.attribute, _first_draw(connection, request, draw))
+    made = request.report.with_answer(answer)
+    connection.execute(
+        "INSERT INTO reports (survey, question, round, attribute, words, id, body, publisher, destination, times, "
+        "state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(made.survey, made.question, made.round, attribute, request.words, made.id, made.to_bytes()),
+            *(request.publisher, request.destination, json.dumps(request.times), _begin(request)),
+        ),
+    )
+    return made
+
+
+def _again(connection: sqlite3.Connection, request: LedgerRequest, done: EarlierReport) -> Report:
+    """The report made before, or the one that replaces it; what was cancelled waits again, with a fresh schedule."""
+    made = done.addressed(request) or done.report
+    if made.id != done.report.id or done.state == "cancelled":
+        connection.execute(
+            "UPDATE reports SET id = ?, body = ?, state = ?, reason = NULL, times = ?, "
+            "earlier_attempts = CASE WHEN id = ? THEN earlier_attempts ELSE attempts END WHERE id = ?",
+            (
+                *(made.id, made.to_bytes(), _begin(request), json.dumps(request.times)),
+                *(made.id, done.report.id),
+            ),
+        )
+    return made
+
+
+def _begin(request: LedgerRequest) -> str:
+    """The state in which a report begins."""
+    return CARRIED if request.destination == CARRIED else "waiting"
+
+
 def _first_draw(connection: sqlite3.Connection, request: LedgerRequest, draw: Callable[[], str]) -> str:
-    seq, chain = head(connection)
     try:
         answer = draw()
     except (sqlite3.DatabaseError, OSError, UnicodeDecodeError) as error:  # not the ledger's: see `open`
         raise Passing(error) from None
     report, cost = request.report, (str(request.cost.epsilon), str(request.cost.delta))
-    row = (seq + 1, request.attribute, report.round, report.design.text, answer, *cost)
     connection.execute(
-        "INSERT INTO draws (seq, attribute, round, design, answer, epsilon, delta, chain) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (*row, link(chain, *row)),
+        "INSERT INTO draws (seq, attribute, round, design, answer, epsilon, delta) "
+        "SELECT count(*) + 1, ?, ?, ?, ?, ?, ? FROM draws",
+        (request.attribute, report.round, report.design.text, answer, *cost),
     )
     return answer
-
-
-def _cost(epsilon: str, delta: str) -> Promise:
-    return Promise(Epsilon(epsilon), Fraction(delta))
-
-
-def _within(what: str, spent: list[Promise], cost: Promise, epsilon: Epsilon, delta: Fraction) -> None:
-    """Refuse if the sum would pass a cap; compared exactly."""
-    before = total(spent)
-    after_epsilon, after_delta = before.epsilon + cost.epsilon, before.delta + cost.delta
-    if after_epsilon > epsilon or after_delta > delta:
-        raise BudgetExhausted(
-            f"the {what} budget is (ε, δ) = ({float(epsilon):.6g}, {float(delta):.6g}); "
-            f"({float(before.epsilon):.6g}, {float(before.delta):.6g}) is spent and this answer would cost "
-            f"({float(cost.epsilon):.6g}, {float(cost.delta):.6g})"
-        )

@@ -5,10 +5,9 @@ Rules
 2. WAL and synchronous=FULL, checked, not only asked for.  A writing transaction is immediate, verified before it
    writes, committed whole or rolled back whole, and the rollback guard is brought up to it before anything it holds is
    handed out.
-3. Every row of every table is under one hash, checked before each operation and renewed by each transaction that
-   changes one; draws and reports are each under a chain as well, and the guard repeats that of the reports (every draw
-   has one).  Indexes are compared with their tables.  A flipped bit anywhere is an error, never a forgotten draw or an
-   altered report.
+3. Every row of every table is under one hash, checked before each operation.  A transaction that changes a row takes
+   the next serial number and adds the new hash to a chain, which the guard repeats.  Indexes are compared with their
+   tables.  A flipped bit anywhere is an error, never a forgotten draw or an altered report.
 4. Every failure of the file becomes a `LedgerError`: unavailable (permissions, lock, full disk), corrupt, restored, or
    newer than this program.  What fails in code of others that runs inside an operation passes as it is (`Passing`).
 5. The file carries its schema's number (`user_version`).  An older file is verified and brought forward by the steps it
@@ -30,7 +29,7 @@ from rrcollect.answer.rollback_guard import RollbackGuard, link
 from rrcollect.errors import LedgerCorrupt, LedgerNewer, LedgerRestored, LedgerUnavailable, NewerSchema
 from rrcollect.schema import upgrade
 
-__all__ = ["DRAWS", "LedgerFile", "Passing", "head"]
+__all__ = ["DRAWS", "LedgerFile", "Passing"]
 
 APPLICATION_ID = 0x72726C64  # "rrld"
 BUSY_SECONDS = 30.0
@@ -40,19 +39,24 @@ STEPS = [
         "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
         "CREATE TABLE draws (seq INTEGER PRIMARY KEY, attribute TEXT NOT NULL, round INTEGER NOT NULL, "
         "design TEXT NOT NULL, answer TEXT NOT NULL CHECK (answer <> '' AND answer NOT GLOB '*[^01]*'), "
-        "epsilon TEXT NOT NULL, delta TEXT NOT NULL, chain TEXT NOT NULL, UNIQUE (attribute, round))",
+        "epsilon TEXT NOT NULL, delta TEXT NOT NULL, UNIQUE (attribute, round))",
         "CREATE TABLE reports (survey TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL, "
         "attribute TEXT NOT NULL, words TEXT NOT NULL, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL, "
-        "state TEXT NOT NULL DEFAULT 'waiting', reason TEXT, PRIMARY KEY (survey, question, round))",
+        "state TEXT NOT NULL DEFAULT 'waiting', reason TEXT, publisher TEXT NOT NULL, destination TEXT NOT NULL, "
+        "times TEXT NOT NULL DEFAULT '[]', attempts INTEGER NOT NULL DEFAULT 0, "
+        "earlier_attempts INTEGER NOT NULL DEFAULT 0, "  # those of reports that this one replaced
+        "PRIMARY KEY (survey, question, round))",
+        "CREATE TABLE words (fingerprint TEXT PRIMARY KEY, attribute TEXT NOT NULL)",
         "CREATE TABLE surveys (publisher TEXT NOT NULL, name TEXT NOT NULL, version INTEGER NOT NULL, "
         "digest TEXT NOT NULL, PRIMARY KEY (publisher, name))",
+        "CREATE TABLE withdrawn (survey TEXT NOT NULL, publisher TEXT NOT NULL, moment TEXT NOT NULL, "
+        "PRIMARY KEY (survey, publisher))",
         "CREATE TABLE declined (survey TEXT NOT NULL, question TEXT NOT NULL, PRIMARY KEY (survey, question))",
     ],
 ]
 """What makes a ledger, schema by schema."""
 
-DRAWS = "SELECT seq, attribute, round, design, answer, epsilon, delta, chain FROM draws NOT INDEXED ORDER BY seq"
-REPORTS = "SELECT survey, question, round, attribute, words, id, body FROM reports NOT INDEXED ORDER BY rowid"
+DRAWS = "SELECT seq, attribute, round, design, answer, epsilon, delta FROM draws NOT INDEXED ORDER BY seq"
 
 
 class Passing(Exception):
@@ -121,8 +125,9 @@ class LedgerFile:
         with self.open() as connection:
             connection.execute("BEGIN IMMEDIATE")
             self.verify(connection)
+            self._catch_up(connection)
             yield connection
-            _renew_content(connection)
+            _renew(connection)
             connection.execute("COMMIT")
             self.advance_guard(connection)
 
@@ -138,89 +143,85 @@ class LedgerFile:
         if not connection.in_transaction:
             return
         if 0 < current < len(STEPS):
-            self._check_content(connection)
+            self._check_history(connection, self.guard.lines())
+            self._catch_up(connection)
         made = upgrade(connection.execute, current, STEPS, f"the ledger {self.path.name}")
         if current == 0:
             self._begin(connection)
-        _renew_content(connection)
+        _renew(connection)
         connection.execute(f"PRAGMA user_version = {made}")
         connection.execute("COMMIT")
+        self.advance_guard(connection)
 
     def _begin(self, connection: sqlite3.Connection) -> None:
         """A new history, if there was none before."""
         remembered = self.guard.last()
         if remembered is not None and remembered[0] > 0:
             raise LedgerRestored(
-                f"the ledger is empty but its rollback guard remembers {remembered[0]} reports: a file was removed or "
+                f"the ledger is empty but its rollback guard remembers {remembered[0]} changes: a file was removed or "
                 "replaced"
             )
-        start = link("", secrets.token_hex(16))
-        connection.execute("INSERT INTO meta VALUES ('start', ?), ('content', '')", (start,))
+        start, content = secrets.token_hex(32), _content(connection)
+        chain = link(start, 0, content)
+        connection.execute(
+            "INSERT INTO meta VALUES ('serial', '0'), ('before', ?), ('content', ?), ('chain', ?)",
+            (start, content, chain),
+        )
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        self.guard.append(0, start)
+        self.guard.append(0, chain)
 
     # ---- its content ------------------------------------------------------------------------------------------
 
     def verify(self, connection: sqlite3.Connection) -> None:
-        """The file is whole, its chains are unbroken, and it is not older than its rollback guard."""
-        remembered = self.guard.last()  # read first: the database can only be newer
+        """The file is whole, and it is not older than its rollback guard."""
+        remembered = self.guard.lines()  # read first: the database can only be newer
         if not connection.in_transaction:
             connection.execute("BEGIN")  # one snapshot for all the checks; the caller's reads see it too
-        chain = self._check_content(connection)
+        self._check_history(connection, remembered)
         rows = connection.execute(DRAWS).fetchall()
         if len({row[1:3] for row in rows}) != len(rows):
             raise LedgerCorrupt(f"the ledger {self.path.name} holds two draws for one attribute")
-        for expected, row in enumerate(rows, start=1):
-            chain = link(chain, *row[:-1])
-            if row[0] != expected or row[-1] != chain:
-                raise LedgerCorrupt(f"draw {expected} of the ledger {self.path.name} was altered or is missing")
-        chains = _history(connection)
-        if remembered is None and len(chains) > 1:
-            raise LedgerRestored("the ledger's rollback guard is missing; restore it together with the ledger")
-        if remembered is None or remembered[0] == 0:
-            return
-        number, last = remembered
-        if number >= len(chains) or chains[number] != last:
-            raise LedgerRestored(
-                f"the ledger holds {len(chains) - 1} reports but its rollback guard remembers {number}, or others: an "
-                "old copy was restored. Answering from it could draw or report twice, so it is not used"
-            )
 
-    def _check_content(self, connection: sqlite3.Connection) -> str:
-        """The file is whole, whatever its schema; returns where its chains start."""
+    def _check_history(self, connection: sqlite3.Connection, remembered: dict[int, str] | None) -> None:
+        """The content is the one of its chain, and its chain the one of the guard, whatever the schema."""
         if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
             raise LedgerCorrupt(f"the ledger {self.path.name} is damaged")
         meta = _meta(connection)
-        if "start" not in meta or meta.get("content") != _content(connection):
+        if not {"serial", "before", "content", "chain"} <= set(meta) or meta["content"] != _content(connection):
             raise LedgerCorrupt(f"the ledger {self.path.name} was altered, or has lost its beginning")
-        return meta["start"]
+        if meta["chain"] != link(meta["before"], meta["serial"], meta["content"]):
+            raise LedgerCorrupt(f"the chain of the ledger {self.path.name} was altered")
+        self.compare(int(meta["serial"]), meta["before"], meta["chain"], remembered)
+
+    def compare(self, serial: int, before: str, chain: str, remembered: dict[int, str] | None) -> None:
+        """The ledger's state is the last that the guard remembers, or the one after."""
+        if remembered is None:
+            raise LedgerRestored("the ledger's rollback guard is missing; restore it together with the ledger")
+        last = max(remembered)
+        if serial > last:  # by others since the guard was read, or cut off between commit and guard
+            remembered = self.guard.lines() or {}
+            fits = chain == remembered.get(serial, chain if remembered.get(serial - 1) == before else None)
+        else:
+            fits = serial == last and remembered[last] == chain
+        if not fits:
+            raise LedgerRestored(
+                f"the ledger is at change {serial} but its rollback guard remembers {last}, or others: an old copy was "
+                "restored. Answering from it could draw or report twice, so it is not used"
+            )
+
+    def _catch_up(self, connection: sqlite3.Connection) -> None:
+        """Guard what an earlier transaction committed when it was cut off, before another one begins."""
+        self.advance_guard(connection)
 
     def advance_guard(self, connection: sqlite3.Connection) -> None:
         """Bring the rollback guard up to the ledger; nothing is handed out before."""
-        chains = _history(connection)
-        remembered = self.guard.last()
-        if remembered is None or remembered[0] < len(chains) - 1:
-            self.guard.append(len(chains) - 1, chains[-1])
-
-
-def head(connection: sqlite3.Connection) -> tuple[int, str]:
-    """The number of draws and the chain's end."""
-    row = connection.execute("SELECT seq, chain FROM draws ORDER BY seq DESC LIMIT 1").fetchone()
-    return (int(row[0]), str(row[1])) if row else (0, _meta(connection)["start"])
+        meta, remembered = _meta(connection), self.guard.last()
+        if remembered is None or remembered[0] < int(meta["serial"]):
+            self.guard.append(int(meta["serial"]), meta["chain"])
 
 
 def _meta(connection: sqlite3.Connection) -> dict[str, str]:
     return dict(connection.execute("SELECT key, value FROM meta NOT INDEXED").fetchall())
-
-
-def _history(connection: sqlite3.Connection) -> list[str]:
-    """The chain over all reports in the order they were made: what the guard remembers, at every number of them."""
-    chains = [_meta(connection)["start"]]
-    for *told, body in connection.execute(REPORTS):
-        if not isinstance(body, bytes):
-            raise LedgerCorrupt("one of the reports in the ledger is not stored as bytes: it was altered")
-        chains.append(link(chains[-1], *told, body.hex()))
-    return chains
 
 
 def _content(connection: sqlite3.Connection) -> str:
@@ -233,14 +234,18 @@ def _content(connection: sqlite3.Connection) -> str:
     return digest.hexdigest()
 
 
-def _renew_content(connection: sqlite3.Connection) -> None:
-    """Put the hash of what is there now in place of the old one; what changed nothing is not written."""
-    content = _content(connection)
-    connection.execute("UPDATE meta SET value = ? WHERE key = 'content' AND value <> ?", (content, content))
+def _renew(connection: sqlite3.Connection) -> None:
+    """Take the next serial number and the next link of the chain; what changed nothing is not written."""
+    meta, content = _meta(connection), _content(connection)
+    if content != meta["content"]:
+        serial = int(meta["serial"]) + 1
+        chain = link(meta["chain"], serial, content)
+        values = {"serial": str(serial), "before": meta["chain"], "content": content, "chain": chain}
+        connection.executemany("UPDATE meta SET value = ? WHERE key = ?", [(v, k) for k, v in values.items()])
 
 
 def _tables(connection: sqlite3.Connection) -> set[str]:
-    return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    return {str(name) for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:

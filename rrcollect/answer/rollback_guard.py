@@ -1,12 +1,15 @@
-"""The rollback guard: an append-only file beside the ledger that remembers how many reports there have been.
+"""The rollback guard: an append-only file beside the ledger that remembers every state the ledger was in.
 
 Rules
-1. After a report (with its draw, if that is new) is committed and before it may leave the device, a line "number,
-   chain" is appended to the guard and synced.  The chain value is a hash over all reports up to that number.
-2. A ledger that has fewer reports than its guard, or another history, is an old copy or a damaged one: it is refused,
-   because answering from it would draw, or report, a second time.  A ledger ahead of its guard was cut off between the
-   two steps; its guard is brought up to it before anything leaves.
-3. A torn last line (a crash in mid-write) does not count.  Restoring both files together cannot be seen.
+1. Each transaction that changes the ledger has a serial number and a chain value: a hash over the content after it and
+   the chain before it.  After the commit, and before anything may leave the device, a line "serial, chain" is appended
+   to the guard and synced.  So all that the ledger holds is covered: draws, reports and what became of them, words,
+   survey versions, what was declined or withdrawn.
+2. A ledger that is behind its guard, or has another chain, is an old copy or a damaged one: it is refused, because
+   answering from it would draw, or report, a second time.  A ledger one step ahead was cut off between commit and
+   guard; the guard is brought up to it before anything else is done.
+3. A ledger has a guard from its beginning: one without is refused.
+4. A torn last line (a crash in mid-write) does not count.  Restoring both files together cannot be seen.
 """
 
 from __future__ import annotations
@@ -35,23 +38,28 @@ class RollbackGuard:
     def __init__(self, path: Path) -> None:
         self.path = path.with_name(path.name + ".guard")
 
-    def last(self) -> tuple[int, str] | None:
-        """(number of reports, chain) of the highest complete line; None if there is no guard."""
+    def lines(self) -> dict[int, str] | None:
+        """The chain by serial number, of all complete lines; None if there is not one."""
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
             return None
         except OSError as error:
             raise LedgerUnavailable(f"the ledger's rollback guard cannot be read: {error.strerror}") from None
-        found = None
+        found = {}
         for line in data.split(b"\n")[:-1]:
             number, _, chain = line.decode("ascii", "replace").partition(" ")
-            if len(line) == _LINE - 1 and number.isdigit() and (found is None or int(number) >= found[0]):
-                found = (int(number), chain)
-        return found
+            if len(line) == _LINE - 1 and number.isdigit():
+                found[int(number)] = chain
+        return found or None
+
+    def last(self) -> tuple[int, str] | None:
+        """(serial, chain) of the highest complete line; None if there is not one."""
+        found = self.lines()
+        return max(found.items()) if found is not None else None
 
     def append(self, number: int, chain: str) -> None:
-        """Remember this many reports, durably."""
+        """Remember this state, durably."""
         try:
             handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
             try:

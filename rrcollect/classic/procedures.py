@@ -108,18 +108,23 @@ def mangat(p: NumberLike) -> Design:
     return Design(probability("p", p), 1)
 
 
-def crosswise(prevalence: NumberLike) -> Design:
+def crosswise(prevalence: NumberLike, one: str = "likelier") -> Design:
     """Yu, Tian and Tang 2008 [YTT08]: "Think of the sensitive question and of 'Is your mother born between January
     and March?'. Tell me only whether your two answers are the same or different." `prevalence` is the share u of
     yes to the second.
 
-    "Same" is counted as 1 if u > 1/2, "different" otherwise: p00 = p11 = max(u, 1−u), ε as Warner's.  Nominal.
+    `one` is the coding, which of the two is counted as 1: "same" (as R's RRreg: p00 = p11 = u), "different"
+    (p00 = p11 = 1 − u), or the "likelier" under the attribute ("same" if u > 1/2, else "different").  The wrong coding
+    turns every estimate into one minus itself.  ε as Warner's, by each.  Nominal.
 
-    >>> crosswise("1/4")
-    Design('3/4', '3/4')
+    >>> crosswise("1/4"), crosswise("1/4", one="same")
+    (Design('3/4', '3/4'), Design('1/4', '1/4'))
     """
     u = probability("prevalence", prevalence)
-    return warner(max(u, 1 - u))
+    codings = {"likelier": max(u, 1 - u), "same": u, "different": 1 - u}
+    if one not in codings:
+        raise ParameterError("one", one, f"one of {', '.join(codings)}")
+    return warner(codings[one])
 
 
 def triangular(prevalence: NumberLike) -> Design:

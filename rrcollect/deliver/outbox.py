@@ -1,34 +1,44 @@
-"""At-least-once delivery from the ledger's outbox.
+"""At-least-once delivery from the ledger's outbox, each report at moments of its own.
 
 Rules
-1. Each report goes in a request of its own, in an order shuffled by the secure generator: the collector cannot tell
-   from order or grouping which reports are one person's.
-2. A report is marked delivered after the collector has it.  A crash in between sends it again; collectors count an id
-   once.
-3. A failure is retried with exponential backoff and jitter, not sooner than the collector asks for; if that is longer
-   than the app's patience, the report waits for the next delivery.  Once a report has failed all its attempts the
-   others get one each: a dead network does not cost a wait for every report.  A refusal is final: it is kept with its
-   reason, for the app to see.
-4. What is not delivered stays in the outbox and survives restarts.
+1. Each report goes to the destination it was drawn for, in a request, connection and thread of its own, at the moments
+   that were drawn with it (`schedule`).  Nobody waits for another's reply: neither order, grouping nor delays that a
+   collector causes tell which reports are one person's.
+2. Before the bytes leave, the attempt is recorded durably: what may have left is known.  A report is marked delivered
+   after the collector has it.  A crash in between sends it again; collectors count an id once.
+3. A failed attempt uses up the moments that have passed; the report waits for its next one, also over restarts.  A
+   refusal is final: it is kept with its reason, for the app to see.
+4. An address that cannot work is an error (`WrongAddress`), raised once what was due has been tried.
+5. Interrupted (Ctrl-C), no further attempt begins and what is under way is hung up; what waits still waits.
 """
 
 from __future__ import annotations
 
-import secrets
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
+import heapq
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from queue import Empty, SimpleQueue
 from typing import Protocol
 
+from rrcollect.deliver.schedule import caught_up, remaining
 from rrcollect.deliver.transport import Transport
-from rrcollect.errors import ParameterError, ReportRefused, TransportFailed
+from rrcollect.errors import ParameterError, ReportRefused, TransportFailed, WrongAddress
 
-__all__ = ["Deliveries", "Outbox", "Outgoing", "Pace", "deliver"]
+__all__ = ["Deliveries", "Outbox", "Outgoing", "Timing", "deliver"]
+
+# More at once would cost a small device memory and file handles; fewer would let a collector that keeps its replies
+# back hold up the other reports.  A device has a handful of reports (the lifetime budget is a few answers), so that in
+# practice nobody waits here; who does waits in the order of moments, at most for a transport's timeout.
+AT_ONCE = 32
+NAP = 0.25  # seconds; how often replies are looked at while waiting for a moment
 
 
 @dataclass(frozen=True)
 class Outgoing:
-    """A report in the outbox, with its state: waiting, delivered or refused (and why)."""
+    """A report in the outbox: where it goes, its state (waiting, delivered, refused and why, or carried), the moments
+    of its attempts in seconds since 1970, and how many attempts were begun."""
 
     id: str
     survey: str
@@ -39,6 +49,9 @@ class Outgoing:
     body: bytes
     state: str
     reason: str | None
+    destination: str
+    times: tuple[int, ...]
+    attempts: int
 
     def __repr__(self) -> str:
         return f"Outgoing({self.id}, {self.question!r}, {self.state})"
@@ -51,71 +64,176 @@ class Outbox(Protocol):
         """The reports, all or in one state."""
         ...
 
+    def attempt(self, report_id: str) -> bool:
+        """Remember that a report is about to leave; False if it does not wait any more and must not."""
+        ...
+
+    def reschedule(self, report_id: str, times: Sequence[int]) -> None:
+        """Keep the moments at which a report is to be sent."""
+        ...
+
     def mark(self, report_id: str, state: str, reason: str | None = None) -> None:
         """Remember what became of a report."""
         ...
 
 
 @dataclass(frozen=True)
-class Pace:
-    """How patiently to deliver: attempts per report, the first wait and the longest, in seconds."""
+class Timing:
+    """The device's clock (seconds since 1970), how it waits, and the spread of its reports in seconds."""
 
-    attempts: int = 4
-    first_wait: float = 0.5
-    longest_wait: float = 60.0
-    sleep: Callable[[float], None] = time.sleep
-
-    def __post_init__(self) -> None:
-        if type(self.attempts) is not int or self.attempts < 1:
-            raise ParameterError("attempts", self.attempts, "a whole number, 1 or more")
-        if not 0 <= self.first_wait <= self.longest_wait < float("inf"):
-            raise ParameterError("waits", (self.first_wait, self.longest_wait), "0 <= first_wait <= longest_wait")
-
-    def wait(self, attempt: int, retry_after: float | None) -> None:
-        """Sleep before the next attempt: a random share of the doubled wait, or what the collector asked for."""
-        ceiling = min(self.longest_wait, self.first_wait * 2**attempt)
-        jitter = ceiling * secrets.randbelow(1 << 30) / (1 << 30)
-        self.sleep(max(jitter, retry_after or 0.0))
+    now: Callable[[], float]
+    sleep: Callable[[float], None]
+    spread: float
 
 
 @dataclass(frozen=True)
 class Deliveries:
-    """What became of the outbox: how many were delivered, why some were refused, how many still wait."""
+    """What became of the outbox: how many were delivered, why some were refused, how many still wait, and when the next
+    of them is to be sent: a good moment to call `deliver` again."""
 
     delivered: int
     refused: tuple[tuple[str, str], ...]
     waiting: int
+    next_moment: datetime | None = None
     last_failure: str | None = None
 
 
-def deliver(outbox: Outbox, transport: Transport, pace: Pace) -> Deliveries:
-    """Send every waiting report; never raises for what a collector or a network does."""
+def deliver(outbox: Outbox, transport: Transport, timing: Timing, within: float = 0.0) -> Deliveries:
+    """Send every waiting report whose moment has come, or comes within so many seconds, at its moment.
+
+    What a collector or a network does is told in the result; a `WrongAddress`, and what is wrong with the ledger or
+    the transport itself, is raised at the end."""
     if not callable(getattr(transport, "send", None)):
-        raise ParameterError("transport", type(transport).__name__, "a transport, such as HttpTransport(url)")
-    outgoing = outbox.outbox("waiting")
-    secrets.SystemRandom().shuffle(outgoing)
-    delivered, refused, waiting, last = 0, [], 0, None
-    for report in outgoing:
+        raise ParameterError("transport", type(transport).__name__, "a transport, such as HttpTransport()")
+    if isinstance(within, bool) or not isinstance(within, int | float) or not 0 <= within < float("inf"):
+        raise ParameterError("within", within, "seconds, 0 or more")
+    return _Delivery(outbox, transport, timing).run(within)
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What became of one attempt; `error` is what `send` or the ledger raised."""
+
+    report: Outgoing
+    times: tuple[int, ...] = ()
+    error: Exception | None = None
+
+
+class _Delivery:
+    """One pass over the outbox: this thread keeps the moments, one thread each makes the attempts."""
+
+    def __init__(self, outbox: Outbox, transport: Transport, timing: Timing) -> None:
+        self._outbox, self._transport, self._timing = outbox, transport, timing
+        self._heard: SimpleQueue[_Outcome] = SimpleQueue()
+        self._over = threading.Event()
+        self._under_way: dict[str, threading.Thread] = {}
+        self._delivered, self._refused = 0, list[tuple[str, str]]()
+        self._last: str | None = None
+        self._trouble: list[Exception] = []
+        self._queue: list[tuple[float, str, Outgoing]] = []  # a heap of (moment, id, report)
+        self._end = timing.now()
+
+    def run(self, within: float) -> Deliveries:
+        start = self._timing.now()
+        self._end = start + within
+        for report in self._outbox.outbox("waiting"):
+            due = not report.times or report.times[0] <= start
+            moment = caught_up(start, self._timing.spread) if due else report.times[0]
+            if due or moment <= self._end:
+                self._queue.append((moment, report.id, report))
+        heapq.heapify(self._queue)
         try:
-            _send(transport, report, pace, pace.attempts if last is None else 1)
+            while self._queue or self._under_way:
+                self._listen()
+                self._go_on()
+        except BaseException:
+            self._hang_up()
+            raise
+        if self._trouble:
+            raise self._trouble[0]
+        waiting = self._outbox.outbox("waiting")
+        moments = [report.times[0] for report in waiting if report.times]
+        next_moment = datetime.fromtimestamp(min(moments), UTC) if moments else None
+        return Deliveries(self._delivered, tuple(self._refused), len(waiting), next_moment, self._last)
+
+    def _go_on(self) -> None:
+        """Begin the attempt whose moment has come, or wait a little for it or for a reply."""
+        pause = self._queue[0][0] - self._timing.now() if self._queue else None
+        if pause is not None and pause <= 0 and len(self._under_way) < AT_ONCE:
+            report = heapq.heappop(self._queue)[2]
+            thread = threading.Thread(target=self._attempt, args=(report,), name="rrcollect-deliver", daemon=True)
+            self._under_way[report.id] = thread
+            thread.start()
+        elif self._under_way:
+            self._listen(NAP if pause is None or pause <= 0 else min(pause, NAP))
+        elif pause is not None:
+            self._timing.sleep(max(pause, 0.001))  # a clock may not tell less apart
+
+    def _attempt(self, report: Outgoing) -> None:
+        """One attempt, in a thread of its own; whatever happens is heard of."""
+        try:
+            self._heard.put(self._tried(report))
+        except Exception as error:
+            self._heard.put(_Outcome(report, error=error))
+
+    def _tried(self, report: Outgoing) -> _Outcome:
+        if self._over.is_set() or not self._outbox.attempt(report.id):
+            return _Outcome(report, error=_Gone())
+        try:
+            self._transport.send(report.destination, report.body)
         except ReportRefused as error:
-            outbox.mark(report.id, "refused", str(error))
-            refused.append((report.id, str(error)))
+            self._outbox.mark(report.id, "refused", str(error))
+            return _Outcome(report, error=error)
         except TransportFailed as error:
-            waiting, last = waiting + 1, str(error)
-        else:
-            outbox.mark(report.id, "delivered")
-            delivered += 1
-    return Deliveries(delivered, tuple(refused), waiting, last)
+            times = remaining(report.times, self._timing.now(), self._timing.spread)
+            self._outbox.reschedule(report.id, times)
+            return _Outcome(report, times, error)
+        self._outbox.mark(report.id, "delivered")
+        return _Outcome(report)
+
+    def _listen(self, patience: float = 0.0) -> None:
+        """Take in what became of attempts; wait so long for the first."""
+        while self._under_way:
+            try:
+                outcome = self._heard.get(timeout=patience) if patience else self._heard.get_nowait()
+            except Empty:
+                return
+            self._take_in(outcome)
+            patience = 0.0
+
+    def _take_in(self, outcome: _Outcome) -> None:
+        report, error = outcome.report, outcome.error
+        self._under_way.pop(report.id).join()
+        if error is None:
+            self._delivered += 1
+        elif isinstance(error, ReportRefused):
+            self._refused.append((report.id, str(error)))
+        elif isinstance(error, TransportFailed):
+            self._last = str(error)
+            if isinstance(error, WrongAddress):
+                self._trouble.append(error)
+                self._end_now()
+            elif outcome.times[0] <= self._end:
+                heapq.heappush(self._queue, (outcome.times[0], report.id, replace(report, times=outcome.times)))
+        elif not isinstance(error, _Gone):
+            self._trouble.append(error)
+            self._end_now()
+
+    def _end_now(self) -> None:
+        """Nothing is waited for that is not due by now."""
+        self._end = self._timing.now()
+        self._queue = [entry for entry in self._queue if not entry[2].times or entry[2].times[0] <= self._end]
+        heapq.heapify(self._queue)
+
+    def _hang_up(self) -> None:
+        """No further attempt; end those under way, if the transport can, and wait until they have ended."""
+        self._over.set()
+        hang_up = getattr(self._transport, "hang_up", None)
+        while callable(hang_up) and any(thread.is_alive() for thread in self._under_way.values()):
+            hang_up()
+            for thread in self._under_way.values():
+                thread.join(0.02)
 
 
-def _send(transport: Transport, report: Outgoing, pace: Pace, attempts: int) -> None:
-    for attempt in range(attempts):
-        try:
-            transport.send(report.body)
-        except TransportFailed as error:
-            if attempt + 1 == attempts or (error.retry_after or 0.0) > pace.longest_wait:
-                raise
-            pace.wait(attempt, error.retry_after)
-        else:
-            return
+class _Gone(Exception):
+    """The report did not wait any more when its moment came."""

@@ -1,16 +1,18 @@
 """A whole collector in memory, for tests of apps that embed the client.
 
-It implements the transport and keeps the rules of a real one (`publish.rules`): a report is taken if its survey allows
-it; the same report again counts once; the same id with other content is refused, and so is a second report under one
-ticket. `failures` are raised before or after taking a report, to see what an app does with a bad network.
+It implements the transport and keeps the rules of a real one (`publish.rules`): it is found at the addresses that its
+surveys name; a report is taken if its survey allows it; the same report again counts once; the same id with other
+content is refused, and so is a second report under one ticket.  `failures` are raised before or after taking a report,
+to see what an app does with a bad network.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from rrcollect.errors import MalformedReport, ParameterError, ReportRefused, TransportFailed
+from rrcollect.errors import MalformedReport, ParameterError, ReportRefused, TransportFailed, shown
 from rrcollect.publish.report import Report
 from rrcollect.publish.rules import REASONS, fault
 from rrcollect.publish.survey import Survey
@@ -25,11 +27,10 @@ class SimulatedCollector:
 
     `reports` holds what was taken, by id: `tallies_from_reports(collector.reports.values())` counts it.
 
-    >>> collector = SimulatedCollector([], failures=["before"])
-    >>> collector.send(b"{}")
+    >>> SimulatedCollector([]).send("https://collect.example.org/reports", b"{}")
     Traceback (most recent call last):
     ...
-    rrcollect.errors.TransportFailed: simulated: the request was lost
+    rrcollect.errors.TransportFailed: simulated: none of these surveys has its reports sent to 'https://collect.example.org/reports'
     """
 
     def __init__(self, surveys: Iterable[Survey], failures: Iterable[Fault] = ()) -> None:
@@ -40,9 +41,16 @@ class SimulatedCollector:
         self.reports: dict[str, Report] = {}
         self.requests: list[bytes] = []
         self._failures: Iterator[Fault] = iter(failures)
+        self._one_at_a_time = threading.Lock()
 
-    def send(self, body: bytes) -> None:
+    def send(self, destination: str, body: bytes) -> None:
         """Take a report, or say why not."""
+        if destination not in {survey.collector for survey in self.surveys.values()}:
+            raise TransportFailed(f"simulated: none of these surveys has its reports sent to {shown(destination)}")
+        with self._one_at_a_time:
+            self._sent(body)
+
+    def _sent(self, body: bytes) -> None:
         failure = next(self._failures, "none")
         if failure == "before":
             raise TransportFailed("simulated: the request was lost")

@@ -1,11 +1,13 @@
 """How a report leaves the device.
 
-A transport has one method, `send(body)`.  It returns when the collector has the report for good, raises `ReportRefused`
-if the collector will never take it, and `TransportFailed` if that is not known: sending again is then safe, because a
-collector counts a report id once.  A redirect, a proxy or a sign-in page is not the collector's word on the report.
+A transport has one method, `send(destination, body)`: the destination is the address that the signed survey names, kept
+with the report since it was drawn.  It returns when the collector there has the report for good, raises `ReportRefused`
+if that collector will never take it, `WrongAddress` if there is not a collector there, and `TransportFailed` if nothing
+is known: sending again is then safe, because a collector counts a report id once.  What is believed: see `verdict`.
 
 `HttpTransport` uses the standard library: one connection per report, no cookies, no redirects, the same headers every
-time, and HTTPS unless the host is this machine.
+time, and HTTPS unless the host is this machine.  With a relay the connection goes through HTTP CONNECT: the relay sees
+the device's address and the collector's name but no content, the collector sees the relay's address alone.
 """
 
 from __future__ import annotations
@@ -16,86 +18,138 @@ import socket
 import ssl
 import threading
 from typing import Protocol
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
-from rrcollect.errors import ParameterError, ReportRefused, TransportFailed
+from rrcollect.deliver.verdict import LONGEST_REPLY, judge
+from rrcollect.errors import ParameterError, TransportFailed, WrongAddress, shown
 
 __all__ = ["HttpTransport", "Transport"]
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
-LONGEST_REASON = 300
 MOST_PATIENT = 3600.0
-FINAL = frozenset({400, 403, 404, 409, 410, 413, 415, 422})  # said of the report itself; all else may pass
+HEADERS = {"Content-Type": "application/json", "User-Agent": "rrcollect", "Accept": "application/json"}
 
 
 class Transport(Protocol):
-    """Anything that can carry a report to a collector."""
+    """Anything that can carry a report to a collector; `send` is called by several threads at once."""
 
-    def send(self, body: bytes) -> None:
+    def send(self, destination: str, body: bytes) -> None:
         """Return if the collector has the report; otherwise `ReportRefused` or `TransportFailed`."""
         ...
 
 
 class HttpTransport:
-    """POST each report to a collector's address, such as https://collect.example.org/reports.
+    """POST each report to the address its survey names, through `relay` (such as http://relay.example:3128) if given.
 
-    >>> HttpTransport("http://example.org/r")
+    >>> HttpTransport().send("http://example.org/reports", b"{}")
     Traceback (most recent call last):
     ...
-    rrcollect.errors.ParameterError: url is 'http://example.org/r'; allowed: https, or http on this machine
+    rrcollect.errors.WrongAddress: 'http://example.org/reports' is not an address for reports; allowed: https, or http \
+on this machine.  Nothing was sent; the survey's publisher has to mend it
     """
 
     def __init__(
-        self, url: str, *, timeout: float = 10.0, allow_http: bool = False, context: ssl.SSLContext | None = None
+        self, *, relay: str | None = None, timeout: float = 10.0, context: ssl.SSLContext | None = None
     ) -> None:
-        allowed = "an address such as https://collect.example.org/reports"
-        try:
-            parts = urlsplit(url) if isinstance(url, str) and url.isascii() else urlsplit("")
-            host, port = parts.hostname, parts.port
-        except ValueError:
-            raise ParameterError("url", url, allowed) from None
-        if parts.scheme not in ("http", "https") or not host or parts.username or parts.password or parts.fragment:
-            raise ParameterError("url", url, allowed)
-        if any(c.isspace() for c in url) or ".." in host:
-            raise ParameterError("url", url, allowed)
-        if parts.scheme == "http" and host not in LOCAL_HOSTS and not allow_http:
-            raise ParameterError("url", url, "https, or http on this machine")
         if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout <= MOST_PATIENT:
             raise ParameterError("timeout", timeout, f"seconds, above 0 and at most {MOST_PATIENT:g}")
-        self._https = parts.scheme == "https"
-        self._host, self._port = host, port if port is not None else (443 if self._https else 80)
-        self._target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        if context is not None and not isinstance(context, ssl.SSLContext):
+            raise ParameterError("context", type(context).__name__, "an ssl.SSLContext")
+        self._relay = None if relay is None else _relay(relay)
         self._timeout = float(timeout)
         self._context = context
+        self._open: set[http.client.HTTPConnection] = set()
+        self._lock = threading.Lock()
 
-    def send(self, body: bytes) -> None:
+    def send(self, destination: str, body: bytes) -> None:
         """One POST; see the module's text for the outcomes."""
-        connection = self._connection()
+        connection, target = self._connection(destination)
         deadline = threading.Timer(self._timeout, _hang_up, [connection])  # for the whole exchange, byte by byte
         deadline.daemon = True
         deadline.start()
+        with self._lock:
+            self._open.add(connection)
         try:
-            connection.request(
-                "POST",
-                self._target,
-                body=body,
-                headers={"Content-Type": "application/json", "User-Agent": "rrcollect", "Accept": "application/json"},
-            )
-            response = connection.getresponse()
-            said = response.read(4096).decode("utf-8", "replace")
-            retry_after = response.headers.get("Retry-After")
+            connection.request("POST", target, body=body, headers=HEADERS)
+            with connection.getresponse() as response:
+                status, said = response.status, response.read(LONGEST_REPLY + 1)
         except (OSError, ValueError, http.client.HTTPException) as error:
-            raise TransportFailed(f"the collector could not be reached ({type(error).__name__})") from None
+            way = "" if self._relay is None else " through the relay"
+            raise TransportFailed(f"the collector could not be reached{way} ({type(error).__name__})") from None
         finally:
             deadline.cancel()
             connection.close()
-        _judge(response.status, said, retry_after)
+            with self._lock:
+                self._open.discard(connection)
+        judge(destination, status, said)
 
-    def _connection(self) -> http.client.HTTPConnection:
-        if self._https:
+    def hang_up(self) -> None:
+        """End every exchange that is under way; their `send` fails."""
+        with self._lock:
+            for connection in self._open:
+                _hang_up(connection)
+
+    def _connection(self, destination: str) -> tuple[http.client.HTTPConnection, str]:
+        """A connection of its own, not yet opened, and the path to post to."""
+        parts, host, port = _address(destination)
+        secure = parts.scheme == "https"
+        port = port or (443 if secure else 80)
+        first = self._relay or (host, port)
+        if secure:
             context = self._context or ssl.create_default_context()
-            return http.client.HTTPSConnection(self._host, self._port, timeout=self._timeout, context=context)
-        return http.client.HTTPConnection(self._host, self._port, timeout=self._timeout)
+            connection: http.client.HTTPConnection = http.client.HTTPSConnection(
+                *first, timeout=self._timeout, context=context
+            )
+        else:
+            connection = http.client.HTTPConnection(*first, timeout=self._timeout)
+        if self._relay is not None:
+            connection.set_tunnel(host, port)
+        return connection, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
+def _address(destination: str) -> tuple[SplitResult, str, int | None]:
+    """The parts of an address, its host and its port."""
+    try:
+        read = _parts(destination)
+    except ValueError as error:
+        raise WrongAddress(
+            f"{shown(destination)} is not an address for reports; allowed: {error}.  Nothing was sent; the survey's "
+            "publisher has to mend it"
+        ) from None
+    if read[0].scheme == "http" and read[1] not in LOCAL_HOSTS:
+        raise WrongAddress(
+            f"{shown(destination)} is not an address for reports; allowed: https, or http on this machine.  Nothing "
+            "was sent; the survey's publisher has to mend it"
+        )
+    return read
+
+
+def _parts(text: object) -> tuple[SplitResult, str, int | None]:
+    example = "an address such as https://collect.example.org/reports"
+    if not isinstance(text, str) or not text.isascii() or any(c.isspace() for c in text):
+        raise ValueError(example)
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise ValueError(example) from None
+    if parts.scheme not in ("http", "https") or not host or parts.username or parts.password or parts.fragment:
+        raise ValueError(example)
+    if ".." in host or port == 0:
+        raise ValueError(example)
+    return parts, host, port
+
+
+def _relay(relay: str) -> tuple[str, int]:
+    """The host and port of a relay: plain http, because what goes through it is encrypted to the collector."""
+    allowed = "the address of an HTTP proxy that knows CONNECT, such as http://relay.example:3128"
+    try:
+        parts, host, port = _parts(relay)
+    except ValueError:
+        raise ParameterError("relay", relay, allowed) from None
+    if parts.scheme != "http" or port is None or parts.path not in ("", "/") or parts.query:
+        raise ParameterError("relay", relay, allowed)
+    return host, port
 
 
 def _hang_up(connection: http.client.HTTPConnection) -> None:
@@ -103,13 +157,3 @@ def _hang_up(connection: http.client.HTTPConnection) -> None:
     if connection.sock is not None:
         with contextlib.suppress(OSError):
             connection.sock.shutdown(socket.SHUT_RDWR)
-
-
-def _judge(status: int, said: str, retry_after: str | None) -> None:
-    if 200 <= status < 300:
-        return
-    if status not in FINAL:
-        wait = float(retry_after) if retry_after and retry_after.isascii() and retry_after.isdigit() else None
-        raise TransportFailed(f"the collector answered {status}", min(wait, MOST_PATIENT) if wait is not None else None)
-    words = "".join(c if c.isprintable() else " " for c in said[:LONGEST_REASON]).strip()
-    raise ReportRefused(f"the collector answered {status}: {words or 'no reason given'}")

@@ -13,6 +13,7 @@ Rules
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, NoReturn
 
 from rrcollect.errors import DuplicateKey, FloatInDocument, MalformedDocument, NotCanonical, Oversize, shown
@@ -21,6 +22,7 @@ __all__ = ["DEEPEST", "LARGEST_INTEGER", "canonical", "read", "read_canonical"]
 
 DEEPEST = 16
 LARGEST_INTEGER = 2**53 - 1
+_NESTING = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)  # a whole string (or the rest), or a bracket
 
 
 def canonical(value: object) -> bytes:
@@ -94,22 +96,13 @@ def read_canonical(data: bytes, limit: int) -> Any:
 def _check_depth(data: bytes) -> None:
     """Refuse deep nesting before the parser recurses; brackets inside strings do not count."""
     depth = 0
-    in_string = escaped = False
-    for byte in data:
-        if in_string:
-            if escaped:
-                escaped = False
-            elif byte == 0x5C:
-                escaped = True
-            elif byte == 0x22:
-                in_string = False
-        elif byte == 0x22:
-            in_string = True
-        elif byte in b"[{":
+    for found in _NESTING.finditer(data):
+        token = found[0]
+        if token in b"[{":
             depth += 1
             if depth > DEEPEST:
                 raise Oversize(f"the document is nested deeper than {DEEPEST} levels")
-        elif byte in b"]}":
+        elif token in b"]}":
             depth -= 1
 
 

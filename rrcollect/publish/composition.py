@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rrcollect.design.promise import Promise, total
+from rrcollect.design.rounding import at_most
 from rrcollect.publish.survey import Survey
 
 __all__ = ["Composition", "compose"]
@@ -27,12 +28,11 @@ class Composition:
             + (f" ({rounds} rounds)" if rounds > 1 else "")
             for name, rounds, cost in self.questions
         ]
-        odds = float(self.whole.epsilon.exp)
         lines.append(
             f"Whoever answers everything spends ε = {float(self.whole.epsilon):.4g}, "
             f"δ = {float(self.whole.delta):.4g}: all answers together can change the odds "
-            f"of anything about them by a factor of at most {odds:.4g}"
-            + (f", except with probability {float(self.whole.delta):.4g}" if self.whole.delta else "")
+            f"of anything about them by a factor of at most {at_most(self.whole.epsilon.factor, 4)}"
+            + (f", except with probability {at_most(self.whole.delta, 4)}" if self.whole.delta else "")
             + "."
         )
         return "\n".join(lines)

@@ -27,17 +27,17 @@ from rrcollect.errors import MalformedDocument, MalformedReport, RRCollectError
 from rrcollect.publish.canonical import canonical, read
 from rrcollect.publish.question import MOST_ROUNDS
 
-__all__ = ["LARGEST_REPORT", "LONGEST_TICKET", "REPORT_ID", "Report", "ReportRow"]
+__all__ = ["LARGEST_REPORT", "REPORT_ID", "TICKET", "Report", "ReportRow"]
 
 LARGEST_REPORT = 8192  # bytes
-LONGEST_TICKET = 128  # characters
 REPORT_ID = re.compile(r"[0-9a-f]{32}")
+TICKET = re.compile(r"[0-9a-f]{32}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _FIELDS = {"answer", "design", "id", "question", "round", "segments", "survey", "ticket"}
 
 
 class ReportRow(NamedTuple):
-    """A report as one row of a table, a frame or a file."""
+    """A report as one row of a table, a frame or a file; a collector that admitted it puts its id for its ticket."""
 
     survey: str | None
     question: str | None
@@ -86,10 +86,8 @@ class Report:
             raise MalformedReport("answer must be text of 0 and 1 that the design can give")
         if type(self.round) is not int or not 0 <= self.round < MOST_ROUNDS:
             raise MalformedReport(f"round must be a whole number from 0 to {MOST_ROUNDS - 1}")
-        if self.ticket is not None and (
-            not isinstance(self.ticket, str) or not 1 <= len(self.ticket) <= LONGEST_TICKET
-        ):
-            raise MalformedReport(f"ticket must be a string of at most {LONGEST_TICKET} characters, or null")
+        if self.ticket is not None and (not isinstance(self.ticket, str) or not TICKET.fullmatch(self.ticket)):
+            raise MalformedReport("ticket must be 32 hexadecimal digits, or null")
         if not isinstance(self.segments, Mapping) or not all(
             isinstance(name, str) and isinstance(value, str) for name, value in self.segments.items()
         ):

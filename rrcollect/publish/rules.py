@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from rrcollect.errors import SurveyRefused
 from rrcollect.publish.canonical import read_canonical
-from rrcollect.publish.report import LARGEST_REPORT, LONGEST_TICKET, REPORT_ID, Report, ReportRow
+from rrcollect.publish.report import LARGEST_REPORT, REPORT_ID, TICKET, Report, ReportRow
 from rrcollect.publish.survey import Survey
 
-__all__ = ["COMPARED", "REASONS", "declared", "fault"]
+__all__ = ["COMPARED", "REASONS", "STATUS", "declared", "fault"]
 
 REASONS = {
     "malformed": "cut off, broken, or with a value of the wrong type",
@@ -34,14 +34,27 @@ REASONS = {
     "undeclared_segment": "a segment or value the survey does not declare, or not in canonical JSON",
     "missing_ticket": "the survey is by invitation, and the report has no ticket",
     "unexpected_ticket": "the survey is open to everybody, and the report has a ticket",
-    "bad_ticket": f"a ticket that is empty or longer than {LONGEST_TICKET} characters",
+    "bad_ticket": "a ticket that is not 32 hexadecimal digits in lower case",
     "bad_id": "not 32 hexadecimal digits in lower case",
     "conflicting_id": "another report has this id",
     "ticket_reused": "another report has this ticket, question and round",
     "unknown_ticket": "no invitation of this survey gives this ticket",
-    "closed": "the survey has expired, and its grace period is over",
+    "closed": "the survey has expired, or this round of it has closed, and the grace period is over",
+    "withdrawn": "the survey's publisher has withdrawn it",
 }
 """Every reason, in the order in which they are looked for, and what it means."""
+
+STATUS = dict.fromkeys(REASONS, 422) | {  # well formed, but not what the survey publishes
+    "malformed": 400,
+    "unknown_survey": 404,
+    "missing_ticket": 403,
+    "unknown_ticket": 403,
+    "ticket_reused": 403,
+    "conflicting_id": 409,
+    "closed": 410,
+    "withdrawn": 410,
+}
+"""The HTTP status under which a collector says each reason; a device believes no other."""
 
 COMPARED = ("conflicting_id", "ticket_reused")  # found by comparing reports that are valid by themselves
 _LONGEST_SEGMENTS = LARGEST_REPORT
@@ -74,7 +87,7 @@ def fault(report: Report | ReportRow, survey: Survey | None) -> str | None:  # n
         return "missing_ticket"
     if row.ticket is not None and not survey.invite_only:
         return "unexpected_ticket"
-    if row.ticket is not None and not 1 <= len(row.ticket) <= LONGEST_TICKET:
+    if row.ticket is not None and not TICKET.fullmatch(row.ticket):
         return "bad_ticket"
     if row.id is None or not REPORT_ID.fullmatch(row.id):
         return "bad_id"

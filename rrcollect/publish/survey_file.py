@@ -50,8 +50,10 @@ name = "clean-sport"                # with the version: its identity among your 
 version = 1                         # raise it with every change
 title = "Clean sport"
 publisher = "Example Institute"     # the name devices trust, with your public key
-collector = "https://collect.example.org/reports"  # where devices send their reports, and nowhere else
+collector = "{here}/reports"  # where devices send their reports, and nowhere else
+origins = ["{here}"]  # where its page may be answered; each is a draw of its own, so usually one
 expires = "{expires}"
+invite_only = {invited}                 # true: answers need an invite, which `rrcollect invites` makes
 
 [segments]                          # groups a respondent may declare; sent as they are, not randomised
 sport = ["athletics", "cycling", "swimming", "weightlifting"]
@@ -80,9 +82,10 @@ max_ratio = 8                       # and no answer may change the odds by more 
 """
 
 
-def template() -> str:
-    """A survey to start from, good for a year."""
-    return TEMPLATE.format(expires=(datetime.now(UTC) + timedelta(days=365)).strftime("%Y-%m-%dT00:00:00Z"))
+def template(here: str = "https://collect.example.org", *, invited: bool = False) -> str:
+    """A survey to start from, good for a year; `here` is the origin of its collector."""
+    expires = (datetime.now(UTC) + timedelta(days=365)).strftime("%Y-%m-%dT00:00:00Z")
+    return TEMPLATE.format(here=here, expires=expires, invited=str(invited).lower())
 
 
 def read_survey(path: Path) -> dict[str, Any]:

@@ -5,7 +5,8 @@ Rules
    what a person reads.  The table `HIDDEN` is fixed and the same in every client, so that all of them judge alike,
    whatever version of Unicode they know.
 2. Text has something visible in it, and neither begins nor ends with white space.
-3. The joiner that emoji are made of stands between two visible characters, or not at all.
+3. The joiner that emoji are made of stands between two visible characters, or not at all.  The non-joiner that Persian
+   and the Indian scripts are written with stands between two characters of these scripts (`JOINING`), or not at all.
 4. Words are one line; passages may have several.
 5. A text for people is a map from language to text, {"en": "Ever doped?"}; the survey's own language is always there.
 6. Two texts say the same if their letters and digits do (`fingerprint`): a question asked again in capitals, with other
@@ -19,9 +20,10 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
-__all__ = ["JOINER", "LANGUAGE", "fingerprint", "in_language", "passage", "words"]
+__all__ = ["JOINER", "LANGUAGE", "NON_JOINER", "fingerprint", "in_language", "passage", "words"]
 
-JOINER = "\u200d"
+JOINER, NON_JOINER = "\u200d", "\u200c"
+JOINING = "\u0620-\u0dff"  # from Arabic to Sinhala: where a non-joiner changes what is seen
 LANGUAGE = r"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-[A-Z]{2})?$"
 
 # Ranges of code points, both ends included: controls, format characters, fillers that show nothing, surrogates,
@@ -38,18 +40,19 @@ HIDDEN = (
 )  # fmt: skip
 BLANK = "\u0020\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000"  # shows nothing, but takes room
 _HIDDEN = re.compile("[" + "".join(f"{re.escape(chr(a))}-{re.escape(chr(b))}" for a, b in HIDDEN) + "]")
-_VISIBLE = re.compile(f"[^{BLANK}\n{JOINER}\ufe00-\ufe0f]")
+_VISIBLE = re.compile(f"[^{BLANK}\n{JOINER}{NON_JOINER}\ufe00-\ufe0f]")
 _LOOSE_JOINER = re.compile(f"(?:^|[{BLANK}\n{JOINER}]){JOINER}|{JOINER}(?:$|[{BLANK}\n])")
+_LOOSE_NON_JOINER = re.compile(f"(?<![{JOINING}]){NON_JOINER}|{NON_JOINER}(?![{JOINING}])")
 
 
 def words(text: str) -> str:
     """One line, with nothing hidden in it; `ValueError` with the fault otherwise."""
-    return _checked(text, "")
+    return _checked(text, NON_JOINER)
 
 
 def passage(text: str) -> str:
     """Several lines, with the joiner that emoji are made of; `ValueError` with the fault otherwise."""
-    return _checked(text, "\n" + JOINER)
+    return _checked(text, "\n" + JOINER + NON_JOINER)
 
 
 def _checked(text: str, also: str) -> str:
@@ -60,7 +63,7 @@ def _checked(text: str, also: str) -> str:
         raise ValueError("it shows nothing")
     if re.match(f"[{BLANK}\n]", text) or re.search(f"[{BLANK}\n]\\Z", text):
         raise ValueError("it begins or ends with white space")
-    if _LOOSE_JOINER.search(text):
+    if _LOOSE_JOINER.search(text) or _LOOSE_NON_JOINER.search(text):
         raise ValueError("a joiner stands where it joins nothing")
     return text
 

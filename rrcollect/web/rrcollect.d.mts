@@ -15,9 +15,13 @@ export function signAtExp(a: Fraction, b: Fraction, r: Fraction): number;
  * the truth enters by one "and" with whether the comparisons differ: no index, which a processor would predict.
  * @param {boolean} truth @param {Design} design @param {Source} [source] @returns {0 | 1} */
 export function randomise(truth: boolean, design: Design, source?: Source): 0 | 1;
-/** The payload of an envelope and the trusted keys that signed exactly these bytes.
- * @param {Uint8Array} envelope @param {Iterable<string>} trusted public keys, in hexadecimal */
-export function verifyEnvelope(envelope: Uint8Array, trusted: Iterable<string>): Promise<{
+/** The set to send instead of the truth (the number of an option), one character per option; drawn for the first option
+ * and turned by the truth.  The mapping from draws to sets is that of answer/draw_set.py.
+ * @param {number} truth @param {SetDesign} design @param {Source} [source] @returns {string} */
+export function randomiseChoice(truth: number, design: SetDesign, source?: Source): string;
+/** The payload of an envelope and the trusted keys that signed exactly these bytes as a document of this type.
+ * @param {Uint8Array} envelope @param {Iterable<string>} trusted public keys, in hexadecimal @param {string} [type] */
+export function verifyEnvelope(envelope: Uint8Array, trusted: Iterable<string>, type?: string): Promise<{
     payload: Uint8Array<ArrayBufferLike>;
     signers: Set<any>;
 }>;
@@ -80,6 +84,28 @@ export function acceptSurvey(envelope: Uint8Array, policy: Policy, given?: {
     signers: Set<any>;
     costs: Record<string, Promised>;
 }>;
+/** What would be sent, in words: ours and theirs, line by line, for a page to show each in its own way; the survey's texts
+ * in this language, if it has it.  `page`: it is answered on its page, where every origin keeps a ledger of its own.
+ * @param {Survey} survey @param {{language?: string | null, page?: boolean}} [given] @returns {Line[]} */
+export function surveyLines(survey: Survey, given?: {
+    language?: string | null;
+    page?: boolean;
+}): Line[];
+/** The same as one text, for a terminal. @param {Survey} survey @param {{language?: string | null, page?: boolean}} [given] */
+export function explainSurvey(survey: Survey, given?: {
+    language?: string | null;
+    page?: boolean;
+}): string;
+/** @typedef {Readonly<{survey: string, publisher: string, name: string, version: number, moment: Date}>} Withdrawal */
+/** The withdrawal of a signed envelope, by as many of the publisher's keys as a survey needs.
+ * @param {Uint8Array} envelope @param {Policy} policy @returns {Promise<Withdrawal>} */
+export function acceptWithdrawal(envelope: Uint8Array, policy: Policy): Promise<Withdrawal>;
+/** An invite as it was issued, from what a person typed; one that is mistyped is refused, and is not shown.
+ * @param {unknown} typed @returns {Promise<string>} */
+export function checkInvite(typed: unknown): Promise<string>;
+/** What stands for an invite in the report about a question and round: no two reports of one invite have it in common.
+ * @param {string} invite @param {string} survey its digest @param {string} question @param {number} round */
+export function ticket(invite: string, survey: string, question: string, round: number): Promise<string>;
 /** The bytes of a report: canonical, and of the same length for all answers; what cannot be sent is refused.
  * @param {Record<string, any>} report */
 export function reportBytes(report: Record<string, any>): Uint8Array<ArrayBufferLike>;
@@ -94,15 +120,16 @@ export function readReport(data: Uint8Array): Record<string, any>;
  *    exactly, in BigInt) and fits this device's policy; otherwise an error whose `name` says why.
  * 2. An answer is one comparison of 64 random bits from crypto.getRandomValues with an exact threshold.
  * 3. One attribute, one draw: answer, report and debit are committed to the ledger in one transaction before anything
- *    is sent; asked again, the device repeats itself.  Budgets are for life.
+ *    is sent; asked again, by whatever name in the same words, the device repeats itself or refuses.  Budgets are for life.
  * 4. The truth is not stored, logged or put into an error.  A report has the same length for all answers.
  * 5. Answering follows the script of docs/wire-format.md, "Answering", check by check, as the Python client does.
+ * 6. A report goes to the survey's collector and nowhere else, at moments drawn with it, which no reply changes; after a
+ *    decline, a cancel or a withdrawal it does not go at all.
  */
 /** Base of every error thrown on purpose; `name` is the reason. */
 export class RRCollectError extends Error {
-    /** @param {string} name @param {string} message @param {number | null} [retryAfter] */
-    constructor(name: string, message: string, retryAfter?: number | null);
-    retryAfter: number | null;
+    /** @param {string} name @param {string} message */
+    constructor(name: string, message: string);
 }
 /** A fraction in lowest terms. */
 export class Fraction {
@@ -173,6 +200,17 @@ export class Design {
     /** The limits, or why there are none. @returns {[bigint, bigint]} */
     thresholds(): [bigint, bigint];
 }
+/** A set of `size` of `options`, the truth among them with chance p; what a device applies of it. */
+export class SetDesign {
+    /** @param {number} options @param {number} size @param {Fraction} p */
+    constructor(options: number, size: number, p: Fraction);
+    options: number;
+    size: number;
+    p: Fraction;
+    /** R (the chance of each other option, for one) or P (of the truth, for several) on 2^64; null off the grid.
+     * @type {bigint | null} */
+    limit: bigint | null;
+}
 /** Caps on what this device gives away; the defaults, and what is refused, are the Python client's. */
 export class Policy {
     /** @param {TrustedPublisher[]} [publishers] @param {Caps} [caps] */
@@ -230,17 +268,22 @@ export class FileLedger implements Ledger {
     /** @template T @param {(state: State) => T} change @returns {Promise<T>} */
     transact<T>(change: (state: State) => T): Promise<T>;
 }
-/** Answers surveys on this device. */
+/** The ledger of one person: what this device answers, and sends, on their behalf. */
 export class Client {
-    /** `attributes`: what the app is willing to be asked about: names, {name, rounds, askedAs}, or {everyAttributeOf, rounds}.
-     * @param {{ledger: Ledger, attributes: (string | {name: string, rounds?: number, askedAs?: string[]} | {everyAttributeOf: string, rounds?: number})[],
-     *   policy: Policy, source?: Source, clock?: () => Date}} given */
+    /** `attributes`: what the app is willing to be asked about: names, {name, rounds, askedAs, aliases}, or
+     * {everyAttributeOf, rounds}; `aliases` are names that the attribute had in this ledger before.  `origin`: of the page that
+     * asks, null for a program.  `spread`: the seconds over which reports are sent: 5 on a page, where a person looks on, and
+     * 6 hours in a program.  `sleep` waits so many seconds, or until its signal is aborted.
+     * @param {{ledger: Ledger, attributes: (string | {name: string, rounds?: number, askedAs?: string[], aliases?: string[]} |
+     *   {everyAttributeOf: string, rounds?: number})[], policy: Policy, source?: Source, clock?: () => Date,
+     *   sleep?: (seconds: number, signal?: AbortSignal) => Promise<void>, origin?: string | null, spread?: number}} given */
     constructor(given: {
         ledger: Ledger;
         attributes: (string | {
             name: string;
             rounds?: number;
             askedAs?: string[];
+            aliases?: string[];
         } | {
             everyAttributeOf: string;
             rounds?: number;
@@ -248,18 +291,22 @@ export class Client {
         policy: Policy;
         source?: Source;
         clock?: () => Date;
+        sleep?: (seconds: number, signal?: AbortSignal) => Promise<void>;
+        origin?: string | null;
+        spread?: number;
     });
+    attributes: Attributes;
     ledger: Ledger;
     policy: Policy;
     source: Source;
     clock: () => Date;
-    /** @type {Map<string, {name: string, rounds: number}>} */
-    named: Map<string, {
-        name: string;
-        rounds: number;
-    }>;
-    /** @type {Map<string, number>} */
-    publishers: Map<string, number>;
+    sleep: (seconds: number, signal?: AbortSignal) => Promise<void>;
+    origin: string | null;
+    /** Reports that a pass is about to send: another pass at the same time leaves them to it. @type {Set<string>} */
+    followed: Set<string>;
+    spread: number;
+    /** By the device's clock, in seconds since 1970. */
+    now(): number;
     /** The survey of a signed envelope, if this device trusts and allows it. @param {Uint8Array} envelope */
     accept(envelope: Uint8Array): Promise<{
         survey: Readonly<{
@@ -296,17 +343,26 @@ export class Client {
         signers: Set<any>;
         costs: Record<string, Promised>;
     }>;
-    /** The app's own name for what a question asks. @param {Survey} survey @param {Question} question @param {number} round */
-    ownName(survey: Survey, question: Question, round: number): string;
+    /** Remember for good that its publisher ended a survey: it is neither accepted nor answered any more, and what waits
+     * does not leave. @param {Uint8Array} envelope */
+    withdraw(envelope: Uint8Array): Promise<Readonly<{
+        survey: string;
+        publisher: string;
+        name: string;
+        version: number;
+        moment: Date;
+    }>>;
     /** The report that answers a question, committed to the ledger and waiting in the outbox.
-     * Asked again it repeats the first answer, and does not read the truth.  Segments and invite are sent as they are, and
-     * are fixed by the first call for a question.
+     * Asked again it repeats the first answer, and does not read the truth; a report that was cancelled waits again.  Segments
+     * are sent as they are, of the invite a ticket; once a report may have been taken, both stay as they are.  If `signal` is
+     * aborted, nothing of this answer leaves: what was drawn is kept, and is repeated if the question is answered later.
      * @param {AcceptedSurvey} accepted @param {string} questionId @param {boolean | (() => boolean)} truth
-     * @param {{round?: number, segments?: Record<string, string>, invite?: string | null}} [given] */
+     * @param {{round?: number, segments?: Record<string, string>, invite?: string | null, signal?: AbortSignal | null}} [given] */
     answer(accepted: AcceptedSurvey, questionId: string, truth: boolean | (() => boolean), given?: {
         round?: number;
         segments?: Record<string, string>;
         invite?: string | null;
+        signal?: AbortSignal | null;
     }): Promise<Outgoing>;
     /** What is asked, after the checks that need neither ledger nor truth.
      * @param {AcceptedSurvey} accepted @param {string} questionId @param {number} round */
@@ -357,11 +413,16 @@ export class Client {
                 respondents: number;
             }> | null;
         }>;
-        attribute: string;
+        names: string[];
         cost: Promised;
     }>;
-    /** Remember, on this device only, that the person does not want to answer. @param {AcceptedSurvey} accepted @param {string} question */
-    decline(accepted: AcceptedSurvey, question: string): Promise<void>;
+    /** The person does not want to answer, or does not any more: nothing of this question leaves from now on.  `stopped`
+     * reports have not left, and will not; `left` ones may have left before.
+     * @param {AcceptedSurvey} accepted @param {string} question */
+    decline(accepted: AcceptedSurvey, question: string): Promise<{
+        stopped: number;
+        left: number;
+    }>;
     /** What was answered, sent and spent. */
     budget(): Promise<{
         spent: Promised;
@@ -372,42 +433,38 @@ export class Client {
         draws: Draw[];
         reports: Outgoing[];
         declined: string[];
-        /** In words, for the person whose device this is. */
+        /** In words, for the person whose device this is; `lines` for a page. */
         explain: () => string;
+        lines: () => Readonly<{
+            text: string;
+            foreign: boolean;
+            question: string | null;
+        }>[];
     }>;
-    /** Send what waits, each report in its own request, in shuffled order; safe to repeat.
-     * @param {{send(body: Uint8Array): Promise<void>}} transport
-     * @param {{attempts?: number, firstWait?: number, longestWait?: number, sleep?: (ms: number) => Promise<void>}} [given] seconds */
-    deliver(transport: {
-        send(body: Uint8Array): Promise<void>;
-    }, given?: {
-        attempts?: number;
-        firstWait?: number;
-        longestWait?: number;
-        sleep?: (ms: number) => Promise<void>;
-    }): Promise<{
-        delivered: number;
-        refused: [string, string][];
-        waiting: number;
-        lastFailure: string | null;
-    }>;
-    /** @param {string} id @param {"delivered" | "refused"} what @param {string | null} reason */
-    mark(id: string, what: "delivered" | "refused", reason: string | null): Promise<void>;
+    /** Send every waiting report whose moment has come, or comes within so many seconds, at its moment, in a request of its
+     * own; safe to repeat.  What a collector or a network does is told in the result; only an address that can never work is an
+     * error (WrongAddress).  If `signal` is aborted, no further attempt begins, and what is under way is hung up.
+     * @param {{transport?: Transport, within?: number, signal?: AbortSignal | null}} [given] */
+    deliver(given?: {
+        transport?: Transport;
+        within?: number;
+        signal?: AbortSignal | null;
+    }): Promise<Deliveries>;
+    /** Change a report of the ledger, if it is there. @template T @param {string} id @param {(report: Outgoing) => T} what */
+    change<T>(id: string, what: (report: Outgoing) => T): Promise<T | null>;
 }
-/** POST each report to a collector: https, or http on this machine; no cookies, no referrer, no redirects. */
+/** POST each report to the collector it was drawn for: https, or http on this machine; no cookies, no referrer, no redirects,
+ * in Node a connection of its own.  The collector sees the network address; a relay cannot be named here. */
 export class HttpTransport {
-    /** `url`: an address such as https://collect.example.org/reports; on a page, also one relative to the page.
-     * @param {string} url @param {{timeout?: number, allowHttp?: boolean, fetch?: typeof fetch}} [given] seconds */
-    constructor(url: string, given?: {
+    /** @param {{timeout?: number, fetch?: typeof fetch}} [given] seconds */
+    constructor(given?: {
         timeout?: number;
-        allowHttp?: boolean;
         fetch?: typeof fetch;
     });
-    url: string;
     timeout: number;
     fetch: typeof fetch;
-    /** @param {Uint8Array} body */
-    send(body: Uint8Array): Promise<void>;
+    /** @param {string} destination @param {Uint8Array} body @param {AbortSignal} [signal] */
+    send(destination: string, body: Uint8Array, signal?: AbortSignal): Promise<undefined>;
 }
 /**
  * a number as typed; a double means the decimal it prints
@@ -487,6 +544,18 @@ export type SeenVersion = {
     version: number;
     digest: string;
 };
+export type AcceptedSurvey = Awaited<ReturnType<typeof acceptSurvey>>;
+/**
+ * a number over another, not reduced: that would take longer than everything else
+ */
+export type Pair = readonly [bigint, bigint];
+export type Withdrawal = Readonly<{
+    survey: string;
+    publisher: string;
+    name: string;
+    version: number;
+    moment: Date;
+}>;
 /**
  * how long a number's text may be, and how many bits its parts have
  */
@@ -522,7 +591,14 @@ export type Question = Readonly<{
         respondents: number;
     }> | null;
 }>;
-export type AcceptedSurvey = Awaited<ReturnType<typeof acceptSurvey>>;
+/**
+ * some text, whether somebody else wrote it (then it may have several lines), and the question it belongs to
+ */
+export type Line = Readonly<{
+    text: string;
+    foreign: boolean;
+    question: string | null;
+}>;
 export type Draw = {
     attribute: string;
     round: number;
@@ -531,23 +607,40 @@ export type Draw = {
     epsilon: string;
     delta: string;
 };
+/**
+ * `times`: the moments at which it is to be sent, in seconds since 1970; `attempts`: how often it, or a report around the same
+ * answer that it replaced (`earlierAttempts`), may have left.
+ */
 export type Outgoing = {
     id: string;
     survey: string;
+    publisher: string;
     question: string;
     round: number;
     attribute: string;
     words: string;
     body: string;
-    state: "waiting" | "delivered" | "refused";
+    destination: string;
+    state: "waiting" | "delivered" | "refused" | "cancelled" | "withdrawn" | "carried";
     reason: string | null;
+    attempts: number;
+    earlierAttempts: number;
+    times: number[];
 };
+/**
+ * `words`: the attribute that each fingerprint of a question's text was asked about.
+ */
 export type State = {
     schema: number;
     draws: Draw[];
     reports: Outgoing[];
+    words: Record<string, string>;
     seen: Record<string, SeenVersion>;
     declined: string[];
+    withdrawn: {
+        survey: string;
+        publisher: string;
+    }[];
 };
 /**
  * A ledger calls `change` with the whole state, makes what it did durable, and only then resolves; if `change` throws,
@@ -555,6 +648,27 @@ export type State = {
  */
 export type Ledger = {
     transact<T>(change: (state: State) => T): Promise<T>;
+};
+export type Attribute = {
+    name: string;
+    rounds: number;
+    aliases: string[];
+};
+/**
+ * Resolves when the collector has the report; throws ReportRefused, TransportFailed or WrongAddress otherwise.
+ */
+export type Transport = {
+    send(destination: string, body: Uint8Array, signal: AbortSignal): Promise<void>;
+};
+/**
+ * `nextMoment`: when the next of those that wait is to be sent, and `deliver` is well called again.
+ */
+export type Deliveries = {
+    delivered: number;
+    refused: [string, string][];
+    waiting: number;
+    nextMoment: Date | null;
+    lastFailure: string | null;
 };
 /** The files of a ledger; every method ends in one go, without waiting. */
 declare class LedgerFolder {
@@ -598,5 +712,26 @@ declare class LedgerFolder {
     flush(path: string): void;
     /** What cannot be removed now is removed later. @param {string} path */
     remove(path: string): void;
+}
+/** @typedef {{name: string, rounds: number, aliases: string[]}} Attribute */
+/** The registered attributes, and the rule that finds a question's own one. */
+declare class Attributes {
+    /** @param {unknown} registered */
+    constructor(registered: unknown);
+    /** @type {Map<string, Attribute>} by what publishers call it */
+    asked: Map<string, Attribute>;
+    /** @type {Map<string, Attribute>} by its own name */
+    own: Map<string, Attribute>;
+    /** @type {Map<string, Attribute>} by its earlier names */
+    earlier: Map<string, Attribute>;
+    /** @type {Map<string, number>} */
+    publishers: Map<string, number>;
+    /** @param {any} entry */
+    addPublisher(entry: any): void;
+    /** @param {any} entry */
+    add(entry: any): void;
+    /** The app's names for what a question asks: today's, then the earlier ones, if it is registered for this round.
+     * @param {Survey} survey @param {Question} question @param {number} round @returns {string[]} */
+    names(survey: Survey, question: Question, round: number): string[];
 }
 export {};

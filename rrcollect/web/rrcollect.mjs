@@ -8,20 +8,21 @@
  *    exactly, in BigInt) and fits this device's policy; otherwise an error whose `name` says why.
  * 2. An answer is one comparison of 64 random bits from crypto.getRandomValues with an exact threshold.
  * 3. One attribute, one draw: answer, report and debit are committed to the ledger in one transaction before anything
- *    is sent; asked again, the device repeats itself.  Budgets are for life.
+ *    is sent; asked again, by whatever name in the same words, the device repeats itself or refuses.  Budgets are for life.
  * 4. The truth is not stored, logged or put into an error.  A report has the same length for all answers.
  * 5. Answering follows the script of docs/wire-format.md, "Answering", check by check, as the Python client does.
+ * 6. A report goes to the survey's collector and nowhere else, at moments drawn with it, which no reply changes; after a
+ *    decline, a cancel or a withdrawal it does not go at all.
  */
 
 // ---- errors: the names are the Python client's ----------------------------------------------------------------------
 
 /** Base of every error thrown on purpose; `name` is the reason. */
 export class RRCollectError extends Error {
-  /** @param {string} name @param {string} message @param {number | null} [retryAfter] */
-  constructor(name, message, retryAfter = null) {
+  /** @param {string} name @param {string} message */
+  constructor(name, message) {
     super(message);
     this.name = name;
-    this.retryAfter = retryAfter;
   }
 }
 
@@ -406,6 +407,18 @@ function wholeNumber(name, value, least, most) {
   return good ? value : badSetting(name, value, `a whole number from ${least} to ${most}`);
 }
 
+/** @param {string} name @param {unknown} value @param {number} most @returns {number} */
+function secondsOf(name, value, most) {
+  const good = typeof value === "number" && value >= 0 && value <= most;
+  return good ? value : badSetting(name, value, `seconds, 0 to ${most}`);
+}
+
+/** @param {unknown} signal @returns {AbortSignal | null} */
+function signalOf(signal) {
+  const good = signal === null || (isObject(signal) && typeof signal.throwIfAborted === "function");
+  return good ? /** @type {AbortSignal | null} */ (signal) : badSetting("signal", typeof signal, "an AbortSignal");
+}
+
 /** Settings that mean nothing are an error, as in Python. @param {string} what @param {unknown} given @param {string[]} names */
 function needSettings(what, given, names) {
   if (typeof given !== "object" || given === null || Array.isArray(given)) badSetting(what, given, "an object of settings");
@@ -474,6 +487,21 @@ export class Design {
   }
 }
 
+/** A set of `size` of `options`, the truth among them with chance p; what a device applies of it. */
+export class SetDesign {
+  /** @param {number} options @param {number} size @param {Fraction} p */
+  constructor(options, size, p) {
+    this.options = options;
+    this.size = size;
+    this.p = p;
+    const scaled = (size === 1 ? ONE.minus(p).over(new Fraction(BigInt(options - 1))) : p).times(new Fraction(GRID));
+    /** R (the chance of each other option, for one) or P (of the truth, for several) on 2^64; null off the grid.
+     * @type {bigint | null} */
+    this.limit = scaled.d === 1n ? scaled.n : null;
+    Object.freeze(this);
+  }
+}
+
 /** @typedef {{epsilon: Epsilon, delta: Fraction}} Promised */
 
 // ---- answer/draw: one answer, 64 bits, one comparison ---------------------------------------------------------------
@@ -489,10 +517,61 @@ const systemSource = (bytes) => globalThis.crypto.getRandomValues(bytes);
 export function randomise(truth, design, source = systemSource) {
   const limits = design.thresholds();
   if (typeof truth !== "boolean") refuse("BadTruth", "the truth must be true or false; what was given is not shown");
-  let drawn = 0n;
-  for (const byte of randomBytes(8, source)) drawn = (drawn << 8n) | BigInt(byte);
+  const drawn = wholeNumberOf(randomBytes(8, source));
   const no = Number(drawn < limits[0]), yes = Number(drawn < limits[1]);
   return /** @type {0 | 1} */ (no ^ ((no ^ yes) & Number(truth)));
+}
+
+/** The set to send instead of the truth (the number of an option), one character per option; drawn for the first option
+ * and turned by the truth.  The mapping from draws to sets is that of answer/draw_set.py.
+ * @param {number} truth @param {SetDesign} design @param {Source} [source] @returns {string} */
+export function randomiseChoice(truth, design, source = systemSource) {
+  const { options, size } = design, limit = design.limit ?? refuse("OffGridMatrix", "the design is off the grid of 1/2^64");
+  if (!Number.isInteger(truth) || truth < 0 || truth >= options) {
+    refuse("BadTruth", `the truth must be the number of an option, 0 to ${options - 1}; what was given is not shown`);
+  }
+  const said = size === 1 ? oneOption(limit, options, source) : severalOptions(limit, options, size, source);
+  const all = (1n << BigInt(options)) - 1n, turned = ((said << BigInt(truth)) | (said >> BigInt(options - truth))) & all;
+  return [...turned.toString(2).padStart(options, "0")].reverse().join("");
+}
+
+/** @param {Uint8Array} bytes */
+function wholeNumberOf(bytes) {
+  return bytes.reduce((number, byte) => (number << 8n) | BigInt(byte), 0n);
+}
+
+/** @param {bigint} each @param {number} options @param {Source} source */
+function oneOption(each, options, source) {
+  const drawn = wholeNumberOf(randomBytes(8, source)), last = BigInt(options - 1);
+  const step = each && drawn / each < last ? drawn / each : last;
+  return 1n << ((last - step) % BigInt(options));
+}
+
+/** @param {bigint} limit @param {number} options @param {number} size @param {Source} source */
+function severalOptions(limit, options, size, source) {
+  let bound = 1n;
+  for (let i = 1; i <= size; i++) bound *= BigInt(options - i);
+  const length = Math.ceil(bitLength(bound) / 8) + 8, accepted = ((1n << BigInt(8 * length)) / bound) * bound;
+  const drawn = randomBytes(8 + length, source), inside = Number(wholeNumberOf(drawn.subarray(0, 8)) < limit);
+  let number = wholeNumberOf(drawn.subarray(8));
+  while (number >= accepted) number = wholeNumberOf(randomBytes(length, source)); // never a remainder that favours somebody
+  return chosenSet(inside, number % bound, options, size);
+}
+
+/** Floyd's sampling among the other options; its first element gives way to the truth, option 0, if that is in.
+ * @param {number} inside @param {bigint} number @param {number} options @param {number} size */
+function chosenSet(inside, number, options, size) {
+  const below = (/** @type {number} */ n) => {
+    const least = Number(number % BigInt(n));
+    number /= BigInt(n);
+    return least;
+  };
+  let said = 1n << BigInt((1 - inside) * (1 + below(options - size)));
+  for (let place = options - size; place < options - 1; place++) {
+    const other = below(place + 1), taken = Number((said >> BigInt(1 + other)) & 1n);
+    said |= 1n << BigInt(1 + other + taken * (place - other));
+  }
+  return said;
 }
 
 /** @param {number} n @param {Source} source */
@@ -509,8 +588,8 @@ function randomBytes(n, source) {
 
 // ---- publish/keys and publish/envelope: signatures ------------------------------------------------------------------
 
-const SURVEY_TYPE = "application/vnd.rrcollect.survey.v1+json";
-const LARGEST_ENVELOPE = 256 * 1024, MOST_SIGNATURES = 16;
+const SURVEY_TYPE = "application/vnd.rrcollect.survey.v1+json", WITHDRAWAL_TYPE = "application/vnd.rrcollect.withdrawal.v1+json";
+const LARGEST_ENVELOPE = 256 * 1024, LARGEST_WITHDRAWAL = 8192, MOST_SIGNATURES = 16;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /** @param {unknown} value @returns {value is Record<string, any>} */
@@ -577,9 +656,10 @@ async function verifies(raw, signature, message) {
   }
 }
 
-/** The payload of an envelope and the trusted keys that signed exactly these bytes.
- * @param {Uint8Array} envelope @param {Iterable<string>} trusted public keys, in hexadecimal */
-export async function verifyEnvelope(envelope, trusted) {
+/** The payload of an envelope and the trusted keys that signed exactly these bytes as a document of this type.
+ * @param {Uint8Array} envelope @param {Iterable<string>} trusted public keys, in hexadecimal @param {string} [type] */
+export async function verifyEnvelope(envelope, trusted, type = SURVEY_TYPE) {
+  if (!(envelope instanceof Uint8Array)) refuse("ParameterError", "an envelope is a Uint8Array");
   const parts = exactFields(readCanonical(envelope, LARGEST_ENVELOPE), "envelope", ["payload", "payloadType", "signatures"]);
   if (!Array.isArray(parts.signatures) || parts.signatures.length > MOST_SIGNATURES) {
     refuse("MalformedDocument", `signatures must be a list of at most ${MOST_SIGNATURES}`);
@@ -589,7 +669,7 @@ export async function verifyEnvelope(envelope, trusted) {
     return { id: textField(part.keyid, "keyid"), sig: base64Field(part.sig, "sig") };
   });
   const payload = base64Field(parts.payload, "payload"), kind = textField(parts.payloadType, "payloadType");
-  if (kind !== SURVEY_TYPE) refuse("MalformedDocument", `the envelope holds ${shown(kind)}, not a survey`);
+  if (kind !== type) refuse("MalformedDocument", `the envelope holds ${shown(kind)}, not ${type}`);
   if (!signatures.length) refuse("MissingSignature", "the envelope carries no signature");
   if (new Set(signatures.map((s) => s.id)).size !== signatures.length) {
     refuse("KeyCountedTwice", "one key signed this envelope twice");
@@ -614,7 +694,7 @@ export async function verifyEnvelope(envelope, trusted) {
 
 // ---- publish/texts: text that people read ---------------------------------------------------------------------------
 
-const JOINER = "\u200d", LANGUAGE = /^[a-z]{2,3}(-[A-Z][a-z]{3})?(-[A-Z]{2})?$/;
+const JOINER = "\u200d", NON_JOINER = "\u200c", LANGUAGE = /^[a-z]{2,3}(-[A-Z][a-z]{3})?(-[A-Z]{2})?$/;
 
 /** Ranges of code points that hide, reorder or fake what a person reads: the same table as in publish/texts.py. */
 const HIDDEN = [
@@ -629,9 +709,11 @@ const HIDDEN = [
 ];
 const BLANK = "\\u0020\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u2800\\u3000"; // shows nothing, but takes room
 const HIDING = new RegExp(`[${HIDDEN.map(([a, b]) => `\\u{${a.toString(16)}}-\\u{${b.toString(16)}}`).join("")}]`, "gu");
-const VISIBLE = new RegExp(`[^${BLANK}\\n${JOINER}\\ufe00-\\ufe0f]`, "u");
+const JOINING = "\\u0620-\\u0dff"; // from Arabic to Sinhala: where a non-joiner changes what is seen
+const VISIBLE = new RegExp(`[^${BLANK}\\n${JOINER}${NON_JOINER}\\ufe00-\\ufe0f]`, "u");
 const BLANK_END = new RegExp(`^[${BLANK}\\n]|[${BLANK}\\n]$`, "u");
 const LOOSE_JOINER = new RegExp(`(?:^|[${BLANK}\\n${JOINER}])${JOINER}|${JOINER}(?:$|[${BLANK}\\n])`, "u");
+const LOOSE_NON_JOINER = new RegExp(`(?<![${JOINING}])${NON_JOINER}|${NON_JOINER}(?![${JOINING}])`, "u");
 
 /** A text of a survey in a language, or in its base language, or in the survey's own; "" if there is none.
  * @param {{language: string}} survey @param {Texts} texts @param {string | null} [language] @returns {string} */
@@ -639,6 +721,13 @@ export function say(survey, texts, language = null) {
   const wanted = language || survey.language;
   const found = [wanted, wanted.split("-")[0], survey.language].find((one) => Object.hasOwn(texts, one));
   return found === undefined ? "" : texts[found];
+}
+
+/** A hash that is equal for texts with the same letters and digits, however they are spaced, dotted or cased.
+ * @param {string} text */
+function fingerprint(text) {
+  const folded = Array.from(text.normalize("NFKC"), (c) => c.toUpperCase().toLowerCase()).join("");
+  return sha256(encoder.encode((folded.match(/[\p{L}\p{N}]/gu) ?? []).join("") || text));
 }
 
 // ---- publish/document: exact fields, exact types, the first fault told ----------------------------------------------
@@ -700,7 +789,7 @@ function written(most, also) {
     need(hidden.length === 0, place, "holds a character that cannot be shown to a person");
     need(VISIBLE.test(value), place, "shows nothing");
     need(!BLANK_END.test(value), place, "begins or ends with white space");
-    need(!LOOSE_JOINER.test(value), place, "has a joiner where it joins nothing");
+    need(!LOOSE_JOINER.test(value) && !LOOSE_NON_JOINER.test(value), place, "has a joiner where it joins nothing");
     return value;
   };
 }
@@ -737,7 +826,7 @@ function orNull(needValue) {
 }
 
 const needName = matching(NAME, "must be a short lower-case name");
-const needWords = written(200, ""), needPassage = written(2000, "\n" + JOINER);
+const needWords = written(200, NON_JOINER), needPassage = written(2000, "\n" + JOINER + NON_JOINER);
 const needTexts = byLanguage(needWords), needPassages = byLanguage(needPassage);
 
 // ---- publish/kinds: what may be true, and how it is asked -----------------------------------------------------------
@@ -1030,7 +1119,6 @@ export class Policy {
 export async function acceptSurvey(envelope, policy, given = {}) {
   needSettings("acceptSurvey", given, ["now", "seen"]);
   const { now = new Date(), seen } = given;
-  if (!(envelope instanceof Uint8Array)) refuse("ParameterError", "an envelope is a Uint8Array");
   if (!(policy instanceof Policy)) refuse("ParameterError", "a policy is a Policy");
   const { payload, signers } = await verifyEnvelope(envelope, policy.keys);
   const survey = readSurvey(payload), digest = await sha256(payload);
@@ -1046,10 +1134,7 @@ export async function acceptSurvey(envelope, policy, given = {}) {
 /** Enough of the publisher's own keys have signed exactly this survey, which is returned as its signed bytes say it.
  * @param {{survey: Survey, digest: string, signers: Set<string>}} accepted @param {Policy} policy @returns {Promise<Survey>} */
 async function checkTrust({ survey, digest, signers }, policy) {
-  const publisher = policy.publishers.find((p) => p.name === survey.publisher);
-  if (!publisher) return refuse("UntrustedKey", `the publisher ${shown(survey.publisher)} is not one this policy trusts`);
-  const signed = new Set(publisher.keys.filter((key) => signers.has(key))).size;
-  if (signed < publisher.threshold) refuse("UntrustedKey", `${signed} of ${publisher.threshold} needed keys have signed`);
+  checkSigners(survey.publisher, signers, policy);
   /** @type {Uint8Array} */
   let bytes = new Uint8Array();
   try {
@@ -1059,10 +1144,33 @@ async function checkTrust({ survey, digest, signers }, policy) {
   return readSurvey(bytes);
 }
 
+/** @param {string} name of the publisher @param {Set<string>} signers @param {Policy} policy */
+function checkSigners(name, signers, policy) {
+  const publisher = policy.publishers.find((p) => p.name === name);
+  if (!publisher) return refuse("UntrustedKey", `the publisher ${shown(name)} is not one this policy trusts`);
+  const signed = new Set(publisher.keys.filter((key) => signers.has(key))).size;
+  if (signed < publisher.threshold) refuse("UntrustedKey", `${signed} of ${publisher.threshold} needed keys have signed`);
+}
+
 /** @param {Survey} survey @param {Date} now */
 function checkExpiry(survey, now) {
   if (!(now instanceof Date) || Number.isNaN(now.getTime())) refuse("ParameterError", "now is a Date");
-  if (!(now.getTime() < survey.expires.getTime())) refuse("Expired", `the survey expired at ${survey.expires.toISOString()}`);
+  if (!(now < survey.expires)) refuse("Expired", `the survey expired at ${writtenMoment(survey.expires)}`);
+}
+
+/** Whether it may be answered now. @param {Survey} survey @param {Date} now */
+function checkOpen(survey, now) {
+  checkExpiry(survey, now);
+  if (survey.opens && !(now >= survey.opens)) refuse("NotOpen", `the survey opens at ${writtenMoment(survey.opens)}`);
+}
+
+/** @param {Survey} survey @param {number} round @param {Date} now */
+function checkRound({ rounds }, round, now) {
+  if (!rounds.length) return;
+  const { opens, closes } = rounds[round];
+  if (!(now >= opens && now < closes)) {
+    refuse("RoundClosed", `round ${round} is open from ${writtenMoment(opens)} to ${writtenMoment(closes)}`);
+  }
 }
 
 /** Not older than, and not different from, what was seen before.
@@ -1076,9 +1184,414 @@ function checkVersion(survey, digest, known) {
 
 /** @typedef {Awaited<ReturnType<typeof acceptSurvey>>} AcceptedSurvey */
 
+// ---- design/rounding: numbers for people, rounded to the safe side ---------------------------------------------------
+
+/** @param {bigint} n @param {Fraction} unit */
+function times(n, unit) {
+  return unit.times(new Fraction(n));
+}
+
+/** The least number of three digits that covers what is above 0. @param {(number: Fraction) => boolean} covers */
+function atMost(covers) {
+  const ten = new Fraction(10n);
+  let unit = ONE, low = 100n, high = 1000n; // low·unit does not cover it, high·unit does
+  while (!covers(times(high, unit))) unit = unit.times(ten);
+  while (covers(times(low, unit))) unit = unit.over(ten);
+  while (high - low > 1n) {
+    const middle = (low + high) / 2n;
+    if (covers(times(middle, unit))) high = middle;
+    else low = middle;
+  }
+  return decimal(times(high, unit));
+}
+
+/** The largest number of three digits that is not above this one, which is above 0. @param {Fraction} value */
+function atLeast(value) {
+  const ten = new Fraction(10n);
+  let unit = ONE;
+  while (value.compare(times(1000n, unit)) >= 0) unit = unit.times(ten);
+  while (value.compare(times(100n, unit)) < 0) unit = unit.over(ten);
+  const { n, d } = value.over(unit);
+  return decimal(times(n / d, unit));
+}
+
+/** A number of finitely many decimal digits, written with all of them. @param {Fraction} value */
+function decimal(value) {
+  let places = 0;
+  for (; value.d !== 1n; places++) value = times(10n, value);
+  const digits = String(value.n).padStart(places + 1, "0");
+  return places ? `${digits.slice(0, -places)}.${digits.slice(-places)}` : digits;
+}
+
+// ---- answer/bound: how much all that is sent can tell ----------------------------------------------------------------
+
+const MOST_SHOWN = new Fraction(1000000n), EXACT_BITS = 1024, FINE = 1n << 256n;
+
+/** @typedef {readonly [bigint, bigint]} Pair a number over another, not reduced: that would take longer than everything else */
+
+/** The answers that are proofs, or as good as proofs. @param {Design} design @returns {(0 | 1)[]} */
+function tellingAnswers(design) {
+  return /** @type {(0 | 1)[]} */ ([1, 0]).filter((answer) => {
+    const ratio = design.likelihoodRatio(answer);
+    return ratio === null || ratio.compare(PRACTICAL_PROOF) >= 0;
+  });
+}
+
+/** Over so many draws by each design: how much all answers that do not tell by themselves can change the odds (null: too
+ * much to be shown), and the chance, at most, of one that does. @param {[Design, number][]} draws */
+function boundOf(draws) {
+  /** @type {Pair} */
+  let ratio = [1n, 1n];
+  /** @type {Pair} */
+  let quiet = [1n, 1n]; // the chance that no answer tells
+  for (const [design, count] of draws) {
+    const telling = tellingAnswers(design);
+    const others = /** @type {const} */ ([0, 1]).filter((answer) => !telling.includes(answer));
+    const ratios = others.map((answer) => /** @type {Fraction} */ (design.likelihoodRatio(answer)));
+    const worst = ratios.reduce((a, b) => (a.compare(b) >= 0 ? a : b), ONE);
+    ratio = upward(product(ratio, power(worst, count, upward)));
+    if (!telling.length) continue;
+    const rows = [[design.p00, ONE.minus(design.p00)], [ONE.minus(design.p11), design.p11]];
+    const told = rows.map((row) => telling.reduce((sum, answer) => sum.plus(row[answer]), ZERO));
+    const likeliest = told[0].compare(told[1]) >= 0 ? told[0] : told[1];
+    quiet = downward(product(quiet, power(ONE.minus(likeliest), count, downward)));
+  }
+  return { ratio: hidden(ratio) ? null : new Fraction(...ratio), telling: ONE.minus(new Fraction(...quiet)) };
+}
+
+/** @param {Fraction} number @param {number} count @param {(number: Pair) => Pair} rounded @returns {Pair} */
+function power(number, count, rounded) {
+  /** @type {Pair} */
+  let made = [1n, 1n], base = /** @type {Pair} */ ([number.n, number.d]);
+  for (let left = count; left > 0; ) {
+    if (left % 2) made = rounded(product(made, base));
+    left = Math.floor(left / 2);
+    if (left) base = rounded(product(base, base));
+  }
+  return made;
+}
+
+/** @param {Pair} one @param {Pair} other @returns {Pair} */
+function product(one, other) {
+  return [one[0] * other[0], one[1] * other[1]];
+}
+
+/** @param {Pair} ratio */
+function hidden([over, under]) {
+  return over > MOST_SHOWN.n * under;
+}
+
+/** @param {Pair} ratio @returns {Pair} */
+function upward(ratio) {
+  if (hidden(ratio)) return [MOST_SHOWN.n + 1n, 1n]; // however large it is
+  return bitLength(ratio[1]) <= EXACT_BITS ? ratio : [(ratio[0] * FINE + ratio[1] - 1n) / ratio[1], FINE];
+}
+
+/** @param {Pair} chance @returns {Pair} */
+function downward(chance) {
+  return bitLength(chance[1]) <= EXACT_BITS ? chance : [(chance[0] * FINE) / chance[1], FINE];
+}
+
+// ---- answer/words: every sentence a person is told by this device, and how others' text is kept apart ---------------
+
+/** The same table as in answer/words.py. @type {Record<string, string>} */
+const SENTENCES = {
+  "mark": "Lines that begin with \">\" were written by whoever asks. All others are written by this program.",
+  "publisher": "Asked by:",
+  "pilot": "This is a trial: its answers are never counted with those of a real survey. What is drawn for it is drawn for good, and is not drawn again for the real one.",
+  "until": "It can be answered until {expires} UTC.",
+  "from_until": "It can be answered from {opens} UTC until {expires} UTC.",
+  "question": "Question {number} of {count}:",
+  "changed": "Before your answer is sent, this device changes it by chance {share}.",
+  "changed_unequally": "Before your answer is sent, this device changes it by chance: a true \"no\" {no}, a true \"yes\" {yes}.",
+  "unchanged": "Your answer is sent as you give it: nothing is changed by chance.",
+  "never": "never",
+  "rarely": "in fewer than 1 of 10000 cases",
+  "share": "in at least {number} of 100 cases",
+  "yes": "\"yes\"",
+  "no": "\"no\"",
+  "rounds": "It is asked in up to {rounds} rounds, and your answer is changed anew in each.",
+  "proof": "If {word} is sent, this proves that your true answer is {word}.",
+  "nearly_proof": "If {word} is sent, this is as good as a proof that your true answer is {word}.",
+  "proof_chance": "Such an answer is sent about you {chance}.",
+  "never_likely": "in fewer than 1 of a million cases",
+  "chance": "in up to {number} of 100 cases",
+  "certain": "for certain",
+  "limit": "Somebody who sees all that is sent for this question, and who thought two things about you equally likely before, can come to think one of them at most {ratio} times as likely as the other.",
+  "limit_besides": "If no such answer is sent: somebody who sees all that is sent for this question, and who thought two things about you equally likely before, can come to think one of them at most {ratio} times as likely as the other.",
+  "no_limit": "There is no useful limit to what all that is sent for this question can tell about you.",
+  "survey_proof": "An answer that proves something about you, or is as good as a proof, is sent by this whole survey {chance}.",
+  "survey_limit": "All questions together: somebody who sees all that this survey can make this device send, and who thought two things about you equally likely before, can come to think one of them at most {ratio} times as likely as the other.",
+  "survey_limit_besides": "All questions together, if no such answer is sent: somebody who sees all that this survey can make this device send, and who thought two things about you equally likely before, can come to think one of them at most {ratio} times as likely as the other.",
+  "survey_no_limit": "All questions together: there is no useful limit to what everything that this survey can make this device send can tell about you.",
+  "origins": "This survey can be answered at {count} addresses. This browser remembers your answers separately at each of them, so each could make it draw anew. The numbers above are for all of them together:",
+  "collector": "Each answer is sent by itself, without your name, to the address below. Whoever receives it sees the network address that it comes from.",
+  "carried": "Your answers are not sent by this device: the program that asks you passes them on. It can tell that they come from one person, and so can whoever gets them from it.",
+  "segments": "You may also declare what follows. It is sent with each answer as you choose it, and is never changed by chance. Taken together it can point to you:",
+  "invite": "This survey is by invitation. Each answer is sent with a ticket that this device makes from your invite. Whoever issued the invites can tell which answers came from one invite.",
+  "decline": "You may decline any question. From then on nothing is sent for it.",
+  "device": "This device remembers what it drew and repeats it: asking the same again tells nobody more. A lost, reset or new device does not remember. If you answer there again, that is a second draw, and the two together tell more than one: the limits above are then those of each device by itself. If you have answered before, you can decline.",
+  "nothing_drawn": "This device has drawn no answer yet.",
+  "drawn": "Somebody who sees all that this device has drawn so far, and who thought two things about you equally likely before, can come to think one of them at most {ratio} times as likely as the other.",
+  "drawn_besides": "Apart from answers that tell by themselves, somebody who sees all that this device has drawn so far, and who thought two things about you equally likely before, can come to think one of them at most {ratio} times as likely as the other.",
+  "drawn_no_limit": "There is no useful limit to what all that this device has drawn so far can tell about you.",
+  "cap": "For your whole life this device stops at {ratio} times. Nothing renews.",
+  "cap_besides": "For your whole life this device stops at {ratio} times, not counting answers that disclose more: those depend on what is true {chance}, and otherwise on chance alone. Nothing renews.",
+  "cap_no_limit": "This device sets no useful limit for your whole life.",
+  "sent": "{word} was sent or may have been sent, in {reports}.",
+  "sent_in_round": "In round {round}, {word} was sent or may have been sent, in {reports}.",
+  "report": "1 report",
+  "reports": "{count} reports",
+  "not_sent": "An answer was drawn. It is shown here after it was sent.",
+  "not_sent_in_round": "An answer was drawn for round {round}. It is shown here after it was sent.",
+  "means": "It can make one answer at most {ratio} times as likely as the other, to somebody who thought both equally likely before.",
+  "means_proof": "It proves that this is your true answer.",
+  "means_nearly_proof": "It is as good as a proof that this is your true answer.",
+};
+const MARK = "> ", COLUMNS = 76, WIDE = 0x1100;
+
+/** @param {string} key @param {Record<string, string>} [places] */
+function sentence(key, places = {}) {
+  return SENTENCES[key].replace(/\{([a-z]+)\}/g, (_, place) => places[place]);
+}
+
+/** @typedef {Readonly<{text: string, foreign: boolean, question: string | null}>} Line
+ * some text, whether somebody else wrote it (then it may have several lines), and the question it belongs to */
+
+/** @param {string} text @param {string | null} [question] @returns {Line} */
+const ours = (text, question = null) => ({ text, foreign: false, question });
+/** @param {string} text @param {string | null} [question] @returns {Line[]} */
+const theirs = (text, question = null) => (text ? [{ text, foreign: true, question }] : []);
+
+/** The whole text: ours as it is, every line of theirs with its mark. @param {Line[]} lines */
+function shownLines(lines) {
+  return lines.flatMap(({ text, foreign }) => (foreign ? marked(text) : [text])).join("\n");
+}
+
+/** @param {string} text */
+function marked(text) {
+  return text.split("\n").flatMap(broken).map((part) => MARK + part);
+}
+
+/** The line in parts that fit, broken at spaces where there are some. @param {string} line */
+function broken(line) {
+  const parts = [];
+  let left = [...line];
+  for (let cut = fitting(left); cut < left.length; cut = fitting(left)) {
+    const space = left.lastIndexOf(" ", cut), at = space > 0 ? space : cut;
+    parts.push(left.slice(0, at).join(""));
+    left = left.slice(space > 0 ? at + 1 : at);
+  }
+  return [...parts, left.join("")];
+}
+
+/** How many characters fit. @param {string[]} line */
+function fitting(line) {
+  let columns = 0;
+  const cut = line.findIndex((character) => (columns += /** @type {number} */ (character.codePointAt(0)) >= WIDE ? 2 : 1) > COLUMNS);
+  return cut < 0 ? line.length : cut;
+}
+
+// ---- answer/explanation: what a survey would make this device send ---------------------------------------------------
+
+const ANSWERS = /** @type {const} */ (["no", "yes"]), RARE = new Fraction(1n, 10000n), UNLIKELY = new Fraction(1n, 1000000n);
+const HUNDRED = new Fraction(100n);
+
+/** What would be sent, in words: ours and theirs, line by line, for a page to show each in its own way; the survey's texts
+ * in this language, if it has it.  `page`: it is answered on its page, where every origin keeps a ledger of its own.
+ * @param {Survey} survey @param {{language?: string | null, page?: boolean}} [given] @returns {Line[]} */
+export function surveyLines(survey, given = {}) {
+  needSettings("surveyLines", given, ["language", "page"]);
+  const { language = null, page = globalThis.location?.origin !== undefined } = given;
+  const { questions, origins, opens } = survey, expires = minute(survey.expires);
+  const ledgers = page ? Math.max(1, origins.length) : 1;
+  const lines = [
+    ours(sentence("mark")), ...theirs(say(survey, survey.title, language)), ours(sentence("publisher")), ...theirs(survey.publisher),
+    ...(survey.pilot ? [ours(sentence("pilot"))] : []),
+    ours(opens ? sentence("from_until", { opens: minute(opens), expires }) : sentence("until", { expires })),
+  ];
+  questions.forEach((question, i) => {
+    const { id, text, help } = question;
+    lines.push(
+      ours(sentence("question", { number: String(i + 1), count: String(questions.length) }), id),
+      ...theirs(say(survey, text, language), id), ...theirs(say(survey, help, language), id),
+      ...questionSentences(question, ledgers).map((told) => ours(told, id)),
+    );
+  });
+  if (questions.length > 1) {
+    lines.push(...limitSentences(boundOf(questions.map((q) => [q.design, q.rounds * ledgers])), "survey_").map((told) => ours(told)));
+  }
+  if (ledgers > 1) lines.push(ours(sentence("origins", { count: String(ledgers) })), ...theirs(origins.join("\n")));
+  if (survey.collector === CARRIED) lines.push(ours(sentence("carried")));
+  else lines.push(ours(sentence("collector")), ...theirs(survey.collector));
+  if (Object.keys(survey.segments).length) lines.push(ours(sentence("segments")), ...theirs(segmentsInWords(survey, language).join("\n")));
+  if (survey.inviteOnly) lines.push(ours(sentence("invite")));
+  return [...lines, ours(sentence("decline")), ours(sentence("device"))];
+}
+
+/** The same as one text, for a terminal. @param {Survey} survey @param {{language?: string | null, page?: boolean}} [given] */
+export function explainSurvey(survey, given = {}) {
+  return shownLines(surveyLines(survey, given));
+}
+
+/** @param {Date} moment */
+function minute(moment) {
+  return moment.toISOString().slice(0, 16).replace("T", " ");
+}
+
+/** @param {Survey} survey @param {string | null} language */
+function segmentsInWords(survey, language) {
+  const both = (/** @type {Texts} */ label, /** @type {string} */ sent) => {
+    const read = say(survey, label, language);
+    return read ? `${read} (${sent})` : sent;
+  };
+  return Object.keys(survey.segments).sort().map((name) => {
+    const { label, values } = survey.segments[name];
+    return `${both(label, name)}: ${values.map((one) => both(one.label, one.value)).join(", ")}`;
+  });
+}
+
+/** @param {Question} question @param {number} ledgers */
+function questionSentences({ design, rounds }, ledgers) {
+  const no = changedInWords(ONE.minus(design.p00)), yes = changedInWords(ONE.minus(design.p11));
+  const told = no !== yes ? sentence("changed_unequally", { no, yes })
+    : no === sentence("never") ? sentence("unchanged") : sentence("changed", { share: no });
+  return [
+    told, ...(rounds > 1 ? [sentence("rounds", { rounds: String(rounds) })] : []),
+    ...tellingAnswers(design).map((answer) => sentence(design.likelihoodRatio(answer) === null ? "proof" : "nearly_proof", { word: sentence(ANSWERS[answer]) })),
+    ...limitSentences(boundOf([[design, rounds * ledgers]]), ""),
+  ];
+}
+
+/** @param {Fraction} chance */
+function changedInWords(chance) {
+  if (chance.sign() === 0) return sentence("never");
+  return chance.compare(RARE) >= 0 ? sentence("share", { number: atLeast(chance.times(HUNDRED)) }) : sentence("rarely");
+}
+
+/** @param {{ratio: Fraction | null, telling: Fraction}} limits @param {string} prefix */
+function limitSentences({ ratio, telling }, prefix) {
+  const told = [];
+  if (telling.sign()) told.push(sentence(prefix ? `${prefix}proof` : "proof_chance", { chance: chanceInWords(telling) }));
+  if (ratio === null) told.push(sentence(`${prefix}no_limit`));
+  else if (ratio.compare(ONE) > 0 && telling.compare(ONE) < 0) {
+    told.push(sentence(telling.sign() ? `${prefix}limit_besides` : `${prefix}limit`, { ratio: ratioInWords(ratio) }));
+  }
+  return told;
+}
+
+/** @param {Fraction} ratio */
+function ratioInWords(ratio) {
+  return atMost((number) => ratio.compare(number) <= 0);
+}
+
+/** @param {Fraction} chance */
+function chanceInWords(chance) {
+  if (chance.compare(ONE) === 0) return sentence("certain");
+  return chance.compare(UNLIKELY) >= 0 ? sentence("chance", { number: ratioInWords(chance.times(HUNDRED)) }) : sentence("never_likely");
+}
+
+// ---- answer/budget: what was drawn and sent --------------------------------------------------------------------------
+
+/** What a device has drawn so far, in words; what was drawn is shown only after a report around it has left, or may have.
+ * `later`: the name that an attribute has today, under which its draw may have been reported.
+ * @param {Draw[]} draws @param {Outgoing[]} reports @param {Policy} policy @param {(name: string) => string} [later] @returns {Line[]} */
+function budgetLines(draws, reports, policy, later = (name) => name) {
+  const designs = draws.map((draw) => needDesign(JSON.parse(draw.design), "design")), left = reports.filter(hasLeft);
+  const lines = [ours(draws.length ? drawnInWords(designs) : sentence("nothing_drawn")), ours(capInWords(policy))];
+  draws.forEach((draw, i) => {
+    const names = [draw.attribute, later(draw.attribute)];
+    const around = left.filter((report) => names.includes(report.attribute) && report.round === draw.round).length;
+    lines.push(...theirs(draw.attribute), ours(sentInWords(draw, around)));
+    if (around) lines.push(ours(meaningInWords(designs[i], /** @type {0 | 1} */ (Number(draw.answer)))));
+  });
+  return lines;
+}
+
+/** Whether a report has left this device, or may have. @param {Outgoing} report */
+function hasLeft(report) {
+  return ["delivered", "refused", CARRIED].includes(report.state) || report.attempts > 0;
+}
+
+/** @param {Design[]} designs */
+function drawnInWords(designs) {
+  const { ratio, telling } = boundOf(designs.map((design) => [design, 1]));
+  if (ratio === null) return sentence("drawn_no_limit");
+  return sentence(telling.sign() ? "drawn_besides" : "drawn", { ratio: ratioInWords(ratio) });
+}
+
+/** @param {Policy} policy */
+function capInWords({ lifetimeEpsilon: cap, lifetimeDelta, allowDisclosure }) {
+  const covers = (/** @type {Fraction} */ number) => cap.compare(new Epsilon(ZERO, number)) <= 0;
+  if (!covers(MOST_SHOWN)) return sentence("cap_no_limit");
+  const ratio = atMost(covers);
+  return allowDisclosure ? sentence("cap_besides", { ratio, chance: chanceInWords(lifetimeDelta) }) : sentence("cap", { ratio });
+}
+
+/** @param {Draw} draw @param {number} reports */
+function sentInWords(draw, reports) {
+  const round = String(draw.round + 1); // people count from 1
+  if (!reports) return draw.round ? sentence("not_sent_in_round", { round }) : sentence("not_sent");
+  const counted = reports === 1 ? sentence("report") : sentence("reports", { count: String(reports) });
+  const word = sentence(ANSWERS[/** @type {0 | 1} */ (Number(draw.answer))]);
+  return sentence(draw.round ? "sent_in_round" : "sent", { round, word, reports: counted });
+}
+
+/** @param {Design} design @param {0 | 1} answer */
+function meaningInWords(design, answer) {
+  const ratio = design.likelihoodRatio(answer);
+  if (ratio === null) return sentence("means_proof");
+  return ratio.compare(PRACTICAL_PROOF) >= 0 ? sentence("means_nearly_proof") : sentence("means", { ratio: ratioInWords(ratio) });
+}
+
+// ---- publish/withdrawal: a survey that ends early -------------------------------------------------------------------
+
+/** @type {Record<string, Need>} */
+const WITHDRAWAL = {
+  survey: matching(/^[0-9a-f]{64}$/, "must be a digest"), publisher: needWords, name: needName, version: integer(1, 2 ** 31), moment: needMoment,
+};
+
+/** @typedef {Readonly<{survey: string, publisher: string, name: string, version: number, moment: Date}>} Withdrawal */
+
+/** The withdrawal of a signed envelope, by as many of the publisher's keys as a survey needs.
+ * @param {Uint8Array} envelope @param {Policy} policy @returns {Promise<Withdrawal>} */
+export async function acceptWithdrawal(envelope, policy) {
+  if (!(policy instanceof Policy)) refuse("ParameterError", "a policy is a Policy");
+  const { payload, signers } = await verifyEnvelope(envelope, policy.keys, WITHDRAWAL_TYPE);
+  const withdrawal = needFields(readCanonical(payload, LARGEST_WITHDRAWAL), "withdrawal", WITHDRAWAL);
+  checkSigners(withdrawal.publisher, signers, policy);
+  return withdrawal;
+}
+
+// ---- publish/tickets: what a report of an invited survey carries ----------------------------------------------------
+
+const CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz", SIGNS = 24; // 120 random bits, and two signs that check them
+const INVITE = new RegExp(`^[${CROCKFORD}]{${SIGNS + 2}}$`);
+
+/** An invite as it was issued, from what a person typed; one that is mistyped is refused, and is not shown.
+ * @param {unknown} typed @returns {Promise<string>} */
+export async function checkInvite(typed) {
+  const ascii = typeof typed === "string" && /^[\0-\x7f]*$/.test(typed) ? typed.replace(/^[ \t\r\n]+|[ \t\r\n]+$|-/g, "") : "";
+  const plain = ascii.toLowerCase().replace(/[il]/g, "1").replace(/o/g, "0");
+  if (INVITE.test(plain)) {
+    const check = parseInt((await sha256(encoder.encode(plain.slice(0, SIGNS)))).slice(0, 3), 16) >> 2;
+    if (plain.slice(SIGNS) === CROCKFORD[check >> 5] + CROCKFORD[check & 31]) return plain;
+  }
+  return refuse("ParameterError", "the invite is mistyped (it is not shown); allowed: the 26 letters and digits that were issued");
+}
+
+/** What stands for an invite in the report about a question and round: no two reports of one invite have it in common.
+ * @param {string} invite @param {string} survey its digest @param {string} question @param {number} round */
+export async function ticket(invite, survey, question, round) {
+  const secret = encoder.encode(await checkInvite(invite));
+  const key = await subtle().importKey("raw", secret, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  const message = encoder.encode(`rrcollect ticket\n${survey}\n${question}\n${round}`);
+  return hex(new Uint8Array(await subtle().sign("HMAC", key, message))).slice(0, 32);
+}
+
 // ---- publish/report: all that ever leaves the device ----------------------------------------------------------------
 
-const LARGEST_REPORT = 8192, LONGEST_TICKET = 128;
+const LARGEST_REPORT = 8192, HEX_32 = /^[0-9a-f]{32}$/;
 const REPORT_FIELDS = ["answer", "design", "id", "question", "round", "segments", "survey", "ticket"];
 
 /** The bytes of a report: canonical, and of the same length for all answers; what cannot be sent is refused.
@@ -1113,12 +1626,11 @@ function asReport(work) {
 /** @param {Record<string, any>} report */
 function checkReport({ answer, design, id, question, round, segments, survey, ticket }) {
   need(typeof survey === "string" && /^[0-9a-f]{64}$/.test(survey), "survey", "must be a digest");
-  need(typeof id === "string" && /^[0-9a-f]{32}$/.test(id), "id", "must be 32 hexadecimal digits");
+  need(typeof id === "string" && HEX_32.test(id), "id", "must be 32 hexadecimal digits");
   need(typeof question === "string" && question !== "" && [...question].length <= 64, "question", "must be a question's id");
   need(needDesign(design, "design").allows(answer), "answer", "must be text of 0 and 1 that the design can give");
   integer(0, MOST_ROUNDS - 1)(round, "round");
-  const short = typeof ticket === "string" && ticket !== "" && [...ticket].length <= LONGEST_TICKET;
-  need(ticket === null || short, "ticket", `must be null or a string of at most ${LONGEST_TICKET} characters`);
+  need(ticket === null || (typeof ticket === "string" && HEX_32.test(ticket)), "ticket", "must be null or 32 hexadecimal digits");
   need(typeof segments === "object" && segments !== null && !Array.isArray(segments), "segments", "must be an object");
   need(Object.values(segments).every((text) => typeof text === "string"), "segments", "must hold strings");
 }
@@ -1133,9 +1645,14 @@ function withAnswer(body, answer) {
 
 /**
  * @typedef {{attribute: string, round: number, design: string, answer: string, epsilon: string, delta: string}} Draw
- * @typedef {{id: string, survey: string, question: string, round: number, attribute: string, words: string, body: string,
- *   state: "waiting" | "delivered" | "refused", reason: string | null}} Outgoing
- * @typedef {{schema: number, draws: Draw[], reports: Outgoing[], seen: Record<string, SeenVersion>, declined: string[]}} State
+ * @typedef {{id: string, survey: string, publisher: string, question: string, round: number, attribute: string, words: string,
+ *   body: string, destination: string, state: "waiting" | "delivered" | "refused" | "cancelled" | "withdrawn" | "carried",
+ *   reason: string | null, attempts: number, earlierAttempts: number, times: number[]}} Outgoing
+ * `times`: the moments at which it is to be sent, in seconds since 1970; `attempts`: how often it, or a report around the same
+ * answer that it replaced (`earlierAttempts`), may have left.
+ * @typedef {{schema: number, draws: Draw[], reports: Outgoing[], words: Record<string, string>, seen: Record<string, SeenVersion>,
+ *   declined: string[], withdrawn: {survey: string, publisher: string}[]}} State
+ * `words`: the attribute that each fingerprint of a question's text was asked about.
  * @typedef {{transact<T>(change: (state: State) => T): Promise<T>}} Ledger
  * A ledger calls `change` with the whole state, makes what it did durable, and only then resolves; if `change` throws,
  * nothing is kept.  Where another program was first, it calls it again with the newer state, and the first try is forgotten.
@@ -1146,7 +1663,7 @@ const STEPS = [];
 
 /** @returns {State} */
 function emptyState() {
-  return { schema: 1 + STEPS.length, draws: [], reports: [], seen: {}, declined: [] };
+  return { schema: 1 + STEPS.length, draws: [], reports: [], words: {}, seen: {}, declined: [], withdrawn: [] };
 }
 
 /** A stored state in today's schema; what was never stored is empty. @param {any} state @returns {State} */
@@ -1490,48 +2007,116 @@ function within(what, draws, cost, epsilon, delta) {
   }
 }
 
+// ---- answer/attributes: what an app is willing to be asked about, under the app's own names -------------------------
+
+/** @typedef {{name: string, rounds: number, aliases: string[]}} Attribute */
+
+/** The registered attributes, and the rule that finds a question's own one. */
+class Attributes {
+  /** @param {unknown} registered */
+  constructor(registered) {
+    /** @type {Map<string, Attribute>} by what publishers call it */
+    this.asked = new Map();
+    /** @type {Map<string, Attribute>} by its own name */
+    this.own = new Map();
+    /** @type {Map<string, Attribute>} by its earlier names */
+    this.earlier = new Map();
+    /** @type {Map<string, number>} */
+    this.publishers = new Map();
+    if (!Array.isArray(registered)) return badSetting("attributes", registered, "a list of names");
+    for (const entry of registered) {
+      if (isObject(entry) && "everyAttributeOf" in entry) this.addPublisher(entry);
+      else this.add(typeof entry === "string" ? { name: entry } : entry);
+    }
+    for (const alias of this.earlier.keys()) {
+      if (this.own.has(alias)) badSetting("aliases", alias, "earlier names, which are not registered any more");
+    }
+  }
+  /** @param {any} entry */
+  addPublisher(entry) {
+    needSettings("everyAttributeOf", entry, ["everyAttributeOf", "rounds"]);
+    const { everyAttributeOf: publisher, rounds = 1 } = entry;
+    if (typeof publisher !== "string" || !publisher) badSetting("publisher", publisher, "its name");
+    if (this.publishers.has(publisher)) badSetting("attributes", publisher, "each publisher once");
+    this.publishers.set(publisher, wholeNumber("rounds", rounds, 1, MOST_ROUNDS));
+  }
+  /** @param {any} entry */
+  add(entry) {
+    needSettings("an attribute", entry, ["name", "rounds", "askedAs", "aliases"]);
+    const { name, rounds = 1, askedAs = [], aliases = [] } = entry;
+    if (typeof name !== "string" || !name || name.includes("/")) badSetting("attribute name", name, "a text without '/'");
+    for (const [what, list] of [["askedAs", askedAs], ["aliases", aliases]]) {
+      const names = Array.isArray(list) && list.every((one) => typeof one === "string" && one !== "");
+      if (!names) badSetting(what, list, "a list of names");
+    }
+    const made = { name, rounds: wholeNumber("rounds", rounds, 1, MOST_ROUNDS), aliases: [...aliases] };
+    this.own.set(name, made);
+    for (const as of askedAs.length ? askedAs : [name]) {
+      if (this.asked.has(as)) badSetting("attributes", as, "each name asked about belongs to one attribute");
+      this.asked.set(as, made);
+    }
+    for (const alias of aliases) {
+      if (this.earlier.has(alias)) badSetting("aliases", alias, "each earlier name belongs to one attribute");
+      this.earlier.set(alias, made);
+    }
+  }
+  /** The app's names for what a question asks: today's, then the earlier ones, if it is registered for this round.
+   * @param {Survey} survey @param {Question} question @param {number} round @returns {string[]} */
+  names(survey, question, round) {
+    const name = `${survey.publisher}/${question.attribute}`, rounds = this.publishers.get(survey.publisher);
+    const found = this.asked.get(question.attribute) ?? (rounds && (this.earlier.get(name) ?? { name, rounds, aliases: [] }));
+    if (!found) return refuse("UnknownAttribute", `this app does not answer about '${question.attribute}'`);
+    if (!Number.isInteger(round) || round < 0 || round >= question.rounds) {
+      refuse("ParameterError", `round must be a whole number below ${question.rounds}`);
+    }
+    if (round >= found.rounds) refuse("UnknownAttribute", `this app answers about '${question.attribute}' in ${found.rounds} rounds`);
+    return [found.name, ...found.aliases];
+  }
+}
+
 // ---- answer/client: accept, answer, decline, deliver ----------------------------------------------------------------
 
-/** Answers surveys on this device. */
+/** @type {(seconds: number, signal?: AbortSignal) => Promise<void>} */
+const systemSleep = (seconds, signal) => new Promise((resolve) => {
+  if (signal?.aborted) return resolve();
+  const end = () => (clearTimeout(timer), signal?.removeEventListener("abort", end), resolve());
+  const timer = setTimeout(end, seconds * 1000);
+  signal?.addEventListener("abort", end);
+});
+
+/** The ledger of one person: what this device answers, and sends, on their behalf. */
 export class Client {
-  /** `attributes`: what the app is willing to be asked about: names, {name, rounds, askedAs}, or {everyAttributeOf, rounds}.
-   * @param {{ledger: Ledger, attributes: (string | {name: string, rounds?: number, askedAs?: string[]} | {everyAttributeOf: string, rounds?: number})[],
-   *   policy: Policy, source?: Source, clock?: () => Date}} given */
+  /** `attributes`: what the app is willing to be asked about: names, {name, rounds, askedAs, aliases}, or
+   * {everyAttributeOf, rounds}; `aliases` are names that the attribute had in this ledger before.  `origin`: of the page that
+   * asks, null for a program.  `spread`: the seconds over which reports are sent: 5 on a page, where a person looks on, and
+   * 6 hours in a program.  `sleep` waits so many seconds, or until its signal is aborted.
+   * @param {{ledger: Ledger, attributes: (string | {name: string, rounds?: number, askedAs?: string[], aliases?: string[]} |
+   *   {everyAttributeOf: string, rounds?: number})[], policy: Policy, source?: Source, clock?: () => Date,
+   *   sleep?: (seconds: number, signal?: AbortSignal) => Promise<void>, origin?: string | null, spread?: number}} given */
   constructor(given) {
-    needSettings("the client", given, ["ledger", "attributes", "policy", "source", "clock"]);
-    const { ledger, attributes, policy, source = systemSource, clock = () => new Date() } = given;
+    needSettings("the client", given, ["ledger", "attributes", "policy", "source", "clock", "sleep", "origin", "spread"]);
+    const { ledger, attributes, policy, source = systemSource, clock = () => new Date(), sleep = systemSleep } = given;
+    const { origin = globalThis.location?.origin ?? null, spread = origin === null ? HOURS : SECONDS } = given;
     if (typeof ledger?.transact !== "function") badSetting("ledger", typeof ledger, "a ledger");
     if (!(policy instanceof Policy)) badSetting("policy", typeof policy, "a Policy");
-    if (typeof source !== "function" || typeof clock !== "function") refuse("ParameterError", "source and clock are functions");
-    if (!Array.isArray(attributes)) badSetting("attributes", attributes, "a list of names");
+    if (![source, clock, sleep].every((one) => typeof one === "function")) refuse("ParameterError", "source, clock and sleep are functions");
+    if (origin !== null && (typeof origin !== "string" || !origin)) badSetting("origin", origin, "the origin of a page, or null");
+    this.attributes = new Attributes(attributes);
     this.ledger = ledger;
     this.policy = policy;
     this.source = source;
     this.clock = clock;
-    /** @type {Map<string, {name: string, rounds: number}>} */
-    this.named = new Map();
-    /** @type {Map<string, number>} */
-    this.publishers = new Map();
-    for (const entry of attributes) {
-      if (isObject(entry) && "everyAttributeOf" in entry) {
-        needSettings("everyAttributeOf", entry, ["everyAttributeOf", "rounds"]);
-        const { everyAttributeOf: publisher, rounds = 1 } = entry;
-        if (typeof publisher !== "string" || !publisher) badSetting("publisher", publisher, "its name");
-        if (this.publishers.has(publisher)) badSetting("attributes", publisher, "each publisher once");
-        this.publishers.set(publisher, wholeNumber("rounds", rounds, 1, MOST_ROUNDS));
-        continue;
-      }
-      const one = typeof entry === "string" ? { name: entry } : entry;
-      needSettings("an attribute", one, ["name", "rounds", "askedAs"]);
-      const { name, rounds = 1, askedAs = [] } = one;
-      if (typeof name !== "string" || !name || name.includes("/")) badSetting("attribute name", name, "a text without '/'");
-      if (!Array.isArray(askedAs) || !askedAs.every((as) => typeof as === "string")) badSetting("askedAs", askedAs, "a list of names");
-      wholeNumber("rounds", rounds, 1, MOST_ROUNDS);
-      for (const as of askedAs.length ? askedAs : [name]) {
-        if (this.named.has(as)) badSetting("attributes", as, "each name asked about belongs to one attribute");
-        this.named.set(as, { name, rounds });
-      }
-    }
+    this.sleep = sleep;
+    this.origin = origin;
+    /** Reports that a pass is about to send: another pass at the same time leaves them to it. @type {Set<string>} */
+    this.followed = new Set();
+    this.spread = secondsOf("spread", spread, LONGEST_SPREAD);
+  }
+
+  /** By the device's clock, in seconds since 1970. */
+  now() {
+    const now = this.clock();
+    return now instanceof Date && !Number.isNaN(now.getTime()) ? now.getTime() / 1000 : refuse("ParameterError", "the clock tells a Date");
   }
 
   /** The survey of a signed envelope, if this device trusts and allows it. @param {Uint8Array} envelope */
@@ -1542,6 +2127,7 @@ export class Client {
     await this.ledger.transact((state) => {
       const known = state.seen[key(accepted.survey)];
       checkVersion(accepted.survey, accepted.digest, known);
+      checkWithdrawn(state, accepted);
       if (!known || accepted.survey.version > known.version) {
         state.seen[key(accepted.survey)] = { version: accepted.survey.version, digest: accepted.digest };
       }
@@ -1549,27 +2135,31 @@ export class Client {
     return accepted;
   }
 
-  /** The app's own name for what a question asks. @param {Survey} survey @param {Question} question @param {number} round */
-  ownName(survey, question, round) {
-    const named = this.named.get(question.attribute), rounds = named?.rounds ?? this.publishers.get(survey.publisher);
-    if (rounds === undefined) return refuse("UnknownAttribute", `this app does not answer about '${question.attribute}'`);
-    if (!Number.isInteger(round) || round < 0 || round >= question.rounds) {
-      refuse("ParameterError", `round must be a whole number below ${question.rounds}`);
-    }
-    if (round >= rounds) refuse("UnknownAttribute", `this app answers about '${question.attribute}' in ${rounds} rounds`);
-    return named ? named.name : `${survey.publisher}/${question.attribute}`;
+  /** Remember for good that its publisher ended a survey: it is neither accepted nor answered any more, and what waits
+   * does not leave. @param {Uint8Array} envelope */
+  async withdraw(envelope) {
+    const withdrawal = await acceptWithdrawal(envelope, this.policy), { survey, publisher } = withdrawal;
+    await this.ledger.transact((state) => {
+      if (!isWithdrawn(state, survey, publisher)) state.withdrawn.push({ survey, publisher });
+      for (const report of state.reports) {
+        if (report.survey === survey && report.publisher === publisher && report.state === "waiting") report.state = "withdrawn";
+      }
+    });
+    return withdrawal;
   }
 
   /** The report that answers a question, committed to the ledger and waiting in the outbox.
-   * Asked again it repeats the first answer, and does not read the truth.  Segments and invite are sent as they are, and
-   * are fixed by the first call for a question.
+   * Asked again it repeats the first answer, and does not read the truth; a report that was cancelled waits again.  Segments
+   * are sent as they are, of the invite a ticket; once a report may have been taken, both stay as they are.  If `signal` is
+   * aborted, nothing of this answer leaves: what was drawn is kept, and is repeated if the question is answered later.
    * @param {AcceptedSurvey} accepted @param {string} questionId @param {boolean | (() => boolean)} truth
-   * @param {{round?: number, segments?: Record<string, string>, invite?: string | null}} [given] */
+   * @param {{round?: number, segments?: Record<string, string>, invite?: string | null, signal?: AbortSignal | null}} [given] */
   async answer(accepted, questionId, truth, given = {}) {
-    needSettings("answer", given, ["round", "segments", "invite"]);
-    const { round = 0, segments, invite = null } = given;
-    const { survey, digest, question, attribute, cost } = await this.asked(accepted, questionId, round);
-    const { source, policy } = this, { design } = question, declared = segments ?? {};
+    needSettings("answer", given, ["round", "segments", "invite", "signal"]);
+    const { round = 0, segments, invite = null } = given, signal = signalOf(given.signal ?? null);
+    signal?.throwIfAborted();
+    const { survey, digest, question, names, cost } = await this.asked(accepted, questionId, round);
+    const { source, policy } = this, { design } = question, attribute = names[0], declared = segments ?? {};
     if (!isObject(declared)) refuse("ParameterError", "segments map names to values");
     for (const [name, value] of Object.entries(declared)) {
       if (!Object.hasOwn(survey.segments, name) || !survey.segments[name].values.some((one) => one.value === value)) {
@@ -1579,38 +2169,74 @@ export class Client {
     if (survey.inviteOnly !== (invite !== null)) {
       refuse("ParameterError", survey.inviteOnly ? "this survey requires an invite" : "this survey asks for no invite");
     }
-    const id = hex(randomBytes(16, systemSource)), unanswered = "0".repeat(design.width); // until it is drawn
-    const blank = new TextDecoder().decode(reportBytes({
-      answer: unanswered, design: design.toWire(), id, question: questionId, round, segments: declared, survey: digest, ticket: invite,
+    const spent = invite === null ? null : await ticket(invite, digest, questionId, round);
+    const prints = await Promise.all(Object.values(question.text).map(fingerprint));
+    const id = hex(randomBytes(16, systemSource)), start = this.now();
+    /** The report, complete but for its answer. @param {Record<string, string>} said segments */
+    const spelled = (said) => new TextDecoder().decode(reportBytes({
+      answer: "0".repeat(design.width), design: design.toWire(), id, question: questionId, round, segments: said, survey: digest, ticket: spent,
     }));
+    const blank = spelled(declared), carried = survey.collector === CARRIED;
+    /** How a report waits from now on. @returns {Pick<Outgoing, "state" | "reason" | "times">} */
+    const waits = () => ({ state: carried ? "carried" : "waiting", reason: null, times: carried ? [] : schedule(start, this.spread) });
+    signal?.throwIfAborted();
+    /** What was made for nobody does not leave. @param {string} kept */
+    const cancel = (kept) => this.change(kept, (report) => {
+      if (report.state === "waiting" || (report.state === "carried" && kept === id)) report.state = "cancelled";
+    });
     const report = await this.ledger.transact((state) => {
+      checkWithdrawn(state, { survey, digest });
       const done = state.reports.find((r) => r.survey === digest && r.question === questionId && r.round === round);
-      if (done && done.attribute === attribute) return done;
-      if (done) refuse("AlreadyAnswered", "this question was answered before, for another attribute");
-      const memo = state.draws.find((d) => d.attribute === attribute && d.round === round);
+      const before = [done?.attribute, ...prints.map((print) => state.words[print])];
+      const other = before.find((name) => name !== undefined && !names.includes(name));
+      if (other !== undefined) {
+        refuse("AlreadyAnswered", `the same question, or its words, were answered before for the attribute '${other}'; if '${attribute}' is ` +
+          `the same thing, register {name: '${attribute}', aliases: ['${other}']}, and that answer is repeated`);
+      }
+      const made = done ? again(done) : first(state);
+      for (const print of prints) state.words[print] ??= attribute;
+      const key = `${digest}/${questionId}`;
+      if (state.declined.includes(key)) state.declined = state.declined.filter((one) => one !== key);
+      return made;
+    }).catch(async (error) => {
+      await cancel(id).catch(() => {}); // it may be there, although the ledger failed
+      throw error;
+    });
+    if (signal?.aborted) await cancel(report.id);
+    signal?.throwIfAborted();
+    return report;
+
+    /** The report there is, or one that takes its place if the collector never took it. @param {Outgoing} done */
+    function again(done) {
+      const sent = JSON.parse(done.body), restated = segments !== undefined && canonicalText(sent.segments) !== canonicalText(declared);
+      if (sent.ticket === spent && !restated) return done.state === "cancelled" ? Object.assign(done, waits()) : done;
+      if (done.state !== "refused" && (!["waiting", "cancelled"].includes(done.state) || done.attempts > done.earlierAttempts)) {
+        refuse("ParameterError", "segments or invite are not those of the report, which may have been taken with those of the first answer");
+      }
+      const body = withAnswer(segments === undefined ? spelled(sent.segments) : blank, sent.answer);
+      return Object.assign(done, waits(), { id, body, earlierAttempts: done.attempts });
+    }
+
+    /** The first report for this question: around the attribute's answer, if it was drawn before. @param {State} state */
+    function first(state) {
+      const memo = state.draws.find((d) => names.includes(d.attribute) && d.round === round);
       if (memo && memo.design !== design.text) {
-        refuse("AlreadyAnswered", `'${attribute}' was answered before by another design; no second answer is drawn`);
+        refuse("AlreadyAnswered", `'${memo.attribute}' was answered before by another design; no second answer is drawn`);
       }
       const answer = memo ? memo.answer : firstDraw(state);
       /** @type {Outgoing} */
       const made = {
-        id, survey: digest, question: questionId, round, attribute, words: say(survey, question.text),
-        body: withAnswer(blank, answer), state: "waiting", reason: null,
+        id, survey: digest, publisher: survey.publisher, question: questionId, round, attribute: memo?.attribute ?? attribute, words: say(survey, question.text),
+        body: withAnswer(blank, answer), destination: survey.collector, attempts: 0, earlierAttempts: 0, ...waits(),
       };
       state.reports.push(made);
-      state.declined = state.declined.filter((key) => key !== `${digest}/${questionId}`);
       return made;
-    });
-    const sent = JSON.parse(report.body);
-    if (sent.ticket !== invite || (segments && canonicalText(sent.segments) !== canonicalText(segments))) {
-      refuse("ParameterError", "segments or invite are not those of the report, which were declared at the first answer");
     }
-    return report;
 
     /** @param {State} state */
     function firstDraw(state) {
       within("lifetime", state.draws, cost, policy.lifetimeEpsilon, policy.lifetimeDelta);
-      const own = state.draws.filter((d) => d.attribute === attribute);
+      const own = state.draws.filter((d) => names.includes(d.attribute));
       within("attribute", own, cost, policy.attributeEpsilon, policy.attributeDelta);
       const answer = String(randomise(typeof truth === "function" ? truth() : truth, design, source));
       state.draws.push({ attribute, round, design: design.text, answer, epsilon: String(cost.epsilon), delta: String(cost.delta) });
@@ -1621,151 +2247,353 @@ export class Client {
   /** What is asked, after the checks that need neither ledger nor truth.
    * @param {AcceptedSurvey} accepted @param {string} questionId @param {number} round */
   async asked(accepted, questionId, round) {
-    if (!isObject(accepted) || !isObject(accepted.survey) || !(accepted.signers instanceof Set)) refuse("ParameterError", "a survey is what `accept` returned");
-    const { digest } = accepted, survey = await checkTrust(accepted, this.policy);
-    checkExpiry(survey, this.clock());
-    const question = survey.questions.find((q) => q.id === questionId);
-    if (!question) return refuse("ParameterError", `the survey has no question '${questionId}'`);
-    const attribute = this.ownName(survey, question, round);
-    return { survey, digest, question, attribute, cost: this.policy.cost(question) };
+    needAccepted(accepted);
+    const { digest } = accepted, survey = await checkTrust(accepted, this.policy), now = this.clock();
+    checkOpen(survey, now);
+    if (this.origin !== null && !survey.origins.includes(this.origin)) {
+      const where = survey.origins.length ? `at ${survey.origins.join(", ")}` : "by apps, and on no page";
+      refuse("WrongOrigin", `this survey is answered ${where}; this page is of ${shown(this.origin)}`);
+    }
+    const question = questionOf(survey, questionId), names = this.attributes.names(survey, question, round);
+    checkRound(survey, round, now);
+    return { survey, digest, question, names, cost: this.policy.cost(question) };
   }
 
-  /** Remember, on this device only, that the person does not want to answer. @param {AcceptedSurvey} accepted @param {string} question */
+  /** The person does not want to answer, or does not any more: nothing of this question leaves from now on.  `stopped`
+   * reports have not left, and will not; `left` ones may have left before.
+   * @param {AcceptedSurvey} accepted @param {string} question */
   async decline(accepted, question) {
-    await this.ledger.transact((state) => {
-      const key = `${accepted.digest}/${question}`;
+    needAccepted(accepted);
+    const { digest, survey } = accepted, key = `${digest}/${questionOf(survey, question).id}`;
+    return this.ledger.transact((state) => {
+      const result = { stopped: 0, left: 0 };
       if (!state.declined.includes(key)) state.declined.push(key);
+      for (const report of state.reports.filter((r) => r.survey === digest && r.question === question)) {
+        if (report.attempts > 0 || ["delivered", "carried"].includes(report.state)) result.left++;
+        else if (report.state === "waiting") result.stopped++;
+        if (report.state === "waiting") report.state = "cancelled";
+      }
+      return result;
     });
   }
 
   /** What was answered, sent and spent. */
   async budget() {
     const state = await this.ledger.transact((s) => s);
-    const spent = total(state.draws);
+    const spent = total(state.draws), later = (/** @type {string} */ name) => this.attributes.earlier.get(name)?.name ?? name;
+    const lines = () => budgetLines(state.draws, state.reports, this.policy, later);
     return {
       spent, lifetime: { epsilon: this.policy.lifetimeEpsilon, delta: this.policy.lifetimeDelta },
       draws: state.draws, reports: state.reports, declined: state.declined,
-      /** In words, for the person whose device this is. */
-      explain: () => `Spent for life: ε = ${spent.epsilon.toNumber().toPrecision(4)} of ` +
-        `${this.policy.lifetimeEpsilon.toNumber().toPrecision(4)}, δ = ${Number(spent.delta.toNumber().toPrecision(4))} of ` +
-        `${Number(this.policy.lifetimeDelta.toNumber().toPrecision(4))}.`,
+      /** In words, for the person whose device this is; `lines` for a page. */
+      explain: () => shownLines(lines()),
+      lines,
     };
   }
 
-  /** Send what waits, each report in its own request, in shuffled order; safe to repeat.
-   * @param {{send(body: Uint8Array): Promise<void>}} transport
-   * @param {{attempts?: number, firstWait?: number, longestWait?: number, sleep?: (ms: number) => Promise<void>}} [given] seconds */
-  async deliver(transport, given = {}) {
-    needSettings("deliver", given, ["attempts", "firstWait", "longestWait", "sleep"]);
-    const { attempts = 4, firstWait = 0.5, longestWait = 60, sleep } = given;
+  /** Send every waiting report whose moment has come, or comes within so many seconds, at its moment, in a request of its
+   * own; safe to repeat.  What a collector or a network does is told in the result; only an address that can never work is an
+   * error (WrongAddress).  If `signal` is aborted, no further attempt begins, and what is under way is hung up.
+   * @param {{transport?: Transport, within?: number, signal?: AbortSignal | null}} [given] */
+  async deliver(given = {}) {
+    needSettings("deliver", given, ["transport", "within", "signal"]);
+    const { transport = new HttpTransport(), within = 0 } = given, signal = signalOf(given.signal ?? null);
     if (typeof transport?.send !== "function") badSetting("transport", typeof transport, "a transport, such as HttpTransport");
-    wholeNumber("attempts", attempts, 1, Number.MAX_SAFE_INTEGER);
-    const waits = [0, firstWait, longestWait].every((wait) => typeof wait === "number") && 0 <= firstWait && firstWait <= longestWait;
-    if (!waits || !Number.isFinite(longestWait)) refuse("ParameterError", "waits: allowed: 0 <= firstWait <= longestWait, in seconds");
-    const waiting = await this.ledger.transact((state) => state.reports.filter((r) => r.state === "waiting"));
-    const pause = sleep ?? ((ms) => new Promise((resolve) => setTimeout(resolve, ms)));
-    const result = { delivered: 0, refused: /** @type {[string, string][]} */ ([]), waiting: 0, lastFailure: /** @type {string | null} */ (null) };
-    for (const report of shuffled(waiting)) {
-      for (let attempt = 0; ; attempt++) {
-        try {
-          await transport.send(encoder.encode(report.body));
-          await this.mark(report.id, "delivered", null);
-          result.delivered++;
-          break;
-        } catch (error) {
-          const { name, message, retryAfter } = /** @type {RRCollectError} */ (error);
-          if (name === "ReportRefused") {
-            await this.mark(report.id, "refused", message);
-            result.refused.push([report.id, message]);
-            break;
-          }
-          if (name !== "TransportFailed") throw error;
-          if (attempt + 1 >= attempts) {
-            result.waiting++;
-            result.lastFailure = message;
-            break;
-          }
-          const ceiling = Math.min(longestWait, firstWait * 2 ** attempt), [share] = crypto.getRandomValues(new Uint32Array(1));
-          await pause(1000 * Math.max((ceiling * share) / 2 ** 32, Math.min(retryAfter ?? 0, longestWait)));
-        }
-      }
-    }
-    return result;
+    secondsOf("within", within, LONGEST_WAIT);
+    signal?.throwIfAborted();
+    return new Delivery(this, transport).run(within, signal);
   }
 
-  /** @param {string} id @param {"delivered" | "refused"} what @param {string | null} reason */
-  async mark(id, what, reason) {
-    await this.ledger.transact((state) => {
-      for (const report of state.reports) if (report.id === id) Object.assign(report, { state: what, reason });
+  /** Change a report of the ledger, if it is there. @template T @param {string} id @param {(report: Outgoing) => T} what */
+  change(id, what) {
+    return this.ledger.transact((state) => {
+      const found = state.reports.find((report) => report.id === id);
+      return found === undefined ? null : what(found);
     });
   }
 }
 
-// ---- deliver/outbox: the order of sending ---------------------------------------------------------------------------
+/** @param {unknown} accepted */
+function needAccepted(accepted) {
+  const good = isObject(accepted) && isObject(accepted.survey) && accepted.signers instanceof Set;
+  if (!good) refuse("ParameterError", "a survey is what `accept` returned");
+}
 
-/** @template T @param {T[]} items @returns {T[]} */
-function shuffled(items) {
-  const made = [...items];
-  for (let i = made.length - 1; i > 0; i--) {
-    const limit = 2 ** 32 - (2 ** 32 % (i + 1));
-    let drawn;
-    do [drawn] = crypto.getRandomValues(new Uint32Array(1)); while (drawn >= limit);
-    const j = drawn % (i + 1);
-    [made[i], made[j]] = [made[j], made[i]];
+/** @param {Survey} survey @param {string} id @returns {Question} */
+function questionOf(survey, id) {
+  return survey.questions.find((q) => q.id === id) ?? refuse("ParameterError", `the survey has no question ${shown(id)}`);
+}
+
+/** Only its own publisher ends a survey. @param {State} state @param {string} digest @param {string} publisher */
+function isWithdrawn(state, digest, publisher) {
+  return state.withdrawn.some((one) => one.survey === digest && one.publisher === publisher);
+}
+
+/** @param {State} state @param {{survey: Survey, digest: string}} accepted */
+function checkWithdrawn(state, { survey, digest }) {
+  if (isWithdrawn(state, digest, survey.publisher)) refuse("SurveyWithdrawn", `'${survey.name}' was withdrawn by its publisher`);
+}
+
+// ---- deliver/schedule: when a report is sent, drawn beforehand and by nothing else ----------------------------------
+
+const ATTEMPTS = 10, HOURS = 6 * 3600, SECONDS = 5, CATCH_UP = 5, LEAST_GAP = 5, MOST_GAP = 86_400;
+const LONGEST_SPREAD = 30 * 86_400, LONGEST_WAIT = 1_000_000; // a timer counts no further than 2^31 milliseconds
+
+/** Uniform on [0, 1), in steps of 2^-32. */
+function share() {
+  return new DataView(randomBytes(4, systemSource).buffer).getUint32(0) / 2 ** 32;
+}
+
+/** The moments of all attempts, in whole seconds since 1970: the first within the spread, then after gaps that double, each
+ * cut to a random share between a half and the whole. @param {number} now @param {number} spread @returns {number[]} */
+function schedule(now, spread) {
+  let moment = now + share() * spread, gap = spread;
+  const moments = [Math.floor(moment)];
+  while (moments.length < ATTEMPTS) {
+    gap = Math.min(Math.max(gap, LEAST_GAP), MOST_GAP);
+    moment += gap * (0.5 + share() / 2);
+    moments.push(Math.floor(moment));
+    gap *= 2;
   }
-  return made;
+  return moments;
+}
+
+/** The moments after an attempt: those to come, or a fresh schedule. @param {number[]} moments @param {number} now @param {number} spread */
+function remaining(moments, now, spread) {
+  const later = moments.filter((moment) => moment > now);
+  return later.length ? later : schedule(now, spread);
+}
+
+// ---- deliver/outbox: each report at moments of its own --------------------------------------------------------------
+
+/** More at once would cost a small device memory and sockets; fewer would let a collector that keeps its replies back hold up
+ * the other reports.  Who has to wait does so in the order of moments, at most for a transport's timeout. */
+const AT_ONCE = 32;
+
+/** @typedef {{send(destination: string, body: Uint8Array, signal: AbortSignal): Promise<void>}} Transport
+ * Resolves when the collector has the report; throws ReportRefused, TransportFailed or WrongAddress otherwise.
+ * @typedef {{delivered: number, refused: [string, string][], waiting: number, nextMoment: Date | null, lastFailure: string | null}} Deliveries
+ * `nextMoment`: when the next of those that wait is to be sent, and `deliver` is well called again. */
+
+/** One pass over the outbox: one promise for each report, which waits for nobody's reply but its own. */
+class Delivery {
+  /** @param {Client} client @param {Transport} transport */
+  constructor(client, transport) {
+    this.client = client;
+    this.transport = transport;
+    /** @type {Deliveries} */
+    this.result = { delivered: 0, refused: [], waiting: 0, nextMoment: null, lastFailure: null };
+    this.until = 0;
+    this.free = AT_ONCE;
+    /** @type {((nothing: null) => void)[]} who is to be let in next */
+    this.queue = [];
+    /** @type {{stop: AbortController, early: boolean}[]} */
+    this.followed = [];
+    /** @type {unknown[]} */
+    this.troubles = [];
+  }
+  /** @param {number} within @param {AbortSignal | null} signal @returns {Promise<Deliveries>} */
+  async run(within, signal) {
+    const { client } = this, start = client.now();
+    this.until = start + within;
+    const waiting = () => client.ledger.transact((state) => state.reports.filter((r) => r.state === "waiting"));
+    const planned = (await waiting()).filter(({ id }) => !client.followed.has(id)).map(({ id, times: [next] }) => {
+      const due = !(next > start); // those that are overdue do not leave together
+      return { id, due, moment: due ? start + share() * Math.min(client.spread, CATCH_UP) : next };
+    }).filter(({ due, moment }) => due || moment <= this.until).sort((a, b) => a.moment - b.moment);
+    const hangUp = () => this.followed.forEach(({ stop }) => stop.abort());
+    signal?.addEventListener("abort", hangUp);
+    const all = planned.map(({ id, due, moment }) => this.follow(id, due, moment));
+    if (signal?.aborted) hangUp();
+    await Promise.all(all);
+    signal?.removeEventListener("abort", hangUp);
+    signal?.throwIfAborted();
+    if (this.troubles.length) throw this.troubles[0];
+    const left = await waiting(), next = left.reduce((least, { times }) => Math.min(least, times[0] ?? start), Infinity);
+    return { ...this.result, waiting: left.length, nextMoment: left.length ? new Date(next * 1000) : null };
+  }
+  /** One report from moment to moment, as long as they fall into this pass.
+   * @param {string} id @param {boolean} due @param {number | null} moment */
+  async follow(id, due, moment) {
+    const { client } = this, me = { stop: new AbortController(), early: !due }, { signal } = me.stop;
+    this.followed.push(me);
+    client.followed.add(id);
+    try {
+      while (moment !== null && !signal.aborted) {
+        const wait = moment - client.now();
+        if (wait > 0) await client.sleep(wait, signal);
+        me.early = false;
+        moment = await this.inTurn(() => this.attempt(id, signal));
+        me.early = true;
+      }
+    } catch (error) {
+      this.troubles.push(error);
+      this.until = client.now(); // nothing is waited for that is not due by now
+      for (const { stop, early } of this.followed) if (early) stop.abort();
+    } finally {
+      client.followed.delete(id);
+    }
+  }
+  /** @template T @param {() => Promise<T>} work @returns {Promise<T>} */
+  async inTurn(work) {
+    if (this.free > 0) this.free--;
+    else await new Promise((resolve) => this.queue.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.queue.shift();
+      if (next) next(null);
+      else this.free++;
+    }
+  }
+  /** Send a report once; its next moment, if that falls into this pass. @param {string} id @param {AbortSignal} signal */
+  async attempt(id, signal) {
+    const { client, result } = this;
+    if (signal.aborted) return null;
+    const report = await client.change(id, (kept) => { // recorded before the bytes leave: what may have left is known
+      if (kept.state !== "waiting") return null;
+      kept.attempts++;
+      return { destination: kept.destination, body: encoder.encode(kept.body) };
+    });
+    if (!report || signal.aborted) return null;
+    const mark = (/** @type {"delivered" | "refused"} */ state, /** @type {string | null} */ reason) =>
+      client.change(id, (kept) => { Object.assign(kept, { state, reason }); });
+    try {
+      await this.transport.send(report.destination, report.body, signal);
+    } catch (error) {
+      const { name, message } = /** @type {Error} */ (error);
+      if (name === "ReportRefused") {
+        await mark("refused", message);
+        result.refused.push([id, message]);
+        return null;
+      }
+      if (name !== "TransportFailed" && name !== "WrongAddress") throw error;
+      result.lastFailure = message;
+      const now = client.now(), next = await client.change(id, (kept) => (kept.times = remaining(kept.times, now, client.spread))[0]);
+      if (name === "WrongAddress") throw error;
+      return next !== null && next <= this.until ? next : null;
+    }
+    await mark("delivered", null);
+    result.delivered++;
+    return null;
+  }
+}
+
+// ---- deliver/verdict: what a reply says about a report --------------------------------------------------------------
+
+/** The reasons for which a collector refuses a report for good: the status of each, and what it means.
+ * @type {Record<string, [number, string]>} */
+const REASONS = {
+  malformed: [400, "cut off, broken, or with a value of the wrong type"],
+  unknown_survey: [404, "no survey with this digest is published here"],
+  unknown_question: [422, "the survey has no question with this id"],
+  wrong_design: [422, "the recorded design is not the published one in its one spelling: it cannot be counted"],
+  unknown_round: [422, "not a round of the question: 0 to rounds − 1"],
+  bad_answer: [422, "not an answer the design can give: text of 0 and 1"],
+  undeclared_segment: [422, "a segment or value the survey does not declare, or not in canonical JSON"],
+  missing_ticket: [403, "the survey is by invitation, and the report has no ticket"],
+  unexpected_ticket: [422, "the survey is open to everybody, and the report has a ticket"],
+  bad_ticket: [422, "a ticket that is not 32 hexadecimal digits in lower case"],
+  bad_id: [422, "not 32 hexadecimal digits in lower case"],
+  conflicting_id: [409, "another report has this id"],
+  ticket_reused: [403, "another report has this ticket, question and round"],
+  unknown_ticket: [403, "no invitation of this survey gives this ticket"],
+  closed: [410, "the survey has expired, and its grace period is over"],
+  withdrawn: [410, "the survey's publisher has withdrawn it"],
+};
+const LONGEST_REPLY = 4096, NOT_A_COLLECTOR = [404, 405, 501];
+
+/** Returns if the collector has the report; throws what its reply means otherwise.  Only its own JSON is believed.
+ * @param {string} destination @param {number} status @param {string} said */
+function judge(destination, status, said) {
+  /** @type {any} */
+  let words = null;
+  try {
+    words = JSON.parse(said);
+  } catch { /* not a collector's */ }
+  if (isObject(words)) {
+    const counts = [words.new, words.known], { error } = words;
+    const one = counts.every((count) => count === 0 || count === 1) && words.new + words.known === 1;
+    if ((status === 200 || status === 201) && one && Object.keys(words).length === 2) return;
+    if (typeof error === "string" && Object.hasOwn(REASONS, error) && REASONS[error][0] === status) {
+      refuse("ReportRefused", `${error}: ${REASONS[error][1]}`);
+    }
+  }
+  if (NOT_A_COLLECTOR.includes(status)) wrongAddress(destination, `there is not a collector (status ${status})`);
+  refuse("TransportFailed", `the reply (status ${status}) is not a collector's word on the report`);
+}
+
+/** @param {string} destination @param {string} why @returns {never} */
+function wrongAddress(destination, why) {
+  return refuse("WrongAddress", `${shown(destination)}: ${why}; the report waits.  The survey's collector must be the whole address, ` +
+    "as in https://collect.example.org/reports");
 }
 
 // ---- deliver/transport: how a report leaves the device --------------------------------------------------------------
 
-/** What a collector says of the report itself; every other refusal may pass. */
-const FINAL = new Set([400, 403, 404, 409, 410, 413, 415, 422]);
-
 const LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"], MOST_PATIENT = 3600;
 
-/** @param {string} url */
-function addressOf(url) {
+/** @param {string} destination */
+function addressOf(destination) {
   try {
-    const parts = new URL(url, globalThis.location?.href);
-    if (["http:", "https:"].includes(parts.protocol) && !parts.username && !parts.password && !parts.hash) return parts;
+    const { protocol, hostname, username, password, hash, href } = new URL(destination);
+    const safe = protocol === "https:" || (protocol === "http:" && LOCAL_HOSTS.includes(hostname));
+    if (safe && !username && !password && !hash) return href;
   } catch { /* not an address */ }
-  return badSetting("url", url, "an address such as https://collect.example.org/reports");
+  return wrongAddress(destination, "not an https address, nor http on this machine");
 }
 
-/** POST each report to a collector: https, or http on this machine; no cookies, no referrer, no redirects. */
+/** The text of a reply; "" if it is longer than a collector's. @param {Response} response */
+async function shortText(response) {
+  const reader = response.body?.getReader(), decoder = new TextDecoder();
+  let text = "", length = 0;
+  for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+    length += part.value.length;
+    if (length > LONGEST_REPLY) {
+      await reader?.cancel();
+      return "";
+    }
+    text += decoder.decode(part.value, { stream: true });
+  }
+  return text;
+}
+
+/** POST each report to the collector it was drawn for: https, or http on this machine; no cookies, no referrer, no redirects,
+ * in Node a connection of its own.  The collector sees the network address; a relay cannot be named here. */
 export class HttpTransport {
-  /** `url`: an address such as https://collect.example.org/reports; on a page, also one relative to the page.
-   * @param {string} url @param {{timeout?: number, allowHttp?: boolean, fetch?: typeof fetch}} [given] seconds */
-  constructor(url, given = {}) {
-    needSettings("the transport", given, ["timeout", "allowHttp", "fetch"]);
-    const { timeout = 10, allowHttp = false, fetch: via } = given;
-    if (typeof allowHttp !== "boolean") badSetting("allowHttp", allowHttp, "true or false");
+  /** @param {{timeout?: number, fetch?: typeof fetch}} [given] seconds */
+  constructor(given = {}) {
+    if (isObject(given) && "relay" in given) {
+      refuse("ParameterError", "relay: a page and Node's fetch cannot go through one by themselves; use the browser's or system's proxy, " +
+        "a `fetch` that does, or the Python client");
+    }
+    needSettings("the transport", given, ["timeout", "fetch"]);
+    const { timeout = 10, fetch: via } = given;
     if (!(typeof timeout === "number" && timeout > 0 && timeout <= MOST_PATIENT)) badSetting("timeout", timeout, "seconds, above 0 and at most 3600");
-    const parts = addressOf(url);
-    if (parts.protocol === "http:" && !LOCAL_HOSTS.includes(parts.hostname) && !allowHttp) badSetting("url", url, "https, or http on this machine");
-    this.url = parts.href;
+    if (via !== undefined && typeof via !== "function") badSetting("fetch", typeof via, "a function");
     this.timeout = timeout;
     this.fetch = via ?? globalThis.fetch.bind(globalThis);
   }
-  /** @param {Uint8Array} body */
-  async send(body) {
+  /** @param {string} destination @param {Uint8Array} body @param {AbortSignal} [signal] */
+  async send(destination, body, signal) {
+    const address = addressOf(destination), stop = new AbortController(), hangUp = () => stop.abort();
+    const headers = { "Content-Type": "application/json", Accept: "application/json", ...(globalThis.location ? {} : { Connection: "close" }) };
+    const timer = setTimeout(hangUp, this.timeout * 1000);
+    signal?.addEventListener("abort", hangUp);
     let response, said;
     try {
-      response = await this.fetch(this.url, {
+      if (signal?.aborted) hangUp();
+      response = await this.fetch(address, {
         method: "POST", body: /** @type {any} */ (body), credentials: "omit", redirect: "error", cache: "no-store",
-        referrerPolicy: "no-referrer", headers: { "Content-Type": "application/json", Accept: "application/json" },
-        signal: AbortSignal.timeout(this.timeout * 1000),
+        referrerPolicy: "no-referrer", headers, signal: stop.signal,
       });
-      said = (await response.text()).slice(0, 300);
+      said = await shortText(response);
     } catch {
-      throw new RRCollectError("TransportFailed", "the collector could not be reached");
+      return refuse("TransportFailed", "the collector could not be reached");
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", hangUp);
     }
-    if (response.ok) return;
-    const { status } = response, retry = response.headers.get("Retry-After");
-    if (!FINAL.has(status)) { // not the collector's word on the report: it may pass
-      const wait = retry && /^[0-9]+$/.test(retry) ? Math.min(Number(retry), 3600) : null;
-      throw new RRCollectError("TransportFailed", `the collector answered ${status}`, wait);
-    }
-    throw new RRCollectError("ReportRefused", `the collector answered ${status}: ${said.replace(/[^\P{C}]/gu, " ").trim()}`);
+    judge(destination, response.status, said);
   }
 }

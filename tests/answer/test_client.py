@@ -29,13 +29,17 @@ from rrcollect.errors import (
     Expired,
     MalformedReport,
     NoRandomness,
+    NotOpen,
     OverPolicy,
     RolledBack,
+    RoundClosed,
     RRCollectError,
     UnknownAttribute,
     UntrustedKey,
 )
-from tests.support.devices import KEY, POLICY, PUBLISHER, client, envelope, question, survey
+from rrcollect.publish.survey import RoundTimes
+from rrcollect.publish.tickets import new_invite, ticket
+from tests.support.devices import KEY, POLICY, PUBLISHER, Clock, client, envelope, question, survey
 from tests.support.republishing import Drawn, attack
 
 
@@ -249,7 +253,7 @@ def test_a_disclosing_design_needs_both_and_is_charged_as_delta(tmp_path):
         client(tmp_path).accept(signed)
     device = client(tmp_path, policy=Policy(POLICY.publishers, allow_disclosure=True))
     accepted = device.accept(signed)
-    assert 'a "yes" that is sent proves' in accepted.explain()
+    assert 'If "yes" is sent, this proves that your true answer is "yes".' in accepted.explain()
     device.answer(accepted, "q1", True)
     assert (float(device.budget().spent.epsilon), float(device.budget().spent.delta)) == (0, 1 / 128)
     exact = Policy(POLICY.publishers, allow_disclosure=True, lifetime_delta="1/128", attribute_delta="1/128")
@@ -320,13 +324,14 @@ def test_the_budget_in_words_and_as_data(tmp_path):
 
     device = client(tmp_path, source=Drawn(bytes(8)))
     device.answer(device.accept(envelope()), "q1", True)
+    device.deliver(SimulatedCollector([device.accept(envelope()).survey]))
     words = device.budget().explain()
-    assert "ε = 1.099 of 10.99" in words
-    assert "doped: sent yes, reported 1 time; it can change the odds about you by a factor of at most 3" in words
+    assert "at most 3 times as likely as the other" in words
+    assert '> doped\n"yes" was sent or may have been sent, in 1 report.' in words
     data = json.loads(json.dumps(device.budget().export()))
     assert data["answers"][0]["cost"] == {"epsilon": "ln(3)", "delta": "0"}
     assert data["reports"][0]["text"] == "Ever doped?"
-    assert "changed at random with a chance of up to 25 %" in device.accept(envelope()).explain()
+    assert "changes it by chance in at least 25 of 100 cases" in device.accept(envelope()).explain()
 
 
 def test_the_budget_word_for_word(tmp_path):
@@ -339,20 +344,33 @@ def test_the_budget_word_for_word(tmp_path):
         source=Drawn(bytes(8)),
     )
     accepted = device.accept(envelope(question(rounds=3), *asked))
+    again = device.accept(envelope(question(rounds=3), name="again"))
     device.answer(accepted, "q1", True)
-    device.answer(device.accept(envelope(question(rounds=3), name="again")), "q1", never)
+    device.answer(again, "q1", never)
     device.answer(accepted, "q1", True, round=2)
     device.answer(accepted, "b", True)
     device.answer(accepted, "c", False)
+    device.deliver(SimulatedCollector([accepted.survey, again.survey]))
     told = device.budget()
+    held = "to somebody who thought both equally likely before."
     assert told.explain().split("\n") == [
-        "Spent for life: ε = 2.197 of 10.99, δ = 0.003906 of 0.01.",
-        "- doped: sent yes, reported 2 times; "
-        "it can change the odds about you by a factor of at most 3 (cost ε = 1.099).",
-        "- doped, round 2: sent yes, reported 1 time; "
-        "it can change the odds about you by a factor of at most 3 (cost ε = 1.099).",
-        "- b: sent yes, reported 1 time; this answer proves the truth behind it.",
-        "- c: sent no, reported 1 time; it can change the odds about you by a factor of at most 1 (cost δ = 0.001953).",
+        "Apart from answers that tell by themselves, somebody who sees all that this device has drawn so far, and who "
+        "thought two things about you equally likely before, can come to think one of them at most 9.04 times as "
+        "likely as the other.",
+        "For your whole life this device stops at 59100 times, not counting answers that disclose more: those depend "
+        "on what is true in up to 1 of 100 cases, and otherwise on chance alone. Nothing renews.",
+        "> doped",
+        '"yes" was sent or may have been sent, in 2 reports.',
+        f"It can make one answer at most 3 times as likely as the other, {held}",
+        "> doped",
+        'In round 3, "yes" was sent or may have been sent, in 1 report.',
+        f"It can make one answer at most 3 times as likely as the other, {held}",
+        "> b",
+        '"yes" was sent or may have been sent, in 1 report.',
+        "It proves that this is your true answer.",
+        "> c",
+        '"no" was sent or may have been sent, in 1 report.',
+        f"It can make one answer at most 1.01 times as likely as the other, {held}",
     ]
     data = told.export()
     assert data["spent"] == {"epsilon": "ln(9)", "delta": "1/256"}
@@ -363,11 +381,11 @@ def test_the_budget_word_for_word(tmp_path):
         ("b", 0, "1"),
         ("c", 0, "0"),
     ]
-    assert data["answers"][2]["meaning"] == "this answer proves the truth behind it"
+    assert data["answers"][2]["meaning"] == "It proves that this is your true answer."
     assert data["answers"][3]["design"] == {"p00": "1", "p11": "1/512"}
     report = next(r for r in data["reports"] if r["question"] == "b")
     assert " ".join(report) == "id survey question text attribute round segments ticket state reason"
-    assert (report["attribute"], report["round"], report["state"], report["ticket"]) == ("b", 0, "waiting", None)
+    assert (report["attribute"], report["round"], report["state"], report["ticket"]) == ("b", 0, "delivered", None)
 
 
 def test_a_survey_must_come_from_accept(tmp_path):
@@ -433,10 +451,11 @@ def test_a_report_that_cannot_be_sent_is_refused_before_the_truth_is_read(tmp_pa
 def test_segments_and_invites_are_fixed_by_the_first_answer_and_told(tmp_path):
     device = client(tmp_path)
     accepted = device.accept(envelope(segments={"sport": ["run", "ski"]}))
-    assert "Sent unchanged, if you declare it: sport (run, ski)" in accepted.explain()
+    assert "Taken together it can point to you:\n> sport: run, ski\n" in accepted.explain()
     first = device.answer(accepted, "q1", True, segments={"sport": "ski"})
     assert device.answer(accepted, "q1", never, segments={"sport": "ski"}) == first
     assert device.answer(accepted, "q1", never) == first
+    assert device._ledger.attempt(first.id)
     with pytest.raises(ParameterError, match="first answer"):
         device.answer(accepted, "q1", never, segments={"sport": "run"})
     with pytest.raises(ParameterError, match="no invite") as caught:
@@ -444,8 +463,9 @@ def test_segments_and_invites_are_fixed_by_the_first_answer_and_told(tmp_path):
     assert "alice" not in str(caught.value)
     assert device.budget().export()["reports"][0]["segments"] == {"sport": "ski"}
     invited = device.accept(envelope(name="invited", invite_only=True))
-    assert "Your invite is sent" in invited.explain()
-    assert device.answer(invited, "q1", never, invite="random").ticket == "random"
+    assert "Whoever issued the invites can tell which answers came from one invite." in invited.explain()
+    invite = new_invite()
+    assert device.answer(invited, "q1", never, invite=invite).ticket == ticket(invite, invited.digest, "q1", 0)
 
 
 def test_two_versions_accepted_at_once_leave_no_way_back(tmp_path, monkeypatch):
@@ -536,13 +556,14 @@ def everything_visible(path, truth, drawn, monkeypatch, make=client) -> str:
 
     ids = iter(f"{i:032x}" for i in range(1000))
     monkeypatch.setattr(secrets, "token_hex", lambda n: next(ids))
+    monkeypatch.setattr(secrets, "randbits", lambda n: 1 << (n - 1))  # the moments of sending
     log = io.StringIO()
     handler = logging.StreamHandler(log)
     logging.getLogger().addHandler(handler)
     logging.getLogger().setLevel(logging.DEBUG)
     shown = []
     try:
-        device = make(path, source=Drawn(drawn), attributes=["doped", "b"])
+        device = make(path, source=Drawn(drawn), attributes=["doped", "b"], clock=Clock())
         accepted = device.accept(envelope(question(), question(id="q2", attribute="b")))
         report = device.answer(accepted, "q1", truth)
         device.answer(accepted, "q2", lambda: truth)
@@ -550,7 +571,7 @@ def everything_visible(path, truth, drawn, monkeypatch, make=client) -> str:
             lambda: device.answer(accepted, "q9", truth),
             lambda: device.answer(device.accept(envelope(question(design=optimal_design(2)), name="x")), "q1", truth),
             lambda: device.answer(accepted, "q1", truth, segments={"a": "b"}),
-            lambda: make(path, source=lambda n: drawn[:3], attributes=["c"]).answer(
+            lambda: make(path, source=lambda n: drawn[:3], attributes=["c"], clock=Clock()).answer(
                 device.accept(envelope(question(attribute="c"), name="c")), "q1", truth
             ),
         ):
@@ -701,9 +722,12 @@ def test_of_several_faults_the_earliest_of_the_script_is_told(tmp_path):
     other.answer(other.accept(envelope(question(design=optimal_design("ln 2")), name="other")), "q1", True)
     fresh = tmp_path / "fresh"
     fresh.mkdir()
-    accepted = other.accept(envelope(segments={"sport": ["ski"]}, invite_only=True))
+    many, long = [f"s{i}" for i in range(16)], "清" * 190  # together more than a report can hold
+    opens = "2002-01-01T00:00:00Z"
+    times = {"opens": opens, "rounds": [RoundTimes(opens=opens, closes="2096-01-01T00:00:00Z")]}
+    accepted = other.accept(envelope(segments={name: [long] for name in many}, invite_only=True, **times))
     policy, device = {}, {"policy": POLICY}
-    call = {"question": "q1", "truth": True, "invite": "mine", "path": fresh}
+    call = {"question": "q1", "truth": True, "invite": new_invite(), "path": fresh}
 
     def change(**more):
         policy.update({k: v for k, v in more.items() if k in ("lifetime_epsilon", "max_epsilon")})
@@ -715,11 +739,14 @@ def test_of_several_faults_the_earliest_of_the_script_is_told(tmp_path):
         (BadTruth, {"truth": "perhaps"}),
         (BudgetExhausted, {"lifetime_epsilon": "1"}),
         (AlreadyAnswered, {"path": tmp_path}),
-        (MalformedReport, {"invite": "x" * 200}),
+        (MalformedReport, {"segments": dict.fromkeys(many, long)}),
+        (ParameterError, {"invite": "mine"}),
         (ParameterError, {"segments": {"sport": "go"}}),
         (OverPolicy, {"max_epsilon": "1/2"}),
+        (RoundClosed, {"clock": lambda: datetime(2097, 1, 1, tzinfo=UTC)}),
         (UnknownAttribute, {"attributes": ["other"]}),
         (ParameterError, {"question": "q9"}),
+        (NotOpen, {"clock": lambda: datetime(2001, 1, 1, tzinfo=UTC)}),
         (Expired, {"clock": lambda: datetime(2101, 1, 1, tzinfo=UTC)}),
         (UntrustedKey, {"publishers": ()}),
     ]

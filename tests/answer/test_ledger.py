@@ -18,7 +18,8 @@ import pytest
 
 from rrcollect.answer import ledger_file
 from rrcollect.answer.acceptance import SeenVersion
-from rrcollect.answer.ledger import Ledger, LedgerRequest
+from rrcollect.answer.decision import LedgerRequest
+from rrcollect.answer.ledger import Ledger
 from rrcollect.answer.rollback_guard import RollbackGuard, link
 from rrcollect.design.promise import Promise
 from rrcollect.errors import LedgerCorrupt, LedgerError, LedgerNewer, LedgerRestored, LedgerUnavailable, RolledBack
@@ -29,7 +30,7 @@ from tests.support.ledger_crashing import AGAIN, SIGNED, device, in_child, race,
 
 def request(survey, question, attribute, id="f" * 32):
     report = Report(survey=survey, question=question, design=THREE_QUARTERS, answer="0", id=id)
-    return LedgerRequest(report, attribute, "Is it so?", Promise.of("ln 3", 0))
+    return LedgerRequest(report, attribute, "Is it so?", Promise.of("ln 3", 0), "https://collect.example.org/reports")
 
 
 # ---- many at once ---------------------------------------------------------------------------------------------------
@@ -133,7 +134,7 @@ def test_a_guard_that_cannot_be_written_keeps_the_report_in(tmp_path):
     guard.write_bytes(kept)
     first = mine.answer(accepted, "q1", True)
     assert len(mine.budget().draws) == 1
-    assert guard.read_bytes().count(b"\n") == 2
+    assert guard.read_bytes().count(b"\n") == 3
     assert first == mine.answer(accepted, "q1", True)
 
 
@@ -380,13 +381,15 @@ def find_all(data: bytes, word: bytes) -> list[int]:
     return [i for i in range(len(data)) if data.startswith(word, i)]
 
 
-def altered(path, *statements, content=False):
-    """Change the ledger behind its back; with `content`, by somebody who mends the digest of the content too."""
+def altered(path, *statements, mended=False):
+    """Change the ledger behind its back; with `mended`, by somebody who mends the digest and the chain too."""
     connection = sqlite3.connect(path / "ledger.sqlite3", isolation_level=None)
     for statement in statements:
         connection.execute(statement)
-    if content:
-        connection.execute("UPDATE meta SET value = ? WHERE key = 'content'", (ledger_file._content(connection),))
+    if mended:
+        content, meta = ledger_file._content(connection), ledger_file._meta(connection)
+        for key, value in {"content": content, "chain": link(meta["before"], meta["serial"], content)}.items():
+            connection.execute("UPDATE meta SET value = ? WHERE key = ?", (value, key))
     connection.close()
 
 
@@ -407,19 +410,33 @@ def test_every_row_is_under_the_digest(used, statement):
 
 
 @pytest.mark.parametrize(
-    ("statement", "error"),
+    "statement",
     [
-        ("UPDATE draws SET answer = 1 - answer WHERE seq = 2", LedgerCorrupt),
-        ("UPDATE draws SET seq = 3 WHERE seq = 2", LedgerCorrupt),
-        ("UPDATE reports SET body = CAST(body AS TEXT) WHERE question = 'q2'", LedgerCorrupt),
-        ("UPDATE reports SET body = 1 WHERE question = 'q2'", LedgerCorrupt),
-        ("DELETE FROM reports", LedgerRestored),
-        ("DELETE FROM reports WHERE question = 'q2'", LedgerRestored),
+        "UPDATE draws SET answer = 1 - answer WHERE seq = 2",
+        "UPDATE draws SET seq = 3 WHERE seq = 2",
+        "UPDATE reports SET body = CAST(body AS TEXT) WHERE question = 'q2'",
+        "UPDATE reports SET body = 1 WHERE question = 'q2'",
+        "DELETE FROM reports",
+        "DELETE FROM reports WHERE question = 'q2'",
+        "UPDATE reports SET attempts = 7",
+        "DELETE FROM words",
+        "DELETE FROM surveys",
     ],
 )
-def test_the_chains_hold_where_the_digest_was_mended(used, statement, error):
-    altered(used, statement, content=True)
-    with pytest.raises(error, match="draw|reports"):
+def test_the_guard_holds_where_digest_and_chain_were_mended(used, statement):
+    altered(used, statement, mended=True)
+    with pytest.raises(LedgerRestored, match="an old copy"):
+        device(used)
+
+
+@pytest.mark.parametrize("key", ["serial", "before", "content", "chain"])
+def test_what_stands_beside_the_tables_is_checked_too(used, key):
+    for value in ("7", "", "x" * 64, "-1"):
+        altered(used, f"UPDATE meta SET value = '{value}' WHERE key = '{key}'")  # noqa: S608
+        with pytest.raises(LedgerError):
+            device(used)
+    altered(used, f"DELETE FROM meta WHERE key = '{key}'")  # noqa: S608
+    with pytest.raises(LedgerCorrupt):
         device(used)
 
 
@@ -455,7 +472,7 @@ def test_an_empty_copy_is_missed_by_a_guard_of_one_report(tmp_path):
     for file in tmp_path.glob("ledger.sqlite3-*"):
         file.unlink()
     ledger.write_bytes(empty)
-    with pytest.raises(LedgerRestored, match="holds 0 reports but its rollback guard remembers 1"):
+    with pytest.raises(LedgerRestored, match="at change 0 but its rollback guard remembers 2"):
         device(tmp_path)
 
 
@@ -486,9 +503,7 @@ def test_one_draw_is_enough_to_miss_a_guard_or_a_ledger(tmp_path):
     for file in tmp_path.glob("ledger.sqlite3*"):
         if file != guard:
             file.unlink()
-    device(tmp_path)  # nothing was drawn, nothing is lost
-    guard.unlink()
-    mine = device(tmp_path)
+    mine = device(tmp_path)  # nothing was drawn, nothing is lost
     mine.answer(mine.accept(SIGNED), "q1", True)
     kept = guard.read_bytes()
     guard.unlink()
@@ -498,7 +513,7 @@ def test_one_draw_is_enough_to_miss_a_guard_or_a_ledger(tmp_path):
     for file in tmp_path.glob("ledger.sqlite3*"):
         if file != guard:
             file.unlink()
-    with pytest.raises(LedgerRestored, match="remembers 1 reports"):
+    with pytest.raises(LedgerRestored, match="remembers 2 changes"):
         device(tmp_path)
 
 
@@ -524,7 +539,7 @@ def test_an_old_copy_that_lacks_a_report_but_no_draw_is_not_used(used):
     mine = device(used)
     mine.answer(mine.accept(AGAIN), "later", True)
     shutil.copy(used / "copy", used / "ledger.sqlite3")
-    with pytest.raises(LedgerRestored, match="holds 2 reports but its rollback guard remembers 3"):
+    with pytest.raises(LedgerRestored, match="at change 3 but its rollback guard remembers 5"):
         device(used)
 
 
@@ -542,7 +557,7 @@ def test_a_torn_last_line_of_the_guard_does_not_count(used):
     assert len(mine.budget().draws) == 2
     mine.answer(mine.accept(envelope(question(id="q3", attribute="c"), name="third")), "q3", True)
     assert len(device(used).budget().draws) == 3
-    assert guard.read_bytes().splitlines()[-1].startswith(b"0000000000000003 ")
+    assert guard.read_bytes().splitlines()[-1].startswith(b"0000000000000005 ")
 
 
 def test_a_crash_between_commit_and_guard_is_mended(used):

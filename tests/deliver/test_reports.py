@@ -56,14 +56,14 @@ def load_fields(data: bytes):
 
 def test_the_repr_does_not_show_the_answer_and_it_pickles():
     assert repr(REPORT) == repr(replace(REPORT, answer="0"))
-    assert "secret" not in repr(replace(REPORT, ticket="a secret"))
+    assert "5ec4e7" not in repr(replace(REPORT, ticket="5ec4e7" + "0" * 26))
     assert pickle.loads(pickle.dumps(REPORT)) == REPORT  # noqa: S301
     assert hash(REPORT) == hash(replace(REPORT))
 
 
 @pytest.mark.parametrize(
     ("name", "shortest", "longest"),
-    [("ticket", "t", "t" * 128), ("question", "q", "q" * 64), ("round", 0, MOST_ROUNDS - 1)],
+    [("question", "q", "q" * 64), ("round", 0, MOST_ROUNDS - 1)],
 )
 def test_limits_are_kept_to_the_last_unit(name, shortest, longest):
     for good in (shortest, longest):
@@ -97,7 +97,11 @@ def test_another_answer_takes_the_place_of_the_old_one():
 
 @pytest.mark.parametrize(
     "change",
-    [{"segments": {f"s{i}": "清" * 190 for i in range(16)}}, {"ticket": "\ud800"}, {"segments": {"\udfff": "x"}}],
+    [
+        {"segments": {f"s{i}": "清" * 190 for i in range(16)}},
+        {"segments": {"x": "\ud800"}},
+        {"segments": {"\udfff": "x"}},
+    ],
     ids=["oversize", "half_surrogate", "half_surrogate_name"],
 )
 def test_what_cannot_be_sent_is_not_a_report(change):

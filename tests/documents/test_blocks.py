@@ -45,7 +45,7 @@ REPORT = (
 )
 TALLY = (
     '[{"survey": "' + "0" * 64 + '", "question": "q1", "design": {"p00": "3/4", "p11": "3/4"}, "segments": {}, '
-    '"round": 0, "n": 1000, "counts": [400]}]\n'
+    '"round": 0, "pilot": false, "n": 1000, "counts": [400]}]\n'
 )
 IMPORT = 'import { Client } from "./rrcollect.mjs";\n'
 GOOD = {
@@ -141,7 +141,7 @@ def test_a_server_of_a_page_is_stopped_with_it(tmp_path):
 export RRCOLLECT_OWNER_TOKEN=0123456789abcdef0123
 rrcollect serve --store reports.sqlite3 &
 echo $! > number
-curl -s --retry 30 --retry-connrefused --retry-delay 1 http://127.0.0.1:8000/healthz
+curl -s --retry 30 --retry-connrefused --retry-delay 1 http://127.0.0.1:8000/readyz
 ```
 """
     run(page, tmp_path)

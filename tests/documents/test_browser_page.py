@@ -1,7 +1,8 @@
 """The page printed in docs/browser.md, in a real Chromium, against a real collector under its printed addresses."""
 
+from rrcollect import publish_survey
 from tests.documents.blocks import blocks_of
-from tests.documents.wire_example import KEY, SURVEY, blocks
+from tests.documents.wire_example import KEY, SURVEY
 from tests.documents.workspace import ROOT
 from tests.support.browser import Visit, chromium
 from tests.support.collector_running import BEARER, JSON, Running
@@ -9,6 +10,7 @@ from tests.support.collector_running import BEARER, JSON, Running
 (PAGE,) = [block.text for block in blocks_of((ROOT / "docs" / "browser.md").read_text()) if block.name == "page.html"]
 MODULE = (ROOT / "rrcollect" / "web" / "rrcollect.mjs").read_text(encoding="utf-8")
 APP, COLLECT = "https://app.example.org", "https://collect.example.org"
+PUBLISHED = publish_survey(SURVEY.model_copy(update={"origins": (APP,)}), [KEY])
 
 
 def visit(collector, page, clicked):
@@ -31,18 +33,18 @@ def visit(collector, page, clicked):
     with chromium() as browser, Visit(browser) as person:
         person.context.route(f"{APP}/**", app)
         person.context.route(f"{COLLECT}/**", collect)
-        shown = person.page(f"{APP}/#{SURVEY.digest}")
+        shown = person.page(f"{APP}/#{PUBLISHED.digest}")
         shown.wait_for_function("document.querySelector('#words').textContent.includes('doped')")
         shown.click(clicked)
-        shown.wait_for_function("document.querySelector('#words').textContent.includes('for life')")
+        shown.wait_for_function("document.querySelector('#words').textContent.includes('was sent')")
         return shown.text_content("#words"), person.complaints
 
 
 def test_a_person_answers_on_the_printed_page(tmp_path):
     with Running(str(tmp_path / "reports.sqlite3")) as collector:
         where = f"/surveys?key={KEY.public.raw.hex()}"
-        collector.json("POST", where, blocks()["envelope.json"].encode(), {**JSON, **BEARER})
+        collector.json("POST", where, PUBLISHED.envelope, {**JSON, **BEARER})
         words, complaints = visit(collector, PAGE, "#yes")
-        assert "1.099" in words
+        assert "at most 3 times as likely as the other" in words
         assert complaints == []
-        assert collector.results()["surveys"][0]["answers"] == 1
+        assert collector.kept() == 1

@@ -69,7 +69,7 @@ def test_every_page_is_reached_from_the_readme():
 
 
 def test_no_file_names_a_machine_or_a_registry():
-    folders = ("rrcollect", "server_agg", "tests", "examples", "docs", ".ci")
+    folders = ("rrcollect", "server_agg", "tests", "examples", "docs", "deploy", ".ci")
     files = [*ROOT.iterdir(), *(path for folder in folders for path in (ROOT / folder).rglob("*"))]
     assert len(files) > 500
     pattern = re.compile(r"/(?:work|root|home)/[a-z]|files\.pythonhosted|registry\.npmjs")

@@ -25,6 +25,7 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ ELSEWHERE = {
     "make demo": "the gate runs it (.ci/run)",
     "make test": "the gate runs it (.ci/run)",
     "make lint": "the gate runs it (.ci/run)",
+    "jupyter lab examples/notebooks": "tests/examples/test_notebooks.py runs every notebook",
     "pip install '.[estimate]'": "as below, with SciPy",
     "pip install .": "tests/test_packaging.py builds the wheel and installs it into a clean environment",
     "pip install 'rrcollect[server]'": "as above; tests/documents/test_names.py looks for the extras",
@@ -130,7 +132,7 @@ class Workspace:
 
     def toml(self, block: Block) -> None:
         self._judge(tomllib.loads(block.text), block)
-        self._write(block)
+        self._write(replace(block, text=self._shell.moved(block.text)))  # a survey names its collector
 
     def json(self, block: Block) -> None:
         self._judge(json.loads(block.text), block)

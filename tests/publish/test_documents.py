@@ -1,5 +1,6 @@
 """Documents are read strictly, the first fault is told by its name, no number is slow, and Ctrl-C is Ctrl-C."""
 
+import gc
 import json
 import signal
 import time
@@ -102,6 +103,7 @@ def costly(bits: int) -> bytes:
     return with_survey(questions=asked)
 
 
+@pytest.mark.process
 @pytest.mark.no_cover
 def test_no_document_is_slow_to_judge_in_python_or_node():
     from rrcollect import accept_survey
@@ -193,6 +195,7 @@ def interrupted(work):
     work()
     lasts = time.perf_counter() - start
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    gc.disable()  # an interrupt in a finaliser is the interpreter's to tell, and it only warns
     try:
         for share in range(1, 60):
             try:
@@ -204,9 +207,11 @@ def interrupted(work):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        gc.enable()
     return found
 
 
+@pytest.mark.long
 @pytest.mark.no_cover
 def test_an_interrupt_while_a_document_is_read_or_written_is_an_interrupt():
     asked = [question(id=f"q{i}", attribute=f"a{i}", rounds=1 + i) for i in range(40)]

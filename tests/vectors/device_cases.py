@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from fractions import Fraction
 from typing import Any
 
-from rrcollect import Design, optimal_design
+from rrcollect import Design, SetDesign, optimal_choice, optimal_design
+from rrcollect.design.optimal_choice import made_for
 from tests.vectors.parts import ALICE, BOB, POLICY, PUBLISHER
 
 
@@ -67,3 +70,34 @@ def draws() -> list[dict[str, Any]]:
                 }
             )
     return made
+
+
+def sets() -> list[dict[str, Any]]:
+    """Draws for choices at and around their boundaries, and the set each truth must give; by lists, not by bits."""
+    made = []
+    singles = [made_for(1, 4, 1), made_for("1/2", 10, 1)]
+    for design in [*singles, SetDesign(4, 2, "3/4"), optimal_choice(1, 10), optimal_choice(1, 100)]:
+        k, w, limit = design.options, design.size, design.applied_limit
+        bound = math.perm(k - 1, w)
+        length = 0 if w == 1 else -(-bound.bit_length() // 8) + 8
+        last = (1 << 8 * length) // bound * bound - 1
+        numbers = [0] if w == 1 else [0, 1, bound - 1, bound, last // 3, last]
+        firsts = {0, limit - 1, limit, 2**64 - 1, *(limit * step for step in ((2, k - 1) if w == 1 else ()))}
+        for first, number in itertools.product(sorted(first for first in firsts if first < 2**64), numbers):
+            held = _held(first, number % bound, k, w, limit)
+            answers = ["".join("01"[(j - truth) % k in held] for j in range(k)) for truth in range(k)]
+            drawn = first.to_bytes(8, "big") + number.to_bytes(length, "big")
+            made.append({"design": design.to_wire(), "draw": drawn.hex(), "answers": answers})
+    return made
+
+
+def _held(first: int, number: int, k: int, w: int, limit: int) -> set[int]:
+    """The options of the set, counted from the truth."""
+    if w == 1:
+        return {(-1 - min(first // limit, k - 1)) % k}
+    number, other = divmod(number, k - w)
+    held = {0} if first < limit else {1 + other}
+    for place in range(k - w, k - 1):
+        number, other = divmod(number, place + 1)
+        held.add(1 + place if 1 + other in held else 1 + other)
+    return held

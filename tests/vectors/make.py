@@ -3,8 +3,12 @@
 surveys/good_*.json   envelopes that must be accepted, with the digest and the costs they must give
 surveys/bad_*.json    envelopes that must be refused, with the error's name
 reports/good_*.json, reports/bad_*.json   likewise for reports
+withdrawals/good_*.json, withdrawals/bad_*.json   likewise for withdrawals, with the policy that judges them
 draws.json            64-bit draws with the answer each truth must give
+sets.json             draws for one of several options, with the set each truth must give
 settings.json         policies, and whether a device takes them
+explained.json        surveys and ledgers, and what people are told about them
+tickets.json          invites as typed, with what they are, and the tickets derived from them
 
 The cases stand in the modules beside this one.
 """
@@ -19,9 +23,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.vectors.device_cases import draws, settings
+from rrcollect.publish.canonical import canonical
+from tests.vectors.device_cases import draws, sets, settings
 from tests.vectors.envelope_cases import bad_bytes, bad_for_a_policy, bad_parts, bad_payloads, bad_signatures
-from tests.vectors.parts import NOW, POLICY, b64
+from tests.vectors.explained_cases import explained
+from tests.vectors.parts import NOW, POLICY, SURVEY, b64
 from tests.vectors.question_cases import bad_kinds, bad_numbers, bad_questions
 from tests.vectors.report_cases import bad_reports, good_reports
 from tests.vectors.survey_cases import (
@@ -35,8 +41,11 @@ from tests.vectors.survey_cases import (
     not_served,
 )
 from tests.vectors.text_cases import bad_texts
+from tests.vectors.ticket_cases import tickets, typed
+from tests.vectors.withdrawal_cases import bad_withdrawals, good_withdrawals
 
 HERE = Path(__file__).parent
+DIGEST = hashlib.sha256(canonical(SURVEY)).hexdigest()
 
 
 def bad() -> Iterator[tuple[str, str, bytes, dict[str, Any]]]:
@@ -63,8 +72,15 @@ def files() -> Iterator[tuple[str, Any]]:
         yield f"reports/good_{name}.json", {"report": b64(body)}
     for name, body in bad_reports():
         yield f"reports/bad_{name}.json", {"report": b64(body)}
+    for name, envelope, policy in good_withdrawals():
+        yield f"withdrawals/good_{name}.json", {"policy": policy, "survey": DIGEST, "envelope": b64(envelope)}
+    for name, error, envelope, policy in bad_withdrawals():
+        yield f"withdrawals/bad_{name}.json", {"policy": policy, "error": error, "envelope": b64(envelope)}
     yield "draws.json", draws()
+    yield "sets.json", sets()
     yield "settings.json", settings()
+    yield "explained.json", explained()
+    yield "tickets.json", {"typed": typed(), "tickets": tickets()}
 
 
 def case(policy: dict[str, Any], digest: str) -> dict[str, Any]:
@@ -83,7 +99,7 @@ def main() -> None:
     wanted = dict(listed)
     if len(wanted) != len(listed):
         raise AssertionError("two vectors have the same name")
-    for folder in ("surveys", "reports"):
+    for folder in ("surveys", "reports", "withdrawals"):
         (HERE / folder).mkdir(exist_ok=True)
         for old in (HERE / folder).glob("*.json"):
             if f"{folder}/{old.name}" not in wanted:

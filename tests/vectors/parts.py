@@ -140,6 +140,7 @@ GRID = {**QUESTION, "design": optimal_design(1).to_wire(), "promise": {"epsilon"
 
 
 FAMILY = "\U0001f469\u200d\U0001f467"  # an emoji made with a joiner
+PERSIAN = "\u0622\u06cc\u0627 \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u06cc\u062f\u061f"  # written with a non-joiner
 LONG = Fraction(2**512 - 1, 2**512 - 2**200)  # as many bits as a number of a document may have
 KINDS: dict[str, dict[str, Any]] = {
     "choice": {"kind": "choice", "options": [{"en": "Never"}, {"en": "Once", "de": "Einmal"}, {"en": "Often"}]},

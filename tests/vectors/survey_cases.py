@@ -17,6 +17,7 @@ from tests.vectors.parts import (
     MALLORY,
     MEANT,
     OPEN,
+    PERSIAN,
     PNG,
     POLICY,
     QUESTION,
@@ -51,6 +52,10 @@ def good() -> Iterator[tuple[str, bytes, dict[str, Any]]]:
     )
     yield "two_lines", with_question(text={"en": "First line\nsecond line"}), POLICY
     yield "joiner", with_question(text={"en": f"Is this {FAMILY}, your family?\n{FAMILY}"}), POLICY
+    yield "persian", with_survey(language="fa", title={"fa": PERSIAN}, questions=[
+        {**QUESTION, "text": {"fa": f"{PERSIAN}\n{PERSIAN}"}}]), POLICY  # fmt: skip
+    edges = "\u0620\u200c\u0620 \u0dff\u200c\u0dff \u0915\u094d\u200c\u0937 \u0645\u064e\u200c\u0645"
+    yield "non_joiner_edges", with_survey(title={"en": edges}, segments=segments([edges, "ski"])), POLICY
     yield "variation_selector", with_survey(title={"en": "\u2764\ufe0f"}), POLICY
     yield "longest_texts", with_survey(title={"en": "🏅" * 200}, thanks={"en": "x" * 2000}), POLICY
     yield "texts", with_survey(**WRITTEN), POLICY

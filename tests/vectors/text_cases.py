@@ -25,7 +25,14 @@ SHOWS_NOTHING = {
 JOINS_NOTHING = {
     "joiner_alone": "\u200d", "joiner_first": "\u200da", "joiner_last": "a\u200d", "joiner_twice": "a\u200d\u200db",
     "joiner_after_space": "a \u200db", "joiner_before_space": "a\u200d b", "joiner_after_blank": "a\u2800\u200db",
+    "joiner_beside_non_joiner": "\u0645\u200d\u200c\u0645", "non_joiner_beside_joiner": "\u0645\u200c\u200d\u0645",
     "joiner_before_line": "a\u200d\nb", "joiner_after_line": "a\n\u200db", "joiner_at_edges": "\u200da\u200d",
+}  # fmt: skip
+SEPARATES_NOTHING = {
+    "alone": "\u200c", "first": "\u200c\u0645", "last": "\u0645\u200c", "twice": "\u0645\u200c\u200c\u0645",
+    "after_space": "\u0645 \u200c\u0645", "before_space": "\u0645\u200c \u0645", "after_latin": "a\u200c\u0645",
+    "before_latin": "\u0645\u200ca", "below_the_range": "\u061f\u200c\u0645", "above_the_range": "\u0645\u200c\u0e00",
+    "before_selector": "\u0645\u200c\ufe0f\u0645", "between_emoji": "🏅\u200c🏅", "beside_hidden": "\u0645\u200c\u06dd",
 }  # fmt: skip
 TAGS = {
     "upper": "EN", "underscore": "en_US", "one_letter": "e", "four_letters": "engl", "small_region": "en-us",
@@ -41,6 +48,11 @@ def bad_texts() -> Iterator[tuple[str, str, bytes]]:
         yield f"text_{name}", "MalformedDocument", with_question(text={"en": text})
     for name, text in JOINS_NOTHING.items():
         yield f"text_{name}", "MalformedDocument", with_question(text={"en": text})
+    for name, text in SEPARATES_NOTHING.items():
+        yield f"title_non_joiner_{name}", "MalformedDocument", with_survey(title={"en": text})
+        yield f"text_non_joiner_{name}", "MalformedDocument", with_question(text={"en": text})
+    yield "text_non_joiner_before_line", "MalformedDocument", with_question(text={"en": "\u0645\u200c\n\u0645"})
+    yield "text_non_joiner_after_line", "MalformedDocument", with_question(text={"en": "\u0645\n\u200c\u0645"})
     yield "text_begins_line", "MalformedDocument", with_question(text={"en": "\na"})
     yield "text_ends_line", "MalformedDocument", with_question(text={"en": "a\n"})
     yield "text_lines_alone", "MalformedDocument", with_question(text={"en": "\n\n"})

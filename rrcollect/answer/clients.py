@@ -1,0 +1,233 @@
+"""Many people on one machine, each with a ledger of their own: servers, shared devices, interviewers.
+
+Rules
+1. One person, one ledger.  Its file is named by a keyed hash of the person: no name is on the disk.  The app supplies
+   the key and keeps it elsewhere; whoever has the folder alone cannot tell whose ledger is whose, nor test a name.
+2. A folder remembers a check value of its key.  Another key is refused: with it everybody would draw anew.
+3. An interview has a fresh ledger, closed at its end: the next person starts with nothing and sees nothing of the last.
+   A second interview of one person is a second draw; that is why interviews are counted.
+4. All ledgers are delivered in one pass, each report at its own moment: people are not sent one after the other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+import time
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+from rrcollect.answer.attributes import Attribute, Attributes, EveryAttributeOf
+from rrcollect.answer.client import Client
+from rrcollect.answer.draw import Source
+from rrcollect.answer.ledger import Ledger
+from rrcollect.answer.policy import Policy
+from rrcollect.deliver.outbox import Deliveries, Outgoing, Timing, deliver
+from rrcollect.deliver.schedule import HOURS, check_spread
+from rrcollect.deliver.transport import HttpTransport, Transport
+from rrcollect.errors import InterviewClosed, LedgerError, LedgerUnavailable, ParameterError
+
+__all__ = ["Clients", "Interview"]
+
+SHORTEST_KEY = 16  # bytes
+LEDGER, CLOSED = ".sqlite3", ".closed"
+_KEY_CHECK = b"\xff rrcollect key"  # not UTF-8, so not the hash of a person
+
+
+AnyClient = TypeVar("AnyClient", bound=Client)
+
+
+class Interview(Client):
+    """The ledger of one interview; every call after its end is refused."""
+
+    _kept: Ledger
+    closed = False
+
+    @property
+    def _ledger(self) -> Ledger:
+        if self.closed:
+            raise InterviewClosed("this interview is over; begin another one for the next person")
+        return self._kept
+
+    @_ledger.setter
+    def _ledger(self, ledger: Ledger) -> None:
+        self._kept = ledger
+
+
+class Clients:
+    """A client for each person, in a folder; the other settings are those of `Client`.
+
+    >>> import tempfile
+    >>> clients = Clients(tempfile.mkdtemp(), key=b"sixteen bytes or more", attributes=["doped"], policy=Policy())
+    >>> clients.of("alice").budget().draws
+    ()
+    >>> with clients.interview() as client:
+    ...     client.budget().draws
+    ()
+    >>> clients.interviews
+    1
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        key: bytes,
+        attributes: Iterable[str | Attribute | EveryAttributeOf],
+        policy: Policy,
+        source: Source = os.urandom,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        sleep: Callable[[float], None] = time.sleep,
+        spread: float = HOURS,
+    ) -> None:
+        if not isinstance(key, bytes) or len(key) < SHORTEST_KEY:
+            raise ParameterError("key", "not shown", f"{SHORTEST_KEY} bytes or more, kept apart from the folder")
+        self._key = key
+        self._folder = Path(folder).resolve()
+        self._attributes = attributes if isinstance(attributes, str) else list(attributes)
+        Attributes(self._attributes)  # or an error, before anybody is asked
+        self._count = self._folder / "interviews.count"
+        self._policy, self._source, self._clock, self._sleep = policy, source, clock, sleep
+        self._spread = check_spread(spread)
+        try:
+            (self._folder / "interviews").mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._check_key()
+        except OSError as error:
+            raise LedgerUnavailable(f"the folder of ledgers cannot be used: {error.strerror}") from None
+
+    def of(self, person: str) -> Client:
+        """The client of a person, by whatever the app knows them by; the same text is the same person."""
+        if not isinstance(person, str) or not person:
+            raise ParameterError("person", type(person).__name__, "a text by which the app knows the person")
+        name = self._hash(unicodedata.normalize("NFC", person).encode("utf-8", "surrogatepass"))
+        folder = self._folder / name[:2]
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise LedgerUnavailable(f"the folder of ledgers cannot be used: {error.strerror}") from None
+        return self._made(Client, folder / (name + LEDGER))
+
+    @contextmanager
+    def interview(self) -> Iterator[Interview]:
+        """A client with a fresh ledger, for one person; what was answered is delivered after its end."""
+        _append(self._count, b".")
+        path = self._folder / "interviews" / (secrets.token_hex(16) + LEDGER)
+        client = self._made(Interview, path)
+        try:
+            yield client
+        finally:
+            client.closed = True
+            _append(path.with_suffix(CLOSED), b"")
+
+    @property
+    def interviews(self) -> int:
+        """How many interviews were begun in this folder."""
+        return self._count.stat().st_size if self._count.exists() else 0
+
+    def deliver(self, transport: Transport | None = None, *, within: float = 0.0) -> Deliveries:
+        """Send what waits in all ledgers, as `Client.deliver` does; interviews that are over and settled are deleted.
+
+        A ledger that cannot be used is told at the end, when the others are delivered."""
+        everybody = _Everybody(self._paths())
+        timing = Timing(lambda: self._clock().timestamp(), self._sleep, self._spread)
+        found = deliver(everybody, HttpTransport() if transport is None else transport, timing, within)
+        for closed in (self._folder / "interviews").glob("*" + CLOSED):
+            self._forget(closed)
+        if everybody.trouble:
+            raise everybody.trouble[0]
+        return found
+
+    def __repr__(self) -> str:
+        return f"Clients({self._folder.name!r})"
+
+    def _made(self, kind: type[AnyClient], path: Path) -> AnyClient:
+        return kind(
+            path,
+            attributes=self._attributes,
+            policy=self._policy,
+            source=self._source,
+            clock=self._clock,
+            sleep=self._sleep,
+            spread=self._spread,
+        )
+
+    def _hash(self, message: bytes) -> str:
+        return hmac.digest(self._key, message, hashlib.sha256).hex()
+
+    def _check_key(self) -> None:
+        """The key is the one with which this folder began."""
+        path, wanted = self._folder / "key.check", self._hash(_KEY_CHECK)
+        if not path.exists():
+            if next(self._folder.glob(f"??/*{LEDGER}"), None) is not None:
+                raise LedgerUnavailable("the folder of ledgers has lost its key.check; restore it with the ledgers")
+            draft = self._folder / f"key.{secrets.token_hex(8)}"
+            _append(draft, wanted.encode())
+            with suppress(FileExistsError):  # another program was first
+                os.link(draft, path)
+            draft.unlink()
+        if not hmac.compare_digest(path.read_bytes(), wanted.encode()):
+            allowed = "the key with which this folder began: with another one everybody would be asked and drawn anew"
+            raise ParameterError("key", "another one, not shown", allowed)
+
+    def _paths(self) -> list[Path]:
+        return [*self._folder.glob(f"??/*{LEDGER}"), *(self._folder / "interviews").glob("*" + LEDGER)]
+
+    def _forget(self, closed: Path) -> None:
+        """Delete the ledger of an interview that is over, unless something of it still waits."""
+        path = closed.with_suffix(LEDGER)
+        with suppress(LedgerError):  # told by the delivery
+            if path.exists() and Ledger(path).outbox("waiting"):
+                return
+            for file in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", ".guard")), closed):
+                file.unlink(missing_ok=True)
+
+
+class _Everybody:
+    """The outboxes of many ledgers as one."""
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        self._paths = list(paths)
+        self._ledgers: dict[str, Ledger] = {}
+        self.trouble: list[LedgerError] = []
+
+    def outbox(self, state: str | None = None) -> list[Outgoing]:
+        """The reports of all ledgers."""
+        found = []
+        for path in self._paths:
+            try:
+                ledger = Ledger(path)
+                reports = ledger.outbox(state)
+            except LedgerError as error:
+                self.trouble.append(error)
+                continue
+            found += reports
+            self._ledgers.update({report.id: ledger for report in reports})
+        return found
+
+    def attempt(self, report_id: str) -> bool:
+        """As the report's own ledger."""
+        return self._ledgers[report_id].attempt(report_id)
+
+    def reschedule(self, report_id: str, times: Sequence[int]) -> None:
+        """As the report's own ledger."""
+        self._ledgers[report_id].reschedule(report_id, times)
+
+    def mark(self, report_id: str, state: str, reason: str | None = None) -> None:
+        """As the report's own ledger."""
+        self._ledgers[report_id].mark(report_id, state, reason)
+
+
+def _append(path: Path, data: bytes) -> None:
+    """Write at the end of a file, durably; made if it is not there."""
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        os.write(handle, data)
+        os.fsync(handle)
+    finally:
+        os.close(handle)

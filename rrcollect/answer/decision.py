@@ -1,0 +1,146 @@
+"""What a ledger holds about a question, and what follows from it: a report made before, an answer drawn before, a first
+draw that the budgets allow, or a refusal.
+
+Rules
+1. An attribute is its name and its aliases: earlier names in this ledger.  What was drawn under any of them counts as
+   drawn, and as spent; of several draws of one round the earliest is the answer.
+2. What a person read identifies a draw too.  Words that were answered under another attribute are refused, in whatever
+   survey, language, case or punctuation they come; the app declares an alias if both are one attribute.
+3. A report that the collector never took may be re-addressed: another ticket or other segments around the same answer.
+   One that was delivered, handed to the app, or sent without a verdict stays as it is.
+4. Nothing is written here, and no random byte is drawn.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from rrcollect.answer.policy import Policy
+from rrcollect.design.mechanism import from_text
+from rrcollect.design.parameters import Epsilon
+from rrcollect.design.promise import Promise, total
+from rrcollect.errors import AlreadyAnswered, BudgetExhausted, ParameterError, SurveyWithdrawn, shown
+from rrcollect.publish.report import Report
+from rrcollect.publish.survey import CARRIED
+
+__all__ = ["EarlierReport", "LedgerRequest", "check_withdrawn", "cost_of", "earlier_answer", "earlier_report"]
+
+
+@dataclass(frozen=True)
+class LedgerRequest:
+    """A question put to the ledger: the report that is to answer it, complete but for its answer; whose attribute it
+    asks about, with its aliases; in which words (and their fingerprints in all languages); what a draw costs; where the
+    report goes, and the moments at which it is to be sent; whether its segments are the ones declared now, or those of
+    the report made before."""
+
+    report: Report
+    attribute: str
+    words: str
+    cost: Promise
+    destination: str
+    publisher: str = ""
+    aliases: tuple[str, ...] = ()
+    fingerprints: frozenset[str] = frozenset()
+    times: tuple[int, ...] = ()
+    declared: bool = True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names of the attribute, its own first."""
+        return self.attribute, *self.aliases
+
+
+@dataclass(frozen=True)
+class EarlierReport:
+    """A report made before, its state, and how often this one (not one that it replaced) was sent."""
+
+    report: Report
+    state: str
+    attempts: int
+
+    def addressed(self, request: LedgerRequest) -> Report | None:
+        """The report that replaces this one, with the ticket and segments of the request; None if they are the same."""
+        asked, old = request.report, self.report
+        segments = asked.segments if request.declared else old.segments
+        if (asked.ticket, segments) == (old.ticket, old.segments):
+            return None
+        if self.state == "refused" or (self.state in ("waiting", "cancelled") and not self.attempts):
+            return replace(asked, segments=segments, answer=old.answer)
+        why = {"delivered": "was delivered", CARRIED: "was handed over"}.get(self.state, "may have been taken")
+        raise ParameterError(
+            "segments or invite", "not those of the report", f"those of the first answer: that report {why}"
+        )
+
+
+def earlier_report(connection: sqlite3.Connection, request: LedgerRequest) -> EarlierReport | None:
+    """The report made before for this survey, question and round; an error if that or its words belong elsewhere."""
+    asked = request.report
+    check_withdrawn(connection, asked.survey, request.publisher)
+    row = connection.execute(
+        "SELECT attribute, body, state, attempts - earlier_attempts FROM reports "
+        "WHERE survey = ? AND question = ? AND round = ?",
+        (asked.survey, asked.question, asked.round),
+    ).fetchone()
+    if row is not None and row[0] not in request.names:
+        raise _known("this question was answered", row[0], request)
+    for attribute, fingerprint in connection.execute("SELECT attribute, fingerprint FROM words ORDER BY fingerprint"):
+        if fingerprint in request.fingerprints and attribute not in request.names:
+            raise _known("these words were answered", attribute, request)
+    return EarlierReport(Report.from_bytes(row[1]), row[2], row[3]) if row is not None else None
+
+
+def check_withdrawn(connection: sqlite3.Connection, survey: str, publisher: str) -> None:
+    """The publisher has not withdrawn the survey of this digest; nobody else can."""
+    row = connection.execute(
+        "SELECT moment FROM withdrawn WHERE survey = ? AND publisher = ?", (survey, publisher)
+    ).fetchone()
+    if row is not None:
+        raise SurveyWithdrawn(f"{shown(publisher)} has withdrawn the survey, as of {row[0]}; nothing of it is sent")
+
+
+def earlier_answer(connection: sqlite3.Connection, request: LedgerRequest, policy: Policy) -> tuple[str, str] | None:
+    """(the name it was drawn under, the answer) if the attribute was drawn in this round; None if a first draw may be
+    made; an error if it was drawn by another design, or the budgets do not allow the draw."""
+    asked = request.report
+    draws = connection.execute(
+        "SELECT attribute, round, design, answer, epsilon, delta FROM draws ORDER BY seq"
+    ).fetchall()
+    for name, number, design, answer, *_ in draws:
+        if name in request.names and number == asked.round:
+            if design != asked.design.text:
+                raise AlreadyAnswered(
+                    f"{name!r} was answered before by another design ({from_text(design)}); that answer "
+                    f"cannot stand for one by {asked.design}, and no second one is drawn"
+                )
+            return str(name), str(answer)
+    costs = [(name, cost_of(epsilon, delta)) for name, *_, epsilon, delta in draws]
+    _within("lifetime", [c for _, c in costs], request.cost, policy.lifetime_epsilon, policy.lifetime_delta)
+    own = [cost for name, cost in costs if name in request.names]
+    _within(f"attribute {request.attribute!r}", own, request.cost, policy.attribute_epsilon, policy.attribute_delta)
+    return None
+
+
+def cost_of(epsilon: str, delta: str) -> Promise:
+    """A cost as the ledger spells it."""
+    return Promise(Epsilon(epsilon), Fraction(delta))
+
+
+def _known(what: str, earlier: str, request: LedgerRequest) -> AlreadyAnswered:
+    return AlreadyAnswered(
+        f"{what} before, for the attribute {shown(earlier)}; no second answer is drawn for {shown(request.attribute)}. "
+        f"If both are one attribute, the app says so: Attribute(…, aliases=({shown(earlier)},))"
+    )
+
+
+def _within(what: str, spent: list[Promise], cost: Promise, epsilon: Epsilon, delta: Fraction) -> None:
+    """Refuse if the sum would pass a cap; compared exactly."""
+    before = total(spent)
+    after_epsilon, after_delta = before.epsilon + cost.epsilon, before.delta + cost.delta
+    if after_epsilon > epsilon or after_delta > delta:
+        raise BudgetExhausted(
+            f"the {what} budget is (ε, δ) = ({float(epsilon):.6g}, {float(delta):.6g}); "
+            f"({float(before.epsilon):.6g}, {float(before.delta):.6g}) is spent and this answer would cost "
+            f"({float(cost.epsilon):.6g}, {float(cost.delta):.6g})"
+        )

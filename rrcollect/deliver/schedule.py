@@ -1,0 +1,74 @@
+"""When a report is sent: drawn by the device before the first attempt, and by nothing else.
+
+Rules
+1. The moments of all attempts are drawn when the report is made, by the secure generator, and kept with it: the first
+   within `spread` seconds; then after gaps that double, from `spread` (at least `LEAST_GAP`) up to `MOST_GAP`, each cut
+   to a random share between a half and the whole.  So no reply, to this report or to another, moves a moment: whoever
+   delays or refuses on purpose learns no more than which of its drawn moments a report has come to.
+2. An attempt uses up every moment that has passed.  When none is left, a fresh schedule is drawn.
+3. Reports that are overdue (the program did not run, or was not asked) do not leave together: each gets a moment of its
+   own within `CATCH_UP` seconds, or within the spread if that is shorter.
+4. Moments are whole seconds: a fraction of a second would be one more thing to recognise a device by.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable, Sequence
+
+from rrcollect.errors import ParameterError
+
+__all__ = ["ATTEMPTS", "HOURS", "LONGEST_SPREAD", "SECONDS", "caught_up", "check_spread", "remaining", "schedule"]
+
+ATTEMPTS = 10
+HOURS = 6 * 3600.0  # the spread of telemetry: a program answers, nobody waits
+SECONDS = 5.0  # the spread where a person looks on
+CATCH_UP = 5.0
+LEAST_GAP, MOST_GAP = 5.0, 86_400.0
+LONGEST_SPREAD = 30 * 86_400.0
+
+Share = Callable[[], float]
+
+
+def share() -> float:
+    """Uniform on [0, 1), in steps of 2^-53, by the operating system's generator."""
+    return secrets.randbits(53) / (1 << 53)
+
+
+def check_spread(spread: object) -> float:
+    """`spread` in seconds, or an error that says what is allowed."""
+    if isinstance(spread, bool) or not isinstance(spread, int | float) or not 0 <= spread <= LONGEST_SPREAD:
+        raise ParameterError("spread", spread, f"seconds, 0 to {LONGEST_SPREAD:.0f} (30 days)")
+    return float(spread)
+
+
+def schedule(now: float, spread: float, share: Share = share) -> tuple[int, ...]:
+    """The moments of all attempts, in seconds since 1970.
+
+    >>> schedule(1000.0, 60, share=lambda: 0.5)
+    (1030, 1075, 1165, 1345, 1705, 2425, 3865, 6745, 12505, 24025)
+    """
+    moment = now + share() * spread
+    moments = [math.floor(moment)]
+    gap = spread
+    for _ in range(ATTEMPTS - 1):
+        gap = min(max(gap, LEAST_GAP), MOST_GAP)
+        moment += gap * (0.5 + share() / 2)
+        moments.append(math.floor(moment))
+        gap *= 2
+    return tuple(moments)
+
+
+def remaining(moments: Sequence[int], now: float, spread: float, share: Share = share) -> tuple[int, ...]:
+    """The moments after an attempt at `now`: those to come, or a fresh schedule if there are none.
+
+    >>> remaining((1030, 1075, 1165), 1100.0, 60)
+    (1165,)
+    """
+    return tuple(moment for moment in moments if moment > now) or schedule(now, spread, share)
+
+
+def caught_up(now: float, spread: float, share: Share = share) -> float:
+    """The moment, drawn afresh, of a report that is overdue."""
+    return now + share() * min(spread, CATCH_UP)

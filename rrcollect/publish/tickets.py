@@ -1,0 +1,91 @@
+"""Invites and the one-time tickets that are derived from them.
+
+Rules
+1. An invite is 26 characters, 0-9 and a-z without i, l, o and u: 24 of them are 120 random bits, 2 are a checksum.  A
+   person may type it in capitals, with hyphens, and with o for 0, i or l for 1; what is mistyped is found before
+   anything is drawn, and is never shown.
+2. The invite stays on the device.  A report carries a ticket, derived from the invite for one survey, question and
+   round: no two reports of a person have a common value.  Whoever issued the invites can still link their tickets.
+3. A collector knows tickets by hashes that are bound to question and round: a ticket speaks for no other question.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Iterable
+
+from rrcollect.errors import ParameterError
+from rrcollect.publish.survey import Survey
+
+__all__ = ["MOST_TICKETS", "check_invite", "known_as", "new_invite", "ticket", "ticket_hashes"]
+
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32
+MOST_TICKETS = 1_000_000  # of one list: all invites, questions and rounds
+_RANDOM, _CHECK = 24, 2  # characters of 5 bits
+_INVITE = re.compile(f"[{ALPHABET}]{{{_RANDOM + _CHECK}}}")
+
+
+def new_invite() -> str:
+    """A fresh invite.
+
+    >>> check_invite(new_invite().upper()) == check_invite(new_invite())
+    False
+    """
+    drawn = "".join(ALPHABET[secrets.randbelow(32)] for _ in range(_RANDOM))
+    return drawn + _checksum(drawn)
+
+
+def check_invite(text: str) -> str:
+    """The invite as it was issued, however it was typed; an error that does not show it if it is mistyped.
+
+    >>> check_invite(" ABCD-EFGH-JKMN-PQRS-TVWX-YZOI-BV ")
+    'abcdefghjkmnpqrstvwxyz01bv'
+    >>> check_invite("abcdefghjkmnpqrstvwxyz01bw")
+    Traceback (most recent call last):
+    ...
+    rrcollect.errors.ParameterError: invite is 'mistyped, not shown'; allowed: the 26 letters and digits as issued
+    """
+    if not isinstance(text, str):
+        raise ParameterError("invite", type(text).__name__, "a text")
+    plain = text.strip(" \t\r\n").replace("-", "") if text.isascii() else ""
+    plain = plain.lower().translate(str.maketrans("ilo", "110"))
+    if not _INVITE.fullmatch(plain) or plain[_RANDOM:] != _checksum(plain[:_RANDOM]):
+        raise ParameterError("invite", "mistyped, not shown", "the 26 letters and digits as issued")
+    return plain
+
+
+def ticket(invite: str, survey: str, question: str, round_: int) -> str:
+    """The ticket of an invite for a survey (by its digest), question and round: 32 hexadecimal digits.
+
+    >>> ticket("abcdefghjkmnpqrstvwxyz01bv", "0" * 64, "q1", 0)
+    '84b0e229733edb1bc3384796d028b3ef'
+    """
+    return _derived(check_invite(invite), survey, question, round_)
+
+
+def known_as(spent: str, question: str, round_: int) -> str:
+    """What a collector keeps of a ticket: a hash that fits this question and round alone."""
+    return hashlib.sha256(f"{question}\n{round_}\n{spent}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def ticket_hashes(invites: Iterable[str], survey: Survey) -> list[str]:
+    """The hashes of all tickets of these invites, for all questions and rounds, sorted: their order tells nothing."""
+    listed, digest = [check_invite(invite) for invite in invites], survey.digest
+    asked = [(question.id, number) for question in survey.questions for number in range(question.rounds)]
+    if len(listed) * len(asked) > MOST_TICKETS:
+        allowed = f"at most {MOST_TICKETS // len(asked)}: each has {len(asked)} tickets, and a list {MOST_TICKETS}"
+        raise ParameterError("invites", len(listed), allowed)
+    return sorted(known_as(_derived(one, digest, *place), *place) for one in listed for place in asked)
+
+
+def _derived(invite: str, survey: str, question: str, round_: int) -> str:
+    message = f"rrcollect ticket\n{survey}\n{question}\n{round_}"
+    return hmac.digest(invite.encode(), message.encode(), "sha256").hex()[:32]
+
+
+def _checksum(drawn: str) -> str:
+    bits = int.from_bytes(hashlib.sha256(drawn.encode()).digest()[:2], "big") >> 6
+    return ALPHABET[bits >> 5] + ALPHABET[bits & 31]

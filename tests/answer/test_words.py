@@ -1,0 +1,150 @@
+"""What a person read identifies a draw, whatever an app calls it; an alias says that two names are one attribute."""
+
+import pytest
+
+from rrcollect import Attribute, EveryAttributeOf, ParameterError
+from rrcollect.errors import AlreadyAnswered, BudgetExhausted
+from rrcollect.publish.survey import Survey
+from tests.support.devices import PUBLISHER, Policy, client, envelope, question
+from tests.support.republishing import Drawn
+
+SAME = [
+    "Ever doped?",
+    "EVER DOPED",
+    "ever  doped ?!",
+    "Ｅver doped?",  # full width: one letter under NFKC
+]
+
+
+def never():
+    raise AssertionError("the truth was read")
+
+
+def asked(name, text, **changes):
+    return envelope(question(id="q", attribute=name, text=text), name=f"survey-{name}", **changes)
+
+
+def test_the_same_words_under_six_attributes_are_drawn_once(tmp_path):
+    """Six registered attributes gave six draws of one person; the first is named, and how to declare an alias."""
+    source, names = Drawn(), [f"a{i}" for i in range(6)]
+    device = client(tmp_path, attributes=names, source=source)
+    device.answer(device.accept(asked("a0", SAME[0])), "q", True)
+    for i, name in enumerate(names[1:]):
+        with pytest.raises(AlreadyAnswered, match=r"for the attribute 'a0'.*aliases=\('a0',\)"):
+            device.answer(device.accept(asked(name, SAME[i % 4])), "q", never)
+    assert source.times == 1
+    assert [draw.attribute for draw in device.budget().draws] == ["a0"]
+
+
+def test_words_are_compared_in_all_languages_of_the_survey(tmp_path):
+    device = client(tmp_path, attributes=["a", "b", "c"])
+    both = {"en": "Ever doped?", "de": "Je gedopt?"}
+    device.answer(device.accept(asked("a", both)), "q", True)
+    for name, text in [("b", "je gedopt"), ("c", {"en": "Something else?", "fr": "EVER DOPED"})]:
+        with pytest.raises(AlreadyAnswered, match="these words"):
+            device.answer(device.accept(asked(name, text)), "q", never)
+
+
+def test_the_words_of_a_repeated_answer_are_remembered_too(tmp_path):
+    device = client(tmp_path, attributes=["a", "b"])
+    device.answer(device.accept(asked("a", "Ever doped?")), "q", True)
+    again = envelope(question(id="q", attribute="a", text="Ever taken EPO?"), name="again")
+    device.answer(device.accept(again), "q", never)
+    with pytest.raises(AlreadyAnswered):
+        device.answer(device.accept(asked("b", "Ever taken EPO?")), "q", never)
+
+
+def test_two_questions_of_one_survey_in_the_same_words_are_one(tmp_path):
+    device = client(tmp_path, attributes=["a", "b"])
+    twice = device.accept(
+        envelope(question(id="q1", attribute="a", text=SAME[0]), question(id="q2", attribute="b", text=SAME[1]))
+    )
+    device.answer(twice, "q1", True)
+    with pytest.raises(AlreadyAnswered):
+        device.answer(twice, "q2", never)
+
+
+@pytest.mark.parametrize("old", [["doped"], [EveryAttributeOf(PUBLISHER)]])
+def test_a_renamed_attribute_is_refused_without_an_alias_and_repeated_with_one(tmp_path, old):
+    """Going from EveryAttributeOf to a named attribute drew again."""
+    source = Drawn()
+    device = client(tmp_path, attributes=old, source=source)
+    first = device.answer(device.accept(asked("doped", "Ever doped?")), "q", True)
+    (was,) = {draw.attribute for draw in device.budget().draws}
+    other = envelope(question(id="q", attribute="doped", text="Other words?"), name="other")
+    plain = client(tmp_path, attributes=[Attribute("doping", asked_as=("doped",))], source=source)
+    with pytest.raises(AlreadyAnswered, match=was):
+        plain.answer(plain.accept(asked("doped", "Ever doped?")), "q", never)
+    renamed = Attribute("doping", asked_as=("doped",), aliases=(was,))
+    device = client(tmp_path, attributes=[renamed], source=source)
+    assert device.answer(device.accept(asked("doped", "Ever doped?")), "q", never) == first
+    assert device.answer(device.accept(other), "q", never).answer == first.answer
+    assert source.times == 1
+    assert device.budget().spent_on("doping") == device.budget().spent
+
+
+def test_a_publishers_name_that_is_an_alias_leads_to_the_attribute(tmp_path):
+    source = Drawn()
+    renamed = Attribute("doping", asked_as=("doping",), aliases=(f"{PUBLISHER}/doped",))
+    device = client(tmp_path, attributes=[renamed, EveryAttributeOf(PUBLISHER)], source=source)
+    first = device.answer(device.accept(asked("doping", "Ever doping?")), "q", True)
+    assert device.answer(device.accept(asked("doped", "In other words?")), "q", never).answer == first.answer
+    assert source.times == 1
+
+
+def test_of_two_draws_made_before_the_alias_the_earliest_is_repeated(tmp_path):
+    device = client(tmp_path, attributes=["old", "new"], source=bytes)
+    first = device.answer(device.accept(asked("old", "Old words?")), "q", True)
+    flipped = client(tmp_path, attributes=["old", "new"], source=lambda n: b"\xff" * n)
+    second = flipped.answer(flipped.accept(asked("new", "New words?")), "q", True)
+    assert (first.answer, second.answer) == ("1", "0")
+    device = client(tmp_path, attributes=[Attribute("new", aliases=("old",))])
+    third = envelope(question(id="q", attribute="new", text="Third words?"), name="third")
+    assert device.answer(device.accept(third), "q", never).answer == first.answer
+    assert str(device.budget().spent_on("new").epsilon) == "ln(9)"
+
+
+def test_what_was_spent_under_an_alias_is_spent(tmp_path):
+    policy = Policy(client(tmp_path).policy.publishers, attribute_epsilon="ln 3")
+    device = client(tmp_path, attributes=["old"], policy=policy)
+    device.answer(device.accept(asked("old", "Old words?")), "q", True)
+    renamed = [Attribute("new", rounds=2, aliases=("old",))]
+    device = client(tmp_path, attributes=renamed, policy=policy)
+    rounds = envelope(question(id="q", attribute="new", text="New words?", rounds=2), name="rounds")
+    with pytest.raises(BudgetExhausted):
+        device.answer(device.accept(rounds), "q", never, round=1)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "name"),
+    [
+        ([Attribute("a", aliases=("a",))], "'a'"),
+        (["b", Attribute("a", aliases=("b",))], "'b'"),
+        ([Attribute("a", aliases=("x",)), Attribute("b", aliases=("x",))], "'x'"),
+    ],
+)
+def test_an_alias_is_an_earlier_name_of_one_attribute(tmp_path, attributes, name):
+    with pytest.raises(ParameterError, match=f"aliases is {name}"):
+        client(tmp_path, attributes=attributes)
+
+
+@pytest.mark.parametrize("aliases", ["old", ("",), (1,), ["old"]])
+def test_aliases_are_a_tuple_of_names(aliases):
+    with pytest.raises(ParameterError, match="aliases"):
+        Attribute("a", aliases=aliases)
+
+
+def test_the_search_catches_a_ledger_that_does_not_look_at_words(tmp_path, monkeypatch):
+    """The planted bug: fingerprints that are never found."""
+    monkeypatch.setattr("rrcollect.answer.client.fingerprint", lambda text: str(id(text)))
+    source = Drawn()
+    device = client(tmp_path, attributes=["a", "b"], source=source)
+    for name in ("a", "b"):
+        device.answer(device.accept(asked(name, "Ever doped?")), "q", True)
+    assert source.times == 2
+
+
+def test_a_policy_is_a_policy(tmp_path):
+    for nonsense in (None, {}, Survey):
+        with pytest.raises(ParameterError, match="policy"):
+            client(tmp_path, policy=nonsense)

@@ -1,0 +1,95 @@
+"""A withdrawal is signed as a survey is, under a label of its own, and says exactly which survey it ends."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from rrcollect import ParameterError, SigningKey, errors, withdraw_survey
+from rrcollect.answer.acceptance import accept_withdrawal
+from rrcollect.errors import MalformedDocument, UntrustedKey
+from rrcollect.publish.envelope import verify
+from rrcollect.publish.withdrawal import Withdrawal, read_withdrawal
+from server_agg.cli.main import main
+from tests.support.command_line import refused, signed_survey
+from tests.support.devices import KEY, VECTORS, envelope, load, survey, unb64, vector_policy
+
+GOOD = sorted((VECTORS / "withdrawals").glob("good_*.json"))
+BAD = sorted((VECTORS / "withdrawals").glob("bad_*.json"))
+
+
+def judged(case):
+    """The withdrawal of a vector, as a device reads it."""
+    return accept_withdrawal(unb64(case["envelope"]), vector_policy(case))
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
+def test_good_withdrawals_are_taken(path):
+    case = load(path)
+    assert judged(case).survey == case["survey"]
+
+
+@pytest.mark.parametrize("path", BAD, ids=lambda path: path.stem)
+def test_bad_withdrawals_are_refused_by_name(path):
+    case = load(path)
+    with pytest.raises(getattr(errors, case["error"])) as caught:
+        judged(case)
+    assert type(caught.value).__name__ == case["error"]
+
+
+def test_the_vectors_would_notice_a_reader_that_skips_a_check():
+    """The planted bugs: a label that is not looked at, keys that are not counted, a spelling that is not compared."""
+    names = {path.stem for path in BAD}
+    assert {"bad_labelled_as_a_survey", "bad_one_of_two_needed_keys", "bad_payload_spaced"} <= names
+    case = load(VECTORS / "withdrawals" / "bad_labelled_as_a_survey.json")
+    payload = verify(unb64(case["envelope"]), vector_policy(case).keys).payload  # a survey's label
+    assert Withdrawal.from_payload(payload).survey  # all else of it is right
+    case = load(VECTORS / "withdrawals" / "bad_one_of_two_needed_keys.json")
+    assert read_withdrawal(unb64(case["envelope"]), vector_policy(case).keys)
+
+
+def test_a_survey_is_withdrawn_by_its_digest_and_no_other():
+    made = withdraw_survey(survey(), [KEY], moment=datetime(2026, 5, 1, 12, tzinfo=UTC))
+    read = read_withdrawal(made, [KEY.public]).withdrawal
+    assert read.withdraws(survey())
+    assert not read.withdraws(survey(title="Another"))
+    assert not read.withdraws(survey(version=2))
+    assert json.loads(read.payload()) == {
+        "survey": survey().digest,
+        "publisher": "Example Institute",
+        "name": "clean-sport",
+        "version": 1,
+        "moment": "2026-05-01T12:00:00Z",
+    }
+    with pytest.raises(MalformedDocument):
+        read_withdrawal(envelope(), [KEY.public])  # a survey's signature never withdraws it
+    with pytest.raises(UntrustedKey):
+        read_withdrawal(made, [SigningKey.generate().public])
+
+
+@pytest.mark.parametrize("bad", [(b"{}", [KEY]), (survey(), []), (survey(), KEY), (survey(), [KEY.public])])
+def test_what_cannot_be_withdrawn(bad):
+    with pytest.raises(ParameterError):
+        withdraw_survey(*bad)
+    with pytest.raises(ParameterError):
+        read_withdrawal("text", [KEY.public])
+
+
+# ---- the command ----------------------------------------------------------------------------------------------------
+
+
+def test_the_command_signs_a_withdrawal_with_a_key_that_signed_the_survey(tmp_path, monkeypatch, capsys):
+    signed_survey(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    words = ["withdraw", "survey.signed.json", "--key", "publisher.pem", "--to", "withdrawal.json"]
+    assert main(words) == 0
+    capsys.readouterr()
+    key = SigningKey.load(tmp_path / "publisher.pem").public
+    read = read_withdrawal((tmp_path / "withdrawal.json").read_bytes(), [key])
+    assert read.withdrawal.name == "clean-sport"
+    refused(capsys, 4, "exists already", *words)
+    assert main(["keygen", "other.pem"]) == 0
+    capsys.readouterr()
+    other = ["withdraw", "survey.signed.json", "--key", "other.pem", "--to", "other.json"]
+    refused(capsys, 3, "no signature of this envelope is by a key", *other)
+    assert not (tmp_path / "other.json").exists()
