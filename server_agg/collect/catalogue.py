@@ -5,7 +5,9 @@ Rules
    canonical form, a signature by one of those keys, every question's matrix and promise.
 2. What entered is immutable and known by its digest.  Another document under a version already published is refused,
    as every device that saw the first would refuse it.
-3. Collectors may share a database: an unknown digest is looked up again, at most once a second.
+3. A withdrawal enters with a signature by one of the keys that the survey was published with; nobody's token is asked
+   for.  It is for good.
+4. Collectors may share a database: an unknown digest is looked up again, at most once a second.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from rrcollect.errors import ParameterError, SurveyRefused
 from rrcollect.publish.envelope import verify
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.survey import Survey
+from rrcollect.publish.withdrawal import read_withdrawal
 from server_agg.collect.errors import Refusal
 from server_agg.collect.store import PublishedSurvey, Store
 
@@ -36,6 +39,10 @@ class CatalogueEntry:
     survey: Survey
     published: PublishedSurvey
 
+    def pages(self, prefix: str = "") -> list[str]:
+        """Where a collector serves its page: at the origins it lists, if one runs there below this path."""
+        return [f"{origin}{prefix}/s/{self.published.digest}" for origin in self.survey.origins]
+
 
 class Catalogue:
     """The surveys in a store, kept in memory."""
@@ -45,6 +52,7 @@ class Catalogue:
         self._lock = threading.Lock()
         self._listed: dict[str, CatalogueEntry] = {}
         self._looked = 0.0
+        self.withdrawn: dict[str, bytes] = {}  # by digest; changed in place
         self._look()
 
     def _look(self) -> None:
@@ -52,6 +60,26 @@ class Catalogue:
             if published.digest not in self._listed:
                 survey = _read(published.envelope, _keys(published.keys))
                 self._listed[published.digest] = CatalogueEntry(survey, published)
+        self.withdrawn.update(self._store.withdrawals())
+
+    def withdraw(self, entry: CatalogueEntry, envelope: bytes) -> bool:
+        """Check and keep the withdrawal of a survey; whether it is new."""
+        try:
+            notice = read_withdrawal(envelope, _keys(entry.published.keys)).withdrawal
+        except SurveyRefused as error:
+            raise Refusal(400, type(error).__name__, str(error)) from None
+        if not notice.withdraws(entry.survey):
+            raise Refusal(400, "another_survey", "this withdrawal is of another survey")
+        new = self._store.withdraw(entry.published.digest, envelope)
+        with self._lock:
+            self.withdrawn.update(self._store.withdrawals())
+        return new
+
+    def look_for_withdrawals(self) -> None:
+        """Read what other processes were told."""
+        found = self._store.withdrawals()
+        with self._lock:
+            self.withdrawn.update(found)
 
     def known(self, digest: str) -> CatalogueEntry | None:
         """The survey, if this process has it already; never touches the disk."""
@@ -65,6 +93,14 @@ class Catalogue:
                     self._look()
                     self._looked = time.monotonic()
         return self._listed.get(digest)
+
+    def named(self, digest: str) -> CatalogueEntry:
+        """The survey that the owner named; a `ParameterError` lists those that there are."""
+        found = self.find(digest)
+        if found is None:
+            known = ", ".join(entry.published.digest for entry in self.all()) or "none"
+            raise ParameterError("digest", digest, f"that of a survey in the store: {known}")
+        return found
 
     def refresh(self) -> None:
         """Read what other processes have published."""
@@ -87,15 +123,9 @@ class Catalogue:
             survey = _read(envelope, _keys(given))
         except SurveyRefused as error:
             raise Refusal(400, type(error).__name__, str(error)) from None
-        published = PublishedSurvey(survey.digest, envelope, given)
+        of = (survey.publisher, survey.name, survey.version, survey.minimum, survey.pilot)
+        published = PublishedSurvey(survey.digest, envelope, given, *of)
         with self._lock:
-            self._look()
-            for other in self._listed.values():
-                same = (other.survey.publisher, other.survey.name, other.survey.version)
-                if same == (survey.publisher, survey.name, survey.version) and other.published.digest != survey.digest:
-                    raise Refusal(
-                        409, "version_taken", f"version {survey.version} is published with other content; raise version"
-                    )
             new = self._store.publish(published)
             self._listed.setdefault(survey.digest, CatalogueEntry(survey, published))
         return self._listed[survey.digest], new

@@ -7,29 +7,20 @@ acknowledged, and sending again later is safe.  A report is refused for a reason
 from __future__ import annotations
 
 from rrcollect.errors import Blame, RRCollectError
-from rrcollect.publish.rules import REASONS
+from rrcollect.publish.rules import REASONS, STATUS
 
 __all__ = [
-    "STATUS",
+    "EpochKeyMissing",
     "QueueFull",
     "Refusal",
+    "StoreContended",
     "StoreError",
     "StoreFull",
     "StoreUnavailable",
+    "TooManyBodies",
     "UnsafeDurability",
     "WrongSchema",
 ]
-
-STATUS = dict.fromkeys(REASONS, 422) | {  # well formed, but not what the survey publishes
-    "malformed": 400,
-    "unknown_survey": 404,
-    "missing_ticket": 403,
-    "unknown_ticket": 403,
-    "ticket_reused": 403,
-    "conflicting_id": 409,
-    "closed": 410,
-}
-"""The HTTP status of every reason."""
 
 
 class Refusal(RRCollectError):
@@ -66,6 +57,10 @@ class StoreUnavailable(StoreError):
     retry_after = 2
 
 
+class StoreContended(StoreUnavailable):
+    """The database ended this transaction so that another could go on; doing it again is safe."""
+
+
 class StoreFull(StoreError):
     """No space is left for the database."""
 
@@ -77,9 +72,17 @@ class QueueFull(StoreError):
     """More reports wait for the disk than the queue may hold."""
 
 
+class TooManyBodies(StoreError):
+    """The bodies that are under way hold more bytes than they may in sum."""
+
+
 class UnsafeDurability(StoreError):
     """The database would acknowledge what a power cut can take back; the collector does not start on it."""
 
 
 class WrongSchema(StoreError):
     """The database is not a collector's."""
+
+
+class EpochKeyMissing(StoreError):
+    """The key of the waiting reports is not in the folder of keys: they cannot be read, nor others be taken."""

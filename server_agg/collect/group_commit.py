@@ -6,15 +6,19 @@ Rules
 2. A request continues after the commit of its own reports, never before.  If the commit failed, every request in it
    gets the `StoreError`.
 3. At most `queue_limit` reports wait; the next one gets `QueueFull` at once.
-4. `close` commits what was accepted, then stops.
+4. Between two transactions the writer folds what is ripe: `fold_seconds` after something was taken, or as soon as
+   `FOLD_REPORTS` were, for a small intake is quicker to write to.  It lets three times as long pass as the last fold
+   took.  A fold that fails leaves everything as it was, and is tried again.
+5. `close` commits what was accepted, folds, and stops.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from server_agg.collect.errors import QueueFull, StoreError, StoreUnavailable
 from server_agg.collect.store import Outcome, Store
@@ -22,18 +26,35 @@ from server_agg.collect.stored_report import IncomingReport
 
 __all__ = ["GroupCommit"]
 
+Watched = Callable[[int, float, StoreError | None], object]  # how many reports, the seconds, what went wrong
 Waiting = tuple[Sequence[IncomingReport], "asyncio.Future[list[Outcome]]", asyncio.AbstractEventLoop]
+FOLD_REPORTS = 5_000
+FOLD_PAUSE = 3  # as long as a fold took, so many times over
 Settled = list[tuple["asyncio.Future[list[Outcome]]", "list[Outcome] | StoreError"]]
 
 
 class GroupCommit:
     """The single writer of a store."""
 
-    def __init__(self, store: Store, *, queue_limit: int = 10_000, batch_limit: int = 1_000) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        queue_limit: int = 10_000,
+        batch_limit: int = 1_000,
+        fold_seconds: float = 1.0,
+        watch: Watched | None = None,
+    ) -> None:
         self.store = store
+        self._watch = watch
         self.queue_limit = queue_limit
         self.batch_limit = batch_limit
+        self.fold_seconds = fold_seconds
         self.commits = 0
+        self.folded = 0
+        self._fold_at: float | None = None  # None: nothing was taken since the last fold
+        self._folded_until = 0.0  # no fold before
+        self._taken = 0  # since the last fold
         self._waiting = 0
         self._pending: deque[Waiting] = deque()
         self._changed = threading.Condition()
@@ -70,9 +91,13 @@ class GroupCommit:
     # ---- the writer's thread ----------------------------------------------------------------------------------
 
     def _write(self) -> None:
-        while batch := self._next():
+        while (batch := self._next()) is not None:
+            if not batch:
+                self._fold()
+                continue
             reports = [report for group, _, _ in batch for report in group]
             outcomes: list[Outcome] | StoreError
+            began = time.perf_counter()
             try:
                 outcomes = self.store.take(reports)
                 self.commits += 1
@@ -82,13 +107,38 @@ class GroupCommit:
                 outcomes = StoreUnavailable(f"the store failed ({type(error).__name__})")
             with self._changed:
                 self._waiting -= len(reports)
+            if self._watch is not None:
+                trouble = outcomes if isinstance(outcomes, StoreError) else None
+                self._watch(len(reports), time.perf_counter() - began, trouble)
             _settle(batch, outcomes)
+            self._taken += len(reports)
+            if self._taken >= FOLD_REPORTS:
+                self._fold_at = self._folded_until
+            elif self._fold_at is None:
+                self._fold_at = max(self._folded_until, time.monotonic() + self.fold_seconds)
+        if self._fold_at is not None:
+            self._fold()
 
-    def _next(self) -> list[Waiting]:
-        """The next batch; empty when closed and all is written."""
+    def _fold(self) -> None:
+        began, self._fold_at, self._taken = time.monotonic(), None, 0
+        try:
+            self.folded += self.store.fold()
+        except Exception:  # as above; what waits goes on waiting
+            self._fold_at = began + self.fold_seconds
+        ended = time.monotonic()
+        self._folded_until = ended + FOLD_PAUSE * (ended - began)
+
+    def _next(self) -> list[Waiting] | None:
+        """The next batch; an empty one when it is time to fold, None when closed and all is written."""
         with self._changed:
             while not self._pending and not self._closed:
-                self._changed.wait()
+                if self._fold_at is not None and time.monotonic() >= self._fold_at:
+                    return []
+                self._changed.wait(None if self._fold_at is None else max(0.0, self._fold_at - time.monotonic()))
+            if not self._pending:
+                return None
+            if self._fold_at is not None and time.monotonic() >= self._fold_at:
+                return []
             batch: list[Waiting] = []
             size = 0
             while self._pending and (not batch or size + len(self._pending[0][0]) <= self.batch_limit):

@@ -1,27 +1,34 @@
 """POST /reports: read under limits, judge, commit, and only then say yes.
 
 201  every report is new and durable         200  every report is durable, some were here before
-409  an id is taken by other content; the other reports of the list are durable
-403  a ticket is missing, unknown or spent   4xx  nothing was stored, and the reason says what to mend
+409  an id is taken by other content         403  a ticket is missing, unknown or spent
+410  the survey is over                      4xx  nothing was stored, and the reason says what to mend
 503, 507  the disk or the queue is full; nothing was acknowledged, Retry-After says when to come back
+
+A list is judged whole before anything of it is stored.  What only the store can know (a repeated id, a spent ticket)
+each report answers for itself: the reply to a list has `verdicts`, one per report in its order, the status is that of
+the first report that was refused, and all whose verdict is "new" or "same" are durable.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from rrcollect.publish.report import LARGEST_REPORT
-from rrcollect.publish.rules import REASONS
+from rrcollect.publish.rules import REASONS, STATUS
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.errors import STATUS, Refusal, StoreError
+from server_agg.collect.errors import Refusal, StoreError
 from server_agg.collect.group_commit import GroupCommit
 from server_agg.collect.metrics import Metrics
 from server_agg.collect.replies import refusal_reply, reply, trouble_reply
-from server_agg.collect.request_body import body_of
+from server_agg.collect.request_body import BodyBudget, body_of
 from server_agg.collect.settings import Settings
 from server_agg.collect.store import Outcome
 from server_agg.collect.stored_report import IncomingReport
@@ -39,35 +46,59 @@ NEW_HEADERS = [
 class Intake:
     """The endpoint, as an ASGI application."""
 
-    def __init__(self, catalogue: Catalogue, writer: GroupCommit, metrics: Metrics, settings: Settings) -> None:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        writer: GroupCommit,
+        metrics: Metrics,
+        settings: Settings,
+        *,
+        budget: BodyBudget,
+        refused: Callable[[str], None],
+    ) -> None:
         self._catalogue = catalogue
         self._writer = writer
         self._metrics = metrics
+        self._budget = budget
+        self._refused = refused
         self._seconds = settings.body_seconds
         self._limit = LARGEST_REPORT * settings.list_limit
-        self._admission = Admission(catalogue.known, grace=settings.grace, list_limit=settings.list_limit)
-        self._patient = Admission(catalogue.find, grace=settings.grace, list_limit=settings.list_limit)
+        self._admission = Admission(
+            catalogue.known,
+            grace=settings.grace,
+            list_limit=settings.list_limit,
+            withdrawn=catalogue.withdrawn,
+        )
+        self._patient = self._admission.finding(catalogue.find)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began = time.perf_counter()
         try:
-            body = await body_of(scope, receive, limit=self._limit, seconds=self._seconds)
+            body = await body_of(scope, receive, limit=self._limit, seconds=self._seconds, budget=self._budget)
             outcomes = await self._writer.take(await self._judged(body))
         except Refusal as refusal:
+            self._refused(refusal.code)
             response = refusal_reply(refusal)
         except StoreError as error:
             response = trouble_reply(error)
         else:
-            self._metrics.outcomes.update(outcome.value for outcome in outcomes)
+            self._metrics.judged(outcome.value for outcome in outcomes)
             if len(outcomes) == 1 and outcomes[0] is Outcome.NEW:
-                self._metrics.requests[201] += 1
+                self._metrics.answered(201, time.perf_counter() - began)
                 await send({"type": "http.response.start", "status": 201, "headers": list(NEW_HEADERS)})
                 await send({"type": "http.response.body", "body": NEW})
                 return
+            for outcome in outcomes:
+                if outcome.value in REASONS:
+                    self._refused(outcome.value)
             response = _verdict(outcomes)
-        self._metrics.requests[response.status_code] += 1
+        self._metrics.answered(response.status_code, time.perf_counter() - began)
         await response(scope, receive, send)
 
     async def _judged(self, body: bytes) -> list[IncomingReport]:
+        """Judged here if that is quick; lists that must be parsed, and surveys that must be looked for, in a thread."""
+        if body[:1] == b"[":
+            return self._admission.known_list(body) or await asyncio.to_thread(self._patient.admit, body)
         try:
             return self._admission.admit(body)
         except Refusal as refusal:
@@ -77,10 +108,12 @@ class Intake:
 
 
 def _verdict(outcomes: list[Outcome]) -> Response:
-    counts = {"new": outcomes.count(Outcome.NEW), "known": outcomes.count(Outcome.SAME)}
+    said: dict[str, Any] = {"new": outcomes.count(Outcome.NEW), "known": outcomes.count(Outcome.SAME)}
+    if len(outcomes) > 1:
+        said["verdicts"] = [outcome.value for outcome in outcomes]
     for place, outcome in enumerate(outcomes):
         if outcome.value in REASONS:
             where = f"report {place} of the list: " if len(outcomes) > 1 else ""
             words = {"error": outcome.value, "reason": where + REASONS[outcome.value]}
-            return reply({**words, **counts}, STATUS[outcome.value])
-    return reply(counts, 200 if counts["known"] else 201)
+            return reply({**words, **said}, STATUS[outcome.value])
+    return reply(said, 200 if said["known"] else 201)

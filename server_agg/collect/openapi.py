@@ -19,7 +19,7 @@ def description(list_limit: int, most_invites: int, *, public_results: bool) -> 
     made: dict[str, Any] = json.loads(resources.files(__package__).joinpath("openapi.json").read_bytes())
     made["info"]["version"] = __version__
     _body(made, "/reports")["oneOf"][1]["maxItems"] = list_limit
-    _body(made, "/surveys/{digest}/invites")["properties"]["count"]["maximum"] = most_invites
+    _body(made, "/surveys/{digest}/invites")["oneOf"][0]["properties"]["count"]["maximum"] = most_invites
     if public_results:
         del made["paths"]["/results"]["get"]["security"]
     return made

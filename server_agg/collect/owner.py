@@ -16,10 +16,10 @@ from pathlib import Path
 
 from rrcollect.errors import ParameterError
 from server_agg.collect.errors import Refusal
+from server_agg.collect.settings import Settings, variable
 
-__all__ = ["VARIABLE", "OwnerToken"]
+__all__ = ["OwnerToken"]
 
-VARIABLE = "RRCOLLECT_OWNER_TOKEN"
 SHORTEST = 16
 
 
@@ -40,20 +40,25 @@ class OwnerToken:
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> OwnerToken:
         """The token in a file, which others must not be able to read."""
+        return cls(cls.read(path))
+
+    @staticmethod
+    def read(path: str | os.PathLike[str]) -> str:
+        """The text of such a file."""
         try:
             mode, text = stat.S_IMODE(os.stat(path).st_mode), Path(path).read_text()
         except (OSError, UnicodeDecodeError):
             raise ParameterError("owner token file", os.fspath(path), "a file that can be read") from None
         if os.name == "posix" and mode & 0o077:
             raise ParameterError("owner token file", os.fspath(path), f"a file of mode 600; this one has {mode:o}")
-        return cls(text.strip())
+        return text.strip()
 
     @classmethod
-    def from_environment(cls) -> OwnerToken:
-        """The token in the variable RRCOLLECT_OWNER_TOKEN."""
-        if VARIABLE not in os.environ:
-            raise ParameterError("owner token", None, f"a token file, or the variable {VARIABLE}")
-        return cls(os.environ[VARIABLE])
+    def from_settings(cls, settings: Settings) -> OwnerToken:
+        """The token that the settings hold."""
+        if settings.owner_token is None:
+            raise ParameterError("owner token", None, f"a token file, or the variable {variable('owner_token')}")
+        return cls(settings.owner_token.get_secret_value())
 
     def check(self, authorization: bytes | None) -> None:
         """Return if the header carries the token; a `Refusal` otherwise."""

@@ -1,8 +1,10 @@
-"""The two pages and what they load.  All of it is served from here; no page asks a third party for anything.
+"""The pages and what they load.  All of it is served from here; no page asks a third party for anything, and every
+address in them is relative: they work below any path.
 
 A page is an empty frame: what it shows comes from the signed envelope, verified in the browser, or from /results with
 the owner's token, and is put into the document as text, never as markup.  The frame itself holds a digest and public
-keys, escaped.
+keys, escaped.  A survey's page is served at the origins that the survey lists and nowhere else: every origin has a
+ledger of its own in a person's browser, and would draw once more.
 """
 
 from __future__ import annotations
@@ -11,12 +13,14 @@ import html
 from functools import cache
 from importlib import resources
 
+from rrcollect.publish.survey import CARRIED
 from server_agg.collect.catalogue import CatalogueEntry
 
-__all__ = ["ASSETS", "asset", "results_page", "survey_page"]
+__all__ = ["ASSETS", "asset", "missing_page", "results_page", "survey_page"]
 
 ASSETS = {
     "rrcollect.mjs": ("rrcollect", "web", "text/javascript"),
+    "choice.mjs": ("server_agg.collect", "static", "text/javascript"),
     "survey.mjs": ("server_agg.collect", "static", "text/javascript"),
     "results.mjs": ("server_agg.collect", "static", "text/javascript"),
     "icon.svg": ("server_agg.collect", "static", "image/svg+xml"),
@@ -29,18 +33,28 @@ FRAME = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
-<link rel="stylesheet" href="/assets/page.css">
-<link rel="icon" href="/assets/icon.svg">
-<script type="module" src="/assets/{script}"></script>
+<link rel="stylesheet" href="{root}assets/page.css">
+<link rel="icon" href="{root}assets/icon.svg">{script}
 </head>
 <body>
 <main id="main" class="{kind}"{data}>
-<noscript><p class="notice">This page needs JavaScript: your answer is changed at random on this device, before anything
-is sent.</p></noscript>
+{inside}
 </main>
 </body>
 </html>
 """
+SCRIPT = '\n<script type="module" src="{root}assets/{kind}.mjs"></script>'
+NO_SCRIPT = """<noscript><p class="notice">This page needs JavaScript: your answer is changed at random on this device,
+before anything is sent.</p></noscript>"""
+NO_PAGE = "Its publisher lists no web page for it: it is answered in apps. Nothing was asked and nothing was sent."
+NOWHERE = (
+    "Perhaps the link was cut off or mistyped: a survey's link ends in 64 letters and digits. Please ask whoever gave "
+    "it to you for the whole link. Nothing was asked and nothing was sent."
+)
+ELSEWHERE = (
+    "Each address keeps its own record of what you answered, so the publisher has listed where this survey may be "
+    "answered. This address is not among them. Nothing was asked and nothing was sent."
+)
 
 
 @cache
@@ -52,21 +66,51 @@ def asset(name: str) -> tuple[bytes, str] | None:
     return resources.files(package).joinpath(folder, name).read_bytes(), kind
 
 
-def survey_page(listed: CatalogueEntry) -> str:
-    """The page on which a person answers."""
+def survey_page(listed: CatalogueEntry, origin: str | None, prefix: str = "") -> tuple[str, int]:
+    """The page on which a person answers, if the survey lists this origin, else one that says where; and its status.
+    `prefix`: the path below which this collector is reached."""
+    if not listed.survey.origins or listed.survey.collector == CARRIED:
+        return _notice("This survey has no page", NO_PAGE), 404
+    if origin not in listed.survey.origins:
+        return _notice("This survey is not answered here", ELSEWHERE, _places(listed, prefix)), 421
     data = {
         "digest": listed.published.digest,
         "publisher": listed.survey.publisher,
         "keys": " ".join(listed.published.keys),
     }
-    return _frame("Survey", "survey", data)
+    return _frame("Survey", "survey", data, "../"), 200
+
+
+def _places(listed: CatalogueEntry, prefix: str) -> str:
+    """The origins as a list; where the survey's collector is, with a link to the page it serves."""
+    items = []
+    for origin, page in zip(listed.survey.origins, listed.pages(prefix), strict=True):
+        here = listed.survey.collector.startswith(f"{origin}/")
+        shown = f'<a href="{html.escape(page)}">{html.escape(origin)}</a>' if here else html.escape(origin)
+        items.append(f"<li>{shown}</li>")
+    return f"<p>It may be answered at:</p>\n<ul>\n{''.join(items)}\n</ul>\n"
 
 
 def results_page(*, public: bool) -> str:
     """The page on which the owner reads."""
-    return _frame("Results", "results", {"public": "yes" if public else "no"})
+    return _frame("Results", "results", {"public": "yes" if public else "no"}, "./")
 
 
-def _frame(title: str, kind: str, data: dict[str, str]) -> str:
+def missing_page(path: str) -> str:
+    """The page for a person whose link leads nowhere, at this path of ours.
+
+    >>> '<link rel="stylesheet" href="../assets/page.css">' in missing_page("/s/abc")
+    True
+    """
+    return _notice("There is nothing at this address", NOWHERE, root="../" * (path.count("/") - 1) or "./")
+
+
+def _frame(title: str, kind: str, data: dict[str, str], root: str) -> str:
     attributes = "".join(f' data-{name}="{html.escape(value)}"' for name, value in data.items())
-    return FRAME.format(title=title, script=f"{kind}.mjs", kind=kind, data=attributes)
+    script = SCRIPT.format(kind=kind, root=root)
+    return FRAME.format(title=title, kind=kind, data=attributes, script=script, inside=NO_SCRIPT, root=root)
+
+
+def _notice(title: str, words: str, more: str = "", root: str = "../") -> str:
+    inside = f'<section class="card">\n<h1>{title}</h1>\n<p>{words}</p>\n{more}</section>'
+    return FRAME.format(title=title, kind="survey", data="", script="", inside=inside, root=root)

@@ -1,4 +1,8 @@
-"""The store in PostgreSQL (extra `postgres`), for several collectors at once.
+"""The store in PostgreSQL (extra `postgres`), for several collectors at once, which share one folder of keys.
+
+Takes of several collectors go on beside each other under a shared lock of their transactions; a fold takes the lock
+alone.  Within a statement rows have one order (of their marks), so that two takes rarely wait for each other in a
+circle; if they do, PostgreSQL ends one of them, and it is done again.
 
 Durability.  Every session asks for synchronous_commit=on; a server that runs with fsync or full_page_writes off is
 refused, when it is first opened and whenever it is opened again after a lost connection.
@@ -6,16 +10,28 @@ refused, when it is first opened and whenever it is opened again after a lost co
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from rrcollect.errors import MissingExtra
 from rrcollect.schema import upgrade
-from server_agg.collect.errors import StoreError, StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
-from server_agg.collect.store import COLUMNS, STEPS, Store
+from server_agg.collect.database import SealedReport
+from server_agg.collect.epoch_key import NONCE, KeyFolder
+from server_agg.collect.errors import (
+    StoreContended,
+    StoreError,
+    StoreFull,
+    StoreUnavailable,
+    UnsafeDurability,
+    WrongSchema,
+)
+from server_agg.collect.store import Outcome, Store
 from server_agg.collect.stored_report import IncomingReport
+from server_agg.collect.tables import STEPS
 
 try:
     import psycopg
@@ -24,13 +40,24 @@ except ImportError:
 
 __all__ = ["PostgresStore"]
 
-TYPES = {"bytes": "BYTEA", "clustered": ""}
-INSERT_MANY = (
-    f"INSERT INTO reports ({COLUMNS}) SELECT * FROM unnest(%s::text[], %s::text[], %s::integer[], %s::text[], "  # noqa: S608
-    "%s::text[], %s::text[], %s::text[], %s::text[]) ON CONFLICT (id) DO NOTHING"
+TYPES = {"bytes": "BYTEA", "clustered": "", "number": "BIGSERIAL PRIMARY KEY"}
+PUT = (
+    "INSERT INTO intake (mark, ticket, content) SELECT new.mark, new.ticket_mark, new.content FROM unnest(%b::bytea[], "  # noqa: S608
+    "%b::bytea[], %b::bytea[], %b::text[], %b::text[], %b::text[], %b::text[], %b::integer[]) AS new(mark, "
+    "ticket_mark, content, id, survey, ticket, question, round) "
+    "WHERE NOT EXISTS (SELECT 1 FROM ids WHERE ids.id = new.id) "
+    "AND NOT EXISTS (SELECT 1 FROM reports WHERE reports.id = new.id) AND (new.ticket IS NULL OR (EXISTS (SELECT 1 "
+    "FROM invites WHERE invites.survey = new.survey AND invites.ticket = new.ticket) AND NOT EXISTS (SELECT 1 FROM "
+    "spent WHERE spent.survey = new.survey AND spent.ticket = new.ticket AND spent.question = new.question AND "
+    f"spent.round = new.round))) ON CONFLICT DO NOTHING RETURNING substring(content FROM 1 FOR {NONCE})"
 )
 NEEDED = {"fsync": ("on",), "full_page_writes": ("on",), "synchronous_commit": ("on", "remote_apply")}
 SETUP_LOCK = 7237_2331  # one collector at a time makes the tables
+EPOCH_LOCK = 7237_2332  # shared by takes, alone for a fold
+LOOK_UPS = ("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")  # off: rows are looked up by their keys
+TABLES = ("ids", "reports", "invites", "spent", "counts", "intake")
+MOST_TRIES = 20
+DEADLOCK = "40P01"
 DISK_FULL = ("53100", "58030")  # disk_full, io_error
 
 
@@ -39,8 +66,18 @@ class PostgresStore(Store):
 
     mark = "%s"
 
-    def __init__(self, address: str, *, connect_seconds: int = 5) -> None:
-        self._address = address
+    def __init__(
+        self,
+        address: str,
+        *,
+        keys: str | os.PathLike[str] | None = None,
+        keep_rows: bool = False,
+        discard_unreadable: bool = False,
+        connect_seconds: int = 5,
+    ) -> None:
+        self.address = address
+        self.keep_rows = keep_rows
+        self.keys = KeyFolder(keys or default_keys())
         self._connect_seconds = connect_seconds
         self._lock = threading.Lock()
         self._writer: psycopg.Connection[Any] | None = None
@@ -52,11 +89,18 @@ class PostgresStore(Store):
                 connection.close()
                 raise
             self._writer = connection
+        try:
+            self.begin(discard=discard_unreadable)
+        except BaseException:
+            self.close()
+            raise
 
     def _open(self) -> psycopg.Connection[Any]:
-        connection = psycopg.connect(self._address, connect_timeout=self._connect_seconds, application_name="rrcollect")
+        connection = psycopg.connect(self.address, connect_timeout=self._connect_seconds, application_name="rrcollect")
         try:
             connection.execute("SET synchronous_commit = on")
+            for setting in LOOK_UPS:
+                connection.execute(f"SET {setting} = off")
             for setting, safe in NEEDED.items():
                 found = connection.execute(f"SHOW {setting}").fetchone()
                 if found is None or found[0] not in safe:
@@ -86,15 +130,20 @@ class PostgresStore(Store):
                 connection.execute("UPDATE collector_schema SET version = %s", (now,))
 
     @contextmanager
-    def writing(self) -> Iterator[Any]:
+    def writing(self, *, alone: bool = False) -> Iterator[Any]:
+        lock = "pg_advisory_xact_lock" if alone else "pg_advisory_xact_lock_shared"
         with self._lock, _translated():
             if self._writer is None or self._writer.closed:
                 self._writer = self._open()
             connection = self._writer
             try:
                 with connection.cursor() as cursor:
+                    cursor.execute(f"SELECT {lock}(%s)", (EPOCH_LOCK,))
                     yield cursor
                 connection.commit()
+            except psycopg.errors.DeadlockDetected:
+                connection.rollback()
+                raise
             except BaseException:
                 with suppress(psycopg.Error):
                     connection.close()
@@ -102,24 +151,58 @@ class PostgresStore(Store):
                 raise
 
     @contextmanager
-    def reading(self) -> Iterator[Any]:
+    def reading(self, *, streaming: bool = False) -> Iterator[Any]:
         with (
             _translated(),
-            psycopg.connect(self._address, connect_timeout=self._connect_seconds, application_name="rrcollect") as c,
-            c.cursor() as cursor,
+            psycopg.connect(self.address, connect_timeout=self._connect_seconds, application_name="rrcollect") as c,
+            c.cursor("rows") if streaming else c.cursor() as cursor,
         ):
             yield cursor
 
-    def insert_all(self, cursor: Any, reports: Sequence[IncomingReport]) -> bool:
-        ordered = sorted(reports, key=lambda report: report.id)  # one order: no deadlock
-        cursor.execute(INSERT_MANY, [list(column) for column in zip(*(r.row for r in ordered), strict=True)])
-        return bool(cursor.rowcount == len(reports))
+    def take(self, reports: Sequence[IncomingReport]) -> list[Outcome]:
+        for _ in range(MOST_TRIES):
+            with suppress(StoreContended):
+                return super().take(reports)
+        raise StoreUnavailable(f"PostgreSQL ended the transaction for others' sake {MOST_TRIES} times")
+
+    def put(self, cursor: Any, sealed: Sequence[SealedReport]) -> set[bytes]:
+        rows = []
+        for mark, ticket, content, (row, spent) in sorted(sealed, key=lambda one: one.mark):
+            rows.append((mark, ticket, content, row.id, row.survey, spent, row.question, row.round))
+        cursor.execute(PUT, [list(column) for column in zip(*rows, strict=True)])
+        return {bytes(nonce) for (nonce,) in cursor.fetchall()}
+
+    def select_in(self, cursor: Any, columns: str, table: str, column: str, values: Sequence[Any]) -> list[Any]:
+        if not values:
+            return []
+        cursor.execute(f"SELECT {columns} FROM {table} WHERE {column} = ANY(%s)", [list(values)])  # noqa: S608
+        return list(cursor.fetchall())
+
+    def append(self, cursor: Any, table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
+        if rows:
+            with cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
+                for row in rows:
+                    copy.write_row(row)
+
+    def empty_intake(self, cursor: Any) -> None:
+        cursor.execute("TRUNCATE intake")
+
+    def overwrite(self) -> None:
+        with _translated(), psycopg.connect(self.address, autocommit=True, application_name="rrcollect") as connection:
+            for table in TABLES:
+                connection.execute(f"VACUUM (FULL) {table}")
 
     def close(self) -> None:
         with self._lock, suppress(psycopg.Error):
             if self._writer is not None:
                 self._writer.close()
             self._writer = None
+
+
+def default_keys() -> Path:
+    """Where the keys of a PostgreSQL database lie if nothing else is said: the user's own state on this machine."""
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "rrcollect" / "keys"
 
 
 @contextmanager
@@ -130,6 +213,8 @@ def _translated() -> Iterator[None]:
     except StoreError:
         raise
     except psycopg.Error as error:
+        if error.sqlstate == DEADLOCK:
+            raise StoreContended(f"PostgreSQL ended the transaction for another's sake ({error.sqlstate})") from None
         if error.sqlstate in DISK_FULL:
             raise StoreFull(f"the PostgreSQL server is out of space ({error.sqlstate})") from None
         kind = error.sqlstate or type(error).__name__

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from server_agg.collect.errors import Refusal, StoreError
+from server_agg.collect.errors import Refusal, StoreError, TooManyBodies
 
 __all__ = ["refusal_reply", "reply", "trouble_reply"]
 
@@ -29,4 +29,7 @@ def refusal_reply(refusal: Refusal) -> Response:
 def trouble_reply(error: StoreError) -> Response:
     """What a sender reads when the store cannot take it now: come back later."""
     words = {"error": type(error).__name__, "reason": str(error)}
-    return reply(words, error.status, {"retry-after": str(error.retry_after)})
+    headers = {"retry-after": str(error.retry_after)}
+    if isinstance(error, TooManyBodies):
+        headers["connection"] = "close"  # what was not read is not read later either
+    return reply(words, error.status, headers)

@@ -4,7 +4,9 @@ Rules
 1. More bytes than the limit, declared or sent, are refused with 413 as soon as that is known.
 2. Compressed bodies are refused with 415: a small one could unpack to a huge one, and reports are small.
 3. The whole body must arrive within `seconds`; a slow sender gets 408 and loses the connection.
-4. Nothing of a body is logged.
+4. Bodies that are under way hold at most `BodyBudget.limit` bytes in sum.  What a single report needs is not counted:
+   however many lists are under way, there is room for one more report.
+5. Nothing of a body is logged.
 """
 
 from __future__ import annotations
@@ -13,9 +15,36 @@ import asyncio
 
 from starlette.types import Message, Receive, Scope
 
-from server_agg.collect.errors import Refusal
+from rrcollect.publish.report import LARGEST_REPORT
+from server_agg.collect.errors import Refusal, TooManyBodies
 
-__all__ = ["body_of", "header"]
+__all__ = ["BodyBudget", "body_of", "header"]
+
+
+class BodyBudget:
+    """Bytes of bodies that have begun and are not whole, over all connections of this process.
+
+    >>> budget = BodyBudget(10_000)
+    >>> budget.take(6_000)
+    >>> budget.take(6_000)
+    Traceback (most recent call last):
+    ...
+    server_agg.collect.errors.TooManyBodies: bodies under way hold 6000 of 10000 bytes; send it again in a moment
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.held = 0
+
+    def take(self, size: int) -> None:
+        """Hold so many more bytes, or refuse."""
+        if self.held + size > self.limit:
+            raise TooManyBodies(f"bodies under way hold {self.held} of {self.limit} bytes; send it again in a moment")
+        self.held += size
+
+    def give_back(self, size: int) -> None:
+        """Hold so many bytes less."""
+        self.held -= size
 
 
 def header(scope: Scope, name: bytes) -> bytes | None:
@@ -26,7 +55,7 @@ def header(scope: Scope, name: bytes) -> bytes | None:
     return None
 
 
-async def body_of(scope: Scope, receive: Receive, *, limit: int, seconds: float) -> bytes:
+async def body_of(scope: Scope, receive: Receive, *, limit: int, seconds: float, budget: BodyBudget) -> bytes:
     """The body of a JSON request, or a `Refusal`."""
     kind = header(scope, b"content-type")
     if kind is None or kind.partition(b";")[0].strip().lower() != b"application/json":
@@ -42,17 +71,23 @@ async def body_of(scope: Scope, receive: Receive, *, limit: int, seconds: float)
         if len(body) > limit:
             raise _too_large(limit)
         return body
-    pieces, size = [], 0
+    pieces, size, held = [], 0, 0
     loop = asyncio.get_running_loop()
     end = loop.time() + seconds
-    while True:
-        pieces.append(message.get("body", b""))
-        size += len(pieces[-1])
-        if size > limit:
-            raise _too_large(limit)
-        if not message.get("more_body", False):
-            return b"".join(pieces)
-        message = await _within(receive, end - loop.time())
+    try:
+        while True:
+            pieces.append(message.get("body", b""))
+            size += len(pieces[-1])
+            if size > limit:
+                raise _too_large(limit)
+            counted = max(size - LARGEST_REPORT, 0)
+            budget.take(counted - held)
+            held = counted
+            if not message.get("more_body", False):
+                return b"".join(pieces)
+            message = await _within(receive, end - loop.time())
+    finally:
+        budget.give_back(held)
 
 
 async def _within(receive: Receive, seconds: float) -> Message:

@@ -1,30 +1,34 @@
 """What every reply carries, and which pages of other hosts may speak to us.
 
 Rules
-1. A strict content security policy: scripts and styles from here alone, nothing inline, no frames, no third party.
+1. A strict content security policy: scripts and styles from here alone, nothing inline, no frames, no third party but
+   the collector that a survey names.
 2. No cookie is set or read, so that a foreign page can do nothing in anybody's name.
 3. CORS: the declared origins may POST reports and GET surveys; nobody else, and nothing else.
-4. An unforeseen error becomes a 500 without details; its type is logged, nothing that was sent is.
+4. The origin a request was made to is what its Host says, once, with the scheme of the connection or of the settings.
+   No forwarded header is believed: anybody can send one.
+5. An unforeseen error becomes a 500 without details; its type is logged, nothing that was sent is.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server_agg.collect.replies import reply
 from server_agg.collect.request_body import header
 
-__all__ = ["POLICY", "Guard"]
+__all__ = ["Guard", "own_origin", "own_path", "survey_policy"]
 
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src {connect}; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 HEADERS = [
-    (b"content-security-policy", POLICY.encode()),
+    (b"content-security-policy", POLICY.format(connect="'self'").encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
@@ -32,6 +36,7 @@ HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
+DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 log = logging.getLogger("rrcollect.collect")
 
 
@@ -47,13 +52,15 @@ class Guard:
             await self._app(scope, receive, send)
             return
         started = False
-        extra = self._cors(scope) if self._origins and _open_to_origins(scope["path"]) else ()
+        extra = self._cors(scope) if self._origins and _open_to_origins(own_path(scope)) else ()
 
         async def guarded(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                message["headers"] = [*message["headers"], *HEADERS, *extra]
+                own = {name for name, _ in message["headers"]}  # a survey's page has a policy of its own
+                usual = [one for one in HEADERS if one[0] not in own]
+                message["headers"] = [*message["headers"], *usual, *extra]
             await send(message)
 
         if extra and scope["method"] == "OPTIONS":
@@ -81,3 +88,36 @@ class Guard:
 
 def _open_to_origins(path: str) -> bool:
     return path == "/reports" or path.startswith("/surveys/")
+
+
+def own_path(scope: Scope) -> str:
+    """The path of a request below the path at which we are mounted.
+
+    >>> own_path({"path": "/collect/reports", "root_path": "/collect"}), own_path({"path": "/reports"})
+    ('/reports', '/reports')
+    """
+    path, root = str(scope["path"]), str(scope.get("root_path", ""))
+    return path[len(root) :] if root and (path == root or path.startswith(root + "/")) else path
+
+
+def survey_policy(collector: str) -> dict[str, str]:
+    """The policy of a survey's page, which sends reports to the survey's collector: usually, but not always, here.
+
+    >>> "connect-src 'self' https://collect.example.org;" in str(survey_policy("https://collect.example.org/reports"))
+    True
+    """
+    parts = urlsplit(collector)
+    return {"content-security-policy": POLICY.format(connect=f"'self' {parts.scheme}://{parts.netloc}")}
+
+
+def own_origin(scope: Scope, *, https: bool) -> str | None:
+    """The origin of the page that this request is for, as a browser spells it; None if there is not exactly one Host.
+
+    >>> own_origin({"scheme": "http", "headers": [(b"host", b"Survey.example.org:443")]}, https=True)
+    'https://survey.example.org'
+    """
+    hosts = [value for name, value in scope["headers"] if name == b"host"]
+    if len(hosts) != 1:
+        return None
+    scheme = "https" if https else scope["scheme"]
+    return f"{scheme}://{hosts[0].decode('latin-1').lower().removesuffix(DEFAULT_PORTS[scheme])}"

@@ -1,10 +1,11 @@
-"""Running the collector: uvicorn with the settings that the rules need.
+"""Running the collector: uvicorn with the settings that the rules need, in one process or several.
 
 Rules
 1. No access log: an address beside a time is what this project does not keep.
 2. A request's head must be complete within `header_seconds`, on a new connection and on a kept one; a connection that
    trickles is closed.
 3. SIGTERM and SIGINT stop gracefully: no new connection, every accepted report is committed and answered.
+4. With several workers they share one socket, one PostgreSQL and a folder of metrics; one that ends is replaced.
 """
 
 from __future__ import annotations
@@ -12,20 +13,28 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
+from prometheus_client import CollectorRegistry, start_http_server
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from server_agg.collect.app import create_app
+from rrcollect import __version__
+from rrcollect.errors import ParameterError
+from server_agg.collect.app import Collector
+from server_agg.collect.environment import settings_from_environment
+from server_agg.collect.logs import log_to, said
+from server_agg.collect.metrics import SHARED, shown
 from server_agg.collect.owner import OwnerToken
 from server_agg.collect.settings import Settings
 from server_agg.collect.stores import open_store
+from server_agg.collect.workers import supervise
 
 __all__ = ["serve", "server_config"]
-
-STOP_SECONDS = 30
-MOST_CONNECTIONS = 2_000
 
 
 def patient_protocol(seconds: float) -> type[Any]:
@@ -74,30 +83,69 @@ def server_config(app: Any, settings: Settings, **options: Any) -> uvicorn.Confi
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        log_config=None,
         log_level="warning",
-        limit_concurrency=MOST_CONNECTIONS,
+        limit_concurrency=settings.connections,
         timeout_keep_alive=math.ceil(settings.header_seconds),
-        timeout_graceful_shutdown=STOP_SECONDS,
-        **options,
+        timeout_graceful_shutdown=settings.stop_seconds,
+        **{"host": settings.host, "port": settings.port, **options},
     )
 
 
-def serve(
-    store: str | os.PathLike[str] = "rrcollect.sqlite3",
-    *,
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    owner: OwnerToken | None = None,
-    settings: Settings | None = None,
-) -> None:
-    """Run a collector until it is told to stop.  `store`: a file, or a postgresql:// address.
+def serve(settings: Settings | None = None) -> None:
+    """Run a collector until it is told to stop.  Settings that are not given come from the environment.
 
-    >>> serve(":memory:", owner=OwnerToken("correct horse battery"))  # doctest: +ELLIPSIS
+    >>> serve(Settings(store=":memory:", owner_token="correct horse battery"))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
     server_agg.collect.errors.UnsafeDurability: ...
     """
-    token = owner or OwnerToken.from_environment()
-    rules = settings or Settings()
-    app = create_app(open_store(store), token, rules)
-    uvicorn.Server(server_config(app, rules, host=host, port=port)).run()
+    rules = settings or settings_from_environment()
+    if rules.workers == 1:
+        collector = _collector(rules)
+        _begin(rules, collector.metrics.registry)
+        with _asked_to_stop():
+            uvicorn.Server(server_config(collector.app(), rules)).run()
+    else:
+        with tempfile.TemporaryDirectory(prefix="rrcollect-metrics-") as folder:
+            os.environ[SHARED] = folder
+            _begin(rules, shown(CollectorRegistry()))
+            supervise(rules, _work)
+            del os.environ[SHARED]
+    said("stopped")
+
+
+@contextmanager
+def _asked_to_stop() -> Iterator[None]:
+    """SIGTERM is uvicorn's to act on; it is raised once more when all is done, and then is no reason to die of it."""
+    usual = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        yield
+    except KeyboardInterrupt:
+        said("stopped")
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, usual)
+
+
+def _collector(rules: Settings) -> Collector:
+    store = open_store(rules.store.get_secret_value(), keys=rules.keys, keep_rows=rules.keep_rows)
+    return Collector(store, OwnerToken.from_settings(rules), rules)
+
+
+def _begin(rules: Settings, registry: CollectorRegistry) -> None:
+    log_to()
+    if rules.metrics_port is not None:
+        try:
+            start_http_server(rules.metrics_port, rules.metrics_host, registry)
+        except OSError as error:
+            where = f"{rules.metrics_host} {rules.metrics_port}"
+            allowed = f"a free one of this machine ({error.strerror})"
+            raise ParameterError("metrics_host and metrics_port", where, allowed) from None
+    said("started", version=__version__, settings=rules.shown())
+
+
+def _work(rules: Settings, listening: Any) -> None:
+    """One of several processes."""
+    log_to()
+    uvicorn.Server(server_config(_collector(rules).app(), rules)).run(sockets=[listening])

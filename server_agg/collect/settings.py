@@ -1,51 +1,184 @@
-"""The numbers a collector runs with, and why they are what they are."""
+"""What a collector runs with: the one table of settings, each with its default and its reason.
+
+Rules
+1. Every setting is a field here; `rrcollect serve --help`, the variables `RRCOLLECT_*` (`environment`) and the table in
+   docs/operators.md are made from these fields.
+2. An unknown name or a value out of range is a `ParameterError` that says what is allowed.
+3. A secret (the owner's token, the database's address) is never shown: not in a repr, not in an error, not in a log.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 from rrcollect.errors import ParameterError
 
-__all__ = ["CollectorSettings", "Settings"]
+__all__ = ["GRACE", "PREFIX", "SECRETS", "CollectorSettings", "Settings", "defaults", "variable"]
+
+PREFIX = "RRCOLLECT_"
+GRACE = timedelta(days=7)
+SECRETS = ("store", "owner_token")
+
+Count = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Port = Annotated[int, Field(ge=1, le=65535)]
+
+SHORTEST_STEP = timedelta(hours=1)  # between two releases by the clock: coarse, so that it tells nobody's moment
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Everything but the store and the token.
+def variable(name: str) -> str:
+    """The variable of a setting in the environment.
 
-    `minimum`: answers a cell needs to be shown (30).  `grace`: how long after its expiry a survey's reports are taken,
-    for devices that were offline (7 days).  `list_limit`: reports in one request (100).  `body_seconds`: how long a
-    body may take to arrive (10).  `header_seconds`: the same for a request's head (10).  `queue_limit`: reports that
-    may wait for the disk before senders are told to come back (10 000).  `origins`: web pages of other hosts that may
-    send reports.  `public_results`: whether results are shown without the token.  `results_age`: for how many seconds
-    counts are remembered between two readers (1).
+    >>> variable("list_limit")
+    'RRCOLLECT_LIST_LIMIT'
+    """
+    return PREFIX + name.upper()
+
+
+class Settings(BaseModel):
+    """Every setting of a collector; what is not given has its default.
+
+    >>> Settings(minimum=100).minimum, Settings().list_limit
+    (100, 100)
+    >>> Settings(minimum=1)
+    Traceback (most recent call last):
+    ...
+    rrcollect.errors.ParameterError: minimum is 1; allowed: greater than or equal to 2
     """
 
-    minimum: int = 30
-    grace: timedelta = timedelta(days=7)
-    list_limit: int = 100
-    body_seconds: float = 10.0
-    header_seconds: float = 10.0
-    queue_limit: int = 10_000
-    batch_limit: int = 1_000
-    origins: tuple[str, ...] = ()
-    public_results: bool = False
-    results_age: float = 1.0
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
-    def __post_init__(self) -> None:
-        if type(self.minimum) is not int or self.minimum < 2:
-            raise ParameterError("minimum", self.minimum, "a whole number, 2 or more: a bar needs two answers")
-        if type(self.list_limit) is not int or not 1 <= self.list_limit <= 1000:
-            raise ParameterError("list_limit", self.list_limit, "a whole number from 1 to 1000")
-        if self.queue_limit < self.list_limit or self.batch_limit < self.list_limit:
-            raise ParameterError("queue_limit", self.queue_limit, f"at least list_limit = {self.list_limit}")
-        if self.grace < timedelta(0):
-            raise ParameterError("grace", self.grace, "no negative time")
-        for origin in self.origins:
+    store: SecretStr = Field(SecretStr("rrcollect.sqlite3"), description="a file, or a postgresql:// address")
+    owner_token: SecretStr | None = Field(None, description="the owner's token, 16 characters or more")
+    host: str = Field("127.0.0.1", description="the address to listen on")
+    port: Port = Field(8000, description="the port to listen on")
+    prefix: str = Field("", description="the path below which people reach it, such as /surveys")
+    https: bool = Field(False, description="people reach it by https, through a proxy in front of it")
+    origins: tuple[str, ...] = Field((), description="web origins that may send reports, with commas between them")
+    workers: Count = Field(1, description="processes; more than one need PostgreSQL")
+    metrics_port: Port | None = Field(None, description="a port for /metrics without the token")
+    metrics_host: str = Field("127.0.0.1", description="the address of that port")
+    minimum: Annotated[int, Field(ge=2)] = Field(30, description="answers a cell needs to be shown to the owner")
+    public_results: bool = Field(False, description="show the last release without the token")
+    release_every: timedelta | None = Field(None, description="hours between releases by themselves, 1 or more")
+    results_age: Seconds = Field(1.0, description="seconds for which counts are remembered between two readers")
+    grace: timedelta = Field(GRACE, description="how long after its expiry reports are taken (P7D: seven days)")
+    retention_days: Annotated[int, Field(ge=0)] | None = Field(
+        None, description="days after expiry and grace, when a survey is closed by itself"
+    )
+    list_limit: Annotated[int, Field(ge=1, le=1000)] = Field(100, description="reports in one request")
+    body_seconds: Seconds = Field(10.0, description="seconds in which a body must arrive")
+    header_seconds: Seconds = Field(10.0, description="seconds in which a request's head must arrive")
+    body_budget: Count = Field(32 * 2**20, description="bytes of all bodies that are under way")
+    connections: Count = Field(2_000, description="connections at once")
+    queue_limit: Count = Field(10_000, description="reports that may wait for the disk")
+    batch_limit: Count = Field(1_000, description="reports in one transaction")
+    fold_seconds: Seconds = Field(1.0, description="seconds that reports gather, at the least, before a fold")
+    keys: str | None = Field(None, description="the folder of epoch keys, if not beside the database file")
+    keep_rows: bool = Field(False, description="keep folded reports as rows, not only ids and counts")
+    stop_seconds: Count = Field(30, description="seconds for what was accepted, when it is told to stop")
+    log_seconds: Annotated[float, Field(ge=1)] = Field(900.0, description="seconds between two counts in the log")
+
+    def __init__(self, **given: Any) -> None:
+        try:
+            super().__init__(**given)
+        except ValidationError as error:
+            raise _parameter_error(error) from None
+        self._fit_together()
+
+    @field_validator("grace")
+    @classmethod
+    def _not_negative(cls, given: timedelta) -> timedelta:
+        if given < timedelta(0):
+            raise ValueError("no negative time")
+        return given
+
+    @field_validator("release_every", mode="before")
+    @classmethod
+    def _in_hours(cls, given: Any) -> Any:
+        try:
+            return given if given is None or isinstance(given, timedelta) else timedelta(hours=float(given))
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError("a number of hours") from None
+
+    @field_validator("release_every")
+    @classmethod
+    def _is_coarse(cls, given: timedelta | None) -> timedelta | None:
+        if given is not None and given < SHORTEST_STEP:
+            raise ValueError(f"a step of {SHORTEST_STEP} or more, or none")
+        return given
+
+    @field_validator("origins", mode="before")
+    @classmethod
+    def _are_listed(cls, given: Any) -> Any:
+        return given.replace(",", " ").split() if isinstance(given, str) else given
+
+    @field_validator("origins")
+    @classmethod
+    def _are_origins(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        for origin in given:
             scheme, _, host = origin.partition("://")
             if scheme not in ("http", "https") or not host or "/" in host or "*" in host:
-                raise ParameterError("origins", origin, "origins such as https://app.example.org, without a path or *")
+                raise ValueError("origins such as https://app.example.org, without a path or *")
+        return given
+
+    @field_validator("prefix")
+    @classmethod
+    def _is_path(cls, given: str) -> str:
+        plain = given.rstrip("/")
+        if plain and (not plain.startswith("/") or set(plain) & set("?#%\\ ") or "//" in plain):
+            raise ValueError("a path such as /surveys")
+        return plain
+
+    def _fit_together(self) -> None:
+        if self.queue_limit < self.list_limit or self.batch_limit < self.list_limit:
+            raise ParameterError("queue_limit", self.queue_limit, f"at least list_limit = {self.list_limit}")
+        if self.workers > 1 and "://" not in self.store.get_secret_value():
+            raise ParameterError("workers", self.workers, "1 for SQLite, which has one writer; more with PostgreSQL")
+
+    def shown(self) -> dict[str, Any]:
+        """Every setting as JSON, with nothing secret: for the log.
+
+        >>> Settings(store="postgresql://me:secret@db.example.org/reports").shown()["store"]
+        'postgresql://db.example.org/reports'
+        """
+        values = self.model_dump(mode="json", exclude=set(SECRETS))
+        address = urlsplit(self.store.get_secret_value())
+        where = address.path if not address.scheme else f"{address.scheme}://{address.hostname or ''}{address.path}"
+        return {"store": where, "owner_token": "set" if self.owner_token else "not set", **values}
+
+
+def defaults() -> dict[str, str]:
+    """The default of every setting, as it may be typed; "" for none.
+
+    >>> defaults()["grace"], defaults()["https"], defaults()["metrics_port"]
+    ('P7D', 'no', '')
+    """
+    found = Settings()
+    values = {**found.model_dump(mode="json"), "store": found.store.get_secret_value()}
+    return {name: _typed(value) for name, value in values.items()}
+
+
+def _typed(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return " ".join(value)
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _parameter_error(error: ValidationError) -> ParameterError:
+    """The first fault, as the rest of the project says it."""
+    first = error.errors(include_url=False)[0]
+    name = str(first["loc"][0]) if first["loc"] else "settings"
+    if first["type"] == "extra_forbidden":
+        return ParameterError("setting", name, f"one of {', '.join(Settings.model_fields)}")
+    words = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+    return ParameterError(name, "…" if name in (*SECRETS, "settings") else first["input"], words)
 
 
 CollectorSettings = Settings  # its name outside this package

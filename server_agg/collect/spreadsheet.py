@@ -29,7 +29,8 @@ def _lines(survey: dict[str, Any], question: dict[str, Any]) -> Iterator[list[ob
     if result is None:
         return
     how = [result["level"], result["method"], *promise]
-    yield [*head, question["round"], "", "", result["n"], result["value"], result["low"], result["high"], *how]
+    headline = "all" if question["round"] is None else question["round"]
+    yield [*head, headline, "", "", result["n"], result["value"], result["low"], result["high"], *how]
     for row in question["trend"]["rounds"] if question["trend"] else ():
         yield [*head, row["round"], "(round)", "", row["n"], row["value"], row["low"], row["high"], *how]
     for segment in question["segments"]:

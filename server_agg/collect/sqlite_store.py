@@ -1,4 +1,4 @@
-"""The store in one SQLite file: no configuration, no server.
+"""The store in one SQLite file: no configuration, no server.  Its keys lie beside it, in the folder `FILE.keys`.
 
 The path must stay what it was: a file that was deleted or replaced while it is open takes no more reports.
 
@@ -17,22 +17,41 @@ from typing import Any
 from urllib.parse import quote
 
 from rrcollect.schema import upgrade
+from server_agg.collect.database import SealedReport
+from server_agg.collect.epoch_key import NONCE, KeyFolder
 from server_agg.collect.errors import StoreError, StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
-from server_agg.collect.store import INSERT, STEPS, Store
-from server_agg.collect.stored_report import IncomingReport
+from server_agg.collect.store import Store
+from server_agg.collect.tables import STEPS
 
 __all__ = ["SqliteStore"]
 
 APPLICATION = 0x72726331  # "rrc1", so that another program's file is told from ours
 PATIENCE = 10.0  # seconds to wait for another process's lock
-TYPES = {"bytes": "BLOB", "clustered": "WITHOUT ROWID"}
+TYPES = {"bytes": "BLOB", "clustered": "WITHOUT ROWID", "number": "INTEGER PRIMARY KEY"}
+VALUES_PER_LOOK_UP = 500
+EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
+PUT = (
+    "INSERT INTO intake (mark, ticket, content) SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM ids WHERE id = ?4) "
+    "AND NOT EXISTS (SELECT 1 FROM reports WHERE id = ?4) AND (?6 IS NULL OR (EXISTS (SELECT 1 FROM invites WHERE "
+    "survey = ?5 AND ticket = ?6) AND NOT EXISTS (SELECT 1 FROM spent WHERE survey = ?5 AND ticket = ?6 AND question = "
+    "?7 AND round = ?8))) ON CONFLICT DO NOTHING"
+)
 
 
 class SqliteStore(Store):
     """The store in the file at `path`; only its owner may read it."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        keys: str | os.PathLike[str] | None = None,
+        keep_rows: bool = False,
+        discard_unreadable: bool = False,
+    ) -> None:
         self.path = os.fspath(path)
+        self.keep_rows = keep_rows
+        self.keys = KeyFolder(keys or f"{self.path}.keys")
         self._lock = threading.Lock()
         self._writer: sqlite3.Connection | None = None
         with self._lock, _translated():
@@ -46,6 +65,11 @@ class SqliteStore(Store):
                 connection.close()
                 raise
             self._writer = connection
+        try:
+            self.begin(discard=discard_unreadable)
+        except BaseException:
+            self.close()
+            raise
 
     def _open(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
@@ -77,7 +101,7 @@ class SqliteStore(Store):
         connection.execute("COMMIT")
 
     @contextmanager
-    def writing(self) -> Iterator[Any]:
+    def writing(self, *, alone: bool = False) -> Iterator[Any]:  # a transaction that writes is always alone
         with self._lock, _translated():
             try:
                 if _identity(self.path) != self._file:  # deleted or replaced under us: what we write would be lost
@@ -105,7 +129,7 @@ class SqliteStore(Store):
             connection.close()
 
     @contextmanager
-    def reading(self) -> Iterator[Any]:
+    def reading(self, *, streaming: bool = False) -> Iterator[Any]:
         with _translated():
             address = f"file:{quote(self.path)}?mode=rw"  # never makes a new, empty file
             connection = sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)
@@ -115,9 +139,42 @@ class SqliteStore(Store):
             finally:
                 connection.close()
 
-    def insert_all(self, cursor: Any, reports: Sequence[IncomingReport]) -> bool:
-        cursor.executemany(INSERT, [report.row for report in reports])
-        return bool(cursor.rowcount == len(reports))
+    def put(self, cursor: Any, sealed: Sequence[SealedReport]) -> set[bytes]:
+        rows = []
+        for mark, ticket, content, (row, spent) in sealed:
+            rows.append((mark, ticket, content, row.id, row.survey, spent, row.question, row.round))
+        cursor.executemany(PUT, rows)
+        if cursor.rowcount == len(sealed):
+            return {one.nonce for one in sealed}
+        there = self.select_in(cursor, f"substr(content, 1, {NONCE})", "intake", "mark", [one.mark for one in sealed])
+        return {nonce for (nonce,) in there} & {one.nonce for one in sealed}
+
+    def select_in(self, cursor: Any, columns: str, table: str, column: str, values: Sequence[Any]) -> list[Any]:
+        found: list[Any] = []
+        for start in range(0, len(values), VALUES_PER_LOOK_UP):
+            some = values[start : start + VALUES_PER_LOOK_UP]
+            marks = ", ".join("?" * len(some))
+            statement = f"SELECT {columns} FROM {table} WHERE {column} IN ({marks})"  # noqa: S608 (names of ours)
+            found += cursor.execute(statement, some).fetchall()
+        return found
+
+    def append(self, cursor: Any, table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
+        marks = ", ".join("?" * len(columns.split(", ")))
+        cursor.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows)  # noqa: S608 (names of ours)
+
+    def empty_intake(self, cursor: Any) -> None:
+        cursor.execute("DELETE FROM intake")
+
+    def _forget(self, cursor: Any, survey: str) -> None:
+        cursor.execute("PRAGMA secure_delete = ON")
+        super()._forget(cursor, survey)
+
+    def overwrite(self) -> None:
+        with self._lock, _translated():
+            connection = self._writer or self._open()
+            self._writer = connection
+            for statement in (EMPTY_LOG, "VACUUM", EMPTY_LOG, "PRAGMA secure_delete = OFF"):
+                connection.execute(statement).fetchall()
 
     def close(self) -> None:
         with self._lock, suppress(sqlite3.Error):

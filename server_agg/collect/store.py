@@ -1,53 +1,44 @@
 """The store: where acknowledged reports live.  One interface, one set of statements, two databases.
 
+    take → intake (sealed, in the order of arrival) → fold → counts, ids, spent tickets (and rows, if they are kept)
+
 Rules
 1. `take` is one durable transaction: when it returns, every NEW report is on disk; when it raises, none is counted.
 2. An id is stored once.  The same report again is SAME; the same id with other content is CONFLICTING_ID and changes
-   nothing.
-3. A ticket is spent once per question and round, in the transaction that stores its report.  Only hashes are stored,
-   and a spent ticket does not point to its report.
-4. Rows lie in the order of their random ids: the order of arrival is not kept.
-5. The schema has a number and `STEPS` lead to it (`rrcollect.schema`): an older database is brought up to date when it
-   is opened, a newer one is refused, and another program's is not touched.
+   nothing.  Of an id that was folded without its row only the id is left: whatever comes under it is SAME, and is
+   not counted.  Of reports in one batch that share an id or a ticket the first comes first.
+3. A ticket is spent once per question and round.  Only hashes are stored, and nothing joins a spent ticket with its
+   report: both wait in one sealed content, and a fold writes the tickets of a whole crowd, sorted (`fold`).
+4. `fold` is one transaction: counts, ids, rows and spent tickets of every ripe group are written, the intake is
+   emptied, what is not ripe is sealed again, and the next epoch key is named.  Then the old key is destroyed
+   (`epoch_key`).  So at rest a folded report is a member of a crowd and nothing else: no order, no time, no ticket.
+5. Takes see one epoch: a fold excludes them, in every process that works on the database.
+6. `finish` ends a survey that is over: it is folded to its last report, counts stay, ids, rows, invites and spent
+   tickets are deleted, and nothing is taken for it any more.
+7. A name and version of a publisher is one survey, by a unique index.
+8. The schema has a number and `tables.STEPS` lead to it (`rrcollect.schema`): an older database is brought up to date
+   when it is opened, a newer one is refused, and another program's is not touched.
 """
 
 from __future__ import annotations
 
-import json
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from rrcollect.design.mechanism import from_text
-from rrcollect.publish.report import ReportRow
-from server_agg.batch.sql_rules import column_sums
-from server_agg.collect.stored_report import IncomingReport
-from server_agg.count.tallies import Tallies, TallyKey
-from server_agg.count.tally import Tally
+from server_agg.collect.counts import tallies_of
+from server_agg.collect.database import Database, Epoch, SealedReport, sealed_reports
+from server_agg.collect.errors import Refusal
+from server_agg.collect.fold import Folded, folded_from, group_of, ripe_groups
+from server_agg.collect.stored_report import IncomingReport, Spending, unpacked
+from server_agg.collect.tables import ADD_COUNT, ADD_INVITE, ADD_SURVEY, COLUMNS, READ_COUNTS
+from server_agg.count.tallies import Tallies
 
-__all__ = ["STEPS", "Outcome", "PublishedSurvey", "Store"]
+__all__ = ["Outcome", "PublishedSurvey", "Store"]
 
-ROWS_PER_READ = 10_000
-
-STEPS = (
-    (
-        "CREATE TABLE surveys (digest TEXT PRIMARY KEY, envelope {bytes} NOT NULL, keys TEXT NOT NULL)",
-        "CREATE TABLE reports (survey TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL, design TEXT NOT "
-        "NULL, answer TEXT NOT NULL, id TEXT PRIMARY KEY, ticket TEXT, segments TEXT NOT NULL) {clustered}",
-        "CREATE TABLE invites (survey TEXT NOT NULL, ticket_hash TEXT NOT NULL, PRIMARY KEY (survey, ticket_hash)) "
-        "{clustered}",
-        "CREATE TABLE spent (survey TEXT NOT NULL, ticket_hash TEXT NOT NULL, question TEXT NOT NULL, round INTEGER "
-        "NOT NULL, PRIMARY KEY (survey, ticket_hash, question, round)) {clustered}",
-    ),
-)
-COLUMNS = ", ".join(ReportRow._fields)
-INSERT = f"INSERT INTO reports ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"  # noqa: S608
-SELECT = f"SELECT {COLUMNS} FROM reports"  # noqa: S608
-GROUPED = "survey, question, round, design, segments"
-COUNT = f"SELECT {GROUPED}, COUNT(*), {column_sums(1)} FROM reports"  # noqa: S608
+ROWS_PER_READ = 20_000
+SPENT = ", ".join(Spending._fields)
 
 
 class Outcome(Enum):
@@ -58,133 +49,220 @@ class Outcome(Enum):
     CONFLICTING_ID = "conflicting_id"
     UNKNOWN_TICKET = "unknown_ticket"
     TICKET_REUSED = "ticket_reused"
+    CLOSED = "closed"
 
 
 @dataclass(frozen=True)
 class PublishedSurvey:
-    """A signed envelope with the public keys (hexadecimal) its owner named when publishing it."""
+    """A signed envelope with the public keys (hexadecimal) its owner named when publishing it, and what a store must
+    know of the survey in it: whose it is, how many reports a crowd has, and whether it is a trial."""
 
     digest: str
     envelope: bytes
     keys: tuple[str, ...]
+    publisher: str
+    name: str
+    version: int
+    minimum: int
+    pilot: bool = False
+    closed: bool = False
 
 
-class Store(ABC):
-    """What both databases do alike; a subclass opens connections, makes them safe, and names its types."""
+class Store(Database):
+    """What both kinds do alike."""
 
-    mark = "?"
-
-    @abstractmethod
-    def writing(self) -> AbstractContextManager[Any]:
-        """A cursor in one durable transaction; transactions of this store come one after the other."""
-
-    @abstractmethod
-    def reading(self) -> AbstractContextManager[Any]:
-        """A cursor that sees one committed state."""
-
-    @abstractmethod
-    def insert_all(self, cursor: Any, reports: Sequence[IncomingReport]) -> bool:
-        """Insert rows without tickets in bulk; False if some id was there already."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Release the database."""
-
-    def _run(self, cursor: Any, statement: str, values: Sequence[object] = ()) -> Any:
-        cursor.execute(statement.replace("?", self.mark), tuple(values))
-        return cursor
+    keep_rows: bool
 
     # ---- surveys and invites ----------------------------------------------------------------------------------
 
     def publish(self, survey: PublishedSurvey) -> bool:
-        """Keep a survey; False if it was there already."""
+        """Keep a survey; False if it was there already, a `Refusal` if its name and version is another's."""
+        given = (survey.digest, survey.envelope, " ".join(survey.keys), survey.publisher, survey.name, survey.version)
         with self.writing() as cursor:
-            self._run(
-                cursor,
-                "INSERT INTO surveys (digest, envelope, keys) VALUES (?, ?, ?) ON CONFLICT (digest) DO NOTHING",
-                (survey.digest, survey.envelope, " ".join(survey.keys)),
-            )
-            return bool(cursor.rowcount == 1)
+            if self.run(cursor, ADD_SURVEY, (*given, survey.minimum, int(survey.pilot))).rowcount == 1:
+                return True
+            if self.run(cursor, "SELECT 1 FROM surveys WHERE digest = ?", (survey.digest,)).fetchone() is None:
+                raise Refusal(
+                    409, "version_taken", f"version {survey.version} is published with other content; raise version"
+                )
+        return False
 
     def surveys(self) -> list[PublishedSurvey]:
         """Every published survey."""
+        columns = "digest, envelope, keys, publisher, name, version, minimum, pilot, closed"
         with self.reading() as cursor:
-            rows = self._run(cursor, "SELECT digest, envelope, keys FROM surveys ORDER BY digest").fetchall()
-        return [PublishedSurvey(digest, bytes(envelope), tuple(keys.split())) for digest, envelope, keys in rows]
+            rows = self.run(cursor, f"SELECT {columns} FROM surveys ORDER BY digest").fetchall()  # noqa: S608
+        return [
+            PublishedSurvey(of, bytes(made), tuple(keys.split()), by, name, version, least, bool(pilot), bool(closed))
+            for of, made, keys, by, name, version, least, pilot, closed in rows
+        ]
+
+    def withdraw(self, digest: str, envelope: bytes) -> bool:
+        """Keep the publisher's withdrawal of a survey, for good; False if there is one already."""
+        statement = "UPDATE surveys SET withdrawal = ? WHERE digest = ? AND withdrawal IS NULL"
+        with self.writing() as cursor:
+            return bool(self.run(cursor, statement, (envelope, digest)).rowcount == 1)
+
+    def withdrawals(self) -> dict[str, bytes]:
+        """By digest the withdrawals there are."""
+        with self.reading() as cursor:
+            rows = self.run(cursor, "SELECT digest, withdrawal FROM surveys WHERE withdrawal IS NOT NULL").fetchall()
+        return {digest: bytes(envelope) for digest, envelope in rows}
 
     def add_invites(self, survey: str, hashes: Sequence[str]) -> None:
-        """Make these invites (by the hashes of their tickets) good for a survey."""
+        """Make these invites (by the hashes of their tickets) good for a survey; written in the order of the hashes."""
         with self.writing() as cursor:
-            for one in hashes:
-                self._run(cursor, "INSERT INTO invites VALUES (?, ?) ON CONFLICT DO NOTHING", (survey, one))
+            self.run_many(cursor, ADD_INVITE, [(survey, one) for one in sorted(hashes)])
 
     # ---- reports ----------------------------------------------------------------------------------------------
 
     def take(self, reports: Sequence[IncomingReport]) -> list[Outcome]:
         """What became of each report, after one durable commit of all of them."""
-        plain = all(report.ticket is None for report in reports)
-        if plain and len({report.id for report in reports}) == len(reports):
-            with self.writing() as cursor:
-                if self.insert_all(cursor, reports):
-                    return [Outcome.NEW] * len(reports)
-                cursor.connection.rollback()
-        order = sorted(range(len(reports)), key=lambda place: reports[place].id)  # one order: no deadlock
         with self.writing() as cursor:
-            outcomes = {place: self._take_one(cursor, reports[place]) for place in order}
-        return [outcomes[place] for place in range(len(reports))]
+            epoch = self.current(cursor)
+            sealed = sealed_reports(epoch.key, reports)
+            found = self._put(cursor, epoch, [one for one in sealed if one.report.row.survey not in epoch.closed])
+        return [found.get(one.nonce, Outcome.CLOSED) for one in sealed]
 
-    def _take_one(self, cursor: Any, report: IncomingReport) -> Outcome:
-        row = report.row
-        if self._run(cursor, INSERT, row).rowcount != 1:
-            found = self._run(cursor, f"{SELECT} WHERE id = ?", (row.id,)).fetchone()
-            return Outcome.SAME if tuple(found) == row else Outcome.CONFLICTING_ID
-        if report.ticket is None:
-            return Outcome.NEW
-        outcome = self._spend(cursor, report.ticket, row)
-        if outcome is not Outcome.NEW:
-            self._run(cursor, "DELETE FROM reports WHERE id = ?", (row.id,))
-        return outcome
+    def _put(self, cursor: Any, epoch: Epoch, sealed: Sequence[SealedReport]) -> dict[bytes, Outcome]:
+        """By nonce what became of each: put in one statement, and the rest looked up in one go."""
+        put = self.put(cursor, _firsts(sealed)) if sealed else set()
+        outcomes = dict.fromkeys(put, Outcome.NEW)
+        if len(put) == len(sealed):
+            return outcomes
+        rest = [one for one in sealed if one.nonce not in put]
+        outcomes |= self._explained(cursor, epoch, rest)
+        unclear = [one for one in rest if one.nonce not in outcomes]  # what stood in its way is not there
+        return outcomes | (self._put(cursor, epoch, unclear) if unclear else {})
 
-    def _spend(self, cursor: Any, ticket: str, row: ReportRow) -> Outcome:
-        given = self._run(cursor, "SELECT 1 FROM invites WHERE survey = ? AND ticket_hash = ?", (row.survey, ticket))
-        if given.fetchone() is None:
-            return Outcome.UNKNOWN_TICKET
-        spent = self._run(
-            cursor,
-            "INSERT INTO spent (survey, ticket_hash, question, round) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            (row.survey, ticket, row.question, row.round),
-        )
-        return Outcome.NEW if spent.rowcount == 1 else Outcome.TICKET_REUSED
+    def _explained(self, cursor: Any, epoch: Epoch, rest: Sequence[SealedReport]) -> dict[bytes, Outcome]:
+        """Why these were not put."""
+        ids = sorted({one.report.id for one in rest})
+        rows = {row[5]: row for row in self.select_in(cursor, COLUMNS, "reports", "id", ids)}
+        bare = {row[0] for row in self.select_in(cursor, "id", "ids", "id", ids)}
+        content = self.select_in(cursor, "mark, content", "intake", "mark", sorted({one.mark for one in rest}))
+        waiting = {bytes(mark): unpacked(epoch.key.opened(bytes(sealed))) for mark, sealed in content}
+        tickets = sorted({one.report.ticket for one in rest if one.report.ticket is not None})
+        given = {tuple(row) for row in self.select_in(cursor, "survey, ticket", "invites", "ticket", tickets)}
+        used = {tuple(r) for r in self.select_in(cursor, SPENT, "spent", "ticket", tickets)}
+        marks = sorted({one.ticket for one in rest if one.ticket is not None})
+        wait = {bytes(row[0]) for row in self.select_in(cursor, "ticket", "intake", "ticket", marks)}
+        found = {}
+        for one in rest:
+            report = one.report
+            if report.id in rows:
+                same = tuple(rows[report.id]) == report.row
+            elif report.id in bare:
+                same = True
+            elif one.mark in waiting:
+                same = waiting[one.mark] == report
+            else:
+                spending = report.spending
+                if spending is not None and (spending.survey, spending.ticket) not in given:
+                    found[one.nonce] = Outcome.UNKNOWN_TICKET
+                elif spending in used or one.ticket in wait:
+                    found[one.nonce] = Outcome.TICKET_REUSED
+                continue
+            found[one.nonce] = Outcome.SAME if same else Outcome.CONFLICTING_ID
+        return found
+
+    # ---- the fold ---------------------------------------------------------------------------------------------
+
+    def fold(self, finish: str | None = None) -> int:
+        """Fold what is ripe, and all of a survey that is to `finish`; returns how many reports were folded."""
+        with self.keys.lock():
+            with self.writing(alone=True) as cursor:
+                epoch = self.current(cursor)
+                first = not epoch.seen
+                arrived = self._arrived(cursor, epoch)
+                known = self.run(cursor, "SELECT digest, minimum, number FROM surveys").fetchall()
+                minimum = {digest: 0 if digest == finish else least for digest, least, _ in known}
+                ripe = ripe_groups(epoch.waiting, minimum)
+                if not ripe and finish is None:
+                    return 0
+                folded = folded_from(arrived if first else self._waiting(cursor, epoch), ripe)
+                name = self.keys.make(self._name)
+                self._write(cursor, folded, {digest: number for digest, _, number in known}, name)
+                if finish is not None:
+                    self._forget(cursor, finish)
+                self._epoch = None
+            self.keys.keep_only(self._name, name)
+        return len(folded.rows)
+
+    def _arrived(self, cursor: Any, epoch: Epoch) -> list[IncomingReport]:
+        """What came into the intake since this was last asked, counted into the epoch."""
+        rows = self.run(cursor, "SELECT place, content FROM intake WHERE place > ?", (epoch.seen,)).fetchall()
+        arrived = [unpacked(epoch.key.opened(bytes(content))) for _, content in rows]
+        epoch.waiting.update(map(group_of, arrived))
+        epoch.seen = max((place for place, _ in rows), default=epoch.seen)
+        return arrived
+
+    def _waiting(self, cursor: Any, epoch: Epoch) -> list[IncomingReport]:
+        contents = self.run(cursor, "SELECT content FROM intake").fetchall()
+        return [unpacked(epoch.key.opened(bytes(content))) for (content,) in contents]
+
+    def _write(self, cursor: Any, folded: Folded, numbers: dict[str, int], name: str) -> None:
+        """Everything a fold changes, in one transaction."""
+        key = self.keys.read(self._name, name)
+        self.run_many(cursor, ADD_COUNT, [(*cell, n) for cell, n in folded.counts.items()])
+        if self.keep_rows:
+            self.append(cursor, "reports", COLUMNS, folded.rows)
+        else:
+            ids = [(row.id, numbers[row.survey or ""]) for row in folded.rows]
+            self.append(cursor, "ids", "id, survey", ids)
+        self.append(cursor, "spent", SPENT, folded.spent)
+        self.empty_intake(cursor)
+        left = [one[:3] for one in sealed_reports(key, folded.left)]
+        self.append(cursor, "intake", "mark, ticket, content", left)
+        self.run(cursor, "UPDATE epoch SET key = ?", (name,))
+
+    def _forget(self, cursor: Any, survey: str) -> None:
+        """What `finish` deletes."""
+        self.run(cursor, "UPDATE surveys SET closed = 1 WHERE digest = ?", (survey,))
+        self.run(cursor, "DELETE FROM ids WHERE survey = (SELECT number FROM surveys WHERE digest = ?)", (survey,))
+        for table in ("reports", "invites", "spent"):
+            self.run(cursor, f"DELETE FROM {table} WHERE survey = ?", (survey,))  # noqa: S608
+
+    def finish(self, survey: str) -> None:
+        """End a survey that is over, as the caller knows: counts stay, ids, rows and tickets are overwritten."""
+        self.fold(finish=survey)
+        self.overwrite()
+
+    # ---- what was counted -------------------------------------------------------------------------------------
 
     def tallies(self, survey: str | None = None) -> Tallies:
-        """Exact counts by survey × question × design × segments × round."""
-        where, values = ("WHERE survey = ? ", (survey,)) if survey is not None else ("", ())
+        """Exact counts of what was folded, by survey × question × design × segments × round; as costly as cells."""
+        where, values = (" WHERE survey = ?", (survey,)) if survey is not None else ("", ())
         with self.reading() as cursor:
-            rows = self._run(cursor, f"{COUNT} {where}GROUP BY {GROUPED}", values).fetchall()
-        found = {}
-        for digest, question, round_, text, segments, n, ones in rows:
-            design = from_text(text)
-            key = TallyKey(digest, question, design, tuple(json.loads(segments).items()), round_)
-            found[key] = Tally(design, int(n), int(ones))
-        return Tallies(found)
+            pilots = self.run(cursor, "SELECT digest FROM surveys WHERE pilot = 1").fetchall()
+            cells = self.run(cursor, READ_COUNTS + where, values).fetchall()
+        return tallies_of(cells, {digest for (digest,) in pilots})
 
-    def reports(self, survey: str | None = None) -> Iterator[ReportRow]:
-        """Every report, in the order of its random id."""
-        last = ""
-        also = "" if survey is None else "AND survey = ? "
-        while True:
-            with self.reading() as cursor:
-                rows = self._run(
-                    cursor,
-                    f"{SELECT} WHERE id > ? {also}ORDER BY id LIMIT {ROWS_PER_READ}",
-                    (last,) if survey is None else (last, survey),
-                ).fetchall()
-            yield from map(ReportRow._make, rows)
-            if len(rows) < ROWS_PER_READ:
-                return
-            last = ReportRow._make(rows[-1]).id or ""
+    def rows(self, survey: str | None = None) -> Iterator[list[tuple[Any, ...]]]:
+        """The rows that are kept, in the order of their ids, some thousands at a time."""
+        where, values = (" WHERE survey = ?", (survey,)) if survey is not None else ("", ())
+        with self.reading(streaming=True) as cursor:
+            self.run(cursor, f"SELECT {COLUMNS} FROM reports{where} ORDER BY id", values)  # noqa: S608
+            while found := cursor.fetchmany(ROWS_PER_READ):
+                yield found
+
+    def waiting(self) -> list[IncomingReport]:
+        """The reports that are not folded yet, as whoever has the database and the key can read them."""
+        with self.writing() as cursor:
+            return self._waiting(cursor, self.current(cursor))
 
     def alive(self) -> None:
         """Return if the database answers; a `StoreError` if it does not."""
         with self.reading() as cursor:
-            self._run(cursor, "SELECT 1").fetchone()
+            self.run(cursor, "SELECT 1").fetchone()
+
+
+def _firsts(sealed: Sequence[SealedReport]) -> list[SealedReport]:
+    """Of those that share an id or a ticket the first."""
+    ids: dict[bytes, SealedReport] = {}
+    for one in sealed:
+        ids.setdefault(one.mark, one)
+    tickets: dict[bytes, SealedReport] = {}
+    for one in ids.values():
+        tickets.setdefault(one.ticket or one.mark, one)
+    return list(tickets.values())

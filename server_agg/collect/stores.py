@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import os
 
+from server_agg.collect.settings import variable
 from server_agg.collect.store import Store
 
 __all__ = ["open_store"]
 
 
-def open_store(where: str | os.PathLike[str] = "rrcollect.sqlite3") -> Store:
+def open_store(
+    where: str | os.PathLike[str] = "rrcollect.sqlite3",
+    *,
+    keys: str | os.PathLike[str] | None = None,
+    keep_rows: bool = False,
+    discard_unreadable: bool = False,
+) -> Store:
     """The store at a path (SQLite) or a postgresql:// address; made if it is empty, refused if it is not safe.
+
+    `keys` is the folder of epoch keys (default: `$RRCOLLECT_KEYS`; else `FILE.keys` beside a SQLite file, and the
+    user's own `~/.local/state/rrcollect/keys` for PostgreSQL).  `keep_rows`: whether folded reports are kept as rows;
+    without, their ids and the counts are all that stays.  `discard_unreadable` gives up reports under a lost key.
 
     >>> import tempfile, pathlib
     >>> store = open_store(pathlib.Path(tempfile.mkdtemp(), "reports.sqlite3"))
@@ -21,11 +32,12 @@ def open_store(where: str | os.PathLike[str] = "rrcollect.sqlite3") -> Store:
     ...
     server_agg.collect.errors.UnsafeDurability: ...
     """
-    text = os.fspath(where)
+    text, keys = os.fspath(where), keys or os.environ.get(variable("keys"))
     if text.startswith(("postgresql://", "postgres://")):
         from server_agg.collect.postgres_store import PostgresStore
 
-        return PostgresStore(text)
+        return PostgresStore(text, keys=keys, keep_rows=keep_rows, discard_unreadable=discard_unreadable)
     from server_agg.collect.sqlite_store import SqliteStore
 
-    return SqliteStore(text.removeprefix("sqlite:///"))
+    path = text.removeprefix("sqlite:///")
+    return SqliteStore(path, keys=keys, keep_rows=keep_rows, discard_unreadable=discard_unreadable)

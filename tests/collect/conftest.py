@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from server_agg.collect.store import PublishedSurvey
 from server_agg.collect.stores import open_store
-from tests.support.collector_running import Running
+from tests.support.collector_running import DIGEST, LARGE, Running
 from tests.support.postgres_server import running_postgres
 
 
@@ -25,7 +26,10 @@ def where(request, tmp_path):
 
 @pytest.fixture
 def store(where):
-    opened = open_store(where)
+    """A store that keeps rows, with two surveys: a crowd of two and a crowd of a thousand."""
+    opened = open_store(where, keep_rows=True)
+    for digest, minimum in ((DIGEST, 2), (LARGE, 1000)):
+        opened.publish(PublishedSurvey(digest, b"envelope", ("aa",), "P", "n", minimum, minimum))
     yield opened
     opened.close()
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from server_agg.collect.errors import Refusal
-from server_agg.collect.request_body import body_of, header
+from server_agg.collect.request_body import BodyBudget, body_of, header
 
 JSON = [(b"host", b"x"), (b"content-type", b"application/json")]
 PATIENCE = 5  # seconds after which a test gives up on a wait that should have ended
@@ -26,7 +26,9 @@ def read(*messages, headers=JSON, limit=10, seconds=60.0):
         return waiting.pop(0)
 
     async def work():
-        return await asyncio.wait_for(body_of({"headers": headers}, receive, limit=limit, seconds=seconds), PATIENCE)
+        budget = BodyBudget(1 << 20)
+        body = body_of({"headers": headers}, receive, limit=limit, seconds=seconds, budget=budget)
+        return await asyncio.wait_for(body, PATIENCE)
 
     return asyncio.run(work())
 
@@ -100,7 +102,7 @@ def test_the_time_is_for_the_whole_body_not_for_a_piece():
             return piece(b"", more=sent < 100)
 
         with pytest.raises(Refusal) as caught:
-            await body_of({"headers": JSON}, receive, limit=10, seconds=0.2)
+            await body_of({"headers": JSON}, receive, limit=10, seconds=0.2, budget=BodyBudget(1 << 20))
         return caught.value.status, sent
 
     status, sent = asyncio.run(work())

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from rrcollect import HttpTransport, Pace
+from rrcollect import HttpTransport
 from rrcollect.errors import TransportFailed
-from tests.support.collector_crashing import Load, ids
+from tests.support.collector_crashing import Load, folds_interrupted, ids
 from tests.support.collector_running import JSON, Process, body, publication
 from tests.support.devices import client
 from tests.support.postgres_server import running_postgres
@@ -79,7 +79,7 @@ def test_a_full_disk_refuses_and_recovers(tmp_path):
         resource.prlimit(running.process.pid, resource.RLIMIT_FSIZE, (size + 20_000, resource.RLIM_INFINITY))
         refused = next(said for said in (send() for _ in range(500)) if said[0] != 201)
         assert refused == (507, "30")
-        assert running.json("GET", "/healthz")[0] == 200  # reading still works
+        assert running.json("GET", "/readyz")[0] == 200  # reading still works
         # The reader, closing, may have emptied the log: what fits is taken, and then it is refused again.
         assert next(said for said in (send() for _ in range(500)) if said[0] != 201)[0] in (503, 507)
         resource.prlimit(running.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
@@ -95,7 +95,7 @@ def test_a_database_that_vanishes_is_a_503_that_names_no_path(tmp_path):
         digest = running.publish(publication())
         moved = tmp_path / "elsewhere"
         where.parent.rename(moved)
-        status, said = running.json("GET", "/healthz")
+        status, said = running.json("GET", "/readyz")
         assert status == 503
         assert str(tmp_path) not in said["reason"]
         assert running.post(body(digest))[0] == 503
@@ -103,8 +103,19 @@ def test_a_database_that_vanishes_is_a_503_that_names_no_path(tmp_path):
         assert running.post(body(digest))[0] == 503
         shutil.rmtree(where.parent)
         moved.rename(where.parent)
-        assert running.json("GET", "/healthz")[0] == 200
+        assert running.json("GET", "/readyz")[0] == 200
         assert running.post(body(digest))[0] == 201
+
+
+# ---- a fold that is interrupted --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["kill", "fault"])
+def test_a_fold_interrupted_at_any_moment_counts_everything_once(where, kind):
+    """Every seventh line here, every line in `make assure`."""
+    found = folds_interrupted(where, kind, every=7)
+    assert found["folds interrupted"] >= 10
+    assert [found[name] for name in ("acknowledged and lost", "counted twice", "keys left over")] == [0, 0, 0]
 
 
 # ---- PostgreSQL goes away and comes back -----------------------------------------------------------------------------
@@ -115,15 +126,14 @@ def test_postgresql_restarted_under_load_loses_nothing_and_the_outbox_redelivers
     with running_postgres() as server:
         where = server.new_database()
         with Process(where) as running:
-            digest = running.publish(publication())
+            digest = running.publish(publication(collector=f"{running.url}/reports"))
             device = client(tmp_path)
             device.answer(device.accept(running.request("GET", f"/surveys/{digest}")[1]), "q1", True)
-            transport = HttpTransport(f"{running.url}/reports")
             with Load(running.port, digest, threads=4) as load:
                 time.sleep(0.5)
                 for mode in ("immediate", "fast"):
                     server.stop(mode)
-                    outcome = device.deliver(transport, Pace(attempts=1)) if mode == "immediate" else None
+                    outcome = device.deliver() if mode == "immediate" else None
                     assert outcome is None or outcome.waiting == 1
                     time.sleep(0.3)
                     server.start()
@@ -134,7 +144,7 @@ def test_postgresql_restarted_under_load_loses_nothing_and_the_outbox_redelivers
                     assert len(load.acknowledged) >= before + 20, "the collector did not recover"
             assert 503 in load.statuses
             assert load.statuses <= {200, 201, 503}  # 200: sent again, and here already
-            assert device.deliver(transport).delivered == 1
+            assert device.deliver(within=10).delivered == 1
         found = ids(where)
         assert set(load.acknowledged) <= set(found)
         assert len(found) == len(set(found))
@@ -143,4 +153,4 @@ def test_postgresql_restarted_under_load_loses_nothing_and_the_outbox_redelivers
 
 def test_an_unreachable_collector_is_a_failure_not_a_refusal():
     with pytest.raises(TransportFailed):
-        HttpTransport("http://127.0.0.1:1/reports").send(b"{}")
+        HttpTransport().send("http://127.0.0.1:1/reports", b"{}")

@@ -20,6 +20,7 @@ class Gated:
 
     def __init__(self, fault=None):
         self.open, self.entered, self.batches, self.fault = threading.Event(), threading.Event(), [], fault
+        self.folds, self.fold_faults = 0, ()
 
     def take(self, arrivals):
         self.batches.append(list(arrivals))
@@ -28,6 +29,12 @@ class Gated:
         if self.fault is not None:
             raise self.fault
         return [KINDS[k] for k in arrivals]
+
+    def fold(self):
+        self.folds += 1
+        if self.folds in self.fold_faults:
+            raise StoreFull("full")
+        return 7
 
 
 @pytest.fixture
@@ -205,6 +212,53 @@ def test_closing_finishes_what_was_accepted_and_takes_no_more(started):
     assert asyncio.run(work()) == [[KINDS[k]] for k in (0, 1, 2)]
     assert store.batches == [[0], [1], [2]]
     assert not writer._thread.is_alive()
+
+
+def test_what_was_taken_is_folded_a_little_later_once_and_again_after_a_failure(started):
+    store, writer = started(fold_seconds=0.02)
+    store.open.set()
+    store.fold_faults = (1,)
+
+    async def work():
+        await writer.take([0])
+        assert store.folds == 0
+        await until(lambda: writer.folded == 7)
+        assert store.folds == 2  # the first one failed
+        await asyncio.sleep(0.1)
+        assert store.folds == 2  # nothing came since
+        await writer.take([0])
+        await until(lambda: writer.folded == 14)
+
+    asyncio.run(work())
+
+
+def test_a_large_intake_is_folded_before_it_is_time(started, monkeypatch):
+    monkeypatch.setattr("server_agg.collect.group_commit.FOLD_REPORTS", 5)
+    store, writer = started(fold_seconds=60)
+    store.open.set()
+
+    async def work():
+        await writer.take([0, 0])
+        await asyncio.sleep(0.05)
+        assert store.folds == 0
+        await writer.take([0, 0, 0])
+        await until(lambda: store.folds == 1)
+
+    asyncio.run(work())
+
+
+def test_folding_waits_while_it_is_not_time_and_closing_folds(started):
+    store, writer = started(fold_seconds=60)
+    store.open.set()
+
+    async def work():
+        for _ in range(3):
+            await writer.take([0])
+
+    asyncio.run(work())
+    assert store.folds == 0
+    writer.close()
+    assert store.folds == 1
 
 
 @pytest.mark.process

@@ -12,15 +12,17 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from rrcollect import Design, HttpTransport, ParameterError, SigningKey, publish_survey
-from rrcollect.publish.rules import REASONS
+from rrcollect.publish.rules import REASONS, STATUS
+from rrcollect.publish.tickets import known_as, ticket
 from server_agg import CollectorSettings, OwnerToken
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.errors import STATUS, Refusal
+from server_agg.collect.environment import settings_from_environment
+from server_agg.collect.errors import Refusal
 from server_agg.collect.sqlite_store import SqliteStore
 from server_agg.collect.store import Store
-from server_agg.collect.stored_report import ticket_hash, ticket_trace
 from server_agg.collect.stores import open_store
+from tests.support.collector_crashing import ids_of
 from tests.support.collector_running import BEARER, JSON, Process, Running, body, expired, publication, report
 from tests.support.devices import KEY, VECTORS, client, load, question, survey, unb64
 
@@ -39,8 +41,12 @@ def test_a_report_is_new_once_then_known(collector, digest):
     sent = body(digest, segments={"sport": "ski"})
     assert collector.post(sent) == (201, {"new": 1, "known": 0})
     assert collector.post(sent) == (200, {"new": 0, "known": 1})
-    (found,) = collector.results()["surveys"]
-    assert found["answers"] == 1
+    assert collector.results()["surveys"][0]["answers"] == 0  # it waits for a second one
+    assert collector.kept() == 1
+    collector.post(body(digest))
+    assert collector.results()["surveys"][0]["answers"] == 2
+    assert collector.post(sent) == (200, {"new": 0, "known": 1})
+    assert collector.kept() == 2
 
 
 def test_the_same_id_with_other_content_is_a_conflict(collector, digest):
@@ -49,7 +55,7 @@ def test_the_same_id_with_other_content_is_a_conflict(collector, digest):
     for change in ({"answer": "0"}, {"segments": {"sport": "run"}}):
         status, said = collector.post(body(digest, id=made.id, **change))
         assert (status, said["error"]) == (409, "conflicting_id")
-    assert collector.results()["surveys"][0]["answers"] == 1
+    assert collector.kept() == 1
 
 
 @pytest.mark.parametrize(("changes", "status", "code"), [
@@ -59,7 +65,7 @@ def test_the_same_id_with_other_content_is_a_conflict(collector, digest):
     ({"round": 1}, 422, "unknown_round"),
     ({"segments": {"sport": "golf"}}, 422, "undeclared_segment"),
     ({"segments": {"club": "ski"}}, 422, "undeclared_segment"),
-    ({"ticket": "unasked"}, 422, "unexpected_ticket"),
+    ({"ticket": "a" * 32}, 422, "unexpected_ticket"),
 ])  # fmt: skip
 def test_what_the_survey_does_not_publish_is_refused_with_a_reason(collector, digest, changes, status, code):
     for _ in range(2):  # the second time around what was remembered of the first
@@ -129,17 +135,31 @@ def test_a_report_that_was_checked_in_full_is_remembered(tmp_path):
             admission.admit(b"[" + b",".join([body(digest)] * 3) + b"]")
 
 
-def test_each_report_keeps_its_own_answer_and_its_own_trace_of_a_ticket(tmp_path):
+def test_each_report_keeps_its_own_answer_and_spends_its_own_ticket(tmp_path):
     """The second and third go by what was remembered of the first."""
     with SqliteStoreClosing(tmp_path) as catalogue:
         entry, _ = catalogue.publish(publication(invite_only=True).envelope, [KEY.public.raw.hex()])
         admission = Admission(catalogue.known, grace=timedelta(0), list_limit=1)
-        for number, ticket in enumerate(("first", "second", "third", "ü")):
+        for number, ticket in enumerate(("1" * 32, "2" * 32, "ab" * 16)):
             made = report(entry.published.digest, ticket=ticket, answer=str(number % 2), id=f"{number:032x}")
             ((row, spent),) = admission.admit(made.to_bytes())
-            assert (row.ticket, spent) == (ticket_trace(made.id, ticket), ticket_hash(ticket))
+            assert (row.ticket, spent) == (made.id, known_as(ticket, "q1", 0))
             assert row._replace(ticket=ticket) == made.row
         assert len(admission._frames) == 1
+
+
+@pytest.mark.parametrize("ticket", ["a" * 31, "a" * 33, "A" * 32, "g" * 32, "first"])
+def test_a_ticket_of_another_form_is_refused_also_in_a_list_of_what_is_remembered(tmp_path, ticket):
+    with SqliteStoreClosing(tmp_path) as catalogue:
+        entry, _ = catalogue.publish(publication(invite_only=True).envelope, [KEY.public.raw.hex()])
+        admission = Admission(catalogue.known, grace=timedelta(0), list_limit=2)
+        good = body(entry.published.digest, ticket="a" * 32)
+        assert len(admission.admit(b"[" + good + b"," + good + b"]")) == 2
+        bad = good.replace(b"a" * 32 + b'"}', ticket.encode() + b'"}')
+        for sent in (bad, b"[" + good + b"," + bad + b"]"):
+            with pytest.raises(Refusal) as caught:
+                admission.admit(sent)
+            assert caught.value.code == "malformed"
 
 
 @pytest.mark.parametrize(
@@ -149,13 +169,13 @@ def test_a_ticket_that_is_missing_or_too_much_is_told_also_by_what_is_remembered
     with SqliteStoreClosing(tmp_path) as catalogue:
         entry, _ = catalogue.publish(publication(invite_only=invite_only).envelope, [KEY.public.raw.hex()])
         admission = Admission(catalogue.known, grace=timedelta(0), list_limit=1)
-        good, bad = ("good", None) if invite_only else (None, "bad")
+        good, bad = ("a" * 32, None) if invite_only else (None, "b" * 32)
         for _ in range(2):
             with pytest.raises(Refusal) as caught:
                 admission.admit(body(entry.published.digest, ticket=bad))
             assert (caught.value.status, caught.value.code, caught.value.reason) == (STATUS[code], code, REASONS[code])
             ((_, spent),) = admission.admit(body(entry.published.digest, ticket=good))
-            assert spent == (ticket_hash("good") if invite_only else None)
+            assert spent == (known_as(good, "q1", 0) if invite_only else None)
 
 
 def test_every_reason_has_a_status_and_every_refusal_its_words():
@@ -169,13 +189,13 @@ def test_every_reason_has_a_status_and_every_refusal_its_words():
 def test_a_list_is_taken_whole_or_refused_whole(collector, digest):
     several = [body(digest) for _ in range(5)]
     joined = b"[" + b",".join(several) + b"]"
-    assert collector.post(joined) == (201, {"new": 5, "known": 0})
-    assert collector.post(joined) == (200, {"new": 0, "known": 5})
+    assert collector.post(joined) == (201, {"new": 5, "known": 0, "verdicts": ["new"] * 5})
+    assert collector.post(joined) == (200, {"new": 0, "known": 5, "verdicts": ["same"] * 5})
     spoilt = b"[" + b",".join([body(digest), body(digest, question="q9")]) + b"]"
     status, said = collector.post(spoilt)
     assert (status, said["error"]) == (422, "unknown_question")
     assert "report 1 of the list" in said["reason"]
-    assert collector.results()["surveys"][0]["answers"] == 5
+    assert collector.kept() == 5
     for bad in (b"[]", b"[" + b",".join([several[0]] * 101) + b"]", b"[1]", b"[[]]", b"[" * 2000):
         assert collector.post(bad)[0] == 400
     clash = json.loads(several[0])
@@ -205,7 +225,7 @@ def test_a_survey_closes_also_for_what_is_remembered(tmp_path):
         clock[0] = listed.survey.expires.timestamp()
         with pytest.raises(Refusal) as caught:
             admission.admit(body(listed.published.digest))
-        assert caught.value.reason == "the survey has expired, and its grace period is over"
+        assert caught.value.reason == REASONS["closed"]
 
 
 class SqliteStoreClosing:
@@ -256,7 +276,7 @@ def test_slow_senders_are_let_go(tmp_path):
         with socket.create_connection(("127.0.0.1", collector.port), timeout=10) as sender:
             sender.sendall(head + b"{")
             assert b" 408 " in sender.recv(4096)
-        for start in (b"", b"POST /rep", b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /hea"):
+        for start in (b"", b"POST /rep", b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\nGET /hea"):
             began = time.monotonic()
             with socket.create_connection(("127.0.0.1", collector.port), timeout=10) as sender:
                 sender.sendall(start)
@@ -307,7 +327,7 @@ def test_a_full_queue_says_when_to_come_back_and_loses_nothing(tmp_path):
         for thread in threads:
             thread.join(20)
         assert sorted(statuses) == [(201, None)] * 4 + [(503, "1")] * 8
-        assert collector.results()["surveys"][0]["answers"] == 4
+        assert collector.kept() == 4
 
 
 def test_a_graceful_stop_finishes_what_was_accepted(tmp_path):
@@ -318,7 +338,7 @@ def test_a_graceful_stop_finishes_what_was_accepted(tmp_path):
         threads = [threading.Thread(target=lambda: statuses.append(collector.post(body(digest))[0])) for _ in range(6)]
         for thread in threads:
             thread.start()
-        while b"rrcollect_waiting_reports 6" not in collector.request("GET", "/metrics")[1]:
+        while b"rrcollect_waiting_reports 6.0" not in collector.request("GET", "/metrics", None, BEARER)[1]:
             time.sleep(0.01)
         collector.server.should_exit = True
         time.sleep(0.2)
@@ -327,7 +347,7 @@ def test_a_graceful_stop_finishes_what_was_accepted(tmp_path):
             thread.join(20)
     assert statuses == [201] * 6
     again = open_store(tmp_path / "a.sqlite3")
-    assert len(list(again.reports())) == 6
+    assert ids_of(again)[1] == 6
     again.close()
 
 
@@ -363,9 +383,9 @@ def test_tokens_come_from_private_files_or_the_environment(tmp_path, monkeypatch
     OwnerToken.from_file(path).check(b"Bearer a long enough token")
     monkeypatch.delenv("RRCOLLECT_OWNER_TOKEN", raising=False)
     with pytest.raises(ParameterError, match="RRCOLLECT_OWNER_TOKEN"):
-        OwnerToken.from_environment()
+        OwnerToken.from_settings(settings_from_environment())
     monkeypatch.setenv("RRCOLLECT_OWNER_TOKEN", "a long enough token")
-    OwnerToken.from_environment().check(b"bearer a long enough token")
+    OwnerToken.from_settings(settings_from_environment()).check(b"bearer a long enough token")
     for bad in ("short", "not ascii at all, dé", "line\nbreak in a token"):
         with pytest.raises(ParameterError) as caught:
             OwnerToken(bad)
@@ -405,18 +425,20 @@ def test_an_invite_only_survey_takes_one_report_per_invite(collector):
     assert status == 201
     invites = made["invites"]
     assert len(set(invites)) == 3
-    sent = body(digest, ticket=invites[0])
+    mine = {place: ticket(invites[0], digest, place, 0) for place in ("q1", "q2")}
+    sent = body(digest, ticket=mine["q1"])
     assert collector.post(sent)[0] == 201
     assert collector.post(sent)[0] == 200
     for changes, code in (
-        ({"ticket": invites[0]}, "ticket_reused"),
-        ({"ticket": "made up"}, "unknown_ticket"),
-        ({"ticket": "made-up"}, "unknown_ticket"),
+        ({"ticket": mine["q1"]}, "ticket_reused"),
+        ({"ticket": "0" * 32}, "unknown_ticket"),
+        ({"ticket": mine["q2"]}, "unknown_ticket"),  # a ticket speaks for no other question: one vote each
+        ({"question": "q2", "ticket": mine["q1"]}, "unknown_ticket"),
         ({}, "missing_ticket"),
     ):
         status, said = collector.post(body(digest, **changes))
         assert (status, said["error"]) == (403, code)
-    assert collector.post(body(digest, question="q2", ticket=invites[0]))[0] == 201
+    assert collector.post(body(digest, question="q2", ticket=mine["q2"]))[0] == 201
     for bad in (b'{"count":0}', b'{"count":10001}', b'{"count":true}', b"{}", b"[]", b"no", b'{"count":1.0}'):
         assert collector.request("POST", f"/surveys/{digest}/invites", bad, {**JSON, **BEARER})[0] == 400
 
@@ -426,17 +448,18 @@ def test_the_database_does_not_hold_the_invites(tmp_path):
         digest = collector.publish(publication(invite_only=True))
         _, made = collector.json("POST", f"/surveys/{digest}/invites", b'{"count":5}', {**JSON, **BEARER})
         for invite in made["invites"]:
-            assert collector.post(body(digest, ticket=invite))[0] == 201
-    held = b"".join(path.read_bytes() for path in tmp_path.glob("a.sqlite3*"))
+            assert collector.post(body(digest, ticket=ticket(invite, digest, "q1", 0)))[0] == 201
+    held = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert held
-    assert not any(invite.encode() in held for invite in made["invites"])
+    spent = [ticket(invite, digest, "q1", 0) for invite in made["invites"]]
+    assert not any(secret.encode() in held for secret in (*made["invites"], *spent))
 
 
 # ---- what every reply carries ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/results", "/healthz", "/metrics", "/openapi.json", "/nowhere", "/s/" + "0" * 64]
+    "path", ["/", "/results", "/livez", "/readyz", "/metrics", "/openapi.json", "/nowhere", "/s/" + "0" * 64]
 )
 def test_every_reply_is_guarded_and_sets_no_cookie(collector, path):
     _, _, headers = collector.request("GET", path)
@@ -494,10 +517,12 @@ def test_an_unforeseen_error_tells_nothing(tmp_path, caplog):
 
 def test_health_and_metrics(collector, digest):
     collector.post(body(digest))
-    assert collector.json("GET", "/healthz") == (200, {"status": "ok", "waiting": 0})
-    text = collector.request("GET", "/metrics")[1].decode()
-    assert 'rrcollect_report_requests_total{status="201"} 1' in text
-    assert "rrcollect_commits_total 1" in text
+    for path in ("/livez", "/readyz"):
+        assert collector.json("GET", path) == (200, {"status": "ok"})
+    assert collector.request("GET", "/metrics")[0] == 401
+    text = collector.request("GET", "/metrics", None, BEARER)[1].decode()
+    assert 'rrcollect_report_requests_total{status="201"} 1.0' in text
+    assert "rrcollect_commits_total 1.0" in text
     assert collector.json("GET", "/nowhere")[0] == 404
     assert collector.json("DELETE", "/reports")[0] == 405
 
@@ -505,17 +530,18 @@ def test_health_and_metrics(collector, digest):
 # ---- with the project's own client -----------------------------------------------------------------------------------
 
 
-def test_the_python_client_delivers_end_to_end(collector, digest, tmp_path):
+def test_the_python_client_delivers_end_to_end(collector, tmp_path):
+    here = f"{collector.url}/reports"
+    digest = collector.publish(publication(segments={"sport": ["run", "ski"]}, collector=here))
     envelope = collector.request("GET", f"/surveys/{digest}")[1]
     device = client(tmp_path)
     accepted = device.accept(envelope)
     device.answer(accepted, "q1", True, segments={"sport": "run"})
-    transport = HttpTransport(f"{collector.url}/reports")
-    assert device.deliver(transport).delivered == 1
+    assert device.deliver().delivered == 1
     (row,) = device.budget().reports
     assert row.state == "delivered"
-    transport.send(row.body)  # at least once
-    assert collector.results()["surveys"][0]["answers"] == 1
+    HttpTransport().send(here, row.body)  # at least once
+    assert collector.kept() == 1
 
 
 @pytest.mark.process
@@ -527,7 +553,7 @@ def test_the_command_runs_and_stops_gracefully(tmp_path):
         assert running.process.wait(20) in (0, -15)
     again = open_store(tmp_path / "a.sqlite3")
     assert isinstance(again, Store)
-    assert len(list(again.reports())) == 1
+    assert ids_of(again)[1] == 1
     again.close()
 
 

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from rrcollect.publish.tickets import ticket
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.stores import open_store
 from tests.support.collector_running import BEARER, JSON, Running, body, publication, report
@@ -11,8 +12,9 @@ from tests.support.devices import KEY
 
 
 def counted(collector) -> dict[str, int]:
-    text = collector.request("GET", "/metrics")[1].decode()
-    return {name: int(n) for name, n in re.findall(r'^rrcollect_report\w+\{\w+="(\w+)"\} (\d+)$', text, re.MULTILINE)}
+    text = collector.request("GET", "/metrics", None, BEARER)[1].decode()
+    found = re.findall(r'^rrcollect_report\w+\{\w+="(\w+)"\} (\d+)\.0$', text, re.MULTILINE)
+    return {name: int(n) for name, n in found}
 
 
 def test_one_new_report_is_answered_as_any_other_and_is_not_cached(collector):
@@ -41,19 +43,19 @@ def test_every_request_and_every_report_is_counted_once(collector):
 def test_what_the_store_refuses_is_said_in_words(collector, several):
     digest = collector.publish(publication(invite_only=True))
     _, made = collector.json("POST", f"/surveys/{digest}/invites", b'{"count":2}', {**JSON, **BEARER})
-    used, fresh = made["invites"]
+    used, fresh = (ticket(invite, digest, "q1", 0) for invite in made["invites"])
     first = report(digest, ticket=used)
     assert collector.post(first.to_bytes())[0] == 201
     where = "report 1 of the list: " if several else ""
     for status, code, reason, changes in (
         (409, "conflicting_id", "another report has this id", {"id": first.id, "answer": "0"}),
-        (403, "unknown_ticket", "no invitation of this survey gives this ticket", {"ticket": "made-up"}),
+        (403, "unknown_ticket", "no invitation of this survey gives this ticket", {"ticket": "0" * 32}),
         (403, "ticket_reused", "another report has this ticket, question and round", {}),
     ):
         sent = body(digest, **{"ticket": used, **changes})
         if several:
             sent = b"[" + first.to_bytes() + b"," + sent + b"]"
-        counts = {"new": 0, "known": int(several)}
+        counts = {"new": 0, "known": int(several), **({"verdicts": ["same", code]} if several else {})}
         assert collector.post(sent) == (status, {"error": code, "reason": where + reason, **counts})
     assert collector.post(body(digest, ticket=fresh))[0] == 201
 

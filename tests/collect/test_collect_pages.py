@@ -8,15 +8,18 @@ import re
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from rrcollect import Design, publish_survey
+from rrcollect import Design, SigningKey, publish_survey, withdraw_survey
+from rrcollect.publish.report import ReportRow
 from server_agg import open_store
 from server_agg.collect.stored_report import incoming
 from tests.support.browser import Visit, chromium
-from tests.support.collector_running import BEARER, JSON, ROOT, TOKEN, Running, publication, report
+from tests.support.collector_running import BEARER, JSON, ROOT, TOKEN, Running, report
 from tests.support.devices import KEY, VECTORS, load, question, survey
 
 HOSTILE = '<img src=x onerror="document.title=\'owned\'"> <script>document.title="owned"</script> =cmd|calc!A1'
 AXE = Axe()
+LATE = """const real = crypto.getRandomValues.bind(crypto);  // the moment of sending is the last that may be drawn
+crypto.getRandomValues = (array) => (array.byteLength === 4 ? array.fill(255) : real(array));"""
 
 
 @pytest.fixture(scope="module")
@@ -49,26 +52,31 @@ def only_here(visit, collector):
 
 
 def test_a_person_answers_and_the_owner_sees_the_count_grow(collector, visit, browser):
-    digest = collector.publish(publication(segments={"sport": ["run", "ski"]}))
+    digest = collector.page_of(segments={"sport": ["run", "ski"]})
     with Visit(browser) as owner:
         results = owner.page(f"{collector.url}/")
         sign_in(results)
         results.get_by_text("0 of the 2 answers needed").wait_for()
         accessible(results)
+        other = report(digest)
+        collector.post(other.to_bytes())  # waits for the person's
 
         page = visit.page(f"{collector.url}/s/{digest}")
-        page.get_by_text("changed at random with chance 25 %").wait_for()
-        assert "Nobody can tell" in page.content()
-        assert "Spent" not in page.content()  # before sending nothing but the promise
+        page.get_by_text("this device changes it by chance in at least 25 of 100 cases").wait_for()
+        page.get_by_text("can come to think one of them at most 3 times as likely as the other").wait_for()
+        page.get_by_text("A lost, reset or new device does not remember").wait_for()
+        theirs = page.locator("section[aria-labelledby=promises] .foreign").all_inner_texts()
+        assert theirs == [f"{collector.url}/reports", "sport: run, ski"]
+        assert page.locator("#spent").inner_text() == ""  # before sending nothing but the promise
         accessible(page)
         page.get_by_label("sport").select_option(label="ski")
-        page.get_by_label("Yes").check()
+        page.get_by_role("radio", name="Yes").click()
         page.get_by_role("button", name="Change at random and send").click()
         page.get_by_text("Received by the collector").wait_for()
-        page.get_by_text("Spent for life: ε = 1.099 of 10.99").wait_for()
+        page.locator("#spent", has_text="at most 3 times as likely as the other. For your whole life").wait_for()
         accessible(page)
 
-        results.locator(".answers", has_text="1").wait_for()
+        results.locator(".answers", has_text="2").wait_for()
         first = page.locator("[data-report]").get_attribute("data-report")
         sent = page.locator(".sent").inner_text()
 
@@ -76,8 +84,8 @@ def test_a_person_answers_and_the_owner_sees_the_count_grow(collector, visit, br
         page.get_by_text("Received by the collector").wait_for()
         assert page.locator("[data-report]").get_attribute("data-report") == first
         assert page.locator(".sent").inner_text() == sent
-        assert collector.results()["surveys"][0]["answers"] == 1
-        (row,) = open_rows(collector)
+        assert collector.results()["surveys"][0]["answers"] == 2
+        (row,) = [row for row in open_rows(collector) if row.id != other.id]
         assert row.id == first
         assert json.loads(row.segments) == {"sport": "ski"}
         only_here(visit, collector)
@@ -90,7 +98,7 @@ def test_the_surveys_own_texts_are_shown_in_the_persons_language(collector, brow
     asked = question(text={"en": "Ever doped?", "de": "Je gedopt?"}, help={"en": "In twelve months."})
     texts = {"introduction": "First line\nsecond line", "consent": {"en": "I agree.", "de": "Ich stimme zu."}}
     texts |= {"contact": "survey@example.org", "privacy": "https://example.org/p", "thanks": "<b>Many thanks</b>"}
-    digest = collector.publish(publication(asked, segments={"sport": sport}, **texts))
+    digest = collector.page_of(asked, segments={"sport": sport}, **texts)
     with Visit(browser, locale="de-AT") as visit:
         page = visit.page(f"{collector.url}/s/{digest}")
         for said in (
@@ -105,7 +113,7 @@ def test_the_surveys_own_texts_are_shown_in_the_persons_language(collector, brow
         assert not page.locator("#thanks").is_visible()
         accessible(page)
         page.get_by_label("Sport").select_option(label="Laufen")
-        page.get_by_label("Yes").check()
+        page.get_by_role("radio", name="Yes").click()
         page.get_by_role("button", name="Change at random and send").click()
         page.get_by_text("<b>Many thanks</b>").wait_for()
         page.get_by_text("Received by the collector.").wait_for()
@@ -115,23 +123,23 @@ def test_the_surveys_own_texts_are_shown_in_the_persons_language(collector, brow
 
 
 def open_rows(collector):
-    return list(collector.store.reports())
+    return [report.row for report in collector.store.waiting()] + [
+        ReportRow._make(row) for some in collector.store.rows() for row in some
+    ]
 
 
 @pytest.fixture
 def collector(tmp_path):
-    store = open_store(tmp_path / "reports.sqlite3")
-    with Running("", store) as running:
-        running.store = store
+    with Running("", open_store(tmp_path / "reports.sqlite3", keep_rows=True)) as running:
         yield running
 
 
 def test_two_tabs_and_a_later_survey_repeat_the_one_draw(collector, visit):
-    one = collector.publish(publication())
-    two = collector.publish(publication(question(text="The same, in other words?"), name="another"))
+    one = collector.page_of()
+    two = collector.page_of(question(text="The same, in other words?"), name="another")
     pages = [visit.page(f"{collector.url}/s/{digest}") for digest in (one, one, two)]
     for page in pages:
-        page.get_by_label("No", exact=True).check()
+        page.get_by_role("radio", name="No").click()
     for page in pages:
         page.get_by_role("button", name="Change at random and send").click(no_wait_after=True)
     for page in pages:
@@ -141,11 +149,11 @@ def test_two_tabs_and_a_later_survey_repeat_the_one_draw(collector, visit):
     assert ids[0] == ids[1] != ids[2]
     assert len({row.answer for row in open_rows(collector)}) == 1
     pages[0].reload()
-    pages[0].get_by_text("ε = 1.099 of").wait_for()  # the second survey cost nothing more
+    pages[0].locator("#spent", has_text="at most 3 times").wait_for()  # the second survey cost nothing more
 
 
 def test_answering_by_keyboard_alone_and_declining(collector, visit):
-    digest = collector.publish(publication(question(), question(id="q2", attribute="b", text="Another?")))
+    digest = collector.page_of(question(), question(id="q2", attribute="b", text="Another?"))
     page = visit.page(f"{collector.url}/s/{digest}")
     first = page.locator('[data-question="q1"]')
     first.get_by_role("button", name="Change at random and send").focus()
@@ -163,27 +171,26 @@ def test_answering_by_keyboard_alone_and_declining(collector, visit):
     second.get_by_text("You declined").wait_for()
     assert len(open_rows(collector)) == 1
     second.get_by_role("button", name="Answer after all").click()
-    second.get_by_label("Yes").check()
+    second.get_by_role("radio", name="Yes").click()
     second.get_by_role("button", name="Change at random and send").click()
     second.get_by_text("Received by the collector").wait_for()
     assert len(open_rows(collector)) == 2
 
 
 def test_a_later_round_is_asked_for_in_the_address(collector, visit):
-    digest = collector.publish(publication(question(rounds=3)))
+    digest = collector.page_of(question(rounds=3))
     for number in ("1", "2"):
         page = visit.page(f"{collector.url}/s/{digest}#round={number}")
-        page.get_by_label("Yes").check()
+        page.get_by_role("radio", name="Yes").click()
         page.get_by_role("button", name="Change at random and send").click()
         page.get_by_text("Received by the collector").wait_for()
-    page.get_by_text("ε = 2.197 of").wait_for()  # every round is a draw of its own, and is paid for
+    page.locator("#spent", has_text="at most 9 times").wait_for()  # every round is a draw, and is paid for
     assert sorted(row.round for row in open_rows(collector)) == [0, 1]
 
 
 def test_a_tampered_envelope_is_refused_on_screen(collector, visit):
-    good = publication()
-    digest = collector.publish(good)
-    parts = json.loads(good.envelope)
+    digest = collector.page_of()
+    parts = json.loads(collector.request("GET", f"/surveys/{digest}")[1])
     payload = base64.b64decode(parts["payload"]).replace(b"Clean sport", b"Dirty sport")
     parts["payload"] = base64.b64encode(payload).decode()
     forged = json.dumps(parts, separators=(",", ":"), sort_keys=True)
@@ -192,12 +199,28 @@ def test_a_tampered_envelope_is_refused_on_screen(collector, visit):
     page.get_by_text("This survey was refused").wait_for()
     assert page.get_by_text("BadSignature").count() == 1
     assert page.get_by_text("Dirty").count() == 0
-    assert page.locator("form").count() == 0
+    assert page.locator("[role=radio]").count() == 0
     accessible(page)
 
 
+def test_a_withdrawn_survey_says_so_and_asks_nothing(collector, visit):
+    made = collector.publication()
+    digest = collector.publish(made)
+    address = f"/surveys/{digest}/withdrawal"
+    forged = withdraw_survey(made.survey, [SigningKey.generate()])
+    kind = "application/json"
+    visit.context.route(f"**{address}", lambda route: route.fulfill(status=200, body=forged, content_type=kind))
+    page = visit.page(f"{collector.url}/s/{digest}")
+    page.get_by_role("radio", name="Yes").wait_for()  # a notice that its publisher did not sign means nothing
+    visit.context.unroute(f"**{address}")
+    assert collector.request("POST", address, withdraw_survey(made.survey, [KEY]), JSON)[0] == 201
+    page.reload()
+    page.get_by_text("Its publisher has withdrawn it").wait_for()
+    assert page.get_by_role("radio").count() == 0
+
+
 def test_another_survey_of_the_same_publisher_is_not_slipped_in(collector, visit):
-    digest = collector.publish(publication())
+    digest = collector.page_of()
     other = publish_survey(survey(name="other"), [KEY]).envelope
     visit.context.route("**/surveys/*", lambda route: route.fulfill(body=other, content_type="application/json"))
     page = visit.page(f"{collector.url}/s/{digest}")
@@ -205,12 +228,12 @@ def test_another_survey_of_the_same_publisher_is_not_slipped_in(collector, visit
 
 
 def test_a_lost_connection_keeps_the_answer_and_sends_it_later(collector, visit):
-    digest = collector.publish(publication())
+    digest = collector.page_of()
     page = visit.page(f"{collector.url}/s/{digest}")
-    page.get_by_label("Yes").check()
+    page.get_by_role("radio", name="Yes").click()
     visit.context.route("**/reports", lambda route: route.abort())
     page.get_by_role("button", name="Change at random and send").click()
-    page.get_by_text("kept here and is sent later").wait_for()
+    page.get_by_text("kept here and is sent later").wait_for(timeout=30_000)
     assert open_rows(collector) == []
     visit.context.unroute("**/reports")
     page.reload()
@@ -219,21 +242,109 @@ def test_a_lost_connection_keeps_the_answer_and_sends_it_later(collector, visit)
 
 
 def test_an_invitation_from_the_address_is_used_once(collector, browser):
-    digest = collector.publish(publication(invite_only=True))
+    digest = collector.page_of(invite_only=True)
     _, made = collector.json("POST", f"/surveys/{digest}/invites", b'{"count":1}', {**JSON, **BEARER})
     for words in ("Received by the collector", "Not taken"):
         with Visit(browser) as person:
             page = person.page(f"{collector.url}/s/{digest}#invite={made['invites'][0]}")
-            assert page.get_by_label("Your invitation code").input_value() == made["invites"][0]
-            page.get_by_label("Yes").check()
+            page.get_by_text("Your invitation was read from the link.").wait_for()
+            assert page.url == f"{collector.url}/s/{digest}"
+            page.get_by_role("radio", name="Yes").click()
             page.get_by_role("button", name="Change at random and send").click()
             page.get_by_text(words).wait_for()
     assert len(open_rows(collector)) == 1
 
 
-def hostile():
+def test_the_choice_is_one_stop_for_tab_and_moves_by_arrows(collector, visit):
+    page = visit.page(f"{collector.url}/s/{collector.page_of()}")
+    yes, no = page.get_by_role("radio", name="Yes"), page.get_by_role("radio", name="No")
+    yes.focus()
+    checked = lambda: [one.get_attribute("aria-checked") for one in (yes, no)]  # noqa: E731
+    assert checked() == ["false", "false"]
+    for key, wanted in (
+        ("Space", ["true", "false"]),
+        ("ArrowRight", ["false", "true"]),
+        ("ArrowDown", ["true", "false"]),
+        ("ArrowLeft", ["false", "true"]),
+        ("ArrowUp", ["true", "false"]),
+    ):
+        page.keyboard.press(key)
+        assert checked() == wanted
+    assert [one.get_attribute("tabindex") for one in (yes, no)] == ["0", "-1"]
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Change at random and send"
+    assert page.locator("form, input, fieldset").count() == 0  # nothing whose state a browser saves
+    accessible(page)
+
+
+def test_what_was_drawn_is_shown_when_it_has_left_and_not_before(collector, visit):
+    visit.context.add_init_script(LATE)
+    page = visit.page(f"{collector.url}/s/{collector.page_of()}")
+    gate = []
+    visit.context.route("**/reports", lambda route: gate.append(route.request.url))
+    page.get_by_role("radio", name="Yes").click()
+    page.get_by_role("button", name="Change at random and send").click()
+    page.get_by_text("Drawn, not sent yet.").wait_for()
+    assert page.locator(".sent").count() == 0
+    page.get_by_role("button", name="Do not send it").click()  # a no is a no
+    page.get_by_text("You declined. Nothing was sent.").wait_for()
+    page.wait_for_timeout(6000)  # its moment passes
+    assert gate == []
+    assert open_rows(collector) == []
+
+
+def test_a_survey_that_cannot_be_answered_now_says_why_in_a_sentence(collector, visit):
+    later, past = "2099-01-01T00:00:00Z", [{"opens": "2020-01-01T00:00:00Z", "closes": "2020-02-01T00:00:00Z"}]
+    for number, (changes, words) in enumerate(
+        (
+            ({"opens": later}, "This survey is not open yet. It opens on "),
+            ({"rounds": [{"opens": later, "closes": "2099-02-01T00:00:00Z"}]}, "Round 1 is not open yet."),
+            ({"rounds": past}, "Round 1 closed on "),
+        )
+    ):
+        page = visit.page(f"{collector.url}/s/{collector.page_of(name=f's{number}', **changes)}")
+        page.get_by_text(words).wait_for()
+        assert page.locator("[role=radio]").count() == 0
+        accessible(page)
+    pilot = visit.page(f"{collector.url}/s/{collector.page_of(name='pilot', pilot=True)}")
+    pilot.locator("#pilot", has_text="This is a trial.").wait_for()
+    missing = visit.page(f"{collector.url}/s/{collector.page_of(name='round')}#round=2")
+    missing.get_by_text("This survey has no round 2.").wait_for()
+
+
+def test_a_page_of_another_origin_says_where_the_survey_is_answered(collector, visit):
+    digest = collector.page_of()
+    elsewhere = visit.page(f"http://localhost:{collector.port}/s/{digest}")
+    elsewhere.get_by_text("This survey is not answered here").wait_for()
+    accessible(elsewhere)
+    elsewhere.get_by_role("link", name=collector.url).click()
+    elsewhere.get_by_role("radio", name="Yes").wait_for()
+
+
+def test_a_mistyped_invitation_is_told_before_anything_is_drawn(collector, visit):
+    digest = collector.page_of(invite_only=True)
+    _, made = collector.json("POST", f"/surveys/{digest}/invites", b'{"count":1}', {**JSON, **BEARER})
+    (invite,) = made["invites"]
+    page = visit.page(f"{collector.url}/s/{digest}#invite={invite[:-1]}")
+    page.get_by_text("The code in the link is mistyped or cut off.").wait_for()
+    page.get_by_text("Whoever issued the invites can tell which answers came from one invite.").wait_for()
+    page.get_by_role("radio", name="Yes").click()
+    for typed, words in (("", "Enter your invitation code first."), (invite[::-1], "The invitation code is mistyped.")):
+        page.get_by_label("Your invitation code").fill(typed)
+        page.get_by_role("button", name="Change at random and send").click()
+        page.get_by_text(words).wait_for()
+    assert page.get_by_role("radio", name="Yes").get_attribute("aria-checked") == "true"  # not to be chosen again
+    page.get_by_label("Your invitation code").fill(f" {invite[:13].upper()}-{invite[13:].upper()} ")
+    page.get_by_role("button", name="Change at random and send").click()
+    page.get_by_text("Received by the collector").wait_for()
+    (row,) = open_rows(collector)
+    assert invite not in page.content()
+    assert invite not in str(row)
+
+
+def hostile(collector):
     asked = question(text=HOSTILE, rounds=3)
-    return publication(asked, title=HOSTILE[:200], segments={"sport": ["ski", "=1+1", HOSTILE[:200]]})
+    return collector.page_of(asked, title=HOSTILE[:200], segments={"sport": ["ski", "=1+1", HOSTILE[:200]]})
 
 
 def filled(collector, digest, many=400):
@@ -246,7 +357,7 @@ def filled(collector, digest, many=400):
 
 
 def test_hostile_text_is_shown_not_run(collector, visit):
-    digest = collector.publish(hostile())
+    digest = hostile(collector)
     filled(collector, digest)
     page = visit.page(f"{collector.url}/s/{digest}")
     page.get_by_role("heading", name="<script>").first.wait_for()
@@ -262,12 +373,16 @@ def test_hostile_text_is_shown_not_run(collector, visit):
 
 
 def test_results_have_bars_segments_trend_notes_and_downloads(collector, visit):
-    digest = collector.publish(hostile())
+    digest = hostile(collector)
     filled(collector, digest)
     results = visit.page(f"{collector.url}/")
     results.set_viewport_size({"width": 1200, "height": 1400})
     sign_in(results)
+    results.get_by_text("This is the whole: round 1, 2, 3 of 3").wait_for()
+    results.get_by_label("Headline").select_option(label="round 3")  # tables by group are of one round
+    results.get_by_role("button", name="Release").click()
     card = results.locator("article")
+    card.get_by_role("img", name=re.compile("^sport: ")).wait_for()
     card.get_by_role("img", name=re.compile("^Estimate")).wait_for()
     assert card.get_by_role("img", name=re.compile("^Trend: round 1")).count() == 1
     assert card.get_by_role("img", name=re.compile("^sport: ")).count() == 1
@@ -299,17 +414,18 @@ def came_in(collector, digest, cells):
     collector.store.take(rows)
 
 
-def test_rounds_with_too_few_answers_each_say_so(collector, visit):
-    digest = collector.publish(publication(question(rounds=3), segments={"sport": ["run", "ski"]}))
-    came_in(collector, digest, {(0, "run", 1): 1, (1, "run", 0): 1, (2, "ski", 1): 1})
-    results = visit.page(f"{collector.url}/")
-    sign_in(results)
-    results.get_by_text("A round needs 2 answers before anything is shown; the fullest has 1.").wait_for()
-    assert "3 of the 2" not in results.locator("article").inner_text()
+def test_rounds_with_too_few_answers_each_say_so(tmp_path, visit):
+    with Running(str(tmp_path / "few.sqlite3"), minimum=5) as collector:
+        digest = collector.page_of(question(rounds=3), segments={"sport": ["run", "ski"]})
+        came_in(collector, digest, {(0, "run", 1): 2, (1, "run", 0): 2, (2, "ski", 1): 2})
+        results = visit.page(f"{collector.url}/")
+        sign_in(results)
+        results.get_by_text("A round needs 5 answers before anything is shown; the fullest has 2.").wait_for()
+        assert "6 of the 5" not in results.locator("article").inner_text()
 
 
 def test_a_figure_that_says_nothing_is_not_shown(collector, visit):
-    digest = collector.publish(publication(segments={"sport": ["run", "ski"]}))
+    digest = collector.page_of(segments={"sport": ["run", "ski"]})
     came_in(collector, digest, {(0, "run", 0): 1, (0, "ski", 0): 1})
     results = visit.page(f"{collector.url}/")
     sign_in(results)
@@ -322,6 +438,39 @@ def test_a_figure_that_says_nothing_is_not_shown(collector, visit):
     assert "direct answers" in card.inner_text()
 
 
+def test_strangers_see_the_release_and_the_owner_makes_it(tmp_path, visit, browser):
+    with Running(str(tmp_path / "public.sqlite3"), minimum=10, public_results=True) as collector:
+        digest = collector.page_of(minimum=10, segments={"sport": ["run", "ski", "golf"]})
+        came_in(collector, digest, {(0, "run", 1): 25, (0, "run", 0): 40, (0, "ski", 0): 22, (0, "golf", 1): 4})
+        stranger = visit.page(f"{collector.url}/")
+        stranger.get_by_text("Nothing was released yet.").wait_for()
+        assert stranger.get_by_text("Each look costs").count() == 0
+        assert stranger.locator(".answers").inner_text() == "0"
+        accessible(stranger)
+        with Visit(browser) as other:
+            owner = other.page(f"{collector.url}/")
+            owner.get_by_role("button", name="Owner").click()
+            sign_in(owner)
+            owner.get_by_text("Each look costs").wait_for()
+            owner.get_by_text("Strangers see nothing yet. A release now would add 90 answers.").wait_for()
+            owner.get_by_text("q1, round 1: 1 answer waits, because crowds of 10 are published whole").wait_for()
+            accessible(owner)
+            owner.get_by_role("button", name="Release").click()
+            owner.get_by_text("Released: 90 answers were added.").wait_for()
+            owner.get_by_text("Strangers see release 1 of").wait_for()
+            accessible(owner)
+            only_here(other, collector)
+        stranger.get_by_text("(release 1)").wait_for()
+        assert stranger.locator(".answers").inner_text() == "90"
+        words = stranger.locator("main").inner_text()
+        for wanted in ("one person can send many answers", "golf and (not declared) are not shown", "crowds of 10"):
+            assert wanted in words
+        assert stranger.get_by_role("button", name="Release").count() == 0
+        assert stranger.get_by_role("img", name=re.compile("not told apart")).count() == 1
+        accessible(stranger)
+        only_here(visit, collector)
+
+
 def test_a_wrong_token_is_told(collector, visit):
     page = visit.page(f"{collector.url}/")
     page.get_by_label("Owner's token").fill("a wrong token entirely")
@@ -331,11 +480,11 @@ def test_a_wrong_token_is_told(collector, visit):
 
 
 def test_dark_mode_is_legible_too(collector, browser):
-    digest = collector.publish(hostile())
+    digest = hostile(collector)
     filled(collector, digest)
     with Visit(browser, color_scheme="dark") as one:
         page = one.page(f"{collector.url}/s/{digest}")
-        page.get_by_label("Yes").wait_for()
+        page.get_by_role("radio", name="Yes").wait_for()
         accessible(page)
         results = one.page(f"{collector.url}/")
         sign_in(results)
@@ -343,12 +492,24 @@ def test_dark_mode_is_legible_too(collector, browser):
         accessible(results)
 
 
+def test_a_page_tells_what_the_survey_can_make_this_browser_send(collector, visit):
+    two = (question(rounds=4), question(id="q2", attribute="b", text="All is well.\nNothing is sent."))
+    listed = [collector.url, "https://survey.example.org"]
+    page = visit.page(f"{collector.url}/s/{collector.publish(collector.publication(*two, origins=listed, pilot=True))}")
+    page.locator('[data-question="q1"] .promise', has_text="at most 6570 times").wait_for()  # 3^(4 rounds · 2 origins)
+    assert "at most 9 times" in page.locator('[data-question="q2"] .promise').inner_text()
+    told = page.locator("section", has_text="What leaves this device").inner_text()
+    for said in ("This is a trial", "at most 59100 times", "at 2 addresses", "or new device does not remember"):
+        assert said in told
+    assert "Nothing is sent" not in told + page.locator('[data-question="q2"] .promise').inner_text()
+
+
 def test_the_vectors_pass_in_chromium(collector, visit):
     def cases(kind):
         return {path.stem: load(path) for path in sorted((VECTORS / kind).glob("*.json"))}
 
-    given = {"surveys": cases("surveys"), "reports": cases("reports")}
-    given |= {name: load(VECTORS / f"{name}.json") for name in ("draws", "settings")}
+    given = {kind: cases(kind) for kind in ("surveys", "reports", "withdrawals")}
+    given |= {name: load(VECTORS / f"{name}.json") for name in ("draws", "sets", "settings", "tickets", "explained")}
     judge = (ROOT / "tests/collect/js/judge.mjs").read_text()
     visit.context.route("**/assets/judge.mjs", lambda route: route.fulfill(body=judge, content_type="text/javascript"))
     page = visit.page(f"{collector.url}/")
@@ -366,6 +527,6 @@ def test_the_vectors_pass_in_chromium(collector, visit):
 
 def test_a_page_without_the_design_it_was_published_with_cannot_be_answered(collector):
     """The collector, the page's last resort: a report by another matrix is not counted."""
-    digest = collector.publish(publication())
+    digest = collector.page_of()
     status, said = collector.post(report(digest, design=Design("1", "1/2")).to_bytes())
     assert (status, said["error"]) == (422, "wrong_design")

@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 
 from server_agg.collect import sqlite_store
+from server_agg.collect.database import sealed_reports
 from server_agg.collect.errors import StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
 from server_agg.collect.sqlite_store import APPLICATION, SqliteStore, _translated
 from server_agg.collect.store import Outcome
@@ -32,17 +33,19 @@ def store(path):
 
 
 def test_a_failed_transaction_leaves_nothing_and_the_next_one_works(store):
+    made = arrival()
+
     def fails():
         with store.writing() as cursor:
-            assert store.insert_all(cursor, [arrival(), arrival()])
+            key = store.current(cursor).key
+            assert len(store.put(cursor, sealed_reports(key, [made, arrival()]))) == 2
             raise KeyError
 
     with pytest.raises(KeyError):
         fails()
-    assert list(store.reports()) == []
-    made = arrival()
+    assert store.waiting() == []
     assert store.take([made]) == [Outcome.NEW]
-    assert list(store.reports()) == [made.row]
+    assert store.waiting() == [made]
 
 
 def test_a_connection_that_broke_is_opened_anew(store):
@@ -57,11 +60,13 @@ def test_a_connection_that_broke_is_opened_anew(store):
     assert store.take([arrival()]) == [Outcome.NEW]
 
 
-def test_a_second_row_with_an_id_is_seen_in_bulk(store):
+def test_a_second_report_with_an_id_is_seen_in_bulk(store):
     made = arrival()
     with store.writing() as cursor:
-        assert store.insert_all(cursor, [made, arrival()])
-        assert not store.insert_all(cursor, [made, arrival()])
+        key = store.current(cursor).key
+        assert len(store.put(cursor, sealed_reports(key, [made, arrival()]))) == 2
+        old, new = sealed_reports(key, [made, arrival()])
+        assert store.put(cursor, [old, new]) == {new.nonce}
 
 
 def test_the_file_is_its_owners_and_says_what_it_is(store, path):
@@ -70,7 +75,18 @@ def test_the_file_is_its_owners_and_says_what_it_is(store, path):
         assert cursor.execute("PRAGMA application_id").fetchone() == (APPLICATION,) == (int.from_bytes(b"rrc1"),)
         assert cursor.execute("PRAGMA user_version").fetchone() == (1,)
         tables = {name for (name,) in cursor.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        assert tables == {"surveys", "reports", "invites", "spent"}
+        assert tables == {
+            "surveys",
+            "epoch",
+            "intake",
+            "counts",
+            "released",
+            "releases",
+            "ids",
+            "reports",
+            "invites",
+            "spent",
+        }
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
             cursor.execute("DELETE FROM reports")
 
@@ -103,7 +119,7 @@ def test_a_file_that_was_moved_takes_no_more_reports(store, path, replaced):
         with pytest.raises(StoreUnavailable, match="cannot be opened: No such file"):
             store.take([arrival()])
     with pytest.raises(StoreUnavailable, match="SQLITE_CANTOPEN"):
-        list(store.reports())
+        list(store.rows())
     assert not path.exists()  # nothing was made in its place
 
 

@@ -1,97 +1,285 @@
 """The contract of a store, on SQLite and on a real PostgreSQL server."""
 
-import hashlib
 import sqlite3
 import threading
 import time
 
 import psycopg
+import pyarrow.parquet as pq
 import pytest
 
-from rrcollect.errors import MissingExtra, NewerSchema
+from rrcollect.errors import MissingExtra, NewerSchema, ParameterError
 from rrcollect.publish.report import ReportRow
-from server_agg import tally_reports
+from rrcollect.publish.tickets import known_as
+from server_agg import RowsNotKept, Tallies, tally_reports
 from server_agg.collect import postgres_store, sqlite_store
-from server_agg.collect.errors import StoreUnavailable, UnsafeDurability, WrongSchema
+from server_agg.collect.errors import EpochKeyMissing, Refusal, StoreUnavailable, UnsafeDurability, WrongSchema
 from server_agg.collect.export import export_reports
 from server_agg.collect.sqlite_store import SqliteStore
-from server_agg.collect.store import STEPS, Outcome, PublishedSurvey
-from server_agg.collect.stored_report import IncomingReport, incoming, ticket_hash, ticket_trace
+from server_agg.collect.store import Outcome, PublishedSurvey
+from server_agg.collect.stored_report import IncomingReport, incoming
 from server_agg.collect.stores import open_store
-from tests.support.collector_running import report
+from server_agg.collect.tables import STEPS
+from tests.support.collector_crashing import ids_of
+from tests.support.collector_running import DIGEST, LARGE, report
 from tests.support.devices import survey
 
-DIGEST = "ab" * 32
+
+def arrival(ticket=None, survey=DIGEST, **changes):
+    made = report(survey, **changes)
+    return IncomingReport(made.row._replace(ticket=None if ticket is None else made.id), ticket)
 
 
-def arrival(ticket=None, **changes):
-    made = report(DIGEST, **changes)
-    return IncomingReport(made.row, ticket)
+def hashed(text):
+    """The hash of some ticket, as a collector knows it."""
+    return known_as(text, "q1", 0)
 
 
-def test_a_report_is_stored_once_and_other_content_is_a_conflict(store):
-    first = arrival()
-    assert store.take([first]) == [Outcome.NEW]
+def rows_of(store):
+    return [ReportRow._make(row) for some in store.rows() for row in some]
+
+
+@pytest.mark.parametrize("folded", [False, True])
+def test_a_report_is_stored_once_and_other_content_is_a_conflict(store, folded):
+    first, other = arrival(), arrival()
+    assert store.take([first, other]) == [Outcome.NEW] * 2
+    assert not folded or store.fold() == 2
     assert store.take([first]) == [Outcome.SAME]
-    for change in ({"answer": "0"}, {"round": 1}, {"segments": '{"a":"b"}'}, {"ticket": "t"}, {"design": "{}"}):
+    for change in ({"answer": "0"}, {"round": 1}, {"segments": '{"a":"b"}'}, {"design": "{}"}):
         assert store.take([IncomingReport(first.row._replace(**change))]) == [Outcome.CONFLICTING_ID]
-    assert list(store.reports()) == [first.row]
+    found, n = ids_of(store)
+    assert (sorted(found), n) == (sorted([first.id, other.id]), 2)
 
 
-def test_of_a_ticket_a_hash_is_kept_that_is_bound_to_its_report():
-    assert ticket_trace("id", "ticket") == hashlib.sha256(b"id:ticket").hexdigest()
-    assert ticket_trace("id", "ticket") != ticket_trace("di", "ticket")
+def test_of_an_id_that_was_folded_without_its_row_only_the_id_is_known(where):
+    store = open_store(where)
+    store.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
+    first = arrival()
+    store.take([first, arrival()])
+    assert store.fold() == 2
+    assert store.take([first, IncomingReport(first.row._replace(answer="0"))]) == [Outcome.SAME] * 2
+    assert (store.tallies().n, rows_of(store)) == (2, [])
+    store.close()
+
+
+def test_a_row_of_a_survey_by_invitation_is_marked_as_admitted_and_has_no_ticket():
+    made = report(DIGEST, ticket="5ec4e7" + "0" * 26).row
+    kept, ticket = incoming(made)
+    assert (kept.ticket, ticket) == (made.id, known_as("5ec4e7" + "0" * 26, "q1", 0))
     plain = report(DIGEST).row
     assert incoming(plain) == (plain, None)
 
 
-def test_one_batch_with_everything_in_it(store):
+@pytest.mark.parametrize("folded", [False, True])
+def test_one_batch_with_everything_in_it(store, folded):
     old, new, twice = arrival(), arrival(answer="0"), arrival()
-    store.take([old])
+    store.take([old, arrival()])
+    assert not folded or store.fold() == 2
     changed = IncomingReport(twice.row._replace(answer="0"))
     outcomes = store.take([old, new, twice, twice, changed])
     assert outcomes == [Outcome.SAME, Outcome.NEW, Outcome.NEW, Outcome.SAME, Outcome.CONFLICTING_ID]
-    assert sorted(store.reports()) == sorted([old.row, new.row, twice.row])
+    assert len(set(ids_of(store)[0])) == ids_of(store)[1] == 4
 
 
 def test_every_column_comes_back_as_it_went_in(store):
-    made = report(DIGEST, segments={"sport": "ski ' \" ; DROP TABLE reports; --"}, round=3, answer="0", ticket="secret")
-    row = incoming(made.row).row
-    store.take([IncomingReport(row)])
-    (found,) = store.reports()
-    assert found == row
-    assert found._replace(ticket="secret") == made.row
-    assert "secret" not in "".join(map(str, found))
+    secret = "5ec4e7" + "0" * 26
+    made = report(DIGEST, segments={"sport": "ski ' \" ; DROP TABLE reports; --"}, round=3, answer="0", ticket=secret)
+    arrived = [incoming(made.row), incoming(made.row._replace(id="0" * 32, ticket="ab" * 16))]
+    store.add_invites(DIGEST, [one.ticket for one in arrived])
+    assert store.take(arrived) == [Outcome.NEW] * 2
+    assert sorted(store.waiting()) == sorted(arrived)
+    assert store.fold() == 2
+    found = rows_of(store)
+    assert sorted(found) == sorted(one.row for one in arrived)
+    assert made.row in [row._replace(ticket=secret) for row in found]
+    assert "5ec4e7" not in "".join(map(str, found))
+
+
+def test_what_is_not_ripe_waits_and_everything_ripe_is_folded_at_once(store):
+    few, many = [arrival(question="q2")], [arrival(round=1) for _ in range(5)]
+    store.take(few + many)
+    assert store.fold() == 5
+    assert (store.tallies().n, store.waiting()) == (5, few)
+    assert store.fold() == 0
+    large = [arrival(survey=LARGE) for _ in range(999)]
+    store.take(large)
+    assert store.fold() == 0
+    store.take([arrival(survey=LARGE), arrival(question="q2")])
+    assert store.fold() == 1002
+    assert (store.tallies().n, store.waiting()) == (1007, [])
+    assert store.take([*few, *many, *large[:9]]) == [Outcome.SAME] * 15
+
+
+def test_a_fold_destroys_the_key_that_reports_waited_under_and_makes_another(store):
+    def keys():
+        return {path.name: path.read_bytes() for path in store.keys.folder.glob(f"{store._name}.*.key")}
+
+    before = keys()
+    store.take([arrival()])
+    assert store.fold() == 0
+    assert keys() == before
+    store.take([arrival()])
+    assert store.fold() == 2
+    after = keys()
+    assert (len(before), len(after)) == (1, 1)
+    assert not set(before) & set(after)
+    assert all(len(secret) == 32 for secret in after.values())
+    assert {path.stat().st_mode & 0o777 for path in store.keys.folder.glob(f"{store._name}.*.key")} == {0o600}
+
+
+def test_without_its_key_a_database_takes_nothing_unless_what_waits_is_given_up(where):
+    store = open_store(where)
+    store.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
+    store.take([arrival()])
+    store.close()
+    (key,) = store.keys.folder.glob(f"{store._name}.*.key")
+    key.unlink()
+    with pytest.raises(EpochKeyMissing, match="1 reports wait under a key that is not in"):
+        open_store(where)
+    again = open_store(where, discard_unreadable=True)
+    assert (again.waiting(), again.take([arrival()])) == ([], [Outcome.NEW])
+    again.close()
+    (key,) = store.keys.folder.glob(f"{store._name}.*.key")
+    key.write_bytes(bytes(32))
+    with pytest.raises(EpochKeyMissing, match="1 reports wait"):
+        open_store(where)
+
+
+def test_a_key_that_goes_away_meanwhile_is_a_trouble_that_names_no_folder(where):
+    first, second = open_store(where), open_store(where)
+    for path in first.keys.folder.glob(f"{first._name}.*.key"):
+        path.unlink()
+    with pytest.raises(StoreUnavailable, match=r"^the key of the waiting reports is missing$"):
+        second.take([arrival()])
+    first.close()
+    second.close()
+
+
+@pytest.mark.engine
+def test_a_deadlock_is_tried_again_and_told_when_it_does_not_end(postgres, monkeypatch):
+    store = open_store(postgres.new_database())
+    sound, times = type(store).put, []
+
+    def circle(self, cursor, sealed):
+        times.append(1)
+        if len(times) < 3:
+            raise psycopg.errors.DeadlockDetected("in a circle")
+        return sound(self, cursor, sealed)
+
+    monkeypatch.setattr(type(store), "put", circle)
+    assert store.take([arrival()]) == [Outcome.NEW]
+    assert len(times) == 3
+    monkeypatch.setattr(type(store), "put", lambda *_: (_ for _ in ()).throw(psycopg.errors.DeadlockDetected()))
+    with pytest.raises(StoreUnavailable, match="PostgreSQL ended the transaction for others' sake 20 times"):
+        store.take([arrival()])
+    store.close()
+
+
+def test_a_lost_key_under_which_nothing_waits_is_made_anew(where):
+    store = open_store(where)
+    store.close()
+    for key in store.keys.folder.glob(f"{store._name}.*.key"):
+        key.unlink()
+    again = open_store(where)
+    again.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
+    assert again.take([arrival()]) == [Outcome.NEW]
+    again.close()
+
+
+def test_a_key_that_a_crash_left_over_is_destroyed_at_the_next_start(where):
+    store = open_store(where)
+    left = store.keys.make(store._name)
+    store.close()
+    open_store(where).close()
+    names = [path.name for path in store.keys.folder.glob(f"{store._name}.*.key")]
+    assert len(names) == 1
+    assert left not in names[0]
+
+
+def test_a_closed_survey_keeps_its_counts_and_nothing_else(store):
+    ticket = hashed("invite")
+    store.add_invites(DIGEST, [ticket])
+    store.take([arrival(ticket), arrival(), arrival(question="q2"), arrival(survey=LARGE)])
+    store.fold()
+    before = store.tallies().n
+    store.finish(DIGEST)
+    assert (before, store.tallies().n, len(store.waiting())) == (2, 3, 1)  # the last one of its question too
+    with store.reading() as cursor:
+        for table in ("ids", "reports", "invites", "spent"):
+            assert cursor.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0] == 0  # noqa: S608
+    assert store.take([arrival(), arrival(survey=LARGE)]) == [Outcome.CLOSED, Outcome.NEW]
+    assert [one.closed for one in store.surveys()] == [True, False]
+
+
+def test_another_survey_under_a_name_and_version_is_refused_by_the_database(where):
+    """Each collector of a pair publishes its own survey under one name and version: one of them is refused."""
+    stores = [open_store(where), open_store(where)]
+    said = []
+
+    def publish(store, number, digest):
+        try:
+            said.append((number, store.publish(PublishedSurvey(digest, b"envelope", ("aa",), "P", "n", number, 30))))
+        except Refusal as refusal:
+            said.append((number, refusal.code))
+
+    for number in range(1, 21):
+        both = [
+            threading.Thread(target=publish, args=(s, number, f"{number:02x}{d}" * 16))
+            for s, d in zip(stores, ("aa", "bb"), strict=True)
+        ]
+        for thread in both:
+            thread.start()
+        for thread in both:
+            thread.join(60)
+    assert sorted(said, key=str) == sorted([(n, v) for n in range(1, 21) for v in (True, "version_taken")], key=str)
+    for store in stores:
+        store.close()
 
 
 def test_tallies_count_by_question_design_segment_and_round(store):
     store.take(
         [arrival(answer=a, segments={"sport": s}, round=r) for a in "01" for s in ("run", "ski") for r in (0, 1)]
     )
-    store.take([arrival(question="q2")])
+    store.take([arrival(question="q2")] * 2 + [arrival(question="q2", answer="0")])
+    assert store.tallies(DIGEST).n == 0  # nothing is counted before it is folded
+    assert store.fold() == 10
     tallies = store.tallies(DIGEST)
-    assert tallies.n == 9
+    assert tallies.n == 10
     assert tallies.where(question="q1", sport="run", round=0).one().ones == 1
+    store.take([arrival(segments={"sport": "run"}) for _ in range(3)])
+    assert store.fold() == 3
+    assert store.tallies(DIGEST).where(question="q1", sport="run", round=0).one().n == 5
     assert store.tallies("00" * 32).n == 0
 
 
-def test_a_ticket_is_spent_once_per_question_and_round(store):
-    ticket = ticket_hash("invite")
-    store.add_invites(DIGEST, [ticket])
+@pytest.mark.parametrize("folded", [False, True])
+def test_a_ticket_is_spent_once_per_question_and_round(store, folded):
+    ticket, another = hashed("invite"), hashed("another")
+    store.add_invites(DIGEST, [ticket, another])
     first = arrival(ticket)
-    assert store.take([first]) == [Outcome.NEW]
+    assert store.take([first, arrival(another)]) == [Outcome.NEW] * 2
+    assert not folded or store.fold() == 2
     assert store.take([first]) == [Outcome.SAME]  # a retry does not need a second ticket
     assert store.take([arrival(ticket)]) == [Outcome.TICKET_REUSED]
     assert store.take([arrival(ticket, question="q2"), arrival(ticket, round=1)]) == [Outcome.NEW] * 2
-    assert store.take([arrival(ticket_hash("forged"))]) == [Outcome.UNKNOWN_TICKET]
-    assert len(list(store.reports())) == 3
+    assert store.take([arrival(hashed("forged"))]) == [Outcome.UNKNOWN_TICKET]
+    assert store.take([arrival(ticket, survey=LARGE)]) == [Outcome.UNKNOWN_TICKET]
+    assert ids_of(store)[1] == 4
+
+
+def test_of_two_reports_with_one_ticket_in_one_batch_one_is_taken(store):
+    ticket = hashed("invite")
+    store.add_invites(DIGEST, [ticket])
+    outcomes = store.take([arrival(ticket), arrival(ticket), arrival()])
+    assert outcomes == [Outcome.NEW, Outcome.TICKET_REUSED, Outcome.NEW]
 
 
 def test_surveys_are_kept_once(store):
-    one = PublishedSurvey(DIGEST, b"\x00envelope\xff", ("aa", "bb"))
+    one = PublishedSurvey("ef" * 32, b"\x00envelope\xff", ("aa", "bb"), "P", "n", 7, 30, pilot=True)
     assert store.publish(one)
     assert not store.publish(one)
-    assert store.surveys() == [one]
+    assert one in store.surveys()
+    assert len(store.surveys()) == 3
 
 
 def test_what_was_taken_is_there_when_the_database_is_opened_again(where):
@@ -100,19 +288,25 @@ def test_what_was_taken_is_there_when_the_database_is_opened_again(where):
     first.take(rows)
     first.close()
     second = open_store(where)
-    assert sorted(second.reports()) == sorted(a.row for a in rows)
+    assert sorted(second.waiting()) == sorted(rows)
     assert second.take(rows) == [Outcome.SAME] * 20
     second.close()
 
 
 def test_two_collectors_may_share_a_database(where):
+    """Two collectors take the same reports in opposite order, and each folds now and then."""
     stores = [open_store(where), open_store(where)]
-    shared = [arrival() for _ in range(200)]
+    stores[0].publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
+    ticket = [hashed(str(number)) for number in range(200)]
+    stores[0].add_invites(DIGEST, ticket)
+    shared = [arrival(one) for one in ticket]
     outcomes = []
 
     def send(store, rows):
         for start in range(0, len(rows), 20):
             outcomes.extend(store.take(rows[start : start + 20]))
+            if start % 60 == 0:
+                store.fold()
 
     threads = [
         threading.Thread(target=send, args=(stores[0], shared)),
@@ -123,34 +317,102 @@ def test_two_collectors_may_share_a_database(where):
     for thread in threads:
         thread.join(60)
     assert sorted(o.value for o in outcomes) == ["new"] * 200 + ["same"] * 200
-    assert len(list(stores[0].reports())) == 200
+    assert ids_of(stores[0])[1] == len(set(ids_of(stores[0])[0])) == 200
     for store in stores:
         store.close()
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "csv", "parquet"])
-def test_what_is_exported_is_counted_by_the_batch_path_as_it_was_stored(store, where, tmp_path, monkeypatch, ending):
-    monkeypatch.setattr("server_agg.collect.store.ROWS_PER_READ", 7)  # many pages
-    asked = survey(segments={"sport": ["ski"]})
-    rows = [arrival(survey=asked.digest, segments={"sport": "ski"}, answer=str(i % 2)) for i in range(20)]
-    store.take(rows)
-    path = tmp_path / f"night.{ending}"
-    assert export_reports(store, path) == 20
-    result = tally_reports(path, asked)
+def test_what_is_exported_is_counted_by_the_batch_path_as_it_was_stored(store, where, tmp_path, monkeypatch):
+    monkeypatch.setattr("server_agg.collect.store.ROWS_PER_READ", 7)  # many pieces
+    asked = survey(segments={"sport": ["ski"]}, invite_only=True)
+    store.publish(PublishedSurvey(asked.digest, b"envelope", ("aa",), "P", "other", 1, 20))
+    tickets = [hashed(str(number)) for number in range(20)]
+    store.add_invites(asked.digest, tickets)
+    rows = [arrival(t, asked.digest, segments={"sport": "ski"}, answer=str(i % 2)) for i, t in enumerate(tickets)]
+    assert store.take(rows) == [Outcome.NEW] * 20
+    assert export_reports(store, tmp_path / "early.parquet") == 0
+    store.fold()
+    assert export_reports(store, tmp_path / "night.parquet") == 20
+    result = tally_reports(tmp_path / "night.parquet", asked)
     assert (result.tallies.one().n, result.tallies.one().ones) == (20, 10)
     assert tally_reports(where if "://" in where else f"sqlite:///{where}", asked).tallies == result.tallies
-    assert export_reports(store, tmp_path / f"none.{ending}", survey="00" * 32) == 0
+    assert export_reports(store, tmp_path / "none.parquet", survey="00" * 32) == 0
+    assert export_reports(store, tmp_path / "counts.json") == 20
+    assert Tallies.from_json((tmp_path / "counts.json").read_text()) == result.tallies
+    exported = pq.read_table(tmp_path / "night.parquet").to_pydict()
+    assert exported["id"] == sorted(exported["id"])
+    assert exported["ticket"] == exported["id"]
+    with pytest.raises(ParameterError, match="json .counts. or .parquet"):
+        export_reports(store, tmp_path / "night.csv")
 
 
-def test_the_database_holds_no_time_and_no_order_of_arrival(store):
-    first, second = sorted((arrival(), arrival()), key=lambda a: a.row.id, reverse=True)
-    store.take([first])
-    store.take([second])
-    assert [row.id for row in store.reports()] == [second.row.id, first.row.id]
+def test_rows_that_were_not_kept_are_not_exported(where, tmp_path):
+    store = open_store(where)
+    with pytest.raises(ParameterError, match="rows are kept only if asked for"):
+        export_reports(store, tmp_path / "night.parquet")
+    store.close()
+
+
+def test_a_tally_of_a_store_that_lacks_rows_is_refused_and_points_to_the_counts(where):
+    source, asked = where if "://" in where else f"sqlite:///{where}", survey()
+
+    def taken(keep_rows, many):
+        store = open_store(where, keep_rows=keep_rows)
+        store.publish(PublishedSurvey(asked.digest, b"envelope", ("aa",), "P", "n", 1, 2))
+        store.take([arrival(survey=asked.digest) for _ in range(many)])
+        store.fold()
+        store.close()
+
+    for keep_rows, many, said in ((False, 0, "0 of the 0"), (False, 3, "0 of the 3"), (True, 2, "2 of the 5")):
+        taken(keep_rows, many)
+        with pytest.raises(RowsNotKept, match=f"rows of {said} reports that were counted; `rrcollect export"):
+            tally_reports(source, asked)
+
+
+def test_rows_are_tallied_beside_a_survey_that_was_closed(store, where):
+    asked = survey()
+    store.publish(PublishedSurvey(asked.digest, b"envelope", ("aa",), "P", "other", 1, 2))
+    store.take([arrival(), arrival(), *(arrival(survey=asked.digest) for _ in range(3))])
+    assert store.fold() == 5
+    store.finish(DIGEST)
+    assert tally_reports(where if "://" in where else f"sqlite:///{where}", asked).summary.accepted == 3
+    assert store.tallies().n == 5
+
+
+def test_the_database_has_no_column_for_a_time_an_address_or_an_order(store):
+    store.take([arrival(), arrival()])
+    store.fold()
+    columns = set()
     with store.reading() as cursor:
-        cursor.execute("SELECT * FROM reports")
-        assert tuple(column[0] for column in cursor.description) == ReportRow._fields
-    assert not {"time", "day", "created", "address", "agent"} & set(ReportRow._fields)
+        for table in (
+            "surveys",
+            "epoch",
+            "intake",
+            "counts",
+            "released",
+            "releases",
+            "ids",
+            "reports",
+            "invites",
+            "spent",
+        ):
+            cursor.execute(f"SELECT * FROM {table}")  # noqa: S608
+            columns |= {column[0] for column in cursor.description}
+    kept = {*ReportRow._fields, "n", "number", "mark", "content", "place", "database", "key"}
+    kept |= {"published", "moment", "headline", "crowds"}  # the moment is a release's, not a report's
+    of_surveys = {
+        "digest",
+        "envelope",
+        "keys",
+        "publisher",
+        "name",
+        "version",
+        "minimum",
+        "pilot",
+        "closed",
+        "withdrawal",
+    }
+    assert columns == kept | of_surveys
 
 
 # ---- a way forward ---------------------------------------------------------------------------------------------------
@@ -182,17 +444,19 @@ def number_of(store):
 
 
 def test_a_database_of_the_step_before_is_brought_up_to_date_and_loses_nothing(where, second_step, monkeypatch):
-    old = open_store(where)
-    ticket, rows = ticket_hash("invite"), [arrival() for _ in range(3)]
+    old = open_store(where, keep_rows=True)
+    old.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
+    ticket, rows = hashed("invite"), [arrival() for _ in range(3)]
     old.add_invites(DIGEST, [ticket])
     rows.append(arrival(ticket))
-    assert (old.take(rows), number_of(old)[0]) == ([Outcome.NEW] * 4, 1)
-    kept = list(old.reports())
+    assert (old.take(rows), old.fold(), number_of(old)[0]) == ([Outcome.NEW] * 4, 4, 1)
+    kept = rows_of(old)
+    old.take([arrival(question="q2")])
     old.close()
     second_step()
     new = open_store(where)
     assert number_of(new) == (2, (4, 4))
-    assert list(new.reports()) == kept
+    assert (rows_of(new), len(new.waiting())) == (kept, 1)
     assert new.take([rows[0], arrival(), arrival(ticket)]) == [Outcome.SAME, Outcome.NEW, Outcome.TICKET_REUSED]
     new.close()
     open_store(where).close()  # nothing is done twice

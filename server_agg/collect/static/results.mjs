@@ -1,11 +1,12 @@
-// The results page: asks for the owner's token, draws every estimate with its bar, and stays up to date while it is open.
+// The results page: draws every estimate with its bar, and stays up to date while it is open.  Without a token it shows the
+// last release, if results are public; with the owner's token everything counted so far, and a button that releases it.
 // The token stays in this page's memory; text of surveys enters as text, never as markup.
 
 const main = document.querySelector("main");
-const MERGED = "(merged)"; // the collector's name for groups put together
+const TOGETHER = ["(merged)", "(not told apart)"]; // the collector's names for groups put together
 const EVERY = 2000; // milliseconds between two looks
 const SVG = "http://www.w3.org/2000/svg";
-let token = null, last = "";
+let token = null, last = "", signing = false, told = {};
 
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -112,17 +113,16 @@ function promiseWords({ promise, changed }) {
   return [`ε = ${epsilon}, δ = ${delta}`, chance];
 }
 
-function tooFew({ rounds, fullest }, minimum) {
-  if (rounds === 1) return `${count(fullest)} of the ${minimum} answers needed before anything is shown.`;
-  return `A round needs ${minimum} answers before anything is shown; the fullest has ${count(fullest)}.`;
+function notes(list) {
+  return list.map((note) => make("p", { class: "small quiet note" }, note));
 }
 
-function questionCard(question, survey) {
+function questionCard(question) {
   const card = make("article", { class: "card", "data-question": question.id }), it = question.estimate;
   const [promise, chance] = promiseWords(question);
   card.append(make("h3", { class: "text" }, question.text));
   if (!it) {
-    card.append(make("p", {}, tooFew(question, survey.minimum)));
+    card.append(...question.notes.map((note) => make("p", {}, note)));
     card.append(facts([["answers", count(question.n)], ["promise", promise]]));
     return card;
   }
@@ -134,19 +134,17 @@ function questionCard(question, survey) {
   ];
   const worth = Math.round(it.direct_answers); // 0 where the estimate lies on the edge: no figure worth showing
   if (worth > 0) list.push(["worth", `${count(worth)} direct ${worth === 1 ? "answer" : "answers"}`]);
-  if (question.rounds > 1) list.splice(1, 0, ["round", `${question.round + 1} of ${question.rounds}`]);
+  if (question.rounds > 1) list.splice(1, 0, ["round", question.round === null ? `all of ${question.rounds}` : `${question.round + 1} of ${question.rounds}`]);
   card.append(facts(list));
   card.append(make("p", { class: "small quiet" }, `To protect the respondents ${chance}; the bar accounts for it.`));
   if (it.value !== it.shown) card.append(make("p", { class: "small quiet" }, `The unbiased value is ${percent(it.value, digits)} %; shown cut to 0–100 %.`));
   if (it.misfit) card.append(make("p", { class: "notice" }, `Misfit: ${it.misfit}.`));
-  if (it.manipulation !== null) {
-    card.append(make("p", { class: "small quiet" }, `Without invitations: if 1 % of the answers were fakes, they could move this estimate by up to ${it.manipulation.toFixed(2)} points.`));
-  }
+  card.append(...notes(question.notes));
   const charts = make("div", { class: "charts" });
   if (question.trend) charts.append(make("section", {}, make("h4", {}, "Trend over rounds"), line(question.trend), make("p", { class: "small quiet" }, question.trend.note)));
   for (const segment of question.segments) {
     const [first, ...others] = segment.rows;
-    if (!first || (!others.length && first.label === MERGED)) continue; // all in one: the headline again
+    if (!first || (!others.length && TOGETHER.includes(first.label))) continue; // all in one: the headline again
     charts.append(make("section", {}, make("h4", {}, `By ${segment.name}`), rows(segment), make("p", { class: "small quiet" }, others.length ? segment.note : "")));
   }
   if (charts.children.length) card.append(charts);
@@ -157,7 +155,7 @@ function questionCard(question, survey) {
 
 async function ask(query = "") {
   const headers = token === null ? {} : { Authorization: `Bearer ${token}` };
-  return fetch(`/results${query}`, { headers, credentials: "omit", cache: "no-store" });
+  return fetch(new URL(`../results${query}`, import.meta.url), { headers, credentials: "omit", cache: "no-store" });
 }
 
 async function download(form) {
@@ -167,37 +165,72 @@ async function download(form) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+async function release(survey, round) {
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  const got = await fetch(new URL(`../surveys/${survey.digest}/release`, import.meta.url), { method: "POST", headers, body: JSON.stringify({ round }), credentials: "omit" });
+  const said = await got.json();
+  const words = !got.ok ? `Not released: ${said.reason}` : said.added ? `Released: ${count(said.added)} answers were added.` : "Nothing was added.";
+  last = "";
+  told = { digest: survey.digest, words };
+  await show();
+}
+
+function releaseCard(survey) {
+  const { next_release: next, released } = survey, most = Math.max(...survey.questions.map((question) => question.rounds));
+  const since = released ? `Strangers see release ${released.number} of ${moment(released.at)}.` : "Strangers see nothing yet.";
+  const choice = make("select", { name: "headline", "aria-label": "Headline" }, make("option", { value: "" }, "the whole"),
+    ...Array.from({ length: most }, (_, i) => make("option", { value: i, selected: survey.headline === i }, `round ${i + 1}`)));
+  const press = () => release(survey, choice.value === "" ? null : Number(choice.value));
+  return make("section", { class: "card release" }, make("h3", {}, "Release"),
+    make("p", {}, `${since} A release now would add ${count(next.added)} answers.`), ...notes(next.reasons),
+    most > 1 ? make("label", { class: "field" }, "The headline shows", choice) : "",
+    make("p", { class: "small quiet" }, "What is released stays public."),
+    make("p", { class: "good", role: "status" }, told.digest === survey.digest ? told.words : ""),
+    make("div", { class: "actions" }, make("button", { type: "button", onclick: press }, "Release")));
+}
+
+const moment = (text) => new Date(text).toLocaleString("en", { dateStyle: "long", timeStyle: "short", timeZone: "UTC" }) + " UTC";
+
 function page(found) {
-  const live = make("p", { class: "small quiet live", id: "live" }, "Updates while it is open.");
+  const live = make("p", { class: "small quiet live", id: "live" }, token === null ? "What the owners released." : "Updates while it is open.");
   const buttons = make("div", { class: "actions" },
     make("button", { type: "button", class: "plain", onclick: () => download("json") }, "JSON"),
     make("button", { type: "button", class: "plain", onclick: () => download("csv") }, "CSV"),
-    make("button", { type: "button", class: "plain", onclick: () => window.print() }, "Print"));
+    make("button", { type: "button", class: "plain", onclick: () => window.print() }, "Print"),
+    token === null ? make("button", { type: "button", class: "plain", onclick: () => signIn() }, "Owner") : "");
   const children = [make("header", { class: "head" }, make("div", {}, make("h1", {}, "Results"), live), buttons)];
   if (!found.surveys.length) children.push(make("p", { class: "card" }, "No survey is published here yet."));
   for (const survey of found.surveys) {
     const ends = new Date(survey.expires).toLocaleDateString("en", { year: "numeric", month: "long", day: "numeric", timeZone: "UTC" });
     children.push(make("section", { "data-survey": survey.digest },
-      make("header", { class: "survey-title" }, make("h2", { class: "text" }, survey.title),
+      make("header", { class: "survey-title" }, survey.pilot ? make("p", { class: "bad" }, "pilot: trial data") : "", make("h2", { class: "text" }, survey.title),
         make("p", { class: "quiet" }, make("span", { class: "text" }, survey.publisher), ` · version ${survey.version} · ends ${ends} · `,
-          make("strong", { class: "answers" }, count(survey.answers)), " answers", survey.invite_only ? " · by invitation" : "")),
-      ...survey.questions.map((question) => questionCard(question, survey))));
+          make("strong", { class: "answers" }, count(survey.answers)), " answers", survey.invite_only ? " · by invitation" : ""),
+        ...notes(survey.notes)),
+      survey.next_release ? releaseCard(survey) : "",
+      ...survey.questions.map((question) => questionCard(question))));
   }
   main.replaceChildren(...children);
 }
 
+async function show() {
+  const asked = token;
+  const got = await ask();
+  if (asked !== token || signing) return; // somebody signs in meanwhile
+  if (got.status === 401) return signIn("The token is not right.");
+  const text = await got.text();
+  if (!got.ok) throw new Error(String(got.status));
+  if (text === last) return;
+  const active = document.activeElement?.textContent, chosen = [...main.querySelectorAll("select")].map((one) => one.value);
+  page(JSON.parse(text));
+  if (last) [...main.querySelectorAll("select")].forEach((one, i) => { if (i < chosen.length) one.value = chosen[i]; });
+  last = text;
+  for (const button of main.querySelectorAll("button")) if (button.textContent === active) button.focus();
+}
+
 async function look() {
   try {
-    const got = await ask();
-    if (got.status === 401) return signIn("The token is not right.");
-    const text = await got.text();
-    if (!got.ok) throw new Error(String(got.status));
-    if (text !== last) {
-      const active = document.activeElement?.textContent;
-      page(JSON.parse(text));
-      last = text;
-      for (const button of main.querySelectorAll("button")) if (button.textContent === active) button.focus();
-    }
+    if (!signing) await show();
   } catch {
     const live = document.getElementById("live");
     if (live) live.textContent = "The collector cannot be reached; trying again.";
@@ -207,8 +240,14 @@ async function look() {
 }
 
 function signIn(words = "") {
+  signing = true;
   const field = make("input", { type: "password", autocomplete: "current-password", required: true, name: "token" });
-  const form = make("form", { class: "card", onsubmit: (event) => { event.preventDefault(); token = field.value; last = ""; look(); } },
+  const enter = (event) => {
+    event.preventDefault();
+    [token, last, signing] = [field.value, "", false];
+    show().catch(() => {}); // the next look says what is wrong
+  };
+  const form = make("form", { class: "card", onsubmit: enter },
     make("h1", {}, "Results"), make("label", { class: "field" }, "Owner's token", field),
     make("p", { class: "small quiet" }, "It stays in this tab and is sent to this collector only."),
     make("p", { class: "bad", role: "alert" }, words), make("div", { class: "actions" }, make("button", { type: "submit" }, "Show results")));
@@ -216,5 +255,5 @@ function signIn(words = "") {
   field.focus();
 }
 
-if (main.dataset.public === "yes") look();
-else signIn();
+if (main.dataset.public !== "yes") signIn();
+look();

@@ -1,9 +1,20 @@
-// The survey page: verify, explain, ask, change at random here, send.  Text of the survey enters as text, never as markup.
-import { Client, HttpTransport, IndexedDBLedger, Policy, say, segmentValues } from "./rrcollect.mjs";
+// The survey page: verify, explain, ask, change at random here, send.
+//
+// Rules
+// 1. Text of the survey enters as text, never as markup, and stands in elements of its own (class "foreign"), which look
+//    different: it cannot imitate what this page says.
+// 2. The truth is in a `Choice` until it is sent, and nowhere else: no control, address, title, storage or history.
+// 3. What was drawn is shown when it has left: who declined on seeing it would bias the estimate.
+// 4. An invite comes after the # of the address, which is not sent to the server, and is taken out of the address bar.
+import { Choice } from "./choice.mjs";
+import { Client, IndexedDBLedger, Policy, checkInvite, say, segmentValues, surveyLines } from "./rrcollect.mjs";
 
 const main = document.querySelector("main");
 const { digest, publisher, keys } = main.dataset;
 const given = new URLSearchParams(location.hash.slice(1)); // after the #: it stays on this device
+const linked = given.get("invite"), WITHIN = 10; // seconds in which a report is sent: the client spreads them over 5
+given.delete("invite");
+if (linked !== null) history.replaceState(null, "", `${location.pathname}${String(given) ? `#${given}` : ""}`);
 const round = Math.max(1, Math.trunc(Number(given.get("round") ?? 1)) || 1) - 1; // people count from 1
 
 /** @param {string} tag @param {Record<string, any>} [attributes] @param {(Node | string)[]} children */
@@ -18,10 +29,9 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-const percent = (share) => {
-  const value = 100 * share, rounded = Math.round(value);
-  return `${Math.abs(value - rounded) < 0.05 ? rounded : value.toFixed(1)} %`;
-};
+/** An element of the survey's own words. */
+const foreign = (tag, text, attributes = {}) => make(tag, { dir: "auto", ...attributes, class: `foreign ${attributes.class ?? ""}`.trim() }, text);
+const moment = (date) => date.toLocaleString([], { dateStyle: "long", timeStyle: "short" });
 
 function show(...children) {
   main.replaceChildren(...children);
@@ -34,26 +44,16 @@ function failed(title, reason) {
   show(card);
 }
 
-function promiseOf(question) {
-  const { p00, p11 } = question.design, no = 1 - p00.toNumber(), yes = 1 - p11.toNumber(), ratio = question.design.worstRatio;
-  const chance = Math.abs(no - yes) < 5e-4
-    ? `Your answer is changed at random with chance ${percent(no)}, on this device, before it is sent.`
-    : `Before it is sent, a “no” is changed at random with chance ${percent(no)} and a “yes” with chance ${percent(yes)}, on this device.`;
-  const meaning = ratio === null
-    ? "Careful: one of the two answers would prove what is true about you."
-    : `Nobody can tell your true answer from what is sent: it changes the odds about you by a factor of at most ${Number(ratio.toNumber().toPrecision(3))}.`;
-  return make("div", { class: "promise" }, make("p", {}, make("strong", {}, chance)), make("p", {}, meaning));
-}
-
 class Page {
   constructor(client, accepted) {
     this.client = client;
     this.accepted = accepted;
     this.survey = accepted.survey;
-    this.transport = new HttpTransport("/reports");
+    this.invite = null;
     this.status = make("p", { id: "status", role: "status", "aria-live": "polite" });
     this.spent = make("p", { class: "small quiet", id: "spent" });
-    this.thanks = make("p", { class: "text", id: "thanks", hidden: true }, this.said(this.survey.thanks));
+    this.thanks = foreign("p", this.said(this.survey.thanks), { id: "thanks", hidden: true });
+    this.told = surveyLines(this.survey, { language: navigator.language, page: true });
     this.cards = new Map();
     this.fields = new Map();
   }
@@ -65,30 +65,68 @@ class Page {
 
   /** The survey's texts of these names, those that are given. */
   passages(...names) {
-    return names.filter((name) => this.said(this.survey[name])).map((name) => make("p", { class: "text", "data-text": name }, this.said(this.survey[name])));
+    return names.filter((name) => this.said(this.survey[name])).map((name) => foreign("p", this.said(this.survey[name]), { "data-text": name }));
   }
 
   async start() {
     document.title = this.said(this.survey.title);
-    const budget = await this.client.budget();
+    const budget = await this.client.budget(), closed = this.closed(new Date());
     const children = [
-      make("header", {}, make("h1", { class: "text" }, document.title), make("p", { class: "quiet text" }, `Asked by ${this.survey.publisher}`)),
-      ...this.passages("introduction", "consent"),
+      make("header", {}, foreign("h1", document.title), make("p", { class: "quiet" }, "Asked by ", foreign("span", this.survey.publisher))),
+      make("p", { class: "small quiet" }, "Words in ", make("span", { class: "foreign" }, "this type"), " are the publisher’s. All others are this page’s own."),
     ];
+    if (this.survey.pilot) children.push(make("p", { class: "notice", id: "pilot" }, "This is a trial."));
+    children.push(...this.passages("introduction", "consent"));
+    if (closed) return show(...children, make("p", { class: "notice", id: "closed" }, closed), ...this.passages("contact", "privacy"));
+    await this.readInvite();
     const declared = this.declared();
     if (declared) children.push(declared);
-    for (const question of this.survey.questions) {
+    for (const question of this.survey.questions.filter((one) => round < one.rounds)) {
       const card = make("section", { class: "card", "data-question": question.id });
       this.cards.set(question.id, card);
-      const done = budget.reports.find((r) => r.survey === this.accepted.digest && r.question === question.id && r.round === round);
-      if (done) this.showDone(question, done);
+      const done = this.reportOf(budget, question);
+      if (done && done.state !== "cancelled") this.showDone(question, done);
       else if (budget.declined.includes(`${this.accepted.digest}/${question.id}`)) this.showDeclined(question);
       else this.ask(question);
       children.push(card);
     }
-    children.push(this.thanks, this.status, this.spent, ...this.passages("contact", "privacy"));
+    children.push(this.promises(), this.thanks, this.status, this.spent, ...this.passages("contact", "privacy"));
     show(...children);
     if (budget.reports.length) await this.deliver(); // what an earlier visit could not send
+  }
+
+  /** What this device says of a question, in its own words. */
+  promise(question) {
+    const told = this.told.filter((line) => line.question === question.id && !line.foreign).slice(1); // after "Question 1 of 2:"
+    return make("div", { class: "promise" }, ...told.map((line) => make("p", {}, line.text)));
+  }
+
+  /** What this device says of the whole survey; what others wrote stands in marked elements. */
+  promises() {
+    const card = make("section", { class: "card small", "aria-labelledby": "promises" }, make("h2", { id: "promises" }, "What leaves this device"));
+    const first = this.told.findIndex((line) => line.question !== null), last = this.told.findLastIndex((line) => line.question !== null);
+    const before = this.told.slice(0, first).filter((line) => !line.foreign).slice(2); // after the mark and "Asked by:", which a page shows otherwise
+    for (const { text, foreign: theirs } of [...before, ...this.told.slice(last + 1)]) card.append(theirs ? foreign("p", text) : make("p", {}, text));
+    return card;
+  }
+
+  /** Why nothing can be answered at this moment; null if it can. */
+  closed(now) {
+    const { opens, rounds, questions } = this.survey, times = rounds[round];
+    if (opens && now < opens) return `This survey is not open yet. It opens on ${moment(opens)}.`;
+    if (!questions.some((question) => round < question.rounds)) return `This survey has no round ${round + 1}.`;
+    if (times && now < times.opens) return `Round ${round + 1} is not open yet. It opens on ${moment(times.opens)}.`;
+    if (times && now >= times.closes) return `Round ${round + 1} closed on ${moment(times.closes)}.`;
+    return null;
+  }
+
+  reportOf(budget, question) {
+    return budget.reports.find((r) => r.survey === this.accepted.digest && r.question === question.id && r.round === round);
+  }
+
+  /** The invite of the address, if it is one. */
+  async readInvite() {
+    if (linked !== null && this.survey.inviteOnly) this.invite = await checkInvite(linked).catch(() => null);
   }
 
   declared() {
@@ -96,133 +134,163 @@ class Page {
     if (!names.length && !this.survey.inviteOnly) return null;
     const card = make("section", { class: "card", "aria-labelledby": "about" }, make("h2", { id: "about" }, "About you"));
     if (this.survey.inviteOnly) {
-      const field = make("input", { type: "text", name: "invite", autocomplete: "off", required: true });
-      field.value = given.get("invite") ?? "";
-      this.invite = field;
-      card.append(make("label", { class: "field" }, "Your invitation code", field));
+      if (this.invite !== null) card.append(make("p", { id: "invited" }, "Your invitation was read from the link."));
+      else {
+        this.typed = make("input", { type: "text", autocomplete: "off", autocapitalize: "none", spellcheck: "false", required: true });
+        card.append(make("label", { class: "field" }, "Your invitation code", this.typed));
+        if (linked !== null) card.append(make("p", { class: "bad small" }, "The code in the link is mistyped or cut off."));
+      }
     }
     if (names.length) card.append(make("p", { class: "small quiet" }, "These are sent as you choose them; leave them open if you prefer."));
     for (const name of names) {
-      const field = make("select", { name }, make("option", { value: "" }, "I prefer not to say"));
+      const field = make("select", { autocomplete: "off" }, make("option", { value: "" }, "I prefer not to say"));
       const { values, label, help } = this.survey.segments[name];
       values.forEach((one, i) => field.append(make("option", { value: String(i) }, this.said(one.label) || one.value)));
       this.fields.set(name, field);
-      card.append(make("label", { class: "field" }, this.said(label) || name, field));
-      if (this.said(help)) card.append(make("p", { class: "small quiet text" }, this.said(help)));
+      card.append(make("label", { class: "field" }, foreign("span", this.said(label) || name), field));
+      if (this.said(help)) card.append(foreign("p", this.said(help), { class: "small quiet" }));
     }
     return card;
   }
 
   heading(question) {
-    return make("h2", { class: "text", id: `text-${question.id}`, tabindex: "-1" }, this.said(question.text));
+    return foreign("h2", this.said(question.text), { id: `text-${question.id}`, tabindex: "-1" });
   }
 
   ask(question, focus = false) {
     const card = this.cards.get(question.id), said = make("p", { class: "bad small", role: "alert" });
-    const choice = (value, word) =>
-      make("label", { class: "choice" }, make("input", { type: "radio", name: `answer-${question.id}`, value }), word);
-    const send = make("button", { type: "submit" }, "Change at random and send");
-    const form = make("form", {
-      novalidate: true,
-      onsubmit: async (event) => {
-        event.preventDefault();
-        const chosen = form.querySelector("input[type=radio]:checked");
-        if (!chosen) {
+    const choice = new Choice(`text-${question.id}`, [[true, "Yes"], [false, "No"]]);
+    const send = make("button", {
+      type: "button",
+      class: "send",
+      onclick: async () => {
+        const { truth } = choice;
+        if (truth === null) {
           said.textContent = "Choose yes or no first, or decline.";
-          form.querySelector("input[type=radio]").focus();
+          choice.focus();
           return;
         }
         send.disabled = true;
         said.textContent = "";
         try {
-          await this.answer(question, chosen.value === "yes");
+          await this.answer(question, truth, choice);
         } catch (error) {
           said.textContent = error.message;
           send.disabled = false;
         }
       },
-    });
-    form.append(
-      make("fieldset", { "aria-labelledby": `text-${question.id}` }, make("div", { class: "choices" }, choice("yes", "Yes"), choice("no", "No"))),
-      said,
-      make("div", { class: "actions" }, send, make("button", { type: "button", class: "plain", onclick: () => this.decline(question) }, "I prefer not to answer")),
-    );
+    }, "Change at random and send");
+    const decline = make("button", { type: "button", class: "plain", onclick: () => { choice.close(); this.decline(question); } }, "I prefer not to answer");
+    const form = make("div", { class: "ask" }, choice.element, said, make("div", { class: "actions" }, send, decline));
     const help = this.said(question.help);
-    card.replaceChildren(this.heading(question), ...(help ? [make("p", { class: "text" }, help)] : []), promiseOf(question), form);
+    card.replaceChildren(this.heading(question), ...(help ? [foreign("p", help)] : []), this.promise(question), form);
     if (focus) card.querySelector("h2").focus();
   }
 
-  async answer(question, truth) {
+  async answer(question, truth, choice) {
     const segments = {}, values = segmentValues(this.survey);
     for (const [name, field] of this.fields) {
       if (field.value !== "") segments[name] = values[name][Number(field.value)];
     }
-    const invite = this.survey.inviteOnly ? this.invite.value.trim() || null : null;
-    if (this.survey.inviteOnly && invite === null) {
-      this.invite.focus();
-      throw new Error("Enter your invitation code first.");
-    }
+    const options = { round, segments, invite: await this.invited() };
     navigator.storage?.persist?.().catch(() => {}); // ask the browser not to forget the ledger
-    const report = await this.client.answer(this.accepted, question.id, truth, { round, segments, invite });
+    const report = await this.client.answer(this.accepted, question.id, truth, options);
+    choice.close();
     this.showDone(question, report, true);
     await this.deliver();
   }
 
-  async decline(question) {
-    await this.client.decline(this.accepted, question.id);
-    this.showDeclined(question, true);
+  /** The invite of the link, or the one that was typed; null in a survey that is open to everybody. */
+  async invited() {
+    if (!this.survey.inviteOnly || this.invite !== null) return this.invite;
+    try {
+      this.invite = await checkInvite(this.typed.value);
+    } catch {
+      this.typed.focus();
+      throw new Error(this.typed.value.trim() ? "The invitation code is mistyped." : "Enter your invitation code first.");
+    }
+    this.typed.value = "";
+    this.typed.closest("label").replaceWith(make("p", { id: "invited" }, "Your invitation was read."));
+    return this.invite;
   }
 
-  showDeclined(question, focus = false) {
+  async decline(question) {
+    const { left } = await this.client.decline(this.accepted, question.id);
+    this.showDeclined(question, left, true);
+  }
+
+  showDeclined(question, left = 0, focus = false) {
+    const card = this.cards.get(question.id);
     const again = make("button", { type: "button", class: "plain", onclick: () => this.ask(question, true) }, "Answer after all");
-    this.cards.get(question.id).replaceChildren(
-      this.heading(question), make("p", {}, "You declined. Nothing was sent."), make("div", { class: "actions" }, again),
-    );
-    if (focus) this.cards.get(question.id).querySelector("h2").focus();
+    const said = left ? "You declined. Your randomised answer may have left before." : "You declined. Nothing was sent.";
+    delete card.dataset.report;
+    card.replaceChildren(this.heading(question), make("p", {}, said), make("div", { class: "actions" }, again));
+    if (focus) card.querySelector("h2").focus();
   }
 
   showDone(question, report, focus = false) {
-    const sent = JSON.parse(report.body).answer === "1" ? "yes" : "no";
-    this.cards.get(question.id).replaceChildren(
-      this.heading(question),
-      make("p", {}, make("span", { class: "good" }, "Answered. "), "This device sends ", make("strong", { class: "sent" }, `“${sent}”`), ", which may or may not be what you chose."),
-      make("p", { class: "small quiet state" }, report.state === "delivered" ? "Received by the collector." : "Waiting to be sent."),
-      make("p", { class: "small quiet" }, "Asked again, this device repeats the same answer: asking twice tells nobody more."),
-    );
-    this.cards.get(question.id).dataset.report = report.id;
+    const card = this.cards.get(question.id);
+    card.dataset.report = report.id;
+    card.replaceChildren(this.heading(question), ...this.outcome(question, report));
     this.thanks.hidden = !this.thanks.textContent;
-    if (focus) this.cards.get(question.id).querySelector("h2").focus();
+    if (focus) card.querySelector("h2").focus();
+  }
+
+  /** What became of a report, in words. */
+  outcome(question, report) {
+    const again = make("p", { class: "small quiet" }, "Asked again, this device repeats the same answer: asking twice tells nobody more.");
+    const left = report.state === "delivered" || report.attempts > 0;
+    if (!left) {
+      const stop = make("button", { type: "button", class: "plain", onclick: () => this.decline(question) }, "Do not send it");
+      return [
+        make("p", {}, make("span", { class: "good" }, "Drawn, not sent yet. "), "It is sent within seconds; keep this page open."),
+        make("div", { class: "actions" }, stop), again,
+      ];
+    }
+    const sent = JSON.parse(report.body).answer === "1" ? "yes" : "no", state = {
+      delivered: "Received by the collector.", refused: `Not taken: ${report.reason}`,
+      waiting: "It is not known whether it arrived. It is sent again, now or when you open this page again.",
+      withdrawn: "The survey was withdrawn; it is not sent again.",
+    }[report.state];
+    return [
+      make("p", {}, make("span", { class: "good" }, "Answered. "), "This device sent ", make("strong", { class: "sent" }, `“${sent}”`), ", which may or may not be what you chose."),
+      make("p", { class: "small quiet state" }, state), again,
+    ];
   }
 
   async deliver() {
-    const result = await this.client.deliver(this.transport, { attempts: 3 });
+    const { waiting = 1, lastFailure, nextMoment } = await this.client.deliver({ within: WITHIN }).catch((error) => ({ lastFailure: error.message }));
+    clearTimeout(this.later);
+    if (nextMoment) this.later = setTimeout(() => this.deliver(), Math.max(1000, nextMoment - Date.now()));
     const budget = await this.client.budget();
     for (const question of this.survey.questions) {
-      const report = budget.reports.find((r) => r.survey === this.accepted.digest && r.question === question.id && r.round === round);
-      const line = this.cards.get(question.id).querySelector(".state");
-      if (report && line) {
-        line.textContent = { delivered: "Received by the collector.", refused: `Not taken: ${report.reason}`, waiting: "Not sent yet; it will be sent when you open this page again." }[report.state];
-      }
+      const report = this.reportOf(budget, question);
+      if (report && this.cards.get(question.id)?.dataset.report === report.id) this.showDone(question, report);
     }
-    this.status.textContent = result.waiting ? "The collector cannot be reached. Your answer is kept here and is sent later." : "";
-    this.spent.textContent = `${budget.explain()} The budget is for life and never refills.`;
+    this.status.textContent = waiting && lastFailure ? "The collector cannot be reached. Your answer is kept here and is sent later." : "";
+    this.spent.textContent = budget.lines().slice(0, 2).map((line) => line.text).join(" "); // all that was drawn, and the limit
   }
 }
 
 async function start() {
   try {
-    const got = await fetch(`/surveys/${digest}`, { credentials: "omit", cache: "no-store" });
+    const got = await fetch(new URL(`../surveys/${digest}`, import.meta.url), { credentials: "omit", cache: "no-store" });
     if (!got.ok) return failed("This survey cannot be shown", "The collector did not hand it out.");
     const policy = new Policy([{ name: publisher, keys: keys.split(" ") }]);
     const client = new Client({ ledger: new IndexedDBLedger(), attributes: [{ everyAttributeOf: publisher, rounds: 1000 }], policy });
+    const over = await fetch(new URL(`../surveys/${digest}/withdrawal`, import.meta.url), { credentials: "omit", cache: "no-store" });
+    if (over.status === 200) await client.withdraw(new Uint8Array(await over.arrayBuffer())).catch(() => null); // unsigned, it means nothing
     const accepted = await client.accept(new Uint8Array(await got.arrayBuffer()));
     if (accepted.digest !== digest) return failed("This survey is not the one you asked for", "Its digest differs from the address.");
+    if (!accepted.survey.origins.includes(location.origin)) return failed("This survey is not answered here", "Its publisher lists other addresses.");
     await new Page(client, accepted).start();
   } catch (error) {
     const known = {
       BadSignature: "Its signature does not fit: somebody may have changed it.",
       UntrustedKey: "It is not signed by its publisher's key.",
       Expired: "It has ended.",
+      SurveyWithdrawn: "Its publisher has withdrawn it.",
+      WrongOrigin: "It is not answered at this address.",
       NoEd25519: error.message,
       LedgerUnavailable: error.message,
     };

@@ -9,7 +9,7 @@ export function policyOf(rr, { publishers, ...caps }) {
   return new rr.Policy(publishers, Object.fromEntries(Object.entries(caps).map(([name, value]) => [camel(name), value])));
 }
 
-export async function judge(rr, { surveys, reports, draws, settings }) {
+export async function judge(rr, { surveys, reports, draws, settings, withdrawals = {}, sets = [], tickets = { typed: [], tickets: [] }, explained = { surveys: [], budgets: [] } }) {
   const wrong = [];
   let judged = 0;
   for (const [name, it] of Object.entries(surveys)) {
@@ -22,6 +22,12 @@ export async function judge(rr, { surveys, reports, draws, settings }) {
     }
     const wanted = name.startsWith("good_") ? "accepted" : it.error;
     if (said !== wanted || (wanted === "accepted" && digest !== it.digest)) wrong.push(`${name}: ${said}, not ${wanted}`);
+    judged++;
+  }
+  for (const [name, { envelope, policy, survey, error: refused }] of Object.entries(withdrawals)) {
+    const said = await rr.acceptWithdrawal(unb64(envelope), policyOf(rr, policy))
+      .then((read) => read.survey, (error) => (error instanceof rr.RRCollectError ? error.name : `a stray ${error}`));
+    if (said !== (refused ?? survey)) wrong.push(`${name}: ${said}, not ${refused ?? survey}`);
     judged++;
   }
   for (const [name, it] of Object.entries(reports)) {
@@ -44,6 +50,13 @@ export async function judge(rr, { surveys, reports, draws, settings }) {
     }
     judged++;
   }
+  for (const { design, draw, answers } of sets) {
+    const made = new rr.SetDesign(design.options, design.size, rr.parseFraction(design.p));
+    const source = (bytes) => (bytes.set(draw.match(/../g).map((pair) => parseInt(pair, 16))), bytes);
+    const said = answers.map((_, truth) => rr.randomiseChoice(truth, made, source));
+    if (said.join() !== answers.join()) wrong.push(`draw ${draw} of ${JSON.stringify(design)}: ${said}`);
+    judged++;
+  }
   for (const [number, { good, policy }] of settings.entries()) {
     let said = true;
     try {
@@ -52,6 +65,28 @@ export async function judge(rr, { surveys, reports, draws, settings }) {
       said = error instanceof rr.RRCollectError && error.name === "ParameterError" ? false : `a stray ${error}`;
     }
     if (said !== good) wrong.push(`settings ${number}: ${said}, not ${good}: ${JSON.stringify(policy).slice(0, 500)}`);
+    judged++;
+  }
+  for (const [number, { survey, language, page, text }] of explained.surveys.entries()) {
+    const said = rr.explainSurvey(rr.readSurvey(unb64(survey)), { language, page });
+    if (said !== text) wrong.push(`explained ${number}: ${said}`);
+    judged++;
+  }
+  for (const [number, { draws: drawn, reports: sent, caps, text }] of explained.budgets.entries()) {
+    const ledger = new rr.MemoryLedger();
+    Object.assign(ledger.state, { draws: drawn, reports: sent });
+    const said = (await new rr.Client({ ledger, attributes: [], policy: policyOf(rr, { publishers: [], ...caps }) }).budget()).explain();
+    if (said !== text) wrong.push(`budget ${number}: ${said}`);
+    judged++;
+  }
+  for (const { typed, invite } of tickets.typed) {
+    const said = await rr.checkInvite(typed).catch((error) => (error.name === "ParameterError" && !error.message.includes(typed || "''") ? null : `a stray ${error}`));
+    if (said !== invite) wrong.push(`invite ${typed}: ${said}, not ${invite}`);
+    judged++;
+  }
+  for (const { invite, survey, question, round, ticket } of tickets.tickets) {
+    const said = await rr.ticket(invite, survey, question, round);
+    if (said !== ticket) wrong.push(`ticket of ${invite}, ${survey}, ${question}, ${round}: ${said}`);
     judged++;
   }
   return { wrong, judged };

@@ -12,7 +12,9 @@ const all = (kind) => Object.fromEntries(
 
 test("every vector is judged as Python judges it", async () => {
   const { wrong, judged } = await judge(rr, {
-    surveys: all("surveys"), reports: all("reports"), draws: load("draws.json"), settings: load("settings.json"),
+    surveys: all("surveys"), reports: all("reports"), withdrawals: all("withdrawals"), sets: load("sets.json"), draws: load("draws.json"), settings: load("settings.json"),
+    explained: load("explained.json"),
+    tickets: load("tickets.json"),
   });
   assert.deepEqual(wrong, []);
   assert.ok(judged > 1000, `${judged}`);
@@ -25,11 +27,22 @@ test("the types name what the module exports", () => {
 });
 
 test("the judge can fail", async () => {
-  const surveys = all("surveys");
+  const surveys = all("surveys"), none = { typed: [], tickets: [] }, tickets = load("tickets.json");
   const planted = { ...rr, acceptSurvey: async () => ({ digest: "0" }) };
-  const { wrong } = await judge(planted, { surveys, reports: {}, draws: [], settings: [] });
+  const { wrong } = await judge(planted, { surveys, reports: {}, draws: [], settings: [], tickets: none });
   assert.equal(wrong.length, Object.keys(surveys).length);
+  const mute = { ...rr, explainSurvey: () => "Nothing is sent." };
+  const empty = { surveys: {}, reports: {}, draws: [], settings: [] }, explained = load("explained.json");
+  const { wrong: untold } = await judge(mute, { ...empty, explained });
+  assert.equal(untold.length, explained.surveys.length);
+  const hasty = { ...rr, acceptWithdrawal: async () => ({ survey: "0" }), randomiseChoice: () => "1" };
+  const both = { withdrawals: all("withdrawals"), sets: load("sets.json") };
+  const { wrong: unread } = await judge(hasty, { ...empty, ...both });
+  assert.equal(unread.length, Object.keys(both.withdrawals).length + both.sets.length);
   const careless = { ...rr, Policy: class {} };
-  const { wrong: taken } = await judge(careless, { surveys: {}, reports: {}, draws: [], settings: load("settings.json") });
+  const { wrong: taken } = await judge(careless, { surveys: {}, reports: {}, draws: [], settings: load("settings.json"), tickets: none });
   assert.ok(taken.length > 50);
+  const gullible = { ...rr, checkInvite: async (typed) => typed.trim().toLowerCase(), ticket: async (invite) => invite };
+  const { wrong: mistyped } = await judge(gullible, { surveys: {}, reports: {}, draws: [], settings: [], tickets });
+  assert.ok(mistyped.length > tickets.tickets.length + 50);
 });

@@ -1,0 +1,176 @@
+"""The epoch key: what the waiting reports are encrypted with, and how it is destroyed.
+
+Rules
+1. A report that waits is written only under the key of the current epoch: its content by AES-GCM, padded so that its
+   length tells nothing, and its id and ticket as marks by a keyed hash.  With the key gone, what heaps, logs, archives
+   and backups still hold of them cannot be read, compared or joined with anything.
+2. A key is one file of 32 random bytes outside the database, of mode 600.  It is on disk, and so is its name in the
+   folder, before the first report is written under it.
+3. A fold makes the next key first, names it in the database in the transaction that empties the intake, and then
+   destroys every other key of this database: overwritten, flushed, unlinked, the folder flushed.  After a crash at any
+   moment the key that the database names is there, and the next fold or start destroys what was left over.
+4. Everybody who works on one database works with one folder of keys: `lock` lets one of them change it at a time.
+   Several processes of one machine share it.  Collectors on several machines need it on a file system that they share
+   and that has locks and flushes; one that does not find the key named in the database does not work on it.
+
+What a file system or a flash disk keeps of overwritten blocks is not ours to destroy: keep the folder on an encrypted
+disk.  The folder may hold keys of several databases; a file is named by its database.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from server_agg.collect.errors import EpochKeyMissing, StoreUnavailable
+
+__all__ = ["EpochKey", "KeyFolder"]
+
+KEY_BYTES = 32
+NONCE = 12
+STEP = 256  # bytes; contents are padded to a multiple of it
+_NAME = re.compile(r"[0-9a-f]{32}")
+
+
+class EpochKey:
+    """One epoch's key.
+
+    >>> key = EpochKey(bytes(32))
+    >>> key.opened(key.sealed(b"content"))
+    b'content'
+    >>> len(key.sealed(b"content")) == len(key.sealed(b"a longer one"))
+    True
+    >>> key.mark("id", b"x") != key.mark("ticket", b"x") != EpochKey(bytes(31) + b"1").mark("ticket", b"x")
+    True
+    """
+
+    def __init__(self, secret: bytes) -> None:
+        self._cipher = AESGCM(hashlib.blake2b(key=secret, digest_size=32, person=b"content").digest())
+        marks = hashlib.blake2b(key=secret, digest_size=32, person=b"marks").digest()
+        self._marks = {
+            kind: hashlib.blake2b(digest_size=16, key=marks, person=kind.encode()) for kind in ("id", "ticket")
+        }
+
+    def mark(self, kind: str, value: bytes) -> bytes:
+        """Sixteen bytes that stand for a value (of a kind: "id" or "ticket") as long as the key lives."""
+        state = self._marks[kind].copy()
+        state.update(value)
+        return state.digest()
+
+    def sealed(self, content: bytes, nonce: bytes | None = None) -> bytes:
+        """The content, padded and encrypted; it begins with a random nonce, which no other sealed content shares."""
+        nonce = nonce or os.urandom(NONCE)
+        padded = content + b"\x80"
+        return nonce + self._cipher.encrypt(nonce, padded + bytes(-len(padded) % STEP), None)
+
+    def opened(self, sealed: bytes) -> bytes:
+        """The content again; altered bytes raise `cryptography.exceptions.InvalidTag`."""
+        padded = self._cipher.decrypt(sealed[:NONCE], sealed[NONCE:], None)
+        return padded[: padded.rindex(b"\x80")]
+
+    def __repr__(self) -> str:
+        return "EpochKey(…)"
+
+
+class KeyFolder:
+    """The keys of one database, in a folder that only its owner may read."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+
+    def make(self, database: str) -> str:
+        """A new key, durable when this returns; its name."""
+        name = secrets.token_hex(16)
+        with _as_trouble("made"):
+            self._prepare()
+            handle = os.open(self._path(database, name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            try:
+                if os.write(handle, os.urandom(KEY_BYTES)) != KEY_BYTES:
+                    raise OSError(None, "a short write")
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+            self._flush()
+        return name
+
+    def read(self, database: str, name: str) -> EpochKey:
+        """The key of this name."""
+        try:
+            secret = self._path(database, name).read_bytes()
+        except FileNotFoundError:
+            raise EpochKeyMissing(
+                f"the folder of keys {str(self.folder)!r} does not have the key that this database names; every "
+                "collector of a database needs the same folder"
+            ) from None
+        except OSError as error:
+            raise StoreUnavailable(f"the epoch key cannot be read: {error.strerror}") from None
+        if len(secret) != KEY_BYTES or not any(secret):
+            raise EpochKeyMissing(f"the key that this database names is damaged, in {str(self.folder)!r}")
+        return EpochKey(secret)
+
+    def keep_only(self, database: str, name: str) -> int:
+        """Destroy every other key of this database; how many there were.  To be called under `lock`."""
+        with _as_trouble("destroyed"):
+            others = [path for path in self.folder.glob(f"{database}.*.key") if path != self._path(database, name)]
+            for path in others:
+                handle = os.open(path, os.O_WRONLY)
+                try:
+                    os.write(handle, bytes(max(KEY_BYTES, os.fstat(handle).st_size)))
+                    os.fsync(handle)
+                finally:
+                    os.close(handle)
+                path.unlink()
+            if others:
+                self._flush()
+        return len(others)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """One at a time, over all threads and processes that use this folder; the kernel releases it."""
+        with _as_trouble("locked"):
+            self._prepare()
+            handle = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            with _as_trouble("locked"):
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    def _prepare(self) -> None:
+        if not self.folder.is_dir():
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with suppress(OSError):  # the folder's own name; some file systems cannot flush a folder
+                _flush(self.folder.parent)
+
+    def _flush(self) -> None:
+        _flush(self.folder)
+
+    def _path(self, database: str, name: str) -> Path:
+        if not _NAME.fullmatch(name) or not _NAME.fullmatch(database):
+            raise EpochKeyMissing("the database names a key that is not one of ours")
+        return self.folder / f"{database}.{name}.key"
+
+
+def _flush(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _as_trouble(what: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreUnavailable(f"an epoch key cannot be {what}: {error.strerror}") from None

@@ -1,0 +1,63 @@
+"""Reports from anywhere into a store: one canonical report per line.
+
+Rules
+1. Every line is judged by the rules of the endpoint (`admission`), and gets its own verdict; the verdicts are counted.
+2. A group of lines is durable when the next one is read: a sender that is cut off sends its lines again, and each
+   counts once.
+3. A line is never longer than a report; the rest of a longer one is passed over, and it is malformed.
+4. What is folded is what is ripe, at the end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import IO
+
+from rrcollect.publish.report import LARGEST_REPORT
+from server_agg.collect.admission import Admission
+from server_agg.collect.catalogue import Catalogue
+from server_agg.collect.errors import Refusal
+from server_agg.collect.settings import Settings
+from server_agg.collect.store import Store
+from server_agg.collect.stored_report import IncomingReport
+
+__all__ = ["ingest"]
+
+LINES_PER_COMMIT = 1_000
+
+
+def ingest(store: Store, lines: IO[bytes], settings: Settings | None = None) -> Counter[str]:
+    """Take reports from a stream of lines; how many had which outcome or reason.
+
+    >>> import io, pathlib, tempfile
+    >>> from server_agg.collect.stores import open_store
+    >>> store = open_store(pathlib.Path(tempfile.mkdtemp(), "reports.sqlite3"))
+    >>> ingest(store, io.BytesIO(b"no report\\n\\n")), store.close()
+    (Counter({'malformed': 1}), None)
+    """
+    rules = settings or Settings()
+    admission = Admission(Catalogue(store).find, grace=rules.grace, list_limit=1)
+    verdicts: Counter[str] = Counter()
+    group: list[IncomingReport] = []
+    for line in _lines(lines):
+        try:
+            group += admission.admit(line)
+        except Refusal as refusal:
+            verdicts[refusal.code] += 1
+        if len(group) == LINES_PER_COMMIT:
+            verdicts.update(outcome.value for outcome in store.take(group))
+            group = []
+    verdicts.update(outcome.value for outcome in store.take(group))
+    store.fold()
+    return verdicts
+
+
+def _lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """The lines that are not empty; one that is too long is cut after the byte that makes it so."""
+    while line := stream.readline(LARGEST_REPORT + 2):
+        rest = line
+        while len(rest) == LARGEST_REPORT + 2 and not rest.endswith(b"\n"):
+            rest = stream.readline(LARGEST_REPORT + 2)
+        if line := line.rstrip(b"\r\n"):
+            yield line

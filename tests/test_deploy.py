@@ -1,0 +1,42 @@
+"""The files in deploy/ name settings that exist, secrets come from files, and nothing in them logs an address."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from server_agg.collect.environment import FILE
+from server_agg.collect.settings import SECRETS, Settings, variable
+
+DEPLOY = Path(__file__).resolve().parents[1] / "deploy"
+KNOWN = {variable(name) + ending for name in Settings.model_fields for ending in ("", FILE)}
+
+
+def test_every_setting_that_is_named_exists():
+    for path in DEPLOY.iterdir():
+        named = set(re.findall(r"RRCOLLECT_[A-Z_]+", path.read_text(encoding="utf-8")))
+        assert named <= KNOWN, path.name
+    assert not {"RRCOLLECT_PROT"} <= KNOWN  # the check can fail
+
+
+def test_secrets_are_files_and_nobody_runs_as_root():
+    compose, image, unit = ((DEPLOY / name).read_text() for name in ("compose.yaml", "Dockerfile", "rrcollect.service"))
+    for name in SECRETS:
+        assert f"{variable(name)}{FILE}: /run/secrets/" in compose
+    assert f"{variable('owner_token')}{FILE}=%d/" in unit
+    assert "\nUSER rrcollect\n" in image
+    assert "DynamicUser=yes" in unit
+    assert "read_only: true" in compose
+    assert "HEALTHCHECK" in image
+    assert "/readyz" in image
+
+
+def test_the_proxy_and_the_database_write_no_addresses():
+    proxy, compose = (DEPLOY / "Caddyfile").read_text(), (DEPLOY / "compose.yaml").read_text()
+    assert not re.search(r"^\tlog\b", proxy.split("{$SITE}")[1], re.MULTILINE)  # no access log
+    for field in ("request", "remote_ip", "remote_addr"):
+        assert f"{field} delete" in proxy
+    for header in ("X-Forwarded-For", "User-Agent"):
+        assert f"header_up -{header}" in proxy
+    assert "log_connections=off" in compose
+    assert "log_min_error_statement=panic" in compose
