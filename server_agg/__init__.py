@@ -8,6 +8,7 @@ The flow, and where each step lives:
     compare    server_agg.compare        groups, segments and rounds side by side
     weigh      server_agg.weigh          respondents who stand for more than themselves
     plan       server_agg.plan           what n, what margin, what ε, rehearsed
+    reanalyse  server_agg.analysis       data from anywhere: a column of answers in a frame or a file; graphs
     explain    server_agg.models         regression, association, cheating, power by simulation
     report     server_agg.report         sentences, tables, JSON, plots
     collect    server_agg.collect        the service that takes reports in (extra `server`)

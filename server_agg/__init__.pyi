@@ -1,9 +1,14 @@
 """The public names of server_agg, one line each: `rrcollect.lazy` reads them here, and so do type checkers."""
 
 from rrcollect.publish.rules import REASONS as REASONS
+from server_agg.analysis.analyse import Analysis as Analysis
+from server_agg.analysis.analyse import analyse as analyse
+from server_agg.analysis.graphs import GraphEstimate as GraphEstimate
+from server_agg.analysis.graphs import estimate_graph as estimate_graph
 from server_agg.batch.errors import BadColumn as BadColumn
 from server_agg.batch.errors import PackedFileError as PackedFileError
 from server_agg.batch.errors import RefusedNotWritten as RefusedNotWritten
+from server_agg.batch.errors import RowsNotKept as RowsNotKept
 from server_agg.batch.errors import SourceUnavailable as SourceUnavailable
 from server_agg.batch.errors import UnreadableRow as UnreadableRow
 from server_agg.batch.packed_file import PackedAnswers as PackedAnswers
@@ -14,8 +19,13 @@ from server_agg.batch.summary import Summary as Summary
 from server_agg.batch.tallying import tally_reports as tally_reports
 from server_agg.batch.writing import write_reports as write_reports
 from server_agg.collect.app import create_app as create_app
+from server_agg.collect.backup import back_up as back_up
+from server_agg.collect.closing import close_survey as close_survey
 from server_agg.collect.export import export_reports as export_reports
+from server_agg.collect.ingest import ingest as ingest
+from server_agg.collect.mounting import collector_lifespan as collector_lifespan
 from server_agg.collect.owner import OwnerToken as OwnerToken
+from server_agg.collect.releasing import release_survey as release_survey
 from server_agg.collect.serve import serve as serve
 from server_agg.collect.settings import CollectorSettings as CollectorSettings
 from server_agg.collect.store import Store as Store
@@ -26,6 +36,7 @@ from server_agg.compare.segments import SegmentTable as SegmentTable
 from server_agg.compare.segments import segment_table as segment_table
 from server_agg.compare.trends import Trend as Trend
 from server_agg.compare.trends import trend as trend
+from server_agg.count.choice_tally import ChoiceTally as ChoiceTally
 from server_agg.count.from_answers import tallies_from_reports as tallies_from_reports
 from server_agg.count.from_answers import tally_from_answers as tally_from_answers
 from server_agg.count.from_answers import tally_from_column as tally_from_column
@@ -38,11 +49,15 @@ from server_agg.errors import EmptySelection as EmptySelection
 from server_agg.errors import MixedDesigns as MixedDesigns
 from server_agg.errors import MixedQuestions as MixedQuestions
 from server_agg.errors import TooFewAnswers as TooFewAnswers
+from server_agg.errors import UnclearAnswer as UnclearAnswer
+from server_agg.estimates.choice import ChoiceEstimate as ChoiceEstimate
+from server_agg.estimates.estimating import estimate as estimate
 from server_agg.estimates.interval import Interval as Interval
 from server_agg.estimates.kuk import estimate_repeated as estimate_repeated
+from server_agg.estimates.mean import MeanEstimate as MeanEstimate
+from server_agg.estimates.mean import estimate_mean as estimate_mean
 from server_agg.estimates.moors import estimate_moors as estimate_moors
 from server_agg.estimates.one import Estimate as Estimate
-from server_agg.estimates.one import estimate as estimate
 from server_agg.estimates.pooled import PooledEstimate as PooledEstimate
 from server_agg.estimates.pooled import pool as pool
 from server_agg.models.association import correlate_answers as correlate_answers
@@ -57,6 +72,7 @@ from server_agg.models.predictor import fit_with_randomised_predictor as fit_wit
 from server_agg.models.regression import LogisticFit as LogisticFit
 from server_agg.models.regression import fit_logistic as fit_logistic
 from server_agg.models.sensitivity import cheating_sensitivity as cheating_sensitivity
+from server_agg.plan.central_privacy import central_privacy as central_privacy
 from server_agg.plan.power import power_against as power_against
 from server_agg.plan.power import power_between as power_between
 from server_agg.plan.power import sample_size_between as sample_size_between
@@ -66,10 +82,9 @@ from server_agg.plan.sample_size import margin_of_error as margin_of_error
 from server_agg.plan.sample_size import price_table as price_table
 from server_agg.plan.sample_size import privacy_price as privacy_price
 from server_agg.plan.sample_size import sample_size as sample_size
+from server_agg.report.drawing import Picture as Picture
 from server_agg.report.figures import plot_power as plot_power
 from server_agg.report.figures import plot_privacy_price as plot_privacy_price
-from server_agg.report.figures import plot_segments as plot_segments
-from server_agg.report.figures import plot_trend as plot_trend
 from server_agg.weigh.strata import poststratified_estimate as poststratified_estimate
 from server_agg.weigh.strata import stratified_estimate as stratified_estimate
 from server_agg.weigh.unbiased_values import noise_variances as noise_variances

@@ -1,27 +1,46 @@
-"""CSV that a spreadsheet may open: the one writer of it, and the one list of what it must not begin with.
+"""CSV that a spreadsheet may open: the one writer of it, and the one list of what a cell must not begin with.
 
-Rule.  A cell of text that a spreadsheet would take for a formula gets an apostrophe in front, and so does one that
-begins with an apostrophe: taking one apostrophe away gives back the text.  Numbers are written by us and stay numbers.
+Rules
+1. A spreadsheet splits a line where its own settings say, and quotes in the middle of a cell stop it from nothing: a
+   cell may begin at the start of a text and after every separator in it.
+2. Where a cell could begin with what would be run (quotes before it or not), an apostrophe goes in front, and so it
+   does where one stands there already.  Taking one apostrophe away from each such place gives back the text.
+3. Numbers are written by us and stay numbers.
 """
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Sequence
 from typing import IO
 
-__all__ = ["FORMULA", "harmless", "write_csv"]
+__all__ = ["APOSTROPHE", "FORMULA", "SEPARATORS", "harmless", "original", "write_csv"]
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "'")
+SEPARATORS = " \t\n\v\f\r,;:|^~"
+_BEGINNING = f"(^|[{re.escape(SEPARATORS)}])"
+APOSTROPHE = f"{_BEGINNING}'"  # what is taken away in reading, also by SQL: the first group stays
+_RUN = re.compile(rf"""{_BEGINNING}(?='|"*[{re.escape("".join(FORMULA))}])""")
+_APOSTROPHE = re.compile(APOSTROPHE)
 
 
 def harmless(text: str) -> str:
-    """The text, with an apostrophe in front if a spreadsheet would run it.
+    """The text, with an apostrophe in front of whatever a spreadsheet would run.
 
-    >>> harmless("=1+1"), harmless("plain")
-    ("'=1+1", 'plain')
+    >>> harmless("=1+1"), harmless("so;=1+1"), harmless("a, b = c"), harmless("plain")
+    ("'=1+1", "so;'=1+1", "a, b '= c", 'plain')
     """
-    return f"'{text}" if text.startswith(FORMULA) else text
+    return _RUN.sub(r"\1'", text)
+
+
+def original(cell: str) -> str:
+    """The text that became this cell.
+
+    >>> original(harmless("=1;'2")), original("plain")
+    ("=1;'2", 'plain')
+    """
+    return _APOSTROPHE.sub(r"\1", cell)
 
 
 def write_csv(file: IO[str], head: Sequence[str], rows: Iterable[Sequence[object]]) -> int:

@@ -6,9 +6,9 @@ Numbers and words out of range are `ParameterError`s, as everywhere in the proje
 
 from __future__ import annotations
 
-from rrcollect.errors import RRCollectError
+from rrcollect.errors import RRCollectError, shown
 
-__all__ = ["EmptySelection", "MixedDesigns", "MixedQuestions", "TooFewAnswers"]
+__all__ = ["EmptySelection", "MixedDesigns", "MixedQuestions", "TooFewAnswers", "UnclearAnswer"]
 
 
 class TooFewAnswers(RRCollectError, ValueError):
@@ -35,3 +35,16 @@ class MixedQuestions(RRCollectError, ValueError):
 
 class EmptySelection(RRCollectError, LookupError):
     """Nothing was counted under what was asked for."""
+
+
+class UnclearAnswer(RRCollectError, ValueError):
+    """A cell of the column of answers is neither yes nor no nor missing."""
+
+    def __init__(self, where: str, value: object, allowed: str) -> None:
+        super().__init__(f"{where}: the answer is {shown(value)}; allowed: {allowed}")
+        self.where = where
+        self.value = value
+        self.allowed = allowed
+
+    def __reduce__(self) -> tuple[type[UnclearAnswer], tuple[str, object, str]]:
+        return type(self), (self.where, self.value, self.allowed)

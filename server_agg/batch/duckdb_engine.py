@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 __all__ = ["DuckBatch", "Options", "Relation", "connected"]
 
 RELATION = "rr_relation"
+CHUNK = 10_000  # rows
 MEMORY = "a number with its unit, such as 512MB or 4GB"
-FORMATS = {"parquet": "(FORMAT parquet)", "csv": "(FORMAT csv, HEADER)", "jsonl": "(FORMAT json)"}
+FORMATS = {"parquet": "(FORMAT parquet)", "jsonl": "(FORMAT json)"}  # CSV has one writer, `csv_cells`
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ class DuckBatch:
         except Exception as error:
             for path in paths:  # the file at fault, by name
                 try:
-                    self._types(f"read_parquet({quoted(path)})")
+                    self._types(f"read_parquet({path_list([path])})")
                 except Exception as fault:
                     why = f"not a readable Parquet file ({_first_line(fault)})"
                     raise UnreadableRow(path, None, why, skippable=False) from None
@@ -190,11 +191,27 @@ class DuckBatch:
         return counts
 
     def _write_refused(self, query: Query, path: str) -> None:
-        from server_agg.batch.writing import format_of
+        from server_agg.batch.writing import format_of, write_rows
 
         kind = format_of(path)
-        rows = query.refused_rows("rr_ids", spreadsheet=kind == "csv")
-        self._run(f"COPY ({rows}) TO {quoted(path)} {FORMATS[kind]}", to=path)
+        rows = query.refused_rows("rr_ids")
+        if kind != "csv":
+            self._run(f"COPY ({rows}) TO {quoted(path)} {FORMATS[kind]}", to=path)
+            return
+        try:
+            write_rows(path, (*COLUMNS, "reason"), self._streamed(rows))
+        except OSError as error:
+            raise RefusedNotWritten(path, error.strerror or type(error).__name__) from None
+
+    def _streamed(self, sql: str) -> Iterator[tuple[Any, ...]]:
+        import duckdb
+
+        try:
+            found = self._execute(sql)
+            while chunk := found.fetchmany(CHUNK):
+                yield from chunk
+        except duckdb.Error as error:
+            raise self._fault(error) from None
 
     def _rows_view(self, scans: list[Scan], earlier: list[Scan], *, malformed: bool) -> None:
         parts = []

@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from rrcollect.errors import Blame, RRCollectError, shown
 
-__all__ = ["BadColumn", "PackedFileError", "RefusedNotWritten", "SourceUnavailable", "UnreadableRow"]
+__all__ = ["BadColumn", "PackedFileError", "RefusedNotWritten", "RowsNotKept", "SourceUnavailable", "UnreadableRow"]
 
 
 class SourceUnavailable(RRCollectError, OSError):
     """No file matches, a folder holds no reports, a database does not answer."""
+
+
+class RowsNotKept(SourceUnavailable):
+    """A collector's database without the rows of all reports that it counted: a tally of it would be of some."""
+
+    def __init__(self, kept: int, counted: int) -> None:
+        super().__init__(
+            f"this collector's database has rows of {kept} of the {counted} reports that were counted; `rrcollect "
+            "export counts.json` writes the counts, exact and ready for `rrcollect estimate` (rows are kept by a "
+            "collector that runs with --keep-rows from its first report)"
+        )
+        self.kept = kept
+        self.counted = counted
+
+    def __reduce__(self) -> tuple[type[RowsNotKept], tuple[int, int]]:
+        return type(self), (self.kept, self.counted)
 
 
 class RefusedNotWritten(RRCollectError, OSError):

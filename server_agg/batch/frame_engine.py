@@ -16,7 +16,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from rrcollect.errors import ParameterError
-from rrcollect.publish.report import LARGEST_REPORT, LONGEST_TICKET
+from rrcollect.publish.report import LARGEST_REPORT
 from server_agg.batch.errors import BadColumn, UnreadableRow
 from server_agg.batch.sources import COLUMNS, NUMBER, wanted
 from server_agg.batch.summary import NUMBER_OF, Counts, Line
@@ -190,11 +190,7 @@ def _faults(tables: SurveyTables) -> dict[str, Any]:
     for width in sorted({question.design.width for _, question in asked}):
         names = [name for name, question in asked if question.design.width == width]
         can_be_said = can_be_said | (among(names) & _exactly("answer", "[01]", width))
-    invited, ticketed, length = (
-        nw.col("survey").is_in(closed),
-        nw.col("ticketed") == 1,
-        nw.col("ticket").str.len_chars(),
-    )
+    invited, ticketed = nw.col("survey").is_in(closed), nw.col("ticketed") == 1
     return {
         "malformed": nw.col("malformed"),
         "unknown_survey": ~_known(tables),
@@ -205,7 +201,7 @@ def _faults(tables: SurveyTables) -> dict[str, Any]:
         "undeclared_segment": ~nw.concat_str("survey", "segments", separator="|").is_in(texts),
         "missing_ticket": invited & ~ticketed,
         "unexpected_ticket": ~invited & ticketed,
-        "bad_ticket": ticketed & ((length < 1) | (length > LONGEST_TICKET)),
+        "bad_ticket": ticketed & ~_exactly("ticket", "[0-9a-f]", 32),
         "bad_id": ~_exactly("id", "[0-9a-f]", 32),
     }
 

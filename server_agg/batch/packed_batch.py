@@ -18,7 +18,7 @@ from rrcollect.publish.rules import fault
 from rrcollect.publish.survey import Survey
 from server_agg.batch.packed_file import PackedAnswers, read_packed
 from server_agg.batch.summary import BatchResult, Summary
-from server_agg.count.tallies import Tallies, TallyKey
+from server_agg.count.tallies import Tallies, TallyKey, refuse_mixed
 from server_agg.count.tally import Tally
 
 __all__ = ["tally_packed"]
@@ -45,10 +45,12 @@ def tally_packed(
         packed = read_packed(path)
         seen.setdefault(packed.id if deduplicate else path, []).append(packed)
     before = {packed.id: _content(packed) for packed in map(read_packed, earlier)}
-    result = BatchResult(Tallies(), Summary(0, 0))
+    result, pilots = BatchResult(Tallies(), Summary(0, 0)), dict[str, bool]()
     for files in seen.values():
         for packed in files:
             own = surveys or [packed.survey(keys)]
+            pilots |= {f"{survey.name!r} ({survey.digest[:12]}…)": survey.pilot for survey in own}
+            refuse_mixed(pilots)
             result += _judged(packed, own, files, before)
     return result
 
@@ -73,7 +75,7 @@ def _judged(
     if packed.id in before or packed is not same_id[0]:
         return BatchResult(Tallies(), Summary(n, 0, n))
     design = survey.question(packed.question).design
-    key = TallyKey(digest, packed.question, design, tuple(packed.segments.items()), packed.round)
+    key = TallyKey(digest, packed.question, design, tuple(packed.segments.items()), packed.round, survey.pilot)
     return BatchResult(Tallies({key: Tally(design, n, packed.ones)}), Summary(n, n))
 
 

@@ -6,6 +6,7 @@ Rules
    an unknown survey, a null answer a bad answer; only `ticket` may be missing.
 2. A source is a path, a glob, a folder (with all partitions below it) or a list of these; the kind of a file is told by
    its ending.  Names that begin with "_" or "." are markers of other programs and are passed over in folders.
+   A name that is a file's is that file; what was found is never taken for a pattern again.
 3. A file is read once however often it is named; the order of files never matters.
 4. What matches nothing is an error: an empty result must not look like a night without reports.
 """
@@ -74,7 +75,10 @@ def files_of(source: PathLike | Iterable[PathLike]) -> dict[str, list[str]]:
             kind = kind_of(path)
             if kind is None:
                 raise ParameterError("source", path, f"files ending in {', '.join(KINDS)}")
-            found.setdefault(kind, set()).add(os.path.realpath(path))
+            real = os.path.realpath(path)
+            if "\\" in real and glob.has_magic(real):  # the engine has no spelling for it
+                raise ParameterError("source", path, "a name without a backslash beside *, ? or [")
+            found.setdefault(kind, set()).add(real)
     return {kind: sorted(paths) for kind, paths in sorted(found.items())}
 
 

@@ -7,17 +7,21 @@ Rules
 2. CSV and JSON lines have none: `round` must be a whole number in its one spelling, or the row is malformed, as is a
    line that cannot be split into values at all, and one of JSON whose answer is not text.  All else is read as text
    and judged as such; objects of JSON (`design`, `segments`) are their text.
-3. In CSV an empty field is a missing value, and a ticket that begins with an apostrophe loses it (see `csv_cells`).
+3. In CSV an empty field is a missing value, and the two columns that may hold any text (ticket, segments) lose the
+   apostrophes of `csv_cells`.
+4. A path is a file's name.  DuckDB would take one with *, ? or [ for a pattern: each of these stands in brackets.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from server_agg.batch.errors import BadColumn
 from server_agg.batch.sources import COLUMNS, NUMBER, wanted
 from server_agg.batch.sql_rules import quoted, text_as_number
+from server_agg.csv_cells import APOSTROPHE
 
 __all__ = ["Scan", "csv_scan", "jsonl_scan", "path_list", "typed_scan"]
 
@@ -34,6 +38,7 @@ WHOLE = {
     "UHUGEINT",
 }
 FLOATS = ("FLOAT", "DOUBLE", "DECIMAL")
+PATTERN = re.compile(r"[*?\[]")
 NONE = {'"NULL"', "NULL"}
 
 
@@ -46,8 +51,12 @@ class Scan:
 
 
 def path_list(paths: Sequence[str]) -> str:
-    """A list of string literals."""
-    return "[" + ", ".join(map(quoted, paths)) + "]"
+    """The files of these names, and no others, as DuckDB's readers take them.
+
+    >>> path_list(["/night [1].csv"])
+    "['/night [[]1].csv']"
+    """
+    return "[" + ", ".join(quoted(PATTERN.sub(r"[\g<0>]", path)) for path in paths) + "]"
 
 
 def typed_scan(relation: str, types: Mapping[str, str], where: str, *, lenient: bool) -> Scan:
@@ -91,11 +100,13 @@ def csv_scan(paths: Sequence[str], header: Sequence[str], *, rejects: str, escap
     """The rows of CSV files with this header; lines that cannot be split go to the table `rejects`."""
     columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in header)
     given = {name: f's."{name}"' for name in COLUMNS}
-    round_, ticket = given["round"], given["ticket"]
+    round_ = given["round"]
     number = text_as_number(round_)
     given["round"] = f"({number})"
     if escaped:
-        given["ticket"] = f"CASE WHEN starts_with({ticket}, '''') THEN {ticket}[2:] ELSE {ticket} END"
+        for name in ("ticket", "segments"):
+            plain = f"regexp_replace({given[name]}, {quoted(APOSTROPHE)}, '\\1', 'g')"
+            given[name] = f"CASE WHEN contains({given[name]}, '''') THEN {plain} ELSE {given[name]} END"
     listed = ", ".join(f"{expression} AS {name}" for name, expression in given.items())
     return Scan(
         f"SELECT {listed}, ({round_} IS NOT NULL AND ({number}) IS NULL) AS malformed FROM "  # noqa: S608

@@ -2,7 +2,7 @@
 
 Rules
 1. A survey is the owner's own `Survey` or `Publication`, or the bytes of an envelope; those are verified under the
-   keys the caller trusts before anything in them is believed.
+   keys the caller trusts before anything in them is believed.  Pilots and real surveys are not counted in one call.
 2. Which segments a report may declare is a list of texts: the canonical JSON of every allowed combination.  If there
    are more than `MOST_TEXTS` the texts that occur are looked up in the source and judged one by one (`discover`).
 3. Questions and texts are numbered from 1; 0 stands for one that is not known.  What is counted together has one
@@ -27,7 +27,7 @@ from rrcollect.publish.question import MOST_ROUNDS, Question
 from rrcollect.publish.report import LARGEST_REPORT
 from rrcollect.publish.rules import declared
 from rrcollect.publish.survey import Survey
-from server_agg.count.tallies import Tallies, TallyKey
+from server_agg.count.tallies import Tallies, TallyKey, refuse_mixed
 from server_agg.count.tally import Tally
 
 __all__ = ["SurveyLike", "SurveyTables", "surveys_of"]
@@ -54,6 +54,7 @@ def surveys_of(given: SurveyLike | Iterable[SurveyLike], trusted: Iterable[Publi
         else:
             raise ParameterError("surveys", one, "Survey, Publication, or the bytes of an envelope with trusted keys")
         found[survey.digest] = survey
+    refuse_mixed({f"{survey.name!r} ({digest[:12]}…)": survey.pilot for digest, survey in found.items()})
     return tuple(found.values())
 
 
@@ -130,7 +131,7 @@ class SurveyTables:
             number, round_ = divmod(asked, MOST_ROUNDS)
             digest, question = self.questions[number - 1]
             segments = tuple(read_canonical(self.texts[place - 1][1].encode(), LARGEST_REPORT).items())
-            key = TallyKey(digest, question.id, question.design, segments, round_)
+            key = TallyKey(digest, question.id, question.design, segments, round_, self.surveys[digest].pilot)
             found[key] = Tally(question.design, n, sums[0])
         return Tallies(found)
 

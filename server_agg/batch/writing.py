@@ -2,7 +2,7 @@
 
 Rules
 1. What is written reads back as the same reports.
-2. CSV is written by `csv_cells`: of a report only a ticket is free text, and reading takes its apostrophe away.
+2. CSV is written by `csv_cells`: segments of reports, and every column of refused ones, may hold any text.
 3. The file appears under its name when it is whole: a crash leaves no half a night behind.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -22,7 +22,7 @@ from server_agg.batch.sources import COLUMNS, NUMBER, kind_of
 from server_agg.csv_cells import write_csv
 from server_agg.new_file import new_file
 
-__all__ = ["format_of", "write_reports", "write_whole"]
+__all__ = ["format_of", "write_reports", "write_rows", "write_whole"]
 
 CHUNK = 65_536
 
@@ -52,17 +52,25 @@ def write_reports(path: str | os.PathLike[str], reports: Iterable[Report]) -> in
         return write_whole(partial, reports)
 
 
+def write_rows(path: str | os.PathLike[str], head: Sequence[str], rows: Iterable[Sequence[object]]) -> int:
+    """Write rows to a .csv file (also .gz) under a heading; returns how many."""
+    with new_file(path) as partial, _text(partial) as file:
+        return write_csv(file, head, rows)
+
+
 def write_whole(path: Path, reports: Iterable[Report]) -> int:
     """The same in place, for a file that is new already (`new_file`)."""
     kind = format_of(path.name)
     if kind == "parquet":
         return _parquet(path, reports)
-    with (
-        gzip.open(path, "wt", encoding="utf-8", newline="")
-        if path.suffix == ".gz"
-        else path.open("w", encoding="utf-8", newline="") as file
-    ):
+    with _text(path) as file:
         return _jsonl(file, reports) if kind == "jsonl" else write_csv(file, COLUMNS, (r.row for r in reports))
+
+
+def _text(path: Path) -> IO[str]:
+    if path.suffix == ".gz":
+        return gzip.open(path, "wt", encoding="utf-8", newline="")
+    return path.open("w", encoding="utf-8", newline="")
 
 
 def _jsonl(file: IO[str], reports: Iterable[Report]) -> int:

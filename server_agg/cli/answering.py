@@ -21,6 +21,7 @@ from server_agg.cli.sources import read_keys
 from server_agg.cli.terminal import emit, plain
 
 if TYPE_CHECKING:
+    from rrcollect import Client, HttpTransport
     from rrcollect.deliver.outbox import Deliveries
     from rrcollect.errors import ParameterError
 
@@ -37,7 +38,13 @@ def add_answer(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--ledger", type=Path, required=True, help="the file that remembers what you answered")
     parser.add_argument(
-        "--url", help="the collector's address, ending in /reports; without it the reports wait in the ledger"
+        "--send",
+        action="store_true",
+        help="send what waits to where the surveys say; without it it stays in the ledger",
+    )
+    parser.add_argument("--relay", help="send through this HTTP proxy, such as http://relay.example:3128")
+    parser.add_argument(
+        "--spread", type=float, default=5.0, help="send each report at a random moment within so many seconds (5)"
     )
     parser.add_argument("--segment", action="append", default=[], metavar="NAME=VALUE", help="a group you declare")
 
@@ -45,16 +52,17 @@ def add_answer(parser: ArgumentParser) -> None:
 def answer(options: Namespace) -> int:
     """Show what would be sent, ask, answer, deliver."""
     from rrcollect import Client, EveryAttributeOf, HttpTransport, Policy, TrustedPublisher
+    from rrcollect.deliver.schedule import check_spread
     from rrcollect.publish.envelope import verify
     from rrcollect.publish.survey import Survey
 
-    collector = HttpTransport(options.url) if options.url is not None else None
+    transport, spread = HttpTransport(relay=options.relay), check_spread(options.spread)
     segments = _declared(options.segment)
     keys = read_keys(options.key)
     data = options.envelope.read_bytes()
     publisher = Survey.from_payload(verify(data, keys).payload).publisher
     policy = Policy([TrustedPublisher(publisher, keys)])
-    client = Client(options.ledger, attributes=[EveryAttributeOf(publisher)], policy=policy)
+    client = Client(options.ledger, attributes=[EveryAttributeOf(publisher)], policy=policy, spread=spread)
     accepted = client.accept(data)
     _check_declared(segments, accepted.survey.segment_values)
     if client.open_questions(accepted) and not _can_hide():
@@ -67,7 +75,7 @@ def answer(options: Namespace) -> int:
         else:
             client.answer(accepted, question.id, reply, segments=segments)
         del reply
-    done = client.deliver(collector) if collector else None
+    done = _delivered(client, transport, spread) if options.send else None
     words = client.budget().explain()
     if done is not None:
         words += f"\ndelivered {done.delivered}, waiting {done.waiting}, refused {len(done.refused)}"
@@ -75,14 +83,28 @@ def answer(options: Namespace) -> int:
     return 0 if done is None else _report_deliveries(done)
 
 
+def _delivered(client: Client, transport: HttpTransport, spread: float) -> Deliveries:
+    """What became of the reports; an address that cannot work is a reason to wait, and is said."""
+    from rrcollect import Deliveries
+    from rrcollect.deliver.schedule import SECONDS
+    from rrcollect.errors import WrongAddress
+
+    try:
+        return client.deliver(transport, within=max(spread, SECONDS))
+    except WrongAddress as error:
+        reports = client.budget().reports
+        states = {state: sum(report.state == state for report in reports) for state in ("delivered", "waiting")}
+        return Deliveries(states["delivered"], (), states["waiting"], last_failure=str(error))
+
+
 def _report_deliveries(done: Deliveries) -> int:
     """Say why reports were not delivered; the exit code."""
     for reason in sorted({reason for _, reason in done.refused}):
         sys.stderr.write(f"rrcollect answer: refused for good: {plain(reason)}\n")
     if done.waiting:
+        why = plain(done.last_failure or "their moment has not come")
         sys.stderr.write(
-            f"rrcollect answer: not delivered: {plain(done.last_failure)}; does --url name the collector, and end in "
-            "/reports? The answers are kept in the ledger: run this again to send them\n"
+            f"rrcollect answer: not delivered: {why}. The answers are kept in the ledger: run this again to send them\n"
         )
     return 3 if done.refused else 4 if done.waiting else 0
 
@@ -109,8 +131,11 @@ def _check_declared(declared: dict[str, str], offered: Mapping[str, Sequence[str
 
 def _ask(text: str) -> bool | None:
     """Yes, no, or None to decline; asked again until it is one of them, without echo or not at all."""
+    from rrcollect.answer.words import marked
+
+    asked = "\n".join([*map(plain, marked(text)), "[yes/no, empty to decline; not shown] "])
     while True:
-        said = _unseen(f"{plain(text)} [yes/no, empty to decline; not shown] ").strip().lower()
+        said = _unseen(asked).strip().lower()
         if said in YES | NO:
             return said in YES
         if said in SKIP:

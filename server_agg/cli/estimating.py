@@ -78,12 +78,19 @@ def selected(tallies: Tallies, options: Namespace) -> Tallies:
 
 
 def question_table(results: SurveyResults) -> tuple[str, ...]:
-    """The estimates as a table, and what the bars cover; nothing if there are none."""
+    """The estimates as a table, and what the bars cover; nothing if there are none.  A pilot is said first."""
+    from server_agg.report.survey_results import PILOT
+
     head, rows = results.cells()
     if not rows:
         return ()
     several = "each bar covers on its own; " if len(rows) > 1 else ""
-    return table(head, rows, {1, 2, 3, 4, 5}), f"{several}bars hold for independent respondents who follow the protocol"
+    first = (PILOT,) if results.pilot else ()
+    return (
+        *first,
+        table(head, rows, {1, 2, 3, 4, 5}),
+        f"{several}bars hold for independent respondents who follow the protocol",
+    )
 
 
 def check_declared(tallies: Tallies, name: str) -> None:

@@ -57,12 +57,29 @@ COMMANDS = {
         (
             "rrcollect publish --template > survey.toml",
             "rrcollect publish survey.toml --key publisher.pem --out survey.signed.json",
+            "rrcollect publish --template --invited > invited.toml",
+            "rrcollect publish invited.toml --key publisher.pem --out invited.signed.json",
         ),
     ),
     "verify": Command(
         "publishing",
         "what a device would say to a signed survey",
         ("rrcollect verify survey.signed.json --key publisher.pem.pub",),
+    ),
+    "withdraw": Command(
+        "publishing",
+        "end a survey before it expires: the signed word that devices keep",
+        ("rrcollect withdraw survey.signed.json --key publisher.pem --to withdrawal.json",),
+        "Hand the file out wherever the survey was.  A device that reads it answers nothing of the survey any more\n"
+        "and drops what it has not sent.  There is no way back but a new version.",
+    ),
+    "invites": Command(
+        "inviting",
+        "make invites: a list for the owner, and hashes of their tickets for a collector",
+        ("rrcollect invites invited.signed.json --key publisher.pem.pub --count 9 --to list.csv --hashes hashes.txt",),
+        "Each invite gives a one-time ticket for every question and round; a report carries the ticket and not the\n"
+        "invite, and the collector keeps sorted hashes of tickets.  Whoever has the list can tell which answers came\n"
+        "from one invite.",
     ),
     "answer": Command(
         "answering",
@@ -90,19 +107,46 @@ COMMANDS = {
         "eight answers to a byte.",
     ),
     "serve": Command(
-        "collecting",
+        "serving",
         "run a collector with its pages",
         (f"rrcollect serve --store reports.sqlite3 --token-file token --make-token {SURVEY}",),
+        "Every setting may also stand in the environment under the name given with it, or in a file that the\n"
+        "variable with _FILE at its end names.",
+    ),
+    "ingest": Command(
+        "keeping",
+        "take reports from standard input, one per line, into a collector's store",
+        ("rrcollect ingest --store reports.sqlite3 < gateway.jsonl",),
+        "Every line is judged as the collector judges it, and counts once however often it comes.",
     ),
     "export": Command(
-        "collecting",
-        "write a collector's reports to a file",
-        ("rrcollect export night.jsonl --store reports.sqlite3",),
+        "keeping",
+        "write a collector's counts, or the rows it kept, to a file",
+        ("rrcollect export counts.json --store reports.sqlite3",),
+        "What waits for its crowd is not there yet: a question and round is counted from the survey's minimum on.",
+    ),
+    "backup": Command(
+        "keeping",
+        "copy a collector's database while it works",
+        ("rrcollect backup copy.sqlite3 --store reports.sqlite3",),
+    ),
+    "release": Command(
+        "keeping",
+        "make public what makes up whole crowds; strangers see nothing else",
+        ("rrcollect release DIGEST --store reports.sqlite3",),
+        "Answers are published in crowds of the survey's minimum, drawn by chance; those that are left over wait, and\n"
+        "the last few are never published.  What was published stays.",
+    ),
+    "close": Command(
+        "keeping",
+        "end a survey that is over: exact counts stay, ids, rows and tickets are overwritten",
+        ("rrcollect close DIGEST --store reports.sqlite3",),
+        "A survey is over when it has expired and its days of grace have passed.",
     ),
     "tally": Command(
         "collecting",
         "count reports in files or a database, each once",
-        (f"rrcollect tally night.jsonl gateway.jsonl gateway.rrbits {SURVEY} --out tallies.json",),
+        (f"rrcollect tally gateway.jsonl gateway.rrbits {SURVEY} --out tallies.json",),
     ),
     "estimate": Command(
         "estimating",
@@ -112,6 +156,18 @@ COMMANDS = {
             "rrcollect estimate tallies.json",
             f"rrcollect estimate gateway.jsonl {SURVEY} --question doped --by sport",
         ),
+    ),
+    "analyse": Command(
+        "analysing",
+        "your own data: a column of randomised answers in a CSV, Parquet, JSONL, Stata or SPSS file",
+        (
+            "rrcollect analyse --sample raw.csv",
+            "rrcollect analyse raw.csv --answer answer --forced-yes 1/6 --forced-no 1/6 --by region",
+            "rrcollect analyse raw.csv --classic unrelated_question p=2/3 prevalence=1/2 --plot raw.svg",
+        ),
+        "Answers are understood as 1 and 0, yes and no, true and false; --yes and --no name other words.  Rows\n"
+        "without an answer are left out and counted.  The design is what your respondents did: ε of the optimal\n"
+        "design, forced answers, the matrix, or a classic procedure by its name with its numbers.",
     ),
     "compare": Command(
         "designing",

@@ -23,7 +23,7 @@ def add_plan(parser: ArgumentParser) -> None:
     parser.add_argument("--margin", help="half the width of the bar, e.g. 0.03 for ±3 points")
     parser.add_argument("--n", type=int, help="respondents (with --difference: in each of two groups)")
     parser.add_argument("--level", default="0.95", help="confidence level (default: 0.95)")
-    parser.add_argument("--method", choices=METHODS, default="wald", help="how the bar is made (default: wald)")
+    parser.add_argument("--method", choices=METHODS, default="exact", help="how the bar is made (default: exact)")
     parser.add_argument("--prevalence", help="the expected share of yes (default: the worst one)")
     parser.add_argument("--difference", help="a difference between two groups to be found; with --n or --power")
     parser.add_argument("--power", help="with --difference: the probability to find it, e.g. 0.8")
@@ -106,7 +106,7 @@ def _sizes(options: Namespace, how: dict[str, Any]) -> int:
     from server_agg import sample_size
     from server_agg.estimates.one import DIRECT
 
-    methods = METHODS if options.method == "wald" else (options.method,)
+    methods = METHODS if options.method == "exact" else (options.method,)
     design, rows, data = optimal_design(options.epsilon), [], {}
     for method in methods:
         n, direct = (sample_size(one, options.margin, **{**how, "method": method}) for one in (design, DIRECT))

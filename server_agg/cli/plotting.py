@@ -80,9 +80,10 @@ def check_picture(path: Path | None, *, force: bool) -> None:
 
 def save(axes: Axes, path: Path, *, force: bool) -> None:
     """Write the figure of the axes, in the format of the ending."""
-    figure: Any = axes.figure
+    from server_agg.report.drawing import Picture
+
     with new_file(path, force=force) as partial:
-        figure.savefig(partial, dpi=150)
+        Picture(axes).save(partial)
 
 
 def _from_numbers(options: Namespace) -> tuple[Axes, str]:
@@ -112,7 +113,7 @@ def _from_numbers(options: Namespace) -> tuple[Axes, str]:
 def _from_source(options: Namespace) -> tuple[Axes, str]:
     """The figure, and what it shows."""
     from rrcollect.errors import ParameterError
-    from server_agg import plot_segments, plot_trend, segment_table, trend
+    from server_agg import segment_table, trend
     from server_agg.cli.estimating import check_declared, selected
     from server_agg.report.survey_results import survey_results
 
@@ -120,14 +121,14 @@ def _from_source(options: Namespace) -> tuple[Axes, str]:
     if options.figure == "estimates":
         groups = tallies.by("question", "round")
         named: dict[Any, Any] = {f"{q}, round {r}": group for (q, r), group in groups.items()}
-        drawn = plot_segments(segment_table(named, simultaneous="none", minimum=2, level=options.level))
+        drawn = segment_table(named, simultaneous="none", minimum=2, level=options.level).plot().axes
         return drawn, "; ".join(named)
     asked = sorted({key.question for key in tallies})
     if len(asked) > 1:
         raise ParameterError("--question", None, f"one of {', '.join(asked)}")
     if options.figure == "trend":
         rows = trend({r: group for (r,), group in tallies.by("round").items()}, level=options.level)
-        return plot_trend(rows), f"{asked[0]} by round"
+        return rows.plot().axes, f"{asked[0]} by round"
     rounds = sorted({key.round for key in tallies})
     if len(rounds) > 1 or options.by is None:
         wrong = "--by" if options.by is None else "--round"
@@ -137,4 +138,4 @@ def _from_source(options: Namespace) -> tuple[Axes, str]:
     check_declared(tallies, options.by)
     (only,) = survey_results(tallies, minimum=options.minimum, level=options.level).rounds
     found = only.segments(options.by)
-    return plot_segments(found), f"{asked[0]}, round {rounds[0]}, by {options.by}"
+    return found.plot().axes, f"{asked[0]}, round {rounds[0]}, by {options.by}"

@@ -1,8 +1,9 @@
-"""`rrcollect keygen`, `publish` and `verify`.  How a survey is written: see `rrcollect.publish.survey_file`."""
+"""`rrcollect keygen`, `publish`, `verify` and `withdraw`.  For how a survey is written see `publish.survey_file`."""
 
 from __future__ import annotations
 
 import getpass
+import math
 import os
 import sys
 from argparse import ArgumentParser, Namespace
@@ -14,9 +15,20 @@ from server_agg.cli.sources import read_keys, refuse_public_keys
 from server_agg.cli.terminal import emit, plain
 
 if TYPE_CHECKING:
-    from rrcollect import Publication
+    from rrcollect import Publication, Survey
 
-__all__ = ["add_keygen", "add_publish", "add_verify", "keygen", "publish", "refusals", "verify"]
+__all__ = [
+    "add_keygen",
+    "add_publish",
+    "add_verify",
+    "add_withdraw",
+    "keygen",
+    "publish",
+    "refusals",
+    "small_groups",
+    "verify",
+    "withdraw",
+]
 
 PASSWORD = "RRCOLLECT_KEY_PASSWORD"  # noqa: S105  the name of an environment variable
 
@@ -61,7 +73,9 @@ def add_publish(parser: ArgumentParser) -> None:
     parser.add_argument("--key", type=Path, action="append", default=[], help="a private key; repeat for several")
     parser.add_argument("--out", type=Path, help="the file for the signed envelope")
     parser.add_argument("--password", action="store_true", help=f"the keys are encrypted (asks, or takes {PASSWORD})")
+    parser.add_argument("--expect", type=int, metavar="N", help="how many answers are expected: warn of small groups")
     parser.add_argument("--template", action="store_true", help="print a survey to start from, and nothing else")
+    parser.add_argument("--invited", action="store_true", help="with --template: a survey by invitation")
     add_force(parser)
 
 
@@ -71,7 +85,8 @@ def publish(options: Namespace) -> int:
     from rrcollect.publish.survey_file import at, read_survey, survey_from, template
 
     if options.template:
-        emit(options, {"template": template()}, template())
+        text = template(invited=options.invited)
+        emit(options, {"template": text}, text)
         return 0
     if options.survey is None or not options.key or options.out is None:
         raise Incomplete("give SURVEY, --key and --out; --template prints a survey to start from")
@@ -87,7 +102,7 @@ def publish(options: Namespace) -> int:
         partial.write_bytes(publication.envelope)
     whole = publication.composition.whole
     file = str(options.out)
-    warnings = refusals(publication)
+    warnings = [*refusals(publication), *small_groups(survey, options.expect)]
     data = {
         "digest": publication.digest,
         "epsilon": str(whole.epsilon),
@@ -130,6 +145,25 @@ def refusals(publication: Publication) -> list[str]:
     return found
 
 
+def small_groups(survey: Survey, expected: int | None) -> list[str]:
+    """Why the groups that a survey declares would not be shown with so many answers; empty if they would."""
+    from rrcollect.errors import ParameterError
+
+    if expected is None or not survey.segments:
+        return []
+    if expected < 1:
+        raise ParameterError("--expect", expected, "1 or more answers")
+    cells = math.prod(len(segment.values) + 1 for segment in survey.segments.values())
+    crowds = expected // survey.minimum
+    if cells <= crowds:
+        return []
+    return [
+        f"{expected} answers are at most {crowds} crowds of {survey.minimum}, and the declared segments make {cells} "
+        "cells, those who declare nothing counted: most of them will not be shown. Declare fewer segments or values, "
+        "or ask more people"
+    ]
+
+
 def add_verify(parser: ArgumentParser) -> None:
     """Options of `verify`."""
     parser.add_argument("envelope", type=Path, help="a signed survey")
@@ -160,4 +194,31 @@ def verify(options: Namespace) -> int:
         return 1
     words = f"accepted: digest {accepted.digest}\n{accepted.explain()}\n{compose(accepted.survey).explain()}"
     emit(options, {"accepted": True, "digest": accepted.digest, "survey": accepted.survey.to_wire()}, words)
+    return 0
+
+
+def add_withdraw(parser: ArgumentParser) -> None:
+    """Options of `withdraw`."""
+    parser.add_argument("survey", type=Path, help="the signed survey that is to end")
+    parser.add_argument("--key", type=Path, action="append", required=True, help="a private key; repeat for several")
+    parser.add_argument("--to", type=Path, required=True, help="the file for the signed withdrawal")
+    parser.add_argument("--password", action="store_true", help=f"the keys are encrypted (asks, or takes {PASSWORD})")
+    add_force(parser)
+
+
+def withdraw(options: Namespace) -> int:
+    """Sign that a survey is over; with keys that signed it, or devices would not take it."""
+    from rrcollect import SigningKey, withdraw_survey
+    from server_agg.cli.sources import read_envelope
+
+    refuse_existing(options.to, force=options.force)
+    refuse_public_keys(options.key)
+    keys = [SigningKey.load(path, _password(options.password)) for path in options.key]
+    survey, _ = read_envelope(options.survey, [key.public for key in keys])
+    envelope = withdraw_survey(survey, keys)
+    with new_file(options.to, force=options.force) as partial:
+        partial.write_bytes(envelope)
+    data = {"survey": survey.digest, "name": survey.name, "version": survey.version, "file": str(options.to)}
+    words = f"withdrawn: {survey.name}, version {survey.version}, digest {survey.digest}\n{options.to}: hand it out"
+    emit(options, data, words)
     return 0

@@ -76,7 +76,7 @@ def _design(options: Namespace) -> Design:
 
 
 def _summary(found: Rehearsal) -> str:
-    from server_agg.report.words import text_table
+    from server_agg.report.tables import text_table
 
     mean, error = found.mean, found.predicted_spread / found.values.size**0.5
     rows = [
@@ -131,18 +131,19 @@ def _histogram(found: Rehearsal) -> Axes:
     import numpy as np
 
     from rrcollect.design.figures import axes_for
+    from server_agg.report.drawing import COLOURS, plain_axes
 
     axes = axes_for(None)
-    axes.hist(100 * found.values, bins=40, density=True, color="tab:blue", alpha=0.35, label="estimates")
+    axes.hist(100 * found.values, bins=40, density=True, color=COLOURS[0], alpha=0.35, label="estimates")
     left, right = axes.get_xlim()
     at = np.linspace(left, right, 400)
     sigma = 100 * found.predicted_spread
     bell = np.exp(-0.5 * ((at - 100 * found.prevalence) / sigma) ** 2) / (sigma * np.sqrt(2 * np.pi))
-    axes.plot(at, bell, color="tab:blue", label="normal curve with the theory's variance")
-    axes.axvline(100 * found.prevalence, color="tab:red", label="truth")
+    axes.plot(at, bell, color=COLOURS[0], label="normal curve with the theory's variance")
+    axes.axvline(100 * found.prevalence, color=COLOURS[1], label="truth")
     axes.axvline(100 * found.mean, color="black", linestyle="--", label="mean estimate")
     axes.set_xlabel("estimate, %")
     axes.set_yticks([])
-    axes.set_title(f"{found.values.size} surveys of {found.n} people; {found.design}", fontsize="medium")
-    axes.legend(fontsize="small")
+    plain_axes(axes, f"{found.values.size} surveys of {found.n} people; {found.design}")
+    axes.legend(fontsize="small", frameon=False)
     return axes

@@ -12,6 +12,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from rrcollect.errors import ParameterError
 from server_agg.cli.output import Incomplete
@@ -102,7 +103,7 @@ def batch_of(options: Namespace, **how: Any) -> BatchResult:
     """The reports of `options.source`, counted."""
     from server_agg import tally_reports
 
-    sources = [f"sqlite:///{s}" if s.endswith(DATABASE_FILES) and "://" not in s else s for s in options.source]
+    sources = [f"sqlite:///{quote(s)}" if s.endswith(DATABASE_FILES) and "://" not in s else s for s in options.source]
     packed = all(s.endswith(".rrbits") for s in sources)
     if not options.key or (not options.survey and not packed):
         raise Incomplete(

@@ -42,8 +42,8 @@ def exit_code(error: RRCollectError) -> int:
 
 
 def plain(text: object) -> str:
-    """Text without control characters, newlines kept."""
-    return "".join(c if c.isprintable() or c == "\n" else "?" for c in str(text))
+    """Text without control characters; new lines are kept, and the joiners that scripts and emoji are written with."""
+    return "".join(c if c.isprintable() or c in "\n\u200c\u200d" else "?" for c in str(text))
 
 
 class RenderedTable(str):
@@ -66,7 +66,7 @@ def emit(options: Namespace, data: Any, *parts: str) -> None:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], numeric: set[int]) -> str:
     """Rows under a head: drawn on a terminal, aligned by spaces elsewhere."""
-    from server_agg.report.words import text_table
+    from server_agg.report.tables import text_table
 
     if sys.stdout.isatty():
         try:

@@ -1,10 +1,12 @@
 """Two groups side by side: difference and ratio of their prevalences, with bars and a test.
 
-Bars for the difference d = a − b are "mover", "guaranteed" or "wald", see `estimates.methods`.
+Bars for the difference d = a − b are "score", "mover", "guaranteed" or "wald", see `estimates.methods`.
 For the ratio: Donner and Zou's square-and-add for quotients, and the guaranteed quotient of ends.  Where the
 denominator's bar touches 0 a ratio has no upper end; it is None, never infinite.
 
-The test of a = b is a score test: z = d/√(V_a(π0) + V_b(π0)) with both variances at the pooled estimate π0.
+The test of a = b is a score test: z = d/√(V_a(π0) + V_b(π0)) with both variances at the pooled estimate π0.  Where
+expected counts are small its p is exact (see `estimates.small_counts`), and the result says so.  The score bar is
+{δ : p of a − b = δ is not below 1 − level}, so p and bar never contradict each other.
 The groups must be disjoint sets of people; a device that repeats its answer is the same person in every round.
 """
 
@@ -14,15 +16,20 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rrcollect.design.parameters import NumberLike
+from rrcollect.design.parameters import NumberLike, whole_number
 from server_agg.count.tally import Tally
+from server_agg.estimates.difference import score_test
+from server_agg.estimates.estimating import estimate
 from server_agg.estimates.interval import Interval, target_words
-from server_agg.estimates.methods import DIFFERENCE, Problem, checked_method
-from server_agg.estimates.numerics import exact_level, normal_tail, root_level
-from server_agg.estimates.one import Estimate, estimate
-from server_agg.estimates.pooled import pool
-from server_agg.estimates.score import variance_line
+from server_agg.estimates.methods import checked_method, interval_of
+from server_agg.estimates.numerics import exact_level, root_level
+from server_agg.estimates.one import Estimate
+from server_agg.estimates.problem import DIFFERENCE, Problem
+from server_agg.estimates.small_counts import PValue
+from server_agg.report.drawing import Point
 from server_agg.report.result import Result
+from server_agg.report.tables import Table
+from server_agg.report.words import SHARE_HEAD, digits_for, percent, share_cells
 
 __all__ = ["Comparison", "compare_groups"]
 
@@ -40,6 +47,7 @@ class Comparison(Result):
 
     a: Estimate
     b: Estimate
+    family: int = 1  # how many comparisons are to hold at once
 
     @property
     def exact_difference(self) -> Fraction:
@@ -62,25 +70,8 @@ class Comparison(Result):
         return self.a.clipped / self.b.clipped if self.b.clipped else None
 
     @property
-    def p(self) -> float:
-        """The two-sided p-value of the score test of equal prevalences (approximate)."""
-        common = Fraction(pool([self.a.tally, self.b.tally]).value)
-        lines = [variance_line(e.tally.design, e.tally.n, e.sampling).at(common) for e in (self.a, self.b)]
-        spread = sum(lines)
-        if spread <= 0:  # nothing is random here: a difference is one, or there is none
-            return 1.0 if self.exact_difference == 0 else 0.0
-        return min(1.0, 2 * normal_tail(abs(self.difference) / math.sqrt(spread)))
-
-    def _bars(self, level: NumberLike, method: str) -> tuple[Interval, Interval]:
-        each = root_level(level, 2) if method == "guaranteed" else exact_level(level)
-        return self.a.interval(each), self.b.interval(each)
-
-    def _covers(self, what: str, sign: str) -> str:
-        return f"{what} ({target_words(self.a.target)} {sign} {target_words(self.b.target)})"
-
-    def interval(self, level: NumberLike = 0.95, method: str = "mover") -> Interval:
-        """A bar for the difference, within [−1, 1]."""
-        problem = Problem(
+    def _problem(self) -> Problem:
+        return Problem(
             "difference",
             self.exact_difference,
             lambda: self.standard_error,
@@ -88,9 +79,37 @@ class Comparison(Result):
             parts=((Fraction(1), self.a.problem), (Fraction(-1), self.b.problem)),
             span=DIFFERENCE,
         )
-        return problem.interval(level, method)
 
-    def as_dict(self, level: NumberLike = 0.95, method: str = "mover") -> dict[str, object]:
+    @property
+    def test(self) -> PValue:
+        """The score test of equal prevalences, with how its p was found: "score", "exact" or "none", where nothing is
+        random and a difference is one."""
+        if not self.a.variance and not self.b.variance and self.a.target != "population" != self.b.target:
+            return PValue(1.0 if self.exact_difference == 0 else 0.0, "none", 0.0)
+        found = score_test(self._problem)
+        return found._replace(p=min(1.0, self.family * found.p))
+
+    @property
+    def p(self) -> float:
+        """The two-sided p-value of equal prevalences; of `family` comparisons at once, Bonferroni's."""
+        return self.test.p
+
+    def _bars(self, level: NumberLike, method: str) -> tuple[Interval, Interval]:
+        each = root_level(level, 2) if method == "guaranteed" else exact_level(level)
+        return self.a.interval(each), self.b.interval(each)
+
+    def _covers(self, what: str, sign: str) -> str:
+        of = f", one of {self.family} at once" if self.family > 1 else ""
+        return f"{what} ({target_words(self.a.target)} {sign} {target_words(self.b.target)}{of})"
+
+    def interval(self, level: NumberLike = 0.95, method: str = "score") -> Interval:
+        """A bar for the difference, within [−1, 1]; that of the score holds 0 if and only if p >= 1 − level."""
+        return interval_of(self._problem, self._each(level), method)
+
+    def _each(self, level: NumberLike) -> Fraction:
+        return 1 - (1 - exact_level(level)) / self.family
+
+    def as_dict(self, level: NumberLike = 0.95, method: str = "score") -> dict[str, object]:
         """Inputs and results as plain values, ready for JSON."""
         ratio = self.ratio_interval(level, "guaranteed" if method == "guaranteed" else "mover")
         return {
@@ -102,11 +121,45 @@ class Comparison(Result):
             "ratio": self.ratio,
             "ratio_interval": ratio.as_dict(),
             "p": self.p,
+            "test": self.test.method,
+            "family": self.family,
         }
+
+    numeric = frozenset(range(1, 5))
+
+    def cells(self) -> Table:
+        """Both groups, and their difference in points."""
+        bar = self.interval()
+        digits, each = digits_for(bar.width), [self.a, self.b]
+        shares = [percent(share, digits) for share in (self.difference, bar.low, bar.high)]
+        how = f"{_share(bar.level)} {bar.method}"
+        rows = [[name, *share_cells(found, found.interval())] for name, found in zip("ab", each, strict=True)]
+        return ["", *SHARE_HEAD], [*rows, ["a − b", str(self.a.n + self.b.n), *shares, how, ""]]
+
+    def notes(self) -> list[str]:
+        """The ratio, the test, and what the bar of the difference is for."""
+        ratio, test = self.ratio_interval(), self.test
+        ends = " to ".join("no end" if end is None else f"{end:.3g}" for end in ratio)
+        shown = "none, since b is 0" if self.ratio is None else f"{self.ratio:.3g}"
+        how = "nothing is random" if test.method == "none" else f"{test.method} test"
+        said = [f"equal prevalences: {how}, p = {test.p:.3g}", self.interval().describe()]
+        return [f"ratio a/b {shown} ({_share(ratio.level)} {ratio.method} {ends}); " + "; ".join(said)]
+
+    def points(self) -> list[Point]:
+        """Both groups."""
+        each = ((f"{name} (n = {found.n:,})", found) for name, found in (("a", self.a), ("b", self.b)))
+        return [Point(name, found.value, *found.interval()) for name, found in each]
+
+    def caption(self) -> str:
+        """What the bars are, and the difference."""
+        bar = self.interval()
+        ends = "–".join(percent(end, digits_for(bar.width)) for end in bar)
+        return f"95 % exact bars; difference: {ends} points ({_share(bar.level)} {bar.method}), p = {self.p:.3g}"
 
     def ratio_interval(self, level: NumberLike = 0.95, method: str = "mover") -> Interval[float | None]:
         """A bar for the ratio a/b; its upper end is None where nothing bounds it."""
         row = checked_method("ratio", method)
+        level = self._each(level)
         (la, ua), (lb, ub) = self._bars(level, method)
         low: float | None = la / ub if ub else 0.0
         high = ua / lb if lb else None
@@ -117,6 +170,10 @@ class Comparison(Result):
             high = _quotient_end((a, ua), (b, lb), 1, xa / wb if wb else None)
         covers = self._covers("ratio", "over")
         return Interval((low or 0.0, high), method=method, level=level, target=covers, guaranteed=row.guaranteed)
+
+
+def _share(level: Fraction) -> str:
+    return f"{float(100 * level):.4g} %"
 
 
 def _quotient_end(
@@ -132,12 +189,14 @@ def _quotient_end(
     return max(0.0, (a * b + sign * math.sqrt(inside)) / scale)
 
 
-def compare_groups(a: Tally | Estimate, b: Tally | Estimate) -> Comparison:
-    """Group a against group b: two disjoint groups of people, each with its own design and target.
+def compare_groups(a: Tally | Estimate, b: Tally | Estimate, *, family: int = 1) -> Comparison:
+    """Group a against group b: two disjoint groups of people, each with its own design and target; `family` is how many
+    such comparisons are to hold at once.
 
     >>> from rrcollect import optimal_design
     >>> both = compare_groups(Tally(optimal_design(1), 700, 330), Tally(optimal_design(1), 650, 210))
     >>> round(both.difference, 3), "{:.3f} to {:.3f}".format(*both.interval())
-    (0.321, '0.206 to 0.434')
+    (0.321, '0.209 to 0.432')
     """
-    return Comparison(*[e if isinstance(e, Estimate) else estimate(e) for e in (a, b)])
+    pair = [e if isinstance(e, Estimate) else estimate(e) for e in (a, b)]
+    return Comparison(pair[0], pair[1], whole_number("family", family))

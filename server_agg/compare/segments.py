@@ -7,6 +7,7 @@ Rules
    still too small the next smallest cell joins it (otherwise its content could be found by subtraction).  What was
    merged is listed with its size: reported, not hidden.
 3. A row by one design is an `Estimate`; answers by several designs are pooled.
+4. That all bars cover at once is said of guaranteed bars alone; misfit is told beside every value.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ from server_agg.compare.groups import Comparison, compare_groups
 from server_agg.count.tallies import merged
 from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection, TooFewAnswers
+from server_agg.estimates.estimating import estimate
 from server_agg.estimates.interval import Interval, TargetLike, checked_target
 from server_agg.estimates.numerics import exact_level, root_level
-from server_agg.estimates.one import Estimate, estimate
+from server_agg.estimates.one import Estimate
 from server_agg.estimates.pooled import PooledEstimate, pool, pooled_method
-from server_agg.report.result import Result
-from server_agg.report.words import digits_for, html_table, percent
+from server_agg.report.drawing import Point
+from server_agg.report.result import Result, clipped
+from server_agg.report.words import digits_for, percent, value_notes
 
 __all__ = ["Row", "SegmentTable", "segment_table", "simultaneous_level"]
 
@@ -55,6 +58,7 @@ class SegmentTable(Result):
     """Rows with simultaneous bars; `suppressed` lists (cell, answers) that were merged for being too small."""
 
     numeric = frozenset(range(1, 5))
+    tidy = "rows"
     rows: tuple[Row, ...]
     suppressed: tuple[tuple[str, int], ...]
     level: Fraction
@@ -68,22 +72,31 @@ class SegmentTable(Result):
         raise EmptySelection(f"no row {label!r}; there are {[row.label for row in self.rows]}")
 
     def compare(self, a: str, b: str) -> Comparison:
-        """Row a against row b; rows pooled over designs are refused."""
+        """Row a against row b: one of all pairs at once, unless each of the table's bars is for itself.  Rows pooled
+        over designs are refused."""
         pair = self[a].estimate, self[b].estimate
         if isinstance(pair[0], PooledEstimate) or isinstance(pair[1], PooledEstimate):
             raise ParameterError("rows", (a, b), "rows by one design each")
-        return compare_groups(pair[0], pair[1])
+        rows = len(self.rows)
+        return compare_groups(pair[0], pair[1], family=1 if self.simultaneous == "none" else rows * (rows - 1) // 2)
+
+    @property
+    def guaranteed(self) -> bool:
+        """Whether every bar's coverage is."""
+        return all(row.interval.guaranteed for row in self.rows)
 
     def describe(self) -> str:
         """What the bars cover together, and what was merged."""
-        share = f"{float(100 * self.level):.10g} %"
-        words = {
-            "bonferroni": f"all {len(self.rows)} bars cover at once with probability >= {share} (Bonferroni)",
-            "sidak": f"all {len(self.rows)} bars cover at once with probability >= {share} (Šidák)",
-            "none": f"each bar covers on its own at {share}; not simultaneous",
-        }[self.simultaneous]
+        share, how = f"{float(100 * self.level):.10g} %", {"bonferroni": "Bonferroni", "sidak": "Šidák"}
+        words = f"each bar is for itself, at {share}; not simultaneous"
         if len(self.rows) == 1:
-            words = f"the one bar covers at {share}"
+            words = f"one bar, at {share}"
+        elif self.simultaneous in how and self.guaranteed:
+            words = f"all {len(self.rows)} bars cover at once with probability >= {share} ({how[self.simultaneous]})"
+        elif self.simultaneous in how:
+            words = f"{len(self.rows)} bars meant to hold at once at {share} ({how[self.simultaneous]})"
+        if not self.guaranteed:
+            words += "; their coverage is approximate, not guaranteed"
         if self.suppressed:
             cells = ", ".join(f"{label} (n = {n})" for label, n in self.suppressed)
             words += f"; merged for having fewer than {self.minimum} answers or to protect those: {cells}"
@@ -91,19 +104,29 @@ class SegmentTable(Result):
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """The table as text: its head, and a line for each row."""
-        head = ["segment", "n", "estimate %", "low", "high", "method"]
+        head = ["segment", "n", "estimate %", "low", "high", "method", ""]
         lines = []
         for row in self.rows:
             d = digits_for(row.interval.width)
             ends = percent(row.interval.low, d), percent(row.interval.high, d)
-            lines.append([row.label, str(row.n), percent(row.estimate.value, d), *ends, row.interval.method])
+            shown, notes = percent(clipped(row.estimate.value), d), value_notes(row.estimate, row.interval)
+            lines.append([row.label, str(row.n), shown, *ends, row.interval.method, notes])
         return head, lines
 
-    def __str__(self) -> str:
-        return f"{super().__str__()}\n{self.describe()}"
+    def notes(self) -> list[str]:
+        """What the bars cover."""
+        return [self.describe()]
 
-    def _repr_html_(self) -> str:
-        return super()._repr_html_() + html_table(None, [[self.describe()]])
+    def caption(self) -> str:
+        """What the bars of the picture are."""
+        methods = "/".join(sorted({row.interval.method for row in self.rows}))
+        together = {"none": "each on its own"}.get(self.simultaneous, f"all at once ({self.simultaneous})")
+        promise = "" if self.guaranteed else ", approximate"
+        return f"{float(100 * self.level):.10g} % {methods} bars, {together}{promise}"
+
+    def points(self) -> list[Point]:
+        """The rows, with their numbers of answers."""
+        return [Point(f"{row.label} (n = {row.n:,})", row.estimate.value, *row.interval) for row in self.rows]
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""
@@ -115,6 +138,7 @@ class SegmentTable(Result):
                 "value": row.estimate.value,
                 "standard_error": row.estimate.standard_error,
                 "interval": row.interval.as_dict(),
+                "misfit": row.estimate.misfit.as_dict(),
             }
             for row in self.rows
         ]

@@ -1,59 +1,102 @@
 """Prevalence over rounds: a trend with bars.
 
-The rounds' bars hold all at once (see `segments`).  The slope is the weighted least-squares line through the unbiased
-values, weights 1/V_i at the pooled prevalence; under "no change" slope/SE is about normal, which gives the test.
+The rounds' bars hold all at once (see `segments`).  Slope, standard error and test are the score's, the same as those
+of `trend_across` with the rounds' numbers for scores: see `estimates.score_tests`.  Rounds may be by several designs.
 Rounds must be answered by independent people.  A device that keeps its first answer for life, as this project's
 client does, repeats it: for a panel of the same devices the differences between rounds are smaller than these bars.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.compare.groups import Comparison, compare_groups
 from server_agg.compare.segments import SegmentTable, segment_table
 from server_agg.count.tally import Tally
-from server_agg.estimates.numerics import normal_tail
-from server_agg.estimates.pooled import PooledEstimate, pool
-from server_agg.estimates.score import variance_line
+from server_agg.estimates.pooled import PooledEstimate
+from server_agg.estimates.score_tests import Groups
+from server_agg.estimates.small_counts import p_value
+from server_agg.report.drawing import Picture, Point
+from server_agg.report.result import Result
+from server_agg.report.tables import Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Trend", "trend"]
 
 
 @dataclass(frozen=True)
-class Trend:
+class Trend(Result):
     """Rounds in order, their table, and the line through them."""
 
     rounds: tuple[int, ...]
     table: SegmentTable
     slope: float
-    slope_standard_error: float
+    slope_standard_error: float | None  # None where the answers tell nothing of a trend
     p: float
+    test: str  # how p was found: "score", "exact" or "simulated"
 
     def changes(self) -> tuple[Comparison, ...]:
-        """Each round against the one before; rounds must be by one design each."""
+        """Each round against the one before, all at once as the rounds' bars are; rounds must be by one design each."""
         found = []
         for before, after in zip(self.table.rows, self.table.rows[1:], strict=False):
             if isinstance(before.estimate, PooledEstimate) or isinstance(after.estimate, PooledEstimate):
                 raise ParameterError("rounds", (before.label, after.label), "rounds by one design each")
-            found.append(compare_groups(after.estimate, before.estimate))
+            family = 1 if self.table.simultaneous == "none" else len(self.rounds) - 1
+            found.append(compare_groups(after.estimate, before.estimate, family=family))
         return tuple(found)
 
     def describe(self) -> str:
-        """One sentence on the slope."""
-        verdict = "a change" if self.p < 0.05 else "no clear change"
-        return f"{verdict}: slope {self.slope:+.3g} per round (SE {self.slope_standard_error:.2g}), p = {self.p:.3g}"
+        """The slope with the p-value of no change; the verdict is the reader's."""
+        if self.slope_standard_error is None:
+            return "the answers tell nothing of a trend"
+        error = f"SE {self.slope_standard_error:.2g}"
+        return f"slope {self.slope:+.3g} per round ({error}); no change: {self.test} test, p = {self.p:.3g}"
 
-    def __str__(self) -> str:
-        return f"{self.table}\n{self.describe()}"
+    numeric = SegmentTable.numeric
+    tidy = "rounds"
 
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_() + f"<p>{self.describe()}</p>"
+    def as_dict(self) -> dict[str, object]:
+        """Plain values, ready for JSON."""
+        table = self.table.as_dict()
+        rows: Any = table.pop("rows")
+        rounds = [{"round": number, **row} for number, row in zip(self.rounds, rows, strict=True)]
+        line = {"slope": self.slope, "slope_standard_error": self.slope_standard_error, "p": self.p, "test": self.test}
+        return {"rounds": rounds, **table, **line}
+
+    def cells(self) -> Table:
+        """The rounds as text."""
+        head, lines = self.table.cells()
+        return ["round", *head[1:]], lines
+
+    def notes(self) -> list[str]:
+        """What the bars cover, and the line through the rounds."""
+        return [*self.table.notes(), self.describe()]
+
+    def points(self) -> list[Point]:
+        """The rounds."""
+        return self.table.points()
+
+    def caption(self) -> str:
+        """What the bars of the picture are."""
+        return self.table.caption()
+
+    def _placed(self) -> list[float]:
+        return [float(number) for number in self.rounds]
+
+    def plot(self, ax: Axes | None = None, *, limits: tuple[float, float] | None = None) -> Picture:
+        """The prevalence by round."""
+        drawn = super().plot(ax, limits=limits)
+        drawn.axes.set_xticks(list(self.rounds))
+        drawn.axes.set_xlabel("round")
+        return drawn
 
 
 def trend(
@@ -71,7 +114,7 @@ def trend(
     >>> [row.estimate.exact_value for row in found.table.rows]
     [Fraction(1, 10), Fraction(13, 50), Fraction(23, 50)]
     >>> print(found.describe())
-    a change: slope +0.18 per round (SE 0.031), p = 5.09e-09
+    slope +0.18 per round (SE 0.031); no change: score test, p = 5.09e-09
     """
     if len(rounds) < 2:
         raise ParameterError("rounds", list(rounds), "two rounds or more")
@@ -86,25 +129,9 @@ def trend(
     )
     if table.suppressed:
         raise ParameterError("rounds", table.suppressed, "rounds of two answers or more")
-    tallies = [[given] if isinstance(given, Tally) else list(given) for given in cells.values()]
-    common = Fraction(pool([t for group in tallies for t in group]).value)
-    spreads = [
-        float(1 / sum(1 / (variance_line(t.design, t.n).at(common) or _tiny(t)) for t in g if t.n)) for g in tallies
-    ]
-    planning = common if 0 < common < 1 else Fraction(1, 2)
-    values = [pool(group, planning=planning).unbiased for group in tallies]
-    return Trend(tuple(order), table, *_line([float(x) for x in order], values, spreads))
-
-
-def _tiny(tally: Tally) -> Fraction:
-    """A variance for a design that is certain at the pooled prevalence: that of a count of one."""
-    return 1 / (tally.n * tally.design.c) ** 2
-
-
-def _line(xs: Sequence[float], ys: Sequence[float], spreads: Sequence[float]) -> tuple[float, float, float]:
-    weights = [1 / v for v in spreads]
-    centre = sum(w * x for w, x in zip(weights, xs, strict=True)) / sum(weights)
-    leverage = sum(w * (x - centre) ** 2 for w, x in zip(weights, xs, strict=True))
-    slope = sum(w * (x - centre) * y for w, x, y in zip(weights, xs, ys, strict=True)) / leverage
-    error = 1 / math.sqrt(leverage)
-    return slope, error, min(1.0, 2 * normal_tail(abs(slope) / error))
+    groups = Groups.of([[given] if isinstance(given, Tally) else list(given) for given in cells.values()])
+    xs = np.array(order, float)
+    (top,), (spread,) = groups.scores(groups.counts).trend(xs)
+    test = p_value(groups, "trend", tuple(xs))
+    slope, error = (float(top / spread), float(1 / np.sqrt(spread))) if spread > 0 else (0.0, None)
+    return Trend(tuple(order), table, slope, error, test.p, test.method)

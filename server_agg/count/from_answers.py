@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rrcollect.design.parameters import whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
-from server_agg.count.tallies import Tallies, TallyKey
+from server_agg.count.tallies import Tallies, TallyKey, refuse_mixed
 from server_agg.count.tally import LARGEST_COUNT, Tally
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from rrcollect.publish.survey import Survey
 
 __all__ = [
     "ReportLike",
@@ -52,10 +54,11 @@ class ReportLike(Protocol):
     def round(self) -> int: ...
 
 
-def tallies_from_reports(reports: Iterable[ReportLike]) -> Tallies:
+def tallies_from_reports(reports: Iterable[ReportLike], surveys: Iterable[Survey] = ()) -> Tallies:
     """Counts reports by survey × question × design × segments × round; a report id counts once.
 
     Delivery is at least once, so the same report may be there again.  The same id with other content is refused.
+    `surveys` say which of the reports are of a pilot, which a report itself does not; they are not judged by them.
 
     >>> from types import SimpleNamespace
     >>> def report(answer, region):
@@ -85,7 +88,13 @@ def tallies_from_reports(reports: Iterable[ReportLike]) -> Tallies:
         found = counts.setdefault(key, [0, 0])
         found[0] += 1
         found[1] += report.answer == "1"
-    return Tallies({TallyKey(*key): Tally(key[2], n, ones) for key, (n, ones) in counts.items()})
+    pilots = {survey.digest: survey.pilot for survey in surveys}
+    refuse_mixed({key[0]: pilots[key[0]] for key in counts if key[0] in pilots})
+    tallies = {
+        TallyKey(survey, question, design, segments, number, pilots.get(survey, False)): Tally(design, n, ones)
+        for (survey, question, design, segments, number), (n, ones) in counts.items()
+    }
+    return Tallies(tallies)
 
 
 def tally_from_counts(design: Design, *, yes: int, no: int) -> Tally:

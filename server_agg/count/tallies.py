@@ -1,12 +1,13 @@
 """`Tallies`: many tallies, keyed by what was asked of whom.
 
-    survey digest × question × design × segments × round  →  n and the column sums
+    survey digest (and whether it is a pilot) × question × design × segments × round  →  n and the column sums
 
 Rules
 1. A key holds all that a report declares and nothing more; two reports are counted together only if their keys are
    equal.  Which keys belong together is decided later, by `where` and `by`, and never loses a count.
 2. `+` merges two collections (two servers, two days); order and grouping do not matter.
-3. Grouping keeps designs apart: a group is a tuple of tallies, one for each design in it, ready for `pool`.
+3. Answers of a pilot (a trial) are never counted together with real ones: that is refused wherever keys are merged.
+4. Grouping keeps designs apart: a group is a tuple of tallies, one for each design in it, ready for `pool`.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally, counts_of, design_of, fields, read_json
 from server_agg.errors import EmptySelection, MixedQuestions
 
-__all__ = ["Tallies", "TallyKey", "merged"]
+__all__ = ["Tallies", "TallyKey", "merged", "refuse_mixed"]
 
-KEY_FIELDS = ("survey", "question", "design", "round")
+FIELDS = ("counts", "design", "n", "pilot", "question", "round", "segments", "survey")
+KEY_FIELDS = ("survey", "question", "design", "round", "pilot")
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class TallyKey:
     design: Design
     segments: tuple[tuple[str, str], ...] = ()
     round: int = 0
+    pilot: bool = False
 
     def __post_init__(self) -> None:
         for name in ("survey", "question"):
@@ -43,6 +46,8 @@ class TallyKey:
                 raise ParameterError(name, getattr(self, name), "a str")
         if not isinstance(self.design, Design):
             raise ParameterError("design", self.design, "a Design")
+        if not isinstance(self.pilot, bool):
+            raise ParameterError("pilot", self.pilot, "True or False")
         pairs = tuple(sorted(tuple(pair) for pair in self.segments))
         names = [pair[0] for pair in pairs]
         if any(not isinstance(part, str) for pair in pairs for part in pair) or len(set(names)) != len(names):
@@ -58,7 +63,7 @@ class TallyKey:
 
     def order(self) -> tuple[object, ...]:
         """A total order, so that whatever is written is written the same way."""
-        return self.survey, self.question, self.design.p00, self.design.p11, self.segments, self.round
+        return self.survey, self.question, self.design.p00, self.design.p11, self.segments, self.round, self.pilot
 
 
 class Tallies(Mapping[TallyKey, Tally]):
@@ -128,7 +133,9 @@ class Tallies(Mapping[TallyKey, Tally]):
                 raise ParameterError("name", name, f"a key field or a segment that was declared: {sorted(known)}")
 
     def _check_mixture(self, names: Iterable[str] = ()) -> None:
-        """Answers to two questions, or of one person in two rounds, are never counted together."""
+        """Answers to two questions, of one person in two rounds, or of a trial and a real survey are kept apart."""
+        if "pilot" not in names:
+            refuse_mixed({f"{key.survey[:12]}…": key.pilot for key in self})
         for field in ("question", "round"):
             values = {getattr(key, field) for key in self}
             if len(values) > 1 and field not in names:
@@ -175,12 +182,12 @@ class Tallies(Mapping[TallyKey, Tally]):
             raise ParameterError("tallies", entries, "a list of keys with counts")
         found: dict[TallyKey, Tally] = {}
         for entry in entries:
-            given = fields("tallies", entry, ("counts", "design", "n", "question", "round", "segments", "survey"))
+            given = fields("tallies", entry, FIELDS)
             if not isinstance(given["segments"], dict):
                 raise ParameterError("segments", given["segments"], "an object of strings")
             design = design_of(given)
             segments = tuple(given["segments"].items())
-            key = TallyKey(given["survey"], given["question"], design, segments, given["round"])
+            key = TallyKey(given["survey"], given["question"], design, segments, given["round"], given["pilot"])
             if key in found:
                 raise ParameterError("tallies", entry, "each key once")
             found[key] = Tally(design, given["n"], counts_of("tally", given)[0])
@@ -192,11 +199,23 @@ def _entry(key: TallyKey, tally: Tally) -> dict[str, object]:
         "counts": [tally.ones],
         "design": key.design.to_wire(),
         "n": tally.n,
+        "pilot": key.pilot,
         "question": key.question,
         "round": key.round,
         "segments": dict(key.segments),
         "survey": key.survey,
     }
+
+
+def refuse_mixed(pilots: Mapping[str, bool]) -> None:
+    """Refuse surveys (a name or digest of each, and whether it is a pilot) of which some are trials and some real."""
+    trials, real = ([name for name, pilot in pilots.items() if pilot is kind] for kind in (True, False))
+    if trials and real:
+        raise ParameterError(
+            "surveys",
+            f"the pilot {trials[0]} and the real {real[0]}",
+            "pilots alone or real surveys alone: trial data is never counted with real answers",
+        )
 
 
 def merged(tallies: list[Tally]) -> tuple[Tally, ...]:

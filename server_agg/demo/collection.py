@@ -26,7 +26,7 @@ class Counter:
     """Takes reports into the store at `path`."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.store: Store = open_store(path)
+        self.store: Store = open_store(path, keep_rows=True)
         self._catalogue = Catalogue(self.store)
         settings = Settings()
         self._judge = Admission(self._catalogue.find, grace=settings.grace, list_limit=settings.list_limit)
@@ -35,8 +35,8 @@ class Counter:
         """Make a signed survey known; `key` is the publisher's public key in hexadecimal."""
         self._catalogue.publish(envelope, [key])
 
-    def send(self, body: bytes) -> None:
-        """Judge and commit one report."""
+    def send(self, destination: str, body: bytes) -> None:
+        """Judge and commit one report; this is the collector of its survey, wherever that says it is."""
         self.send_all([body])
 
     def send_all(self, bodies: Sequence[bytes]) -> None:
@@ -50,7 +50,8 @@ class Counter:
                 raise ReportRefused(f"{outcome.value}: {REASONS[outcome.value]}")
 
     def tallies(self) -> Tallies:
-        """Everything counted so far."""
+        """Everything whose crowd is complete."""
+        self.store.fold()
         return self.store.tallies()
 
     def close(self) -> None:

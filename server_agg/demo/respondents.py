@@ -55,8 +55,10 @@ class Desk:
 
 
 def one_device(desk: Desk, person: Person, collector: Transport, ledger: Path) -> Client:
-    """A person answers everything with a client of their own, and delivers; the client, for those who want to look."""
-    client = Client(ledger, attributes=desk.attributes, policy=desk.policy())
+    """A person answers everything with a client of their own, and delivers; the client, for those who want to look.
+
+    Nobody is there to be protected: nothing is spread over time."""
+    client = Client(ledger, attributes=desk.attributes, policy=desk.policy(), spread=0)
     accepted = client.accept(desk.envelope)
     for question, number, truth in person.asked():
         client.answer(accepted, question, truth, round=number, segments={"sport": person.sport})

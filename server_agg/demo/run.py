@@ -127,9 +127,9 @@ def fresh_folder(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
-def published(folder: Path) -> tuple[Publication, SigningKey]:
-    """Write, check and sign the survey, with a new key; all of it lies in the folder."""
-    text = template()
+def published(folder: Path, text: str | None = None) -> tuple[Publication, SigningKey]:
+    """Write, check and sign the survey (the template), with a new key; all of it lies in the folder."""
+    text = text or template()
     (folder / "survey.toml").write_text(text, encoding="utf-8")
     key = SigningKey.generate()
     key.save(folder / "publisher.pem")
@@ -154,9 +154,9 @@ class _Overheard:
         self.counter = counter
         self.first = b""
 
-    def send(self, body: bytes) -> None:
+    def send(self, destination: str, body: bytes) -> None:
         self.first = self.first or body
-        self.counter.send(body)
+        self.counter.send(destination, body)
 
 
 def run_demo(

@@ -21,6 +21,7 @@ from typing import Any
 from rrcollect.deliver.transport import HttpTransport
 from rrcollect.errors import ParameterError, RRCollectError
 from rrcollect.extras import extra
+from rrcollect.publish.survey_file import template
 from server_agg.demo.collection import Counter
 from server_agg.demo.population import drawn_population
 from server_agg.demo.respondents import Desk, by_gateway, one_device
@@ -29,24 +30,28 @@ from server_agg.demo.run import desk_of, published, working_folder
 __all__ = ["run_web"]
 
 HOST = "127.0.0.1"
+PARTING = 5.0  # seconds; a collector that is told to stop does so before we are
 BEFORE = 800  # people who answered before the pages open: enough for every sport and round
-OPENING = f"{BEFORE} people answered through a gateway before; others come one by one\nstop with Ctrl-C"
+OPENING = (
+    f"{BEFORE} people answered through a gateway before, and were released; others come one by one:\n"
+    "the owner sees them with the token, strangers after the next release\nstop with Ctrl-C"
+)
 Say = Callable[[dict[str, Any], str], None]
 
 
 class Trickle(threading.Thread):
     """People who come one after the other until told to stop."""
 
-    def __init__(self, desk: Desk, url: str, pause: float) -> None:
+    def __init__(self, desk: Desk, pause: float) -> None:
         super().__init__(name="rrcollect-demo-respondents", daemon=True)
-        self._desk, self._url, self._pause = desk, url, pause
+        self._desk, self._pause = desk, pause
         self._over = threading.Event()
         self.answered = 0
         self.trouble: str | None = None
 
     def run(self) -> None:
         """Answer and deliver, person after person; what goes wrong is kept for the end."""
-        transport = HttpTransport(self._url)
+        transport = HttpTransport()
         while not self._over.wait(self._pause):
             person = drawn_population(2).people[self.answered % 2]  # one of each round
             device = Path(self._desk.ledgers, secrets.token_hex(8))
@@ -55,7 +60,7 @@ class Trickle(threading.Thread):
                 one_device(self._desk, person, transport, device / "ledger.sqlite3")
                 shutil.rmtree(device)
             except (RRCollectError, OSError) as error:
-                if not self._over.is_set():
+                if not self._over.wait(PARTING):
                     self.trouble = str(error)
                 return
             self.answered += 1
@@ -73,6 +78,7 @@ def run_web(port: int, pause: float, say: Say) -> int:
 
     from server_agg.collect.app import create_app
     from server_agg.collect.owner import OwnerToken
+    from server_agg.collect.releasing import release_survey
     from server_agg.collect.serve import server_config
     from server_agg.collect.settings import Settings
     from server_agg.collect.stores import open_store
@@ -89,22 +95,23 @@ def run_web(port: int, pause: float, say: Say) -> int:
         except OSError as error:
             raise ParameterError("--port", port, f"a port that is free ({error.strerror})") from None
         here = f"http://{HOST}:{listening.getsockname()[1]}"
-        publication, key = published(folder)
+        publication, key = published(folder, template(here))
         desk = desk_of(publication, key, folder)
         counter = Counter(desk.store)
         counter.publish(publication.envelope, key.public.raw.hex())
         by_gateway(publication, drawn_population(BEFORE).people, counter, lambda done: None)
+        release_survey(counter.store, publication.survey, headline=0)
         counter.close()
-        settings = Settings(public_results=True)
-        app = create_app(open_store(desk.store), OwnerToken(secrets.token_urlsafe(24)), settings)
+        settings, token = Settings(public_results=True), secrets.token_urlsafe(24)
+        app = create_app(open_store(desk.store), OwnerToken(token), settings)
         server = uvicorn.Server(server_config(app, settings))
-        people = Trickle(desk, f"{here}/reports", pause)
+        people = Trickle(desk, pause)
 
         def end(*_: object) -> None:  # heard at any time; a plain Ctrl-C is lost while the event loop starts
             server.should_exit = True
 
         usual = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
-        pages = {"results": f"{here}/", "survey": f"{here}/s/{publication.digest}"}
+        pages = {"results": f"{here}/", "survey": f"{here}/s/{publication.digest}", "token": token}
         say(pages, "\n".join(f"{name:8s} {page}" for name, page in pages.items()) + f"\n{OPENING}")
         sys.stdout.flush()  # also into a file or a pipe: the addresses are of use now
         people.start()

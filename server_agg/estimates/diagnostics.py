@@ -26,24 +26,32 @@ class Margin:
 class Misfit:
     """How well the counts fit the design: the chance of so extreme a count at the nearest end of [0, 1].
 
-    True, as a condition, if the two-sided 95 % exact interval misses [0, 1] altogether.
+    True, as a condition, if the two-sided 95 % exact interval, before the edge rule, misses [0, 1] altogether.
     """
 
     tail_probability: float
     side: str
 
     def at(self, level: object = 0.95) -> bool:
-        """Whether the two-sided exact interval at this level misses [0, 1] altogether."""
+        """Whether the two-sided exact interval at this level, before the edge rule, misses [0, 1] altogether."""
         return self.tail_probability <= (1 - exact_level(level)) / 2
 
     def __bool__(self) -> bool:
         return self.at()
 
+    @property
+    def told(self) -> bool:
+        """Whether it is told beside a value: the count lies beyond what the nearest end gives by even chance."""
+        return self.tail_probability < 0.5
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain values, ready for JSON."""
+        return {"flag": bool(self), "tail_probability": self.tail_probability, "side": self.side}
+
     def describe(self) -> str:
-        """One sentence."""
-        if not self:
-            return "the counts fit the design"
-        return f"data do not fit the design: P(a count so far {self.side}) = {self.tail_probability:.3g} at that end"
+        """The probability in words; before it, if so, that the data do not fit at 95 %."""
+        words = f"P(a count so far {self.side}) = {self.tail_probability:.3g} at that end of [0, 1]"
+        return f"data do not fit the design: {words}" if self else words
 
 
 @dataclass(frozen=True)

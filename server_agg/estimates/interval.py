@@ -5,8 +5,8 @@ Rules
    whether its coverage is guaranteed, and a warning where there is something to be warned of.
 2. Every error bar of the project is one.  Both ends are numbers; only an `Interval[float | None]` (a ratio, the profile
    of a likelihood) may lack an end where nothing bounds it: that end is None, never infinite.
-3. The bar of a share lies in [0, 1].  If it misses [0, 1] altogether it is the nearest end, twice; `Estimate.misfit`
-   tells.
+3. The bar of a share lies in [0, 1], and by the edge rule (see `problem`) never misses it where its ends rise
+   with the count; any other bar of width 0 says why in its warning.
 """
 
 from __future__ import annotations

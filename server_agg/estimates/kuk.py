@@ -18,7 +18,8 @@ from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.interval import Interval, Side, checked_target
-from server_agg.estimates.methods import Problem
+from server_agg.estimates.methods import interval_of
+from server_agg.estimates.problem import Problem
 from server_agg.estimates.score import variance_line
 from server_agg.report.result import UnbiasedResult
 
@@ -79,7 +80,7 @@ class RepeatedEstimate(UnbiasedResult):
             variance=lambda: variance_line(one, self.n, sampling, self.design.draws),
             squares=1 / (self.n * one.c**2),
         )
-        return problem.interval(level, method, side)
+        return interval_of(problem, level, method, side)
 
 
 def estimate_repeated(design: RepeatedDesign, people: Sequence[int], target: str = "population") -> RepeatedEstimate:

@@ -2,11 +2,9 @@
 
 Rules
 1. A method is one row of `METHODS`: its name, its lower end, whether its coverage is guaranteed, the kinds of estimates
-   and the targets it serves, and what it warns of.  No other place checks a method's name.
-2. An estimate tells its bars what they need as a `Problem`.  A kind of estimate fills in what it has; methods that need
-   something else do not serve that kind.
-3. Only lower ends are computed.  The upper end is the lower end of the mirrored problem (the complementary attribute,
-   1 − π, or the difference the other way round, b − a), mirrored back, so every result mirrors exactly.
+   and the targets it serves, whether the edge rule of `problem` applies (where ends rise with N), and what it warns of.
+   No other place checks a method's name.
+2. `interval_of` is the one way from a `Problem` to its bar.  A bar of width 0 says why.
 
     exact       Clopper-Pearson: {λ : P(N >= observed | λ) > tail}.  Guaranteed.                see `exact`, `finite`
     wilson      score with z: approximate, closed form                                          see `score`
@@ -15,6 +13,9 @@ Rules
     likelihood  {π in [0, 1] : 2(ℓ(π̂) − ℓ(π)) <= χ²}: approximate; population only               see `likelihood`
     wald        π̂ ∓ z·SE with the plug-in SE: offered, and warned of
     credible    Bayesian, with a stated prior; population only                                  see `credible`
+    anytime     holds at all n at once: look every day, stop when you like.  Guaranteed; population only  see `anytime`
+    korn-graubard  Clopper-Pearson with the effective sample size, for weighted answers: approximate    see `effective`
+    score       differences that the score test does not reject; approximate; exact for small counts  see `difference`
     mover       Newcombe's square-and-add on the exact bars of the parts, before they are cut to [0, 1].  Approximate,
                 seldom below its level.  (Cut bars would not do: at n = 20 their coverage falls to 76 %.)
     guaranteed  the exact bars of k independent parts at level^(1/k) each: all hold at once with probability >= level
@@ -25,14 +26,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from rrcollect.errors import ParameterError
-from server_agg.count.tally import Tally
-from server_agg.estimates.credible import Prior, StatedPrior, as_prior, credible_lower
+from server_agg.estimates.anytime import anytime_lower
+from server_agg.estimates.credible import Prior, as_prior, credible_lower
+from server_agg.estimates.difference import score_difference_lower
+from server_agg.estimates.effective import korn_graubard_lower
 from server_agg.estimates.exact import exact_lower, hoeffding_lower
 from server_agg.estimates.finite import finite_lower, sample_lower
 from server_agg.estimates.interval import Interval, Side, TargetLike, tail_probability, target_words
@@ -45,88 +46,26 @@ from server_agg.estimates.numerics import (
     normal_quantile,
     root_level,
 )
-from server_agg.estimates.score import NO_VARIANCE, VarianceLine, chebyshev_k2, score_lower, wilson_k2
+from server_agg.estimates.problem import ANYWHERE, Kind, Problem, Request
+from server_agg.estimates.score import NO_VARIANCE, chebyshev_k2, score_lower, wilson_k2
 
-__all__ = ["DIFFERENCE", "METHODS", "TOO_LARGE", "WALD_WARNING", "Method", "Problem", "checked_method",
-           "methods_for", "too_large", "unclipped_exact", "wald_interval"]  # fmt: skip
+__all__ = ["METHODS", "TOO_LARGE", "WALD_WARNING", "Method", "checked_method", "interval_of", "methods_for",
+           "too_large", "unclipped_exact", "wald_interval"]  # fmt: skip
 
-Kind = Literal["one design", "several designs", "repeated draws", "two samples", "weighted records", "strata",
-               "difference", "ratio", "coefficient", "plan"]  # fmt: skip
-
-SHARE, DIFFERENCE, ANYWHERE = (0.0, 1.0), (-1.0, 1.0), (-math.inf, math.inf)  # where a bar must lie
 LARGEST_EXACT = {True: 10**12, False: 10**9}  # by "no finite size given"; see `too_large`
 TOO_LARGE = "n is beyond the reach of exact tails in doubles; Hoeffding's bound was used, which is guaranteed as well"
+NO_WIDTH = 1e-12  # below it a bar has no width but rounding
+NOTHING_RANDOM = "width 0: everybody was asked and every answer is the truth"
+NO_ERROR = "width 0: all answers are alike, so the estimated standard error is 0; the true one need not be"
+ALL_CUT = "width 0: the whole bar lies beyond what is possible and is cut to the nearest end"
 WALD_WARNING = (
     "plug-in standard error: the true coverage can be far below the level (at p00 = 1 or p11 = 1, near 0); "
     "prefer a guaranteed bar"
 )
-
-
-@dataclass(frozen=True)
-class Problem:
-    """An estimate as its bars see it.  The weights of the parts add up to 1 for a share and to 0 for a difference."""
-
-    kind: Kind
-    value: Fraction  # unbiased
-    error: Callable[[], float]  # the standard error
-    target: TargetLike = "population"
-    n: int = 0
-    tallies: tuple[Tally, ...] = ()  # oriented: c > 0
-    variance: Callable[[], VarianceLine] = lambda: NO_VARIANCE  # the true one, by prevalence
-    squares: Fraction = Fraction(0)  # Hoeffding's Σw²
-    parts: tuple[tuple[Fraction, Problem], ...] = ()  # the value as Σ weight·(value of an independent part)
-    span: tuple[float, float] = SHARE
-    covers: str = ""  # what a bar covers, in words; by default the target
-    supposes: str = ""  # what a guaranteed bar takes for granted beyond independent answers
-
-    @cached_property
-    def line(self) -> VarianceLine:
-        """The true variance of the value, by prevalence."""
-        return self.variance()
-
-    @property
-    def mirror(self) -> int:
-        """The mirrored value is this minus the value."""
-        return 1 if self.span == SHARE else 0
-
-    def mirrored(self) -> Problem:
-        """The mirrored problem; mirroring it again gives the first."""
-        tallies = tuple(tally.mirrored() for tally in self.tallies)
-        parts = tuple((weight, part.mirrored()) for weight, part in self.parts)
-        value = self.mirror - self.value
-        return replace(self, value=value, tallies=tallies, parts=parts, variance=self._mirrored_line)
-
-    def _mirrored_line(self) -> VarianceLine:
-        return self.line.mirrored()
-
-    def interval(self, level: object, method: str, side: Side = "both", prior: Prior = "uniform") -> Interval:
-        """The bar by `method`."""
-        row, stated, (least, most) = checked_method(self.kind, method, self.target), as_prior(prior), self.span
-        request = Request(exact_level(level), side, tail_probability(level, side), stated)
-        low, high = least, most
-        if side != "upper":
-            low = min(max(row.lower(self, request), least), most)
-        if side != "lower":
-            other = request._replace(prior=stated.mirrored())
-            high = self.mirror - min(max(row.lower(self.mirrored(), other), least), most)
-        return Interval(
-            (min(low, high), high),
-            method=method,
-            level=request.level,
-            target=self.covers or target_words(self.target),
-            guaranteed=row.guaranteed,
-            side=side,
-            warning=row.warning(self, request) or (self.supposes if row.guaranteed else ""),
-        )
-
-
-class Request(NamedTuple):
-    """What was asked for of a bar; `tail` is the error probability left to one end."""
-
-    level: Fraction
-    side: Side
-    tail: Fraction
-    prior: StatedPrior
+WITH_THE_TRUTH = (
+    "if weights go with the truth (who has the attribute answers less often), coverage can fall far below the level, "
+    "the more so the less noise the answers have: 0.76 for direct answers, weights of 4 to 1 and n = 14"
+)
 
 
 def too_large(problem: Problem) -> bool:
@@ -157,7 +96,23 @@ def _guaranteed(problem: Problem, request: Request) -> float:
         end = _exact(part if weight > 0 else part.mirrored(), tail)
         cut = Fraction(min(max(end, 0.0), 1.0))
         total += weight * (cut if weight > 0 else 1 - cut)
-    return float_below(total - ROUNDING_MARGIN)
+    return float_below(total - problem.excess - ROUNDING_MARGIN)
+
+
+def _anytime(problem: Problem, request: Request) -> float:
+    miss = 1 - request.level
+    if not problem.parts:
+        return anytime_lower(problem.tallies[0], miss)
+    (_, a), (_, b) = problem.parts
+    ends = (min(max(anytime_lower(part.tallies[0], miss / 2), 0.0), 1.0) for part in (a, b.mirrored()))
+    return float_below(sum(map(Fraction, ends)) - 1 - ROUNDING_MARGIN)
+
+
+def _korn_graubard(problem: Problem, request: Request) -> float:
+    if problem.sample is None:
+        raise NotImplementedError(f"{problem.kind} without an effective sample size")
+    size = problem.sample.size(float(problem.value + problem.excess), problem.error(), float(request.tail))
+    return korn_graubard_lower(problem.sample, problem.value, size, request.tail)
 
 
 def _by_the_model(problem: Problem, request: Request) -> float:
@@ -173,6 +128,7 @@ class Method(NamedTuple):
     serves: tuple[Kind, ...]
     targets: tuple[str, ...] | None = None
     warning: Callable[[Problem, Request], str] = lambda problem, request: ""
+    edge: bool = True  # ends rise with N: the edge rule applies
 
 
 METHODS = {row.name: row for row in (
@@ -189,11 +145,15 @@ METHODS = {row.name: row for row in (
     Method("wald", lambda p, r: float(p.value) - normal_quantile(r.tail) * p.error(), False,
            ("one design", "several designs", "two samples", "weighted records", "strata", "difference", "coefficient",
             "plan"),
-           warning=lambda p, r: WALD_WARNING if p.kind != "coefficient" else ""),
+           warning=lambda p, r: WALD_WARNING if p.kind != "coefficient" else "", edge=False),
     Method("credible", lambda p, r: credible_lower(p.tallies[0], r.tail, r.prior), False, ("one design",),
-           ("population",), lambda p, r: f"{r.prior.words}; posterior probability, not coverage"),
+           ("population",), lambda p, r: f"{r.prior.words}; posterior probability, not coverage", False),
+    Method("korn-graubard", _korn_graubard, False, ("weighted records", "strata"),
+           warning=lambda p, r: WITH_THE_TRUTH if p.kind == "weighted records" and p.target == "population" else ""),
+    Method("score", score_difference_lower, False, ("difference",)),
+    Method("anytime", _anytime, True, ("one design", "difference", "plan"), ("population",)),
     Method("mover", _mover, False, ("difference", "ratio")),
-    Method("guaranteed", _guaranteed, True, ("two samples", "difference", "ratio")),
+    Method("guaranteed", _guaranteed, True, ("two samples", "strata", "difference", "ratio")),
     Method("profile", _by_the_model, False, ("coefficient",)),
 )}  # fmt: skip
 
@@ -202,7 +162,7 @@ def methods_for(kind: Kind, target: TargetLike = "population") -> tuple[str, ...
     """The names of the methods for a kind of estimate and a target.
 
     >>> methods_for("strata")
-    ('hoeffding', 'wald')
+    ('hoeffding', 'wald', 'korn-graubard', 'guaranteed')
     """
     return tuple(
         row.name for row in METHODS.values() if kind in row.serves and (row.targets is None or target in row.targets)
@@ -219,6 +179,42 @@ def checked_method(kind: Kind, name: str, target: TargetLike = "population") -> 
     return METHODS[name]
 
 
+def interval_of(
+    problem: Problem, level: object, method: str, side: Side = "both", prior: Prior = "uniform"
+) -> Interval:
+    """The bar of the problem by `method`."""
+    row, stated, (least, most) = checked_method(problem.kind, method, problem.target), as_prior(prior), problem.span
+    request = Request(exact_level(level), side, tail_probability(level, side), stated)
+
+    def lower(one: Problem, asked: Request) -> float:
+        return min(max(row.lower(one.within() if row.edge else one, asked), least), most)
+
+    low, high = least, most
+    if side != "upper":
+        low = lower(problem, request)
+    if side != "lower":
+        high = problem.mirror - lower(problem.mirrored(), request._replace(prior=stated.mirrored()))
+    warnings = [row.warning(problem, request) or (problem.unless if row.guaranteed else "")]
+    if high - low < NO_WIDTH:
+        warnings.append(_why_no_width(problem))
+    return Interval(
+        (min(low, high), high),
+        method=method,
+        level=request.level,
+        target=problem.covers or target_words(problem.target),
+        guaranteed=row.guaranteed and not problem.unless,
+        side=side,
+        warning="; ".join(words for words in warnings if words),
+    )
+
+
+def _why_no_width(problem: Problem) -> str:
+    if problem.error() == 0:
+        nothing = problem.tallies and problem.line == NO_VARIANCE
+        return NOTHING_RANDOM if nothing else NO_ERROR
+    return ALL_CUT
+
+
 def unclipped_exact(problem: Problem, level: object) -> tuple[float, float]:
     """The ends of the exact bar before they are cut to [0, 1] (for those who answered they lie in it anyway)."""
     tail = tail_probability(level, "both")
@@ -229,6 +225,5 @@ def wald_interval(
     value: float, standard_error: float, level: object, covers: str, span: tuple[float, float] = ANYWHERE
 ) -> Interval:
     """value ∓ z·SE of a number that is not a share."""
-    return Problem("coefficient", Fraction(value), lambda: standard_error, covers=covers, span=span).interval(
-        level, "wald"
-    )
+    problem = Problem("coefficient", Fraction(value), lambda: standard_error, covers=covers, span=span)
+    return interval_of(problem, level, "wald")

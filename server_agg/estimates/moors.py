@@ -14,8 +14,9 @@ from rrcollect.classic.two_samples import MoorsDesign
 from rrcollect.design.parameters import NumberLike
 from server_agg.estimates.exact import squared_widths
 from server_agg.estimates.interval import Interval
-from server_agg.estimates.methods import Problem
+from server_agg.estimates.methods import interval_of
 from server_agg.estimates.one import Estimate, estimate_direct
+from server_agg.estimates.problem import Problem
 from server_agg.report.result import UnbiasedResult
 
 __all__ = ["MoorsEstimate", "estimate_moors"]
@@ -70,7 +71,7 @@ class MoorsEstimate(UnbiasedResult):
             squares=squared_widths(weights, [self.first.tally, self.second.tally]),
             parts=((weights[0], self.first.problem), (weights[1], self.second.problem)),
         )
-        return problem.interval(level, method)
+        return interval_of(problem, level, method)
 
 
 def estimate_moors(design: MoorsDesign, *, n1: int, ones1: int, n2: int, ones2: int) -> MoorsEstimate:

@@ -109,8 +109,9 @@ def sqrt_above(x: Fraction) -> Fraction:
     return Fraction(math.isqrt(scaled) + 1, 1 << bits) if x else Fraction(0)
 
 
-def turning_point(below: Callable[[float], bool], low: float, high: float) -> float:
-    """The point up to which `below` holds, by bisection; an end if it holds nowhere or everywhere.
+def turning_point(below: Callable[[float], bool], low: float, high: float, step: float = 0.0) -> float:
+    """The point up to which `below` holds, by bisection; an end if it holds nowhere or everywhere.  With a `step` it is
+    the last point found at which it holds, less than that before one at which it does not.
 
     >>> turning_point(lambda x: x * x < 2, 0.0, 2.0)
     1.414213562373095
@@ -123,6 +124,8 @@ def turning_point(below: Callable[[float], bool], low: float, high: float) -> fl
         middle = (low + high) / 2
         if middle in (low, high):
             return middle
+        if high - low < step:
+            return low
         low, high = (middle, high) if below(middle) else (low, middle)
 
 

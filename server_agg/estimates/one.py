@@ -27,14 +27,17 @@ from server_agg.errors import TooFewAnswers
 from server_agg.estimates.credible import Prior
 from server_agg.estimates.diagnostics import Direct, Margin, Misfit, Total
 from server_agg.estimates.exact import squared_widths, unbiased
-from server_agg.estimates.interval import Interval, Side, TargetLike, checked_target
-from server_agg.estimates.methods import Problem
+from server_agg.estimates.interval import Interval, Side, TargetLike, checked_target, target_words
+from server_agg.estimates.methods import interval_of, methods_for
 from server_agg.estimates.numerics import binomial_at_least, exact_level, normal_quantile
+from server_agg.estimates.problem import Problem
 from server_agg.estimates.score import variance_line
 from server_agg.report import words
+from server_agg.report.drawing import Point
 from server_agg.report.result import UnbiasedResult
+from server_agg.report.tables import Table
 
-__all__ = ["DIRECT", "Estimate", "estimate", "estimate_direct"]
+__all__ = ["DIRECT", "Estimate", "estimate_direct"]
 
 DIRECT = Design(1, 1)  # the truth as it is
 
@@ -44,7 +47,7 @@ class Estimate(UnbiasedResult):
     """The prevalence estimated from `tally` for `target`: "population", "sample", or the size M of a population.
 
     >>> from rrcollect import Design
-    >>> e = estimate(Tally(Design("3/4", "3/4"), 1000, 400))
+    >>> e = Estimate(Tally(Design("3/4", "3/4"), 1000, 400))
     >>> e.exact_value, round(e.standard_error, 4)
     (Fraction(3, 10), 0.031)
     >>> low, high = e.interval(level=0.95, method="exact")
@@ -135,10 +138,10 @@ class Estimate(UnbiasedResult):
         `side` "lower" or "upper" gives a one-sided bound with the whole error probability at that end.
 
         >>> from rrcollect import Design
-        >>> estimate(Tally(Design(1, "1/2"), 20, 0)).interval(method="exact", side="upper")[0]
+        >>> Estimate(Tally(Design(1, "1/2"), 20, 0)).interval(method="exact", side="upper")[0]
         0.0
         """
-        return self.problem.interval(level, method, side, prior)
+        return interval_of(self.problem, level, method, side, prior)
 
     def margins(self) -> tuple[Margin, Margin]:
         """The paper's margins of error at 95 %, both with the estimated σ ([HLM17] Section II)."""
@@ -179,28 +182,33 @@ class Estimate(UnbiasedResult):
         return float(probability("share", share) * self.tally.design.manipulation_factor)
 
     def interval_with_dishonest(self, share: NumberLike, level: NumberLike = 0.95, method: str = "exact") -> Interval:
-        """A bar that holds whatever up to this share of the n reporters did: m = floor(share·n) answers are given up.
+        """A bar for the honest people that holds whatever up to this share of the n reporters did.
 
-        The honest count lies within m of the observed one; the bar spans the bars of both extremes.
+        m = floor(share·n) answers are given up: of the n − m honest ones at least N − m and at most N are ones, so the
+        lower end is that of max(0, N − m) ones of n − m answers and the upper end that of min(N, n − m).
         """
-        m = math.floor(probability("share", share) * self.tally.n)
-        few = Tally(self.tally.design, self.tally.n, max(0, self.tally.ones - m))
-        many = Tally(self.tally.design, self.tally.n, min(self.tally.n, self.tally.ones + m))
-        bars = [Estimate(tally, self.target).interval(level, method) for tally in (few, many)]
+        tally, m = self.tally.oriented(), math.floor(probability("share", share) * self.tally.n)
+        honest = tally.n - m
+        if honest < 2:
+            raise ParameterError("share", share, f"a share that leaves two honest reporters of {tally.n} or more")
+        few, many = (
+            Estimate(Tally(tally.design, honest, ones), self.target).interval(level, method)
+            for ones in (max(0, tally.ones - m), min(tally.ones, honest))
+        )
         return Interval(
-            (min(bar[0] for bar in bars), max(bar[1] for bar in bars)),
+            (few.low, many.high),
             method=method,
-            level=bars[0].level,
-            target=bars[0].target,
-            guaranteed=bars[0].guaranteed,
-            warning=f"allows for {m} dishonest reporters of {self.tally.n}",
+            level=few.level,
+            target=f"{few.target}, honest people",
+            guaranteed=few.guaranteed,
+            warning=f"holds whatever any {m} of the {tally.n} reporters sent; they are given up",
         )
 
     def total(self, people: int | None = None, level: NumberLike = 0.95, method: str = "exact") -> Total:
         """How many people: the share times the size of the target (`people` must be given for a population).
 
         >>> from rrcollect import Design
-        >>> estimate(Tally(Design("3/4", "3/4"), 1000, 400), target="sample").total().value
+        >>> Estimate(Tally(Design("3/4", "3/4"), 1000, 400), target="sample").total().value
         300.0
         """
         size = {"population": people, "sample": self.tally.n}.get(str(self.target), self.target)
@@ -231,22 +239,20 @@ class Estimate(UnbiasedResult):
     def __str__(self) -> str:
         return self.table()
 
-    def _repr_html_(self) -> str:
-        return words.estimate_html(self)
+    numeric = frozenset({1, 2})
 
+    def tables(self) -> list[Table]:
+        """All about it, and every bar, at 95 %."""
+        return words.estimate_tables(self)
 
-def estimate(tally: Tally, target: TargetLike = "population") -> Estimate:
-    """The unbiased estimate from a tally, for the population the respondents were drawn from ("population"), for the
-    people who answered ("sample"), or for a population of M people of whom n were drawn without replacement (M).
+    def points(self) -> list[Point]:
+        """The value with every bar at 95 %."""
+        bars = {name: self.interval(method=name) for name in methods_for("one design", self.target)}
+        return [Point(name, self.value, *bar) for name, bar in bars.items()]
 
-    >>> from rrcollect import optimal_design
-    >>> e = estimate(Tally(optimal_design(1), 1000, 400))
-    >>> round(e.value, 10), round(e.standard_error, 10)
-    (0.2836046586, 0.0335405966)
-    """
-    if not isinstance(tally, Tally):
-        raise ParameterError("tally", tally, "a Tally; several go to pool([...])")
-    return Estimate(tally, target)
+    def caption(self) -> str:
+        """What the bars of the picture are."""
+        return f"95 % bars by method, n = {self.n:,}; for the {target_words(self.target)}"
 
 
 def estimate_direct(n: int, ones: int) -> Estimate:

@@ -7,7 +7,7 @@ which is exactly unbiased and whose variance Σ w² Var_i(π) is again a quadrat
 bars too.  Weights by *estimated* variances would be biased, and a design with N = 0 would get an infinite one.
 
 The homogeneity test is Pearson's: X² = Σ (N − nλ)²/(nλ(1−λ)) at the maximum-likelihood estimate, with one degree of
-freedom less than there are designs.  A small p says that the designs disagree: a change in who answers, or a matrix
+freedom less than there are designs.  A small p speaks for designs that disagree: a change in who answers, or a matrix
 that was not the one applied.
 """
 
@@ -19,19 +19,24 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from rrcollect.design.parameters import NumberLike, probability
+from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.count.tallies import merged
 from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection, TooFewAnswers
+from server_agg.estimates.diagnostics import Misfit
 from server_agg.estimates.exact import squared_widths, unbiased
 from server_agg.estimates.interval import Interval, Side
 from server_agg.estimates.likelihood import information, maximum_likelihood
-from server_agg.estimates.methods import Problem, methods_for
+from server_agg.estimates.methods import interval_of, methods_for
 from server_agg.estimates.numerics import chi_squared_tail
 from server_agg.estimates.one import Estimate
+from server_agg.estimates.problem import Problem
 from server_agg.estimates.score import NO_VARIANCE, VarianceLine, variance_line
+from server_agg.report.drawing import Point
 from server_agg.report.result import Result
-from server_agg.report.words import bar_words, digits_for, percent
+from server_agg.report.tables import Table
+from server_agg.report.words import SHARE_HEAD, bar_words, digits_for, percent, share_cells
 
 __all__ = ["Homogeneity", "PooledEstimate", "pool", "pooled_method"]
 
@@ -53,8 +58,8 @@ class Homogeneity:
         """One sentence."""
         if self.freedom == 0:
             return "one design only: nothing to compare"
-        verdict = "the designs disagree" if self.p < 0.01 else "the designs agree"
-        return f"{verdict}: X² = {self.statistic:.3g} with {self.freedom} degrees of freedom, p = {self.p:.3g}"
+        test = f"X² = {self.statistic:.3g} with {self.freedom} degree{'s' * (self.freedom > 1)} of freedom"
+        return f"one prevalence behind all designs: {test}, p = {self.p:.3g}"
 
 
 @dataclass(frozen=True)
@@ -143,7 +148,7 @@ class PooledEstimate(Result):
     def interval(self, level: NumberLike = 0.95, method: str = "likelihood", *, side: Side = "both") -> Interval:
         """likelihood: around `value`, approximate.  chebyshev, hoeffding: around `unbiased`, guaranteed.  wald:
         `unbiased` ∓ z·SE, approximate."""
-        return self.problem.interval(level, method, side)
+        return interval_of(self.problem, level, method, side)
 
     @property
     def homogeneity(self) -> Homogeneity:
@@ -157,13 +162,42 @@ class PooledEstimate(Result):
         freedom = len(self._oriented) - 1
         return Homogeneity(statistic, freedom, chi_squared_tail(statistic, freedom) if freedom else 1.0)
 
+    @property
+    def misfit(self) -> Misfit:
+        """Of the design whose count is the most extreme, its probability times the number of designs (Bonferroni)."""
+        worst = min((Estimate(tally).misfit for tally in self._oriented if tally.n >= 2),
+                    key=lambda misfit: misfit.tail_probability, default=Misfit(1.0, "below"))  # fmt: skip
+        return Misfit(min(1.0, len(self._oriented) * worst.tail_probability), worst.side)
+
     def sentence(self, level: NumberLike = 0.95, method: str = "likelihood") -> str:
         """One sentence that may be put into a report."""
         bar = self.interval(level, method)
         return (
             f"{percent(self.value, digits_for(bar.width))} % ({bar_words(bar)}), n = {self.n} by "
             f"{len(self._oriented)} designs; target: the population; {self.homogeneity.describe()}"
+            + (f"; {self.misfit.describe()}" if self.misfit.told else "")
         )
+
+    numeric = frozenset(range(1, 5))
+
+    def cells(self) -> Table:
+        """Each design on its own, and all together."""
+        rows = [[_design_words(each.tally.design), *share_cells(each, each.interval())] for each in self.estimates]
+        return ["design", *SHARE_HEAD], [*rows, ["pooled", *share_cells(self, self.interval())]]
+
+    def notes(self) -> list[str]:
+        """What the last bar is for, and whether the designs tell the same story."""
+        return [f"pooled: {self.interval().describe()}; {self.homogeneity.describe()}"]
+
+    def points(self) -> list[Point]:
+        """Each design on its own, and all together."""
+        each = [(_design_words(one.tally.design), one.n, one.value, one.interval()) for one in self.estimates]
+        both = [*each, ("pooled", self.n, self.value, self.interval())]
+        return [Point(f"{name} (n = {n:,})", value, *bar) for name, n, value, bar in both]
+
+    def caption(self) -> str:
+        """What the bars of the picture are."""
+        return "95 % exact bars; pooled: 95 % likelihood bar"
 
     def as_dict(self, level: NumberLike = 0.95, method: str = "likelihood") -> dict[str, object]:
         """Inputs and results as plain values, ready for JSON."""
@@ -176,8 +210,13 @@ class PooledEstimate(Result):
             "interval": self.interval(level, method).as_dict(),
             "unbiased": self.unbiased,
             "unbiased_standard_error": self.unbiased_standard_error,
+            "misfit": self.misfit.as_dict(),
             "homogeneity": {"statistic": test.statistic, "freedom": test.freedom, "p": test.p},
         }
+
+
+def _design_words(design: Design) -> str:
+    return f"p00 = {float(design.p00):.4g}, p11 = {float(design.p11):.4g}"
 
 
 def pool(tallies: Iterable[Tally], *, planning: NumberLike = "1/2") -> PooledEstimate:

@@ -22,8 +22,9 @@ from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.interval import Interval
-from server_agg.estimates.methods import DIFFERENCE, wald_interval
+from server_agg.estimates.methods import wald_interval
 from server_agg.estimates.numerics import normal_tail
+from server_agg.estimates.problem import DIFFERENCE
 from server_agg.models.columns import vector_of
 from server_agg.models.errors import NoInformation
 from server_agg.report.result import Result
@@ -55,6 +56,7 @@ class JointTable:
 class Association(Result):
     """A correlation with the truth behind a randomised answer."""
 
+    axis, in_percent = "correlation of the truths", False
     n: int
     correlation: float
     standard_error: float

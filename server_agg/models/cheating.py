@@ -14,18 +14,18 @@ Who the cheaters are is *not* in the data:
     all carriers (the stochastic lie detector [MME12]):  the prevalence is h + γ = 1 − b, honesty t = h/(h + γ)
 
 ℓ is concave in the shares.  The estimate is its maximum on the triangle; bars are profile-likelihood; the test of "no
-cheaters" is the likelihood ratio with half the usual tail, since γ = 0 is an edge.  With exactly two designs the linear
-solution is unbiased, and may leave the triangle.
+cheaters" is the likelihood ratio with half the usual tail, since γ = 0 is an edge; near a corner its p is simulated.
+With exactly two designs the linear solution is unbiased, and may leave the triangle.
 With one design: `sensitivity` says what the estimate would be for every supposed share of cheaters.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import NamedTuple
+
+import numpy as np
 
 from rrcollect.design.parameters import NumberLike
 from rrcollect.design.yes_no import Design
@@ -33,44 +33,18 @@ from rrcollect.errors import ParameterError
 from server_agg.count.tallies import merged
 from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers
+from server_agg.estimates.exact import exact_lower
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.numerics import chi_squared_quantile, chi_squared_tail, exact_level, turning_point
 from server_agg.models.errors import NotIdentified
 from server_agg.models.inference import Test, chi_squared
+from server_agg.models.three_kinds import Group, Triple, determinant, held, linear_shares, maximum
 from server_agg.report.result import Result
 
 __all__ = ["CheatingFit", "detect_cheating", "explain_identification"]
 
+CORNER, DRAWS = 10_000, 999  # 1/γ, also the generator's seed; tables simulated per prevalence
 SHARES = ("honest carriers", "honest others", "cheaters")
-Triple = tuple[float, float, float]
-
-
-class _Group(NamedTuple):
-    """A tally as floats: its counts, and P(1) of the three kinds of people."""
-
-    ones: int
-    zeros: int
-    yes: Triple
-
-    @classmethod
-    def of(cls, tally: Tally) -> _Group:
-        return cls(tally.ones, tally.n - tally.ones, (float(tally.design.p11), float(1 - tally.design.p00), 0.0))
-
-    def rate(self, shares: Triple) -> float:
-        """λ, within [0, 1]."""
-        return min(max(sum(s * y for s, y in zip(shares, self.yes, strict=True)), 0.0), 1.0)
-
-    def log_likelihood(self, yes: float) -> float:
-        """Of answers that are 1 with probability `yes`; 0·log 0 = 0."""
-        total = 0.0
-        for times, rate in ((self.ones, yes), (self.zeros, 1 - yes)):
-            if times:
-                total += times * math.log(rate) if rate > 0 else -math.inf
-        return total
-
-    def saturated(self) -> float:
-        """The most it can be: at the observed rate."""
-        return self.log_likelihood(self.ones / (self.ones + self.zeros))
 
 
 def explain_identification(designs: Sequence[Design]) -> str:
@@ -83,7 +57,7 @@ def explain_identification(designs: Sequence[Design]) -> str:
     if len(distinct) < 2:
         return "not identified: one design gives one equation, λ = h·p11 + b·(1 − p00), for two unknown shares"
     first = distinct[0]
-    if all(_determinant(first, other) == 0 for other in distinct[1:]):
+    if all(determinant(first, other) == 0 for other in distinct[1:]):
         ratio = "∞" if first.p00 == 1 else f"{float(first.p11 / (1 - first.p00)):.6g}"
         return (
             f"not identified: all designs have the same ratio p11/(1 − p00) = {ratio}, so a 1 tells the same by each "
@@ -92,14 +66,11 @@ def explain_identification(designs: Sequence[Design]) -> str:
     return f"identified: {len(distinct)} designs with different ratios p11/(1 − p00)"
 
 
-def _determinant(a: Design, b: Design) -> Fraction:
-    return a.p11 * (1 - b.p00) - b.p11 * (1 - a.p00)
-
-
 @dataclass(frozen=True)
 class CheatingFit(Result):
     """The three shares from tallies by two designs or more."""
 
+    tidy, axis = "shares", "share of the respondents"
     tallies: tuple[Tally, ...]
     shares: Triple
     log_likelihood: float
@@ -129,10 +100,10 @@ class CheatingFit(Result):
             raise ParameterError("share", share, f"one of {', '.join(SHARES)}")
         place, exact = SHARES.index(share), exact_level(level)
         lowest = self.log_likelihood - chi_squared_quantile(1 - exact) / 2
-        best, groups = self.shares[place], [_Group.of(t) for t in self.tallies]
+        best, groups = self.shares[place], [Group.of(t) for t in self.tallies]
 
         def inside(v: float) -> bool:
-            return _held(groups, place, v)[0] >= lowest
+            return held(groups, place, v)[0] >= lowest
 
         low = turning_point(lambda v: not inside(v), 0.0, best)
         high = turning_point(inside, best, 1.0)
@@ -169,66 +140,42 @@ def detect_cheating(tallies: Sequence[Tally]) -> CheatingFit:
         raise NotIdentified(f"{words}; allowed: two designs, or cheating_sensitivity for one")
     if min(t.n for t in counted) < 2:
         raise TooFewAnswers(min(t.n for t in counted), "a group")
-    groups, more = [_Group.of(t) for t in counted], len(counted) - 2
-    linear = None if more else _linear(counted)
-    shares, level = _maximum(groups, linear)
-    honest, _ = _held(groups, 2, 0.0)
+    groups, more = [Group.of(t) for t in counted], len(counted) - 2
+    linear = None if more else linear_shares(counted)
+    shares, level = maximum(groups, linear)
+    honest, _ = held(groups, 2, 0.0)
     statistic = max(0.0, 2 * (level - honest))
-    p = chi_squared_tail(statistic, 1) / 2 if statistic > 0 else 1.0
-    no_cheaters = Test("no cheaters", "likelihood ratio", statistic, 1, p)
+    no_cheaters = _no_cheaters(counted, statistic)
     saturated = sum(group.saturated() for group in groups)
     fit = chi_squared("three kinds of people", "likelihood ratio", 2 * (saturated - level), more) if more else None
     return CheatingFit(counted, shares, level, no_cheaters, fit, linear)
 
 
-def _linear(groups: Sequence[Tally]) -> tuple[Fraction, Fraction, Fraction]:
-    (a, b), rates = groups, [Fraction(t.ones, t.n) for t in groups]
-    determinant = _determinant(a.design, b.design)
-    h = (rates[0] * (1 - b.design.p00) - rates[1] * (1 - a.design.p00)) / determinant
-    others = (a.design.p11 * rates[1] - b.design.p11 * rates[0]) / determinant
-    return h, others, 1 - h - others
+def _no_cheaters(tallies: Sequence[Tally], statistic: float) -> Test:
+    """Half the tail of χ²; where no carriers, or nobody else, may be the truth it is too small (two edges meet there),
+    and p is the largest simulated one over the prevalences that the counts allow at 1 − γ, plus γ."""
+    if statistic <= 0:
+        return Test("no cheaters", "likelihood ratio", 0.0, 1, 1.0)
+    half = chi_squared_tail(statistic, 1) / 2
+    low, high = 0.0, 1.0
+    for tally in (t.oriented() for t in tallies):
+        tail = Fraction(1, 2 * CORNER * len(tallies))
+        low, high = max(low, exact_lower(tally, tail)), min(high, 1 - exact_lower(tally.mirrored(), tail))
+    if (low > 0 and high < 1) or low > high:
+        return Test("no cheaters", "likelihood ratio", statistic, 1, half)
+    generator, worst = np.random.default_rng(CORNER), 0.0
+    for prevalence in np.linspace(low, high, 4):
+        rates = [float(t.design.says_yes(Fraction(float(prevalence)))) for t in tallies]
+        drawn = generator.binomial([t.n for t in tallies], rates, (DRAWS, len(tallies)))
+        tables, times = np.unique(drawn, axis=0, return_counts=True)
+        reached = [_statistic(tallies, table) >= statistic * (1 - 1e-9) for table in tables]
+        worst = max(worst, (1 + int(times[reached].sum())) / (DRAWS + 1))
+    p = min(1.0, max(half, worst + 1 / CORNER))
+    return Test("no cheaters", "likelihood ratio, simulated p,", statistic, 1, p)
 
 
-def _slopes(groups: Sequence[_Group], shares: Triple) -> Triple:
-    """dℓ by each share, λ and 1 − λ both taken as sums over the three kinds."""
-    found = [0.0, 0.0, 0.0]
-    for group in groups:
-        yes = group.rate(shares)
-        up, down = group.ones / max(yes, 1e-300), group.zeros / max(1 - yes, 1e-300)
-        for kind, y in enumerate(group.yes):
-            found[kind] += up * y + down * (1 - y)
-    return found[0], found[1], found[2]
-
-
-def _held(groups: Sequence[_Group], place: int, value: float) -> tuple[float, Triple]:
-    """The maximum of ℓ with one share held, and where: the other two split the rest (ℓ is concave along the split)."""
-    one, other = (k for k in range(3) if k != place)
-    rest = 1 - value
-
-    def at(split: float) -> Triple:
-        shares = [0.0, 0.0, 0.0]
-        shares[place], shares[one], shares[other] = value, split, rest - split
-        return shares[0], shares[1], shares[2]
-
-    def rising(split: float) -> bool:
-        slopes = _slopes(groups, at(split))
-        return slopes[one] > slopes[other]
-
-    best = at(turning_point(rising, 0.0, rest))
-    return sum(group.log_likelihood(group.rate(best)) for group in groups), best
-
-
-def _maximum(groups: Sequence[_Group], linear: Sequence[Fraction] | None) -> tuple[Triple, float]:
-    """The maximum on the triangle: the linear solution if it lies there; else bisection on the cheaters' share, whose
-    profile is concave too."""
-    if linear is not None and min(linear) >= 0:
-        shares = float(linear[0]), float(linear[1]), float(linear[2])
-        return shares, sum(group.saturated() for group in groups)
-
-    def rising(value: float) -> bool:
-        _, shares = _held(groups, 2, value)
-        slopes = _slopes(groups, shares)
-        return slopes[2] > max(slopes[k] for k in (0, 1) if shares[k] > 0)
-
-    level, shares = _held(groups, 2, turning_point(rising, 0.0, 1 - 1e-12))
-    return shares, level
+def _statistic(tallies: Sequence[Tally], ones: Sequence[int]) -> float:
+    counted = [replace(t, ones=int(k)) for t, k in zip(tallies, ones, strict=True)]
+    groups = [Group.of(t) for t in counted]
+    _, level = maximum(groups, linear_shares(counted) if len(counted) == 2 else None)
+    return max(0.0, 2 * (level - held(groups, 2, 0.0)[0]))

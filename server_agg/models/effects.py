@@ -67,6 +67,7 @@ class Effects(Result):
     """Average marginal effects, one per covariate; `effects["age"]` is one of them."""
 
     numeric = frozenset(range(1, 7))
+    tidy, axis, in_percent = "effects", "change of the prevalence (1 = 100 points)", False
     rows: tuple[Effect, ...]
     level: float
 
@@ -91,15 +92,28 @@ class Effects(Result):
 
 
 def predict(fit: LogisticFit, covariates: Any, level: NumberLike = 0.95, kind: str | None = None) -> list[Prediction]:
-    """The prevalence for each row of covariates, which are those of the fit without the intercept it added."""
+    """The prevalence for each row of covariates, which are those of the fit without the intercept it added: the columns
+    of a frame by their names, those of an array by position."""
+    wanted = list(fit.names[1:] if fit.intercept else fit.names)
+    if hasattr(covariates, "columns"):
+        covariates = _by_name(covariates, wanted)
     given = np.atleast_2d(np.asarray(covariates.to_numpy() if hasattr(covariates, "to_numpy") else covariates))
     rows = matrix_of(given, len(given))
+    if rows.shape[1] != len(wanted):
+        raise ParameterError("covariates", f"an array of shape {given.shape}", f"a column for each of {wanted}")
     if fit.intercept:
         rows = np.column_stack([np.ones(len(rows)), rows])
-    if rows.shape[1] != len(fit.names):
-        wanted = fit.names[1:] if fit.intercept else fit.names
-        raise ParameterError("covariates", f"an array of shape {given.shape}", f"a column for each of {list(wanted)}")
     return predictions(fit, rows, level, kind)
+
+
+def _by_name(frame: Any, wanted: list[str]) -> Any:
+    """The frame's columns in the order of the fit; foreign and missing ones are refused."""
+    there = {str(name): name for name in frame.columns}
+    if set(there) != set(wanted) or len(there) != len(list(frame.columns)):
+        missing, foreign = [x for x in wanted if x not in there], [x for x in there if x not in wanted]
+        fault = "; ".join(f"{words} {names}" for words, names in (("without", missing), ("with", foreign)) if names)
+        raise ParameterError("covariates", f"a frame {fault or 'with a name twice'}", f"exactly the columns {wanted}")
+    return frame[[there[name] for name in wanted]]
 
 
 def predictions(fit: LogisticFit, rows: Floats, level: NumberLike, kind: str | None) -> list[Prediction]:

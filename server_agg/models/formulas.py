@@ -82,8 +82,8 @@ def fit_logistic_formula(
     data: Any,
     design: Any,
     *,
-    weights: Any = None,
-    weights_kind: str = "repeats",
+    repeats: Any = None,
+    sampling_weights: Any = None,
     covariance: str | None = None,
 ) -> FormulaFit:
     """Logistic regression of a randomised answer, by formula, on a pandas data frame.
@@ -91,7 +91,7 @@ def fit_logistic_formula(
     >>> import pandas as pd
     >>> from rrcollect import optimal_design
     >>> frame = pd.DataFrame({"answer": [1, 0] * 3, "x": [-1, -1, 0, 0, 1, 1], "people": [60, 140, 80, 120, 110, 90]})
-    >>> fit = fit_logistic_formula("answer ~ x", frame, optimal_design(2), weights="people")
+    >>> fit = fit_logistic_formula("answer ~ x", frame, optimal_design(2), repeats="people")
     >>> {name: round(fit[name], 4) for name in fit.names}
     {'Intercept': -0.4841, 'x': 0.7231}
     """
@@ -107,7 +107,7 @@ def fit_logistic_formula(
     except Exception as error:  # formulaic raises its own errors, and Python's, for names and values it cannot use
         raise ParameterError("formula", formula, f"a formula for columns without missing values ({error})") from error
     matrices = data[design] if isinstance(design, str) and design in columns else design
-    given = data[weights] if isinstance(weights, str) and weights in columns else weights
+    counted, stands = (data[x] if isinstance(x, str) and x in columns else x for x in (repeats, sampling_weights))
     names = [str(name) for name in matrix.columns]
     fit = fit_logistic(
         data[outcome],
@@ -115,8 +115,8 @@ def fit_logistic_formula(
         matrices,
         names=names,
         intercept=False,
-        weights=given,
-        weights_kind=weights_kind,
+        repeats=counted,
+        sampling_weights=stands,
         covariance=covariance,
     )
     kept = {field.name: getattr(fit, field.name) for field in fields(fit)}

@@ -1,10 +1,7 @@
 """Tests across k groups: are their prevalences equal, and do they rise with a score?
 
-With, at the common prevalence π0 (the maximum-likelihood estimate of all answers together), for every group
-    U = Σ c(N − nλ)/(λ(1−λ))    its score,        I = Σ n c²/(λ(1−λ))    its information
-(sums over the designs used in the group) and U° = U − I·ΣU/ΣI:
-    equality    X² = Σ U°²/I,  k − 1 degrees of freedom                    Pearson's test if all share one design
-    trend       X² = (Σ x U°)²/(Σ x²I − (Σ xI)²/ΣI),  1 degree             Cochran and Armitage's, through the noise
+Both are the score tests of `estimates.score_tests`, for groups by one design or by several; where expected counts are
+small the p-value is exact or simulated (`estimates.small_counts`), and the test says so.
 Two groups: the test of `compare.groups`, whose square this is.  Rounds in time: `trends`, which also draws the line.
 Pairwise comparisons are Holm-adjusted: the chance of any false alarm among them stays below the level.
 """
@@ -13,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import combinations
 
 from rrcollect.errors import ParameterError
@@ -21,13 +17,15 @@ from server_agg.compare.groups import compare_groups
 from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.pooled import pool
+from server_agg.estimates.score_tests import Groups
+from server_agg.estimates.small_counts import PValue, p_value
 from server_agg.models.columns import vector_of
-from server_agg.models.inference import Test, chi_squared
+from server_agg.models.inference import Test
 from server_agg.report.result import Result
 
 __all__ = ["GroupTest", "PairTest", "compare_many", "trend_across"]
 
-Groups = Mapping[str, Tally | Sequence[Tally]]
+GroupsLike = Mapping[str, Tally | Sequence[Tally]]
 
 
 @dataclass(frozen=True)
@@ -45,6 +43,7 @@ class PairTest:
 class GroupTest(Result):
     """A test across groups, with the common prevalence under its hypothesis and each group's unbiased estimate."""
 
+    tidy = "groups"
     labels: tuple[str, ...]
     values: tuple[float, ...]
     common: float
@@ -68,7 +67,7 @@ class GroupTest(Result):
         }
 
 
-def compare_many(groups: Groups) -> GroupTest:
+def compare_many(groups: GroupsLike) -> GroupTest:
     """Whether all groups have the same prevalence, and which pairs differ (pairs: groups by one design each).
 
     >>> from rrcollect import Design
@@ -80,13 +79,12 @@ def compare_many(groups: Groups) -> GroupTest:
     [('a', 'b', 0.0076), ('a', 'c', 0.0), ('b', 'c', 0.0028)]
     """
     lists = _lists(groups)
-    common, scores, information = _scores(lists)
-    statistic = sum((u * u / i for u, i in zip(scores, information, strict=True) if i), Fraction(0))
-    test = chi_squared(f"all {len(lists)} prevalences equal", "score", float(statistic), len(lists) - 1)
-    return GroupTest(tuple(lists), _values(lists), float(common), test, _pairs(lists))
+    made = Groups.of(list(lists.values()))
+    test = _test(f"all {len(lists)} prevalences equal", p_value(made), len(lists) - 1)
+    return GroupTest(tuple(lists), _values(lists), float(made.common(made.counts)[0]), test, _pairs(lists))
 
 
-def trend_across(groups: Groups, scores: Sequence[float] | None = None) -> GroupTest:
+def trend_across(groups: GroupsLike, scores: Sequence[float] | None = None) -> GroupTest:
     """Whether prevalence changes with the groups' `scores` (1, 2, 3, … in their order unless given).
 
     >>> from rrcollect import Design
@@ -99,19 +97,19 @@ def trend_across(groups: Groups, scores: Sequence[float] | None = None) -> Group
     given = vector_of("scores", range(1, len(lists) + 1) if scores is None else list(scores))
     if given.size != len(lists) or given.min() == given.max():
         raise ParameterError("scores", scores, f"{len(lists)} numbers, not all equal: one for each group")
-    xs = [Fraction(float(x)) for x in given]
-    common, moved, information = _scores(lists)
-    total = sum(information, Fraction(0))
-    first = sum((x * i for x, i in zip(xs, information, strict=True)), Fraction(0))
-    second = sum((x * x * i for x, i in zip(xs, information, strict=True)), Fraction(0))
-    spread = second - first**2 / total if total else Fraction(0)
-    top = sum((x * u for x, u in zip(xs, moved, strict=True)), Fraction(0))
-    words = f"no trend over scores {', '.join(f'{float(x):g}' for x in xs)}"
-    test = chi_squared(words, "score", float(top**2 / spread) if spread else 0.0, 1)
-    return GroupTest(tuple(lists), _values(lists), float(common), test)
+    xs = tuple(float(x) for x in given)
+    made = Groups.of(list(lists.values()))
+    words = f"no trend over scores {', '.join(f'{x:g}' for x in xs)}"
+    test = _test(words, p_value(made, "trend", xs), 1)
+    return GroupTest(tuple(lists), _values(lists), float(made.common(made.counts)[0]), test)
 
 
-def _lists(groups: Groups) -> dict[str, list[Tally]]:
+def _test(hypothesis: str, found: PValue, freedom: int) -> Test:
+    words = {"score": "score", "exact": "score, exact p,", "simulated": "score, simulated p,"}[found.method]
+    return Test(hypothesis, words, found.statistic, freedom, found.p)
+
+
+def _lists(groups: GroupsLike) -> dict[str, list[Tally]]:
     if len(groups) < 2:
         raise ParameterError("groups", list(groups), "two groups or more")
     lists = {str(x): [g] if isinstance(g, Tally) else list(g) for x, g in groups.items()}
@@ -123,24 +121,6 @@ def _lists(groups: Groups) -> dict[str, list[Tally]]:
 
 def _values(lists: Mapping[str, list[Tally]]) -> tuple[float, ...]:
     return tuple(pool(tallies).unbiased for tallies in lists.values())
-
-
-def _scores(lists: Mapping[str, list[Tally]]) -> tuple[Fraction, list[Fraction], list[Fraction]]:
-    """π0, and U° and I of every group; an answer that is certain at π0 tells nothing and counts nothing."""
-    common = Fraction(pool([t for tallies in lists.values() for t in tallies]).value)
-    scores, information = [], []
-    for tallies in lists.values():
-        u = i = Fraction(0)
-        for tally in tallies:
-            yes = tally.design.says_yes(common)
-            if yes * (1 - yes):
-                u += tally.design.c * (tally.ones - tally.n * yes) / (yes * (1 - yes))
-                i += tally.n * tally.design.c**2 / (yes * (1 - yes))
-        scores.append(u)
-        information.append(i)
-    total = sum(information, Fraction(0))
-    shift = sum(scores, Fraction(0)) / total if total else Fraction(0)
-    return common, [u - i * shift for u, i in zip(scores, information, strict=True)], information
 
 
 def _pairs(lists: Mapping[str, list[Tally]]) -> tuple[PairTest, ...]:

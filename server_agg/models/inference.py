@@ -8,7 +8,8 @@ With sampling weights the likelihood is a pseudo-likelihood: only the sandwich, 
 is no likelihood-ratio test.
 
 A Wald bar is β̂ ∓ z·SE.  A profile bar is {b : 2(ℓ(β̂) − max ℓ given β_j = b) <= χ²}: where the likelihood levels off
-above that threshold the bar has no end on that side; it is None, never infinite.
+above that threshold the bar has no end on that side; it is None, never infinite.  With β_j held, ℓ may have several
+maxima: it is climbed from the best of a few starts, which depend on b alone and not on what was looked at before.
 """
 
 from __future__ import annotations
@@ -29,12 +30,13 @@ from server_agg.models.errors import NoInformation
 from server_agg.models.fitting import climb, orthonormal
 
 if TYPE_CHECKING:
-    from server_agg.models.outcome import Floats
+    from server_agg.models.outcome import Floats, Outcome
     from server_agg.models.regression import LogisticFit
 
 __all__ = ["COVARIANCES", "Test", "covariance", "likelihood_ratio", "profile_interval", "wald_test"]  # fmt: skip
 
 COVARIANCES = ("expected", "observed", "outer", "sandwich")
+STARTS = (0.0, 0.5, 1.0, 1.5, 2.0)  # of the way that the other coefficients could make up for the one that is held
 FARTHEST = 60.0  # standard errors, or units of log-odds, looked at for the end of a profile bar
 
 
@@ -109,13 +111,32 @@ def likelihood_ratio(larger: LogisticFit, smaller: LogisticFit) -> Test:
         raise ParameterError(
             "weights", "sampling weights", "repeat counts or none: a pseudo-likelihood has no ratio test"
         )
-    same = np.array_equal(larger.model.answers, smaller.model.answers)
     freedom = len(larger.names) - len(smaller.names)
-    if not same or freedom < 0:
-        raise ParameterError("smaller", smaller.names, f"a model of the same answers nested in {larger.names}")
+    fault = _not_nested(larger.model, smaller.model, freedom)
+    if fault:
+        allowed = f"a model of the same answers, weights and designs nested in {larger.names}"
+        raise ParameterError("smaller", f"{smaller.names}, {fault}", allowed)
     dropped = [name for name in larger.names if name not in smaller.names]
     words = (" = ".join(dropped) or "no difference") + " = 0"
     return chi_squared(words, "likelihood ratio", 2 * (larger.log_likelihood - smaller.log_likelihood), freedom)
+
+
+def _not_nested(larger: Outcome, smaller: Outcome, freedom: int) -> str:
+    """Why the ratio of the two likelihoods is not a test; nothing if it is one."""
+    if not np.array_equal(larger.answers, smaller.answers):
+        return "of other answers"
+    weights = [np.ones(one.n) if one.weights is None else one.weights for one in (larger, smaller)]
+    if not np.array_equal(weights[0], weights[1]):
+        return "with other weights"
+    if not np.array_equal(larger.table[larger.places], smaller.table[smaller.places]):
+        return "by other designs"
+    offsets = [np.zeros(one.n) if one.offset is None else one.offset for one in (larger, smaller)]
+    if freedom < 0 or not np.array_equal(offsets[0], offsets[1]):
+        return "not nested"
+    scale = np.maximum(np.abs(larger.covariates).max(axis=0), 1e-300)
+    fitted = np.linalg.lstsq(larger.covariates / scale, smaller.covariates, rcond=None)[0]
+    left = np.abs(smaller.covariates - larger.covariates / scale @ fitted).max(axis=0)
+    return "not nested" if (left > 1e-8 * np.maximum(np.abs(smaller.covariates).max(axis=0), 1e-300)).any() else ""
 
 
 def profile_interval(fit: LogisticFit, place: int, level: NumberLike) -> Interval[float | None]:
@@ -131,17 +152,16 @@ def profile_interval(fit: LogisticFit, place: int, level: NumberLike) -> Interva
     rest, inverse = orthonormal(rest, [fit.names[j] for j in others]) if others else (rest, np.zeros((0, 0)))
     value = float(fit.coefficients[place])
 
-    def side(sign: float) -> float | None:
-        warm = np.asarray(np.linalg.solve(inverse, fit.coefficients[others]) if others else [], np.float64)
+    start = np.asarray(np.linalg.solve(inverse, fit.coefficients[others]) if others else [], np.float64)
+    along = _along(rest, column)
 
+    def side(sign: float) -> float | None:
         def excess(distance: float) -> float:
-            nonlocal warm
             held = replace(rest, offset=column * (value + sign * distance))
-            if others:
-                best = climb(held, warm, 100)
-                warm, top = best.gamma, best.log_likelihood
-            else:
-                top = held.log_likelihood(warm)
+            if not others:
+                return 2 * (fit.log_likelihood - held.log_likelihood(start)) - threshold
+            starts = (start - sign * distance * share * along for share in STARTS)
+            top = climb(held, max(starts, key=held.log_likelihood), 100).log_likelihood
             return 2 * (fit.log_likelihood - top) - threshold
 
         return _end(excess, math.sqrt(threshold) * error)
@@ -150,6 +170,12 @@ def profile_interval(fit: LogisticFit, place: int, level: NumberLike) -> Interva
     low = None if ends[-1.0] is None else value - ends[-1.0]
     high = None if ends[1.0] is None else value + ends[1.0]
     return Interval((low, high), method="profile", level=exact, target=f"coefficient of {fit.names[place]}")
+
+
+def _along(rest: Outcome, column: Floats) -> Floats:
+    """The coefficients of the other covariates that move η as this one does, as far as they can."""
+    weighted = rest.covariates if rest.weights is None else rest.covariates * rest.weights[:, None]
+    return np.asarray(np.linalg.solve(weighted.T @ rest.covariates, weighted.T @ column), np.float64)
 
 
 def _end(excess: Callable[[float], float], guess: float) -> float | None:

@@ -42,7 +42,7 @@ class JointLikelihood:
         one = np.ones(y.size)
         self.with1, self.with0 = np.column_stack([one, one, x]), np.column_stack([one, 0 * one, x])
         self.z = np.column_stack([one, x])
-        self.outcome_size = self.with1.shape[1] + (kind == "linear")
+        self.outcome_size = self.with1.shape[1] + (kind == "normal")
         self.size = self.outcome_size + self.z.shape[1]
 
     def _parts(self, theta: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
@@ -50,7 +50,7 @@ class JointLikelihood:
         a = theta[: self.with1.shape[1]]
         s, _ = sigmoid(self.z @ theta[self.outcome_size :])
         means = self.with0 @ a, self.with1 @ a
-        if self.kind == "linear":
+        if self.kind == "normal":
             variance = math.exp(2 * float(theta[self.outcome_size - 1]))
             logs = [-((self.y - m) ** 2) / (2 * variance) - 0.5 * math.log(2 * math.pi * variance) for m in means]
             slopes = [(self.y - m) / variance for m in means]
@@ -74,7 +74,7 @@ class JointLikelihood:
         _, _, slope0, slope1, s = self._parts(theta)
         up, down = tau * slope1, (1 - tau) * slope0
         parts = [up[:, None] * self.with1 + down[:, None] * self.with0]
-        if self.kind == "linear":
+        if self.kind == "normal":
             variance = math.exp(2 * float(theta[self.outcome_size - 1]))
             parts.append(((tau * slope1**2 + (1 - tau) * slope0**2) * variance - 1)[:, None])
         parts.append((tau - s)[:, None] * self.z)
@@ -86,7 +86,7 @@ class JointLikelihood:
         k = self.with1.shape[1]
         stacked, weights = np.vstack([self.with1, self.with0]), np.concatenate([tau, 1 - tau])
         twice = np.concatenate([self.y, self.y])
-        if self.kind == "linear":
+        if self.kind == "normal":
             gram = (stacked * weights[:, None]).T @ stacked
             found[:k] = np.linalg.solve(gram, stacked.T @ (weights * twice))
             residual = twice - stacked @ found[:k]
@@ -98,9 +98,9 @@ class JointLikelihood:
 
     def one_record(self, theta: Floats) -> Floats:
         """The most that one record, its truth known, could tell of each parameter: the unit of information."""
-        linear = self.kind == "linear"
-        unit = math.exp(-2 * float(theta[self.outcome_size - 1])) if linear else 0.25
-        inside = [2.0] if linear else []
+        normal = self.kind == "normal"
+        unit = math.exp(-2 * float(theta[self.outcome_size - 1])) if normal else 0.25
+        inside = [2.0] if normal else []
         return np.concatenate([unit * (self.with1**2).max(axis=0), inside, 0.25 * (self.z**2).max(axis=0)])
 
     def information(self, theta: Floats) -> Floats:

@@ -85,6 +85,7 @@ class RegressionExperiment:
 class SimulatedPower(Result):
     """How often an effect was found, of `replications`; `failures` of them had no fit and found nothing."""
 
+    axis = "power"
     experiment: Any
     replications: int
     found: int

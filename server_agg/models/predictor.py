@@ -1,10 +1,15 @@
 """A randomised answer as the *explanation* of another, openly known variable.
 
-    y | truth t, x  ~  N(a0 + a_t t + xᵀa, σ²)   (linear)      or   Bernoulli(σ(a0 + a_t t + xᵀa))   (logistic)
-    t | x           ~  Bernoulli(σ(d0 + xᵀd))                      the truth may itself depend on the covariates
-    answer | t      ~  the design matrix                           the noise depends on the truth alone
-The truth is never seen, so both parts are fitted together (see `joint`).
+    linear     E(y | truth t, x) = a0 + a_t t + xᵀa                nothing more is supposed of y (see `moments`)
+    normal     y | t, x  ~  N(a0 + a_t t + xᵀa, σ²)                the same line, and a normal law of the same spread
+    logistic   y | t, x  ~  Bernoulli(σ(a0 + a_t t + xᵀa))         y is 0 or 1
+    answer | t ~  the design matrix                                the noise depends on the truth alone
+Normal and logistic fit the truth's own model t | x ~ Bernoulli(σ(d0 + xᵀd)) with the outcome's (see `joint`).
 
+The normal model has narrower bars, and takes them from the shape of y: a skewed y is explained as two groups of people,
+whatever the answers say, and an effect is found where there is none.  Its `check` compares its a_t with the one from
+moments, which does not depend on the shape (Hausman's test): a small p says that the assumption, not the answers, made
+the difference.  A large one does not prove the assumption.
 Regressing y on the answers themselves shrinks a_t towards 0 (a planted bug in the tests).
 """
 
@@ -12,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +31,9 @@ from server_agg.estimates.methods import wald_interval
 from server_agg.estimates.numerics import normal_tail
 from server_agg.models.columns import matrix_of, vector_of
 from server_agg.models.errors import Collinear, NoInformation
+from server_agg.models.inference import Test, chi_squared
 from server_agg.models.joint import JointLikelihood, joint_maximum
+from server_agg.models.moments import MomentRegression, moment_regression
 from server_agg.models.summary import Coefficient, coefficient_dicts, coefficient_table
 from server_agg.report.result import Result
 
@@ -34,21 +42,33 @@ if TYPE_CHECKING:
 
 __all__ = ["PredictorFit", "fit_with_randomised_predictor"]
 
-KINDS = ("linear", "logistic")
+KINDS = ("linear", "normal", "logistic")
+ASSUMPTIONS = {
+    "linear": "the mean of the outcome is linear in the truth and the covariates",
+    "normal": "the outcome is normal around its line, with one spread for both truths; skewness is taken for an effect",
+    "logistic": "the log-odds of the outcome are linear in the truth and the covariates, those of the truth too",
+}
 
 
 @dataclass(frozen=True, eq=False)
 class PredictorFit(Result):
-    """A fitted joint model; `names` end with those of the truth's own model, marked "truth ~ "."""
+    """A fitted model; `names` end with those of the truth's own model, marked "truth ~ ", where there is one."""
 
     numeric = frozenset(range(1, 7))
+    tidy, axis, in_percent = "coefficients", "coefficient", False
     kind: str
     n: int
     names: tuple[str, ...]
     coefficients: Floats
     covariances: dict[str, Floats]
-    log_likelihood: float
+    log_likelihood: float | None
     iterations: int
+    check: Test | None
+
+    @property
+    def assumption(self) -> str:
+        """What the bars rest on, in words."""
+        return ASSUMPTIONS[self.kind]
 
     def __getitem__(self, name: str) -> float:
         return float(self.coefficients[self._place(name)])
@@ -58,26 +78,27 @@ class PredictorFit(Result):
             raise ParameterError("name", name, f"one of {list(self.names)}")
         return self.names.index(name)
 
-    def covariance(self, kind: str = "observed") -> Floats:
-        """The covariance matrix, from the "observed" information or the "sandwich"."""
+    def covariance(self, kind: str | None = None) -> Floats:
+        """The covariance matrix: the "sandwich", for a likelihood also from the "observed" information, its default."""
+        kind = next(iter(self.covariances)) if kind is None else kind
         if kind not in self.covariances:
             raise ParameterError("covariance", kind, f"one of {', '.join(self.covariances)}")
         return self.covariances[kind]
 
-    def standard_error(self, name: str, covariance: str = "observed") -> float:
+    def standard_error(self, name: str, covariance: str | None = None) -> float:
         """Of one coefficient."""
         j = self._place(name)
         return math.sqrt(float(self.covariance(covariance)[j, j]))
 
-    def interval(self, name: str, level: NumberLike = 0.95, covariance: str = "observed") -> Interval:
+    def interval(self, name: str, level: NumberLike = 0.95, covariance: str | None = None) -> Interval:
         """Wald's bar for one coefficient."""
         return wald_interval(self[name], self.standard_error(name, covariance), level, f"coefficient of {name}")
 
-    def p_value(self, name: str, covariance: str = "observed") -> float:
+    def p_value(self, name: str, covariance: str | None = None) -> float:
         """Two-sided, by Wald's z."""
         return min(1.0, 2 * normal_tail(abs(self[name]) / self.standard_error(name, covariance)))
 
-    def _rows(self, level: NumberLike = 0.95, covariance: str = "observed") -> list[Coefficient]:
+    def _rows(self, level: NumberLike = 0.95, covariance: str | None = None) -> list[Coefficient]:
         return [
             (name, self[name], self.standard_error(name, covariance), self.p_value(name, covariance),
              self.interval(name, level, covariance))
@@ -90,17 +111,24 @@ class PredictorFit(Result):
 
     def __str__(self) -> str:
         title = f"{self.kind.capitalize()} regression on a randomised answer, n = {self.n}, "
-        title += f"log-likelihood {self.log_likelihood:.3f}, covariance: observed information"
-        return f"{title}\n{super().__str__()}"
+        if self.log_likelihood is not None:
+            title += f"log-likelihood {self.log_likelihood:.3f}, "
+        title += f"covariance: {next(iter(self.covariances))}"
+        below = [f"supposes: {self.assumption}"]
+        if self.kind == "normal":
+            below.append("no check: moments find no slope" if self.check is None else self.check.describe())
+        return "\n".join([title, super().__str__(), *below])
 
-    def as_dict(self, level: NumberLike = 0.95, covariance: str = "observed") -> dict[str, object]:
+    def as_dict(self, level: NumberLike = 0.95, covariance: str | None = None) -> dict[str, object]:
         """Plain values, ready for JSON."""
         return {
             "kind": self.kind,
             "n": self.n,
             "log_likelihood": self.log_likelihood,
             "iterations": self.iterations,
-            "covariance": covariance,
+            "covariance": next(iter(self.covariances)) if covariance is None else covariance,
+            "assumption": self.assumption,
+            "check": None if self.check is None else self.check.as_dict(),
             "coefficients": coefficient_dicts(self._rows(level, covariance)),
         }
 
@@ -116,7 +144,8 @@ def fit_with_randomised_predictor(
 ) -> PredictorFit:
     """Linear or logistic regression of `outcome` on the truth behind randomised answers, and on covariates.
 
-    The coefficient named "truth" is the difference the attribute makes.
+    The coefficient named "truth" is the difference the attribute makes.  `kind` "linear" supposes nothing of the
+    outcome's shape; "normal" is narrower, and wrong where the outcome is not normal around its line.
 
     >>> from rrcollect import optimal_design
     >>> from server_agg.models.simulation import simulate_survey
@@ -124,7 +153,7 @@ def fit_with_randomised_predictor(
     >>> noise = np.random.default_rng(4).standard_normal(2000)
     >>> fit = fit_with_randomised_predictor(1 + 2 * survey.truths + noise, survey.answers, optimal_design(2))
     >>> round(fit["truth"], 2), round(fit.standard_error("truth"), 2)
-    (1.97, 0.06)
+    (1.96, 0.07)
     """
     if kind not in KINDS:
         raise ParameterError("kind", kind, f"one of {', '.join(KINDS)}")
@@ -138,17 +167,36 @@ def fit_with_randomised_predictor(
     columns = [f"x{j + 1}" for j in range(x.shape[1])] if names is None else [str(name) for name in names]
     if len(columns) != x.shape[1] or len({*columns, "intercept", "truth", "log sigma"}) != x.shape[1] + 3:
         raise ParameterError("names", names, f"{x.shape[1]} different names, none 'intercept', 'truth' or 'log sigma'")
-    joint = JointLikelihood(y, array, design, x, kind)
-    if y.size <= joint.size:
-        raise ParameterError("answers", f"{y.size} records", f"more than {joint.size}, one for each parameter")
-    if np.linalg.matrix_rank(joint.z / np.maximum(np.abs(joint.z).max(axis=0), 1e-300)) < joint.z.shape[1]:
+    size = len(columns) + 2 if kind == "linear" else 2 * len(columns) + 3 + (kind == "normal")
+    if y.size <= size:
+        raise ParameterError("answers", f"{y.size} records", f"more than {size}, one for each parameter")
+    z = np.column_stack([np.ones(y.size), x])
+    if np.linalg.matrix_rank(z / np.maximum(np.abs(z).max(axis=0), 1e-300)) < z.shape[1]:
         raise Collinear(f"the covariates {', '.join(columns)} and the intercept are linearly dependent; leave one out")
     if y.min() == y.max():
         raise NoInformation(f"the outcome is {float(y[0]):g} in every record: nothing can explain it")
+    labels = ["intercept", "truth", *columns]
+    if kind == "linear":
+        found = moment_regression(y, array, design, x)
+        spread = {"sandwich": found.covariance}
+        return PredictorFit(kind, int(y.size), tuple(labels), found.coefficients, spread, None, 0, None)
+    joint = JointLikelihood(y, array, design, x, kind)
     theta, level, steps = joint_maximum(joint)
-    inside = ["log sigma"] if kind == "linear" else []
-    labels = ["intercept", "truth", *columns, *inside, "truth ~ intercept", *(f"truth ~ {name}" for name in columns)]
+    labels += [*(["log sigma"] if kind == "normal" else []), *(f"truth ~ {name}" for name in ["intercept", *columns])]
     bread = np.asarray(np.linalg.inv(joint.information(theta)), np.float64)
-    scores = joint.scores(theta)
-    spread = {"observed": bread, "sandwich": bread @ scores.T @ scores @ bread}
-    return PredictorFit(kind, int(y.size), tuple(labels), theta, spread, level, steps)
+    influence = joint.scores(theta) @ bread
+    spread = {"observed": bread, "sandwich": influence.T @ influence}
+    check = None
+    if kind == "normal":
+        with suppress(NoInformation):  # moments find no slope
+            check = _check(moment_regression(y, array, design, x), float(theta[1]), influence[:, 1])
+    return PredictorFit(kind, int(y.size), tuple(labels), theta, spread, level, steps, check)
+
+
+def _check(free: MomentRegression, effect: float, influence: Floats) -> Test:
+    """Hausman's test of the effect by the normal model against the one by moments."""
+    apart = influence - free.influence[:, 1]
+    variance = float(apart @ apart)
+    alike = variance < 1e-8 * float(influence @ influence)  # answers without noise: one and the same regression
+    statistic = 0.0 if alike else (effect - float(free.coefficients[1])) ** 2 / variance
+    return chi_squared("the normal law does not shape the effect", "Hausman", statistic, 1)

@@ -6,14 +6,15 @@ towards 0 and gives it a standard error that promises too much.
 
 Rules
 1. Every record may have its own design.
-2. Weights are either *repeats* (a record stands for w equal ones: counts of a table) or *sampling* weights (it stands
-   for w people who were not asked); with the second the covariance is the sandwich.
+2. Weights are either `repeats` (a record stands for a whole number of equal ones: counts of a table) or
+   `sampling_weights` (it stands for people who were not asked); with the second the covariance is the sandwich.
 3. There is no fit without a maximum: `Separation`, `Collinear` and `NoInformation` say why there is none.
 4. A fit keeps its records, so every question can be asked later.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,18 +33,20 @@ from server_agg.models.fitting import maximise
 from server_agg.models.inference import Test
 from server_agg.models.outcome import Outcome
 from server_agg.report.result import Result
+from server_agg.report.tables import Table
 
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats
 
 __all__ = ["LogisticFit", "fit_logistic", "fit_model"]
 
-WEIGHTS = ("repeats", "sampling")
-
 
 @dataclass(frozen=True, eq=False)
 class LogisticFit(Result):
     """A fitted model; `coefficients[j]` belongs to `names[j]`."""
+
+    numeric = frozenset(range(1, 10))
+    tidy, axis, in_percent = "coefficients", "coefficient (log odds)", False
 
     model: Outcome
     names: tuple[str, ...]
@@ -146,6 +149,16 @@ class LogisticFit(Result):
         """The maximum with an intercept alone; None if there is none."""
         return None if self._null is None else self._null.log_likelihood
 
+    @property
+    def aic(self) -> float | None:
+        """Akaike's criterion, 2k − 2ℓ; None with sampling weights, where ℓ is not a likelihood."""
+        return None if self.sampling else 2 * len(self.names) - 2 * self.log_likelihood
+
+    @property
+    def bic(self) -> float | None:
+        """Schwarz's criterion, k·ln n − 2ℓ, n counting repeats; None with sampling weights."""
+        return None if self.sampling else len(self.names) * math.log(self.model.people) - 2 * self.log_likelihood
+
     def against_null(self) -> Test | None:
         """All covariates against an intercept alone; None where that cannot be tested."""
         constant = any(np.ptp(self.model.covariates[:, j]) == 0 for j in range(len(self.names)))
@@ -181,8 +194,13 @@ class LogisticFit(Result):
     def __str__(self) -> str:
         return self.summary()
 
-    def _repr_html_(self) -> str:
-        return summary.summary_html(self, 0.95, self.covariance_kind)
+    def cells(self) -> Table:
+        """The coefficients at 95 %, with odds ratios."""
+        return self.tables()[-1]
+
+    def tables(self) -> list[Table]:
+        """What is known of the fit, and its coefficients at 95 % with odds ratios."""
+        return summary.summary_tables(self, 0.95, self.covariance_kind)
 
 
 def fit_logistic(
@@ -192,30 +210,33 @@ def fit_logistic(
     *,
     names: Sequence[str] | None = None,
     intercept: bool = True,
-    weights: Any = None,
-    weights_kind: str = "repeats",
+    repeats: Any = None,
+    sampling_weights: Any = None,
     covariance: str | None = None,
     start: Any = None,
 ) -> LogisticFit:
     """Logistic regression of a randomised answer on covariates (a matrix, or a data frame of numbers).
 
-    `design` is one Design, or one for each record.  An intercept is put first unless `intercept` is False.  `weights`
-    are repeat counts, or sampling weights if `weights_kind` is "sampling".
+    `design` is one Design, or one for each record.  An intercept is put first unless `intercept` is False.  `repeats`
+    are whole numbers: how many equal records one stands for.  `sampling_weights` are how many people who were not asked
+    it stands for; their scale does not matter.
 
     >>> from rrcollect import optimal_design
     >>> fit = fit_logistic([1, 0] * 3, [-1, -1, 0, 0, 1, 1], optimal_design(2), names=["x"],
-    ...                    weights=[60, 140, 80, 120, 110, 90])
+    ...                    repeats=[60, 140, 80, 120, 110, 90])
     >>> fit.coefficients.round(6).tolist(), fit.standard_errors().round(6).tolist(), round(fit.log_likelihood, 6)
     ([-0.484096, 0.723125], [0.119465, 0.150211], -394.464413)
     """
-    if weights_kind not in WEIGHTS:
-        raise ParameterError("weights_kind", weights_kind, f"one of {', '.join(WEIGHTS)}")
-    kind = covariance or ("sandwich" if weights is not None and weights_kind == "sampling" else "expected")
+    if repeats is not None and sampling_weights is not None:
+        raise ParameterError("sampling_weights", "given with repeats", "one of the two")
+    weights_kind = "none" if repeats is None else "repeats"
+    weights_kind = weights_kind if sampling_weights is None else "sampling"
+    kind = covariance or ("sandwich" if weights_kind == "sampling" else "expected")
     if kind not in inference.COVARIANCES:
         raise ParameterError("covariance", covariance, f"one of {', '.join(inference.COVARIANCES)}")
     if names is None and hasattr(covariates, "columns"):
         names = [str(name) for name in covariates.columns]
-    model = Outcome.of(answers, covariates, design, weights)
+    model = Outcome.of(answers, covariates, design, repeats, sampling_weights)
     if model.n == 0:
         raise ParameterError("answers", "0 records", "one or more")
     columns = [f"x{j + 1}" for j in range(model.size)] if names is None else [str(name) for name in names]
@@ -227,8 +248,7 @@ def fit_logistic(
     if not columns:
         raise ParameterError("covariates", "no columns", "one or more, or intercept=True")
     first = None if start is None else vector_of("start", start, len(columns))
-    kind_of_weights = weights_kind if weights is not None else "none"
-    return _fitted(model, columns, first, covariance=kind, weights_kind=kind_of_weights, intercept=intercept)
+    return _fitted(model, columns, first, covariance=kind, weights_kind=weights_kind, intercept=intercept)
 
 
 def fit_model(model: Outcome, names: Sequence[str], like: LogisticFit) -> LogisticFit:

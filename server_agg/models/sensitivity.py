@@ -14,10 +14,11 @@ from fractions import Fraction
 
 from rrcollect.design.parameters import NumberLike, probability
 from server_agg.count.tally import Tally
+from server_agg.estimates.estimating import estimate
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import unclipped_exact
 from server_agg.estimates.numerics import exact_level
-from server_agg.estimates.one import Estimate, estimate
+from server_agg.estimates.one import Estimate
 from server_agg.report.result import Result
 from server_agg.report.words import percent
 
@@ -32,6 +33,7 @@ class Sensitivity(Result):
     """
 
     numeric = frozenset(range(5))
+    tidy = "rows"
     estimate: Estimate
     level: Fraction
     rows: tuple[tuple[float, float, Interval | None], ...]
@@ -42,7 +44,7 @@ class Sensitivity(Result):
             {
                 "cheaters": gamma,
                 "honest_carriers": h,
-                "bar": None if bar is None else list(bar),
+                "bar": None if bar is None else bar.as_dict(),
                 "prevalence_if_all_cheaters_are_carriers": h + gamma,
             }
             for gamma, h, bar in self.rows

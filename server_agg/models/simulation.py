@@ -87,10 +87,13 @@ def _mangat(rng: np.random.Generator, truths: Bits, p: float) -> Bits:
     return np.asarray(np.where(truths == 1, 1, np.where(spun_no, 0, 1)), np.uint8)
 
 
-def _crosswise(rng: np.random.Generator, truths: Bits, prevalence: float) -> Bits:
+def _crosswise(rng: np.random.Generator, truths: Bits, prevalence: float, one: str = "likelier") -> Bits:
     mother = rng.random(truths.size) < prevalence
     same = (truths == 1) == mother
-    return np.asarray(same if prevalence > 0.5 else ~same, np.uint8)
+    counted = {"likelier": prevalence > 0.5, "same": True, "different": False}
+    if one not in counted:
+        raise ParameterError("one", one, f"one of {', '.join(counted)}")
+    return np.asarray(same if counted[one] else ~same, np.uint8)
 
 
 def _triangular(rng: np.random.Generator, truths: Bits, prevalence: float) -> Bits:
@@ -123,9 +126,10 @@ def simulate_procedure(name: str, truths: Any, seed: Seed, **parameters: Any) ->
     """
     if name not in PROCEDURES:
         raise ParameterError("name", name, f"one of {', '.join(PROCEDURES)}; for Moors use simulate_moors")
-    floats = {k: whole_number(k, v) if k == "draws" else float(probability(k, v)) for k, v in parameters.items()}
+    read: dict[str, Callable[[str, Any], Any]] = {"draws": whole_number, "one": lambda _, value: value}
+    given = {k: read[k](k, v) if k in read else float(probability(k, v)) for k, v in parameters.items()}
     try:
-        return np.asarray(PROCEDURES[name](np.random.default_rng(seed), answer_array(truths), **floats), np.int64)
+        return np.asarray(PROCEDURES[name](np.random.default_rng(seed), answer_array(truths), **given), np.int64)
     except TypeError:
         raise ParameterError("parameters", sorted(parameters), f"those of rrcollect.classic.{name}") from None
 

@@ -1,24 +1,25 @@
-"""The summary of a regression as a statsmodels user knows it: text, HTML for notebooks, plain values for JSON.
+"""The summary of a regression as a statsmodels user knows it: text, tables with odds ratios, plain values for JSON.
 
 Beside the usual columns it says which covariance the standard errors come from, and by how many designs the answers
-were drawn; LL-Null is the maximum of the likelihood with an intercept alone.
+were drawn; LL-Null is the maximum of the likelihood with an intercept alone.  AIC = 2k − 2ℓ and BIC = k·ln n − 2ℓ are
+those of the randomised answers, n counting repeats; with sampling weights there is none: ℓ is not a likelihood then.
 """
 
 from __future__ import annotations
 
-import html
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rrcollect.design.parameters import NumberLike
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.numerics import exact_level
-from server_agg.report.words import html_table
+from server_agg.report.tables import Table
 
 if TYPE_CHECKING:
     from server_agg.models.regression import LogisticFit
 
-__all__ = ["coefficient_dicts", "coefficient_table", "facts", "summary_dict", "summary_html", "summary_text"]
+__all__ = ["coefficient_dicts", "coefficient_table", "facts", "summary_dict", "summary_tables", "summary_text"]
 
 WIDTH = 78
 Coefficient = tuple[str, float, float, float, Interval[float | None]]  # name, value, standard error, p, bar
@@ -41,6 +42,8 @@ def facts(fit: LogisticFit, kind: str) -> list[tuple[str, str]]:
         ("LL-Null:", "none" if null is None else f"{null:.3f}"),
         ("Covariance Type:", kind),
         ("LLR p-value:", "none" if test is None else f"{test.p:.4g}"),
+        ("AIC:", "none" if fit.aic is None else f"{fit.aic:.3f}"),
+        ("BIC:", "none" if fit.bic is None else f"{fit.bic:.3f}"),
     ]
 
 
@@ -93,13 +96,26 @@ def summary_text(fit: LogisticFit, level: NumberLike, kind: str) -> str:
     return "\n".join(lines)
 
 
-def summary_html(fit: LogisticFit, level: NumberLike, kind: str) -> str:
-    """The same for a notebook; names are escaped."""
-    above = [list(pair) for pair in facts(fit, kind)]
-    title = f"<caption>{html.escape('Randomised Logistic Regression')}</caption>"
-    return html_table(None, above).replace("<table>", f"<table>{title}", 1) + html_table(
-        *coefficient_table(_rows(fit, level, kind), float(exact_level(level)))
-    )
+def odds(log_odds: float | None) -> float | None:
+    """e to this power; None where that is not a number of a computer, or nothing bounds it."""
+    return math.exp(log_odds) if log_odds is not None and log_odds < 700 else None
+
+
+def summary_tables(fit: LogisticFit, level: NumberLike, kind: str) -> list[Table]:
+    """The same as tables, with odds ratios and their bars."""
+    rows = _rows(fit, level, kind)
+    head, lines = coefficient_table(rows, float(exact_level(level)))
+    for line, (_, value, _, _, bar) in zip(lines, rows, strict=True):
+        line += ["none" if end is None else f"{end:.3f}" for end in map(odds, (value, *bar))]
+    return [(None, [list(pair) for pair in facts(fit, kind)]), ([*head, "odds ratio", *head[-2:]], lines)]
+
+
+def _with_odds(rows: Sequence[Coefficient]) -> list[dict[str, object]]:
+    pairs = zip(coefficient_dicts(rows), rows, strict=True)
+    return [
+        found | {"odds_ratio": odds(row[1]), "odds_ratio_low": odds(row[4].low), "odds_ratio_high": odds(row[4].high)}
+        for found, row in pairs
+    ]
 
 
 def summary_dict(fit: LogisticFit, level: NumberLike, kind: str) -> dict[str, object]:
@@ -112,7 +128,9 @@ def summary_dict(fit: LogisticFit, level: NumberLike, kind: str) -> dict[str, ob
         "weights": fit.weights_kind,
         "log_likelihood": fit.log_likelihood,
         "null_log_likelihood": fit.null_log_likelihood,
+        "aic": fit.aic,
+        "bic": fit.bic,
         "iterations": fit.iterations,
         "covariance": kind,
-        "coefficients": coefficient_dicts(_rows(fit, level, kind)),
+        "coefficients": _with_odds(_rows(fit, level, kind)),
     }

@@ -1,5 +1,5 @@
 """What people and programs read.
 
-Read in this order: `result` (what every result can do), `words` (sentences and tables), `survey_results` (all that was
-found about a survey), `figures` (plots with bars).
+Read in this order: `tables` (four dialects), `drawing` (the one style of pictures), `words` (sentences), `result` (what
+every result can do), `survey_results` (all that was found about a survey), `figures` (for planning).
 """

@@ -4,121 +4,86 @@ The collector's page, the command line and the demo all show this; it is compute
 
 Rules
 1. No estimate without a bar, none of a cell with fewer than `minimum` answers; a small segment is merged, and said.
-2. Rounds are not mixed: the headline is the latest round with enough answers.
+2. Rounds are not mixed.  The headline is the round that the owner chose, or the whole (`headline`).
 3. Answers by several designs are pooled; a bar they cannot have becomes that of the likelihood.
-4. Where no invite guards a survey, the result says how far 1 % of fakes could move it.
-5. Misfit is told wherever a value is; the bar says its method, level and target.
+4. Where no invite guards a survey, the result says that one person can send many answers, and what fakes would do.
+5. A release says when it was made, what it does not show and why, and what the crowd adds; a live view says that each
+   look costs (`released`).
+6. Results of a pilot say so first: "pilot: trial data".
+7. Misfit is told wherever a value is; the bar says its method, level and target.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
-from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey
-from server_agg.compare.segments import MERGED, Row, SegmentTable, segment_table
+from server_agg.compare.segments import Row, SegmentTable
 from server_agg.compare.trends import Trend, trend
 from server_agg.count.tallies import Tallies, TallyKey
 from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection
-from server_agg.estimates.interval import Interval, TargetLike
-from server_agg.estimates.one import Estimate, estimate
-from server_agg.estimates.pooled import PooledEstimate, pool, pooled_method
+from server_agg.estimates.one import Estimate
+from server_agg.estimates.pooled import PooledEstimate
+from server_agg.report.drawing import Point
+from server_agg.report.headline import Headline, headline_of
+from server_agg.report.released import (
+    LIVE,
+    ReleaseFacts,
+    conditions,
+    crowd_words,
+    fakes_words,
+    missing_words,
+    release_words,
+    waiting_words,
+)
 from server_agg.report.result import Result, clipped
-from server_agg.report.words import bar_words, digits_for, percent, privacy_words
+from server_agg.report.round_results import UNDECLARED, ResultOptions, RoundResults, group_name
+from server_agg.report.words import bar_words
 
-__all__ = ["UNDECLARED", "ResultOptions", "RoundResults", "SurveyResults", "survey_results"]
+__all__ = ["PILOT", "SurveyResults", "released_results", "survey_results"]
 
-UNDECLARED = "(not declared)"
-TAKEN = (UNDECLARED, MERGED)  # names of ours; a group that is called so gets a space after it
-
-
-@dataclass(frozen=True)
-class ResultOptions:
-    """How many answers a cell needs, and what the bars are."""
-
-    minimum: int = 2
-    level: NumberLike = 0.95
-    method: str = "exact"
-    target: TargetLike = "population"
-
-
-@dataclass(frozen=True)
-class RoundResults(Result):
-    """One question in one round; without enough answers there is no estimate and no bar."""
-
-    question: str
-    round: int
-    tallies: Tallies
-    options: ResultOptions
-
-    @property
-    def n(self) -> int:
-        """Answers."""
-        return self.tallies.n
-
-    @cached_property
-    def estimate(self) -> Estimate | PooledEstimate | None:
-        """By one design, or pooled over several."""
-        if self.n < max(2, self.options.minimum):
-            return None
-        counted = self.tallies.each_design()
-        return estimate(counted[0], self.options.target) if len(counted) == 1 else pool(counted)
-
-    @property
-    def method(self) -> str:
-        """The method of the bar."""
-        several = isinstance(self.estimate, PooledEstimate)
-        return pooled_method(self.options.method) if several else self.options.method
-
-    @cached_property
-    def bar(self) -> Interval | None:
-        """The bar of the estimate."""
-        return None if self.estimate is None else self.estimate.interval(self.options.level, self.method)
-
-    def segments(self, name: str, minimum: int | None = None) -> SegmentTable:
-        """By the groups of a segment, the bars holding all at once; who did not declare it is a group too."""
-        groups: dict[Any, Any] = {
-            UNDECLARED if value is None else f"{value} " if value in TAKEN else value: counted
-            for (value,), counted in self.tallies.by(f"segments.{name}").items()
-        }
-        least = max(2, self.options.minimum) if minimum is None else minimum
-        how = {"level": self.options.level, "method": self.options.method, "target": self.options.target}
-        return segment_table(groups, minimum=least, **how)  # type: ignore[arg-type]
-
-    def as_dict(self) -> dict[str, object]:
-        """Inputs and results as plain values, ready for JSON; `estimate` is None where there is none."""
-        found = self.estimate
-        shown = {"estimate": None} if found is None else found.as_dict(self.options.level, self.method)
-        return {"question": self.question, "round": self.round, **shown}
-
-    def line(self) -> list[str]:
-        """One line of the table of `SurveyResults`; nothing without an estimate."""
-        found, bar = self.estimate, self.bar
-        if found is None or bar is None:
-            return []
-        digits, privacy, notes = digits_for(bar.width), "several designs", []
-        if not 0 <= found.value <= 1:
-            notes.append(f"unclipped {percent(found.value, digits)}")
-        if isinstance(found, Estimate):
-            privacy = privacy_words(found.tally.mechanism)
-            notes += [found.misfit.describe()] if found.misfit else []
-        shares = [percent(share, digits) for share in (clipped(found.value), bar.low, bar.high)]
-        how = [f"{float(100 * bar.level):.10g} % {bar.method}", bar.target, privacy, "; ".join(notes)]
-        return [self.question, str(self.round), f"{self.n:,}", *shares, *how]
+PILOT = "pilot: trial data"
 
 
 @dataclass(frozen=True)
 class SurveyResults(Result):
     """Every round of every question that was answered; with its `survey` also as its results page shows it."""
 
+    numeric = frozenset(range(1, 6))
     rounds: tuple[RoundResults, ...]
     options: ResultOptions
     survey: Survey | None = None
+    release: ReleaseFacts | None = None
+    live: bool = True
+    headline: int | None = None
+
+    @property
+    def pilot(self) -> bool:
+        """Whether these are the results of a trial."""
+        return any(key.pilot for each in self.rounds for key in each.tallies) or bool(self.survey and self.survey.pilot)
+
+    def __str__(self) -> str:
+        return f"{PILOT}\n{super().__str__()}" if self.pilot else super().__str__()
+
+    def _repr_html_(self) -> str:
+        return f"<p>{PILOT}</p>{super()._repr_html_()}" if self.pilot else super()._repr_html_()
+
+    def records(self) -> list[dict[str, object]]:
+        """One row per question and round."""
+        return [row for each in self.rounds for row in each.records()]
+
+    def points(self) -> list[Point]:
+        """Every question and round that has an estimate, by its text where there is a survey."""
+        texts = {} if self.survey is None else {q.id: self.survey.say(q.text) for q in self.survey.questions}
+        return [
+            Point(f"{texts.get(each.question, each.question)}{_round_words(each)}", each.estimate.value, *each.bar)
+            for each in self.rounds
+            if each.estimate is not None and each.bar is not None
+        ]
 
     def round(self, question: str, number: int) -> RoundResults:
         """One question in one round."""
@@ -145,8 +110,11 @@ class SurveyResults(Result):
     def as_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON: with a survey all that its results page shows, else a list of rounds."""
         if self.survey is None:
-            return {"rounds": [each.as_dict() for each in self.rounds]}
+            return {"pilot": self.pilot, "rounds": [each.as_dict() for each in self.rounds]}
+        questions = [_question(self, self.survey, question) for question in self.survey.questions]
+        notes = [LIVE] if self.live else release_words(self.release, self.survey)
         return {
+            "pilot": self.pilot,
             "digest": self.survey.digest,
             "name": self.survey.name,
             "version": self.survey.version,
@@ -156,12 +124,27 @@ class SurveyResults(Result):
             "invite_only": self.survey.invite_only,
             "answers": sum(each.n for each in self.rounds),
             "minimum": self.options.minimum,
-            "questions": [_question(self, self.survey, question) for question in self.survey.questions],
+            "view": "live" if self.live else "released",
+            "released": None if self.release is None else {"number": self.release.number, "at": self.release.when},
+            "headline": self.headline,
+            "notes": [*notes, *conditions(note for question in questions for note in question["notes"])],
+            "questions": questions,
         }
 
 
-def survey_results(tallies: Tallies, survey: Survey | None = None, **options: Any) -> SurveyResults:
-    """What was found; with a survey, only what was answered to it.  The options are those of `ResultOptions`.
+def survey_results(
+    tallies: Tallies,
+    survey: Survey | None = None,
+    *,
+    release: ReleaseFacts | None = None,
+    live: bool = True,
+    headline: int | None = None,
+    **options: Any,
+) -> SurveyResults:
+    """What was found; with a survey, only what was answered to it.  The other options are those of `ResultOptions`.
+
+    `live`: the tallies are all that was counted; otherwise they are those of the `release`, if there was one.
+    `headline` is the round that the owner chose for it, None for the whole.
 
     >>> from rrcollect import Design
     >>> design = Design("3/4", "3/4")
@@ -175,7 +158,17 @@ def survey_results(tallies: Tallies, survey: Survey | None = None, **options: An
     rounds = (
         RoundResults(question, number, Tallies(parts[question, number]), how) for question, number in sorted(parts)
     )
-    return SurveyResults(tuple(rounds), how, survey)
+    return SurveyResults(tuple(rounds), how, survey, release, live, headline)
+
+
+def released_results(tallies: Tallies, survey: Survey, release: ReleaseFacts | None) -> SurveyResults:
+    """What strangers may see: the tallies of the last release, with the minimum that the survey signs."""
+    headline = None if release is None else release.headline
+    return survey_results(tallies, survey, release=release, live=False, headline=headline, minimum=survey.minimum)
+
+
+def _round_words(found: RoundResults) -> str:
+    return f"\n{f'round {found.round}, ' if found.round else ''}n = {found.n:,}"
 
 
 # ---- as the results page shows it ---------------------------------------------------------------------------------
@@ -184,6 +177,9 @@ def survey_results(tallies: Tallies, survey: Survey | None = None, **options: An
 def _question(results: SurveyResults, survey: Survey, question: Question) -> dict[str, Any]:
     design, promise, line = question.design, question.promise, results.trend(question.id)
     answers = [each.n for each in results.rounds if each.question == question.id]
+    chosen = results.headline if question.rounds > 1 and (results.headline or 0) < question.rounds else None
+    enough = [each for each in results.enough(question.id) if chosen in (None, each.round)]
+    fullest = max(answers, default=0) if results.live else None
     shown: dict[str, Any] = {
         "id": question.id,
         "text": survey.say(question.text),
@@ -195,50 +191,89 @@ def _question(results: SurveyResults, survey: Survey, question: Question) -> dic
         "design": {"p00": str(design.p00), "p11": str(design.p11)},
         "changed": {"no": float(1 - design.p00), "yes": float(1 - design.p11)},
         "rounds": question.rounds,
+        "round": 0 if question.rounds == 1 else chosen,
         "n": sum(answers),
-        "fullest": max(answers, default=0),  # the minimum applies to each round
         "estimate": None,
         "segments": [],
         "trend": None if line is None else _trend(line),
+        "notes": [waiting_words(results.options.minimum, question.rounds, fullest)],
     }
-    if enough := results.enough(question.id):
-        shown["round"] = enough[-1].round
-        shown["estimate"] = _estimate(enough[-1], survey)
-        shown["segments"] = [_segment(name, enough[-1].segments(name)) for name in survey.segments]
+    if enough:
+        found = headline_of({each.round: _one(each) for each in enough}, results.options.level, results.options.method)
+        shown["estimate"] = _estimate(found, survey)
+        if shown["round"] is not None:
+            shown["segments"] = [_segment(name, enough[0].segments(name)) for name in survey.segments]
+        shown["notes"] = _notes(results, survey, question, shown, found)
     return shown
 
 
-def _estimate(found: RoundResults, survey: Survey) -> dict[str, Any]:
-    result, bar = found.estimate, found.bar
-    if not isinstance(result, Estimate) or bar is None:
+def _notes(
+    results: SurveyResults, survey: Survey, question: Question, shown: dict[str, Any], found: Headline
+) -> list[str]:
+    """What is said of a question beside its estimate."""
+    notes = []
+    if shown["round"] is None:
+        numbers = ", ".join(str(number + 1) for number in found.rounds)
+        notes.append(
+            f"This is the whole: round {numbers} of {question.rounds}, each by its answers. Tables by group are of one "
+            "round, if the owner chooses it for the headline."
+        )
+    if not survey.invite_only:
+        notes.append(fakes_words(question.design, found.n))
+    if results.release is not None and not results.live:
+        for table in shown["segments"]:
+            groups = [*map(group_name, survey.segments[table["name"]].names), UNDECLARED]
+            rows = [row["label"] for row in table["rows"]]
+            notes.append(missing_words(table["name"], groups, rows, survey.minimum))
+        notes.append(crowd_words(question.design, results.release.crowds.get(question.id, survey.minimum)))
+    return [note for note in notes if note]
+
+
+def _one(found: RoundResults) -> Estimate:
+    if not isinstance(found.estimate, Estimate):
         raise ParameterError("tallies", found.tallies, f"answers by the published design of {found.question!r} alone")
+    return found.estimate
+
+
+def _estimate(found: Headline, survey: Survey) -> dict[str, Any]:
+    bar, single = found.bar, found.estimates[0] if len(found.rounds) == 1 else None
     return {
         "n": found.n,
-        "value": result.value,
-        "shown": result.clipped,
-        "standard_error": result.standard_error,
+        "value": found.value,
+        "shown": clipped(found.value),
+        "standard_error": found.standard_error,
         "low": bar.low,
         "high": bar.high,
         "level": float(bar.level),
         "method": bar.method,
         "bar": bar_words(bar),
         "target": f"the {bar.target}",
-        "misfit": result.misfit.describe() if result.misfit else None,
-        "manipulation": None if survey.invite_only else 100 * result.manipulation("0.01"),
-        "direct_answers": result.effective_sample_size,
+        "misfit": found.misfit,
+        "manipulation": None if survey.invite_only else 100 * found.estimates[0].manipulation("0.01"),
+        "direct_answers": None if single is None else single.effective_sample_size,
     }
 
 
+def _misfit(found: Estimate | PooledEstimate) -> str | None:
+    return found.misfit.describe() if found.misfit.told else None
+
+
 def _row(row: Row) -> dict[str, Any]:
-    low, high = row.interval
-    return {"n": row.n, "shown": clipped(row.estimate.value), "value": row.estimate.value, "low": low, "high": high}
+    found, (low, high) = row.estimate, row.interval
+    values = {"n": row.n, "shown": clipped(found.value), "value": found.value, "low": low, "high": high}
+    return {**values, "misfit": _misfit(found)}
 
 
 def _segment(name: str, table: SegmentTable) -> dict[str, Any]:
     rows = [{"label": row.label, "cells": list(row.cells), **_row(row)} for row in table.rows]
-    return {"name": name, "rows": rows, "note": table.describe()}
+    return {"name": name, "rows": rows, "note": _note(table)}
 
 
 def _trend(line: Trend) -> dict[str, Any]:
     rows = [{"round": number, **_row(row)} for number, row in zip(line.rounds, line.table.rows, strict=True)]
-    return {"rounds": rows, "slope": line.slope, "p": line.p, "note": line.describe()}
+    return {"rounds": rows, "slope": line.slope, "p": line.p, "note": f"{line.describe()}; {_note(line.table)}"}
+
+
+def _note(table: SegmentTable) -> str:
+    fits = [(row.label, words) for row in table.rows if (words := _misfit(row.estimate))]
+    return "; ".join([table.describe(), *(f"{label}: {words}" for label, words in fits)])

@@ -1,31 +1,44 @@
-"""Estimates for people: one sentence, a text table, HTML; and for machines: plain values ready for JSON.
+"""Estimates for people: one sentence, tables; and for machines: plain values ready for JSON.
 
 Rules
 1. A number never stands without its bar, and a bar never without method, level and target.  ε is that of the published
    mechanism, never of one column of it.
 2. Percentages have one decimal, or as many as the bar needs to show two digits.
 3. An estimate outside [0, 1] is shown clipped, with the unclipped value beside it.
-4. Text from outside (a segment's name) is escaped in HTML.
 """
 
 from __future__ import annotations
 
-import html
 import math
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rrcollect.design.parameters import NumberLike, fraction
 from rrcollect.design.yes_no import Design
 from server_agg.estimates.interval import target_words
 from server_agg.estimates.methods import methods_for
+from server_agg.report.tables import Table, text_table
 
 if TYPE_CHECKING:
     from rrcollect.design.mechanism import Mechanism
+    from server_agg.estimates.diagnostics import Direct, Misfit
     from server_agg.estimates.interval import Interval
     from server_agg.estimates.one import Estimate
 
-__all__ = ["estimate_dict", "estimate_html", "estimate_table", "html_table", "percent", "sentence", "text_table"]
+
+class Valued(Protocol):
+    """An estimate of one design or of several: what notes beside a value need."""
+
+    @property
+    def n(self) -> int: ...
+
+    @property
+    def value(self) -> float: ...
+
+    @property
+    def misfit(self) -> Misfit: ...
+
+
+__all__ = ["estimate_dict", "estimate_table", "estimate_tables", "percent", "sentence", "share_cells", "value_notes"]
 
 
 def percent(share: float, digits: int = 1) -> str:
@@ -71,12 +84,33 @@ def sentence(estimate: Estimate, level: NumberLike, method: str) -> str:
     if estimate.clipped != estimate.value:
         value += f" [unclipped {percent(estimate.value, digits)} %]"
     words = f"{value} ({bar_words(bar)}), n = {estimate.tally.n}, {privacy_words(estimate.tally.mechanism)}"
-    return f"{words}; target: the {bar.target}" + ("; " + estimate.misfit.describe() if estimate.misfit else "")
+    return "; ".join([f"{words}; target: the {bar.target}", *_fit_notes(estimate, bar)])
+
+
+def value_notes(estimate: Valued, bar: Interval) -> str:
+    """What stands beside a value that is shown cut to [0, 1]: the unclipped one, how well the counts fit, and why a bar
+    has no width."""
+    cut = [] if 0 <= estimate.value <= 1 else [f"unclipped {percent(estimate.value, digits_for(bar.width))}"]
+    return "; ".join([*cut, *_fit_notes(estimate, bar)])
+
+
+SHARE_HEAD = ["n", "estimate %", "low", "high", "bar", ""]
+
+
+def share_cells(estimate: Valued, bar: Interval) -> list[str]:
+    """Under `SHARE_HEAD`: a share cut to [0, 1], its bar, how that was made, and what stands beside."""
+    digits, shown = digits_for(bar.width), min(max(estimate.value, 0.0), 1.0)
+    shares = [percent(share, digits) for share in (shown, bar.low, bar.high)]
+    return [str(estimate.n), *shares, f"{float(100 * bar.level):.4g} % {bar.method}", value_notes(estimate, bar)]
+
+
+def _fit_notes(estimate: Valued, bar: Interval) -> list[str]:
+    notes = [estimate.misfit.describe()] if estimate.misfit.told else []
+    return [*notes, bar.warning[bar.warning.index("width 0") :]] if "width 0" in bar.warning else notes
 
 
 def estimate_dict(estimate: Estimate, level: NumberLike, method: str) -> dict[str, object]:
     """Inputs and results as plain values."""
-    misfit = estimate.misfit
     return {
         "tally": estimate.tally.as_dict(),
         "target": estimate.target,
@@ -84,7 +118,7 @@ def estimate_dict(estimate: Estimate, level: NumberLike, method: str) -> dict[st
         "clipped": estimate.clipped,
         "standard_error": estimate.standard_error,
         "interval": estimate.interval(level, method).as_dict(),
-        "misfit": {"flag": bool(misfit), "tail_probability": misfit.tail_probability, "side": misfit.side},
+        "misfit": estimate.misfit.as_dict(),
         "effective_sample_size": estimate.effective_sample_size,
         "manipulation_per_percent": estimate.manipulation("0.01"),
     }
@@ -109,11 +143,18 @@ def _summary(estimate: Estimate, level: NumberLike) -> list[list[str]]:
         ["standard error", f"{percent(estimate.standard_error, 2)} points, target: the {target}"],
         ["answers", f"n = {estimate.tally.n}, ones = {estimate.tally.ones}"],
         ["design", f"{estimate.tally.design}, {privacy_words(estimate.tally.mechanism)}"],
-        ["margins", f"±{percent(normal.half_width, 2)} (1.96σ), ±{percent(chebyshev.half_width, 2)} (4.5σ) points"],
+        ["margins", f"±{percent(normal.half_width, 2)} (1.96σ), ±{percent(chebyshev.half_width, 2)} (4.5σ) points"
+         if normal.half_width else "none: all answers are alike, so the estimated σ is 0; see the bars"],
         ["fit", estimate.misfit.describe()],
-        ["privacy cost", f"{_worth(estimate)}all n asked directly: ±{percent(direct.half_width, 2)} points"],
+        ["privacy cost", f"{_worth(estimate)}{_direct(direct)}"],
         ["liars", f"each 1 % of dishonest reporters moves it up to {percent(estimate.manipulation('0.01'), 2)} points"],
     ]  # fmt: skip
+
+
+def _direct(direct: Direct) -> str:
+    """The margin of direct questioning; nothing where the estimate is at an edge and a plug-in margin would be 0."""
+    told = f"all n asked directly: ±{percent(direct.half_width, 2)} points"
+    return told if direct.half_width else "at an edge no margin is told"
 
 
 def _worth(estimate: Estimate) -> str:
@@ -129,35 +170,6 @@ def estimate_table(estimate: Estimate, level: NumberLike) -> str:
     return text_table(None, _summary(estimate, level)) + "\n\n" + text_table(head, _rows(estimate, level), {1, 2})
 
 
-def estimate_html(estimate: Estimate) -> str:
-    """The same for a notebook, at 95 %."""
-    head = ["method", "low (95 %)", "high", ""]
-    return html_table(None, _summary(estimate, 0.95)) + html_table(head, _rows(estimate, 0.95))
-
-
-def text_table(head: Sequence[str] | None, rows: Sequence[Sequence[str]], numeric: Collection[int] = ()) -> str:
-    """Columns aligned by spaces; the columns named in `numeric` to the right.
-
-    >>> print(text_table(["", "n"], [["north", "100"], ["south", "20"]], {1}))
-             n
-    north  100
-    south   20
-    """
-    lines = [list(head)] if head is not None else []
-    lines += [list(row) for row in rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    aligned = [[f"{line[i]:{'>' if i in numeric else '<'}{width}}" for i, width in enumerate(widths)] for line in lines]
-    return "\n".join("  ".join(cells).rstrip() for cells in aligned)
-
-
-def html_table(head: Sequence[str] | None, rows: Sequence[Sequence[str]]) -> str:
-    """A plain table; every cell is escaped.
-
-    >>> html_table(["<b>"], [["1"]])
-    '<table><tr><th>&lt;b&gt;</th></tr><tr><td>1</td></tr></table>'
-    """
-
-    def line(cells: Sequence[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-    return "<table>" + (line(head, "th") if head else "") + "".join(line(row, "td") for row in rows) + "</table>"
+def estimate_tables(estimate: Estimate) -> list[Table]:
+    """The same as tables, at 95 %."""
+    return [(None, _summary(estimate, 0.95)), (["method", "low (95 %)", "high", ""], _rows(estimate, 0.95))]

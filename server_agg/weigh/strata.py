@@ -18,11 +18,15 @@ from rrcollect.design.parameters import NumberLike, fraction, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection
+from server_agg.estimates.effective import EffectiveSample
+from server_agg.estimates.estimating import estimate
 from server_agg.estimates.exact import squared_widths
 from server_agg.estimates.interval import Interval, Side
-from server_agg.estimates.methods import Problem
-from server_agg.estimates.one import Estimate, estimate
+from server_agg.estimates.methods import interval_of
+from server_agg.estimates.one import Estimate
+from server_agg.estimates.problem import Problem
 from server_agg.report.result import UnbiasedResult
+from server_agg.weigh.unbiased_values import value_ends
 
 __all__ = ["StratifiedEstimate", "poststratified_estimate", "stratified_estimate"]
 
@@ -64,19 +68,32 @@ class StratifiedEstimate(UnbiasedResult):
             raise ParameterError("people", people, "the size of the population the total is for")
         return float(size * self.exact_value), size * self.standard_error
 
-    def interval(self, level: NumberLike = 0.95, method: str = "wald", *, side: Side = "both") -> Interval:
-        """wald: ∓ z·SE, approximate.  hoeffding: guaranteed, since all answers are independent given their strata."""
+    @property
+    def effective_sample(self) -> EffectiveSample:
+        """What the strata's shares leave of the n answers."""
+        widest = max(1 / abs(found.tally.design.c) for _, _, found in self.strata)
+        squares = [float(share**2 / found.n / (found.tally.design.c * widest) ** 2) for _, share, found in self.strata]
+        small = sum(a**2 / (found.n - 1) for a, (_, _, found) in zip(squares, self.strata, strict=True))
+        ends = value_ends(found.tally.design for _, _, found in self.strata)
+        return EffectiveSample(self.n, *ends, 1 / sum(squares), sum(squares) ** 2 / small)
+
+    def interval(self, level: NumberLike = 0.95, method: str = "korn-graubard", *, side: Side = "both") -> Interval:
+        """korn-graubard: exact tails with the effective sample size, approximate.  hoeffding: guaranteed, since all
+        answers are independent given their strata.  guaranteed: from the exact bars of all strata at once.  wald:
+        ∓ z·SE, approximate."""
         problem = Problem(
             "strata",
             self.exact_value,
             lambda: self.standard_error,
             self.population or "population",
             n=self.n,
+            parts=tuple((share, found.problem) for _, share, found in self.strata),
+            sample=self.effective_sample,
             squares=squared_widths([share for _, share, _ in self.strata], [e.tally for _, _, e in self.strata]),
         )
-        return problem.interval(level, method, side)
+        return interval_of(problem, level, method, side)
 
-    def as_dict(self, level: NumberLike = 0.95, method: str = "wald") -> dict[str, object]:
+    def as_dict(self, level: NumberLike = 0.95, method: str = "korn-graubard") -> dict[str, object]:
         """Inputs and results as plain values, ready for JSON."""
         return {
             "kind": self.kind,

@@ -8,7 +8,7 @@ A slice must be chosen without looking at the answers.  Designs may differ from 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["distinct_designs", "noise_variances", "unbiased_values"]
+__all__ = ["distinct_designs", "noise_variances", "unbiased_values", "value_ends"]
 
 
 def unbiased_values(design: Design | Sequence[Design], answers: Any) -> NDArray[np.float64]:
@@ -39,6 +39,16 @@ def noise_variances(design: Design | Sequence[Design], answers: Any) -> NDArray[
     [0.75, 0.75]
     """
     return _by_answer(design, answers, lambda d: (d.p11 * (1 - d.p00) / d.c**2, d.p00 * (1 - d.p11) / d.c**2))
+
+
+def value_ends(designs: Iterable[Design]) -> tuple[Fraction, Fraction]:
+    """The least and the greatest r that an answer by these designs can have.
+
+    >>> value_ends([Design("3/4", "3/4")])
+    (Fraction(-1, 2), Fraction(3, 2))
+    """
+    ends = [end for d in set(designs) for end in ((d.p00 - 1) / d.c, d.p00 / d.c)]
+    return min(ends), max(ends)
 
 
 def distinct_designs(design: Any, n: int) -> tuple[list[Design], NDArray[np.intp]]:

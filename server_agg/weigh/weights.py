@@ -22,10 +22,12 @@ from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.errors import TooFewAnswers
+from server_agg.estimates.effective import EffectiveSample
 from server_agg.estimates.interval import Interval, Side, checked_target
-from server_agg.estimates.methods import Problem
+from server_agg.estimates.methods import interval_of
+from server_agg.estimates.problem import Problem
 from server_agg.report.result import Result
-from server_agg.weigh.unbiased_values import noise_variances, unbiased_values
+from server_agg.weigh.unbiased_values import noise_variances, unbiased_values, value_ends
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +37,12 @@ __all__ = ["WeightedEstimate", "weighted_estimate"]
 
 KINDS = ("hajek", "horvitz-thompson")
 ROUNDED_UP = 1 + Fraction(2, 10**12)  # more than the rounding of a sum of floats
-FIXED = "guaranteed for the weighted mean of the respondents' own prevalences, the weights taken as fixed"
+NOT_FIXED = (
+    "not guaranteed for the population: weights may go with the truth.  If they were fixed beforehand it would be, for "
+    "the weighted mean of the respondents' own prevalences; for the weighted share of those who answered it is "
+    "(target='sample')"
+)
+ANSWERED = "weighted share of those who answered"
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +53,7 @@ class WeightedEstimate(Result):
     noise: NDArray[np.float64]
     weights: NDArray[np.float64]
     widths: NDArray[np.float64]  # 1/|c|, how far one answer can move its value
+    ends: tuple[Fraction, Fraction]  # the least and the greatest value that an answer can have
     kind: str
     population: int | None
     target: str
@@ -118,9 +126,19 @@ class WeightedEstimate(Result):
             plain = float(self.values.var(ddof=1)) / self.n
         return self.variance / plain if plain > 0 else None
 
-    def interval(self, level: NumberLike = 0.95, method: str = "wald", *, side: Side = "both") -> Interval:
-        """wald: π̂ ∓ z·SE, approximate.  hoeffding: guaranteed for fixed weights, for their weighted mean of the
-        respondents' prevalences."""
+    @property
+    def effective_sample(self) -> EffectiveSample:
+        """What the weights leave of the n answers."""
+        parts = self.weights / float(self.weights.sum()) * (self.widths / float(self.widths.max()))
+        squares = parts * parts
+        return EffectiveSample(
+            self.n, *self.ends, 1 / float(squares.sum()), float(squares.sum()) ** 2 / float(squares @ squares) - 1
+        )
+
+    def interval(self, level: NumberLike = 0.95, method: str = "korn-graubard", *, side: Side = "both") -> Interval:
+        """korn-graubard: exact tails with the effective sample size, approximate.  wald: π̂ ∓ z·SE, approximate.
+        hoeffding: guaranteed for the weighted share of those who answered, whatever the weights; for the population
+        only if the weights were fixed beforehand, so it is not called guaranteed."""
         shares = self._shares * self.widths
         problem = Problem(
             "weighted records",
@@ -129,11 +147,13 @@ class WeightedEstimate(Result):
             self.target,
             n=self.n,
             squares=Fraction(float(shares @ shares)) * ROUNDED_UP,
-            supposes=FIXED,
+            unless=NOT_FIXED if self.target == "population" else "",
+            covers="" if self.target == "population" else ANSWERED,
+            sample=self.effective_sample,
         )
-        return problem.interval(level, method, side)
+        return interval_of(problem, level, method, side)
 
-    def as_dict(self, level: NumberLike = 0.95, method: str = "wald") -> dict[str, object]:
+    def as_dict(self, level: NumberLike = 0.95, method: str = "korn-graubard") -> dict[str, object]:
         """Results as plain values, ready for JSON."""
         return {
             "kind": self.kind,
@@ -177,7 +197,8 @@ def weighted_estimate(
     designs = [design] if isinstance(design, Design) else list(design)
     widths = np.broadcast_to(np.array([float(1 / abs(Fraction(d.c))) for d in designs]), values.shape)
     noise = noise_variances(design, answers)
-    return WeightedEstimate(values, noise, _checked(weights, values.size), widths, kind, size, target)
+    ends = value_ends(designs)
+    return WeightedEstimate(values, noise, _checked(weights, values.size), widths, ends, kind, size, target)
 
 
 def _checked(weights: Any, n: int) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rrcollect.publish.rules import COMPARED
-from rrcollect.publish.survey import Segment
+from rrcollect.publish.survey import Segment, Survey
 from server_agg import BatchResult, Summary, Tallies, Tally, tally_reports
 from server_agg.batch import frame_engine as frames
 from server_agg.batch.summary import NUMBER_OF
@@ -41,7 +41,7 @@ ANY_ROW = st.builds(
     ),
     ticket=st.one_of(
         st.none(),
-        st.sampled_from(["i1", "i2", "'=x", "=1"]),
+        st.sampled_from(["1" * 32, "2" * 32, "'=x", "=1"]),
         st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=3),
     ),
     segments=st.sampled_from(["{}", "{}", '{"region":"north"}', '{"region":"=1+1"}', '{"x":"y"}', None]),
@@ -87,12 +87,15 @@ def _two_relations(new: list[dict[str, Any]], old: list[dict[str, Any]]) -> tupl
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda e: e.__name__)
-def test_without_deduplication_every_row_counts(engine: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("surveys", [SURVEYS, (OPEN,)], ids=["invited", "open"])
+def test_without_deduplication_every_row_counts(engine: Any, surveys: tuple[Survey, ...], tmp_path: Path) -> None:
     rows = readable(engine, generated(random.Random(4), 300))
+    rows = [row for row in rows if surveys is SURVEYS or row["survey"] != CLOSED.digest]
     for number, one in enumerate(rows):  # so that the reference has nothing to compare
         one["id"] = f"{number:032x}"
-        one["ticket"] = f"guest-{number}" if one["ticket"] else None
-    check(tally_reports(engine(rows, tmp_path), SURVEYS, deduplicate=False), rows)
+        one["ticket"] = f"{number:032x}" if one["ticket"] else None
+    check(tally_reports(engine(rows, tmp_path), surveys, deduplicate=False), rows)
+    assert any(one["ticket"] and one["survey"] == OPEN.digest for one in rows)
 
 
 @pytest.mark.parametrize("engine", [e for e in ENGINES if e is not engines.dask], ids=lambda e: e.__name__)

@@ -19,6 +19,7 @@ import pytest
 import server_agg
 from rrcollect import ParameterError, RRCollectError, SigningKey
 from rrcollect.errors import UntrustedKey
+from rrcollect.publish.survey import Segment
 from server_agg import (
     BadColumn,
     RefusedNotWritten,
@@ -31,16 +32,16 @@ from server_agg import (
 from server_agg.batch import progress
 from server_agg.batch.sources import COLUMNS
 from server_agg.batch.survey_tables import SurveyTables
-from server_agg.csv_cells import FORMULA, harmless
+from server_agg.csv_cells import FORMULA, SEPARATORS, harmless, original
 from tests.support import engines
 from tests.support.batch_reference import CLOSED, KEY, OPEN, PUBLICATION, SURVEYS, reports, row
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "csv", "csv.gz", "parquet"])
 def test_what_is_written_reads_back(ending: str, tmp_path: Path) -> None:
-    hostile = ["=1+1", "'quoted", "'=x", "+", "-1", "@a", "\tb", 'a"b,c\nd', "\nx", "＝1", "é", "plain"]
+    tickets = [f"{number:032x}" for number in range(12)]
     given = reports(3) + [
-        replace(reports(1)[0], survey=CLOSED.digest, ticket=text, id=f"{99 + i:032x}") for i, text in enumerate(hostile)
+        replace(reports(1)[0], survey=CLOSED.digest, ticket=text, id=f"{99 + i:032x}") for i, text in enumerate(tickets)
     ]
     path = tmp_path / f"night.{ending}"
     assert write_reports(path, given) == len(given)
@@ -52,7 +53,7 @@ def test_what_is_written_reads_back(ending: str, tmp_path: Path) -> None:
         with path.open(newline="", encoding="utf-8") as file:
             cells = [row["ticket"] for row in csv.DictReader(file)]
         assert cells[:3] == [""] * 3
-        assert [cell.removeprefix("'") if cell[:1] == "'" else cell for cell in cells[3:]] == hostile
+        assert cells[3:] == tickets
         assert not any(cell.startswith(tuple(set(FORMULA) - {"'"})) for cell in cells)
 
 
@@ -322,7 +323,7 @@ def test_rows_and_codes_agree() -> None:
 
 
 def test_refused_rows_in_csv_hold_nothing_that_a_spreadsheet_runs(tmp_path: Path) -> None:
-    hostile = ["=1+1", "+1", "-1", "@a", "＝1", "\tx", "'x", "harmless"]
+    hostile = ["=1+1", "+1", "-1", "@a", "＝1", "\tx", "'x", "harmless", 'x;=HYPERLINK("a")', 'x;"=1"', "x\t=1", "x =1"]
     rows = [row(question=text, id=text, answer=text) for text in hostile]
     (tmp_path / "in").mkdir()
     tally_reports(engines.parquet(rows, tmp_path / "in"), SURVEYS, refused_to=tmp_path / "refused.csv")
@@ -332,3 +333,37 @@ def test_refused_rows_in_csv_hold_nothing_that_a_spreadsheet_runs(tmp_path: Path
     for column in ("question", "id", "answer"):
         cells = [cell[column] for cell in written]
         assert sorted(cells) == sorted(harmless(text) for text in hostile)
+        assert sorted(map(original, cells)) == sorted(hostile)
+    for separator in SEPARATORS:  # as a spreadsheet with other settings reads it
+        with (tmp_path / "refused.csv").open(newline="", encoding="utf-8") as file:
+            found = [cell for line in csv.reader(file, delimiter=separator) if separator not in "\r\n" for cell in line]
+        assert not [cell for cell in found if cell.lstrip(' "').startswith(tuple(set(FORMULA) - {"'"}))]
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
+@pytest.mark.parametrize(("name", "others"), [("night [1]", ["night 1"]), ("n*", ["na", "nb"]), ("n?", ["na"])])
+def test_a_file_found_is_never_a_pattern(name: str, others: list[str], ending: str, tmp_path: Path) -> None:
+    for n, other in enumerate(others):
+        write_reports(tmp_path / f"{other}.{ending}", reports(5 + n))
+    write_reports(tmp_path / f"{name}.{ending}", reports(3))
+    assert tally_reports(tmp_path / f"{name}.{ending}", OPEN).summary.rows == 3
+    (tmp_path / "[ab]").mkdir()
+    write_reports(tmp_path / "[ab]" / f"x.{ending}", reports(2))
+    assert tally_reports(tmp_path / "[ab]", OPEN).summary.rows == 2
+
+
+def test_a_name_that_the_engine_cannot_spell_is_refused(tmp_path: Path) -> None:
+    for name, n in (("a\\[1].jsonl", 3), ("a[1.jsonl", 5)):
+        write_reports(tmp_path / name, reports(n))
+    with pytest.raises(ParameterError, match="backslash"):
+        tally_reports(tmp_path / "a\\[1].jsonl", OPEN)
+
+
+def test_a_segment_s_text_reads_back_from_csv(tmp_path: Path) -> None:
+    values = ["=1", "a;=1", "'quoted'", "the 'other' one", "-", "a, -b"]
+    asked = OPEN.model_copy(update={"segments": {"region": Segment.model_validate(Segment.filled(values))}})
+    given = [replace(one, survey=asked.digest, id=f"{n:032x}", segments={"region": value})
+             for n, value in enumerate(values) for one in reports(1)]  # fmt: skip
+    assert write_reports(tmp_path / "night.csv", given) == len(values)
+    counted = tally_reports(tmp_path / "night.csv", asked)
+    assert {dict(key.segments)["region"] for key in counted.tallies} == set(values)

@@ -104,9 +104,9 @@ def test_plan_in_all_its_ways(capsys):
     assert "1,799" in out
     assert "9,366" in out
     assert "3,455" in out
-    assert "±5.00 points" in run(capsys, "plan", "--epsilon", "1", "--n", "1799")[1]
+    assert "±5.00 points" in run(capsys, "plan", "--epsilon", "1", "--n", "1839")[1]
     assert "ε = " in run(capsys, "plan", "--n", "1799", "--margin", "0.05")[1]
-    assert "4.67 ×" in run(capsys, "plan", "--margin", "0.05")[1]  # the price of privacy at ε = 1
+    assert "4.59 ×" in run(capsys, "plan", "--margin", "0.05")[1]  # the price of privacy at ε = 1
     assert "found with probability" in run(capsys, "plan", "--epsilon", "1", "--n", "1000", "--difference", "0.2")[1]
 
 
@@ -279,7 +279,8 @@ def test_answering_shows_neither_what_is_typed_nor_the_truth(desk):
     assert "please type yes or no" in shown
     assert "perhaps" not in shown
     assert shown.count("Have you ever doped?") == 3  # once explained, twice asked
-    assert "Spent for life: ε = 1.099" in shown
+    assert "> Have you ever doped?\r\n[yes/no, empty to decline; not shown]" in shown  # theirs, and marked
+    assert "at most 3 times as likely as the other" in shown
     again, code = at_a_terminal([*PROGRAM, *words], [])
     assert code == 0  # nothing is asked twice
     assert "not shown]" not in again
@@ -301,26 +302,31 @@ def test_from_a_database_through_a_file_to_an_estimate(desk, capsys):
     from rrcollect import Report
     from rrcollect.publish.envelope import verify as opened
     from rrcollect.publish.survey import Survey
+    from server_agg.collect.catalogue import Catalogue
     from server_agg.collect.stored_report import incoming
     from server_agg.collect.stores import open_store
 
     key = SigningKey.load(desk / "publisher.pem").public
     survey = Survey.from_payload(opened((desk / "survey.signed.json").read_bytes(), [key]).payload)
-    store = open_store(str(desk / "reports.sqlite3"))
+    store = open_store(str(desk / "reports.sqlite3"), keep_rows=True)
+    Catalogue(store).publish((desk / "survey.signed.json").read_bytes(), [key.raw.hex()])
     for i in range(50):
         made = Report(
             survey=survey.digest, question="q1", design=survey.questions[0].design, answer=str(i % 2), id=f"{i:032x}"
         )
         store.take([incoming(made.row)])
+    assert store.fold() == 50
     store.close()
     capsys.readouterr()
+    code, out, _ = run(capsys, "export", "counts.json", "--store", "reports.sqlite3")
+    assert (code, out) == (0, "counts.json: 50 reports\n")
     code, out, _ = run(capsys, "export", "night.parquet", "--store", "reports.sqlite3")
     assert (code, out) == (0, "night.parquet: 50 reports\n")
     signed = ["--survey", "survey.signed.json", "--key", "publisher.pem.pub"]
     code, out, _ = run(capsys, "tally", "night.parquet", *signed, "--out", "tallies.json")
     assert code == 0
     assert "50 accepted" in out
-    for source in ("tallies.json", "night.parquet", "reports.sqlite3", "sqlite:///reports.sqlite3"):
+    for source in ("counts.json", "tallies.json", "night.parquet", "reports.sqlite3", "sqlite:///reports.sqlite3"):
         code, out, _ = run(capsys, "estimate", source, *signed)
         assert code == 0
         assert "50.0" in out

@@ -108,7 +108,7 @@ def test_estimates_by_question_round_and_segment(capsys):
     (table,) = json_of(capsys, "estimate", "tallies.json", "--round", "0", "--by", "sport")
     assert [row["label"] for row in table["rows"]] == ["run", "ski"]
     _, out, _ = run(capsys, "estimate", "tallies.json", "--by", "sport", "--minimum", "600")
-    assert "the one bar covers at 95 %" in out
+    assert "one bar, at 95 %" in out
     refused(capsys, 2, "q1", "estimate", "tallies.json", "--question", "q7")
     refused(capsys, 2, "sport", "estimate", "tallies.json", "--by", "country")
     refused(capsys, 4, "there is no file", "estimate", "absent.parquet", *SIGNED)

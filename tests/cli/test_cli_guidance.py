@@ -1,13 +1,15 @@
 """What a newcomer types first: the wrong key, a wrong address, a typo; each is told what to do, in plain words."""
 
 import shlex
+import socket
 import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from server_agg.cli.main import COMMANDS, main
 from tests.support.command_line import PROGRAM, at_a_terminal, refused, run, signed_survey, template_text
-from tests.support.postgres_server import free_port
 
 ANSWER = shlex.split(COMMANDS["answer"].examples[0])[1:]
 
@@ -54,19 +56,40 @@ def test_a_private_key_is_not_handed_out(here, capsys, words):
 
 
 @pytest.mark.process
-def test_a_report_that_is_not_delivered_says_why(here):
-    url = f"http://127.0.0.1:{free_port()}/reports"
-    shown, code = at_a_terminal([*PROGRAM, *ANSWER, "--url", url], ["yes\n", "\n", "\n"])
+def test_a_report_that_is_not_delivered_says_why(tmp_path, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        signed_survey(tmp_path, f"http://127.0.0.1:{port}/reports")
+    monkeypatch.chdir(tmp_path)
+    command = [*PROGRAM, *ANSWER, "--send", "--spread", "0"]
+    shown, code = at_a_terminal(command, ["yes\n", "\n", "\n"])
     assert code == 4
     assert "delivered 0, waiting 1, refused 0" in shown
     assert "could not be reached (ConnectionRefusedError)" in shown
-    assert "/reports" in shown
+    assert "run this again to send them" in shown
+
+
+@pytest.mark.process
+def test_an_address_without_a_collector_is_told_at_the_first_try(tmp_path, monkeypatch):
+    class Other(BaseHTTPRequestHandler):  # knows GET alone
+        def log_message(self, *args):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Other) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        signed_survey(tmp_path, f"http://127.0.0.1:{server.server_port}/reports")
+        monkeypatch.chdir(tmp_path)
+        shown, code = at_a_terminal([*PROGRAM, *ANSWER, "--send", "--spread", "0"], ["yes\n", "\n", "\n"])
+        server.shutdown()
+    assert code == 4
+    assert "there is not a collector at" in shown
+    assert "delivered 0, waiting 1, refused 0" in shown
 
 
 def test_the_help_of_answer_says_where_reports_go(capsys):
     with pytest.raises(SystemExit):
         main(["answer", "--help"])
-    assert "/reports" in capsys.readouterr().out
+    assert "send what waits to where the surveys say" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.process
@@ -74,7 +97,8 @@ def test_what_is_given_is_checked_before_the_survey_is_shown(here, capsys):
     for given, hint in (("sport=chess", "sport=cycling"), ("club=x", "sport=cycling"), ("sport", "NAME=VALUE")):
         err = refused(capsys, 2, hint, *ANSWER, "--segment", given)
         assert "banned substance" not in err
-    refused(capsys, 2, "url", *ANSWER, "--url", "ftp://nowhere")
+    refused(capsys, 2, "relay", *ANSWER, "--relay", "ftp://nowhere")
+    refused(capsys, 2, "spread", *ANSWER, "--spread", "-1")
     done = subprocess.run([*PROGRAM, *ANSWER], input=b"yes\n", capture_output=True, check=False, start_new_session=True)
     assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
     assert b"a terminal that can hide what is typed" in done.stderr
@@ -87,7 +111,7 @@ def test_an_estimate_worth_nothing_is_not_said_to_be_worth_0(capsys):
     code, out, _ = run(capsys, "estimate", "--yes", "0", "--n", "40", "--epsilon", "1")
     assert code == 0
     assert "direct answers" not in out
-    assert "asked directly" in out
+    assert "at an edge no margin is told" in out
     assert "as many as" in run(capsys, "estimate", "--yes", "20", "--n", "40", "--epsilon", "1")[1]
 
 

@@ -475,6 +475,7 @@ def two_questions(desk, capsys, ending):
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ending", [".jsonl", ".csv", ".parquet"])
 def test_two_questions_of_one_roster_cannot_be_joined_by_position(desk, capsys, ending):
     doped, fixed = two_questions(desk, capsys, ending)
@@ -483,6 +484,7 @@ def test_two_questions_of_one_roster_cannot_be_joined_by_position(desk, capsys, 
     assert off(fixed[doped]) < FAR  # the lines of one file say nothing about the same lines of the other
 
 
+@pytest.mark.long
 def test_the_check_of_order_sees_reports_in_the_order_of_the_roster(desk, capsys, monkeypatch):
     """The planted bug: fresh ids, but the rows go out as they came in."""
     shuffled = drawing.shuffled_ids

@@ -12,6 +12,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 from rrcollect import Design, classic, optimal_design
 from server_agg import Tally, epsilon_for, estimate, margin_of_error, pool, sample_size
+from server_agg.estimates.likelihood import deviance_lower
+from server_agg.estimates.methods import METHODS, unclipped_exact
 
 E1 = optimal_design(1)
 
@@ -33,8 +35,9 @@ def test_20_of_100_lies_below_zero():
     e = estimate(Tally(E1, 100, 20))
     assert e.value == pytest.approx(-0.1491860241, abs=5e-11)
     assert e.clipped == 0.0
-    assert e.interval() == pytest.approx((0.0, 0.049557276), abs=5e-10)
-    assert e.interval(method="likelihood") == pytest.approx((0.0, 0.094605919), abs=5e-10)
+    assert unclipped_exact(e.problem, 0.95)[1] == pytest.approx(0.049557276, abs=5e-10)  # before the edge rule
+    assert e.interval() == estimate(Tally(E1, 100, 27)).interval()  # 27 is the least count that a prevalence explains
+    assert 1 - deviance_lower(e.problem.mirrored().tallies, 3.8414588207) == pytest.approx(0.094605919, abs=5e-10)
     assert e.misfit.tail_probability == pytest.approx(0.0715562468, abs=5e-11)
     assert not e.misfit
     assert e.misfit.side == "below"
@@ -64,7 +67,8 @@ def test_misfit_flags_what_no_prevalence_explains():
     for e, end, side in ((low, 0.0, "below"), (high, 1.0, "above")):
         assert e.misfit
         assert e.misfit.side == side
-        assert tuple(e.interval()) == (end, end)
+        assert e.interval()[int(end)] == end
+        assert e.interval().width > 0.15  # by the edge rule: as wide as that of the nearest count that fits
         assert "do not fit" in e.sentence()
     assert low.misfit.tail_probability == pytest.approx(stats.binom.cdf(10, 100, float(1 - E1.p00)), rel=1e-9)
     assert low.misfit.at(0.9999)
@@ -107,7 +111,10 @@ def test_rrreg_univariate_formulas(design, published):
 @pytest.mark.parametrize("design", [E1, Design("0.9", "0.6"), Design(1, 1)], ids=["ε = 1", "(0.9, 0.6)", "direct"])
 @pytest.mark.parametrize(("n", "ones"), [(10, 3), (50, 20), (1000, 400), (30, 15), (20, 0), (20, 20)])
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
-def test_statsmodels_and_scipy_as_oracles(design, n, ones, level):
+def test_statsmodels_and_scipy_as_oracles(design, n, ones, level, monkeypatch):
+    """Before the edge rule, of which the libraries know nothing."""
+    for name in ("exact", "wilson"):
+        monkeypatch.setitem(METHODS, name, METHODS[name]._replace(edge=False))
     e = estimate(Tally(design, n, ones))
     for method, theirs in (("exact", "beta"), ("wilson", "wilson")):
         low, high = (to_prevalence(design, x) for x in proportion_confint(ones, n, 1 - level, method=theirs))
@@ -162,12 +169,12 @@ def test_liars_and_the_price_of_privacy():
     assert e.direct().standard_error == pytest.approx(math.sqrt(0.3 * 0.7 / 1000))
     assert estimate(e.tally, "sample").direct().standard_error == 0.0
     wider, bar = e.interval_with_dishonest("0.05"), e.interval()
-    assert wider.low <= bar.low - 0.09
-    assert wider.high >= bar.high + 0.09
+    assert wider.low <= bar.low - 0.06
+    assert wider.high >= bar.high + 0.04
     assert tuple(e.interval_with_dishonest(0)) == tuple(bar)
-    # whatever 50 of the 1000 did, the honest count lies within 50: its bar lies within
-    for ones in (350, 400, 450):
-        honest = estimate(Tally(e.tally.design, 1000, ones)).interval()
+    # whatever 50 of the 1000 did, 350 to 400 of the 950 honest answers are ones: their bar lies within
+    for ones in (350, 375, 400):
+        honest = estimate(Tally(e.tally.design, 950, ones)).interval()
         assert wider.low <= honest.low
         assert honest.high <= wider.high
 

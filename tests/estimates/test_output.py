@@ -22,8 +22,6 @@ from server_agg import (
     estimate_moors,
     estimate_repeated,
     plot_privacy_price,
-    plot_segments,
-    plot_trend,
     pool,
     poststratified_estimate,
     segment_table,
@@ -104,7 +102,7 @@ def test_the_text_table_names_all_that_is_promised():
     html = estimate(Tally(E1, 1000, 400))._repr_html_()
     assert html.count("<table>") == 2
     pooled = pool([Tally(E1, 600, 230), Tally(optimal_design(2), 400, 100)])
-    assert "the designs agree" in pooled.sentence()
+    assert "one prevalence behind all designs: X² = " in pooled.sentence()
 
 
 def test_every_result_shows_itself():
@@ -136,11 +134,11 @@ def test_every_result_shows_itself():
 def test_plots(tmp_path):
     table = segment_table({"a": Tally(E1, 500, 200), "b": Tally(E1, 60, 5)})
     rounds = trend({1: Tally(E1, 500, 200), 2: Tally(E1, 500, 240)})
-    for number, axes in enumerate((plot_segments(table), plot_trend(rounds), plot_privacy_price([0.5, 1, 2]))):
+    for number, axes in enumerate((table.plot().axes, rounds.plot().axes, plot_privacy_price([0.5, 1, 2]))):
         axes.figure.savefig(tmp_path / f"{number}.svg")
         assert (tmp_path / f"{number}.svg").stat().st_size > 1000
-    assert "bonferroni" in plot_segments(table).get_title()
-    assert plot_trend(rounds, plot_segments(table)) is not None
+    assert "bonferroni" in table.plot().axes.get_title()
+    assert rounds.plot(table.plot().axes) is not None
 
 
 def test_the_guide_runs():
@@ -180,3 +178,9 @@ def test_all_names_are_there():
 def test_rrcollect_never_imports_the_aggregator():
     for path in (ROOT / "rrcollect").rglob("*.py"):
         assert not re.search(r"^\s*(from|import) server_agg", path.read_text(encoding="utf-8"), re.MULTILINE), path
+
+
+def test_a_margin_of_nothing_is_not_printed_beside_a_bar():
+    text = str(estimate(Tally(Design(1, "0.3"), 30, 0)))
+    assert "±0.00" not in text
+    assert "none: all answers are alike" in text

@@ -39,6 +39,7 @@ def test_everything_is_told_by_its_name():
         "interval": POOLED.interval("0.9", "hoeffding").as_dict(),
         "unbiased": POOLED.unbiased,
         "unbiased_standard_error": POOLED.unbiased_standard_error,
+        "misfit": {"flag": False, "tail_probability": 1.0, "side": "below"},
         "homogeneity": {
             "statistic": POOLED.homogeneity.statistic,
             "freedom": 1,
@@ -64,7 +65,7 @@ def test_what_a_pool_works_with_is_made_from_its_tallies():
 
 
 def test_the_sentence_is_about_the_bar_that_was_asked_for():
-    rest = ", n = 1000 by 2 designs; target: the population; the designs agree: "
+    rest = ", n = 1000 by 2 designs; target: the population; one prevalence behind all designs: X² = "
     assert POOLED.sentence().startswith(f"19.6 % (95 % likelihood interval 15.0–24.4 %){rest}")
     assert POOLED.sentence(0.5, "wald").startswith(f"19.6 % (50 % wald interval 18.1–21.3 %){rest}")
 

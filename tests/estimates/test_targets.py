@@ -156,8 +156,8 @@ def test_what_a_bar_with_dishonest_reporters_says_of_itself():
     bar = found.interval_with_dishonest("0.02", level="0.9", method="chebyshev")
     plain = found.interval("0.9", "chebyshev")
     assert (bar.method, bar.level, bar.guaranteed) == ("chebyshev", Fraction(9, 10), True)
-    assert bar.target == "population of 300"
-    assert bar.warning == "allows for 4 dishonest reporters of 200"
+    assert bar.target == "population of 300, honest people"
+    assert bar.warning == "holds whatever any 4 of the 200 reporters sent; they are given up"
     assert bar.low < plain.low < plain.high < bar.high
     assert found.manipulation("0.02") == 0.04
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 
 import numpy as np
 import pytest
+from scipy.stats import binom, chi2
 
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import Tally, TooFewAnswers, cheating_sensitivity, detect_cheating, estimate, pool
-from server_agg.models.cheating import explain_identification
+from server_agg.models.cheating import _statistic, explain_identification
 from server_agg.models.errors import NotIdentified
 from server_agg.models.simulation import simulate_survey
 
@@ -155,3 +157,22 @@ def test_it_shows_itself():
     assert set(said["shares"]) == {"honest carriers", "honest others", "cheaters"}
     assert said["no_cheaters"]["freedom"] == 1
     assert json.loads(detect_cheating(tallies([230, 530, 380], (A, B, C))).to_json())["fit"]["freedom"] == 1
+
+
+@pytest.mark.long
+def test_no_cheaters_holds_its_size_at_the_corner_where_the_halved_tail_does_not():
+    """Exact, over the counts of two groups of 24 without carriers and without cheaters; rare tables count as rejected.
+    The halved tail of χ² is the planted bug."""
+    designs, n = (optimal_design(1), Design("0.5", "0.9")), 24
+    laws = [binom.pmf(np.arange(n + 1), n, float(1 - d.p00)) for d in designs]
+    size = planted = 0.0
+    for i, j in itertools.product(range(n + 1), repeat=2):
+        weight = float(laws[0][i] * laws[1][j])
+        counted = [Tally(d, n, k) for d, k in zip(designs, (i, j), strict=True)]
+        statistic = _statistic(counted, (i, j))
+        if statistic > 0 and chi2.sf(statistic, 1) / 2 < 0.05:
+            planted += weight
+            size += weight * (weight < 5e-4 or detect_cheating(counted).no_cheaters.p < 0.05)
+    assert planted > 0.07
+    assert size <= 0.05
+    assert "simulated p" in detect_cheating(tallies((9, 6), designs, n)).no_cheaters.method

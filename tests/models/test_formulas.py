@@ -32,8 +32,8 @@ def frame():
 
 
 def test_the_same_as_arrays(frame):
-    by_formula = fit_logistic_formula("answer ~ age + member", frame, DESIGN, weights="people")
-    by_arrays = fit_logistic(frame["answer"], frame[["age", "member"]], DESIGN, weights=frame["people"])
+    by_formula = fit_logistic_formula("answer ~ age + member", frame, DESIGN, repeats="people")
+    by_arrays = fit_logistic(frame["answer"], frame[["age", "member"]], DESIGN, repeats=frame["people"])
     np.testing.assert_allclose(by_formula.coefficients, by_arrays.coefficients, atol=1e-9)
     np.testing.assert_allclose(by_formula.standard_errors("outer"), by_arrays.standard_errors("outer"), rtol=1e-9)
     assert by_formula.names == ("Intercept", "age", "member")

@@ -66,7 +66,7 @@ def test_the_trend_is_that_of_rounds_and_scores_matter_only_up_to_units():
     assert found.p == pytest.approx(rounds.p, rel=1e-6)
     assert trend_across(GROUPS, [10, 30, 50]).p == pytest.approx(found.p, rel=1e-9)
     assert trend_across(GROUPS, [0, 1, 0]).p != pytest.approx(found.p, rel=0.1)
-    assert found.test.statistic <= compare_many(GROUPS).test.statistic
+    assert found.test.statistic <= compare_many(GROUPS).test.statistic * (1 + 1e-12)  # equal here, but for rounding
 
 
 def test_labels_swapped_and_mirrored_give_the_same_p():

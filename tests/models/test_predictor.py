@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from scipy.stats import binom
 
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import fit_logistic, fit_with_randomised_predictor
@@ -23,24 +24,100 @@ def data(kind, n=3000, seed=1, design=DESIGN):
     survey = simulate_survey(n, [-0.3, 0.6], design, seed)
     rng = np.random.default_rng([seed, 2])
     line = -0.5 + 1.2 * survey.truths + 0.4 * survey.covariates[:, 0]
-    y = line + rng.standard_normal(n) if kind == "linear" else (rng.random(n) < 1 / (1 + np.exp(-line))).astype(int)
+    y = line + rng.standard_normal(n) if kind != "logistic" else (rng.random(n) < 1 / (1 + np.exp(-line))).astype(int)
     return survey, y
 
 
-@pytest.mark.parametrize("kind", ["linear", "logistic"])
+@pytest.mark.parametrize("kind", ["normal", "logistic"])
 def test_without_noise_it_is_ordinary_regression(kind):
     survey, y = data(kind, design=DIRECT)
     fit = fit_with_randomised_predictor(y, survey.answers, DIRECT, survey.covariates, kind=kind)
     rows = sm.add_constant(np.column_stack([survey.truths, survey.covariates]))
-    theirs = sm.OLS(y, rows).fit() if kind == "linear" else sm.Logit(y, rows).fit(disp=0, tol=1e-12)
+    theirs = sm.OLS(y, rows).fit() if kind != "logistic" else sm.Logit(y, rows).fit(disp=0, tol=1e-12)
     np.testing.assert_allclose(fit.coefficients[:3], theirs.params, atol=1e-6)
-    scale = math.sqrt(2997 / 3000) if kind == "linear" else 1.0  # maximum likelihood divides by n
+    scale = math.sqrt(2997 / 3000) if kind != "logistic" else 1.0  # maximum likelihood divides by n
     np.testing.assert_allclose(np.sqrt(np.diag(fit.covariance())[:3]), theirs.bse * scale, rtol=1e-4)
     truth = fit_logistic(survey.truths, survey.covariates, DIRECT)
     np.testing.assert_allclose(fit.coefficients[-2:], truth.coefficients, atol=1e-6)
+    assert fit.check is None or fit.check.statistic == 0  # one and the same regression
 
 
-@pytest.mark.parametrize("kind", ["linear", "logistic"])
+def test_without_noise_moments_are_least_squares_with_a_sandwich():
+    survey, y = data("linear", design=DIRECT)
+    fit = fit_with_randomised_predictor(y, survey.answers, DIRECT, survey.covariates)
+    theirs = sm.OLS(y, sm.add_constant(np.column_stack([survey.truths, survey.covariates]))).fit(cov_type="HC1")
+    np.testing.assert_allclose(fit.coefficients, theirs.params, rtol=1e-9)
+    np.testing.assert_allclose(fit.covariance(), theirs.cov_params(), rtol=1e-9)
+
+
+def test_moments_have_the_truth_s_equations_as_their_mean():
+    """Summed over the law of every answer, the equations of r are those of the truth: exactly unbiased."""
+    rng = np.random.default_rng(5)
+    truths, y, design = rng.integers(0, 2, 40), rng.exponential(size=40), Design("0.9", "0.7")
+    for power, expected in ((1, truths @ y), (0, truths.sum())):
+        mean = 0.0
+        for truth, value in zip(truths, y, strict=True):
+            for said, chance in enumerate(design.matrix[truth]):
+                mean += float(chance) * (said - 0.1) / 0.6 * value**power
+        assert mean == pytest.approx(expected)
+
+
+def false_effects(kind, surveys=100):
+    """In how many surveys an exponential outcome that has nothing to do with the truth shows p < 0.05; and the
+    same of the check."""
+    found = checked = 0
+    design = optimal_design(1)
+    for seed in range(surveys):
+        survey = simulate_survey(1000, [-2.2], design, seed)
+        y = np.random.default_rng([seed, 9]).exponential(size=1000)
+        try:
+            fit = fit_with_randomised_predictor(y, survey.answers, design, kind=kind)
+        except (NotConverged, NoInformation):
+            continue
+        found += fit.p_value("truth") < 0.05
+        checked += fit.check is not None and fit.check.p < 0.05
+    return found, checked
+
+
+def test_a_skewed_outcome_is_not_an_effect():
+    most = binom.isf(1e-9, 100, 0.05)  # 100 surveys of size 0.05 exceed it once in 1e9
+    assert false_effects("linear")[0] <= most
+    found, checked = false_effects("normal")  # the default before, the planted bug
+    assert found > most
+    assert checked >= 0.8 * found  # and its check says so
+
+
+def test_a_normal_outcome_passes_the_check():
+    survey, y = data("normal")
+    fit = fit_with_randomised_predictor(y, survey.answers, DESIGN, survey.covariates, kind="normal")
+    free = fit_with_randomised_predictor(y, survey.answers, DESIGN, survey.covariates)
+    assert fit.check.p > 1e-9
+    assert fit.standard_error("truth") < free.standard_error("truth")
+    assert abs(free["truth"] - 1.2) < 6.2 * free.standard_error("truth")  # 1e-9
+    assert "supposes: the outcome is normal around its line" in str(fit)
+    assert "the normal law does not shape the effect: Hausman" in str(fit)
+    assert fit.as_dict()["check"]["freedom"] == 1
+
+
+def test_moments_and_several_designs():
+    survey, y = data("linear", n=6000)
+    weak = simulate_survey(6000, [-0.3, 0.6], optimal_design(1), 1)
+    mixed = np.where(np.arange(6000) % 2, survey.answers, weak.answers)
+    assert (weak.truths == survey.truths).all()
+    each = [DESIGN if k % 2 else optimal_design(1) for k in range(6000)]
+    fit = fit_with_randomised_predictor(y, mixed, each, survey.covariates)
+    assert abs(fit["truth"] - 1.2) < 6.2 * fit.standard_error("truth")
+    wrong = fit_with_randomised_predictor(y, mixed, DESIGN, survey.covariates)
+    assert wrong["truth"] < 0.85 * fit["truth"]
+
+
+def test_moments_without_variation_of_the_truth():
+    y = np.random.default_rng(0).standard_normal(60)
+    with pytest.raises(NoInformation, match="do not show that the truth differs"):
+        fit_with_randomised_predictor(y, [0] * 60, optimal_design(6))
+
+
+@pytest.mark.parametrize("kind", ["normal", "logistic"])
 def test_scores_information_and_the_rise_of_em(kind):
     survey, y = data(kind, n=200, seed=4)
     joint = JointLikelihood(y.astype(float), survey.answers, DESIGN, survey.covariates, kind)
@@ -58,7 +135,7 @@ def test_scores_information_and_the_rise_of_em(kind):
     assert levels[-1] > levels[0]
 
 
-@pytest.mark.parametrize("kind", ["linear", "logistic"])
+@pytest.mark.parametrize("kind", ["normal", "logistic"])
 def test_the_fit_is_a_maximum_that_em_also_finds(kind):
     survey, y = data(kind)
     fit = fit_with_randomised_predictor(y, survey.answers, DESIGN, survey.covariates, kind=kind, names=["age"])
@@ -77,12 +154,13 @@ def test_the_fit_is_a_maximum_that_em_also_finds(kind):
     np.testing.assert_allclose(fit.covariance("sandwich"), fit.covariance(), rtol=0.5, atol=0.003)
 
 
-def test_labels_swapped_and_mirrored():
-    survey, y = data("linear")
+@pytest.mark.parametrize("kind", ["linear", "normal"])
+def test_labels_swapped_and_mirrored(kind):
+    survey, y = data(kind)
     design = Design("0.9", "0.7")
-    fit = fit_with_randomised_predictor(y, survey.answers, design, survey.covariates)
-    swapped = fit_with_randomised_predictor(y, 1 - survey.answers, design.swapped(), survey.covariates)
-    mirrored = fit_with_randomised_predictor(y, 1 - survey.answers, design.mirrored(), survey.covariates)
+    fit = fit_with_randomised_predictor(y, survey.answers, design, survey.covariates, kind=kind)
+    swapped = fit_with_randomised_predictor(y, 1 - survey.answers, design.swapped(), survey.covariates, kind=kind)
+    mirrored = fit_with_randomised_predictor(y, 1 - survey.answers, design.mirrored(), survey.covariates, kind=kind)
     np.testing.assert_allclose(swapped.coefficients, fit.coefficients, atol=1e-5)
     assert mirrored["truth"] == pytest.approx(-fit["truth"], abs=1e-5)
     assert mirrored["intercept"] == pytest.approx(fit["intercept"] + fit["truth"], abs=1e-5)
@@ -91,10 +169,12 @@ def test_labels_swapped_and_mirrored():
 def test_it_shows_itself():
     survey, y = data("linear", n=500)
     fit = fit_with_randomised_predictor(y, survey.answers, [DESIGN] * 500, survey.covariates, names=["age"])
-    assert fit.names == ("intercept", "truth", "age", "log sigma", "truth ~ intercept", "truth ~ age")
-    text = str(fit)
-    assert "Linear regression on a randomised answer, n = 500" in text
-    assert "truth ~ age" in text
+    assert fit.names == ("intercept", "truth", "age")
+    assert "Linear regression on a randomised answer, n = 500, covariance: sandwich" in str(fit)
+    normal = fit_with_randomised_predictor(y, survey.answers, DESIGN, survey.covariates, names=["age"], kind="normal")
+    assert normal.names == ("intercept", "truth", "age", "log sigma", "truth ~ intercept", "truth ~ age")
+    assert "Normal regression on a randomised answer, n = 500, log-likelihood" in str(normal)
+    assert "truth ~ age" in str(normal)
     assert "<td>truth</td>" in fit._repr_html_()
     assert json.loads(fit.to_json())["coefficients"][1]["name"] == "truth"
     bar = fit.interval("truth")
@@ -105,7 +185,7 @@ def test_it_shows_itself():
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
-        ({"kind": "probit"}, ParameterError, "one of linear, logistic"),
+        ({"kind": "probit"}, ParameterError, "one of linear, normal, logistic"),
         ({"kind": "logistic"}, ParameterError, "0 or 1, for a logistic"),
         ({"outcome": [1.0] * 20}, NoInformation, "1 in every record"),
         ({"outcome": [math.nan] * 20}, ParameterError, "outcome of record 0 is nan"),
@@ -114,7 +194,8 @@ def test_it_shows_itself():
         ({"names": ["truth"], "covariates": np.arange(20)}, ParameterError, "none 'intercept', 'truth'"),
         ({"answers": [2] * 20}, ParameterError, "answer 0 is 2"),
         ({"design": 0.7}, ParameterError, "one Design"),
-        ({"outcome": np.arange(3.0), "answers": [1, 0, 1]}, ParameterError, "more than 4"),
+        ({"outcome": np.arange(3.0), "answers": [1, 0, 1], "kind": "normal"}, ParameterError, "more than 4"),
+        ({"outcome": np.arange(2.0), "answers": [1, 0]}, ParameterError, "more than 2"),
     ],
 )
 def test_wrong_input_is_named(change, error, words):
@@ -125,7 +206,7 @@ def test_wrong_input_is_named(change, error, words):
 
 @pytest.mark.parametrize("n", [60, 61, 200])
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("kind", ["linear", "logistic"])
+@pytest.mark.parametrize("kind", ["normal", "logistic"])
 def test_answers_that_show_nobody_with_the_attribute(n, seed, kind):
     # Far out the likelihood is flat to the last digit and looks like a maximum on some machines.
     y = np.random.default_rng(seed).standard_normal(n)

@@ -37,7 +37,8 @@ def test_bars_that_are_too_narrow_are_seen():
     assert not covers(values, 0.6 * errors)
 
 
-def test_a_randomised_predictor_is_recovered_and_the_naive_fit_is_not():
+@pytest.mark.parametrize("kind", ["linear", "normal"])
+def test_a_randomised_predictor_is_recovered_and_the_naive_fit_is_not(kind):
     """Linear outcome 1 + 1.5·truth + 0.5·x + N(0, 1), where truth depends on x."""
     design, target = optimal_design(2), np.array([1.0, 1.5, 0.5])
     values, errors, naive_fits, naive_errors = [], [], [], []
@@ -45,7 +46,7 @@ def test_a_randomised_predictor_is_recovered_and_the_naive_fit_is_not():
         survey = simulate_survey(800, TRUE, design, seed)
         noise = np.random.default_rng([seed, 1]).standard_normal(800)
         y = 1 + 1.5 * survey.truths + 0.5 * survey.covariates[:, 0] + noise
-        fit = fit_with_randomised_predictor(y, survey.answers, design, survey.covariates)
+        fit = fit_with_randomised_predictor(y, survey.answers, design, survey.covariates, kind=kind)
         values.append(fit.coefficients[:3])
         errors.append(np.sqrt(np.diag(fit.covariance())[:3]))
         rows = np.column_stack([np.ones(800), survey.answers, survey.covariates])

@@ -69,7 +69,7 @@ def test_repeats_mean_the_same_as_rows():
     np.testing.assert_allclose(long.coefficients, short.coefficients, atol=1e-9)
     for kind in ("expected", "observed", "outer", "sandwich"):
         np.testing.assert_allclose(long.covariance(kind), short.covariance(kind), rtol=1e-7)
-    sampling = grouped(weights_kind="sampling")
+    sampling = grouped(repeats=None, sampling_weights=PEOPLE)
     assert sampling.covariance_kind == "sandwich"
     assert not np.allclose(sampling.standard_errors(), short.standard_errors("sandwich"), rtol=0.1)
 
@@ -89,7 +89,7 @@ def test_statsmodels_agrees_to_a_millionth(design):
 def test_statsmodels_agrees_on_sampling_weights_and_the_sandwich():
     survey = simulate_survey(2000, [-0.4, 0.7], DIRECT, seed=12)
     weights = np.random.default_rng(5).uniform(0.5, 3, 2000)
-    fit = fit_logistic(survey.answers, survey.covariates, DIRECT, weights=weights, weights_kind="sampling")
+    fit = fit_logistic(survey.answers, survey.covariates, DIRECT, sampling_weights=weights)
     rows = sm.add_constant(survey.covariates)
     theirs = sm.GLM(survey.answers, rows, family=sm.families.Binomial(), freq_weights=weights).fit(tol=1e-14)
     scores = rows * (weights * (survey.answers - theirs.fittedvalues))[:, None]
@@ -107,7 +107,7 @@ def test_statsmodels_agrees_on_sampling_weights_and_the_sandwich():
 def random_model(design, n=60, seed=3):
     rng = np.random.default_rng(seed)
     rows = np.column_stack([np.ones(n), rng.normal(size=(n, 2))])
-    return Outcome.of(rng.integers(0, 2, n), rows, design, rng.uniform(0.2, 2, n)), rng.normal(size=3) * 0.8
+    return Outcome.of(rng.integers(0, 2, n), rows, design, None, rng.uniform(0.2, 2, n)), rng.normal(size=3) * 0.8
 
 
 @pytest.mark.parametrize("design", [*DESIGNS[:5], "mixed"], ids=str)
@@ -306,11 +306,11 @@ def test_tests_by_wald_and_by_likelihood_ratio():
     with pytest.raises(ParameterError, match="nested"):
         smaller.likelihood_ratio(fit)
     with pytest.raises(ParameterError, match="pseudo-likelihood"):
-        grouped(weights_kind="sampling").likelihood_ratio(smaller)
+        grouped(repeats=None, sampling_weights=PEOPLE).likelihood_ratio(smaller)
     with pytest.raises(ParameterError, match="no likelihood"):
-        grouped(weights_kind="sampling").interval("x", method="profile")
+        grouped(repeats=None, sampling_weights=PEOPLE).interval("x", method="profile")
     with pytest.raises(ParameterError, match="'sandwich'"):
-        grouped(weights_kind="sampling").covariance("expected")
+        grouped(repeats=None, sampling_weights=PEOPLE).covariance("expected")
     with pytest.raises(ParameterError, match="not all of them"):
         fit.without("intercept", "x")
 
@@ -328,9 +328,32 @@ def test_the_ends_of_a_profile_bar_have_the_deviance_they_should():
         assert bar.low != pytest.approx(wald.low, abs=1e-4)
 
 
+@pytest.mark.parametrize("table", [(5, 5), (3, 6), (4, 10), (15, 13), (17, 14), (8, 11)], ids=str)
+def test_a_profile_bar_of_two_small_groups_is_that_of_a_scan(table):
+    """With the slope held, the likelihood has two maxima: one for each group that can give way."""
+    design, n = optimal_design(2), 20
+    (i, j), q = table, float(design.p11)
+    fit = fit_logistic([1, 0, 1, 0], [0.0, 0.0, 1.0, 1.0], design, repeats=[i, n - i, j, n - j])
+    grid = np.linspace(-40, 40, 16001)
+
+    def log_likelihood(ones, eta):
+        yes = 1 - q + (2 * q - 1) / (1 + np.exp(-eta))
+        return ones * np.log(yes) + (n - ones) * np.log(1 - yes)
+
+    def excess(slope):
+        best = (log_likelihood(i, grid) + log_likelihood(j, grid + slope)).max()
+        return 2 * (fit.log_likelihood - best) - 3.841458820694124
+
+    for end, far in zip(fit.interval("x1", method="profile"), (-30, 30), strict=True):
+        if end is None:
+            assert excess(far) < 0  # the likelihood levels off above the threshold
+        else:
+            assert excess(end) == pytest.approx(0, abs=1e-3)
+
+
 def test_a_profile_bar_without_an_end_says_so():
     """A prevalence near 0: nothing in the data bounds the log-odds from below."""
-    fit = fit_logistic([1, 0], np.empty((2, 0)), optimal_design(1), weights=[28, 72])
+    fit = fit_logistic([1, 0], np.empty((2, 0)), optimal_design(1), repeats=[28, 72])
     bar = fit.interval("intercept", method="profile")
     assert bar.low is None
     assert bar.high is not None
@@ -382,12 +405,12 @@ def test_the_summary_is_the_one_a_statsmodels_user_knows():
                   "P>|z|", "[0.025", "0.975]", "-394.464", "Covariance Type:"):  # fmt: skip
         assert words in text
     assert max(map(len, text.splitlines())) == 78
-    html = fit_logistic(ANSWERS, X, EPSILON2, names=["<x>"], weights=PEOPLE)._repr_html_()
+    html = fit_logistic(ANSWERS, X, EPSILON2, names=["<x>"], repeats=PEOPLE)._repr_html_()
     assert "&lt;x&gt;" in html
     assert "<x>" not in html
     said = json.loads(grouped().to_json())
     assert said["coefficients"][1]["value"] == pytest.approx(0.7231249277)
-    assert "none" in fit_logistic(ANSWERS, X, EPSILON2, intercept=False, weights=PEOPLE).summary()
+    assert "none" in fit_logistic(ANSWERS, X, EPSILON2, intercept=False, repeats=PEOPLE).summary()
 
 
 # ---- what cannot be fitted ----------------------------------------------------------------------------------------
@@ -417,7 +440,7 @@ def test_separation_names_the_covariate():
 
 
 def test_rare_is_not_separated():
-    fit = fit_logistic([1, 0], np.empty((2, 0)), DIRECT, weights=[3, 1_000_000])
+    fit = fit_logistic([1, 0], np.empty((2, 0)), DIRECT, repeats=[3, 1_000_000])
     assert fit["intercept"] == pytest.approx(math.log(3e-6), rel=1e-6)
     outlier = np.concatenate([np.linspace(-1, 1, 200), [1e6]])
     answers = (np.arange(201) * 7919 % 13 < 5).astype(int)
@@ -467,10 +490,10 @@ def test_designs_that_tell_next_to_nothing():
         ({"design": "warner"}, "design is 'warner'; allowed: one Design"),
         ({"design": [EPSILON2] * 3}, "one for each of 4"),
         ({"design": [EPSILON2] * 3 + [0.7]}, "design 3 is 0.7"),
-        ({"weights": [1, 1, -1, 1]}, "weight of record 2 is -1.0; allowed: a finite number, 0 or more"),
-        ({"weights": [1, 1]}, "one number for each of 4"),
-        ({"weights": [1, 1, 1, "x"]}, "weight is"),
-        ({"weights_kind": "frequency"}, "one of repeats, sampling"),
+        ({"sampling_weights": [1, 1, -1, 1]}, "weight of record 2 is -1.0; allowed: a finite number, 0 or more"),
+        ({"repeats": [1, 1]}, "one number for each of 4"),
+        ({"repeats": [1, 1, 1, "x"]}, "repeats is"),
+        ({"repeats": [1, 1, 1, 0.5]}, "repeats of record 3 is 0.5; allowed: a whole number"),
         ({"names": ["a", "b"]}, "1 different names"),
         ({"names": ["intercept"]}, "none 'intercept'"),
         ({"start": [1.0]}, "one number for each of 2"),
@@ -507,7 +530,7 @@ def test_odd_forms_of_input_are_taken_or_named():
 
 def test_a_model_without_an_intercept_has_its_own_predictions():
     fit = fit_logistic(
-        ANSWERS, np.column_stack([np.ones(6), X]), EPSILON2, names=["one", "x"], intercept=False, weights=PEOPLE
+        ANSWERS, np.column_stack([np.ones(6), X]), EPSILON2, names=["one", "x"], intercept=False, repeats=PEOPLE
     )
     np.testing.assert_allclose(fit.coefficients, grouped().coefficients, atol=1e-9)
     assert fit.predict([1.0, 0.0])[0].prevalence == pytest.approx(grouped().predict([0.0])[0].prevalence)

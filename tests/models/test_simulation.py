@@ -60,6 +60,9 @@ def test_every_procedure_there_is_can_be_simulated():
 def test_crosswise_above_one_half_and_kuk_with_several_draws():
     answers = simulate_procedure("crosswise", np.ones(N, int), seed=2, prevalence="0.7")
     assert fits(answers.sum(), 0.7)
+    for coding, rate in (("same", 0.25), ("different", 0.75), ("likelier", 0.75)):
+        answers = simulate_procedure("crosswise", np.ones(N, int), seed=2, prevalence="0.25", one=coding)
+        assert fits(answers.sum(), rate)
     design = classic.kuk("0.8", "0.3", draws=3)
     for made in (
         simulate_procedure("kuk", np.ones(N, int), seed=3, theta1="0.8", theta2="0.3", draws=3),
@@ -94,6 +97,7 @@ def test_a_seed_repeats_everything():
         lambda: simulate_procedure("moors", [1], 1),
         lambda: simulate_procedure("warner", [1], 1, q="0.3"),
         lambda: simulate_procedure("warner", [1], 1, p=2),
+        lambda: simulate_procedure("crosswise", [1], 1, prevalence="0.3", one="yes"),
         lambda: simulate_procedure("warner", [2], 1, p="0.3"),
         lambda: simulate_answers(optimal_design(1), [None], 1),
         lambda: simulate_survey(0, [0.1], optimal_design(1), 1),

@@ -49,7 +49,7 @@ def test_the_whole_answer_as_data_and_words(capsys, tmp_path):
     words = ["simulate", "--epsilon", "1", "--prevalence", "0.1", "--n", "200", "--surveys", "300"]
     said = json_of(capsys, *words)
     assert [c["method"] for c in said["coverage"]] == [
-        "exact", "wilson", "chebyshev", "hoeffding", "likelihood", "wald", "credible",
+        "exact", "wilson", "chebyshev", "hoeffding", "likelihood", "wald", "credible", "anytime",
     ]  # fmt: skip
     assert all(c["interval"][0] <= c["coverage"] <= c["interval"][1] for c in said["coverage"])
     assert json.loads(json.dumps(said)) == said

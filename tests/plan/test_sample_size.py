@@ -22,6 +22,7 @@ from server_agg import (
     sample_size_between,
     sample_size_for_power,
 )
+from server_agg.estimates.methods import unclipped_exact
 from server_agg.plan.sample_size import worst_prevalence
 
 METHODS = ("wald", "chebyshev", "hoeffding", "exact")
@@ -45,7 +46,7 @@ def test_worst_is_worst():
 
 
 def test_direct_questions_agree_with_statsmodels():
-    n = sample_size(Design(1, 1), 0.05, prevalence="0.3")
+    n = sample_size(Design(1, 1), 0.05, prevalence="0.3", method="wald")
     assert n == int(np.ceil(samplesize_confint_proportion(0.3, 0.05)))
 
 
@@ -56,7 +57,7 @@ def test_the_exact_plan_is_what_the_bars_do():
         law = binom.pmf(np.arange(size + 1), size, 0.5)
         widths = [estimate(Tally(E1, size, k)).interval().width if p > 1e-12 else 0 for k, p in enumerate(law)]
         assert (law @ widths / 2 <= 0.08) is np.bool_(reached)
-    assert sample_size(E1, "0.08") < n < sample_size(E1, "0.08", method="hoeffding")
+    assert sample_size(E1, "0.08", method="wald") < n < sample_size(E1, "0.08", method="hoeffding")
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -69,7 +70,7 @@ def test_epsilon_for_is_the_least(method):
 
 
 def test_the_price_of_privacy():
-    prices = privacy_price([0.5, 1, "ln 3", 4])
+    prices = privacy_price([0.5, 1, "ln 3", 4], method="wald")
     assert [p.n for p in prices] == sorted((p.n for p in prices), reverse=True)
     assert prices[1].n == 1799
     assert prices[2].factor == pytest.approx(4, rel=0.01)
@@ -141,3 +142,22 @@ def test_invalid_plans_are_refused():
         power_between(E1, 10, difference="0.5", prevalence="0.8")
     with pytest.raises(ParameterError, match="power"):
         sample_size_between(E1, difference="0.1", power=1)
+
+
+def test_it_is_planned_for_the_bar_that_is_printed():
+    """99 answers, by the normal law, give a bar of ±0.099 where ±0.08 was asked for."""
+    design = Design(1, "0.3")
+    assert sample_size(design, "0.08", prevalence="0.05", method="wald") == 99
+    assert margin_of_error(design, 99, prevalence="0.05") == pytest.approx(0.0993, abs=1e-4)
+    n = sample_size(design, "0.08", prevalence="0.05")
+    law = binom.pmf(np.arange(n + 1), n, float(design.says_yes("0.05")))
+    ends = [unclipped_exact(estimate(Tally(design, n, k)).problem, 0.95) for k in range(n + 1)]
+    halves = np.array([(high - low) / 2 for low, high in ends])
+    assert law @ halves <= 0.08
+    sure = sample_size(design, "0.08", prevalence="0.05", assurance="0.9")
+    law = binom.pmf(np.arange(sure + 1), sure, float(design.says_yes("0.05")))
+    ends = [unclipped_exact(estimate(Tally(design, sure, k)).problem, 0.95) for k in range(sure + 1)]
+    assert law[[(high - low) / 2 <= 0.08 for low, high in ends]].sum() >= 0.9
+    assert sure > n
+    with pytest.raises(ParameterError, match="assurance"):
+        sample_size(design, "0.08", method="wald", assurance="0.9")

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from datetime import UTC, datetime
 
 import pytest
 
@@ -10,7 +11,9 @@ from rrcollect import Design, ParameterError, optimal_design
 from server_agg import EmptySelection, Tallies, Tally, TallyKey, estimate, segment_table
 from server_agg.collect.spreadsheet import HEAD, as_csv
 from server_agg.csv_cells import harmless
-from server_agg.report.survey_results import UNDECLARED, survey_results
+from server_agg.report.released import NOT_TOLD, ReleaseFacts, crowd_words
+from server_agg.report.round_results import UNDECLARED
+from server_agg.report.survey_results import released_results, survey_results
 from tests.support.devices import question, survey
 
 DESIGN = Design("3/4", "3/4")
@@ -25,9 +28,9 @@ def counted(asked, cells):
     })  # fmt: skip
 
 
-def findings(asked, tallies, minimum):
+def findings(asked, tallies, minimum, headline=None):
     """What the results page shows."""
-    return survey_results(tallies, asked, minimum=minimum).as_dict()
+    return survey_results(tallies, asked, minimum=minimum, headline=headline).as_dict()
 
 
 def test_the_numbers_are_the_estimators():
@@ -77,19 +80,48 @@ def test_groups_named_like_ours_are_kept_apart():
 def test_rounds_are_not_mixed():
     asked = survey(question(rounds=4))
     cells = {("q1", r, ()): (n, ones) for r, n, ones in ((0, 500, 150), (1, 500, 190), (2, 500, 240), (3, 5, 5))}
-    (only,) = findings(asked, counted(asked, cells), 30)["questions"]
-    assert only["round"] == 2  # the latest with enough answers
+    (only,) = findings(asked, counted(asked, cells), 30, headline=2)["questions"]
+    assert only["round"] == 2  # as the owner chose
     assert only["estimate"]["n"] == 500
     assert [row["round"] for row in only["trend"]["rounds"]] == [0, 1, 2]
-    assert only["trend"]["note"].startswith("a change")
+    assert only["trend"]["note"].startswith(
+        "slope +0.18 per round (SE 0.031); no change: score test, p = 5.09e-09; all 3 bars"
+    )
+
+
+def test_the_headline_is_the_whole_unless_the_owner_chooses_a_round():
+    """Thirty strangers in a later round replaced 8.7 % by 96.7 %."""
+    asked = survey(question(rounds=3))
+    honest = {("q1", 0, ()): (1000, 300)}
+    flooded = {**honest, ("q1", 2, ()): (30, 30)}
+    first, second = (findings(asked, counted(asked, cells), 30)["questions"][0] for cells in (honest, flooded))
+    assert first["estimate"]["shown"] == pytest.approx(0.1)
+    assert second["estimate"]["shown"] == pytest.approx((1000 * 0.1 + 30 * 1.5) / 1030)
+    assert (second["round"], second["segments"]) == (None, [])
+    assert "This is the whole: round 1, 3 of 3" in second["notes"][0]
+    (chosen,) = findings(asked, counted(asked, flooded), 30, headline=0)["questions"]
+    assert chosen["estimate"]["shown"] == pytest.approx(0.1)
+    (nothing,) = findings(asked, counted(asked, flooded), 30, headline=1)["questions"]
+    assert nothing["estimate"] is None
+
+
+def test_the_bar_of_the_whole_is_the_mean_of_the_rounds_bars_at_a_higher_level():
+    asked = survey(question(rounds=2))
+    cells = {("q1", r, ()): (n, ones) for r, n, ones in ((0, 600, 200), (1, 200, 90))}
+    (only,) = findings(asked, counted(asked, cells), 30)["questions"]
+    bars = [estimate(Tally(DESIGN, n, ones)).interval("0.975") for n, ones in ((600, 200), (200, 90))]
+    assert only["estimate"]["low"] == pytest.approx((3 * bars[0].low + bars[1].low) / 4)
+    assert only["estimate"]["high"] == pytest.approx((3 * bars[0].high + bars[1].high) / 4)
+    assert only["estimate"]["target"] == "the population, over 2 rounds"
 
 
 def test_the_fullest_round_is_told_where_none_has_enough():
     asked = survey(question(rounds=3))
     cells = {("q1", r, ()): (n, 5) for r, n in ((0, 21), (1, 20))}
     (only,) = findings(asked, counted(asked, cells), 30)["questions"]
-    assert (only["n"], only["fullest"], only["estimate"]) == (41, 21, None)
-    assert findings(asked, counted(asked, {}), 30)["questions"][0]["fullest"] == 0
+    assert (only["n"], only["estimate"]) == (41, None)
+    assert only["notes"] == ["A round needs 30 answers before anything is shown; the fullest has 21."]
+    assert "the fullest has 0" in findings(asked, counted(asked, {}), 30)["questions"][0]["notes"][0]
 
 
 def test_invitations_leave_no_room_for_fakes_and_misfit_is_told():
@@ -100,16 +132,19 @@ def test_invitations_leave_no_room_for_fakes_and_misfit_is_told():
     assert only["estimate"]["shown"] == 0.0 > only["estimate"]["value"]
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1"])
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "＝1"])
 def test_a_cell_that_would_run_gets_an_apostrophe(text):
     assert harmless(text) == "'" + text
     assert harmless("a" + text) == "a" + text
+    for blank in "\t\r\n":  # may be dropped, or begin another cell: both are seen to
+        assert harmless(f"{blank}{text}") == f"'{blank}'{text}"
+        assert harmless(f"a{blank}{text}") == f"a{blank}'{text}"
 
 
 def test_csv_has_a_line_for_every_estimate_and_numbers_stay_numbers():
     asked = survey(question(text="=HYPERLINK(1)", rounds=2), segments={"sport": ["=cmd", "ski"]})
     cells = {("q1", r, (("sport", s),)): (100, 10) for r in (0, 1) for s in ("=cmd", "ski")}
-    lines = list(csv.reader(io.StringIO(as_csv([findings(asked, counted(asked, cells), 30)]))))
+    lines = list(csv.reader(io.StringIO(as_csv([findings(asked, counted(asked, cells), 30, headline=1)]))))
     assert tuple(lines[0]) == HEAD
     assert len(lines) == 1 + 1 + 2 + 2
     for line in lines[1:]:
@@ -118,6 +153,55 @@ def test_csv_has_a_line_for_every_estimate_and_numbers_stay_numbers():
         assert made["group"] in ("", "'=cmd", "ski")
         assert float(made["estimate"]) < 0  # unbiased and unclipped; a number, so no apostrophe
     assert as_csv([findings(asked, counted(asked, {}), 30)]).splitlines() == [",".join(HEAD)]
+
+
+# ---- a release ------------------------------------------------------------------------------------------------------
+
+
+def released(asked, cells, crowd=30, headline=None):
+    facts = ReleaseFacts(2, datetime(2026, 5, 1, 12, 30, tzinfo=UTC), headline, {"q1": crowd})
+    return released_results(counted(asked, cells), asked, facts).as_dict()
+
+
+def test_a_release_says_when_what_is_missing_and_what_the_crowd_adds():
+    asked = survey(segments={"sport": ["run", "ski", "golf"]})
+    cells = {("q1", 0, (("sport", group),)): (n, n // 3) for group, n in (("run", 300), ("ski", 90), ("", 60))}
+    found = released(asked, cells, crowd=1000)
+    (only,) = found["questions"]
+    assert (found["view"], found["released"]) == ("released", {"number": 2, "at": "2026-05-01T12:30Z"})
+    assert found["answers"] == only["n"] == 450
+    assert [row["label"] for row in only["segments"][0]["rows"]] == ["run", "ski", NOT_TOLD]
+    said = " ".join([*found["notes"], *only["notes"]])
+    for wanted in (
+        "Released on 2026-05-01 at 12:30 UTC (release 2)", "whole crowds of 30", "the last few are never published",
+        f'By sport, golf and {UNDECLARED} are not shown: they had no whole crowd of 30; what they answered is in "',
+        "In addition to the local promise (ε = 1.099), which needs no trust", "δ = 1e-6 (n = 1,000)",
+        "not against whoever sees reports arrive", "adds them up", "nothing links a report to a person",
+        "one person can send many answers", "10 fakes by up to 4.44, 100 fakes by up to 44.44",
+    ):  # fmt: skip
+        assert wanted in said
+    assert "Each look costs" not in said
+
+
+def test_before_the_first_release_nothing_is_told_but_that():
+    asked = survey()
+    found = released_results(Tallies({}), asked, None).as_dict()
+    assert (found["answers"], found["released"], found["questions"][0]["estimate"]) == (0, None, None)
+    assert found["notes"] == [
+        "Nothing was released yet. Answers are published in whole crowds of 30, when the owner releases them."
+    ]
+
+
+def test_a_live_view_says_that_each_look_costs():
+    asked = survey(invite_only=True)
+    found = findings(asked, counted(asked, {("q1", 0, ()): (1000, 400)}), 30)
+    assert "Each look costs" in found["notes"][0]
+    assert found["questions"][0]["notes"] == []
+
+
+def test_a_crowd_adds_nothing_to_a_proof_nor_if_it_is_small():
+    assert crowd_words(Design(1, "1/20"), 10**6) == 'The crowd adds nothing to the local promise: a "yes" is a proof.'
+    assert crowd_words(DESIGN, 5) == "A crowd of 5 is too small to add to the local promise (ε = 1.099)."
 
 
 # ---- the same for those who have tallies and no survey --------------------------------------------------------------

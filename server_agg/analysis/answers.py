@@ -1,0 +1,107 @@
+"""What a cell of a column of answers says: yes, no, nothing, or something that must be named.
+
+Rules
+1. Without a word from the caller, yes is 1, 1.0, True, "yes", "true" and no is 0, 0.0, False, "no", "false"; text in
+   any case, with spaces around it, and "1", "0.0" as text as well (a CSV has nothing else).  A column of pandas that
+   ever had a NaN holds 0.0 and 1.0.
+2. With `yes` (and perhaps `no`) given, these and no others count.  With `yes` alone, whatever else is there must be one
+   and the same value.
+3. Unless the caller names it yes or no, missing is None, NaN, NaT, pandas' NA, an empty cell, and the text NA, N/A,
+   NaN, null, None and "." (Stata's).
+4. Everything else is refused with its place.  The answers are randomised: to name one gives nothing away.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from numbers import Real
+from typing import Any, NamedTuple
+
+from server_agg.errors import UnclearAnswer
+
+__all__ = ["MISSING", "Coding", "is_missing", "is_null", "plain_value"]
+
+MISSING = frozenset({"", ".", "na", "n/a", "nan", "null", "none", "<na>"})
+
+Value = int | float | str
+YES: frozenset[Value] = frozenset({1, "yes", "true"})
+NO: frozenset[Value] = frozenset({0, "no", "false"})
+
+
+def is_null(value: Any) -> bool:
+    """Whether a value is a library's way to say that there is none."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, Real) and math.isnan(value)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell holds nothing.
+
+    >>> [is_missing(value) for value in (None, float("nan"), " ", "NA", 0, False, "no")]
+    [True, True, True, True, False, False, False]
+    """
+    if isinstance(value, str):
+        return value.strip().casefold() in MISSING
+    return is_null(value)
+
+
+def plain_value(value: Any) -> Value:
+    """One spelling of equal values: whole numbers as int, text in lower case without spaces around it.
+
+    >>> [plain_value(value) for value in (True, 1.0, "1.0", " Yes ", 2.5)]
+    [1, 1, 1, 'yes', 2.5]
+    """
+    if isinstance(value, str):
+        text = value.strip().casefold()
+        try:
+            value = float(text)
+        except ValueError:
+            return text
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return str(value)
+    return int(number) if number.is_integer() else number
+
+
+class Coding(NamedTuple):
+    """Which values mean yes and which no; `no` is None where it is whatever is not yes."""
+
+    yes: frozenset[Value]
+    no: frozenset[Value] | None
+
+    @classmethod
+    def of(cls, yes: Any = None, no: Any = None) -> Coding:
+        """The caller's words, or rule 1."""
+        if yes is None and no is None:
+            return cls(YES, NO)
+        one = YES if yes is None else frozenset({plain_value(yes)})
+        other = None if no is None else frozenset({plain_value(no)})
+        if other is not None and one & other:
+            raise UnclearAnswer("yes and no", yes, "two different values")
+        return cls(one, other)
+
+    def describe(self) -> str:
+        """What is allowed."""
+        if (self.yes, self.no) == (YES, NO):
+            return "1 or 0, yes or no, true or false; other words by yes=…, no=…"
+        words = ["/".join(map(repr, sorted(map(str, each)))) for each in (self.yes, self.no or ["one other value"])]
+        return f"{words[0]} for yes, {words[1]} for no"
+
+    def bits(self, values: Iterable[Any], where: Callable[[Any], str]) -> dict[Any, int | None]:
+        """Each value's meaning: 1, 0, or None if it is missing; a refusal says `where` the value stands."""
+        found: dict[Any, int | None] = {}
+        other = self.no
+        for value in values:
+            plain = "" if value is None else plain_value(value)
+            if plain in self.yes or (other is not None and plain in other):
+                found[value] = int(plain in self.yes)
+            elif is_missing(value):
+                found[value] = None
+            elif other is None:
+                found[value], other = 0, frozenset({plain})  # rule 2: the one other value
+            else:
+                raise UnclearAnswer(where(value), value, self.describe())
+        return found

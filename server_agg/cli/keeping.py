@@ -1,0 +1,177 @@
+"""`rrcollect ingest`, `export`, `release`, `backup` and `close`: into a collector's store, out of it, and its end."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from server_agg.cli.output import CannotWrite, add_force, os_error_hint, refuse_existing
+from server_agg.cli.terminal import emit
+
+if TYPE_CHECKING:
+    from server_agg import Store
+
+__all__ = ["add_backup", "add_close", "add_export", "add_ingest", "add_release", "backup", "close", "export", "ingest",
+           "release"]  # fmt: skip
+
+
+def _add_store(parser: ArgumentParser) -> None:
+    parser.add_argument("--store", required=True, help="the collector's database: a file, or a postgresql:// address")
+    parser.add_argument("--keys", help="its folder of epoch keys (default: beside the database file)")
+
+
+@contextmanager
+def _opened(options: Namespace, **how: Any) -> Iterator[Store]:
+    from server_agg.batch.errors import SourceUnavailable
+    from server_agg.collect.stores import open_store
+
+    if "://" not in options.store and not Path(options.store).exists():
+        raise SourceUnavailable(f"there is no database {options.store}; check the name and its folder")
+    store = open_store(options.store, keys=options.keys, **how)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def add_ingest(parser: ArgumentParser) -> None:
+    """Options of `ingest`."""
+    _add_store(parser)
+    parser.add_argument("--keep-rows", action="store_true", help="keep folded reports as rows; default: ids and counts")
+
+
+def ingest(options: Namespace) -> int:
+    """Take reports from standard input; if one was refused, the exit code says so."""
+    from server_agg.collect.ingest import ingest as take
+
+    with _opened(options, keep_rows=options.keep_rows) as store:
+        verdicts = take(store, sys.stdin.buffer)
+    good = {"new": verdicts.pop("new", 0), "known": verdicts.pop("same", 0)}
+    refused = dict(sorted(verdicts.items()))
+    lines = [f"{good['new']} new, {good['known']} known, {sum(refused.values())} refused"]
+    emit(options, {**good, "refused": refused}, "\n".join([*lines, *(f"  {n} {why}" for why, n in refused.items())]))
+    return 3 if refused else 0
+
+
+def add_export(parser: ArgumentParser) -> None:
+    """Options of `export`."""
+    parser.add_argument("file", type=Path, help="the file to write: .json for counts, .parquet for rows")
+    _add_store(parser)
+    parser.add_argument("--survey", help="only the survey with this digest")
+    add_force(parser)
+
+
+def export(options: Namespace) -> int:
+    """Write a collector's counts, or the rows it kept, to a file."""
+    from server_agg.collect.export import export_reports
+
+    refuse_existing(options.file, force=options.force)
+    with _opened(options, keep_rows=options.file.suffix == ".parquet") as store:
+        _check_known(store, options.survey)
+        try:
+            written = export_reports(store, options.file, options.survey)
+        except OSError as error:
+            raise CannotWrite(
+                f"{options.file} cannot be written: {os_error_hint(error)} (nothing was left of it)"
+            ) from None
+    emit(options, {"reports": written, "file": str(options.file)}, f"{options.file}: {written} reports")
+    return 0
+
+
+def _check_known(store: Store, survey: str | None) -> None:
+    """Refuse a digest under which the collector has no survey."""
+    from rrcollect.errors import ParameterError
+
+    published = [one.digest for one in store.surveys()]
+    if survey is not None and survey not in published:
+        known = ", ".join(published) or "none"
+        raise ParameterError("--survey", survey, f"the digest of a survey in the store: {known}")
+
+
+def add_backup(parser: ArgumentParser) -> None:
+    """Options of `backup`."""
+    parser.add_argument("file", type=Path, help="the file to write: a SQLite database, or what pg_restore reads")
+    _add_store(parser)
+    parser.add_argument(
+        "--with-key",
+        action="store_true",
+        help="take waiting reports along, and their key in FILE.keys: whoever has both reads them in their order",
+    )
+    add_force(parser)
+
+
+def backup(options: Namespace) -> int:
+    """Copy a collector's database while it works."""
+    from server_agg.collect.backup import back_up
+
+    refuse_existing(options.file, force=options.force)
+    with _opened(options) as store:
+        try:
+            made = back_up(store, options.file, with_key=options.with_key)
+        except OSError as error:
+            raise CannotWrite(
+                f"{options.file} cannot be written: {os_error_hint(error)} (nothing was left of it)"
+            ) from None
+    there = "in it, under the key in " + str(made.keys) if made.keys else "not in it"
+    data = {"file": str(made.file), "waiting": made.waiting, "keys": None if made.keys is None else str(made.keys)}
+    emit(options, data, f"{made.file}: all that was folded; {made.waiting} waiting reports are {there}")
+    return 0
+
+
+def add_release(parser: ArgumentParser) -> None:
+    """Options of `release`."""
+    parser.add_argument("digest", help="the digest of the survey")
+    _add_store(parser)
+    parser.add_argument("--headline", help="the round that the headline shows, 1 or more, or `whole`")
+
+
+def release(options: Namespace) -> int:
+    """Make public what makes up whole crowds, and print what strangers see from now on."""
+    from rrcollect.errors import ParameterError
+    from server_agg.cli.estimating import question_table
+    from server_agg.collect.catalogue import Catalogue
+    from server_agg.collect.releasing import SAME, last_release, release_survey
+    from server_agg.report.survey_results import released_results
+
+    rounds = {None: SAME, "whole": None}
+    given = options.headline
+    if given not in rounds and not (given.isascii() and given.isdigit() and int(given) > 0):
+        raise ParameterError("--headline", given, "the number of a round, from 1 on, or whole")
+    with _opened(options) as store:
+        survey = Catalogue(store).named(options.digest).survey
+        made = release_survey(store, survey, headline=rounds[given] if given in rounds else int(given) - 1)
+        last = last_release(store, survey)
+    said = [f"{made.added} answers were added", *made.reasons]
+    if last is None:
+        emit(options, made.as_dict(), "\n".join([*said, "nothing is released yet"]))
+        return 0
+    found = released_results(last.tallies, survey, last.facts)
+    shown = found.as_dict()
+    notes = [f"{one['id']}: {note}" for one in shown["questions"] for note in one["notes"]]
+    words = "\n".join([*said, *shown["notes"], *notes])
+    emit(options, {**made.as_dict(), "results": shown}, *question_table(found), words)
+    return 0
+
+
+def add_close(parser: ArgumentParser) -> None:
+    """Options of `close`."""
+    parser.add_argument("digest", help="the digest of the survey")
+    _add_store(parser)
+    parser.add_argument("--grace", type=float, default=7.0, help="days after its expiry (default: 7)")
+
+
+def close(options: Namespace) -> int:
+    """End a survey that is over: exact counts stay, ids, rows and tickets are overwritten."""
+    from datetime import timedelta
+
+    from server_agg.collect.closing import close_survey
+
+    with _opened(options) as store:
+        kept = close_survey(store, options.digest, grace=timedelta(days=options.grace))
+    said = f"closed: the counts of {kept.n} reports stay; ids, rows and tickets are gone"
+    emit(options, {"reports": kept.n, "digest": options.digest}, said)
+    return 0

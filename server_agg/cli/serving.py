@@ -1,0 +1,150 @@
+"""`rrcollect serve`: its options are the settings of a collector (`server_agg.collect.settings`)."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from server_agg.cli.output import CannotWrite, Incomplete, os_error_hint
+from server_agg.cli.sources import read_envelope, read_keys
+from server_agg.cli.terminal import emit
+
+if TYPE_CHECKING:
+    from server_agg import CollectorSettings, Store
+    from server_agg.collect.catalogue import CatalogueEntry
+
+__all__ = ["add_serve", "serve"]
+
+REPEATED = {"origins": "--origin"}
+HIDDEN = {"owner_token"}  # a command line is read by everybody on the machine
+
+
+def add_serve(parser: ArgumentParser) -> None:
+    """Options of `serve`: those of a start, and every setting."""
+    from server_agg.collect.settings import Settings, defaults, variable
+
+    parser.add_argument(
+        "--token-file", help=f"a file of mode 600 with the owner's token (or {variable('owner_token')})"
+    )
+    parser.add_argument(
+        "--make-token", action="store_true", help="write a new token to --token-file if it is not there"
+    )
+    parser.add_argument("--survey", type=Path, action="append", default=[], help="publish this signed survey first")
+    parser.add_argument("--key", type=Path, action="append", default=[], help="the public key it is verified with")
+    parser.add_argument(
+        "--discard-unreadable",
+        action="store_true",
+        help="start although the epoch key is lost; WARNING: acknowledged reports that wait under it are lost for good",
+    )
+    usual = defaults()
+    for name, field in Settings.model_fields.items():
+        if name in HIDDEN:
+            continue
+        words = f"{field.description} (or {variable(name)}{f'; default: {usual[name]}' if usual[name] else ''})"
+        how: dict[str, Any] = {"dest": name, "default": None, "help": words}
+        if field.annotation is bool:
+            how["action"] = BooleanOptionalAction
+        elif name in REPEATED:
+            how["action"] = "append"
+        parser.add_argument(_flag(name), **how)
+
+
+def _flag(name: str) -> str:
+    return REPEATED.get(name, "--" + name.replace("_", "-"))
+
+
+def serve(options: Namespace) -> int:
+    """Run a collector until it is told to stop."""
+    from rrcollect.errors import ParameterError
+    from rrcollect.extras import extra
+
+    run = extra("server_agg.collect.serve", "server").serve
+    from server_agg.collect.environment import settings_from_environment
+    from server_agg.collect.owner import OwnerToken
+    from server_agg.collect.settings import Settings
+
+    if options.make_token:
+        if not options.token_file:
+            raise ParameterError("--make-token", True, "together with --token-file FILE")
+        _make_token(Path(options.token_file))
+    if bool(options.survey) != bool(options.key):
+        raise ParameterError("--survey and --key", "one of them", "both: the signed survey and its public key")
+    given = {name: getattr(options, name) for name in Settings.model_fields if name not in HIDDEN}
+    given = {name: value for name, value in given.items() if value is not None}
+    if options.token_file:
+        given["owner_token"] = OwnerToken.read(options.token_file)
+    try:
+        settings = settings_from_environment(**given)
+    except ParameterError as error:
+        raise ParameterError(
+            _flag(error.name) if error.name in given else error.name, error.value, error.allowed
+        ) from None
+    if settings.owner_token is None:
+        raise Incomplete("give --token-file FILE (--make-token makes one), or set RRCOLLECT_OWNER_TOKEN")
+    OwnerToken.from_settings(settings)
+    _check_port(settings.host, settings.port)
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    here = f"http://{host}:{settings.port}{settings.prefix}"
+    published = _published(options, settings)
+    pages = [page for listed in published for page in listed.pages(settings.prefix)]
+    said = [f"results: {here}/", f"reports: {here}/reports"]
+    for listed in published:
+        lines = [f"survey:  {page}" for page in listed.pages(settings.prefix)]
+        said += lines or [f"survey:  {listed.published.digest} (lists no page)"]
+    said.append("stop with Ctrl-C")
+    emit(options, {"results": f"{here}/", "reports": f"{here}/reports", "surveys": pages}, "\n".join(said))
+    sys.stdout.flush()
+    with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
+        run(settings)
+    return 0
+
+
+def _check_port(host: str, port: int) -> None:
+    """Refuse a port that cannot be listened on, before a server is started that would not say so in one line."""
+    import socket
+
+    from rrcollect.errors import ParameterError
+
+    if not 1 <= port <= 65535:
+        raise ParameterError("--port", port, "1 to 65535")
+    try:
+        with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET):
+            pass
+    except OSError as error:
+        raise ParameterError(
+            "--host and --port", f"{host} {port}", f"a free one of this machine ({error.strerror})"
+        ) from None
+
+
+def _make_token(path: Path) -> None:
+    """A new token in a file of mode 600; a token that is there is kept."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise CannotWrite(f"{path} cannot be written: {os_error_hint(error)}") from None
+    with open(handle, "w", encoding="ascii") as file:
+        file.write(secrets.token_urlsafe(24) + "\n")
+
+
+def _published(options: Namespace, settings: CollectorSettings) -> list[CatalogueEntry]:
+    """Open the store, so that one that cannot be used is told first, and publish the surveys given."""
+    from server_agg.collect.catalogue import Catalogue
+    from server_agg.collect.stores import open_store
+
+    store: Store = open_store(
+        settings.store.get_secret_value(), keys=settings.keys, discard_unreadable=options.discard_unreadable
+    )
+    try:
+        keys = read_keys(options.key)
+        named = [key.raw.hex() for key in keys]
+        envelopes = [read_envelope(path, keys)[1] for path in options.survey]
+        return [Catalogue(store).publish(envelope, named)[0] for envelope in envelopes]
+    finally:
+        store.close()

@@ -1,0 +1,141 @@
+"""The p-value of a score test: by its limiting law where expected counts are large, else exactly or by simulation.
+
+Rules
+1. Where every expected count of ones and of zeros at π0 is `ENOUGH` or more, and for every trend: χ² ("score").
+2. Otherwise, two tallies: "exact", the sum over all tables whose statistic is not below the observed one,
+       p = max over π in C of P(X² >= observed | π) + γ,
+   with C a bar that holds the common prevalence with probability 1 − γ (Berger and Boos): P(p <= α) <= α whatever π.
+   The maximum is looked for on two grids, as SciPy does for Barnard's test, which this is for one design.
+3. Otherwise "simulated": the same with P from `DRAWS` tables, drawn by a generator of fixed seed, so that the same
+   counts have the same p.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from server_agg.estimates.exact import exact_lower
+from server_agg.estimates.numerics import chi_squared_tail, scipy_special
+from server_agg.estimates.score_tests import Groups, GroupScores
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["PValue", "p_value", "small_counts"]
+
+ENOUGH = {False: 10.0, True: 5.0}  # expected counts, of two tallies and of more
+GAMMA = Fraction(1, 10**6)
+FAR = 1e-12  # what is left out of a binomial law at each end
+LARGEST_TABLE = 400_000
+GRID, FINER, DRAWS = 33, 15, 4999
+SEED = 20171010
+Statistic = Callable[[GroupScores], "Floats"]
+
+
+class PValue(NamedTuple):
+    """A p-value and how it was found: "score", "exact" or "simulated"."""
+
+    p: float
+    method: str
+    statistic: float
+
+
+@lru_cache(maxsize=4096)
+def small_counts(groups: Groups) -> bool:
+    """Whether an expected count is too small for χ²; people who can be counted have no binomial counts to sum."""
+    if groups.sampling and min(groups.sampling) < 1:
+        return False
+    _, yes, no = groups.rates(groups.common(groups.counts))
+    n = np.array([t.n for t in groups.flat], float)
+    return bool(min((n * yes).min(), (n * no).min()) < ENOUGH[len(groups.flat) > 2])
+
+
+@lru_cache(maxsize=4096)
+def p_value(groups: Groups, kind: str = "equality", xs: tuple[float, ...] = (), difference: float = 0.0) -> PValue:
+    """Of equal prevalences, of no "trend" over `xs`, or of two groups that differ by `difference`."""
+    shift = np.array([difference] * len(groups.tallies[0]) + [0.0] * (len(groups.flat) - len(groups.tallies[0])))
+
+    def statistic(counts: Floats) -> Floats:
+        found = groups.scores(counts, shift)
+        return found.trend_statistic(np.array(xs)) if kind == "trend" else found.equality()
+
+    observed = float(statistic(groups.counts)[0])
+    freedom = 1 if kind == "trend" else len(groups.tallies) - 1
+    limit = PValue(chi_squared_tail(observed, freedom), "score", observed)
+    if kind == "trend" or not small_counts(groups):
+        return limit
+    low, high = _likely(groups, shift)
+    if low > high:
+        return PValue(float(GAMMA), "exact", observed)
+    if len(groups.flat) == 2:
+        tail = _exact(groups, shift, (low, high), lambda counts: statistic(counts) >= observed * (1 - 1e-9) - 1e-12)
+        if tail is not None:
+            return PValue(min(1.0, _largest(tail, low, high) + float(GAMMA) + 8 * FAR), "exact", observed)
+    generator = np.random.default_rng(SEED)
+
+    def simulated(pi: float) -> float:
+        _, yes, _ = groups.rates(np.array([pi]), shift)
+        drawn = generator.binomial([t.n for t in groups.flat], yes[0], (DRAWS, len(groups.flat)))
+        return (1 + int((statistic(drawn.astype(float)) >= observed * (1 - 1e-9) - 1e-12).sum())) / (DRAWS + 1)
+
+    best = max(simulated(float(pi)) for pi in np.linspace(low, high, 5))
+    return PValue(min(1.0, best + float(GAMMA)), "simulated", observed)
+
+
+def _likely(groups: Groups, shift: Floats) -> tuple[float, float]:
+    """C: where the exact bars of all tallies, at 1 − γ/k each, agree."""
+    (low,), (high,) = (end.tolist() for end in groups.ends(shift))
+    tail = GAMMA / (2 * len(groups.flat))
+    for tally, moved in zip(groups.flat, shift, strict=True):
+        low = max(low, exact_lower(tally, tail) - float(moved))
+        high = min(high, 1 - exact_lower(tally.mirrored(), tail) - float(moved))
+    return low, high
+
+
+def _exact(
+    groups: Groups, shift: Floats, ends: tuple[float, float], extreme: Callable[[Floats], NDArray[np.bool_]]
+) -> Callable[[Floats], Floats] | None:
+    """P(extreme | π) as a function of many π, or None where the table is too large."""
+    _, yes, _ = groups.rates(np.array(ends), shift)
+    spans = [_span(tally.n, float(low), float(high)) for tally, low, high in zip(groups.flat, *yes, strict=True)]
+    if spans[0].size * spans[1].size > LARGEST_TABLE:
+        return None
+    table = np.stack([part.ravel() for part in np.meshgrid(*spans, indexing="ij")], axis=1)
+    inside = extreme(table).reshape(spans[0].size, spans[1].size).astype(float)
+
+    def tail(points: Floats) -> Floats:
+        _, yes, no = groups.rates(points, shift)
+        first, second = (_law(spans[j], groups.flat[j].n, yes[:, [j]], no[:, [j]]) for j in (0, 1))
+        return np.asarray(((first @ inside) * second).sum(axis=1))
+
+    return tail
+
+
+def _span(n: int, low: float, high: float) -> Floats:
+    """Counts outside of which Bin(n, λ) has less than `FAR`, for every λ between (Bernstein's inequality)."""
+    reach = [8 * math.sqrt(n * rate * (1 - rate)) + 22 for rate in (low, high)]
+    first, last = n * low - reach[0], n * high + reach[1]
+    return np.arange(max(0, math.floor(first)), min(n, math.ceil(last)) + 1, dtype=float)
+
+
+def _law(counts: Floats, n: int, yes: Floats, no: Floats) -> Floats:
+    """Bin(n, λ) at the counts (columns) for every λ (rows)."""
+    special = scipy_special()
+    choices = special.gammaln(n + 1) - special.gammaln(counts + 1) - special.gammaln(n - counts + 1)
+    return np.asarray(np.exp(choices + special.xlogy(counts, yes) + special.xlogy(n - counts, no)))
+
+
+def _largest(tail: Callable[[Floats], Floats], low: float, high: float) -> float:
+    points = np.linspace(low, high, GRID)
+    found = tail(points)
+    best, step = points[int(np.argmax(found))], (high - low) / (GRID - 1)
+    finer = tail(np.linspace(max(low, best - step), min(high, best + step), FINER))
+    return float(max(found.max(), finer.max()))

@@ -1,0 +1,76 @@
+"""The headline of a question: one round, or the whole of its rounds.
+
+Rules
+1. Which rounds it is about the owner chose, or it is the whole: never what was answered.
+2. The whole of R rounds is their mean, weighted by answers.  The same people may have answered in several rounds, in
+   whatever dependence; so its bar is the mean of the rounds' bars at level 1 − (1−level)/R (Bonferroni), and its
+   standard error the mean of theirs, which no dependence exceeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from server_agg.compare.segments import simultaneous_level
+from server_agg.estimates.interval import Interval
+from server_agg.estimates.one import Estimate
+
+__all__ = ["Headline", "headline_of"]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A value with its bar, over the rounds it is about."""
+
+    rounds: tuple[int, ...]
+    estimates: tuple[Estimate, ...]
+    value: float
+    standard_error: float
+    bar: Interval
+
+    @property
+    def n(self) -> int:
+        """Answers."""
+        return sum(each.n for each in self.estimates)
+
+    @property
+    def misfit(self) -> str | None:
+        """What does not fit, by round if there are several."""
+        found = [
+            (number, each.misfit) for number, each in zip(self.rounds, self.estimates, strict=True) if each.misfit.told
+        ]
+        several = len(self.rounds) > 1
+        return "; ".join(f"round {n + 1}: {m.describe()}" if several else m.describe() for n, m in found) or None
+
+
+def headline_of(estimates: dict[int, Estimate], level: object, method: str) -> Headline:
+    """The headline of these rounds.
+
+    >>> from rrcollect import Design
+    >>> from server_agg.count.tally import Tally
+    >>> from server_agg.estimates.one import Estimate
+    >>> rounds = {r: Estimate(Tally(Design("3/4", "3/4"), n, ones)) for r, n, ones in ((0, 900, 360), (1, 100, 90))}
+    >>> found = headline_of(rounds, "0.95", "exact")
+    >>> round(found.value, 12), found.n, "{:.3f} to {:.3f}".format(*found.bar)
+    (0.4, 1000, '0.282 to 0.438')
+    """
+    each = tuple(estimates.values())
+    total = sum(one.n for one in each)
+    alone = simultaneous_level(level, len(each), "bonferroni")  # type: ignore[arg-type]
+    bars = [one.interval(alone, method) for one in each]
+
+    def mean(values: Sequence[float]) -> float:
+        return sum(one.n * value for one, value in zip(each, values, strict=True)) / total
+
+    bar = bars[0]
+    if len(each) > 1:
+        bar = Interval(
+            (mean([one.low for one in bars]), mean([one.high for one in bars])),
+            method=method,
+            level=level,
+            target=f"{bars[0].target}, over {len(each)} rounds",
+            guaranteed=all(one.guaranteed for one in bars),
+        )
+    value, error = mean([one.value for one in each]), mean([one.standard_error for one in each])
+    return Headline(tuple(estimates), each, value, error, bar)

@@ -1,0 +1,135 @@
+"""What is said beside results: when they were released, what is not shown and why, what a crowd and what fakes do.
+
+Rules
+1. Whole sentences, for people; the page, the command line and the demo print them as they are.
+2. What is said of a release depends on the release and the signed survey alone.  How many answers wait is not said.
+3. What the crowd adds is said in addition to the local ε, with its conditions, and never instead of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from rrcollect.design.yes_no import Design
+from rrcollect.publish.survey import Survey
+from server_agg.plan.central_privacy import central_privacy
+from server_agg.report.words import privacy_words
+
+__all__ = ["DELTA", "LIVE", "MIXED", "NOT_TOLD", "ReleaseFacts", "conditions", "crowd_words", "fakes_words",
+           "missing_words", "release_words", "waiting_words"]  # fmt: skip
+
+MIXED = ""  # the value of a segment that released answers are not told apart by; no survey can declare it
+NOT_TOLD = "(not told apart)"
+DELTA = "1e-6"  # of what the crowd adds
+FAKES = (10, 100)
+LIVE = (
+    "This is the owner's live view: everything counted so far. Each look costs: a bar holds for one look that was "
+    "planned beforehand. Of 100 surveys that are looked at after each of 1,000 answers, 37 show the truth outside "
+    "their 95 % bar at some time."
+)
+ADDS = "In addition to the local promise"
+CROWD = (
+    "What the crowd adds holds against whoever sees the released counts, not against whoever sees reports arrive. It "
+    "is that of the smallest crowd that became visible at once; somebody who answers several questions or rounds adds "
+    "them up; all others of the crowd randomised as the survey says, and nothing links a report to a person."
+)
+
+
+@dataclass(frozen=True)
+class ReleaseFacts:
+    """A release: its number, when it was made, the round its headline shows (None: the whole), and by question the
+    fewest answers that ever became visible as one sum."""
+
+    number: int
+    at: datetime
+    headline: int | None
+    crowds: Mapping[str, int]
+
+    @property
+    def when(self) -> str:
+        """The time, to the minute, UTC."""
+        return self.at.strftime("%Y-%m-%dT%H:%MZ")
+
+
+def release_words(facts: ReleaseFacts | None, survey: Survey) -> list[str]:
+    """What a stranger should know of a release."""
+    whole = f"Answers are published in whole crowds of {survey.minimum:,}"
+    if facts is None:
+        return [f"Nothing was released yet. {whole}, when the owner releases them."]
+    return [
+        f"Released on {facts.at:%Y-%m-%d at %H:%M} UTC (release {facts.number}). Nothing changes before the next one.",
+        f"{whole}, drawn by chance from those that came; the last few are never published.",
+    ]
+
+
+def waiting_words(minimum: int, rounds: int, fullest: int | None) -> str:
+    """Why a question has no estimate; `fullest` is how many answers its fullest round has, for the owner alone."""
+    if fullest is None:
+        return f"Nothing is released of this question yet: a release publishes whole crowds of {minimum:,} answers."
+    if rounds == 1:
+        return f"{fullest:,} of the {minimum:,} answers needed before anything is shown."
+    return f"A round needs {minimum:,} answers before anything is shown; the fullest has {fullest:,}."
+
+
+def missing_words(name: str, values: Iterable[str], shown: Iterable[str], minimum: int) -> str:
+    """Which groups of a segment a release does not show; "" if it shows all.
+
+    >>> missing_words("sport", ["run", "ski", "golf"], ["run", "(not told apart)"], 30)
+    'By sport, ski and golf are not shown: they had no whole crowd of 30; what they answered is in "(not told apart)".'
+    """
+    seen = set(shown)
+    missing = [value for value in values if value not in seen]
+    if not missing:
+        return ""
+    listed = missing[0] if len(missing) == 1 else f"{', '.join(missing[:-1])} and {missing[-1]}"
+    verbs = ("is", "it had") if len(missing) == 1 else ("are", "they had")
+    rest = f'; what they answered is in "{NOT_TOLD}"' if NOT_TOLD in seen else ""
+    return f"By {name}, {listed} {verbs[0]} not shown: {verbs[1]} no whole crowd of {minimum:,}{rest}."
+
+
+def crowd_words(design: Design, n: int) -> str:
+    """What a crowd of n adds to the local promise.
+
+    >>> crowd_words(Design("3/4", "3/4"), 1000)  # doctest: +ELLIPSIS
+    'In addition to the local promise (ε = 1.099), which needs no trust, the crowd: who sees the released counts ...
+    >>> crowd_words(Design(1, "1/20"), 1000)
+    'The crowd adds nothing to the local promise: a "yes" is a proof.'
+    """
+    if design.proofs:
+        proofs = " and a ".join(f'"{word}"' for word in design.proofs)
+        return f"The crowd adds nothing to the local promise: a {proofs} is a proof."
+    central, local = central_privacy(design, n, DELTA), design.epsilon()
+    if central > 0.99 * local:
+        return f"A crowd of {n:,} is too small to add to the local promise ({privacy_words(design)})."
+    return (
+        f"{ADDS} ({privacy_words(design)}), which needs no trust, the crowd: who sees the "
+        f"released counts alone learns about one person no more than ε = {_up(central)} allows, δ = {DELTA} "
+        f"(n = {n:,})."
+    )
+
+
+def conditions(notes: Iterable[str]) -> list[str]:
+    """The conditions of what the crowd adds, if some note says that it adds something."""
+    return [CROWD] if any(note.startswith(ADDS) for note in notes) else []
+
+
+def fakes_words(design: Design, n: int) -> str:
+    """What fakes among n answers would do where no invitation guards a survey.
+
+    >>> fakes_words(Design("3/4", "3/4"), 500)  # doctest: +ELLIPSIS
+    'Without invitations one person can send many answers: ... 2.00 points, 10 fakes by up to 4.00, 100 ... 40.00.'
+    """
+    factor = 100 * float(design.manipulation_factor)
+    counted = "".join(f", {many} fakes by up to {many / n * factor:.2f}" for many in FAKES if many < n)
+    return (
+        "Without invitations one person can send many answers: if 1 % of the answers were fakes, they could move this "
+        f"estimate by up to {factor / 100:.2f} points{counted}."
+    )
+
+
+def _up(epsilon: float) -> str:
+    """Three digits, rounded up."""
+    text = f"{epsilon:.3g}"
+    return text if float(text) >= epsilon else f"{float(text) * (1 + 1e-2):.3g}"

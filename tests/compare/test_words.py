@@ -1,0 +1,91 @@
+"""What stands beside a value: misfit wherever one is shown, and "at once" under guaranteed bars alone."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rrcollect import Design, optimal_design
+from server_agg import Tallies, Tally, TallyKey, pool, segment_table, trend
+from server_agg.estimates.methods import METHODS, methods_for
+from server_agg.report.survey_results import survey_results
+
+E1 = optimal_design(1)
+UNFIT, FIT = Tally(E1, 300, 40), Tally(E1, 300, 120)
+FLAG = "data do not fit the design: P(a count so far below) = 1.08e-08"
+
+
+def test_misfit_is_shown_in_segments_trends_and_pools():
+    table = segment_table({"a": UNFIT, "b": FIT})
+    first, second = table.cells()[1]
+    assert first[2] == "0.0"  # cut, with the unbiased value beside it
+    assert first[-1].startswith(f"unclipped −29.3; {FLAG}")
+    assert second[-1] == ""
+    line = trend({1: UNFIT, 2: FIT})
+    pooled = pool([UNFIT, Tally(optimal_design(2), 300, 60)])
+    for words in (str(table), table._repr_html_(), str(line), line._repr_html_()):
+        assert FLAG in words
+    assert "data do not fit the design" in pooled.sentence()
+    assert pooled.as_dict()["misfit"]["flag"]
+    assert json.loads(table.to_json())["rows"][0]["misfit"]["flag"] is True
+    row = segment_table({"a": [UNFIT, Tally(optimal_design(2), 300, 60)], "b": FIT}).cells()[1][0]
+    assert "data do not fit the design" in row[-1]
+
+
+def test_misfit_of_a_pool_is_that_of_its_worst_design_for_all_of_them():
+    alone = pool([UNFIT]).misfit.tail_probability
+    both = pool([UNFIT, Tally(optimal_design(2), 300, 60)]).misfit
+    assert both.tail_probability == pytest.approx(2 * alone)
+    assert not pool([FIT, Tally(optimal_design(2), 300, 60)]).misfit.told
+
+
+def test_one_count_does_not_decide_about_words():
+    """66 and 65 of 300 lie on both sides of the flag; both tell their probability."""
+    for ones, flagged in ((66, False), (65, True)):
+        words = segment_table({"a": Tally(E1, 300, ones), "b": FIT}).cells()[1][0][-1]
+        assert ("do not fit" in words) is flagged
+        assert "P(a count so far below) = 0.0" in words
+
+
+def test_misfit_is_shown_on_the_results_page():
+    key = {name: TallyKey("s", "q", E1, segments=(("sport", name),)) for name in ("a", "b")}
+    found = survey_results(Tallies({key["a"]: UNFIT, key["b"]: FIT}), minimum=30)
+    table = found.round("q", 0).segments("sport")
+    from server_agg.report import survey_results as page
+
+    shown = page._segment("sport", table)
+    assert FLAG in shown["rows"][0]["misfit"]
+    assert shown["rows"][1]["misfit"] is None
+    assert f"a: {FLAG}" in shown["note"]
+    drawn = page._trend(trend({0: UNFIT, 1: FIT}))
+    assert FLAG in drawn["rounds"][0]["misfit"]
+    assert f"0: {FLAG}" in drawn["note"]
+
+
+@pytest.mark.parametrize("how", ["bonferroni", "sidak"])
+@pytest.mark.parametrize("method", methods_for("one design"))
+def test_only_guaranteed_bars_are_said_to_cover_at_once(method, how):
+    table = segment_table({"a": FIT, "b": Tally(E1, 200, 100)}, method=method, simultaneous=how)
+    promised = "all 2 bars cover at once with probability >= 95 %" in table.describe()
+    assert promised is METHODS[method].guaranteed
+    assert ("approximate, not guaranteed" in table.describe()) is not METHODS[method].guaranteed
+    assert ("approximate" in table.plot().axes.get_title()) is not METHODS[method].guaranteed
+
+
+def test_a_pooled_row_under_exact_bars_is_approximate_too():
+    table = segment_table({"a": FIT, "b": [FIT, Tally(Design("3/4", "3/4"), 200, 100)]})
+    assert not table.guaranteed
+    assert "cover at once" not in table.describe()
+    assert segment_table({"b": FIT}, method="wilson").describe().startswith("one bar, at 95 %; their coverage is appr")
+
+
+def test_results_give_numbers_and_no_verdicts():
+    """ "the designs agree, p = 0.0111" and "no clear change" were verdicts by thresholds that nobody saw."""
+    pooled = pool([Tally(E1, 600, 230), Tally(optimal_design(2), 400, 95)])
+    assert 0.01 < pooled.homogeneity.p < 0.2
+    words = [pooled.homogeneity.describe(), pooled.sentence(), trend({1: FIT, 2: FIT}).describe()]
+    for each in words:
+        assert "p = " in each
+        assert "agree" not in each
+        assert "clear" not in each

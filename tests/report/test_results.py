@@ -1,0 +1,194 @@
+"""Every result is a tidy frame, a table in four dialects and a picture; one list, one contract."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from rrcollect import Design, classic, optimal_design
+from rrcollect.errors import ParameterError
+from server_agg import (
+    Tallies,
+    Tally,
+    TallyKey,
+    cheating_sensitivity,
+    compare_groups,
+    compare_many,
+    correlate_with,
+    detect_cheating,
+    estimate,
+    estimate_moors,
+    estimate_repeated,
+    fit_logistic,
+    fit_with_randomised_predictor,
+    plot_power,
+    plot_privacy_price,
+    pool,
+    poststratified_estimate,
+    segment_table,
+    simulated_power,
+    stratified_estimate,
+    trend,
+    weighted_estimate,
+)
+from server_agg.models.power_simulation import GroupsExperiment
+from server_agg.models.simulation import simulate_survey
+from server_agg.report.drawing import COLOURS, MARKS, Point, draw_points, share_limits
+from server_agg.report.survey_results import survey_results
+from tests.support import devices
+
+D, E2 = Design("3/4", "3/4"), optimal_design(2)
+HOSTILE = "<script>&|_%\\*"
+TALLIES = {"north": Tally(D, 400, 180), HOSTILE: Tally(D, 300, 120)}
+SURVEY = simulate_survey(600, [-0.5, 0.8], E2, seed=5)
+FIT = fit_logistic(SURVEY.answers, SURVEY.covariates, E2, names=["age"])
+OUTCOME = SURVEY.truths + np.random.default_rng(6).standard_normal(600)
+
+RESULTS = {
+    "estimate": (estimate(TALLIES["north"]), 1, 8),
+    "pool": (pool([TALLIES["north"], Tally(E2, 200, 70)]), 1, 3),
+    "compare": (compare_groups(*TALLIES.values()), 1, 2),
+    "segments": (segment_table(TALLIES), 2, 2),
+    "trend": (trend({1: TALLIES["north"], 3: TALLIES[HOSTILE]}), 2, 2),
+    "weighted": (weighted_estimate(D, [1, 0, 1, 0], [1.0, 2.0, 1.0, 1.0]), 1, 1),
+    "stratified": (stratified_estimate(TALLIES, {"north": 6000, HOSTILE: 7000}), 1, 1),
+    "poststratified": (poststratified_estimate(TALLIES, {"north": 1, HOSTILE: 2}), 1, 1),
+    "moors": (estimate_moors(classic.moors("0.7"), n1=50, ones1=20, n2=30, ones2=10), 1, 1),
+    "repeated": (estimate_repeated(classic.kuk("0.8", "0.2", draws=2), [5, 3, 2]), 1, 1),
+    "regression": (FIT, 2, 2),
+    "effects": (FIT.marginal_effects(), 1, 1),
+    "prediction": (FIT.predict([[0.5]])[0], 1, 1),
+    "predictor": (fit_with_randomised_predictor(OUTCOME, SURVEY.answers, E2), None, None),
+    "group test": (compare_many(TALLIES), 2, 0),
+    "cheating": (detect_cheating([Tally(Design("0.9", "0.7"), 999, 230), Tally(Design("0.4", "0.7"), 999, 530)]), 3, 3),
+    "sensitivity": (cheating_sensitivity(TALLIES["north"], [0, "0.1", "0.9"]), 3, 2),
+    "association": (correlate_with(SURVEY.answers, E2, SURVEY.covariates[:, 0]), 1, 1),
+    "power": (simulated_power(GroupsExperiment(E2, 100, (0.2, 0.6)), replications=20, seed=1), 1, 1),
+    "survey": (survey_results(Tallies({TallyKey("s", q, D): t for q, t in TALLIES.items()})), 2, 2),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_is_a_tidy_frame(name):
+    result, rows, _ = RESULTS[name]
+    frame, again = result.to_frame(), result.to_frame("polars")
+    assert list(frame.columns) == again.columns
+    assert len(frame) == again.height == (rows or len(frame)) > 0
+    if "low" in frame and "value" in frame:
+        values, low, high = (frame[x].astype(float).dropna() for x in ("value", "low", "high"))
+        shown = values.clip(0, 1) if result.in_percent else values
+        assert ((low <= shown + 1e-9) & (shown <= high + 1e-9)).all()
+        assert frame["level"].between(0.9, 1).all()
+    with pytest.raises(ParameterError, match="pandas, polars"):
+        result.to_frame("excel")
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_is_a_table_in_every_dialect(name):
+    result, _, _ = RESULTS[name]
+    head, lines = result.cells()
+    for row in lines:
+        assert len(row) == len(lines[0]) == (len(row) if head is None else len(head))
+    page = ElementTree.fromstring(f"<div>{result.to_html()}</div>")  # noqa: S314 - ours, and well formed: escaped
+    assert {each.tag for each in page.iter()} <= {"div", "table", "tr", "th", "td", "p"}
+    assert result._repr_html_() == result.to_html()
+    tables = [each for each in result.to_markdown().split("\n\n") if each.startswith("|")]
+    assert len(tables) == len(page.findall("table"))
+    for table in tables:
+        assert len({line.replace("\\|", "").count("|") for line in table.splitlines()}) == 1
+    latex = result.to_latex()
+    assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == len(tables)
+    for line in latex.splitlines():
+        assert "%" not in line.replace(r"\%", "")
+        assert "_" not in line.replace(r"\_", "")
+    said = str(result)
+    assert all(note in said for note in result.notes())
+
+
+def test_a_name_from_outside_cannot_become_markup():
+    table = RESULTS["segments"][0]
+    assert "<script>" not in table.to_html()
+    assert r"\<script>&\|\_%\\\*" in table.to_markdown()
+    assert r"$<$script$>$\&$|$\_\%\textbackslash{}*" in table.to_latex()
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_is_a_picture(name, tmp_path):
+    result, _, points = RESULTS[name]
+    if points == 0:
+        with pytest.raises(ParameterError, match="error bars"):
+            result.plot()
+        return
+    picture = result.plot()
+    assert len(result.points()) == (points or len(result.points()))
+    assert picture._repr_png_().startswith(b"\x89PNG")
+    assert "%" in picture.axes.get_title()
+    for ending, begins in ((".svg", b"<?xml"), (".pdf", b"%PDF"), (".png", b"\x89PNG")):
+        assert picture.save(tmp_path / f"figure{ending}").read_bytes().startswith(begins)
+    with pytest.raises(ParameterError, match=r"\.png, \.svg, \.pdf"):
+        picture.save(tmp_path / "figure.bmp")
+
+
+def test_text_of_an_svg_stays_text(tmp_path):
+    assert "north (n = 400)" in RESULTS["segments"][0].plot().save(tmp_path / "a.svg").read_text()
+
+
+def test_axes_fit_the_data_and_can_be_compared():
+    one = segment_table({"a": Tally(D, 4000, 1100), "b": Tally(D, 4000, 1150)}).plot().axes
+    other = segment_table({"a": Tally(D, 3000, 820), "b": Tally(D, 3000, 900)}).plot().axes
+    assert one.get_xlim() == other.get_xlim() == pytest.approx((-0.004, 0.204))
+    assert [label.get_text() for label in one.get_xticklabels()][1] == "0 %"
+    wide = segment_table({"a": Tally(D, 4000, 1100)}).plot(limits=(0, 1)).axes
+    assert wide.get_xlim() == pytest.approx((-0.02, 1.02))
+    for end in (*MARKS, 0.001, 0.33, 0.99):  # every bar lies within its axis
+        for low in (0.0, end / 2, max(0.0, end - 0.001)):
+            bottom, top = share_limits([low, end])
+            assert bottom <= low <= end <= top + 1e-9
+
+
+def test_the_questions_texts_are_the_labels():
+    survey = devices.survey()
+    asked = survey.questions[0]
+    key = TallyKey(survey.digest, asked.id, asked.design)
+    found = survey_results(Tallies({key: Tally(asked.design, 500, 200)}), survey)
+    (label,) = [each.get_text() for each in found.plot().axes.get_yticklabels()]
+    assert label.startswith(survey.say(asked.text))
+    assert "n = 500" in label
+
+
+def test_colours_are_seen_apart_in_grey_too_and_lines_have_markers():
+    assert len(set(COLOURS)) == len(COLOURS)
+    for axes in (
+        plot_privacy_price([1, 2]),
+        plot_power({"a": D, "b": E2}, [100, 200], difference="0.1", prevalence="0.2"),
+    ):
+        markers = [line.get_marker() for line in axes.lines if line.get_marker() != "None"]
+        assert len(set(markers)) == len(markers) > 1
+
+
+@pytest.mark.needs("statsmodels")
+def test_the_criteria_are_those_of_statsmodels():
+    from statsmodels import api
+
+    x = api.add_constant(SURVEY.covariates)
+    theirs = api.Logit(SURVEY.truths.astype(float), x).fit(disp=0)
+    ours = fit_logistic(SURVEY.truths, SURVEY.covariates, Design(1, 1), names=["age"])
+    assert (ours.aic, ours.bic) == (pytest.approx(theirs.aic), pytest.approx(theirs.bic))
+    row = ours.to_frame().iloc[1]
+    bar = np.exp(theirs.conf_int()[1])
+    assert row[["odds_ratio", "odds_ratio_low", "odds_ratio_high"]].tolist() == pytest.approx(
+        [np.exp(theirs.params[1]), *bar], rel=1e-5
+    )
+    assert "odds ratio" in ours.to_markdown()
+    whole = fit_logistic([1, 0] * 2, [0, 0, 1, 1], D, repeats=[90, 110, 120, 80])
+    long = fit_logistic([1] * 90 + [0] * 110 + [1] * 120 + [0] * 80, [0] * 200 + [1] * 200, D)
+    assert whole.bic == pytest.approx(long.bic)  # a repeat is a person
+    weighted = fit_logistic(SURVEY.answers, SURVEY.covariates, E2, sampling_weights=np.ones(600))
+    assert weighted.aic is weighted.bic is None  # not a likelihood
+
+
+def test_a_value_beyond_its_bar_is_drawn_hollow_at_its_end():
+    axes = draw_points([Point("a", -0.2, 0.0, 0.3), Point("b", 0.1, 0.0, 0.3), Point("c", 0.1, None, 0.3)])
+    drawn = [line for line in axes.lines if line.get_marker() == "o"]
+    assert [float(line.get_xdata()[0]) for line in drawn] == [0.0, 0.1, 0.1]
+    assert [line.get_markerfacecolor() for line in drawn] == ["white", COLOURS[0], COLOURS[0]]
