@@ -5,10 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 MACHINE := PYTHON='$(PYTHON)' sh tests/support/machine.sh
-TOOLS := strace java node chromium libatomic pg_ctl curl sqlite3 setpriv  # libatomic: for Playwright
+TOOLS := strace java node npm chromium firefox-esr libatomic pg_ctl curl sqlite3 setpriv  # libatomic: for Playwright
 
 .NOTPARALLEL:
-.PHONY: help demo demo-web tools quick test lint bench bench-check assure mutate clean FORCE
+.PHONY: browsers help demo demo-web tools quick test lint bench bench-check assure mutate clean FORCE
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -24,6 +24,9 @@ $(VENV)/test.stamp: FORCE
 $(VENV)/quick.stamp: FORCE
 	@$(MACHINE) packages $@ '.[cli,plot,batch,server,quick]'
 
+browsers: $(VENV)/test.stamp
+	@$(MACHINE) node_packages $(VENV)/node puppeteer-core@24
+
 demo: $(VENV)/demo.stamp  ## the main job end to end and a page about it: no server, no configuration
 	$(BIN)/rrcollect demo
 
@@ -33,8 +36,8 @@ demo-web: $(VENV)/demo.stamp  ## a collector with its pages on this machine, and
 quick: $(VENV)/quick.stamp  ## the tests without processes, browsers, engines and long searches: under a minute
 	$(BIN)/python -m pytest --quick -q -n $(WORKERS)
 
-test: tools $(VENV)/test.stamp  ## all tests, with branch coverage
-	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term --durations=12
+test: tools $(VENV)/test.stamp browsers  ## all tests
+	$(BIN)/python -m pytest -q -n $(WORKERS) --durations=25
 
 lint: $(VENV)/test.stamp  ## style and types
 	$(BIN)/ruff check .

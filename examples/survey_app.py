@@ -7,7 +7,7 @@ ask for consent, answer or decline, deliver over a network that loses things, sh
     yes | python examples/survey_app.py               # or let somebody else type
 
 Run it twice: the device remembers.  The publisher and the collector are played here too; in an app you have the
-publisher's public key and `HttpTransport("https://collect.example.org/reports")` instead.
+publisher's public key and `HttpTransport()` instead.
 """
 
 import sys
@@ -17,7 +17,6 @@ from pathlib import Path
 from rrcollect import (
     AcceptedSurvey,
     Client,
-    Pace,
     Policy,
     Publication,
     Question,
@@ -66,7 +65,7 @@ def ask(prompt: str, allowed: str) -> str:
 def interview(client: Client, survey: AcceptedSurvey) -> None:
     """Ask what is open.  What is typed goes to the client and nowhere else."""
     for question in client.open_questions(survey):
-        said = ask(f"{question.text['en']} [y/n, d: rather not say] ", "ynd")
+        said = ask(f"> {question.text['en']}\n[y/n, d: rather not say] ", "ynd")
         if said == "d":
             client.decline(survey, question.id)
         else:
@@ -75,11 +74,11 @@ def interview(client: Client, survey: AcceptedSurvey) -> None:
 
 
 def deliver(client: Client, collector: SimulatedCollector) -> None:
-    """Until the outbox is empty; an app would try again tomorrow instead."""
-    waiting = 1
+    """Until the outbox is empty; an app would come back at `next_moment` instead of waiting for it."""
+    waiting, patience = 1, 0
     while waiting:
-        done = client.deliver(collector, Pace(attempts=1))
-        waiting = done.waiting
+        done = client.deliver(collector, within=patience)
+        waiting, patience = done.waiting, 60
         print(f"Delivered {done.delivered}, waiting {waiting}" + (f" ({done.last_failure})" if waiting else ""))
     print(f"The collector was sent {len(collector.requests)} requests and has {len(collector.reports)} reports.\n")
 
@@ -98,7 +97,7 @@ first = publish(key, "clean-sport", {"doped": "Have you ever doped?", "pressed":
 
 # From here on it is the app.  Its attributes are its own names: it answers about nothing else.
 policy = Policy([TrustedPublisher(PUBLISHER, [key.public])])
-client = Client(folder / "ledger.sqlite3", attributes=["doped", "pressed"], policy=policy)
+client = Client(folder / "ledger.sqlite3", attributes=["doped", "pressed"], policy=policy, spread=0)
 try:
     client.accept(first.envelope.replace(b"e", b"f", 1))
 except SurveyRefused as refusal:
@@ -114,7 +113,7 @@ again = publish(key, "doping-2", {"doped": "The same in other words: did you use
 if float(client.budget().spent_on("doped").epsilon):
     client.answer(client.accept(again.envelope), "doped", truth=never)
     print("Asked the same by another survey: the answer is repeated, the truth is not read, nothing is spent.")
-print(client.budget().explain(), "\n")
 
 deliver(client, SimulatedCollector([first.survey, again.survey], failures=["before", "after"]))  # a bad network
+print(client.budget().explain(), "\n")  # what was drawn is shown after it was sent
 print("A report has no name on it and cannot be called back once it is sent; decline before that, if you like.")

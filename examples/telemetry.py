@@ -61,7 +61,10 @@ def crashed_in(week: int) -> bool:
 print("One device, switched on by its owner")
 policy = Policy([TrustedPublisher("Example Software", [key.public])], attribute_epsilon=2)
 with tempfile.TemporaryDirectory() as folder:
-    device = Client(Path(folder, "ledger.sqlite3"), attributes=[Attribute("crashed", rounds=WEEKS)], policy=policy)
+    # In life leave `spread` out: reports then leave at random moments of the next six hours, and `deliver` is called at
+    # every start of the program and at the `next_moment` it returns.
+    ledger, asked = Path(folder, "ledger.sqlite3"), [Attribute("crashed", rounds=WEEKS)]
+    device = Client(ledger, attributes=asked, policy=policy, spread=0)
     accepted = device.accept(envelope)
     for week in range(WEEKS):
         try:

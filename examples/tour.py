@@ -46,7 +46,7 @@ print(publication.composition.explain())
 # with the operating system's generator, once, and writes the answer down before anything leaves.
 folder = tempfile.TemporaryDirectory()
 policy = rr.Policy([rr.TrustedPublisher("Example Institute", [key.public])])
-device = rr.Client(Path(folder.name, "ledger.sqlite3"), attributes=["doped"], policy=policy)
+device = rr.Client(Path(folder.name, "ledger.sqlite3"), attributes=["doped"], policy=policy, spread=0)  # at once
 accepted = device.accept(publication.envelope)
 report = device.answer(accepted, "doped", truth=lambda: True, segments={"level": "elite"})
 again = device.answer(accepted, "doped", truth=lambda: bool(1 / 0))  # asked again: the truth is not even read
@@ -60,8 +60,9 @@ except rr.SurveyRefused as refusal:
     print(f"\nA copy altered on the way: {type(refusal).__name__}")
 
 # %% 4. Reports are delivered, each in a request of its own, until the collector has said that it has them.
-collector = rr.SimulatedCollector([survey], failures=["before"])  # in life: rr.HttpTransport("https://…/reports")
-print(f"\nDelivered: {device.deliver(collector, rr.Pace(first_wait=0.01)).delivered}, after one lost request")
+collector = rr.SimulatedCollector([survey], failures=["before"])  # in life: rr.HttpTransport()
+device.deliver(collector)
+print(f"\nDelivered: {device.deliver(collector, within=10).delivered}, after one lost request")
 
 # %% 5. A crowd: three thousand made-up athletes.  A gateway that holds truths randomises them in bulk, by the same
 # law, exactly.

@@ -221,10 +221,24 @@ def test_make_looks_at_the_machine_before_it_does_anything():
     outside = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     command = ["make", "--no-print-directory", "--dry-run", "test"]  # also where the tests were started by make
     done = subprocess.run(command, cwd=ROOT, env=outside, capture_output=True, text=True, check=True)
-    first, second, third = done.stdout.splitlines()[:3]
-    assert "machine.sh tools strace java node chromium libatomic pg_ctl curl sqlite3 setpriv" in first
+    first, second, third, fourth = done.stdout.splitlines()[:4]
+    assert "machine.sh tools strace java node npm chromium firefox-esr libatomic pg_ctl curl sqlite3 setpriv" in first
     assert "machine.sh packages .venv/test.stamp '.[test]'" in second
-    assert "pytest" in third
+    assert "machine.sh node_packages .venv/node puppeteer-core" in third
+    assert "pytest" in fourth
+
+
+def test_packages_of_npm_are_installed_once_and_again_if_others_are_wanted(kim):
+    (kim.bin / "npm").write_text('#!/bin/sh\necho "npm $*" >> "$BIN/.log"\ntest ! -e "$BIN/offline"\n')
+    (kim.bin / "npm").chmod(0o755)
+    kim.has("offline")
+    assert kim.run("node_packages", ".venv/node", "driver@1").returncode != 0  # and leaves no stamp
+    os.remove(kim.bin / "offline")
+    for wanted, many in (("driver@1", 2), ("driver@1", 0), ("driver@2", 1)):
+        assert kim.run("node_packages", ".venv/node", wanted).returncode == 0
+        said = kim.log()
+        assert len(said) == many
+        assert all(line.startswith("npm install --prefix .venv/node ") for line in said)
 
 
 def test_the_gate_is_three_commands():

@@ -1,8 +1,8 @@
 """For whoever wants to see a survey in the browser before running one.
 
-Makes a key, signs `survey.toml` beside this file, starts the real collector on a free port of this machine, publishes
-the survey there and says where to click: one page to answer on, one to watch the results.  Ctrl-C stops the collector
-and counts what it took.
+Makes a key, signs `survey.toml` beside this file with a free port of this machine in it, starts the real collector
+there, publishes the survey and says where to click: one page to answer on, one to watch the results.  Ctrl-C stops the
+collector and counts what it took.
 
     python examples/browser_survey/run.py [FOLDER]    # FOLDER keeps key, token and reports (./browser-survey)
 
@@ -18,14 +18,18 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from rrcollect import PublicKey
-from server_agg import estimate, tally_reports
+from server_agg import estimate, open_store
 
 HERE = Path(__file__).resolve().parent
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "browser-survey")
-key, signed, token, store = (folder / name for name in ("publisher.pem", "survey.json", "token", "reports.sqlite3"))
+key, asked, signed, token, store = (
+    folder / name for name in ("publisher.pem", "survey.toml", "survey.json", "token", "reports.sqlite3")
+)
 
 
 def command(*words: object) -> list[str]:
@@ -57,25 +61,29 @@ def publish(port: int) -> str:
     said = response.read()
     if response.status not in (200, 201):
         sys.exit(f"the collector answered {response.status}: {said.decode()}")
-    return str(json.loads(said)["page"])
+    return str(json.loads(said)["pages"][0])
 
 
 folder.mkdir(exist_ok=True)
 if not key.exists():
     subprocess.run(command("keygen", key), check=True)
 trusted = PublicKey.from_pem(Path(f"{key}.pub").read_bytes())
-subprocess.run(command("publish", HERE / "survey.toml", "--key", key, "--out", signed), check=True)
+if not asked.exists():  # a survey names its collector, and where its page may be answered: the port is chosen once
+    asked.write_text((HERE / "survey.toml").read_text(encoding="utf-8").replace(":8000", f":{free_port()}"), "utf-8")
+port = urlsplit(tomllib.loads(asked.read_text(encoding="utf-8"))["collector"]).port
+if not signed.exists():
+    subprocess.run(command("publish", asked, "--key", key, "--out", signed), check=True)
 if not token.exists():
     os.close(os.open(token, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     token.write_text(secrets.token_urlsafe(24))
 
-port = free_port()  # and results from two answers on: for trying it out; the 30 of the default is for people
+# Results from two answers on: for trying it out; the 30 of the default is for people.
 serving = command("serve", "--store", store, "--token-file", token, "--port", port, "--minimum", 2)
 with subprocess.Popen(serving, stdout=subprocess.DEVNULL) as collector:
     try:
         wait_for(port, collector)
-        print(f"\nAnswer here:    http://localhost:{port}{publish(port)}")
-        print(f"Results here:   http://localhost:{port}/    (the owner's token is in {token})")
+        print(f"\nAnswer here:    {publish(port)}")
+        print(f"Results here:   http://127.0.0.1:{port}/    (the owner's token is in {token})")
         print("Stop with Ctrl-C.", flush=True)
         collector.wait()
     except KeyboardInterrupt:
@@ -83,8 +91,9 @@ with subprocess.Popen(serving, stdout=subprocess.DEVNULL) as collector:
     finally:
         collector.terminate()  # gracefully: whatever was acknowledged is on disk
 
-result = tally_reports(f"sqlite:///{store}", signed.read_bytes(), trusted=[trusted])
-print(result.summary)
-for (question,), tallies in result.tallies.by("question").items():
-    few = tallies[0].n < 2
-    print(f"{question}: {'too few answers for an estimate' if few else estimate(tallies[0]).sentence()}")
+opened = open_store(store)
+counted, waiting = opened.tallies(), len(opened.waiting())
+opened.close()
+print(f"{counted.n} reports counted, {waiting} wait for others to be counted with")
+for (question,), tallies in counted.by("question").items():
+    print(f"{question}: {estimate(tallies[0]).sentence()}")

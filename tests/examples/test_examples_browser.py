@@ -41,7 +41,7 @@ class Running:
                 break
 
     def address(self, start: str) -> str:
-        (found,) = re.findall(rf"^{start} here: +(http://localhost:\d+/\S*)", "".join(self.printed), re.MULTILINE)
+        (found,) = re.findall(rf"^{start} here: +(http://127.0.0.1:\d+/\S*)", "".join(self.printed), re.MULTILINE)
         return str(found)
 
     def stop(self) -> str:
@@ -62,7 +62,7 @@ def running(tmp_path: Path) -> Iterator[Running]:
 
 def answer(page: object, question: str, said: str) -> None:
     part = page.locator(f'[data-question="{question}"]')  # type: ignore[attr-defined]
-    part.get_by_label(said, exact=True).check()
+    part.get_by_role("radio", name=said, exact=True).click()
     part.get_by_role("button", name="Change at random and send").click()
     part.get_by_text("Received by the collector").wait_for()
 
@@ -87,7 +87,7 @@ def test_people_answer_where_it_says_and_the_owner_sees_it(running: Running, tmp
             page.get_by_role("button", name="Show results").click()
             page.locator(".answers", has_text="2").first.wait_for()
     rest = running.stop()
-    assert "2 rows read: 2 accepted, 0 repeated, 0 refused\n" in rest
+    assert "2 reports counted, 0 wait for others to be counted with\n" in rest
     assert re.search(r"^doped: .*\(95 % exact interval [\d.]+–[\d.]+ %\), n = 2, ε = 1\.099", rest, re.MULTILINE)
     assert "pressed" not in rest
     assert outside(tmp_path) == []

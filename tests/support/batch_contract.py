@@ -10,7 +10,13 @@ from server_agg.batch.sources import COLUMNS
 from tests.support import engines
 from tests.support.batch_reference import reference
 
-ELSEWHERE = ("malformed", *COMPARED, "unknown_ticket", "closed")  # not a row's own, or the collector's alone
+ELSEWHERE = (
+    "malformed",
+    *COMPARED,
+    "unknown_ticket",
+    "closed",
+    "withdrawn",
+)  # not a row's own, or the collector's alone
 OWN = [reason for reason in REASONS if reason not in ELSEWHERE]
 
 

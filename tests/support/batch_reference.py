@@ -106,7 +106,7 @@ WRONG = {
     ],
     "answer": ["2", "-1", "01", "11", "", " 1", "1\n", "１", "true", None],
     "id": ["F" * 32, "0" * 31, "0" * 33, "g" * 32, "0" * 31 + "\n", "é" * 16, "0" * 32 + "\n", "", None],
-    "ticket": ["", "x" * 129, "é" * 128, "é" * 129, "guest", None],
+    "ticket": ["", "a" * 31, "a" * 33, "A" * 32, "g" * 32, "a" * 31 + "\n", "a" * 32 + "\n", "é" * 16, "٣" * 32, None],
     "segments": [
         '{"region":"west"}',
         '{"age": "old"}',
@@ -133,14 +133,14 @@ def faulty_rows() -> list[Row]:
     valid = [
         row(),
         row(**second, answer="0", segments='{"age":"old","region":"so\'uth \\"x\\" | é"}'),
-        row(**second, survey=CLOSED.digest, ticket="é" * 120),
+        row(**second, survey=CLOSED.digest, ticket="ab" * 16),
     ]
     changes: list[Row] = [{}, *({name: value} for name in WRONG for value in WRONG[name] + HOSTILE * (name != "round"))]
     for one, other in itertools.combinations(WRONG, 2):
         changes += [{one: a, other: b} for a, b in itertools.product(WRONG[one][::3], WRONG[other][1::4])]
     found = []
     for number, (plain, change) in enumerate(itertools.product(valid, changes)):
-        fresh = {"id": f"{number:032x}"} | ({"ticket": f"{plain['ticket']}{number}"} if plain["ticket"] else {})
+        fresh = {"id": f"{number:032x}"} | ({"ticket": f"{number:032x}"} if plain["ticket"] else {})
         found.append(plain | fresh | change)
     return found
 
@@ -160,7 +160,7 @@ def generated(random: Any, n: int, hostile: bool = True) -> list[Row]:
             id=f"{random.getrandbits(128):032x}",
         )
         if made["survey"] == CLOSED.digest or random.random() < 0.05:
-            made["ticket"] = f"guest-{random.randrange(n)}"
+            made["ticket"] = f"{random.randrange(n):032x}"
         if made["survey"] == OPEN.digest:
             made["segments"] = random.choice(texts)
         if random.random() < 0.25:
@@ -171,7 +171,7 @@ def generated(random: Any, n: int, hostile: bool = True) -> list[Row]:
             again = dict(random.choice(rows[-10:]))
             if random.random() < 0.4:
                 other = {"0": "1", "1": "0"}.get(again["answer"], "0")
-                again.update(random.choice([{"answer": other}, {"round": 1}, {"ticket": "other"}]))
+                again.update(random.choice([{"answer": other}, {"round": 1}, {"ticket": "b" * 32}]))
             rows.append(again)
     random.shuffle(rows)
     return rows

@@ -7,13 +7,24 @@ import os
 import random
 import secrets
 import signal
+import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
+from rrcollect.publish.tickets import known_as
+from server_agg.collect.catalogue import Catalogue
+from server_agg.collect.errors import StoreError
+from server_agg.collect.store import Outcome, PublishedSurvey, Store
+from server_agg.collect.stored_report import IncomingReport, Spending, incoming
 from server_agg.collect.stores import open_store
-from tests.support.collector_running import JSON, Process, body, publication
+from tests.support.collector_running import JSON, Process, body, publication, report
+from tests.support.devices import KEY
+from tests.support.forensics import Traffic, found_in, most_by_chance, postgres_evidence, sqlite_evidence
+from tests.support.ledger_crashing import in_child
 from tests.support.postgres_server import PostgresServer
 
 MOST_UNDER_FAULT = 200  # reports
@@ -83,13 +94,21 @@ def ids(where: str) -> list[str]:
 
 
 def counted(where: str) -> tuple[list[str], int]:
-    """The ids of a store, and how many reports its tallies have beyond one for each id.
+    """The ids of a store, waiting or folded, and how many reports are counted or wait beyond one for each id.
 
-    Tallies are what an estimate is made of.  A row that is there twice, or grouped twice, is in their sum twice."""
+    Counts are what an estimate is made of.  A report that was folded twice, or is folded and waits, is there twice."""
     store = open_store(where)
-    found, n = [row.id for row in store.reports()], store.tallies().n
+    found, n = ids_of(store)
     store.close()
     return found, n - len(set(found))
+
+
+def ids_of(store: Store) -> tuple[list[str], int]:
+    """The ids that wait or were folded, and how many reports are counted or wait."""
+    waiting = [report.id for report in store.waiting()]
+    with store.reading() as cursor:
+        folded = cursor.execute("SELECT id FROM ids UNION ALL SELECT id FROM reports").fetchall()
+    return [*waiting, *(id_ for (id_,) in folded)], len(waiting) + store.tallies().n
 
 
 class Account:
@@ -240,4 +259,142 @@ def storm(where: str, reports: int, times: int, start: type[Process] = Process) 
         "counted": len(found),
         "called new": sum(new for _, new in replies),
         "replies other than 200, 201, 503": sum(status not in (200, 201, 503) for status, _ in replies),
+    }
+
+
+def read_by_strangers(
+    where: str, reports: int, start: type[Process], server: PostgresServer | None = None
+) -> dict[str, int]:
+    """Send invited reports one after the other, kill the collector, and read everything that is left (`forensics`).
+
+    The counts are of what was folded; "beyond chance" must be 0."""
+    published = publication(invite_only=True, minimum=max(2, reports // 4))
+    tickets = [secrets.token_hex(16) for _ in range(reports)]
+    acknowledged: Traffic = []
+    store = open_store(where)
+    Catalogue(store).publish(published.envelope, [KEY.public.raw.hex()])
+    store.add_invites(published.digest, [known_as(ticket, "q1", 0) for ticket in tickets])
+    store.close()
+    with start(where) as running:
+        link = http.client.HTTPConnection("127.0.0.1", running.port, timeout=20)
+        for number, ticket in enumerate(tickets):
+            made = secrets.token_hex(16)
+            link.request("POST", "/reports", body(published.digest, id=made, ticket=ticket), JSON)
+            response = link.getresponse()
+            response.read()
+            if response.status == 201:
+                acknowledged.append((made, Spending(published.digest, known_as(ticket, "q1", 0), "q1", 0), ticket))
+            if number in (reports // 2, reports - 1):
+                running.results()  # folds what is ripe
+        link.close()
+        running.process.kill()
+        running.process.wait(10)
+    if server is None:
+        evidence = sqlite_evidence(Path(where))
+    else:
+        evidence = postgres_evidence(server, where, Path(os.environ["RRCOLLECT_KEYS"]))
+    store = open_store(where)
+    waiting = {report.id for report in store.waiting()}
+    found, n = ids_of(store)
+    store.close()
+    folded = [one for one in acknowledged if one[0] not in waiting]
+    seen = found_in(evidence, folded)
+    most = most_by_chance(4)
+    return {
+        "acknowledged": len(acknowledged),
+        "folded": len(folded),
+        **seen,
+        "beyond chance": sum(number > most for number in seen.values()),
+        "acknowledged and lost": len({one[0] for one in acknowledged} - set(found)),
+        "counted twice": n - len(set(found)),
+    }
+
+
+FOLDING = ("store.py", "database.py", "epoch_key.py", "sqlite_store.py", "postgres_store.py")
+
+
+class Interrupted(Exception):
+    """A fold that was interrupted by a fault."""
+
+
+def _fault() -> None:
+    raise Interrupted
+
+
+def _kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _at_line(number: int, act: Callable[[], None]) -> Callable[[FrameType, str, Any], Any]:
+    """A tracer that acts when the n-th line of the store's own modules is about to run."""
+    seen = [0]
+
+    def tracer(frame: FrameType, event: str, argument: Any) -> Any:
+        name = frame.f_code.co_filename
+        if "/server_agg/collect/" not in name or not name.endswith(FOLDING):
+            return None
+        if event == "line":
+            seen[0] += 1
+            if seen[0] == number:
+                sys.settrace(None)
+                act()
+        return tracer
+
+    return tracer
+
+
+def folds_interrupted(
+    where: str, kind: str, every: int = 1, opened: Callable[[str], Store] = open_store
+) -> dict[str, int]:
+    """Interrupt a fold before every n-th of its lines, by SIGKILL or by a fault; each time everything is counted once.
+
+    Before each fold a crowd arrives, with tickets, and one report is there that is not ripe; after it the crowd comes
+    again."""
+    digest, sent, round_, wrong = "ab" * 32, list[IncomingReport](), 0, dict.fromkeys(("lost", "twice", "keys"), 0)
+    store = opened(where)
+    store.publish(PublishedSurvey(digest, b"envelope", ("aa",), "P", "n", 1, 3))
+    store.close()
+    finished = False
+    while not finished:
+        round_ += 1
+        tickets = [f"{round_:016x}{number:016x}" for number in range(3)]
+        new = [incoming(report(digest, ticket=ticket).row) for ticket in tickets]
+        if round_ == 1:
+            new.append(incoming(report(digest, question="q2").row))
+        store = opened(where)
+        store.add_invites(digest, [known_as(ticket, "q1", 0) for ticket in tickets])
+        store.take(new)
+        sent += new
+
+        def fold(number: int = 1 + every * (round_ - 1), made: Store = store) -> bytes:
+            sys.settrace(_at_line(number, _kill if kind == "kill" else _fault))
+            try:
+                made.fold()
+            except (Interrupted, StoreError):
+                return b"stopped"
+            finally:
+                sys.settrace(None)
+            return b"whole"
+
+        if kind == "kill":
+            store.close()  # a child has its own connection
+            status, said = in_child(lambda: fold(made=opened(where)))
+            finished = (status, said) == (0, b"whole")
+        else:
+            finished = fold() == b"whole"
+        store.close()
+        store = opened(where)
+        store.fold()
+        found, n = ids_of(store)
+        wrong["lost"] += len({one.id for one in sent} - set(found))
+        wrong["twice"] += n - len(set(found)) + len(found) - len(set(found))
+        wrong["twice"] += sum(outcome is not Outcome.SAME for outcome in store.take(new))
+        wrong["keys"] += len(list(store.keys.folder.glob(f"{store._name}.*.key"))) - 1
+        store.close()
+    return {
+        "folds interrupted": round_ - 1,
+        "acknowledged": len(sent),
+        "acknowledged and lost": wrong["lost"],
+        "counted twice": wrong["twice"],
+        "keys left over": wrong["keys"],
     }

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import uvicorn
 
@@ -27,6 +27,7 @@ from tests.support.postgres_server import free_port
 TOKEN = "a token for the tests"  # noqa: S105
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 JSON = {"Content-Type": "application/json"}
+DIGEST, LARGE = "ab" * 32, "cd" * 32  # surveys of a store in the tests: with a small crowd and with a large one
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -62,6 +63,14 @@ class Client:
         assert status in (200, 201), said
         return str(said["digest"])
 
+    def publication(self, *questions: Any, **changes: Any) -> Publication:
+        """A survey whose reports come here, and which is answered on this collector's own page."""
+        return publication(*questions, **{"collector": f"{self.url}/reports", "origins": [self.url], **changes})
+
+    def page_of(self, *questions: Any, **changes: Any) -> str:
+        """Publish such a survey; its digest."""
+        return self.publish(self.publication(*questions, **changes))
+
     def results(self) -> Any:
         status, said = self.json("GET", "/results", headers=BEARER)
         assert status == 200, said
@@ -78,17 +87,16 @@ class Client:
                 time.sleep(0.02)
 
 
-class Running(Client):
-    """A collector in a thread."""
+class Hosted(Client):
+    """An application in a thread."""
 
-    def __init__(self, where: str, store: Any = None, **settings: Any) -> None:
+    def __init__(self, app: Any, rules: CollectorSettings | None = None) -> None:
         super().__init__(free_port())
-        rules = CollectorSettings(**{"minimum": 2, "results_age": 0.0, **settings})
-        app = create_app(store or open_store(where), OwnerToken(TOKEN), rules)
-        self.server = uvicorn.Server(server_config(app, rules, host="127.0.0.1", port=self.port))
+        config = server_config(app, rules or CollectorSettings(), host="127.0.0.1", port=self.port)
+        self.server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self.server.run, daemon=True)
 
-    def __enter__(self) -> Running:
+    def __enter__(self) -> Self:
         self._thread.start()
         self.wait()
         return self
@@ -97,6 +105,19 @@ class Running(Client):
         self.server.should_exit = True
         self._thread.join(20)
         assert not self._thread.is_alive()
+
+
+class Running(Hosted):
+    """A collector in a thread."""
+
+    def __init__(self, where: str, store: Any = None, **settings: Any) -> None:
+        rules = CollectorSettings(**{"minimum": 2, "results_age": 0.0, **settings})
+        self.store = store or open_store(where)
+        super().__init__(create_app(self.store, OwnerToken(TOKEN), rules), rules)
+
+    def kept(self) -> int:
+        """How many reports were folded or wait."""
+        return int(self.store.tallies().n) + len(self.store.waiting())
 
 
 class Process(Client):
@@ -128,7 +149,8 @@ class Process(Client):
 
 
 def publication(*questions: Any, **changes: Any) -> Publication:
-    return publish_survey(survey(*questions, **changes), [KEY])
+    """A crowd of two, unless a test says otherwise."""
+    return publish_survey(survey(*questions, **{"minimum": 2, **changes}), [KEY])
 
 
 def expired(**changes: Any) -> Publication:

@@ -42,12 +42,12 @@ def refused(capsys, code, hint, *words):
     return err
 
 
-def signed_survey(folder: Path) -> None:
-    """The template published, as the examples of --help leave it."""
+def signed_survey(folder: Path, collector: str = "https://collect.example.org/reports") -> None:
+    """The template published, as the examples of --help leave it, with its reports sent to `collector`."""
     here = Path.cwd()
     os.chdir(folder)
     try:
-        (folder / "survey.toml").write_text(template_text())
+        (folder / "survey.toml").write_text(template_text().replace("https://collect.example.org/reports", collector))
         assert main(["keygen", "publisher.pem"]) == 0
         assert main(["publish", "survey.toml", "--key", "publisher.pem", "--out", "survey.signed.json"]) == 0
     finally:

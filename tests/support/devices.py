@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,9 @@ THREE_QUARTERS = Design("3/4", "3/4")
 
 
 def question(**changes: Any) -> Question:
-    return Question(**{"id": "q1", "attribute": "doped", "text": "Ever doped?", "design": THREE_QUARTERS, **changes})
+    """A question in words of its own for each attribute."""
+    fields = {"id": "q1", "attribute": "doped", "design": THREE_QUARTERS, **changes}
+    return Question(**{"text": f"Ever {fields['attribute']}?", **fields})
 
 
 def survey(*questions: Question, **changes: Any) -> Survey:
@@ -33,7 +35,21 @@ def envelope(*questions: Question, **changes: Any) -> bytes:
 
 
 def client(path: Path, **changes: Any) -> Client:
-    return Client(path / "ledger.sqlite3", **{"attributes": ["doped"], "policy": POLICY, **changes})
+    """A device that sends at once, unless told otherwise."""
+    return Client(path / "ledger.sqlite3", **{"attributes": ["doped"], "policy": POLICY, "spread": 0, **changes})
+
+
+class Clock:
+    """A clock that goes on only while somebody sleeps: `Client(clock=clock, sleep=clock.sleep)`."""
+
+    def __init__(self, now: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
 
 
 def load(path: Path) -> dict[str, Any]:

@@ -3,8 +3,12 @@ import { readFileSync } from "node:fs";
 import * as rr from "../../rrcollect/web/rrcollect.mjs";
 
 const answers = JSON.parse(readFileSync(0, "utf8")).map(({ design, draw }) => {
-  const matrix = new rr.Design(rr.parseFraction(design.p00), rr.parseFraction(design.p11));
   const source = (bytes) => (bytes.set(draw.match(/../g).map((pair) => parseInt(pair, 16))), bytes);
+  if (design.options) {
+    const sets = new rr.SetDesign(design.options, design.size, rr.parseFraction(design.p));
+    return Array.from({ length: design.options }, (_, truth) => rr.randomiseChoice(truth, sets, source));
+  }
+  const matrix = new rr.Design(rr.parseFraction(design.p00), rr.parseFraction(design.p11));
   return [false, true].map((truth) => String(rr.randomise(truth, matrix, source)));
 });
 console.log(JSON.stringify(answers));

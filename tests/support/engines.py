@@ -37,7 +37,8 @@ def comma(rows: Rows, folder: Path) -> Any:
         writer = csv.DictWriter(file, sorted(COLUMNS))
         writer.writeheader()
         for row in rows:
-            writer.writerow({**row, "ticket": row["ticket"] and harmless(row["ticket"])})
+            escaped = {name: row[name] and harmless(row[name]) for name in ("ticket", "segments")}
+            writer.writerow({**row, **escaped})
     return folder / "*.csv"
 
 

@@ -7,6 +7,7 @@ import shutil
 import signal
 import sqlite3
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -74,12 +75,14 @@ T = TypeVar("T")
 
 
 def traced(tracer: Callable[[FrameType, str, Any], Any], work: Callable[[], T]) -> T:
-    """What `work` returns, run under a tracer."""
+    """What `work` returns, run under a tracer, which the threads it starts are under as well."""
+    threading.settrace(tracer)
     sys.settrace(tracer)
     try:
         return work()
     finally:
         sys.settrace(None)
+        threading.settrace(None)
 
 
 def first_answer(path: Path) -> Callable[[], Report]:

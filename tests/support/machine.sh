@@ -3,6 +3,7 @@
 #
 #   machine.sh tools TOOL ...         Python and these programs are there
 #   machine.sh packages STAMP WHAT    so is `pip install --editable WHAT`, in the environment the stamp lies in
+#   machine.sh node_packages FOLDER NAME ...   so are these packages of npm, in that folder
 #
 # Rules
 # 1. All that is missing is said in one message before anything is done.  Root then installs it by apt-get; anybody
@@ -84,6 +85,17 @@ packages() {
   "$environment/bin/python" -m pip install --quiet --editable "$2"
   cp pyproject.toml "$1"
   rm "$environment/half-made"
+}
+
+node_packages() {
+  folder=$1
+  shift
+  [ "$(cat "$folder/installed" 2>/dev/null)" = "$*" ] && return
+  echo "installing $* into $folder"
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  npm install --prefix "$folder" --no-save --no-package-lock --no-audit --no-fund --loglevel=error "$@"
+  echo "$*" >"$folder/installed"
 }
 
 "$@"

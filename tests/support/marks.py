@@ -7,6 +7,7 @@ needs = pytest.mark.needs
 
 MARKS = {
     "tests/assurance/test_checks.py": [process, long],
+    "tests/analysis/test_analyse.py": [engine],
     "tests/batch/test_batch_contract.py": [engine],
     "tests/batch/test_batch_databases.py": [engine],
     "tests/batch/test_batch_faults.py": [engine],
@@ -15,10 +16,15 @@ MARKS = {
     "tests/batch/test_batch_spark.py": [engine, process],
     "tests/benchmarks/test_competitors.py": [process],
     "tests/cli/test_cli_completion.py": [process],
+    "tests/count/test_pilot.py": [engine],
     "tests/collect/test_collect_crashes.py": [process],
+    "tests/collect/test_collect_browser_client.py": [browser],
+    "tests/collect/test_collect_forensics.py": [process],
     "tests/collect/test_collect_javascript.py": [browser],
+    "tests/collect/test_collect_event_loop.py": [long],
     "tests/collect/test_collect_openapi.py": [long],
     "tests/collect/test_collect_pages.py": [browser],
+    "tests/collect/test_collect_traces.py": [browser],
     "tests/demo/": [process],
     "tests/design/test_brute_force.py": [long],
     "tests/design/test_promise.py": [long],
@@ -34,5 +40,7 @@ MARKS = {
     "rrcollect/design/figures.py": [needs("matplotlib")],
     "server_agg/batch/": [engine],
     "server_agg/models/formulas.py": [needs("formulaic")],
+    "server_agg/report/drawing.py": [needs("matplotlib")],
     "server_agg/report/figures.py": [needs("matplotlib")],
+    "tests/report/test_results.py": [needs("matplotlib", "pandas", "polars")],
 }

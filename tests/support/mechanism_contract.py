@@ -34,11 +34,19 @@ PROMISES = [("ln 3", "0"), ("1", "0"), ("1/10", "0"), ("4", "0"), ("1/2", "1/10"
 Law = dict[str, Fraction]
 
 
-def every_draw(bits: int) -> Iterator[Source]:
+def every_draw(bits: int, made: Any) -> Iterator[Source]:
     """Sources of one draw: all that differ in their first bits, with the others all 0 and all 1."""
     for top in range(1 << bits):
         yield feeding(top << 64 - bits)
         yield feeding((top + 1 << 64 - bits) - 1)
+
+
+def boundary_draws(made: Any, laws: Sequence[Law]) -> list[bytes]:
+    """0, 2^64 − 1, and the last and first draw on either side of every chance and its complement."""
+    chances = {chance for law in laws for chance in law.values()}
+    limits = {int(chance * 2**64) for chance in chances | {1 - chance for chance in chances}}
+    near = {limit + step for limit in limits for step in (-1, 0, 1)} | {0, 2**64 - 1}
+    return [draw.to_bytes(8, "big") for draw in sorted(near) if 0 <= draw < 2**64]
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,8 @@ class Subject:
     `draw(truth, mechanism, source)`: an answer as text; truths are 0, 1, …
     `law(mechanism, truth)`: the answers it states, each with its chance, written without the class's own arithmetic.
     `kept(epsilon, delta)`: the value for a promise, on the device's grid; `raised`: one grid step more informative.
+    `sources(bits, mechanism)`: sources that give every draw of the grid equally often.
+    `boundaries(mechanism, laws)`: the bytes of draws at and beside every boundary.
     """
 
     name: str
@@ -59,7 +69,9 @@ class Subject:
     raised: Callable[[Any], Any]
     from_wire: Callable[[object], Any] = mechanisms.from_wire
     from_text: Callable[[str], Any] = mechanisms.from_text
-    sources: Callable[[int], Iterator[Source]] = every_draw
+    sources: Callable[[int, Any], Iterator[Source]] = every_draw
+    promises: Sequence[tuple[str, str]] = tuple(PROMISES)
+    boundaries: Callable[[Any, Sequence[Law]], list[bytes]] = boundary_draws
     bits: int = 4
 
     def laws(self, mechanism: Any) -> list[Law]:
@@ -92,7 +104,7 @@ def written_ratio(ratio: Fraction) -> str:
 
 def a_promise_is_kept_and_tight(subject: Subject) -> None:
     """The value made for a promise keeps it, and one grid step more would break it."""
-    for epsilon, delta in PROMISES:
+    for epsilon, delta in subject.promises:
         made = subject.kept(epsilon, delta)
         assert made.on_grid
         assert made.satisfies(epsilon, delta), (epsilon, delta)
@@ -127,7 +139,7 @@ def every_draw_gives_the_law(subject: Subject) -> None:
     for bits in range(1, subject.bits + 1):
         for made in subject.small(bits):
             for truth in range(made.truths):
-                said = Counter(subject.draw(truth, made, source) for source in subject.sources(bits))
+                said = Counter(subject.draw(truth, made, source) for source in subject.sources(bits, made))
                 chances = {answer: Fraction(times, said.total()) for answer, times in said.items()}
                 assert chances == {answer: p for answer, p in subject.law(made, truth).items() if p}, (made, truth)
 
@@ -149,7 +161,7 @@ def answers_have_equal_length(subject: Subject) -> None:
         drawn = {
             subject.draw(truth, made, source)
             for truth in range(made.truths)
-            for source in subject.sources(subject.bits)
+            for source in subject.sources(subject.bits, made)
         }
         possible = {said for law in subject.laws(made) for said, chance in law.items() if chance}
         assert drawn == possible, made
@@ -164,7 +176,7 @@ def answers_have_equal_length(subject: Subject) -> None:
 
 def one_spelling(subject: Subject) -> None:
     """The wire form and the text lead back to the same mechanism, and every other spelling is refused."""
-    for made in [*subject.small(2), subject.kept("1", "0"), subject.kept("1/2", "1/10")]:
+    for made in [*subject.small(2), *(subject.kept(*promise) for promise in subject.promises)]:
         wire, text = made.to_wire(), made.text
         assert text == json.dumps(wire, sort_keys=True, separators=(",", ":"))
         assert outcome(lambda text=text: subject.from_text(text)) == made
@@ -234,10 +246,10 @@ def estimates_are_unbiased(subject: Subject) -> None:
 def python_and_node_agree(subject: Subject) -> None:
     """The browser client gives the same answer on every draw at and beside a boundary."""
     cases = []
-    for made in [*subject.small(2), subject.kept("1", "0"), subject.kept("1/2", "1/10")]:
-        for drawn in boundary_draws(subject.laws(made)):
-            answers = [subject.draw(truth, made, feeding(drawn)) for truth in range(made.truths)]
-            cases.append({"design": made.to_wire(), "draw": f"{drawn:016x}", "answers": answers})
+    for made in [*subject.small(2), *(subject.kept(*promise) for promise in subject.promises)]:
+        for drawn in subject.boundaries(made, subject.laws(made)):
+            answers = [subject.draw(truth, made, lambda n, drawn=drawn: drawn) for truth in range(made.truths)]
+            cases.append({"design": made.to_wire(), "draw": drawn.hex(), "answers": answers})
     told = subprocess.run(
         ["node", str(Path(__file__).parent / "draws.mjs")],
         input=json.dumps(cases), capture_output=True, text=True, check=False, timeout=120, cwd=ROOT,
@@ -245,14 +257,6 @@ def python_and_node_agree(subject: Subject) -> None:
     assert told.returncode == 0, told.stderr
     wrong = [(case, said) for case, said in zip(cases, json.loads(told.stdout), strict=True) if said != case["answers"]]
     assert not wrong, f"{len(wrong)} of {len(cases)} draws, such as {wrong[0]}"
-
-
-def boundary_draws(laws: Sequence[Law]) -> list[int]:
-    """0, 2^64 − 1, and the last and first draw on either side of every chance and its complement."""
-    chances = {chance for law in laws for chance in law.values()}
-    limits = {int(chance * 2**64) for chance in chances | {1 - chance for chance in chances}}
-    near = {limit + step for limit in limits for step in (-1, 0, 1)} | {0, 2**64 - 1}
-    return sorted(draw for draw in near if 0 <= draw < 2**64)
 
 
 CLAUSES = (

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 USER = "nobody"
 
@@ -82,6 +83,7 @@ def running_postgres() -> Iterator[PostgresServer]:
         server = PostgresServer(Path(folder))
         server.start()
         try:
-            yield server
+            with patch.dict(os.environ, RRCOLLECT_KEYS=f"{folder}/keys"):  # collectors started meanwhile share them
+                yield server
         finally:
             server.stop("immediate")

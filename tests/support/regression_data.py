@@ -16,7 +16,7 @@ EPSILON2 = optimal_design(2)
 
 def grouped(**settings) -> LogisticFit:
     """600 answers at ε = 2: 60, 80, 110 yes of 200 at x = −1, 0, 1."""
-    return fit_logistic(ANSWERS, X, EPSILON2, names=["x"], weights=PEOPLE, **settings)
+    return fit_logistic(ANSWERS, X, EPSILON2, names=["x"], **{"repeats": PEOPLE, **settings})
 
 
 def expanded() -> tuple[np.ndarray, np.ndarray]:

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from rrcollect import Attribute, Client, Design, Policy, Report, TrustedPublisher
 from rrcollect.answer.acceptance import SeenVersion
-from rrcollect.answer.ledger import LedgerRequest
+from rrcollect.answer.decision import LedgerRequest
 from tests.assurance.audit.epsilon_audit import Count, epsilon_at_least, refuted
 from tests.assurance.audit.peers import PEERS, about_peers, table_row
 from tests.assurance.check import FULL, Check, Figure, Outcome, Part, Size, Step, caught

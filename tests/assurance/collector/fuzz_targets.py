@@ -104,7 +104,7 @@ def _admission() -> Admission:
     from server_agg.collect.catalogue import CatalogueEntry
     from server_agg.collect.store import PublishedSurvey
 
-    entry = CatalogueEntry(survey(), PublishedSurvey(survey().digest, b"", ()))
+    entry = CatalogueEntry(survey(), PublishedSurvey(survey().digest, b"", (), "P", "n", 1, 30))
     known = {survey().digest: entry}
     return Admission(known.get, grace=timedelta(days=7), list_limit=100)
 
@@ -152,7 +152,7 @@ def seeds(name: str) -> list[bytes]:
     payloads = [survey().payload(), survey(question(rounds=3), segments={"sport": ["run", "ski"]}).payload()]
     reports = [unb64(load(path)["report"]) for path in sorted((VECTORS / "reports").glob("*.json"))]
     ours = [r.to_bytes() for r in _our_reports()]
-    counted = b'"segments":{"a":"b"},"round":0,"n":10,"counts":[4]'
+    counted = b'"segments":{"a":"b"},"round":0,"pilot":false,"n":10,"counts":[4]'
     tally = b'[{"survey":"s","question":"q","design":{"p00":"3/4","p11":"3/4"},' + counted + b"}]"
     row = (",".join(COLUMNS) + "\r\n").encode()
     line = f'{survey().digest},q1,0,"{{""p00"":""3/4"",""p11"":""3/4""}}",1,{"0" * 32},,{{}}\r\n'.encode()

@@ -7,6 +7,8 @@ sure       acknowledges a report whether or not it could be committed
 unflushed  does not let PostgreSQL flush its log before a commit returns
 twice      gives every delivery an id of its own: a report that comes again is counted again
 keyless    keeps every delivery: an id may be there many times
+plain      writes rows and spent tickets as they come, in a transaction of each (on PostgreSQL: plain-postgres)
+hoarder    folds as it should, and keeps the old keys (on PostgreSQL: hoarder-postgres)
 """
 
 from __future__ import annotations
@@ -29,18 +31,38 @@ from server_agg import create_app
 from server_agg.cli.main import main
 from server_agg.collect import postgres_store, sqlite_store
 from server_agg.collect.app import Collector
+from server_agg.collect.database import sealed_reports
+from server_agg.collect.epoch_key import KeyFolder
 from server_agg.collect.errors import StoreError
+from server_agg.collect.fold import Folded
 from server_agg.collect.postgres_store import PostgresStore
 from server_agg.collect.sqlite_store import SqliteStore
-from server_agg.collect.store import INSERT, STEPS, Outcome, Store
+from server_agg.collect.store import SPENT, Outcome, Store
 from server_agg.collect.stored_report import IncomingReport
+from server_agg.collect.tables import ADD_COUNT, COLUMNS, STEPS
 from tests.assurance.collector.fuzz_targets import unchecked_fields
 from tests.support.collector_running import Process
 
-__all__ = ["Early", "Keyless", "KeylessStore", "Sure", "Twice", "UncheckedReport", "Unflushed", "hoarding", "presuming"]
+__all__ = [
+    "Early",
+    "Hoarder",
+    "HoarderPostgres",
+    "Keyless",
+    "KeylessStore",
+    "PlainCollector",
+    "PlainPostgresCollector",
+    "Sure",
+    "Twice",
+    "UncheckedReport",
+    "Unflushed",
+    "halving",
+    "hasty",
+    "hoarding",
+    "presuming",
+]
 
 DELAY = 0.2  # seconds
-KEYED = "id TEXT PRIMARY KEY"
+KEYED = " {clustered}"
 
 
 class EarlyStore(SqliteStore):
@@ -82,18 +104,95 @@ class TwiceStore(SqliteStore):
 
 
 class KeylessStore(SqliteStore):
-    """Has a table of reports in which an id is not a key, and does not look for one."""
+    """Has an intake and a set of ids in which an id is not a key, and does not look for one."""
 
     def _prepare(self, connection: Any) -> None:
         (tables,) = STEPS
-        keyless = [t.replace(KEYED, "id TEXT").replace("{clustered}", "") if KEYED in t else t for t in tables]
+        keyless = [table.replace("mark {bytes} NOT NULL UNIQUE", "mark {bytes}") for table in tables]
+        keyless = [t.replace("id TEXT PRIMARY KEY", "id TEXT").replace(KEYED, "") if KEYED in t else t for t in keyless]
         with patch.object(sqlite_store, "STEPS", [keyless]):
             super()._prepare(connection)
 
     def take(self, reports: Sequence[IncomingReport]) -> list[Outcome]:
         with self.writing() as cursor:
-            cursor.executemany(INSERT.partition("ON CONFLICT")[0], [report.row for report in reports])
+            key = self.current(cursor).key
+            sealed = [one[:3] for one in sealed_reports(key, reports)]
+            self.append(cursor, "intake", "mark, ticket, content", sealed)
         return [Outcome.NEW] * len(reports)
+
+
+class Plain(Store):
+    """Writes rows, counts and spent tickets as they come: the store before there was an intake."""
+
+    def take(self, reports: Sequence[IncomingReport]) -> list[Outcome]:
+        with self.writing() as cursor:
+            for report in reports:
+                survey, question, round_, design, answer, _, _, segments = report.row
+                self.append(cursor, "reports", COLUMNS, [report.row])
+                self.append(cursor, "spent", SPENT, [report.spending] if report.spending else [])
+                self.run(cursor, ADD_COUNT, (survey, question, round_, design, segments, answer, 1))
+        return [Outcome.NEW] * len(reports)
+
+
+class PlainStore(Plain, SqliteStore):
+    """In SQLite."""
+
+
+class PlainPostgresStore(Plain, PostgresStore):
+    """In PostgreSQL."""
+
+    take = Plain.take
+
+
+class HoardedKeys(KeyFolder):
+    """A folder from which no key goes away."""
+
+    def keep_only(self, database: str, name: str) -> int:
+        return 0
+
+
+class HoarderStore(SqliteStore):
+    """Does not destroy keys."""
+
+    def begin(self, *, discard: bool) -> None:
+        self.keys = HoardedKeys(self.keys.folder)
+        super().begin(discard=discard)
+
+
+class HoarderPostgresStore(PostgresStore):
+    """Does not destroy keys."""
+
+    def begin(self, *, discard: bool) -> None:
+        self.keys = HoardedKeys(self.keys.folder)
+        super().begin(discard=discard)
+
+
+class HastyStore(SqliteStore):
+    """Destroys the old key before the fold is committed."""
+
+    def _write(self, cursor: Any, folded: Folded, numbers: dict[str, int], name: str) -> None:
+        super()._write(cursor, folded, numbers, name)
+        self.keys.keep_only(self._name, name)
+
+
+class HalvingStore(SqliteStore):
+    """Commits the counts of a fold before the rest of it."""
+
+    def _write(self, cursor: Any, folded: Folded, numbers: dict[str, int], name: str) -> None:
+        self.run_many(cursor, ADD_COUNT, [(*cell, n) for cell, n in folded.counts.items()])
+        cursor.execute("COMMIT")
+        cursor.execute("BEGIN IMMEDIATE")
+        super()._write(cursor, folded._replace(counts={}), numbers, name)
+
+
+def hasty(where: str) -> Store:
+    """What cannot be read any more is given up, as its owner would have to."""
+    return HastyStore(where, discard_unreadable=True)
+
+
+def halving(where: str) -> Store:
+    """A fold in two halves."""
+    return HalvingStore(where)
 
 
 STORES: dict[str, type[Store]] = {
@@ -102,6 +201,10 @@ STORES: dict[str, type[Store]] = {
     "unflushed": UnflushedStore,
     "twice": TwiceStore,
     "keyless": KeylessStore,
+    "plain": PlainStore,
+    "plain-postgres": PlainPostgresStore,
+    "hoarder": HoarderStore,
+    "hoarder-postgres": HoarderPostgresStore,
 }
 
 
@@ -137,6 +240,30 @@ class Keyless(Process):
     """`keyless`, as a process."""
 
     program = _program("keyless")
+
+
+class PlainCollector(Process):
+    """`plain`, as a process."""
+
+    program = _program("plain")
+
+
+class PlainPostgresCollector(Process):
+    """`plain-postgres`, as a process."""
+
+    program = _program("plain-postgres")
+
+
+class Hoarder(Process):
+    """`hoarder`, as a process."""
+
+    program = _program("hoarder")
+
+
+class HoarderPostgres(Process):
+    """`hoarder-postgres`, as a process."""
+
+    program = _program("hoarder-postgres")
 
 
 class UncheckedReport(Report):

@@ -29,10 +29,10 @@ from typing import Any
 import numpy as np
 import uvicorn
 
-from rrcollect import Client, HttpTransport, Pace, Policy, TrustedPublisher, errors, publish_survey
+from rrcollect import Client, HttpTransport, Policy, TrustedPublisher, errors, publish_survey
+from rrcollect.publish.tickets import ticket_hashes
 from server_agg import CollectorSettings, OwnerToken, create_app, open_store
 from server_agg.collect.serve import server_config
-from server_agg.collect.stored_report import ticket_hash
 from tests.assurance.dependencies.canary_traces import (
     CLOSED,
     DRAWS,
@@ -40,6 +40,7 @@ from tests.assurance.dependencies.canary_traces import (
     KEY,
     LEAKS,
     OPEN,
+    PORT,
     SEGMENT,
     TRUTH,
     UNDECLARED,
@@ -52,11 +53,10 @@ from tests.assurance.dependencies.canary_traces import (
     fails,
     open_the_loggers,
 )
-from tests.support.postgres_server import free_port
+from tests.support.devices import Clock
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TOKEN = "the owner's token"  # noqa: S105
-PACE = Pace(attempts=2, sleep=lambda seconds: None)
 TRUSTED = [TrustedPublisher("P", [KEY.public])]
 POLICY = Policy(TRUSTED)
 
@@ -66,7 +66,9 @@ def device(traces: Traces, name: str, source: Any, **changes: Any) -> Client:
     settings = {
         "attributes": ["b1", *(f"a{n}" for n in range(1, 10))],
         "policy": POLICY,
-        "clock": lambda: NOW,
+        "clock": (clock := Clock(NOW)),
+        "sleep": clock.sleep,
+        "spread": 600,
         **changes,
     }
     return Client(traces.folder / name, source=source, **settings)
@@ -94,6 +96,7 @@ def answered(traces: Traces, truths: list[bool]) -> Client:
         client.answer(accepted, "q5", truths[0], segments={"region": UNDECLARED})
     with traces.error(errors.ParameterError):
         client.answer(accepted, "q5", truths[0], invite=INVITE)
+    client._ledger.attempt(reports[0].id)
     with traces.error(errors.ParameterError):
         client.answer(accepted, "q1", truths[0], segments={"region": "north"})
     with traces.error(errors.RRCollectError):
@@ -149,7 +152,7 @@ def broken(traces: Traces, truths: list[bool]) -> None:
 @contextlib.contextmanager
 def collector(traces: Traces) -> Iterator[tuple[int, Any]]:
     """A collector at a port of this machine, written down."""
-    store, port = open_store(traces.folder / "store.sqlite3"), free_port()
+    store, port = open_store(traces.folder / "store.sqlite3"), PORT
     rules = CollectorSettings(minimum=2, results_age=0.0)
     config = server_config(
         traces.recorded(create_app(store, OwnerToken(TOKEN), rules)), rules, host="127.0.0.1", port=port
@@ -179,17 +182,17 @@ def asked(traces: Traces, port: int, method: str, path: str, body: bytes | None 
 
 def collected(traces: Traces, client: Client) -> None:
     """Delivery to nobody, to a collector, again, and to one whose store fails; then all that the collector tells."""
-    gone = client.deliver(HttpTransport(f"http://127.0.0.1:{free_port()}/reports"), PACE)
+    gone = client.deliver(HttpTransport(), within=600)
     traces.write("words.txt", gone)
     with collector(traces) as (port, store):
         for survey in (OPEN, CLOSED):
             asked(traces, port, "POST", f"/surveys?key={KEY.public.raw.hex()}", publish_survey(survey, [KEY]).envelope)
-        store.add_invites(CLOSED.digest, [ticket_hash(INVITE)])
+        store.add_invites(CLOSED.digest, ticket_hashes([INVITE], CLOSED))
         bodies = [outgoing.body for outgoing in client._ledger.outbox()]
-        traces.write("words.txt", client.deliver(HttpTransport(f"http://127.0.0.1:{port}/reports"), PACE))
+        traces.write("words.txt", client.deliver(HttpTransport(), within=3600))
         for body in (bodies[0], bodies[1].replace(b'"q2"', b'"q3"'), bodies[2][:-9], b"[]"):
             asked(traces, port, "POST", "/reports", body)
-        for path in ("/results", "/results?format=csv", "/healthz", "/metrics", "/openapi.json", "/", "/nothing"):
+        for path in ("/results", "/results?format=csv", "/readyz", "/metrics", "/openapi.json", "/", "/nothing"):
             asked(traces, port, "GET", path)
 
         def fault() -> Any:

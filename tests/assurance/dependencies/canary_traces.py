@@ -29,6 +29,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 import rrcollect.answer.draw as draw_module
 from rrcollect import Design, Question, SigningKey, Survey
 from rrcollect.errors import BadTruth
+from tests.support.postgres_server import free_port
 
 __all__ = [
     "CLOSED",
@@ -51,7 +52,7 @@ __all__ = [
     "open_the_loggers",
 ]
 
-TRUTH, SEGMENT, INVITE = "canarytruth7f3a", "canarysegment51c0", "canaryinvite9b2e"
+TRUTH, SEGMENT, INVITE = "canarytruth7f3a", "canarysegment51c0", "canaryxnv1te9b2e00000000wt"
 UNDECLARED = "canaryundeclared0d4e"  # a segment's value that no survey allows
 DRAWS = (b"\x21draw-q1", b"\xe1draw-q2", b"\x22draw-q3", b"\xe2draw-q4", b"\x23draw-q5", b"\xe3draw-q6")
 KEY = SigningKey(Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
@@ -91,18 +92,16 @@ def fails() -> bool:
 
 
 def question(number: int, **changes: Any) -> Question:
-    fields = {
-        "id": f"q{number}",
-        "attribute": f"a{number}",
-        "text": f"Question {number}?",
-        "design": Design("3/4", "3/4"),
-    }
-    return Question(**{**fields, **changes})
+    fields = {"id": f"q{number}", "attribute": f"a{number}", "design": Design("3/4", "3/4"), **changes}
+    return Question(**{"text": f"About {fields['attribute']}?", **fields})
+
+
+PORT = free_port()
 
 
 def survey(name: str, **changes: Any) -> Survey:
     fields: dict[str, Any] = {"name": name, "version": 1, "title": "T", "publisher": "P", "expires": FAR}
-    fields["collector"] = "https://collect.example.org/reports"
+    fields["collector"] = f"http://127.0.0.1:{PORT}/reports"
     return Survey(**{**fields, "segments": {"region": ["north", SEGMENT]}, **changes})
 
 
@@ -199,7 +198,16 @@ def counted_ids() -> Iterator[None]:
     def counted(nbytes: int | None = None) -> str:
         return format(next(numbers), f"0{2 * (nbytes or 32)}x")
 
-    with _instead(secrets, "token_hex", counted), _instead(secrets, "SystemRandom", Still):
+    moments = itertools.count(1)
+
+    def spread_out(bits: int) -> int:  # every report at a moment of its own, so that they leave one by one
+        return (next(moments) * 41 % 97) * 2**bits // 97
+
+    with (
+        _instead(secrets, "token_hex", counted),
+        _instead(secrets, "SystemRandom", Still),
+        _instead(secrets, "randbits", spread_out),
+    ):
         yield
 
 
@@ -234,17 +242,17 @@ def _numbered(truth: object) -> bool:
     return value
 
 
-def _drawn(source: draw_module.Source) -> bytes:
-    drawn = EIGHT_BYTES(source)
+def _drawn(n: int, source: draw_module.Source) -> bytes:
+    drawn = RANDOM_BYTES(n, source)
     logging.getLogger("rrcollect.answer").debug("drew %d", int.from_bytes(drawn, "big"))
     return drawn
 
 
-EIGHT_BYTES, PLAIN_TRUTH = draw_module.eight_bytes, draw_module.plain_truth
+RANDOM_BYTES, PLAIN_TRUTH = draw_module.random_bytes, draw_module.plain_truth
 LEAKS: dict[str, Callable[[], contextlib.AbstractContextManager[None]]] = {
     "": contextlib.nullcontext,
     "truth in a log": lambda: _instead(draw_module, "plain_truth", _logged),
     "truth in an error": lambda: _instead(draw_module, "plain_truth", _shown),
     "truth in the first digit of an id": lambda: _instead(draw_module, "plain_truth", _numbered),
-    "draw in a log": lambda: _instead(draw_module, "eight_bytes", _drawn),
+    "draw in a log": lambda: _instead(draw_module, "random_bytes", _drawn),
 }

@@ -40,6 +40,7 @@ PLANTS = {
 }
 DIFFERENCES = {
     "joiners at the edge of a line": ("(?:$|[${BLANK}", "(?:[${BLANK}"),
+    "where a non-joiner may stand": ("u0620-", "u0621-"),
     "one hidden character": ("[0x3164, 0x3164], ", ""),
     "the order of two fields": ("text: byLanguage(needPassage, 1), help: needPassages,\n  design: needDesign,",
                                 "design: needDesign, text: byLanguage(needPassage, 1), help: needPassages,"),

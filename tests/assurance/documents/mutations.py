@@ -13,7 +13,7 @@ from typing import Any
 
 from rrcollect.errors import MalformedDocument
 from rrcollect.publish.canonical import canonical
-from rrcollect.publish.texts import HIDDEN, JOINER
+from rrcollect.publish.texts import HIDDEN, JOINER, NON_JOINER
 from tests.vectors.parts import (
     FAMILY,
     GRID,
@@ -22,6 +22,7 @@ from tests.vectors.parts import (
     MEANT,
     NOW,
     OPEN,
+    PERSIAN,
     POLICY,
     QUESTION,
     SET_DESIGN,
@@ -41,14 +42,14 @@ SECOND = {**GRID, "id": "q2", "attribute": "pressed", "help": {"en": "Think of l
 RICH = {
     **SURVEY,
     **WRITTEN,
-    "title": {"en": "Clean sport", "de-AT": "Sauber"},
+    "title": {"en": "Clean sport", "de-AT": "Sauber", "fa": PERSIAN},
     "segments": segments(
         [{"value": "run", "label": {"en": "Running"}}, "ski"], label={"en": "Sport"}, help={"en": "x"}
     ),
     "origins": ["https://survey.example.org", "http://localhost:8000"],
     "opens": "2026-10-01T00:00:00Z",
     "rounds": times("11-01", "11-30", "12-01", "12-31"),
-    "questions": [{**QUESTION, "text": {"en": f"A family: {FAMILY}?\nYours."}}, SECOND],
+    "questions": [{**QUESTION, "text": {"en": f"A family: {FAMILY}?\nYours.", "fa": PERSIAN}}, SECOND],
 }
 BASES = [
     SURVEY,
@@ -76,7 +77,11 @@ NUMBERS = [
     f"2 + ln({LONG})", "0" * 699 + "1", "0" * 700 + "1", " + ".join(["ln(1e100)"] * 6),
     "1098612288668109691/1" + "0" * 18, str(2**512 - 1), f"ln({2**513 - 1})",
 ]  # fmt: skip
-SPECIAL = [*[JOINER] * 6, JOINER + JOINER, *" \u00a0\u2800\u3000\n\ufe0f\u0301🏅\u3164\u202e"]
+SPECIAL = [
+    *[JOINER] * 6, *[NON_JOINER] * 6, JOINER + JOINER, JOINER + NON_JOINER,
+    *[f"{a}{NON_JOINER}{b}" for a, b in ("\u0620\u0620", "\u0dff\u0dff", "\u0dff\u0e00", "\u061f\u0620")] * 2,
+    *"\u0645\u061f\u0e00 \u00a0\u2800\u3000\n\ufe0f\u0301🏅\u3164\u202e",
+]  # fmt: skip
 EDGES = [
     chr(point)
     for a, b in HIDDEN
@@ -97,7 +102,7 @@ def places(value: Json, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 def _text(chance: random.Random, text: str) -> str:
     character = chance.choice(SPECIAL if chance.random() < 0.6 else EDGES)
-    inside = [chance.randrange(len(text) + 1), *(text.find(c) + 1 for c in " \n" + JOINER)]
+    inside = [chance.randrange(len(text) + 1), *(text.find(c) + 1 for c in " \n" + JOINER + NON_JOINER)]
     where = chance.choice((0, len(text), chance.choice(inside)))
     kept = text if chance.random() < 0.9 else ""
     return kept[:where] + character + kept[where:]
@@ -106,7 +111,7 @@ def _text(chance: random.Random, text: str) -> str:
 def _change(chance: random.Random, document: Json) -> None:
     """One change at one place: most of them in a text for people or in a number, where the rules are finest."""
     everywhere = list(places(document))
-    fine = [p for p in everywhere if p[-1] in (*EXACT, "en", "de", "de-AT", "value", "publisher")]
+    fine = [p for p in everywhere if p[-1] in (*EXACT, "en", "de", "de-AT", "fa", "value", "publisher")]
     path = chance.choice(fine if fine and chance.random() < 0.7 else everywhere)
     holder = document
     for name in path[:-1]:

@@ -82,7 +82,7 @@ FAULTS: dict[str, tuple[str, Any]] = {  # reason: the column and the value that 
     "unknown_round": ("round", 7),
     "bad_answer": ("answer", "2"),
     "undeclared_segment": ("segments", '{"region":"nowhere"}'),
-    "unexpected_ticket": ("ticket", "ticket"),
+    "unexpected_ticket": ("ticket", "ab" * 16),
     "bad_id": ("id", ord("G")),
 }
 PLAIN: dict[str, list[Any]] = {

@@ -22,7 +22,6 @@ from typing import ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
-from rrcollect import Pace
 from rrcollect.answer import ledger_file
 from rrcollect.errors import Expired, LedgerRestored, LedgerUnavailable, RolledBack
 from tests.assurance.ledger.moments import AROUND, MOMENTS, PHASES, THEN, Around, Moment, disturbed
@@ -44,7 +43,6 @@ __all__ = ["Life"]
 
 WHICH = st.tuples(st.integers(0, len(SURVEYS) - 1), st.sampled_from("abc"), st.integers(0, 1))
 TIMES = st.sampled_from([NOW, NOW, datetime(1990, 1, 1, tzinfo=UTC), LATE])
-PATIENT = Pace(attempts=2, first_wait=0.0, longest_wait=0.0, sleep=lambda seconds: None)
 
 
 class Interrupted(BaseException):
@@ -101,7 +99,7 @@ class Life(RuleBasedStateMachine):
 
         def work(leave: Leave) -> None:
             if delivering:
-                disturbed(moment, gone, lambda: self.world.client.deliver(Network(leave, 0), PATIENT))
+                disturbed(moment, gone, lambda: self.world.client.deliver(Network(leave, 0)))
             else:
                 leave(disturbed(moment, gone, lambda: self.world.ask(asked)).to_bytes())
 
@@ -185,12 +183,12 @@ class Life(RuleBasedStateMachine):
 
     @rule(lost=st.integers(0, 3))
     def deliver(self, lost: int) -> None:
-        self.world.client.deliver(Network(self.world.leaves, lost), PATIENT)
+        self.world.client.deliver(Network(self.world.leaves, lost))
         self._done("delivered")
 
     def _content(self) -> set[object]:
-        draws, reports = self.world.rows()
-        return {*draws, *reports.values()}
+        """Every row of the ledger, and the bodies of its reports."""
+        return {*self.world.everything(), *self.world.rows()[1].values()}
 
     def _keep(self) -> None:
         content = self._content()  # closing the last connection leaves everything in the one file
@@ -222,11 +220,12 @@ class Life(RuleBasedStateMachine):
     ) -> None:
         """Ask a device whose ledger was replaced (or whose guard is gone); `newest`: the version this ledger has seen.
 
-        If something is lost that has left the device, it must say so; if nothing is lost, it must answer; in between
-        are draws that were cut off before they were guarded, and both are right.  Refused, the files are put back."""
+        If something is lost that has left the device, or the guard is, it must say so; if nothing is lost, it must
+        answer; in between are changes that were cut off before they were guarded, and others whose loss would be borne
+        outside, and both are right.  Refused, the files are put back."""
         world = self.world
-        must = bool(set(world.reports.values()) - content)
-        may = bool(self._content() - content)
+        must = not guard or bool(set(world.reports.values()) - content)
+        may = not guard or self._content() != content
         files = {path: path.read_bytes() for path in (world.ledger, world.guard) if path.exists()}
         world.ledger.unlink()
         if data is not None:

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from rrcollect.answer.ledger import Ledger, LedgerRequest
+from rrcollect.answer.decision import LedgerRequest
+from rrcollect.answer.ledger import Decided, Ledger
 from rrcollect.answer.ledger_file import LedgerFile
 from rrcollect.answer.policy import Policy
-from rrcollect.answer.rollback_guard import RollbackGuard
 from rrcollect.publish.report import Report
 from tests.assurance.ledger.world import Leave, Plant
 
@@ -56,19 +56,18 @@ class SendsFirst(Plant):
         ledger.left = left
 
 
-class Blind(RollbackGuard):
-    """Writes the rollback guard and does not read it."""
+class Blind(LedgerFile):
+    """Writes the rollback guard and does not compare with it."""
 
-    def last(self) -> tuple[int, str] | None:
-        return 0, ""
+    def compare(self, *told: object) -> None:
+        """Whatever it is."""
 
 
 class Unguarded(Ledger):
-    """A ledger with a blind rollback guard."""
+    """A ledger with such a file."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.file = LedgerFile(path)
-        self.file.guard = Blind(self.file.path)
+        self.file = Blind(path)
         with self.file.reading():
             pass  # made and verified
 
@@ -82,7 +81,7 @@ class IgnoresTheGuard(Plant):
 class Unconstrained(Ledger):
     """No unique constraint: decides before the transaction, and nothing in the file keeps a second draw out."""
 
-    early: tuple[Report | None, str | None] | None = None
+    early: Decided | None = None
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         super().__init__(path)
@@ -102,9 +101,7 @@ class Unconstrained(Ledger):
         finally:
             self.early = None
 
-    def _decide(
-        self, connection: sqlite3.Connection, request: LedgerRequest, policy: Policy
-    ) -> tuple[Report | None, str | None]:
+    def _decide(self, connection: sqlite3.Connection, request: LedgerRequest, policy: Policy) -> Decided:
         return self.early or super()._decide(connection, request, policy)
 
 
@@ -121,15 +118,15 @@ class HalfGuardedFile(LedgerFile):
 
     def verify(self, connection: sqlite3.Connection) -> None:
         super().verify(connection)
-        self.held = _reports(connection)
+        self.held = _serial(connection)
 
     def advance_guard(self, connection: sqlite3.Connection) -> None:
-        if _reports(connection) > self.held:
+        if _serial(connection) > self.held:
             super().advance_guard(connection)
 
 
-def _reports(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("SELECT count(*) FROM reports").fetchone()[0])
+def _serial(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT value FROM meta WHERE key = 'serial'").fetchone()[0])
 
 
 class HalfGuarded(Ledger):

@@ -93,7 +93,7 @@ class Network:
     def __init__(self, leave: Leave, lost: int) -> None:
         self.leave, self.lost = leave, lost
 
-    def send(self, body: bytes) -> None:
+    def send(self, destination: str, body: bytes) -> None:
         self.leave(body)
         self.lost -= 1
         if self.lost >= 0:
@@ -132,6 +132,7 @@ class World:
                 policy=POLICY,
                 source=lambda n: bytes([255 * (self.ticks % 2)] * n),  # draws of neighbouring ticks differ
                 clock=lambda: self.now,
+                spread=0,
             )
         finally:
             vars(client_module)["Ledger"] = usual
@@ -156,6 +157,17 @@ class World:
         finally:
             connection.close()
         return draws, {(survey, asked, number): body for survey, asked, number, body in reports}
+
+    def everything(self) -> set[object]:
+        """Every row of every table but the one that stands beside them."""
+        connection = sqlite3.connect(self.ledger)
+        try:
+            tables = connection.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'meta'"
+            ).fetchall()
+            return {(name, row) for (name,) in tables for row in connection.execute(f'SELECT * FROM "{name}"')}  # noqa: S608
+        finally:
+            connection.close()
 
     def check(self) -> None:
         """Rules 2 and 3."""

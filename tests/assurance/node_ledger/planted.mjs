@@ -8,7 +8,7 @@ function refuse(name, message) {
 }
 
 function broughtForward(state) {
-  return state ?? { schema: 1, draws: [], reports: [], seen: {}, declined: [] };
+  return state ?? { schema: 1, draws: [], reports: [], words: {}, seen: {}, declined: [], withdrawn: [] };
 }
 
 /** A ledger whose folder is changed by `plant`. */

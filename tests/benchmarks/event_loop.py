@@ -1,0 +1,132 @@
+"""How long one request holds the event loop: hostile bodies against ordinary reports.
+
+While a request is handled nobody else is served, so what one sender can cost all others is the longest time between
+two turns of the event loop.  Measured in one process, beside a task that only counts turns; of several tries the least
+counts, since what else the machine does only adds.
+
+    python -m tests.benchmarks.event_loop
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import secrets
+import tempfile
+import time
+from collections.abc import Container
+from pathlib import Path
+from typing import Any
+
+from rrcollect import Design, Report
+from rrcollect.publish.report import LARGEST_REPORT
+from server_agg import CollectorSettings, OwnerToken, create_app, open_store
+from server_agg.collect.catalogue import Catalogue
+from tests.support.collector_running import publication
+from tests.support.devices import KEY
+
+ORDINARY = 50
+TRIES = 5
+LARGEST = LARGEST_REPORT * CollectorSettings().list_limit
+
+
+def bodies(digest: str) -> dict[str, bytes]:
+    """The dearest bodies that a sender may send: each as large as a body may be."""
+
+    def made(**changes: Any) -> dict[str, Any]:
+        report = Report(survey=digest, question="q1", design=Design("3/4", "3/4"), answer="1", id=secrets.token_hex(16))
+        return {**json.loads(report.to_bytes()), **changes}
+
+    def text(value: Any) -> bytes:
+        return json.dumps(value, separators=(",", ":"), sort_keys=True).encode()
+
+    padded = [made(question="q" * 7000) for _ in range(100)]
+    return {
+        "brackets": b"[" * LARGEST,
+        "pairs of brackets": b"[" + b"[]," * (LARGEST // 3 - 2) + b"[]]",
+        "objects": b"[" + b"{}," * (LARGEST // 3 - 2) + b"{}]",
+        "numbers": b"[" + b"1," * (LARGEST // 2 - 2) + b"1]",
+        "one text": b'["' + b"x" * (LARGEST - 4) + b'"]',
+        "one number": b"[" + b"9" * (LARGEST - 2) + b"]",
+        "escapes": b'["' + b"\\u0041" * ((LARGEST - 4) // 6) + b'"]',
+        "one report of that size": b'{"answer":"' + b"1" * (LARGEST - 13) + b'"}',
+        "a hundred large reports": text(padded),
+        "a hundred new segments": text([made(segments={"s": f"{n}" + "v" * 4000}) for n in range(100)]),
+    }
+
+
+async def held(app: Any, body: bytes) -> tuple[int, float]:
+    """The status, and the longest time between two turns of the event loop while this body is judged."""
+    turns, over = [time.perf_counter()], False
+
+    async def turning() -> None:
+        while not over:
+            turns.append(time.perf_counter())
+            await asyncio.sleep(0)
+
+    status = 0
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        nonlocal status
+        status = message.get("status", status)
+
+    scope = {"type": "http", "method": "POST", "path": "/reports", "headers": [(b"content-type", b"application/json")]}
+    beside = asyncio.create_task(turning())
+    await asyncio.sleep(0)
+    await app(scope, receive, send)
+    over = True
+    await beside
+    turns.append(time.perf_counter())
+    return status, max(b - a for a, b in itertools.pairwise(turns))
+
+
+async def ordinary(app: Any, digest: str, n: int = 400) -> float:
+    """Seconds of the event loop that one ordinary report takes, the group commit of its neighbours included."""
+    fields: dict[str, Any] = {"survey": digest, "question": "q1", "design": Design("3/4", "3/4"), "answer": "1"}
+    sent = [Report(**fields, id=secrets.token_hex(16)).to_bytes() for _ in range(n)]
+
+    async def send(_: dict[str, Any]) -> None:
+        return None
+
+    async def one(body: bytes) -> None:
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        headers = [(b"content-type", b"application/json")]
+        await app({"type": "http", "method": "POST", "path": "/reports", "headers": headers}, receive, send)
+
+    began = time.perf_counter()
+    await asyncio.gather(*map(one, sent))
+    return (time.perf_counter() - began) / n
+
+
+def measured(names: Container[str] | None = None) -> dict[str, float]:
+    """By body how many ordinary reports' time it holds the event loop; the least of several tries."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = open_store(Path(folder, "reports.sqlite3"))
+        made = publication()
+        digest = Catalogue(store).publish(made.envelope, [KEY.public.raw.hex()])[0].published.digest
+        collector = create_app(store, OwnerToken(secrets.token_hex()), CollectorSettings())
+
+        async def run() -> dict[str, float]:
+            async with collector.running():
+                usual = [await ordinary(collector, digest) for _ in range(TRIES)]
+                found = {}
+                for name, body in bodies(digest).items():
+                    if names is not None and name not in names:
+                        continue
+                    tries = [await held(collector, body) for _ in range(TRIES)]
+                    assert all(status >= 400 for status, _ in tries), name
+                    found[name] = min(seconds for _, seconds in tries) / min(usual)
+                return found
+
+        return asyncio.run(run())
+
+
+if __name__ == "__main__":
+    for name, times in measured().items():
+        print(f"{name:28s} as long as {times:6.1f} ordinary reports")

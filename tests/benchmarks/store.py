@@ -1,0 +1,162 @@
+"""The store by itself: repeats and tickets on PostgreSQL, lists, results of many reports.
+
+Run: python -m tests.benchmarks.store
+
+    PostgreSQL   groups of 200 reports, as the group commit makes them, folds included: all new; one in a hundred a
+                 repeat; all with a ticket.  Repeats should keep 0.7 of the rate, tickets 0.5.
+    lists        reports over HTTP by the CPU time of the collector, alone on 64 connections or in lists of 100 on 4:
+                 at least 5 times as many per core-second.
+    results      tallies of 10^4 cells with 10^4 and with 10^7 reports: no slower than 1/0.8.
+    export       rows from the cursor into Parquet, beside a report built and written for every row: 10 times as fast.
+"""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from rrcollect import Report
+from rrcollect.design.mechanism import from_text
+from rrcollect.publish.report import ReportRow
+from rrcollect.publish.tickets import known_as
+from server_agg import export_reports, open_store, write_reports
+from server_agg.collect.store import PublishedSurvey, Store
+from server_agg.collect.stored_report import IncomingReport, incoming
+from server_agg.collect.tables import ADD_COUNT
+from tests.benchmarks.ingest import CONNECTIONS, served
+from tests.benchmarks.measure import interleave, take_turns, tell
+from tests.benchmarks.report import show
+from tests.benchmarks.section import FULL, Effort, Section, compare, rates
+from tests.support.postgres_server import running_postgres
+
+GROUP, LIST = 200, 100
+REPEATS = 0.01
+DIGEST, DESIGN = "ab" * 32, '{"p00":"3/4","p11":"3/4"}'
+NEW, REPEATED, INVITED = "PostgreSQL, new reports", "PostgreSQL, 1 % repeats", "PostgreSQL, with tickets"
+LISTS, SINGLES = "lists of 100, per core-second", "single reports, per core-second"
+MANY, FEW = "results of 10^7 reports", "results of 10^4 reports"
+CURSOR, BUILT = "export from the cursor", "export by reports"
+FLOORS: dict[tuple[str, str], float | None] = {
+    (REPEATED, NEW): 0.7,
+    (INVITED, NEW): 0.5,
+    (LISTS, SINGLES): 5.0,
+    (MANY, FEW): 1 / 1.2,
+    (CURSOR, BUILT): 10.0,
+}
+
+
+def row(ticket: str | None = None) -> IncomingReport:
+    made = ReportRow(DIGEST, "q1", 0, DESIGN, "1", secrets.token_hex(16), ticket, "{}")
+    return incoming(made)
+
+
+def survey(number: int, minimum: int = 30) -> PublishedSurvey:
+    return PublishedSurvey(DIGEST, b"", ("aa",), "Bench", "bench", number, minimum)
+
+
+# ---- PostgreSQL ------------------------------------------------------------------------------------------------------
+
+
+def groups(kind: str, store: Store, many: int) -> list[list[IncomingReport]]:
+    """Reports in groups; tickets are made known to the store."""
+    tickets: list[str | None] = [secrets.token_hex(16) if kind == INVITED else None for _ in range(many * GROUP)]
+    if kind == INVITED:
+        store.add_invites(DIGEST, [known_as(ticket, "q1", 0) for ticket in tickets if ticket])
+    made = [row(ticket) for ticket in tickets]
+    found = [made[start : start + GROUP] for start in range(0, len(made), GROUP)]
+    if kind == REPEATED:
+        for before, group in zip([found[-1], *found], found, strict=False):
+            group[:: round(1 / REPEATS)] = before[1 :: round(1 / REPEATS)]
+    return found
+
+
+def taking(kind: str, address: str, many: int) -> float:
+    """Seconds per report."""
+    store = open_store(address)
+    store.publish(survey(1))
+    made = groups(kind, store, many)
+    began = time.perf_counter()
+    for number, group in enumerate(made, 1):
+        store.take(group)
+        if number % 20 == 0:
+            store.fold()
+    store.fold()
+    spent = time.perf_counter() - began
+    store.close()
+    return spent / (many * GROUP)
+
+
+@contextmanager
+def sqlite(*, keep_rows: bool = False) -> Iterator[Store]:
+    with tempfile.TemporaryDirectory() as folder:
+        store = open_store(Path(folder, "reports.sqlite3"), keep_rows=keep_rows)
+        try:
+            yield store
+        finally:
+            store.close()
+
+
+# ---- results and rows ------------------------------------------------------------------------------------------------
+
+
+def filled(store: Store, cells: int, each: int) -> None:
+    """So many cells of two answers with so many reports each."""
+    lines = [(DIGEST, "q1", 0, DESIGN, f'{{"g":"{cell // 2}"}}', str(cell % 2), each) for cell in range(cells)]
+    with store.writing() as cursor:
+        store.run_many(cursor, ADD_COUNT, lines)
+
+
+def by_reports(store: Store, path: Path) -> int:
+    """As it was done before: a report for every row."""
+    rows = (ReportRow._make(line) for some in store.rows() for line in some)
+    design = from_text(DESIGN)
+    return write_reports(path, (Report(**{**one._asdict(), "design": design, "segments": {}}) for one in rows))
+
+
+def section(effort: Effort = FULL) -> Section:
+    rounds, many = max(3, effort.repetitions // 3), max(2, int(50 * effort.scale))
+    tell(f"store: {rounds} rounds")
+    contestants: dict[str, Callable[[], float]] = {
+        LISTS: lambda: served("collector", 2.0 * effort.scale, 4, LIST)[1] / LIST,
+        SINGLES: lambda: served("collector", 2.0 * effort.scale, CONNECTIONS)[1],
+    }
+    with running_postgres() as server:
+        for kind in (NEW, REPEATED, INVITED):
+            contestants[kind] = lambda kind=kind: taking(kind, server.new_database(), many)  # type: ignore[misc]
+        timings = take_turns(contestants, rounds)
+    cells = effort.size(10_000)
+    with sqlite() as few, sqlite() as more, sqlite(keep_rows=True) as kept, tempfile.TemporaryDirectory() as folder:
+        filled(few, cells, 1)
+        filled(more, cells, 1000)
+        kept.publish(survey(1, 2))
+        exported = effort.size(20_000)
+        kept.take([row() for _ in range(exported)])
+        kept.fold()
+        files = Path(folder, "cursor.parquet"), Path(folder, "reports.parquet")
+        timings |= interleave(
+            {
+                FEW: (cells, few.tallies),
+                MANY: (cells, more.tallies),
+                CURSOR: (exported, partial(export_reports, kept, files[0])),
+                BUILT: (exported, partial(by_reports, kept, files[1])),
+            },
+            effort.repetitions,
+        )
+    return Section(
+        name="store",
+        title="The collector's store",
+        text=f"Reports by groups of {GROUP} into PostgreSQL, folds included; reports over HTTP alone and in "
+        f"lists of {LIST}, by the collector's CPU time; tallies of {cells} cells; rows into Parquet.",
+        unit="thousand reports (or cells) a second",
+        rows=rates(timings, 1e-3),
+        ratios=compare(timings, FLOORS),
+    )
+
+
+if __name__ == "__main__":
+    show(section())

@@ -1,0 +1,49 @@
+// One person's visit to a survey's page, in Chromium or Firefox, with a profile that stays behind.
+//
+// On the input one JSON object: puppeteer (the module's address), browser ("chrome" or "firefox"), program, profile, url,
+// away (another page), truths (question id -> true or false), send (the ids that are sent; the others are chosen only).
+// On the output what the page showed: how many choices it still held after going away and back, and whether the browser
+// had kept the page as it was.
+import { readFileSync } from "node:fs";
+
+const given = JSON.parse(readFileSync(0, "utf8"));
+const { default: puppeteer } = await import(given.puppeteer);
+const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+const CHROMIUM = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync", "--disable-dev-shm-usage"];
+const PREFS = { // as a person's Firefox has them; puppeteer turns these off.  The interval is shortened.
+  "browser.sessionstore.resume_from_crash": true, "browser.sessionstore.interval": 500, "browser.startup.page": 3,
+  "browser.sessionstore.privacy_level": 0, "fission.bfcacheInParent": true, "browser.sessionhistory.max_total_viewers": -1,
+};
+
+const browser = await puppeteer.launch({
+  browser: given.browser, executablePath: given.program, userDataDir: given.profile, headless: true,
+  args: given.browser === "chrome" ? CHROMIUM : [], extraPrefsFirefox: PREFS,
+});
+try {
+  const page = (await browser.pages())[0] ?? (await browser.newPage());
+  await page.goto(given.url);
+  const choices = '[role="radio"], input[type="radio"]', cardOf = (id) => `[data-question="${id}"]`;
+  await page.waitForSelector(choices);
+  await page.evaluate(() => addEventListener("pageshow", (event) => { document.body.dataset.kept = String(event.persisted); }));
+  for (const [id, truth] of Object.entries(given.truths)) {
+    const [yes, no] = await page.$$(`${cardOf(id)} :is(${choices})`);
+    await (truth ? yes : no).click();
+  }
+  const held = () => page.$$eval('[aria-checked="true"], input[type="radio"]:checked', (found) => found.length);
+  const before = await held();
+  await pause(2); // a person reads on, and the browser saves its session
+  for (const id of given.send) await page.$eval(`${cardOf(id)} .actions button`, (button) => button.click()); // the page moves meanwhile
+  await page.waitForFunction((many) => document.querySelectorAll(".sent").length === many, { timeout: 60_000 }, given.send.length);
+  await pause(2);
+  await page.goto(given.away);
+  await pause(2);
+  await page.evaluate(() => { setTimeout(() => history.back()); }); // goBack() waits for a load event, which a kept page has not
+  await pause(1);
+  await page.waitForSelector(choices);
+  const kept = await page.evaluate(() => document.body.dataset.kept ?? "loaded again");
+  const after = await held();
+  await pause(2);
+  console.log(JSON.stringify({ before, after, kept }));
+} finally {
+  await browser.close();
+}
