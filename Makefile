@@ -8,7 +8,7 @@ MACHINE := PYTHON='$(PYTHON)' sh tests/support/machine.sh
 TOOLS := strace java node npm chromium firefox-esr libatomic pg_ctl curl sqlite3 setpriv  # libatomic: for Playwright
 
 .NOTPARALLEL:
-.PHONY: browsers help demo demo-web tools quick test lint bench bench-check assure mutate clean FORCE
+.PHONY: browsers help demo demo-web tools quick test coverage lint bench bench-check assure mutate clean FORCE
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -38,6 +38,9 @@ quick: $(VENV)/quick.stamp  ## the tests without processes, browsers, engines an
 
 test: tools $(VENV)/test.stamp browsers  ## all tests
 	$(BIN)/python -m pytest -q -n $(WORKERS) --durations=25
+
+coverage: tools $(VENV)/test.stamp browsers  ## all tests, with branch coverage: slower
+	$(BIN)/python -m pytest -q -n $(WORKERS) --cov --cov-report=term
 
 lint: $(VENV)/test.stamp  ## style and types
 	$(BIN)/ruff check .
