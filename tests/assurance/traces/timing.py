@@ -15,7 +15,8 @@ Shown: when the slowest tenth is cut off the difference is within the limit by 5
 a chance of 3e-7 for a normal mean); where a busy machine makes that too noisy to tell, when the slower half is cut off.
 This is asked of every clock at full size.
 
-An index by the truth (15 to 25 ns of 2 µs) and `isinstance(truth, bool)` (9 to 18 ns longer for True) were found by it.
+An index by the truth (15 to 25 ns of 2 µs), `isinstance(truth, bool)` (9 to 18 ns longer for True) and the comparison
+`type(truth) is bool` (7 ns of 600) were found by it.
 Of the whole answer both the wall clock and the thread's own clock are judged.
 """
 
