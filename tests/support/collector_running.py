@@ -76,7 +76,7 @@ class Client:
         assert status == 200, said
         return said
 
-    def wait(self, seconds: float = 20.0) -> None:
+    def wait(self, seconds: float = 60.0) -> None:
         end = time.monotonic() + seconds
         while True:
             try:
