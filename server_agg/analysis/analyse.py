@@ -28,7 +28,7 @@ from server_agg.estimates.one import Estimate
 from server_agg.report.drawing import Point
 from server_agg.report.result import Result
 from server_agg.report.tables import Table
-from server_agg.report.words import privacy_words, share_cells
+from server_agg.report.words import privacy_words, share_cells, share_point
 
 __all__ = ["Analysis", "analyse"]
 
@@ -89,7 +89,7 @@ class Analysis(Result):
 
     def points(self) -> list[Point]:
         """All rows, and each group."""
-        first = Point(f"{ALL} (n = {self.estimate.n:,})", self.estimate.value, *self.interval)
+        first = share_point(ALL, self.estimate, self.interval)
         return [first, *(self.groups.points() if self.groups else [])]
 
     def caption(self) -> str:

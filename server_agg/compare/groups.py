@@ -29,7 +29,7 @@ from server_agg.estimates.small_counts import PValue
 from server_agg.report.drawing import Point
 from server_agg.report.result import Result
 from server_agg.report.tables import Table
-from server_agg.report.words import SHARE_HEAD, digits_for, percent, share_cells
+from server_agg.report.words import digits_for, percent, share_point, share_table
 
 __all__ = ["Comparison", "compare_groups"]
 
@@ -113,8 +113,8 @@ class Comparison(Result):
         """Inputs and results as plain values, ready for JSON."""
         ratio = self.ratio_interval(level, "guaranteed" if method == "guaranteed" else "mover")
         return {
-            "a": self.a.tally.as_dict(),
-            "b": self.b.tally.as_dict(),
+            "a": {**self.a.tally.as_dict(), "misfit": self.a.misfit.as_dict()},
+            "b": {**self.b.tally.as_dict(), "misfit": self.b.misfit.as_dict()},
             "difference": self.difference,
             "standard_error": self.standard_error,
             "interval": self.interval(level, method).as_dict(),
@@ -130,11 +130,11 @@ class Comparison(Result):
     def cells(self) -> Table:
         """Both groups, and their difference in points."""
         bar = self.interval()
-        digits, each = digits_for(bar.width), [self.a, self.b]
+        digits = digits_for(bar.width)
         shares = [percent(share, digits) for share in (self.difference, bar.low, bar.high)]
         how = f"{_share(bar.level)} {bar.method}"
-        rows = [[name, *share_cells(found, found.interval())] for name, found in zip("ab", each, strict=True)]
-        return ["", *SHARE_HEAD], [*rows, ["a − b", str(self.a.n + self.b.n), *shares, how, ""]]
+        head, rows = share_table((name, found, found.interval()) for name, found in (("a", self.a), ("b", self.b)))
+        return head, [*rows, ["a − b", str(self.a.n + self.b.n), *shares, how, ""]]
 
     def notes(self) -> list[str]:
         """The ratio, the test, and what the bar of the difference is for."""
@@ -147,13 +147,12 @@ class Comparison(Result):
 
     def points(self) -> list[Point]:
         """Both groups."""
-        each = ((f"{name} (n = {found.n:,})", found) for name, found in (("a", self.a), ("b", self.b)))
-        return [Point(name, found.value, *found.interval()) for name, found in each]
+        return [share_point(name, found, found.interval()) for name, found in (("a", self.a), ("b", self.b))]
 
     def caption(self) -> str:
         """What the bars are, and the difference."""
         bar = self.interval()
-        ends = "–".join(percent(end, digits_for(bar.width)) for end in bar)
+        ends = " to ".join(percent(end, digits_for(bar.width)) for end in bar)
         return f"95 % exact bars; difference: {ends} points ({_share(bar.level)} {bar.method}), p = {self.p:.3g}"
 
     def ratio_interval(self, level: NumberLike = 0.95, method: str = "mover") -> Interval[float | None]:

@@ -30,7 +30,7 @@ from server_agg.estimates.one import Estimate
 from server_agg.estimates.pooled import PooledEstimate, pool, pooled_method
 from server_agg.report.drawing import Point
 from server_agg.report.result import Result, clipped
-from server_agg.report.words import digits_for, percent, value_notes
+from server_agg.report.words import digits_for, percent, share_point, value_notes
 
 __all__ = ["Row", "SegmentTable", "segment_table", "simultaneous_level"]
 
@@ -126,7 +126,7 @@ class SegmentTable(Result):
 
     def points(self) -> list[Point]:
         """The rows, with their numbers of answers."""
-        return [Point(f"{row.label} (n = {row.n:,})", row.estimate.value, *row.interval) for row in self.rows]
+        return [share_point(row.label, row.estimate, row.interval) for row in self.rows]
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""

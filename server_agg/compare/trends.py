@@ -94,7 +94,8 @@ class Trend(Result):
     def plot(self, ax: Axes | None = None, *, limits: tuple[float, float] | None = None) -> Picture:
         """The prevalence by round."""
         drawn = super().plot(ax, limits=limits)
-        drawn.axes.set_xticks(list(self.rounds))
+        names = [f"{number}\n{point.note}".strip() for number, point in zip(self.rounds, self.points(), strict=True)]
+        drawn.axes.set_xticks(list(self.rounds), names)
         drawn.axes.set_xlabel("round")
         return drawn
 

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from rrcollect import Design, classic, optimal_design
+from rrcollect.design.choice import SetDesign
 from rrcollect.errors import ParameterError
 from server_agg import (
+    ChoiceTally,
     Tallies,
     Tally,
     TallyKey,
@@ -17,6 +19,8 @@ from server_agg import (
     correlate_with,
     detect_cheating,
     estimate,
+    estimate_graph,
+    estimate_mean,
     estimate_moors,
     estimate_repeated,
     fit_logistic,
@@ -29,6 +33,7 @@ from server_agg import (
     simulated_power,
     stratified_estimate,
     trend,
+    trend_across,
     weighted_estimate,
 )
 from server_agg.models.power_simulation import GroupsExperiment
@@ -43,6 +48,8 @@ TALLIES = {"north": Tally(D, 400, 180), HOSTILE: Tally(D, 300, 120)}
 SURVEY = simulate_survey(600, [-0.5, 0.8], E2, seed=5)
 FIT = fit_logistic(SURVEY.answers, SURVEY.covariates, E2, names=["age"])
 OUTCOME = SURVEY.truths + np.random.default_rng(6).standard_normal(600)
+CHOICE = ChoiceTally(SetDesign(4, 1, "1/2"), 1000, [420, 260, 180, 140])
+TIES = {"source": list("aaabbc"), "target": list("bcdcdd"), "answer": [1, 1, 0, 0, 1, 1]}
 
 RESULTS = {
     "estimate": (estimate(TALLIES["north"]), 1, 8),
@@ -51,15 +58,19 @@ RESULTS = {
     "segments": (segment_table(TALLIES), 2, 2),
     "trend": (trend({1: TALLIES["north"], 3: TALLIES[HOSTILE]}), 2, 2),
     "weighted": (weighted_estimate(D, [1, 0, 1, 0], [1.0, 2.0, 1.0, 1.0]), 1, 1),
-    "stratified": (stratified_estimate(TALLIES, {"north": 6000, HOSTILE: 7000}), 1, 1),
-    "poststratified": (poststratified_estimate(TALLIES, {"north": 1, HOSTILE: 2}), 1, 1),
-    "moors": (estimate_moors(classic.moors("0.7"), n1=50, ones1=20, n2=30, ones2=10), 1, 1),
+    "stratified": (stratified_estimate(TALLIES, {"north": 6000, HOSTILE: 7000}), 1, 3),
+    "poststratified": (poststratified_estimate(TALLIES, {"north": 1, HOSTILE: 2}), 1, 3),
+    "moors": (estimate_moors(classic.moors("0.7"), n1=50, ones1=20, n2=30, ones2=10), 1, 2),
+    "choice": (estimate(CHOICE), 4, 4),
+    "mean": (estimate_mean(TALLIES["north"], 0, 40, unit="hours"), 1, 1),
+    "graph": (estimate_graph(TIES, design=Design("0.9", "0.9")), 6, 4),
     "repeated": (estimate_repeated(classic.kuk("0.8", "0.2", draws=2), [5, 3, 2]), 1, 1),
     "regression": (FIT, 2, 2),
     "effects": (FIT.marginal_effects(), 1, 1),
     "prediction": (FIT.predict([[0.5]])[0], 1, 1),
     "predictor": (fit_with_randomised_predictor(OUTCOME, SURVEY.answers, E2), None, None),
-    "group test": (compare_many(TALLIES), 2, 0),
+    "group test": (compare_many(TALLIES), 2, 2),
+    "trend across": (trend_across(TALLIES), 2, 2),
     "cheating": (detect_cheating([Tally(Design("0.9", "0.7"), 999, 230), Tally(Design("0.4", "0.7"), 999, 530)]), 3, 3),
     "sensitivity": (cheating_sensitivity(TALLIES["north"], [0, "0.1", "0.9"]), 3, 2),
     "association": (correlate_with(SURVEY.answers, E2, SURVEY.covariates[:, 0]), 1, 1),
