@@ -27,6 +27,7 @@ from server_agg import (
 )
 from server_agg.estimates.methods import methods_for
 from tests.assurance.bars.laws import law_matrix
+from tests.benchmarks.coverage_choices import choice_settings
 from tests.benchmarks.coverage_models import model_settings
 from tests.benchmarks.coverage_rows import GRID, Ends, Law, Setting, pairs, says
 
@@ -255,5 +256,6 @@ def settings(n: int) -> Iterator[Setting]:
     """Everything that is summed, with about n answers per group."""
     for family in (_counted, _dishonest, _repeated, _moors, _groups, _pooled, _strata):
         yield from family(n)
+    yield from choice_settings(n)
     yield from _with_the_truth(min(n, 14))
     yield from model_settings(n)

@@ -1,5 +1,6 @@
 """Every result is a tidy frame, a table in four dialects and a picture; one list, one contract."""
 
+import unicodedata
 from xml.etree import ElementTree
 
 import numpy as np
@@ -112,6 +113,8 @@ def test_a_result_is_a_table_in_every_dialect(name):
     for line in latex.splitlines():
         assert "%" not in line.replace(r"\%", "")
         assert "_" not in line.replace(r"\_", "")
+    beyond = {sign for sign in latex if not sign.isascii() and "LATIN" not in unicodedata.name(sign)}
+    assert not beyond - set("“”„–—…°§")  # what inputenc and T1 know beside letters
     said = str(result)
     assert all(note in said for note in result.notes())
 
