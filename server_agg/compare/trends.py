@@ -50,7 +50,8 @@ class Trend(Result):
             if isinstance(before.estimate, PooledEstimate) or isinstance(after.estimate, PooledEstimate):
                 raise ParameterError("rounds", (before.label, after.label), "rounds by one design each")
             family = 1 if self.table.simultaneous == "none" else len(self.rounds) - 1
-            found.append(compare_groups(after.estimate, before.estimate, family=family))
+            names = after.label, before.label
+            found.append(compare_groups(after.estimate, before.estimate, family=family, names=names))
         return tuple(found)
 
     def describe(self) -> str:

@@ -32,6 +32,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = "os^Dv<>"
 MARKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 LINE = 44  # characters of a label
+FEW = 8  # points side by side whose labels have room
 SHARE = "share with the attribute"
 HOLLOW = "hollow: the estimate lies beyond its bar"
 ENDINGS = (".png", ".svg", ".pdf")
@@ -145,12 +146,15 @@ def draw_points(
         axes.set_xlabel(axis)
     else:
         axes.set_ylabel(axis)
+        if len(points) > FEW:
+            axes.tick_params(axis="x", labelrotation=45)
     if shares:
         share_axis(axes, [min(max(end, 0.0), 1.0) for end in known], upright=upright, limits=limits)
     else:
         (axes.axhline if upright else axes.axvline)(0, color="grey", linestyle=":", linewidth=0.8)
         if limits is not None:
-            (axes.set_ylim if upright else axes.set_xlim)(*limits)
+            room = 0.02 * (limits[1] - limits[0])
+            (axes.set_ylim if upright else axes.set_xlim)(limits[0] - room, limits[1] + room)
     plain_axes(axes, title)
     return axes
 

@@ -1,7 +1,7 @@
 """How often each error bar covers: exact sums over all counts, no simulation.
 
     python -m tests.benchmarks.coverage              writes docs/coverage.md and docs/coverage.svg (ten minutes)
-    python -m tests.benchmarks.coverage n300 kinds   these sections alone; the last one to be computed writes the page
+    python -m tests.benchmarks.coverage n300 looks   these sections alone; the last one to be computed writes the page
 
 A section waits in .bench/coverage under the digest of the code it was computed by, so that a page is of one code.
 
@@ -37,7 +37,7 @@ PREVALENCES = np.arange(101) / 100
 METHODS = ("exact", "chebyshev", "hoeffding", "anytime", "wilson", "likelihood", "credible", "wald")
 GUARANTEED = METHODS[:4]
 LOOKS, KINDS_N, SURVEYS = 100, 20, 1000  # of the sections after the first
-SECTIONS = ("n10", "n30", "n100", "n300", "n1000", "looks", "kinds", "simulated")
+SECTIONS = ("n10", "n30", "n100", "n300", "n1000", "looks", "kinds1", "kinds2", "kinds3", "kinds4", "simulated")
 ROOT = Path(__file__).resolve().parents[2]
 CREDIBLE = "credible, 0 < π < 1"  # an equal-tailed interval of a continuous posterior never holds 0 or 1
 
@@ -109,8 +109,10 @@ def computed(section: str) -> list[Any]:
                       for d in looked_at()]]
             for method in ("anytime", "exact")
         ]  # fmt: skip
-    if section in ("kinds", "simulated"):
-        return [asdict(row) for row in (rows(settings(KINDS_N)) if section == "kinds" else simulated(SURVEYS))]
+    if section == "simulated":
+        return [asdict(row) for row in simulated(SURVEYS)]
+    if section.startswith("kinds"):
+        return [asdict(row) for row in rows(settings(KINDS_N, int(section[-1])))]
     n, methods, designs = int(section.removeprefix("n")), named_methods(), DESIGNS
     if n == 1000:
         methods = {method: bars for method, bars in methods.items() if method not in ("likelihood", CREDIBLE)}
@@ -142,7 +144,8 @@ def main() -> None:
         return
     found = {section: json.loads((waiting / section).read_text(encoding="utf-8")) for section in SECTIONS}
     cells = [Cell(**each) for section in SECTIONS[:5] for each in found[section]]
-    page = _page(cells, (10, 30, 100, 300)) + _further(found["looks"], found["kinds"] + found["simulated"])
+    kinds = [row for section in SECTIONS[6:] for row in found[section]]
+    page = _page(cells, (10, 30, 100, 300)) + _further(found["looks"], kinds)
     (ROOT / "docs" / "coverage.md").write_text(page, encoding="utf-8")
     _picture(ROOT / "docs" / "coverage.svg", named_methods())
 

@@ -139,6 +139,7 @@ def test_comparisons_in_a_table_hold_at_once_as_its_bars_do():
     assert one.p == pytest.approx(min(1.0, 6 * alone.p))
     assert one.interval().width > 1.2 * alone.interval().width
     assert "one of 6 at once" in one.interval().target
+    assert [row[0] for row in table.compare("c", "a").cells()[1]] == ["c", "a", "c − a"]  # by their names
     assert segment_table(cells, simultaneous="none").compare("a", "b").p == alone.p
     rounds = trend({1: cells["a"], 2: cells["b"], 3: cells["c"]})
     assert [change.family for change in rounds.changes()] == [2, 2]
