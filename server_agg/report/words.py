@@ -162,7 +162,8 @@ def _summary(estimate: Estimate, level: NumberLike) -> list[list[str]]:
     normal, chebyshev = estimate.margins()
     return [
         ["estimate", f"{percent(estimate.value, 2)} % (unbiased), {percent(estimate.clipped, 2)} % (clipped)"],
-        ["standard error", f"{percent(estimate.standard_error, 2)} points, target: the {target}"],
+        ["standard error", f"{percent(estimate.standard_error, 2)} points, target: the {target}"
+         if estimate.standard_error else "0 as estimated, since all answers are alike; see the bars"],
         ["answers", f"n = {estimate.tally.n}, ones = {estimate.tally.ones}"],
         ["design", f"{estimate.tally.design}, {privacy_words(estimate.tally.mechanism)}"],
         ["margins", f"±{percent(normal.half_width, 2)} (1.96σ), ±{percent(chebyshev.half_width, 2)} (4.5σ) points"

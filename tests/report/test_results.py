@@ -127,7 +127,7 @@ def test_a_name_from_outside_cannot_become_markup():
 
 
 @pytest.mark.parametrize("name", RESULTS)
-def test_a_result_is_a_picture(name, tmp_path):
+def test_a_result_is_a_picture(name):
     result, _, points = RESULTS[name]
     if points == 0:
         with pytest.raises(ParameterError, match="error bars"):
@@ -135,8 +135,13 @@ def test_a_result_is_a_picture(name, tmp_path):
         return
     picture = result.plot()
     assert len(result.points()) == (points or len(result.points()))
-    assert picture._repr_png_().startswith(b"\x89PNG")
     assert "%" in picture.axes.get_title()
+    assert len(picture.axes.containers) == len(result.points())  # a bar with its point for each
+
+
+def test_a_picture_is_saved_in_every_format(tmp_path):
+    picture = RESULTS["trend"][0].plot()
+    assert picture._repr_png_().startswith(b"\x89PNG")
     for ending, begins in ((".svg", b"<?xml"), (".pdf", b"%PDF"), (".png", b"\x89PNG")):
         assert picture.save(tmp_path / f"figure{ending}").read_bytes().startswith(begins)
     with pytest.raises(ParameterError, match=r"\.png, \.svg, \.pdf"):
