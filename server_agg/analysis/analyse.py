@@ -21,14 +21,14 @@ from server_agg.analysis.answers import Coding, is_null
 from server_agg.analysis.rows import counted
 from server_agg.compare.segments import MERGED, SegmentTable, segment_table
 from server_agg.count.tally import Tally
-from server_agg.errors import UnclearAnswer
+from server_agg.errors import TooFewAnswers, UnclearAnswer
 from server_agg.estimates.estimating import estimate
 from server_agg.estimates.interval import Interval, TargetLike
 from server_agg.estimates.one import Estimate
 from server_agg.report.drawing import Point
 from server_agg.report.result import Result
 from server_agg.report.tables import Table
-from server_agg.report.words import privacy_words, share_cells
+from server_agg.report.words import privacy_words, share_cells, share_point
 
 __all__ = ["Analysis", "analyse"]
 
@@ -89,7 +89,7 @@ class Analysis(Result):
 
     def points(self) -> list[Point]:
         """All rows, and each group."""
-        first = Point(f"{ALL} (n = {self.estimate.n:,})", self.estimate.value, *self.interval)
+        first = share_point(ALL, self.estimate, self.interval)
         return [first, *(self.groups.points() if self.groups else [])]
 
     def caption(self) -> str:
@@ -111,12 +111,14 @@ def analyse(
     method: str = "exact",
     minimum: int = 30,
     target: TargetLike = "population",
+    encoding: str = "utf-8",
 ) -> Analysis:
     """The share behind a column of randomised answers, over all rows and by groups.
 
     `data` is a frame of any library that narwhals knows, a mapping of names to columns, or the name of a file (.csv,
     .tsv, .jsonl, .parquet, .dta, .sav, .zsav, .por).  `design` is the procedure the answers were given by, e.g. from
-    `rrcollect.classic`.  `yes` and `no` say what the answers are called, unless it is plain.
+    `rrcollect.classic`.  `yes` and `no` say what the answers are called, unless it is plain; `encoding` is that of a
+    text file.
 
     >>> from rrcollect import classic
     >>> die = classic.forced_response(yes="1/6", no="1/6")
@@ -137,7 +139,7 @@ def analyse(
         raise ParameterError("missing", missing, f"one of {', '.join(MISSING_RULES)}")
     if answer in names or len(set(names)) != len(names):
         raise ParameterError("by", names, "other columns than the answer, each once")
-    found = counted(data, [answer, *names])
+    found = counted(data, [answer, *names], encoding)
     bits = Coding.of(yes, no).bits(dict.fromkeys(cells[0] for cells in found.counts), found.where)
     dropped = sum(n for cells, n in found.counts.items() if bits[cells[0]] is None)
     if dropped and missing == "refuse":
@@ -150,6 +152,8 @@ def analyse(
             tally[0] += n
             tally[1] += n * bit
     every = Tally(design, sum(n for n, _ in counts.values()), sum(ones for _, ones in counts.values()))
+    if every.n < 2:
+        raise TooFewAnswers(every.n, f"the column {answer!r} ({dropped} rows without an answer)")
     whole = estimate(every, target)
     table = None
     if names:

@@ -5,7 +5,7 @@ Rules
    any case, with spaces around it, and "1", "0.0" as text as well (a CSV has nothing else).  A column of pandas that
    ever had a NaN holds 0.0 and 1.0.
 2. With `yes` (and perhaps `no`) given, these and no others count.  With `yes` alone, whatever else is there must be one
-   and the same value.
+   and the same value, and some row must say yes: else a misspelt yes would make everything a no.
 3. Unless the caller names it yes or no, missing is None, NaN, NaT, pandas' NA, an empty cell, and the text NA, N/A,
    NaN, null, None and "." (Stata's).
 4. Everything else is refused with its place.  The answers are randomised: to name one gives nothing away.
@@ -87,8 +87,8 @@ class Coding(NamedTuple):
         """What is allowed."""
         if (self.yes, self.no) == (YES, NO):
             return "1 or 0, yes or no, true or false; other words by yes=…, no=…"
-        words = ["/".join(map(repr, sorted(map(str, each)))) for each in (self.yes, self.no or ["one other value"])]
-        return f"{words[0]} for yes, {words[1]} for no"
+        yes, no = ("/".join(map(repr, sorted(map(str, each)))) for each in (self.yes, self.no or ()))
+        return f"{yes} for yes, {no or 'one other value'} for no"
 
     def bits(self, values: Iterable[Any], where: Callable[[Any], str]) -> dict[Any, int | None]:
         """Each value's meaning: 1, 0, or None if it is missing; a refusal says `where` the value stands."""
@@ -104,4 +104,8 @@ class Coding(NamedTuple):
                 found[value], other = 0, frozenset({plain})  # rule 2: the one other value
             else:
                 raise UnclearAnswer(where(value), value, self.describe())
+        if self.no is None and 0 in found.values() and 1 not in found.values():
+            value = next(value for value, bit in found.items() if bit == 0)
+            allowed = f"{self.describe()}; no row says {'/'.join(sorted(map(str, self.yes)))}: if that is so, give no=…"
+            raise UnclearAnswer(where(value), value, allowed)
         return found

@@ -36,6 +36,7 @@ from server_agg.estimates.one import Estimate
 from server_agg.report.drawing import Point
 from server_agg.report.result import Result
 from server_agg.report.tables import Table
+from server_agg.report.words import share_point
 from server_agg.weigh.unbiased_values import noise_variances, unbiased_values
 
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["GraphEstimate", "estimate_graph"]
+
+COLUMNS = ("low", "high", "level", "method", "target", "side", "guaranteed", "warning",
+           "misfit_flag", "misfit_tail_probability", "misfit_side")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -80,35 +84,40 @@ class GraphEstimate(Result):
         density, bar = self.density, self.triangles_interval(level)
         rows: list[dict[str, Any]] = [
             {"name": "density", "value": density.value, "standard_error": density.standard_error,
-             "interval": density.interval(level).as_dict()},
+             "interval": density.interval(level).as_dict(), "misfit": density.misfit.as_dict()},
             {"name": "triangles", "value": self.triangles, "standard_error": self.triangles_standard_error,
              "interval": None if bar is None else bar.as_dict()},
         ]  # fmt: skip
-        for node in self.nodes:
+        for node, one in zip(self.nodes, self.degrees, strict=True):
             value, error, ends = self.degree(node, level)
             rows.append({"name": f"degree of {node}", "value": value, "standard_error": error,
-                         "interval": ends.as_dict()})  # fmt: skip
+                         "interval": ends.as_dict(), "misfit": one.misfit.as_dict()})  # fmt: skip
         return {"nodes": list(self.nodes), "design": density.tally.design.to_wire(), "rows": rows}
 
     def records(self) -> list[dict[str, object]]:
         """One row per estimate, all with the same columns."""
-        empty = dict.fromkeys(("low", "high", "level", "method", "target", "side", "guaranteed", "warning"))
+        empty = dict.fromkeys(COLUMNS)
         rows = [{name: value for name, value in row.items() if name != "interval"} for row in super().records()]
         return [{"name": row["name"], "value": row["value"], **empty, **row} for row in rows]
 
     def cells(self) -> Table:
         """Density, triangles and degrees as text."""
-        lines = []
-        for row in self.records():
+        lines, fits = [], [self.density.misfit, None, *(one.misfit for one in self.degrees)]
+        for row, fit in zip(self.records(), fits, strict=True):
             shown = ["none" if row[name] is None else f"{row[name]:.4g}" for name in ("value", "standard_error")]
             ends = ["none" if row[name] is None else f"{row[name]:.4g}" for name in ("low", "high")]
-            lines.append([str(row["name"]), *shown, *ends, str(row["method"] or "variance not above 0")])
-        return ["", "estimate", "SE", "low", "high", "bar"], lines
+            note = fit.describe() if fit is not None and fit.told else ""
+            lines.append([str(row["name"]), *shown, *ends, str(row["method"] or "variance not above 0"), note])
+        return ["", "estimate", "SE", "low", "high", "bar", ""], lines
 
     def points(self) -> list[Point]:
         """The degrees."""
-        ends = ((node, *self.degree(node)) for node in self.nodes)
-        return [Point(node, value, *bar) for node, value, _, bar in ends]
+        people = len(self.nodes) - 1
+        each = [share_point("", one, one.interval()) for one in self.degrees]
+        return [
+            Point(node, people * one.value, *self.degree(node)[2], one.note)
+            for node, one in zip(self.nodes, each, strict=True)
+        ]
 
     def caption(self) -> str:
         """What the bars of the picture are."""

@@ -11,6 +11,7 @@ Rules
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -26,6 +27,8 @@ __all__ = ["ENDINGS", "Counted", "counted"]
 
 READSTAT = {".dta": "read_dta", ".sav": "read_sav", ".zsav": "read_sav", ".por": "read_por"}
 ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet", *READSTAT)
+FRAMES = "a frame, a mapping of columns such as {'answer': [1, 0]}, or a file's name"
+OTHER_FILES = "(read any other with pandas or Polars and give the frame)"
 Cells = tuple[Any, ...]
 
 
@@ -41,11 +44,14 @@ class Counted(NamedTuple):
         return sum(self.counts.values())
 
 
-def counted(data: Any, columns: Sequence[str]) -> Counted:
+def counted(data: Any, columns: Sequence[str], encoding: str = "utf-8") -> Counted:
     """The rows of a frame, a mapping of columns or a file, by these columns; the first holds the answers."""
     wanted = list(dict.fromkeys(columns))
+    for name in wanted:
+        if not isinstance(name, str):
+            raise ParameterError("column", name, "the name of a column, as text; rename the column if it is not")
     if isinstance(data, str | Path):
-        found = _file(Path(data), wanted)
+        found = _file(Path(data), wanted, _known(encoding))
     elif isinstance(data, Mapping):
         found = _one_by_one(_mapped(data, wanted), "the columns")
     else:
@@ -58,6 +64,8 @@ def counted(data: Any, columns: Sequence[str]) -> Counted:
 def _present(there: Iterable[str], wanted: Sequence[str], where: str) -> None:
     names = list(there)
     for name in wanted:
+        if not names:
+            raise BadColumn(name, "not there", "a file with a line of names first; this one is empty", where)
         if name not in names:
             raise BadColumn(name, "not there", f"one of {', '.join(map(str, names)) or 'none'}", where)
         if names.count(name) > 1:
@@ -71,9 +79,14 @@ def _frame(data: Any, wanted: list[str]) -> Counted:
     nw = extra("narwhals.stable.v2", "data")
     try:
         frame = nw.from_native(data)
+        names = frame.collect_schema().names()
     except TypeError:
-        raise ParameterError("data", type(data).__name__, "a frame, a mapping of columns, or a file's name") from None
-    _present(frame.collect_schema().names(), wanted, "the frame")
+        raise ParameterError("data", type(data).__name__, FRAMES) from None
+    except nw.exceptions.DuplicateError:
+        names = list(data.columns)
+    _present(names, wanted, "the frame")
+    if len(set(names)) != len(names):
+        frame = nw.from_native(data[wanted])  # others may have one name; these have not
     found = frame.lazy().select(wanted).group_by(wanted).agg(nw.len().alias("rows counted")).collect()
     counts: dict[Cells, int] = {}
     for *cells, n in found.select([*wanted, "rows counted"]).iter_rows():
@@ -115,10 +128,18 @@ def _one_by_one(rows: Iterable[tuple[str, Cells]], name: str) -> Counted:
     return Counted(counts, lambda answer: first.get(answer, name))
 
 
-def _file(path: Path, wanted: list[str]) -> Counted:
+def _known(encoding: str) -> str:
+    try:
+        found = codecs.lookup(encoding).name
+    except (LookupError, TypeError):
+        raise ParameterError("encoding", encoding, "a name that Python knows, such as utf-8, cp1252, utf-16") from None
+    return "utf-8-sig" if found == "utf-8" else found
+
+
+def _file(path: Path, wanted: list[str], encoding: str) -> Counted:
     ending = path.suffix.lower()
     if ending not in ENDINGS:
-        raise ParameterError("data", str(path), f"a file that ends in {', '.join(ENDINGS)}")
+        raise ParameterError("data", str(path), f"a file that ends in {', '.join(ENDINGS)} {OTHER_FILES}")
     if not path.is_file():
         raise SourceUnavailable(f"{path}: there is no such file")
     try:
@@ -128,11 +149,15 @@ def _file(path: Path, wanted: list[str]) -> Counted:
             read = getattr(extra("pyreadstat", "data"), READSTAT[ending])
             columns, meta = read(str(path), output_format="dict")
             _present(columns, wanted, str(path))
-            return _one_by_one(_mapped(_labelled(columns, meta, wanted), wanted), str(path))
-        rows = _json_lines(path, wanted) if ending == ".jsonl" else _lines(path, wanted, ending)
+            cells = _mapped(_labelled(columns, meta, wanted), wanted)
+            told = ((f"{path}, {place[:-1]}; labels stand for codes)", row) for place, row in cells)
+            return _one_by_one(told, str(path))
+        rows = _json_lines(path, wanted, encoding) if ending == ".jsonl" else _lines(path, wanted, ending, encoding)
         return _one_by_one(rows, str(path))
-    except (UnicodeDecodeError, csv.Error) as error:
-        why = "not text in UTF-8" if isinstance(error, UnicodeDecodeError) else f"not a table: {error}"
+    except (UnicodeError, csv.Error) as error:
+        name, other = encoding.removesuffix("-sig"), "cp1252" if encoding.startswith("utf-8") else "utf-8"
+        why = f"not text in {name}; say what it is in, e.g. encoding='{other}', or save it as UTF-8"
+        why = why if isinstance(error, UnicodeError) else f"not a table: {error}"
         raise UnreadableRow(str(path), None, why, skippable=False) from None
     except Exception as error:
         if type(error).__module__.partition(".")[0] in ("pyarrow", "pyreadstat"):
@@ -146,8 +171,8 @@ def _labelled(columns: Mapping[str, Any], meta: Any, wanted: list[str]) -> dict[
     return {name: [labels[name].get(cell, cell) for cell in columns[name]] for name in wanted}
 
 
-def _lines(path: Path, wanted: list[str], ending: str) -> Iterator[tuple[str, Cells]]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
+def _lines(path: Path, wanted: list[str], ending: str, encoding: str) -> Iterator[tuple[str, Cells]]:
+    with path.open(encoding=encoding, newline="") as file:
         first = file.readline()
         between = "\t" if ending == ".tsv" else ";" if first.count(";") > first.count(",") else ","
         file.seek(0)
@@ -164,9 +189,9 @@ def _lines(path: Path, wanted: list[str], ending: str) -> Iterator[tuple[str, Ce
             yield f"{path}, line {reader.line_num}", tuple(row[place] for place in places)
 
 
-def _json_lines(path: Path, wanted: list[str]) -> Iterator[tuple[str, Cells]]:
+def _json_lines(path: Path, wanted: list[str], encoding: str) -> Iterator[tuple[str, Cells]]:
     seen: dict[str, None] = {}
-    with path.open(encoding="utf-8-sig") as file:
+    with path.open(encoding=encoding) as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue

@@ -28,6 +28,7 @@ def add_analyse(parser: ArgumentParser) -> None:
     parser.add_argument("--by", action="append", default=[], metavar="COLUMN", help="groups; repeatable")
     parser.add_argument("--yes", help="what yes is called, unless it is plain")
     parser.add_argument("--no", help="what no is called")
+    parser.add_argument("--encoding", default="utf-8", help="of a text file, e.g. cp1252 (default: utf-8)")
     parser.add_argument("--missing", default="drop", choices=("drop", "refuse"), help="rows without an answer")
     parser.add_argument("--epsilon", help="ε of the strict optimal design")
     parser.add_argument("--forced-yes", help="forced answers: the chance of a forced yes")
@@ -62,6 +63,7 @@ def analyse(options: Namespace) -> int:
         yes=options.yes,
         no=options.no,
         missing=options.missing,
+        encoding=options.encoding,
         level=options.level,
         method=options.method,
         minimum=options.minimum,

@@ -29,7 +29,7 @@ from server_agg.estimates.small_counts import PValue
 from server_agg.report.drawing import Point
 from server_agg.report.result import Result
 from server_agg.report.tables import Table
-from server_agg.report.words import SHARE_HEAD, digits_for, percent, share_cells
+from server_agg.report.words import digits_for, percent, share_point, share_table
 
 __all__ = ["Comparison", "compare_groups"]
 
@@ -48,6 +48,7 @@ class Comparison(Result):
     a: Estimate
     b: Estimate
     family: int = 1  # how many comparisons are to hold at once
+    names: tuple[str, str] = ("a", "b")
 
     @property
     def exact_difference(self) -> Fraction:
@@ -113,8 +114,8 @@ class Comparison(Result):
         """Inputs and results as plain values, ready for JSON."""
         ratio = self.ratio_interval(level, "guaranteed" if method == "guaranteed" else "mover")
         return {
-            "a": self.a.tally.as_dict(),
-            "b": self.b.tally.as_dict(),
+            "a": {**self.a.tally.as_dict(), "misfit": self.a.misfit.as_dict()},
+            "b": {**self.b.tally.as_dict(), "misfit": self.b.misfit.as_dict()},
             "difference": self.difference,
             "standard_error": self.standard_error,
             "interval": self.interval(level, method).as_dict(),
@@ -123,6 +124,7 @@ class Comparison(Result):
             "p": self.p,
             "test": self.test.method,
             "family": self.family,
+            "names": list(self.names),
         }
 
     numeric = frozenset(range(1, 5))
@@ -130,30 +132,35 @@ class Comparison(Result):
     def cells(self) -> Table:
         """Both groups, and their difference in points."""
         bar = self.interval()
-        digits, each = digits_for(bar.width), [self.a, self.b]
+        digits = digits_for(bar.width)
         shares = [percent(share, digits) for share in (self.difference, bar.low, bar.high)]
         how = f"{_share(bar.level)} {bar.method}"
-        rows = [[name, *share_cells(found, found.interval())] for name, found in zip("ab", each, strict=True)]
-        return ["", *SHARE_HEAD], [*rows, ["a − b", str(self.a.n + self.b.n), *shares, how, ""]]
+        head, rows = share_table((name, found, found.interval()) for name, found in self._named)
+        return head, [*rows, [" − ".join(self.names), str(self.a.n + self.b.n), *shares, how, ""]]
+
+    @property
+    def _named(self) -> list[tuple[str, Estimate]]:
+        return list(zip(self.names, (self.a, self.b), strict=True))
 
     def notes(self) -> list[str]:
         """The ratio, the test, and what the bar of the difference is for."""
         ratio, test = self.ratio_interval(), self.test
         ends = " to ".join("no end" if end is None else f"{end:.3g}" for end in ratio)
-        shown = "none, since b is 0" if self.ratio is None else f"{self.ratio:.3g}"
+        shown = f"none, since {self.names[1]} is 0" if self.ratio is None else f"{self.ratio:.3g}"
         how = "nothing is random" if test.method == "none" else f"{test.method} test"
         said = [f"equal prevalences: {how}, p = {test.p:.3g}", self.interval().describe()]
-        return [f"ratio a/b {shown} ({_share(ratio.level)} {ratio.method} {ends}); " + "; ".join(said)]
+        return [
+            f"ratio {'/'.join(self.names)} {shown} ({_share(ratio.level)} {ratio.method} {ends}); " + "; ".join(said)
+        ]
 
     def points(self) -> list[Point]:
         """Both groups."""
-        each = ((f"{name} (n = {found.n:,})", found) for name, found in (("a", self.a), ("b", self.b)))
-        return [Point(name, found.value, *found.interval()) for name, found in each]
+        return [share_point(name, found, found.interval()) for name, found in self._named]
 
     def caption(self) -> str:
         """What the bars are, and the difference."""
         bar = self.interval()
-        ends = "–".join(percent(end, digits_for(bar.width)) for end in bar)
+        ends = " to ".join(percent(end, digits_for(bar.width)) for end in bar)
         return f"95 % exact bars; difference: {ends} points ({_share(bar.level)} {bar.method}), p = {self.p:.3g}"
 
     def ratio_interval(self, level: NumberLike = 0.95, method: str = "mover") -> Interval[float | None]:
@@ -189,9 +196,11 @@ def _quotient_end(
     return max(0.0, (a * b + sign * math.sqrt(inside)) / scale)
 
 
-def compare_groups(a: Tally | Estimate, b: Tally | Estimate, *, family: int = 1) -> Comparison:
+def compare_groups(
+    a: Tally | Estimate, b: Tally | Estimate, *, family: int = 1, names: tuple[str, str] = ("a", "b")
+) -> Comparison:
     """Group a against group b: two disjoint groups of people, each with its own design and target; `family` is how many
-    such comparisons are to hold at once.
+    such comparisons are to hold at once, `names` what the groups are called.
 
     >>> from rrcollect import optimal_design
     >>> both = compare_groups(Tally(optimal_design(1), 700, 330), Tally(optimal_design(1), 650, 210))
@@ -199,4 +208,4 @@ def compare_groups(a: Tally | Estimate, b: Tally | Estimate, *, family: int = 1)
     (0.321, '0.209 to 0.432')
     """
     pair = [e if isinstance(e, Estimate) else estimate(e) for e in (a, b)]
-    return Comparison(pair[0], pair[1], whole_number("family", family))
+    return Comparison(pair[0], pair[1], whole_number("family", family), (str(names[0]), str(names[1])))

@@ -30,7 +30,7 @@ from server_agg.estimates.one import Estimate
 from server_agg.estimates.pooled import PooledEstimate, pool, pooled_method
 from server_agg.report.drawing import Point
 from server_agg.report.result import Result, clipped
-from server_agg.report.words import digits_for, percent, value_notes
+from server_agg.report.words import digits_for, percent, share_point, value_notes
 
 __all__ = ["Row", "SegmentTable", "segment_table", "simultaneous_level"]
 
@@ -78,7 +78,8 @@ class SegmentTable(Result):
         if isinstance(pair[0], PooledEstimate) or isinstance(pair[1], PooledEstimate):
             raise ParameterError("rows", (a, b), "rows by one design each")
         rows = len(self.rows)
-        return compare_groups(pair[0], pair[1], family=1 if self.simultaneous == "none" else rows * (rows - 1) // 2)
+        family = 1 if self.simultaneous == "none" else rows * (rows - 1) // 2
+        return compare_groups(pair[0], pair[1], family=family, names=(a, b))
 
     @property
     def guaranteed(self) -> bool:
@@ -120,13 +121,14 @@ class SegmentTable(Result):
     def caption(self) -> str:
         """What the bars of the picture are."""
         methods = "/".join(sorted({row.interval.method for row in self.rows}))
-        together = {"none": "each on its own"}.get(self.simultaneous, f"all at once ({self.simultaneous})")
+        how = {"bonferroni": "all at once (Bonferroni)", "sidak": "all at once (Šidák)", "none": "each on its own"}
+        together = how[self.simultaneous]
         promise = "" if self.guaranteed else ", approximate"
         return f"{float(100 * self.level):.10g} % {methods} bars, {together}{promise}"
 
     def points(self) -> list[Point]:
         """The rows, with their numbers of answers."""
-        return [Point(f"{row.label} (n = {row.n:,})", row.estimate.value, *row.interval) for row in self.rows]
+        return [share_point(row.label, row.estimate, row.interval) for row in self.rows]
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""

@@ -50,7 +50,8 @@ class Trend(Result):
             if isinstance(before.estimate, PooledEstimate) or isinstance(after.estimate, PooledEstimate):
                 raise ParameterError("rounds", (before.label, after.label), "rounds by one design each")
             family = 1 if self.table.simultaneous == "none" else len(self.rounds) - 1
-            found.append(compare_groups(after.estimate, before.estimate, family=family))
+            names = after.label, before.label
+            found.append(compare_groups(after.estimate, before.estimate, family=family, names=names))
         return tuple(found)
 
     def describe(self) -> str:
@@ -94,7 +95,8 @@ class Trend(Result):
     def plot(self, ax: Axes | None = None, *, limits: tuple[float, float] | None = None) -> Picture:
         """The prevalence by round."""
         drawn = super().plot(ax, limits=limits)
-        drawn.axes.set_xticks(list(self.rounds))
+        names = [f"{number}\n{point.note}".strip() for number, point in zip(self.rounds, self.points(), strict=True)]
+        drawn.axes.set_xticks(list(self.rounds), names)
         drawn.axes.set_xlabel("round")
         return drawn
 

@@ -29,11 +29,18 @@ from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.diagnostics import Misfit
 from server_agg.estimates.interval import Interval, TargetLike, checked_target
-from server_agg.estimates.methods import wald_interval
-from server_agg.estimates.numerics import binomial_at_least, exact_level, float_below, normal_tail
+from server_agg.estimates.methods import ALL_CUT, WALD_WARNING, wald_interval
+from server_agg.estimates.numerics import (
+    ROUNDING_MARGIN,
+    binomial_at_least,
+    exact_level,
+    float_below,
+    normal_tail,
+)
 from server_agg.estimates.one import Estimate
+from server_agg.report.drawing import Point
 from server_agg.report.result import Result
-from server_agg.report.words import digits_for, percent, privacy_words
+from server_agg.report.words import digits_for, percent, privacy_words, share_point
 
 __all__ = ["ChoiceEstimate", "Combination"]
 
@@ -46,6 +53,7 @@ class Combination:
     standard_error: float
     what: str
     span: tuple[float, float]
+    reach: float  # Hoeffding's: the most that one answer moves the value, times √n
 
     @property
     def p_value(self) -> float:
@@ -54,11 +62,23 @@ class Combination:
             return 1.0 if self.value == 0 else 0.0
         return min(1.0, 2 * normal_tail(abs(self.value) / self.standard_error))
 
-    def interval(self, level: NumberLike = 0.95) -> Interval:
-        """value ∓ z·SE, by the covariance of the options; approximate."""
-        bar = wald_interval(self.value, self.standard_error, level, self.what)
-        ends = tuple(min(max(end, self.span[0]), self.span[1]) for end in bar)
-        return Interval((ends[0], ends[1]), method=bar.method, level=bar.level, target=self.what, warning=bar.warning)
+    def interval(self, level: NumberLike = 0.95, method: str = "wald") -> Interval:
+        """wald: value ∓ z·SE, by the covariance of the options; approximate, as `p_value` is.  hoeffding: guaranteed
+        for every target, since answers are independent and each moves the value so far at most; by the edge rule."""
+        least, most = self.span
+        if method == "hoeffding":
+            half = self.reach * math.sqrt(math.log(2 / (1 - exact_level(level))) / 2) + ROUNDING_MARGIN
+            ends, warning = (min(self.value, most) - half, max(self.value, least) + half), ""
+        elif method == "wald":
+            bar = wald_interval(self.value, self.standard_error, level, self.what)
+            ends, warning = (bar.low, bar.high), WALD_WARNING
+            if bar.high <= least or bar.low >= most:
+                warning += f"; {ALL_CUT}"
+        else:
+            raise ParameterError("method", method, "'wald' or 'hoeffding'")
+        low, high = (min(max(end, least), most) for end in ends)
+        sure = method == "hoeffding"
+        return Interval((low, high), method=method, level=level, target=self.what, guaranteed=sure, warning=warning)
 
 
 @dataclass(frozen=True)
@@ -218,7 +238,10 @@ class ChoiceEstimate(Result):
         value = sum((w * v for w, v in zip(weights, self.exact_values, strict=True)), Fraction(0))
         used = [j for j, weight in enumerate(weights) if weight]
         square = sum((weights[i] * weights[j] * self._covariance(i, j) for i in used for j in used), Fraction(0))
-        return Combination(float(value), math.sqrt(max(square, Fraction(0))), what, span)
+        ordered, size = sorted(weights), self.tally.design.size
+        width = (sum(ordered[-size:]) - sum(ordered[:size])) / self.tally.design.c
+        reach = abs(float(width)) / math.sqrt(self.tally.n)
+        return Combination(float(value), math.sqrt(max(square, Fraction(0))), what, span, reach)
 
     def _checked(self, option: int) -> int:
         self.tally[option]  # the check of an option stands there
@@ -231,9 +254,11 @@ class ChoiceEstimate(Result):
         bars = self.intervals(level, method)
         options = [
             {"label": label, "count": count, "value": value, "simplex": inside, "standard_error": error}
-            | {"interval": bar.as_dict()}
-            for label, count, value, inside, error, bar in zip(
-                self.labels, self.tally.counts, self.values, self.simplex(), self.standard_errors, bars, strict=True
+            | {"interval": bar.as_dict(), "misfit": self[j].misfit.as_dict()}
+            for j, (label, count, value, inside, error, bar) in enumerate(
+                zip(
+                    self.labels, self.tally.counts, self.values, self.simplex(), self.standard_errors, bars, strict=True
+                )
             )
         ]
         shown = {"n": self.tally.n, "design": self.tally.design.to_wire(), "target": self.target}
@@ -251,11 +276,29 @@ class ChoiceEstimate(Result):
         return ["option", "%", "95 %, all at once", "within 0–100 %"], lines
 
     numeric = frozenset({1, 2, 3})
+    tidy = "options"
+
+    def notes(self) -> list[str]:
+        """How many answers, by which promise, what the bars cover, and how well the counts fit."""
+        bar = self.intervals()[0]
+        promise = "guaranteed" if bar.guaranteed else "approximate"
+        told = (
+            f"n = {self.tally.n}, {privacy_words(self.tally.design)}; {bar.method} bars for the {bar.target}, {promise}"
+        )
+        return ["; ".join([told, *([self.misfit.describe()] if self.misfit.told else [])])]
+
+    def points(self) -> list[Point]:
+        """The options, the largest share first, with how well each count fits."""
+        bars, order = self.intervals(), sorted(range(len(self.tally)), key=lambda j: (-self.exact_values[j], j))
+        return [share_point(self.labels[j], self[j], bars[j]) for j in order]
+
+    def caption(self) -> str:
+        """What the bars of the picture are."""
+        return "95 % exact bars, all at once"
 
     def table(self) -> str:
         """The options as a text table, with the fit below it."""
-        note = f"n = {self.tally.n}, {privacy_words(self.tally.design)}"
-        return "\n".join([str(self), "; ".join([note, *([self.misfit.describe()] if self.misfit.told else [])])])
+        return str(self)
 
     def sentence(self, level: NumberLike = 0.95) -> str:
         """The largest share with its bar, and what the others are like, in one sentence."""

@@ -5,12 +5,13 @@ They are plain values computed by `Estimate`; each says in words what it assumes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.numerics import exact_level
 
-__all__ = ["Direct", "Margin", "Misfit", "Total"]
+__all__ = ["Direct", "Margin", "Misfit", "Total", "worst_misfit"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Misfit:
 
     tail_probability: float
     side: str
+    approximate: bool = False  # the probability is by the normal law
 
     def at(self, level: object = 0.95) -> bool:
         """Whether the two-sided exact interval at this level, before the edge rule, misses [0, 1] altogether."""
@@ -50,8 +52,21 @@ class Misfit:
 
     def describe(self) -> str:
         """The probability in words; before it, if so, that the data do not fit at 95 %."""
-        words = f"P(a count so far {self.side}) = {self.tail_probability:.3g} at that end of [0, 1]"
+        sign = "≈" if self.approximate else "="
+        words = f"P(a count so far {self.side}) {sign} {self.tail_probability:.3g} at that end of [0, 1]"
         return f"data do not fit the design: {words}" if self else words
+
+
+def worst_misfit(each: Iterable[Misfit]) -> Misfit:
+    """Of several counts the most extreme one, its probability times their number (Bonferroni).
+
+    >>> worst_misfit([Misfit(0.2, "below"), Misfit(0.01, "above")])
+    Misfit(tail_probability=0.02, side='above', approximate=False)
+    """
+    found = sorted(each, key=lambda misfit: misfit.tail_probability)
+    if not found:
+        return Misfit(1.0, "below")
+    return replace(found[0], tail_probability=min(1.0, len(found) * found[0].tail_probability))
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,18 @@ from fractions import Fraction
 from rrcollect.classic.repeated import RepeatedDesign
 from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.errors import ParameterError
+from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers
+from server_agg.estimates.diagnostics import Misfit
 from server_agg.estimates.interval import Interval, Side, checked_target
 from server_agg.estimates.methods import interval_of
+from server_agg.estimates.one import Estimate
 from server_agg.estimates.problem import Problem
 from server_agg.estimates.score import variance_line
+from server_agg.report.drawing import Point
 from server_agg.report.result import UnbiasedResult
+from server_agg.report.tables import Table
+from server_agg.report.words import bar_note, share_point, share_table
 
 __all__ = ["RepeatedEstimate", "estimate_repeated"]
 
@@ -58,15 +64,37 @@ class RepeatedEstimate(UnbiasedResult):
         squares = sum(((r - self._mean) ** 2 * m for r, m in enumerate(self.people)), Fraction(0))
         return squares / (self.n - 1) / (self.n * k**2 * one.c**2)
 
+    @property
+    def misfit(self) -> Misfit:
+        """Whether there are too few or too many red cards for any prevalence."""
+        draws, red = self.n * self.design.draws, int(self._mean * self.n)
+        return Estimate(Tally(self.design.design, draws, red)).misfit
+
+    numeric = frozenset(range(1, 5))
+
+    def cells(self) -> Table:
+        """The share with its bar."""
+        return share_table([("repeated draws", self, self.interval())])
+
+    def notes(self) -> list[str]:
+        """What the bar is for, and by which draws."""
+        return [f"{self.design.draws} draws each, {bar_note(self.interval())}"]
+
+    def points(self) -> list[Point]:
+        """The share."""
+        return [share_point("repeated draws", self, self.interval())]
+
     def as_dict(self, level: NumberLike = 0.95, method: str = "hoeffding") -> dict[str, object]:
         """Inputs and results as plain values, ready for JSON."""
         return {
             "design": self.design.design.to_wire(),
             "draws": self.design.draws,
             "people": list(self.people),
+            "n": self.n,
             "value": self.value,
             "standard_error": self.standard_error,
             "interval": self.interval(level, method).as_dict(),
+            "misfit": self.misfit.as_dict(),
         }
 
     def interval(self, level: NumberLike = 0.95, method: str = "hoeffding", *, side: Side = "both") -> Interval:

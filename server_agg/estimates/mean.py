@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from rrcollect.answer.draw_number import bounds
 from rrcollect.design.parameters import NumberLike
@@ -27,8 +28,12 @@ from server_agg.errors import TooFewAnswers
 from server_agg.estimates.diagnostics import Misfit
 from server_agg.estimates.interval import Interval, TargetLike
 from server_agg.estimates.one import Estimate
+from server_agg.report.drawing import Picture, Point
 from server_agg.report.result import Result
 from server_agg.report.words import privacy_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["MeanEstimate", "estimate_mean"]
 
@@ -111,13 +116,25 @@ class MeanEstimate(Result):
         )
         return "; ".join([told, *([self.misfit.describe()] if self.misfit.told else [])])
 
+    in_percent = False
+
+    def points(self) -> list[Point]:
+        """The mean with its bar."""
+        note = f"P(so far {self.misfit.side}) = {self.misfit.tail_probability:.2g}" if self.misfit.told else ""
+        name = f"mean, {self.unit}" if self.unit else "mean"
+        return [Point(f"{name} (n = {self.tally.n:,})", self.value, *self.interval(), note)]
+
+    def plot(self, ax: Axes | None = None, *, limits: tuple[float, float] | None = None) -> Picture:
+        """The mean with its bar, on the range unless `limits` are given."""
+        drawn = super().plot(ax, limits=limits or (float(self.low), float(self.high)))
+        drawn.axes.set_xlabel(self.unit or "mean")
+        return drawn
+
     def as_dict(self, level: NumberLike = 0.95, method: str = "exact") -> dict[str, object]:
         """Inputs and results as plain values, ready for JSON."""
         return {
             "n": self.tally.n,
-            "low": str(self.low),
-            "high": str(self.high),
-            "unit": self.unit,
+            "range": {"low": str(self.low), "high": str(self.high), "unit": self.unit},
             "target": self.target,
             "value": self.value,
             "standard_error": self.standard_error if self.target == "population" else None,

@@ -7,17 +7,23 @@ hoeffding, since π̂ is a sum of independent answers worth 1/(p n1) and (1−p)
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from rrcollect.classic.two_samples import MoorsDesign
 from rrcollect.design.parameters import NumberLike
+from server_agg.estimates.diagnostics import Misfit
 from server_agg.estimates.exact import squared_widths
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import interval_of
+from server_agg.estimates.numerics import normal_tail
 from server_agg.estimates.one import Estimate, estimate_direct
 from server_agg.estimates.problem import Problem
+from server_agg.report.drawing import Point
 from server_agg.report.result import UnbiasedResult
+from server_agg.report.tables import Table
+from server_agg.report.words import Valued, bar_note, share_point, share_table
 
 __all__ = ["MoorsEstimate", "estimate_moors"]
 
@@ -47,6 +53,45 @@ class MoorsEstimate(UnbiasedResult):
         p = self.design.p
         return (self.first.variance + (1 - p) ** 2 * self.second.variance) / p**2
 
+    @property
+    def n(self) -> int:
+        """People in both samples."""
+        return self.first.n + self.second.n
+
+    @property
+    def misfit(self) -> Misfit:
+        """Whether the two shares are too far apart for any prevalence; by the normal law, the harmless share taken as
+        the second sample has it."""
+        p, u = self.design.p, self.second.exact_value
+        tails = {}
+        for side, end in (("below", 0), ("above", 1)):
+            yes = p * end + (1 - p) * u
+            variance = yes * (1 - yes) / self.first.n + (1 - p) ** 2 * u * (1 - u) / self.second.n
+            away = float(self.first.exact_value - yes) * (1 if side == "below" else -1)
+            tails[side] = normal_tail(-away / math.sqrt(variance)) if variance else float(away >= 0)
+        side = min(tails, key=lambda each: tails[each])
+        return Misfit(tails[side], side, approximate=True)
+
+    numeric = frozenset(range(1, 5))
+
+    def cells(self) -> Table:
+        """The share with its bar, and the harmless one."""
+        second: tuple[str, Valued, Interval] = "harmless", self.second, self.second.interval()
+        return share_table([("sensitive", self, self.interval()), second], "question")
+
+    def notes(self) -> list[str]:
+        """What the bars are for."""
+        return [f"sensitive: {bar_note(self.interval())}; harmless: {bar_note(self.second.interval())}"]
+
+    def points(self) -> list[Point]:
+        """The share, and the harmless one."""
+        second = share_point("harmless", self.second, self.second.interval())
+        return [share_point("sensitive", self, self.interval()), second]
+
+    def caption(self) -> str:
+        """What the bars of the picture are."""
+        return "95 % guaranteed bar; harmless question: 95 % exact bar"
+
     def as_dict(self, level: NumberLike = 0.95, method: str = "guaranteed") -> dict[str, object]:
         """Inputs and results as plain values, ready for JSON."""
         return {
@@ -59,6 +104,7 @@ class MoorsEstimate(UnbiasedResult):
             "standard_error": self.standard_error,
             "innocuous": self.innocuous,
             "interval": self.interval(level, method).as_dict(),
+            "misfit": self.misfit.as_dict(),
         }
 
     def interval(self, level: NumberLike = 0.95, method: str = "guaranteed") -> Interval:

@@ -6,16 +6,17 @@ error.  For sums onward: a weighted mean of the unbiased values with weights fix
 which is exactly unbiased and whose variance Σ w² Var_i(π) is again a quadratic in π (see `score`), so it has guaranteed
 bars too.  Weights by *estimated* variances would be biased, and a design with N = 0 would get an infinite one.
 
-The homogeneity test is Pearson's: X² = Σ (N − nλ)²/(nλ(1−λ)) at the maximum-likelihood estimate, with one degree of
-freedom less than there are designs.  A small p speaks for designs that disagree: a change in who answers, or a matrix
-that was not the one applied.
+The homogeneity test is the score test of equal prevalences, each design a group (`score_tests`): Pearson's X², with one
+degree of freedom less than there are designs, and at an edge without the part that all designs share (Pearson's own
+takes that for disagreement: size 0.10 at prevalence 0).  Where expected counts are small p is exact or simulated.  A
+small p speaks for designs that disagree: a change in who answers, or a matrix that was not the one applied.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 
 from rrcollect.design.parameters import NumberLike, probability
@@ -24,19 +25,20 @@ from rrcollect.errors import ParameterError
 from server_agg.count.tallies import merged
 from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection, TooFewAnswers
-from server_agg.estimates.diagnostics import Misfit
+from server_agg.estimates.diagnostics import Misfit, worst_misfit
 from server_agg.estimates.exact import squared_widths, unbiased
 from server_agg.estimates.interval import Interval, Side
 from server_agg.estimates.likelihood import information, maximum_likelihood
 from server_agg.estimates.methods import interval_of, methods_for
-from server_agg.estimates.numerics import chi_squared_tail
 from server_agg.estimates.one import Estimate
 from server_agg.estimates.problem import Problem
 from server_agg.estimates.score import NO_VARIANCE, VarianceLine, variance_line
+from server_agg.estimates.score_tests import Groups
+from server_agg.estimates.small_counts import p_value
 from server_agg.report.drawing import Point
 from server_agg.report.result import Result
 from server_agg.report.tables import Table
-from server_agg.report.words import SHARE_HEAD, bar_words, digits_for, percent, share_cells
+from server_agg.report.words import bar_words, digits_for, percent, share_point, share_table
 
 __all__ = ["Homogeneity", "PooledEstimate", "pool", "pooled_method"]
 
@@ -53,13 +55,15 @@ class Homogeneity:
     statistic: float
     freedom: int
     p: float
+    method: str = "score"  # how p was found: "score", "exact" or "simulated"
 
     def describe(self) -> str:
         """One sentence."""
         if self.freedom == 0:
             return "one design only: nothing to compare"
         test = f"X² = {self.statistic:.3g} with {self.freedom} degree{'s' * (self.freedom > 1)} of freedom"
-        return f"one prevalence behind all designs: {test}, p = {self.p:.3g}"
+        how = "" if self.method == "score" else f"{self.method} "
+        return f"one prevalence behind all designs: {test}, {how}p = {self.p:.3g}"
 
 
 @dataclass(frozen=True)
@@ -152,22 +156,17 @@ class PooledEstimate(Result):
 
     @property
     def homogeneity(self) -> Homogeneity:
-        """Pearson's test that one prevalence stands behind all designs."""
-        at, statistic = self.value, 0.0
-        for tally in self._oriented:
-            q00, p11 = float(1 - tally.design.p00), float(tally.design.p11)
-            yes = q00 * (1 - at) + p11 * at
-            if 0 < yes < 1:
-                statistic += (tally.ones - tally.n * yes) ** 2 / (tally.n * yes * (1 - yes))
+        """The score test that one prevalence stands behind all designs."""
         freedom = len(self._oriented) - 1
-        return Homogeneity(statistic, freedom, chi_squared_tail(statistic, freedom) if freedom else 1.0)
+        if not freedom:
+            return Homogeneity(0.0, 0, 1.0)
+        found = p_value(Groups(tuple((tally,) for tally in self._oriented)))
+        return Homogeneity(found.statistic, freedom, found.p, found.method)
 
     @property
     def misfit(self) -> Misfit:
         """Of the design whose count is the most extreme, its probability times the number of designs (Bonferroni)."""
-        worst = min((Estimate(tally).misfit for tally in self._oriented if tally.n >= 2),
-                    key=lambda misfit: misfit.tail_probability, default=Misfit(1.0, "below"))  # fmt: skip
-        return Misfit(min(1.0, len(self._oriented) * worst.tail_probability), worst.side)
+        return worst_misfit(each.misfit for each in self.estimates)
 
     def sentence(self, level: NumberLike = 0.95, method: str = "likelihood") -> str:
         """One sentence that may be put into a report."""
@@ -182,8 +181,11 @@ class PooledEstimate(Result):
 
     def cells(self) -> Table:
         """Each design on its own, and all together."""
-        rows = [[_design_words(each.tally.design), *share_cells(each, each.interval())] for each in self.estimates]
-        return ["design", *SHARE_HEAD], [*rows, ["pooled", *share_cells(self, self.interval())]]
+        return share_table(self._rows(), "design")
+
+    def _rows(self) -> list[tuple[str, Estimate | PooledEstimate, Interval]]:
+        each = [(_design_words(one.tally.design), one, one.interval()) for one in self.estimates]
+        return [*each, ("pooled", self, self.interval())]
 
     def notes(self) -> list[str]:
         """What the last bar is for, and whether the designs tell the same story."""
@@ -191,9 +193,7 @@ class PooledEstimate(Result):
 
     def points(self) -> list[Point]:
         """Each design on its own, and all together."""
-        each = [(_design_words(one.tally.design), one.n, one.value, one.interval()) for one in self.estimates]
-        both = [*each, ("pooled", self.n, self.value, self.interval())]
-        return [Point(f"{name} (n = {n:,})", value, *bar) for name, n, value, bar in both]
+        return [share_point(*row) for row in self._rows()]
 
     def caption(self) -> str:
         """What the bars of the picture are."""
@@ -205,13 +205,14 @@ class PooledEstimate(Result):
         return {
             "tallies": [tally.as_dict() for tally in self.tallies],
             "planning": str(self.planning),
+            "n": self.n,
             "value": self.value,
             "standard_error": self.standard_error,
             "interval": self.interval(level, method).as_dict(),
             "unbiased": self.unbiased,
             "unbiased_standard_error": self.unbiased_standard_error,
             "misfit": self.misfit.as_dict(),
-            "homogeneity": {"statistic": test.statistic, "freedom": test.freedom, "p": test.p},
+            "homogeneity": asdict(test),
         }
 
 

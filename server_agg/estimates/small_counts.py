@@ -1,7 +1,7 @@
 """The p-value of a score test: by its limiting law where expected counts are large, else exactly or by simulation.
 
 Rules
-1. Where every expected count of ones and of zeros at π0 is `ENOUGH` or more, and for every trend: χ² ("score").
+1. Where every expected count of ones and of zeros at π0 is `ENOUGH` or more: χ² ("score").
 2. Otherwise, two tallies: "exact", the sum over all tables whose statistic is not below the observed one,
        p = max over π in C of P(X² >= observed | π) + γ,
    with C a bar that holds the common prevalence with probability 1 − γ (Berger and Boos): P(p <= α) <= α whatever π.
@@ -70,7 +70,7 @@ def p_value(groups: Groups, kind: str = "equality", xs: tuple[float, ...] = (), 
     observed = float(statistic(groups.counts)[0])
     freedom = 1 if kind == "trend" else len(groups.tallies) - 1
     limit = PValue(chi_squared_tail(observed, freedom), "score", observed)
-    if kind == "trend" or not small_counts(groups):
+    if not small_counts(groups):
         return limit
     low, high = _likely(groups, shift)
     if low > high:

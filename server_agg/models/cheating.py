@@ -15,6 +15,8 @@ Who the cheaters are is *not* in the data:
 
 ℓ is concave in the shares.  The estimate is its maximum on the triangle; bars are profile-likelihood; the test of "no
 cheaters" is the likelihood ratio with half the usual tail, since γ = 0 is an edge; near a corner its p is simulated.
+The test of the model has a degree of freedom for each design beyond two, and one more for each share that is estimated
+as 0: given the face of the triangle that the maximum lies on, the likelihood ratio has that many [WD86].
 With exactly two designs the linear solution is unbiased, and may leave the triangle.
 With one design: `sensitivity` says what the estimate would be for every supposed share of cheaters.
 """
@@ -24,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -44,6 +47,7 @@ from server_agg.report.result import Result
 __all__ = ["CheatingFit", "detect_cheating", "explain_identification"]
 
 CORNER, DRAWS = 10_000, 999  # 1/γ, also the generator's seed; tables simulated per prevalence
+AT_AN_EDGE = 1e-9  # a share below is 0 but for rounding
 SHARES = ("honest carriers", "honest others", "cheaters")
 
 
@@ -146,9 +150,15 @@ def detect_cheating(tallies: Sequence[Tally]) -> CheatingFit:
     honest, _ = held(groups, 2, 0.0)
     statistic = max(0.0, 2 * (level - honest))
     no_cheaters = _no_cheaters(counted, statistic)
-    saturated = sum(group.saturated() for group in groups)
-    fit = chi_squared("three kinds of people", "likelihood ratio", 2 * (saturated - level), more) if more else None
+    fit = _fit(groups, shares, level) if more else None
     return CheatingFit(counted, shares, level, no_cheaters, fit, linear)
+
+
+def _fit(groups: Sequence[Group], shares: Triple, level: float) -> Test:
+    """That there are three kinds of people and no more, for three designs or more."""
+    saturated = sum(group.saturated() for group in groups)
+    freedom = len(groups) - 2 + sum(share <= AT_AN_EDGE for share in shares)
+    return chi_squared("three kinds of people", "likelihood ratio", 2 * (saturated - level), freedom)
 
 
 def _no_cheaters(tallies: Sequence[Tally], statistic: float) -> Test:
@@ -168,13 +178,16 @@ def _no_cheaters(tallies: Sequence[Tally], statistic: float) -> Test:
         rates = [float(t.design.says_yes(Fraction(float(prevalence)))) for t in tallies]
         drawn = generator.binomial([t.n for t in tallies], rates, (DRAWS, len(tallies)))
         tables, times = np.unique(drawn, axis=0, return_counts=True)
-        reached = [_statistic(tallies, table) >= statistic * (1 - 1e-9) for table in tables]
+        same = tuple(replace(t, ones=0) for t in tallies)
+        reached = [_statistic(same, tuple(table)) >= statistic * (1 - 1e-9) for table in tables.tolist()]
         worst = max(worst, (1 + int(times[reached].sum())) / (DRAWS + 1))
     p = min(1.0, max(half, worst + 1 / CORNER))
     return Test("no cheaters", "likelihood ratio, simulated p,", statistic, 1, p)
 
 
-def _statistic(tallies: Sequence[Tally], ones: Sequence[int]) -> float:
+@lru_cache(maxsize=10_000)
+def _statistic(tallies: tuple[Tally, ...], ones: tuple[int, ...]) -> float:
+    """The likelihood ratio of a table: these designs and sizes with these counts."""
     counted = [replace(t, ones=int(k)) for t, k in zip(tallies, ones, strict=True)]
     groups = [Group.of(t) for t in counted]
     _, level = maximum(groups, linear_shares(counted) if len(counted) == 2 else None)

@@ -8,20 +8,26 @@ Pairwise comparisons are Holm-adjusted: the chance of any false alarm among them
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from rrcollect.errors import ParameterError
 from server_agg.compare.groups import compare_groups
+from server_agg.count.tallies import merged
 from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers
-from server_agg.estimates.pooled import pool
+from server_agg.estimates.one import Estimate
+from server_agg.estimates.pooled import PooledEstimate, pool
 from server_agg.estimates.score_tests import Groups
 from server_agg.estimates.small_counts import PValue, p_value
 from server_agg.models.columns import vector_of
 from server_agg.models.inference import Test
+from server_agg.report.drawing import Point
 from server_agg.report.result import Result
+from server_agg.report.tables import Table
+from server_agg.report.words import percent, share_point, share_table
 
 __all__ = ["GroupTest", "PairTest", "compare_many", "trend_across"]
 
@@ -41,11 +47,12 @@ class PairTest:
 
 @dataclass(frozen=True)
 class GroupTest(Result):
-    """A test across groups, with the common prevalence under its hypothesis and each group's unbiased estimate."""
+    """A test across groups, with the common prevalence under its hypothesis and each group's estimate, whose bars are
+    each for itself."""
 
     tidy = "groups"
-    labels: tuple[str, ...]
-    values: tuple[float, ...]
+    numeric = frozenset(range(1, 5))
+    groups: dict[str, Estimate | PooledEstimate]
     common: float
     test: Test
     pairs: tuple[PairTest, ...] = ()
@@ -58,13 +65,46 @@ class GroupTest(Result):
     def as_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""
         return {
-            "groups": [{"label": x, "value": v} for x, v in zip(self.labels, self.values, strict=True)],
+            "groups": [
+                {
+                    "label": label,
+                    "n": found.n,
+                    "value": found.value,
+                    "standard_error": found.standard_error,
+                    "interval": found.interval().as_dict(),
+                    "misfit": found.misfit.as_dict(),
+                }
+                for label, found in self.groups.items()
+            ],
             "common": self.common,
             "test": self.test.as_dict(),
             "pairs": [
                 {"a": t.a, "b": t.b, "difference": t.difference, "p": t.p, "adjusted": t.adjusted} for t in self.pairs
             ],
         }
+
+    def tables(self) -> list[Table]:
+        """The pairs, if there are any, and under them the groups."""
+        head = ["pair", "difference in points", "p", "p adjusted (Holm)"]
+        pairs = [[f"{t.a} − {t.b}", percent(t.difference), f"{t.p:.3g}", f"{t.adjusted:.3g}"] for t in self.pairs]
+        return [*([(head, pairs)] if pairs else []), self.cells()]
+
+    def cells(self) -> Table:
+        """The groups with their bars."""
+        return share_table(((label, found, found.interval()) for label, found in self.groups.items()), "group")
+
+    def notes(self) -> list[str]:
+        """The test; the bars are each for itself."""
+        return [self.test.describe(), "95 % bars, each for itself"]
+
+    def points(self) -> list[Point]:
+        """The groups."""
+        return [share_point(label, found, found.interval()) for label, found in self.groups.items()]
+
+    def caption(self) -> str:
+        """What the bars are, and the test."""
+        methods = "/".join(sorted({found.interval().method for found in self.groups.values()}))
+        return f"95 % {methods} bars, each for itself; {self.test.hypothesis}: p = {self.p:.3g}"
 
 
 def compare_many(groups: GroupsLike) -> GroupTest:
@@ -79,9 +119,9 @@ def compare_many(groups: GroupsLike) -> GroupTest:
     [('a', 'b', 0.0076), ('a', 'c', 0.0), ('b', 'c', 0.0028)]
     """
     lists = _lists(groups)
-    made = Groups.of(list(lists.values()))
+    made = Groups.of([[_possible(t.oriented()) for t in tallies] for tallies in lists.values()])
     test = _test(f"all {len(lists)} prevalences equal", p_value(made), len(lists) - 1)
-    return GroupTest(tuple(lists), _values(lists), float(made.common(made.counts)[0]), test, _pairs(lists))
+    return GroupTest(_estimates(lists), float(made.common(made.counts)[0]), test, _pairs(lists))
 
 
 def trend_across(groups: GroupsLike, scores: Sequence[float] | None = None) -> GroupTest:
@@ -101,7 +141,13 @@ def trend_across(groups: GroupsLike, scores: Sequence[float] | None = None) -> G
     made = Groups.of(list(lists.values()))
     words = f"no trend over scores {', '.join(f'{x:g}' for x in xs)}"
     test = _test(words, p_value(made, "trend", xs), 1)
-    return GroupTest(tuple(lists), _values(lists), float(made.common(made.counts)[0]), test)
+    return GroupTest(_estimates(lists), float(made.common(made.counts)[0]), test)
+
+
+def _possible(tally: Tally) -> Tally:
+    """By the edge rule: the nearest count that a prevalence explains, since no other is evidence of a difference."""
+    least, most = math.ceil(tally.n * (1 - tally.design.p00)), math.floor(tally.n * tally.design.p11)
+    return replace(tally, ones=min(max(tally.ones, least), most)) if least <= most else tally
 
 
 def _test(hypothesis: str, found: PValue, freedom: int) -> Test:
@@ -119,8 +165,10 @@ def _lists(groups: GroupsLike) -> dict[str, list[Tally]]:
     return lists
 
 
-def _values(lists: Mapping[str, list[Tally]]) -> tuple[float, ...]:
-    return tuple(pool(tallies).unbiased for tallies in lists.values())
+def _estimates(lists: Mapping[str, list[Tally]]) -> dict[str, Estimate | PooledEstimate]:
+    """By one design, or pooled over several."""
+    each = {label: [t for t in merged(tallies) if t.n] for label, tallies in lists.items()}
+    return {label: Estimate(found[0]) if len(found) == 1 else pool(found) for label, found in each.items()}
 
 
 def _pairs(lists: Mapping[str, list[Tally]]) -> tuple[PairTest, ...]:

@@ -2,7 +2,7 @@
 
 Rules
 1. A point is the estimate; one that lies beyond its bar, which keeps to what is possible, is drawn hollow at the end of
-   it.  The title says what the bars cover.
+   it.  The title says what the bars cover.  A count that fits no share well says so under its name.
 2. Shares are percent.  Their axis begins at 0 (or ends at 100 %, where all bars lie above one half) and ends at the
    first mark of `MARKS` that holds every bar: data of one size get one axis, so that figures can be compared.
 3. Colours are Okabe and Ito's, which people see apart whatever their eyes; nothing is told by colour alone.
@@ -32,7 +32,9 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = "os^Dv<>"
 MARKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 LINE = 44  # characters of a label
+FEW = 8  # points side by side whose labels have room
 SHARE = "share with the attribute"
+HOLLOW = "hollow: the estimate lies beyond its bar"
 ENDINGS = (".png", ".svg", ".pdf")
 
 
@@ -43,6 +45,7 @@ class Point(NamedTuple):
     value: float
     low: float | None
     high: float | None
+    note: str = ""  # stands under the name: how well the counts fit
 
 
 class Picture:
@@ -128,25 +131,30 @@ def draw_points(
     """
     axes = axes_for(ax)
     if ax is None and places is None:
-        lines = sum(_wrapped(point.label).count("\n") + 2 for point in points)
+        lines = sum(_named(point).count("\n") + 2 for point in points)
         axes.figure.set_figheight(min(16.0, 1.4 + 0.18 * lines))  # type: ignore[union-attr]
     upright = places is not None
     at = list(range(len(points), 0, -1)) if places is None else list(places)
     for place, point in zip(at, points, strict=True):
         _point(axes, place, point, upright=upright)
     known = [end for point in points for end in (point.low, point.high) if end is not None]
+    if any(_shown(point) != point.value for point in points):
+        title = "; ".join(filter(None, [title, HOLLOW]))
     if places is None:
-        axes.set_yticks(at, [_wrapped(point.label) for point in points])
+        axes.set_yticks(at, [_named(point) for point in points])
         axes.set_ylim(0.4, len(points) + 0.6)
         axes.set_xlabel(axis)
     else:
         axes.set_ylabel(axis)
+        if len(points) > FEW:
+            axes.tick_params(axis="x", labelrotation=45)
     if shares:
         share_axis(axes, [min(max(end, 0.0), 1.0) for end in known], upright=upright, limits=limits)
     else:
         (axes.axhline if upright else axes.axvline)(0, color="grey", linestyle=":", linewidth=0.8)
         if limits is not None:
-            (axes.set_ylim if upright else axes.set_xlim)(*limits)
+            room = 0.02 * (limits[1] - limits[0])
+            (axes.set_ylim if upright else axes.set_xlim)(limits[0] - room, limits[1] + room)
     plain_axes(axes, title)
     return axes
 
@@ -156,9 +164,23 @@ def _wrapped(label: str) -> str:
     return "\n".join(textwrap.fill(line, LINE) for line in label.splitlines())
 
 
+def _named(point: Point) -> str:
+    """The label with its note under it."""
+    return "\n".join(filter(None, [_wrapped(point.label), _wrapped(point.note)]))
+
+
+def _ends(point: Point) -> tuple[float, float]:
+    return point.value if point.low is None else point.low, point.value if point.high is None else point.high
+
+
+def _shown(point: Point) -> float:
+    """Where the point is drawn: within its bar."""
+    low, high = _ends(point)
+    return min(max(point.value, low), high)
+
+
 def _point(axes: Axes, place: float, point: Point, *, upright: bool) -> None:
-    low, high = (point.value if end is None else end for end in (point.low, point.high))
-    shown = min(max(point.value, low), high)
+    (low, high), shown = _ends(point), _shown(point)
     face = COLOURS[0] if shown == point.value else "white"
     style: dict[str, Any] = {"fmt": "o", "color": COLOURS[0], "markerfacecolor": face, "capsize": 3, "elinewidth": 1.6}
     reach = [[shown - low], [high - shown]]

@@ -31,7 +31,7 @@ def plot_privacy_price(
     margin: NumberLike = "0.05",
     level: NumberLike = 0.95,
     prevalence: NumberLike | None = None,
-    methods: Sequence[str] = ("wald", "chebyshev", "hoeffding"),
+    methods: Sequence[str] = ("exact", "chebyshev", "hoeffding"),
 ) -> Axes:
     """What does privacy cost: answers needed for ± `margin` against ε, by method; dashed: direct questioning.
 

@@ -42,7 +42,7 @@ from server_agg.report.released import (
 )
 from server_agg.report.result import Result, clipped
 from server_agg.report.round_results import UNDECLARED, ResultOptions, RoundResults, group_name
-from server_agg.report.words import bar_words
+from server_agg.report.words import bar_words, share_point
 
 __all__ = ["PILOT", "SurveyResults", "released_results", "survey_results"]
 
@@ -80,7 +80,9 @@ class SurveyResults(Result):
         """Every question and round that has an estimate, by its text where there is a survey."""
         texts = {} if self.survey is None else {q.id: self.survey.say(q.text) for q in self.survey.questions}
         return [
-            Point(f"{texts.get(each.question, each.question)}{_round_words(each)}", each.estimate.value, *each.bar)
+            share_point("", each.estimate, each.bar)._replace(
+                label=f"{texts.get(each.question, each.question)}{_round_words(each)}"
+            )
             for each in self.rounds
             if each.estimate is not None and each.bar is not None
         ]

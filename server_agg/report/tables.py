@@ -18,7 +18,8 @@ LATEX = {
     "−": "$-$", "–": "--", "±": r"$\pm$", "×": r"$\times$", "·": r"$\cdot$", "²": "$^2$", "√": r"$\surd$",
     "∞": r"$\infty$", "≥": r"$\geq$", "≤": r"$\leq$", "∓": r"$\mp$", "<": "$<$", ">": "$>$", "|": "$|$",
     "π": r"$\pi$", "ε": r"$\varepsilon$", "δ": r"$\delta$", "σ": r"$\sigma$", "γ": r"$\gamma$", "χ": r"$\chi$",
-    "β": r"$\beta$", "λ": r"$\lambda$", "θ": r"$\theta$",
+    "β": r"$\beta$", "λ": r"$\lambda$", "θ": r"$\theta$", "α": r"$\alpha$", "μ": r"$\mu$", "ω": r"$\omega$",
+    "Σ": r"$\Sigma$", "≈": r"$\approx$", "→": r"$\to$", "\u0302": r"\^{}",
 } | {sign: f"\\{sign}" for sign in "&%$#_{}"}  # fmt: skip
 
 

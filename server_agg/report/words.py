@@ -10,12 +10,14 @@ Rules
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from rrcollect.design.parameters import NumberLike, fraction
 from rrcollect.design.yes_no import Design
 from server_agg.estimates.interval import target_words
 from server_agg.estimates.methods import methods_for
+from server_agg.report.drawing import Point
 from server_agg.report.tables import Table, text_table
 
 if TYPE_CHECKING:
@@ -38,7 +40,8 @@ class Valued(Protocol):
     def misfit(self) -> Misfit: ...
 
 
-__all__ = ["estimate_dict", "estimate_table", "estimate_tables", "percent", "sentence", "share_cells", "value_notes"]
+__all__ = ["Valued", "bar_note", "estimate_dict", "estimate_table", "estimate_tables", "percent", "sentence",
+           "share_cells", "share_point", "share_table", "value_notes"]  # fmt: skip
 
 
 def percent(share: float, digits: int = 1) -> str:
@@ -104,6 +107,25 @@ def share_cells(estimate: Valued, bar: Interval) -> list[str]:
     return [str(estimate.n), *shares, f"{float(100 * bar.level):.4g} % {bar.method}", value_notes(estimate, bar)]
 
 
+def share_table(rows: Iterable[tuple[str, Valued, Interval]], first: str = "") -> Table:
+    """Shares by name, each with its bar."""
+    return [first, *SHARE_HEAD], [[name, *share_cells(estimate, bar)] for name, estimate, bar in rows]
+
+
+def share_point(name: str, estimate: Valued, bar: Interval[float]) -> Point:
+    """A share as it is drawn; how well its count fits stands under its name."""
+    misfit = estimate.misfit
+    note = f"P(so far {misfit.side}) = {misfit.tail_probability:.2g}" if misfit.told else ""
+    return Point(f"{name} (n = {estimate.n:,})".strip(), estimate.value, bar.low, bar.high, note)
+
+
+def bar_note(bar: Interval) -> str:
+    """What a bar covers and what it warns of; why it has no width stands beside the value."""
+    return "; ".join(
+        [bar.describe(), *(words for words in bar.warning.split("; ") if words and "width 0" not in words)]
+    )
+
+
 def _fit_notes(estimate: Valued, bar: Interval) -> list[str]:
     notes = [estimate.misfit.describe()] if estimate.misfit.told else []
     return [*notes, bar.warning[bar.warning.index("width 0") :]] if "width 0" in bar.warning else notes
@@ -140,7 +162,8 @@ def _summary(estimate: Estimate, level: NumberLike) -> list[list[str]]:
     normal, chebyshev = estimate.margins()
     return [
         ["estimate", f"{percent(estimate.value, 2)} % (unbiased), {percent(estimate.clipped, 2)} % (clipped)"],
-        ["standard error", f"{percent(estimate.standard_error, 2)} points, target: the {target}"],
+        ["standard error", f"{percent(estimate.standard_error, 2)} points, target: the {target}"
+         if estimate.standard_error else "0 as estimated, since all answers are alike; see the bars"],
         ["answers", f"n = {estimate.tally.n}, ones = {estimate.tally.ones}"],
         ["design", f"{estimate.tally.design}, {privacy_words(estimate.tally.mechanism)}"],
         ["margins", f"±{percent(normal.half_width, 2)} (1.96σ), ±{percent(chebyshev.half_width, 2)} (4.5σ) points"

@@ -18,6 +18,7 @@ from rrcollect.design.parameters import NumberLike, fraction, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection
+from server_agg.estimates.diagnostics import Misfit, worst_misfit
 from server_agg.estimates.effective import EffectiveSample
 from server_agg.estimates.estimating import estimate
 from server_agg.estimates.exact import squared_widths
@@ -25,7 +26,10 @@ from server_agg.estimates.interval import Interval, Side
 from server_agg.estimates.methods import interval_of
 from server_agg.estimates.one import Estimate
 from server_agg.estimates.problem import Problem
+from server_agg.report.drawing import Point
 from server_agg.report.result import UnbiasedResult
+from server_agg.report.tables import Table
+from server_agg.report.words import bar_note, percent, share_point, share_table
 from server_agg.weigh.unbiased_values import value_ends
 
 __all__ = ["StratifiedEstimate", "poststratified_estimate", "stratified_estimate"]
@@ -93,14 +97,44 @@ class StratifiedEstimate(UnbiasedResult):
         )
         return interval_of(problem, level, method, side)
 
+    @property
+    def misfit(self) -> Misfit:
+        """Of the stratum whose count is the most extreme, its probability times the number of strata (Bonferroni)."""
+        return worst_misfit(found.misfit for _, _, found in self.strata)
+
+    numeric = frozenset(range(1, 5))
+
+    def cells(self) -> Table:
+        """The strata with their shares of the population, each bar for itself, and all together."""
+        each = [(f"{x} ({percent(float(w))} %)", e, e.interval()) for x, w, e in self.strata]
+        return share_table([*each, ("all", self, self.interval())], "stratum")
+
+    def notes(self) -> list[str]:
+        """What the last bar is for."""
+        return [f"all: {self.kind}, {bar_note(self.interval())}"]
+
+    def points(self) -> list[Point]:
+        """The strata, and all together."""
+        each = [share_point(x, e, e.interval()) for x, _, e in self.strata]
+        return [*each, share_point("all", self, self.interval())]
+
+    def caption(self) -> str:
+        """What the bars of the picture are."""
+        return f"95 % exact bars; all: 95 % {self.interval().method} bar"
+
     def as_dict(self, level: NumberLike = 0.95, method: str = "korn-graubard") -> dict[str, object]:
         """Inputs and results as plain values, ready for JSON."""
         return {
             "kind": self.kind,
-            "strata": [{"label": x, "share": str(w), "tally": e.tally.as_dict()} for x, w, e in self.strata],
+            "strata": [
+                {"label": x, "share": str(w), "tally": e.tally.as_dict(), "misfit": e.misfit.as_dict()}
+                for x, w, e in self.strata
+            ],
+            "n": self.n,
             "value": self.value,
             "standard_error": self.standard_error,
             "interval": self.interval(level, method).as_dict(),
+            "misfit": self.misfit.as_dict(),
             "design_effect": self.design_effect,
             "population": self.population,
         }

@@ -21,13 +21,20 @@ from typing import TYPE_CHECKING, Any
 from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
+from server_agg.count.from_answers import answer_array
+from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers
+from server_agg.estimates.diagnostics import Misfit, worst_misfit
 from server_agg.estimates.effective import EffectiveSample
 from server_agg.estimates.interval import Interval, Side, checked_target
 from server_agg.estimates.methods import interval_of
+from server_agg.estimates.one import Estimate
 from server_agg.estimates.problem import Problem
+from server_agg.report.drawing import Point
 from server_agg.report.result import Result
-from server_agg.weigh.unbiased_values import noise_variances, unbiased_values, value_ends
+from server_agg.report.tables import Table
+from server_agg.report.words import bar_note, share_point, share_table
+from server_agg.weigh.unbiased_values import distinct_designs, noise_variances, unbiased_values, value_ends
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,6 +64,7 @@ class WeightedEstimate(Result):
     kind: str
     population: int | None
     target: str
+    misfit: Misfit  # of the answers counted by design, unweighted: their law needs no weights
 
     @property
     def n(self) -> int:
@@ -153,6 +161,22 @@ class WeightedEstimate(Result):
         )
         return interval_of(problem, level, method, side)
 
+    numeric = frozenset(range(1, 5))
+
+    def cells(self) -> Table:
+        """The share with its bar."""
+        return share_table([("weighted", self, self.interval())])
+
+    def notes(self) -> list[str]:
+        """What the bar is for, and what the weights cost."""
+        total = f"total {self.total:.6g} (SE {self.total_standard_error:.3g})"
+        cost = [] if self.design_effect is None else [f"design effect {self.design_effect:.3g}"]
+        return [f"{self.kind}: {bar_note(self.interval())}", "; ".join([total, *cost])]
+
+    def points(self) -> list[Point]:
+        """The share."""
+        return [share_point("weighted", self, self.interval())]
+
     def as_dict(self, level: NumberLike = 0.95, method: str = "korn-graubard") -> dict[str, object]:
         """Results as plain values, ready for JSON."""
         return {
@@ -163,6 +187,7 @@ class WeightedEstimate(Result):
             "total": self.total,
             "total_standard_error": self.total_standard_error,
             "interval": self.interval(level, method).as_dict(),
+            "misfit": self.misfit.as_dict(),
             "design_effect": self.design_effect,
             "kish_design_effect": self.kish_design_effect,
         }
@@ -198,7 +223,19 @@ def weighted_estimate(
     widths = np.broadcast_to(np.array([float(1 / abs(Fraction(d.c))) for d in designs]), values.shape)
     noise = noise_variances(design, answers)
     ends = value_ends(designs)
-    return WeightedEstimate(values, noise, _checked(weights, values.size), widths, ends, kind, size, target)
+    checked = _checked(weights, values.size)
+    return WeightedEstimate(values, noise, checked, widths, ends, kind, size, target, _misfit(design, answers))
+
+
+def _misfit(design: Design | Sequence[Design], answers: Any) -> Misfit:
+    """The answers counted by design.  Whoever answered, a count is not below that of "nobody has it" in law."""
+    import numpy as np
+
+    bits = answer_array(answers)
+    found, places = distinct_designs(design, bits.size)
+    n, ones = np.bincount(places, minlength=len(found)), np.bincount(places, bits, len(found))
+    tallies = [Tally(d, int(m), int(k)) for d, m, k in zip(found, n, ones, strict=True) if m >= 2]
+    return worst_misfit(Estimate(tally).misfit for tally in tallies)
 
 
 def _checked(weights: Any, n: int) -> NDArray[np.float64]:

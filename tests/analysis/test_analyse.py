@@ -138,7 +138,7 @@ def test_anything_else_is_named_with_its_row(tmp_path, value, where):
     path.write_text('note,answer\n"a\nb",1\nx,0\ny,2\n')
     with pytest.raises(UnclearAnswer, match=r"raw\.csv, line 5: the answer is '2'; allowed: 1 or 0, yes or no"):
         analyse(path, design=DIE)
-    with pytest.raises(UnclearAnswer, match="row 2.*'c'.*'b' for yes, 'one other value' for no"):
+    with pytest.raises(UnclearAnswer, match="row 2.*'c'.*'b' for yes, one other value for no"):
         analyse({"answer": ["a", "b", "c"]}, design=DIE, yes="b")
 
 
@@ -195,20 +195,39 @@ def test_what_cannot_be_analysed_is_refused(tmp_path):
     bad(TooFewAnswers, "1 answer;", data={"told": [1, None]})
     bad(UnclearAnswer, "two different", yes="x", no="X")
     bad(ParameterError, "'population' or 'sample'", by="region", target=5000)
+    bad(BadColumn, "there 2 times", data=pandas.DataFrame([[1, 0], [0, 1]], columns=["told", "told"]))
+    bad(ParameterError, "as text", data=pandas.DataFrame({0: [1, 0]}), answer=0)
+    bad(TooFewAnswers, r"'told' \(9 rows without an answer\) holds 0", data={"told": [None] * 9})
+    bad(UnclearAnswer, "no row says oui: if that is so, give no=", data={"told": ["ja"] * 9}, yes="oui")
+    bad(ParameterError, "that Python knows", data=tmp_path / "none.csv", encoding="klingon")
     bad(SourceUnavailable, "no such file", data=tmp_path / "none.csv")
     bad(ParameterError, r"ends in \.csv", data="raw.xlsx")
     for name, content, why in (
         ("a.csv", b"told,told\n1,0\n", "there 2 times"),
         ("b.csv", b"id,told\n1,0\n2\n", "line 3: 1 cells under a head of 2"),
-        ("c.csv", "id,told\nä,0\n".encode("latin-1"), "UTF-8"),
+        ("c.csv", "id,told\nä,0\n".encode("latin-1"), "encoding='cp1252', or save it as UTF-8"),
         ("d.jsonl", b'{"told": 1}\n{"told"', "line 2: not JSON"),
         ("e.jsonl", b"[1]\n", "not a JSON object"),
         ("f.jsonl", b'{"x": 1}\n', "not there"),
         ("g.parquet", b"told", r"not a \.parquet file"),
         ("h.sav", b"told", r"not a \.sav file"),
         ("i.dta", b"", r"not a \.dta file"),
-        ("j.csv", b"", "not there"),
+        ("j.csv", b"", "this one is empty"),
     ):
         path = tmp_path / name
         path.write_bytes(content)
         bad((UnreadableRow, BadColumn), why, data=path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "utf-16"])
+def test_a_text_file_may_be_in_another_encoding(tmp_path, encoding):
+    path = tmp_path / "raw.csv"
+    path.write_bytes(("told,stadt\n" + "ja,Zürich\nnein,Köln\n" * 40).encode(encoding))
+    found = analyse(path, answer="told", design=DIE, by="stadt", yes="Ja", encoding=encoding)
+    assert [row.label for row in found.groups.rows] == ["Köln", "Zürich"]
+    assert found.estimate.n == 80
+
+
+def test_other_columns_of_a_frame_may_share_a_name():
+    frame = pandas.DataFrame([[1, 0, 0], [0, 1, 1]] * 20, columns=["told", "x", "x"])
+    assert analyse(frame, answer="told", design=DIE).estimate.value == 0.5

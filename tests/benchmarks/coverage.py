@@ -1,6 +1,9 @@
 """How often each error bar covers: exact sums over all counts, no simulation.
 
-    python -m tests.benchmarks.coverage        writes docs/coverage.md and docs/coverage.svg (ten minutes on one core)
+    python -m tests.benchmarks.coverage              writes docs/coverage.md and docs/coverage.svg (ten minutes)
+    python -m tests.benchmarks.coverage n300 looks   these sections alone; the last one to be computed writes the page
+
+A section waits in .bench/coverage under the digest of the code it was computed by, so that a page is of one code.
 
 For a design, n and π the count N is Bin(n, λ), so the coverage of a method is Σ P(N)·[low(N) <= π <= high(N)]: n + 1
 bars, computed by the package itself, and one matrix product for all π.
@@ -9,10 +12,12 @@ Other estimates and targets are in `coverage_kinds`, bars that are looked at aga
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +37,8 @@ PREVALENCES = np.arange(101) / 100
 METHODS = ("exact", "chebyshev", "hoeffding", "anytime", "wilson", "likelihood", "credible", "wald")
 GUARANTEED = METHODS[:4]
 LOOKS, KINDS_N, SURVEYS = 100, 20, 1000  # of the sections after the first
+SECTIONS = ("n10", "n30", "n100", "n300", "n1000", "looks", "kinds1", "kinds2", "kinds3", "kinds4", "simulated")
+ROOT = Path(__file__).resolve().parents[2]
 CREDIBLE = "credible, 0 < π < 1"  # an equal-tailed interval of a continuous posterior never holds 0 or 1
 
 
@@ -89,19 +96,58 @@ def minima(designs: dict[str, Design], sizes: Iterable[int], methods: dict[str, 
     return cells
 
 
+def computed(section: str) -> list[Any]:
+    """The figures of one section, as JSON has them."""
+    from tests.benchmarks.coverage_kinds import settings
+    from tests.benchmarks.coverage_looks import all_ends, looked_at, never_excluded
+    from tests.benchmarks.coverage_models import simulated
+    from tests.benchmarks.coverage_rows import rows
+
+    if section == "looks":
+        return [
+            [method, [float(never_excluded(d, all_ends(d, LOOKS, by_method(method)), PREVALENCES).min())
+                      for d in looked_at()]]
+            for method in ("anytime", "exact")
+        ]  # fmt: skip
+    if section == "simulated":
+        return [asdict(row) for row in simulated(SURVEYS)]
+    if section.startswith("kinds"):
+        return [asdict(row) for row in rows(settings(KINDS_N, int(section[-1])))]
+    n, methods, designs = int(section.removeprefix("n")), named_methods(), DESIGNS
+    if n == 1000:
+        methods = {method: bars for method, bars in methods.items() if method not in ("likelihood", CREDIBLE)}
+        designs = {name: DESIGNS[name] for name in ("ε = 0.5", "ε = 1", "ε = 2", "(1, 0.05)", "(0.05, 1)")}
+    return [asdict(cell) for cell in minima(designs, (n,), methods)]
+
+
+def _digest() -> str:
+    folders = ("rrcollect/design", "rrcollect/classic", *(f"server_agg/{x}" for x in ("count", "estimates", "compare",
+               "weigh", "models")), "tests/benchmarks", "tests/assurance/bars")  # fmt: skip
+    found = hashlib.sha256()
+    for path in sorted(path for folder in folders for path in (ROOT / folder).glob("*.py")):
+        found.update(path.read_bytes() if "benchmarks" not in str(path) or path.name.startswith("coverage") else b"")
+    return found.hexdigest()[:16]
+
+
 def main() -> None:
-    """Writes the table and the picture."""
-    docs = Path(__file__).resolve().parents[2] / "docs"
-    methods, sizes = named_methods(), (10, 30, 100, 300)
-    started = time.perf_counter()
-    cells = minima(DESIGNS, sizes, methods)
-    quick = {method: bars for method, bars in methods.items() if method not in ("likelihood", CREDIBLE)}
-    few = {name: DESIGNS[name] for name in ("ε = 0.5", "ε = 1", "ε = 2", "(1, 0.05)", "(0.05, 1)")}
-    cells += minima(few, (1000,), quick)
-    docs.mkdir(exist_ok=True)
-    (docs / "coverage.md").write_text(_page(cells, sizes) + _further(), encoding="utf-8")
-    _picture(docs / "coverage.svg", methods)
-    print(f"{len(cells) * PREVALENCES.size} cells in {time.perf_counter() - started:.0f} s", file=sys.stderr)
+    """Computes the sections asked for; writes the table and the picture when all are there."""
+    waiting = ROOT / ".bench" / "coverage" / _digest()
+    waiting.mkdir(parents=True, exist_ok=True)
+    for section in sys.argv[1:] or SECTIONS:
+        if not (waiting / section).exists():
+            started = time.perf_counter()
+            (waiting / section).write_text(json.dumps(computed(section)), encoding="utf-8")
+            print(f"{section}: {time.perf_counter() - started:.0f} s", file=sys.stderr)
+    missing = [section for section in SECTIONS if not (waiting / section).exists()]
+    if missing:
+        print(f"not yet computed: {' '.join(missing)}", file=sys.stderr)
+        return
+    found = {section: json.loads((waiting / section).read_text(encoding="utf-8")) for section in SECTIONS}
+    cells = [Cell(**each) for section in SECTIONS[:5] for each in found[section]]
+    kinds = [row for section in SECTIONS[6:] for row in found[section]]
+    page = _page(cells, (10, 30, 100, 300)) + _further(found["looks"], kinds)
+    (ROOT / "docs" / "coverage.md").write_text(page, encoding="utf-8")
+    _picture(ROOT / "docs" / "coverage.svg", named_methods())
 
 
 def _page(cells: list[Cell], sizes: tuple[int, ...]) -> str:
@@ -142,12 +188,11 @@ def _page(cells: list[Cell], sizes: tuple[int, ...]) -> str:
     return "\n".join(lines)
 
 
-def _further() -> str:
+def _further(looks: list[Any], kinds: list[Any]) -> str:
     """Bars looked at after every answer; every other kind of estimate and target."""
-    from tests.benchmarks.coverage_kinds import DIRECT, E1, NAMES, P3, settings
-    from tests.benchmarks.coverage_looks import all_ends, never_excluded
-    from tests.benchmarks.coverage_models import simulated
-    from tests.benchmarks.coverage_rows import rows, table
+    from tests.benchmarks.coverage_kinds import NAMES
+    from tests.benchmarks.coverage_looks import looked_at
+    from tests.benchmarks.coverage_rows import Row, table
 
     lines = [
         "",
@@ -156,14 +201,10 @@ def _further() -> str:
         f"The least probability, over prevalences, that no bar of 2 … {LOOKS} answers excludes the truth, over all",
         "paths. Only anytime is made for it; exact is here as a warning.",
         "",
-        "| method | " + " | ".join(NAMES[design] for design in (E1, P3, DIRECT)) + " |",
+        "| method | " + " | ".join(NAMES[design] for design in looked_at()) + " |",
         "|---|---|---|---|",
     ]
-    for method in ("anytime", "exact"):
-        found = [
-            never_excluded(design, all_ends(design, LOOKS, by_method(method)), PREVALENCES).min()
-            for design in (E1, P3, DIRECT)
-        ]
+    for method, found in looks:
         lines.append(f"| {method} | " + " | ".join(f"{least:.3f}" for least in found) + " |")
     lines += [
         "",
@@ -172,8 +213,10 @@ def _further() -> str:
         "Exact sums over all tables of counts, about 20 answers per group and a grid of truths; the least one, and",
         "where it was found. A coverage with ± is simulated, with its standard error.",
         "",
-        *table(rows(settings(KINDS_N)) + list(simulated(SURVEYS))),
+        *table([Row(**row) for row in kinds]),
         "",
+        "*At once*: covered means that every bar holds its truth. *Mean*: of numbers in [0, 1]; of those who answered",
+        "m are at one number and the others at another.",
         "*Weights with the truth*: who has the attribute answers less often, and each who does stands for more",
         "people. With much noise korn-graubard still holds. With little it does not, and its bars warn of it; no bar",
         "from such answers alone could: the weight of people who are missing in the sample is missing with them.",

@@ -11,10 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from rrcollect import Design
+from rrcollect import Design, optimal_design
 from tests.benchmarks.coverage import Bars, bar_ends
 
-__all__ = ["all_ends", "never_excluded"]
+__all__ = ["all_ends", "looked_at", "never_excluded"]
+
+
+def looked_at() -> tuple[Design, ...]:
+    """The designs of the page: ε = 1, (1, 0.3), and direct answers."""
+    return optimal_design(1), Design(1, "0.3"), Design(1, 1)
 
 
 def all_ends(design: Design, n: int, bars: Bars) -> list[tuple[Any, Any]]:

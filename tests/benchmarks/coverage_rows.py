@@ -23,8 +23,8 @@ __all__ = ["GRID", "ROUNDING", "Ends", "Law", "Row", "Setting", "least", "pairs"
 
 GRID = np.array([0, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 0.99, 1])
 ROUNDING = 1e-12
-Ends = tuple[float | None, float | None]
-Law = tuple[float, Any]  # a truth, and the probability of every outcome
+Ends = tuple[Any, Any]  # two ends, None where nothing bounds; or two lists of them, of bars that must hold at once
+Law = tuple[Any, Any]  # a truth, or a list of them, and the probability of every outcome
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,8 @@ def least(setting: Setting, method: str, bar: Callable[[Any, str], Ends | None] 
     high = np.array([math.inf if e is None or e[1] is None else e[1] for e in ends])
     found = 1.0
     for truth, law in setting.laws():
-        holds = (low <= truth + ROUNDING) & (truth - ROUNDING <= high) & there
+        each = (low <= truth + ROUNDING) & (truth - ROUNDING <= high)
+        holds = (each.all(axis=1) if each.ndim == 2 else each) & there
         found = min(found, float(law @ holds) / float(law @ there))
     return found
 

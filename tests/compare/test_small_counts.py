@@ -63,7 +63,8 @@ def test_the_result_says_which_test_was_used():
     assert "score, exact p, χ²" in compare_many({"a": few, "b": many}).test.describe()
     assert "score, simulated p, χ²" in compare_many({"a": few, "b": many, "c": few}).test.describe()
     assert compare_many({"a": many, "b": many, "c": many}).test.method == "score"
-    assert trend({1: few, 2: many, 3: few}).test == "score"
+    assert trend({1: few, 2: many, 3: few}).test == "simulated"
+    assert trend({1: few, 2: many}).p == pytest.approx(compare_groups(few, many).p)
     census = compare_groups(*(estimate(Tally(DIRECT, 10, k), "sample") for k in (9, 1)))
     assert (census.p, census.test.method) == (0.0, "none")
 
@@ -138,6 +139,7 @@ def test_comparisons_in_a_table_hold_at_once_as_its_bars_do():
     assert one.p == pytest.approx(min(1.0, 6 * alone.p))
     assert one.interval().width > 1.2 * alone.interval().width
     assert "one of 6 at once" in one.interval().target
+    assert [row[0] for row in table.compare("c", "a").cells()[1]] == ["c", "a", "c − a"]  # by their names
     assert segment_table(cells, simultaneous="none").compare("a", "b").p == alone.p
     rounds = trend({1: cells["a"], 2: cells["b"], 3: cells["c"]})
     assert [change.family for change in rounds.changes()] == [2, 2]

@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-from fractions import Fraction
-
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, chi2
 
 from rrcollect import Design, optimal_design
-from server_agg import Tally, pool, trend, trend_across
-from server_agg.estimates.numerics import normal_tail
-from server_agg.estimates.score import variance_line
+from server_agg import Tally, compare_groups, trend, trend_across
+from server_agg.estimates.score_tests import Groups
 
 E1, P3 = optimal_design(1), Design(1, "0.3")
-
-
-def planted(rounds):
-    """Unbiased values by weights planned at ½, standard errors as if they were the best ones."""
-    groups = list(rounds.values())
-    common = Fraction(pool([t for group in groups for t in group]).value)
-    weights = []
-    for group in groups:
-        each = [variance_line(t.design, t.n).at(common) or 1 / (t.n * t.design.c) ** 2 for t in group]
-        weights.append(float(sum(1 / v for v in each)))
-    ys = [pool(group).unbiased for group in groups]
-    xs, w = np.array(list(rounds), float), np.array(weights)
-    xs = xs - w @ xs / w.sum()
-    slope, error = w @ (xs * ys) / (w @ xs**2), 1 / math.sqrt(w @ xs**2)
-    return min(1.0, 2 * normal_tail(abs(slope) / error))
 
 
 def test_it_agrees_with_trend_across_of_the_same_counts():
@@ -43,26 +23,46 @@ def test_it_agrees_with_trend_across_of_the_same_counts():
     assert trend(uneven).p == pytest.approx(across.p, rel=1e-12)
 
 
-def test_two_designs_per_round_hold_the_size_at_prevalence_0_and_the_planted_errors_do_not():
-    """300 simulated trends of 3 rounds; at prevalence 0 the second design never says 1.  If the size is at most 0.05,
-    more than 0.05 + 6.2·√(.05·.95/300) = 0.128 false alarms have probability < 1e-9."""
-    generator, surveys, alarms = np.random.default_rng(5), 300, np.zeros(2)
-    for counts in generator.binomial(300, float(1 - E1.p00), (surveys, 3)):
-        rounds = {k: [Tally(E1, 300, int(x)), Tally(P3, 300, 0)] for k, x in enumerate(counts)}
-        alarms += [trend(rounds, method="hoeffding").p < 0.05, planted(rounds) < 0.05]
-    assert alarms[0] / surveys < 0.128
-    assert alarms[1] / surveys > 0.3
+def tables(n):
+    """All counts of three rounds, each of n answers by either design, at prevalence 0: the second never says 1."""
+    counts = np.indices((n + 1,) * 3).reshape(3, -1).T
+    law = binom.pmf(np.arange(n + 1), n, float(1 - E1.p00))
+    both = np.zeros((len(counts), 6))
+    both[:, ::2] = counts
+    return both, law[counts].prod(axis=1)
 
 
-def test_the_size_of_the_score_trend_by_an_exact_sum():
-    """Three rounds of 12 answers by each design at prevalence 0, over all counts."""
-    law = binom.pmf(np.arange(13), 12, float(1 - E1.p00))
-    total = 0.0
-    for counts in itertools.product(range(13), repeat=3):
-        if (weight := law[list(counts)].prod()) > 1e-5:
-            groups = {str(k): [Tally(E1, 12, x), Tally(P3, 12, 0)] for k, x in enumerate(counts)}
-            total += weight * (trend_across(groups).p < 0.05)
-    assert total < 0.06
+def planted(counts, n):
+    """X² of unbiased values by weights planned at ½, with standard errors as if those were the best ones."""
+    weights = np.array([float(n / d.variance("1/2")) for d in (E1, P3)])
+    unbiased = [(counts[:, j::2] / n - float(1 - d.p00)) / float(d.c) for j, d in enumerate((E1, P3))]
+    values = (weights[0] * unbiased[0] + weights[1] * unbiased[1]) / weights.sum()
+    at_zero = n / float(E1.variance(0)) + n**2 * float(P3.c) ** 2  # what the old code took for the information
+    xs = np.array([-1.0, 0.0, 1.0])
+    return (values @ xs) ** 2 * at_zero / (xs @ xs)
+
+
+def test_two_designs_per_round_hold_the_size_at_prevalence_0_by_an_exact_sum():
+    """The statistic over all 29,791 tables of 30 answers; the planted standard errors break the size."""
+    counts, law = tables(30)
+    groups = Groups.of([[Tally(E1, 30, 0), Tally(P3, 30, 0)] for _ in range(3)])
+    found = groups.scores(counts).trend_statistic(np.array([1.0, 2.0, 3.0]))
+    limit = chi2.isf(0.05, 1)
+    assert law.sum() == pytest.approx(1)
+    assert law[found > limit].sum() < 0.065
+    counts, law = tables(80)
+    assert law[planted(counts, 80) > limit].sum() > 0.15  # and 0.5 at n = 300
+
+
+def test_small_rounds_have_an_exact_or_a_simulated_p():
+    """χ² has size 0.092 for rounds of 400 and 15 answers: two rounds are two groups, and their p must be the same."""
+    a, b = Tally(P3, 400, 4), Tally(P3, 15, 1)
+    found = trend({1: a, 2: b})
+    assert found.p == pytest.approx(compare_groups(a, b).p, rel=1e-9)
+    assert found.test == "exact"
+    assert chi2.sf((found.slope / found.slope_standard_error) ** 2, 1) < 0.05 < found.p
+    assert trend({1: Tally(E1, 8, 1), 2: Tally(E1, 8, 2), 3: Tally(E1, 8, 7)}).test == "simulated"
+    assert trend({k: Tally(E1, 300, 90 + k) for k in range(3)}).test == "score"
 
 
 def test_answers_that_tell_nothing_of_a_trend_say_so():

@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
 
-from rrcollect import Design, optimal_design
-from server_agg import Tallies, Tally, TallyKey, pool, segment_table, trend
+from rrcollect import Design, classic, optimal_design
+from rrcollect.design.choice import SetDesign
+from server_agg import (
+    ChoiceTally,
+    Tallies,
+    Tally,
+    TallyKey,
+    analyse,
+    compare_groups,
+    compare_many,
+    estimate,
+    estimate_graph,
+    estimate_mean,
+    estimate_moors,
+    estimate_repeated,
+    pool,
+    poststratified_estimate,
+    segment_table,
+    stratified_estimate,
+    trend,
+    trend_across,
+    weighted_estimate,
+)
 from server_agg.estimates.methods import METHODS, methods_for
+from server_agg.estimates.score_tests import Groups
+from server_agg.estimates.small_counts import p_value
 from server_agg.report.survey_results import survey_results
 
 E1 = optimal_design(1)
@@ -31,6 +55,53 @@ def test_misfit_is_shown_in_segments_trends_and_pools():
     assert json.loads(table.to_json())["rows"][0]["misfit"]["flag"] is True
     row = segment_table({"a": [UNFIT, Tally(optimal_design(2), 300, 60)], "b": FIT}).cells()[1][0]
     assert "data do not fit the design" in row[-1]
+
+
+CARDS = classic.kuk("0.8", "0.2", draws=2)
+EVERYWHERE = {
+    "estimate": lambda: estimate(UNFIT),
+    "pool": lambda: pool([UNFIT, Tally(optimal_design(2), 300, 60)]),
+    "comparison": lambda: compare_groups(UNFIT, FIT),
+    "many groups": lambda: compare_many({"a": UNFIT, "b": FIT, "c": FIT}),
+    "trend across": lambda: trend_across({"a": UNFIT, "b": FIT, "c": FIT}),
+    "trend": lambda: trend({1: UNFIT, 2: FIT}),
+    "segments": lambda: segment_table({"a": UNFIT, "b": FIT}),
+    "analysis": lambda: analyse({"answer": [1] * 40 + [0] * 260}, design=E1),
+    "stratified": lambda: stratified_estimate({"a": UNFIT, "b": FIT}, {"a": 3000, "b": 1000}),
+    "post-stratified": lambda: poststratified_estimate({"a": UNFIT, "b": FIT}, {"a": 1, "b": 3}),
+    "weighted": lambda: weighted_estimate(E1, [1] * 40 + [0] * 260, [1.0, 2.0, 1.5] * 100),
+    "mean": lambda: estimate_mean(UNFIT, 0, 40, unit="hours"),
+    "choice": lambda: estimate(ChoiceTally(SetDesign(4, 1, "1/2"), 1000, [720, 200, 50, 30])),
+    "repeated draws": lambda: estimate_repeated(CARDS, [180, 20, 0]),
+    "two samples": lambda: estimate_moors(classic.moors("0.7"), n1=800, ones1=60, n2=200, ones2=100),
+    "graph": lambda: estimate_graph(EMPTY, design=Design("0.6", "0.9")),
+}
+PAIRS = list(itertools.combinations("abcdefghijkl", 2))
+EMPTY = {"source": [a for a, _ in PAIRS], "target": [b for _, b in PAIRS], "answer": [0] * len(PAIRS)}
+
+
+@pytest.mark.parametrize("name", EVERYWHERE)
+def test_misfit_stands_beside_every_value(name):
+    """In words, in HTML, LaTeX and Markdown, in plain values, in the tidy frame, and under the name in a picture."""
+    found = EVERYWHERE[name]()
+    for words in (str(found), found.to_html(), found.to_markdown(), found.to_latex()):
+        assert "so far" in words or "misfit" in words
+    assert "≈" not in found.to_latex()
+    told = json.loads(found.to_json())
+    assert '"flag": true' in json.dumps(told)
+    assert any("misfit_flag" in column for column in found.to_frame().columns)
+    drawn = found.plot()
+    labels = [each.get_text() for each in [*drawn.axes.get_yticklabels(), *drawn.axes.get_xticklabels()]]
+    assert name == "estimate" or any("so far" in label for label in labels), labels
+
+
+def test_many_groups_do_not_take_a_count_that_nothing_explains_for_a_difference():
+    """As in the comparison of two, by the edge rule; χ² of the counts as they are says p < 1e-6."""
+    unlikely = Tally(E1, 300, 50)
+    two, three = compare_many({"a": unlikely, "b": Tally(E1, 300, 100)}), {"a": unlikely, "b": FIT, "c": FIT}
+    assert two.p == pytest.approx(compare_groups(unlikely, Tally(E1, 300, 100)).p, rel=1e-6)
+    groups = Groups.of([[t] for t in three.values()])
+    assert compare_many(three).p > 100 * p_value(groups).p
 
 
 def test_misfit_of_a_pool_is_that_of_its_worst_design_for_all_of_them():

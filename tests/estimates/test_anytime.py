@@ -8,7 +8,7 @@ from scipy.special import betaln
 from scipy.stats import beta, binom
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import Tally, compare_groups, estimate, margin_of_error, sample_size
+from server_agg import Tally, compare_groups, estimate, estimate_mean, margin_of_error, sample_size
 from server_agg.estimates.anytime import anytime_shares
 
 E1, P3 = optimal_design(1), Design(1, "0.3")
@@ -56,6 +56,33 @@ def test_a_difference_is_two_bars_at_half_the_error():
     (la, ua), (lb, ub) = (estimate(t).interval(0.975, "anytime") for t in (a, b))
     assert tuple(bar) == pytest.approx((la - ub, ua - lb), abs=1e-12)
     assert bar.guaranteed
+
+
+def test_a_mean_may_be_looked_at_every_day_too():
+    tally = Tally(E1, 1000, 400)
+    low, high = estimate(tally).interval(method="anytime")
+    bar = estimate_mean(tally, -5, 35, unit="hours").interval(method="anytime")
+    assert tuple(bar) == pytest.approx((-5 + 40 * low, -5 + 40 * high), abs=1e-9)
+    assert bar.guaranteed
+    with pytest.raises(ParameterError, match="'exact' or 'hoeffding' for the target 'sample'"):
+        estimate_mean(tally, 0, 1, target="sample").interval(method="anytime")
+
+
+def test_a_difference_looked_at_every_day_holds():
+    """1000 A/B tests of 50 days with 20 answers per group and equal prevalences.  If at most 5 % ever exclude 0, more
+    than 0.05 + 6.2·√(.05·.95/1000) = 0.093 do with probability < 1e-9.  The score test, looked at daily, is the planted
+    bug."""
+    yes, rng = float(P3.says_yes("0.2")), np.random.default_rng(4)
+    a, b = (rng.binomial(20, yes, (1000, 50)).cumsum(axis=1) for _ in "ab")
+    ever, planted = np.zeros(1000, bool), np.zeros(1000, bool)
+    for day in range(50):
+        n, counts = 20 * (day + 1), (a[:, day], b[:, day])
+        (la, ua), (lb, ub) = ((anytime_shares(k, n, 0.025), 1 - anytime_shares(n - k, n, 0.025)) for k in counts)
+        ever |= (la > ub) | (lb > ua)
+        share = (counts[0] + counts[1]) / (2 * n)
+        planted |= np.abs(counts[0] - counts[1]) > 1.96 * np.sqrt(2 * n * share * (1 - share))
+    assert ever.mean() < 0.093
+    assert planted.mean() > 0.15
 
 
 def test_its_width_can_be_planned():

@@ -57,6 +57,7 @@ def test_the_figures_of_ten_options_and_of_five() -> None:
     e = estimate(TEN)
     assert near((e.values[0], e.values[-1]), (0.666985025845, -0.240191015507))
     assert (near(e.intervals()[0].low, 0.499620397492), sum(e.exact_values)) == (True, 1)
+    assert near(e[0].interval("0.995").high, 0.836488733861)  # before it is tightened
     assert near(sum(e.simplex()), 1)
     five = ChoiceTally(SetDesign(5, 1, "3/7"), 100, [30, 25, 20, 15, 10])
     assert near(estimate(five).simplex(), [1 / 2, 1 / 3, 1 / 6, 0, 0])
@@ -145,6 +146,22 @@ def test_groups_differences_and_scores() -> None:
     assert e.table().splitlines()[1].startswith("bus")
     assert e.as_dict()["options"][0]["label"] == "bus"  # type: ignore[index]
     assert ChoiceTally.from_json(FOUR.to_json()) == FOUR
+
+
+def test_a_sum_of_options_has_a_guaranteed_bar_and_never_one_of_no_width_without_a_reason() -> None:
+    """By sets of two: Hoeffding's with the edge rule; the normal one says why it has no width."""
+    design = SetDesign(5, 2, "2/3")
+    low = estimate(ChoiceTally(design, 300, [20, 20, 190, 185, 185])).group([0, 1])
+    assert isinstance(low, Combination)
+    assert low.value < 0
+    normal, sure = low.interval(), low.interval(method="hoeffding")
+    assert (normal.width, normal.guaranteed) == (0, False)
+    assert "width 0: the whole bar lies beyond" in normal.warning
+    assert (sure.low, sure.guaranteed, sure.warning) == (0, True, "")
+    half = 3 * 2 * math.sqrt(math.log(40) / 2 / 300)  # an answer moves the sum of two options by 2/c = 6 at most
+    assert near(sure.high, min(1.0, half))
+    with pytest.raises(ParameterError, match="'wald' or 'hoeffding'"):
+        low.interval(method="exact")
 
 
 def test_two_options_are_a_yes_no_question() -> None:

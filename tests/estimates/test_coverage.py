@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from fractions import Fraction
 from pathlib import Path
 from typing import get_args
@@ -30,18 +29,15 @@ from tests.benchmarks.coverage import (
 )
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "coverage.md"
-SIZES = (2, 3, 5, 10, 20, 30, 50, 100, 200)
+SIZES = (2, 3, 10, 30)  # many more in tests/assurance/bars
 ROUNDING = 1e-12  # of a floating-point sum of at most 1001 probabilities
 
 
 @pytest.mark.long
-def test_guaranteed_bars_never_fall_below_their_level_in_ten_thousand_cells():
-    started = time.process_time()
-    assert len(DESIGNS) * len(SIZES) * PREVALENCES.size >= 10_000
+def test_guaranteed_bars_never_fall_below_their_level():
     assert {Design(1, "0.05"), Design("0.05", 1)} < set(DESIGNS.values())
     for cell in minima(DESIGNS, SIZES, {method: by_method(method) for method in GUARANTEED}):
         assert cell.minimum >= 0.95 - ROUNDING, cell
-    assert time.process_time() - started < 60
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.99, 0.999])

@@ -137,7 +137,7 @@ def test_plots(tmp_path):
     for number, axes in enumerate((table.plot().axes, rounds.plot().axes, plot_privacy_price([0.5, 1, 2]))):
         axes.figure.savefig(tmp_path / f"{number}.svg")
         assert (tmp_path / f"{number}.svg").stat().st_size > 1000
-    assert "bonferroni" in table.plot().axes.get_title()
+    assert "Bonferroni" in table.plot().axes.get_title()
     assert rounds.plot(table.plot().axes) is not None
 
 

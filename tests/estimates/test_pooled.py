@@ -13,6 +13,7 @@ from scipy.stats import binom, chi2
 
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import EmptySelection, Tally, estimate, pool
+from server_agg.estimates.score_tests import Groups
 
 PAIRS = [
     ((optimal_design(1), 20), (optimal_design(2), 15)),
@@ -124,14 +125,32 @@ def test_homogeneity_gives_its_p_and_no_verdict():
     assert "nothing to compare" in alone.describe()
 
 
-def test_homogeneity_holds_its_size():
-    """Exact: the chance of p < 0.05 under one prevalence, n = 30 each, stays near 0.05."""
-    d1, d2, n = optimal_design(1), optimal_design(3), 30
-    small = np.array([[pool([Tally(d1, n, j), Tally(d2, n, k)]).homogeneity.p < 0.05 for k in range(n + 1)]
-                      for j in range(n + 1)])  # fmt: skip
-    for pi in (0.2, 0.5, 0.8):
-        laws_ = [binom.pmf(np.arange(n + 1), n, float(d.says_yes(pi))) for d in (d1, d2)]
-        assert 0.01 < (np.outer(*laws_) * small).sum() < 0.08
+def pearson(tallies, at):
+    """The planted bug: Pearson's X² at the estimate on [0, 1], which at an edge is not where the score is 0."""
+    yes = [float(1 - d.p00) * (1 - at) + float(d.p11) * at for d, _, _ in tallies]
+    return sum((k - n * y) ** 2 / (n * y * (1 - y)) for (_, n, k), y in zip(tallies, yes, strict=True))
+
+
+def test_homogeneity_holds_its_size_at_the_edge_too():
+    """Exact, over all counts of 60 and 40 answers at prevalence 0."""
+    (d1, n1), (d2, n2) = (optimal_design(1), 60), (optimal_design(2), 40)
+    groups = Groups.of([[Tally(d1, n1, 0)], [Tally(d2, n2, 0)]])
+    j, k = (x.ravel().astype(float) for x in np.meshgrid(np.arange(n1 + 1), np.arange(n2 + 1), indexing="ij"))
+    counts = np.stack([j, k], axis=1)
+    law = np.outer(*(binom.pmf(np.arange(n + 1), n, float(1 - d.p00)) for d, n in ((d1, n1), (d2, n2)))).ravel()
+    limit = chi2.isf(0.05, 1)
+    assert law[groups.scores(counts).equality() > limit].sum() < 0.055
+    assert law[pearson([(d1, n1, j), (d2, n2, k)], groups.common(counts)) > limit].sum() > 0.075
+
+
+def test_homogeneity_is_pearson_s_test_away_from_the_edges():
+    pooled = pool([Tally(optimal_design(1), 600, 230), Tally(optimal_design(2), 400, 100)])
+    old = pearson([(t.design, t.n, t.ones) for t in pooled.tallies], pooled.value)
+    assert pooled.homogeneity.statistic == pytest.approx(old, rel=1e-6)
+    assert pooled.homogeneity.method == "score"
+    few = pool([Tally(optimal_design(1), 20, 9), Tally(optimal_design(2), 20, 4)]).homogeneity
+    assert few.method == "exact"
+    assert "exact p = " in few.describe()
 
 
 def test_each_design_on_its_own():

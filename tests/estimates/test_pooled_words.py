@@ -34,6 +34,7 @@ def test_everything_is_told_by_its_name():
     assert told == {
         "tallies": [tally.as_dict() for tally in POOLED.tallies],
         "planning": "1/4",
+        "n": 1000,
         "value": POOLED.value,
         "standard_error": POOLED.standard_error,
         "interval": POOLED.interval("0.9", "hoeffding").as_dict(),
@@ -44,6 +45,7 @@ def test_everything_is_told_by_its_name():
             "statistic": POOLED.homogeneity.statistic,
             "freedom": 1,
             "p": POOLED.homogeneity.p,
+            "method": "score",
         },
     }
     assert "_oriented" not in repr(POOLED)

@@ -62,7 +62,7 @@ def test_moments_have_the_truth_s_equations_as_their_mean():
         assert mean == pytest.approx(expected)
 
 
-def false_effects(kind, surveys=100):
+def false_effects(kind, surveys=50):
     """In how many surveys an exponential outcome that has nothing to do with the truth shows p < 0.05; and the
     same of the check."""
     found = checked = 0
@@ -80,7 +80,7 @@ def false_effects(kind, surveys=100):
 
 
 def test_a_skewed_outcome_is_not_an_effect():
-    most = binom.isf(1e-9, 100, 0.05)  # 100 surveys of size 0.05 exceed it once in 1e9
+    most = binom.isf(1e-9, 50, 0.05)  # 50 surveys of size 0.05 exceed it once in 1e9
     assert false_effects("linear")[0] <= most
     found, checked = false_effects("normal")  # the default before, the planted bug
     assert found > most

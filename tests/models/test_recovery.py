@@ -42,7 +42,7 @@ def test_a_randomised_predictor_is_recovered_and_the_naive_fit_is_not(kind):
     """Linear outcome 1 + 1.5·truth + 0.5·x + N(0, 1), where truth depends on x."""
     design, target = optimal_design(2), np.array([1.0, 1.5, 0.5])
     values, errors, naive_fits, naive_errors = [], [], [], []
-    for seed in range(120):
+    for seed in range(64):
         survey = simulate_survey(800, TRUE, design, seed)
         noise = np.random.default_rng([seed, 1]).standard_normal(800)
         y = 1 + 1.5 * survey.truths + 0.5 * survey.covariates[:, 0] + noise

@@ -234,9 +234,9 @@ def hostile(seed):
 
 @pytest.mark.long
 def test_hostile_data_are_fitted_or_the_reason_is_right():
-    """200 small surveys: a fit is a local maximum; where none is found, another optimiser runs away as well."""
+    """60 small surveys: a fit is a local maximum; where none is found, another optimiser runs away as well."""
     verdicts = {"fit": 0, "Separation": 0, "NotConverged": 0}
-    for seed in range(200):
+    for seed in range(60):
         answers, x, design = hostile(seed)
         model = Outcome.of(answers, np.column_stack([np.ones(len(x)), x]), design)
         try:
@@ -258,8 +258,8 @@ def test_hostile_data_are_fitted_or_the_reason_is_right():
             assert np.linalg.eigvalsh(here.information)[0] > 0
             assert here.gradient @ np.linalg.solve(here.information, here.gradient) < 1e-12
 
-    assert min(verdicts["fit"], verdicts["Separation"]) > 20
-    assert verdicts["NotConverged"] <= 6
+    assert min(verdicts["fit"], verdicts["Separation"]) > 6
+    assert verdicts["NotConverged"] <= 2
 
 
 @pytest.mark.long

@@ -1,13 +1,16 @@
 """Every result is a tidy frame, a table in four dialects and a picture; one list, one contract."""
 
+import unicodedata
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from rrcollect import Design, classic, optimal_design
+from rrcollect.design.choice import SetDesign
 from rrcollect.errors import ParameterError
 from server_agg import (
+    ChoiceTally,
     Tallies,
     Tally,
     TallyKey,
@@ -17,6 +20,8 @@ from server_agg import (
     correlate_with,
     detect_cheating,
     estimate,
+    estimate_graph,
+    estimate_mean,
     estimate_moors,
     estimate_repeated,
     fit_logistic,
@@ -29,6 +34,7 @@ from server_agg import (
     simulated_power,
     stratified_estimate,
     trend,
+    trend_across,
     weighted_estimate,
 )
 from server_agg.models.power_simulation import GroupsExperiment
@@ -43,6 +49,8 @@ TALLIES = {"north": Tally(D, 400, 180), HOSTILE: Tally(D, 300, 120)}
 SURVEY = simulate_survey(600, [-0.5, 0.8], E2, seed=5)
 FIT = fit_logistic(SURVEY.answers, SURVEY.covariates, E2, names=["age"])
 OUTCOME = SURVEY.truths + np.random.default_rng(6).standard_normal(600)
+CHOICE = ChoiceTally(SetDesign(4, 1, "1/2"), 1000, [420, 260, 180, 140])
+TIES = {"source": list("aaabbc"), "target": list("bcdcdd"), "answer": [1, 1, 0, 0, 1, 1]}
 
 RESULTS = {
     "estimate": (estimate(TALLIES["north"]), 1, 8),
@@ -51,15 +59,19 @@ RESULTS = {
     "segments": (segment_table(TALLIES), 2, 2),
     "trend": (trend({1: TALLIES["north"], 3: TALLIES[HOSTILE]}), 2, 2),
     "weighted": (weighted_estimate(D, [1, 0, 1, 0], [1.0, 2.0, 1.0, 1.0]), 1, 1),
-    "stratified": (stratified_estimate(TALLIES, {"north": 6000, HOSTILE: 7000}), 1, 1),
-    "poststratified": (poststratified_estimate(TALLIES, {"north": 1, HOSTILE: 2}), 1, 1),
-    "moors": (estimate_moors(classic.moors("0.7"), n1=50, ones1=20, n2=30, ones2=10), 1, 1),
+    "stratified": (stratified_estimate(TALLIES, {"north": 6000, HOSTILE: 7000}), 1, 3),
+    "poststratified": (poststratified_estimate(TALLIES, {"north": 1, HOSTILE: 2}), 1, 3),
+    "moors": (estimate_moors(classic.moors("0.7"), n1=50, ones1=20, n2=30, ones2=10), 1, 2),
+    "choice": (estimate(CHOICE), 4, 4),
+    "mean": (estimate_mean(TALLIES["north"], 0, 40, unit="hours"), 1, 1),
+    "graph": (estimate_graph(TIES, design=Design("0.9", "0.9")), 6, 4),
     "repeated": (estimate_repeated(classic.kuk("0.8", "0.2", draws=2), [5, 3, 2]), 1, 1),
     "regression": (FIT, 2, 2),
     "effects": (FIT.marginal_effects(), 1, 1),
     "prediction": (FIT.predict([[0.5]])[0], 1, 1),
     "predictor": (fit_with_randomised_predictor(OUTCOME, SURVEY.answers, E2), None, None),
-    "group test": (compare_many(TALLIES), 2, 0),
+    "group test": (compare_many(TALLIES), 2, 2),
+    "trend across": (trend_across(TALLIES), 2, 2),
     "cheating": (detect_cheating([Tally(Design("0.9", "0.7"), 999, 230), Tally(Design("0.4", "0.7"), 999, 530)]), 3, 3),
     "sensitivity": (cheating_sensitivity(TALLIES["north"], [0, "0.1", "0.9"]), 3, 2),
     "association": (correlate_with(SURVEY.answers, E2, SURVEY.covariates[:, 0]), 1, 1),
@@ -101,6 +113,8 @@ def test_a_result_is_a_table_in_every_dialect(name):
     for line in latex.splitlines():
         assert "%" not in line.replace(r"\%", "")
         assert "_" not in line.replace(r"\_", "")
+    beyond = {sign for sign in latex if not sign.isascii() and "LATIN" not in unicodedata.name(sign)}
+    assert not beyond - set("“”„–—…°§")  # what inputenc and T1 know beside letters
     said = str(result)
     assert all(note in said for note in result.notes())
 
@@ -113,7 +127,7 @@ def test_a_name_from_outside_cannot_become_markup():
 
 
 @pytest.mark.parametrize("name", RESULTS)
-def test_a_result_is_a_picture(name, tmp_path):
+def test_a_result_is_a_picture(name):
     result, _, points = RESULTS[name]
     if points == 0:
         with pytest.raises(ParameterError, match="error bars"):
@@ -121,8 +135,13 @@ def test_a_result_is_a_picture(name, tmp_path):
         return
     picture = result.plot()
     assert len(result.points()) == (points or len(result.points()))
-    assert picture._repr_png_().startswith(b"\x89PNG")
     assert "%" in picture.axes.get_title()
+    assert len(picture.axes.containers) == len(result.points())  # a bar with its point for each
+
+
+def test_a_picture_is_saved_in_every_format(tmp_path):
+    picture = RESULTS["trend"][0].plot()
+    assert picture._repr_png_().startswith(b"\x89PNG")
     for ending, begins in ((".svg", b"<?xml"), (".pdf", b"%PDF"), (".png", b"\x89PNG")):
         assert picture.save(tmp_path / f"figure{ending}").read_bytes().startswith(begins)
     with pytest.raises(ParameterError, match=r"\.png, \.svg, \.pdf"):

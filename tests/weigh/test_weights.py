@@ -109,10 +109,10 @@ def test_horvitz_thompson_is_unbiased_over_samples_and_noise():
 
 @pytest.mark.long
 def test_weighted_bars_cover_in_a_seeded_simulation():
-    """4000 surveys of 300 people whose weights go with their prevalence.  The normal bar's coverage may be a point
-    below 95 %; the observed one is then below 0.94 − 6.2·√(.94·.06/4000) with probability < 1e-9.  The planted bug,
+    """400 surveys of 300 people whose weights go with their prevalence.  The bar's coverage may be a point below 95 %;
+    the observed one is then below 0.94 − 6.2·√(.94·.06/400) = 0.866 with probability < 1e-9.  The planted bug,
     residuals of the raw answers, falls far below."""
-    generator, surveys, n, design = np.random.default_rng(11), 4000, 300, optimal_design(1)
+    generator, surveys, n, design = np.random.default_rng(11), 400, 300, optimal_design(1)
     chances = np.array([0.1, 0.35, 0.8])
     sizes = np.array([0.6, 0.3, 0.1])  # of the population; sampled evenly, so weights ∝ size
     truth = float(chances @ sizes)
