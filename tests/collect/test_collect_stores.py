@@ -388,6 +388,7 @@ def test_the_database_has_no_column_for_a_time_an_address_or_an_order(store):
             "surveys",
             "epoch",
             "intake",
+            "marks",
             "counts",
             "released",
             "releases",

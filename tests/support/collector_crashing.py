@@ -107,8 +107,8 @@ def ids_of(store: Store) -> tuple[list[str], int]:
     """The ids that wait or were folded, and how many reports are counted or wait."""
     waiting = [report.id for report in store.waiting()]
     with store.reading() as cursor:
-        folded = cursor.execute("SELECT id FROM ids UNION ALL SELECT id FROM reports").fetchall()
-    return [*waiting, *(id_ for (id_,) in folded)], len(waiting) + store.tallies().n
+        folded = cursor.execute("SELECT id FROM ids").fetchall()
+    return [*waiting, *(bytes(id_).hex() for (id_,) in folded)], len(waiting) + store.tallies().n
 
 
 class Account:
