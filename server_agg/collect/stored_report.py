@@ -91,7 +91,8 @@ class Crowd(NamedTuple):
 
     def reports(self) -> list[IncomingReport]:
         """The reports again."""
-        return list(map(IncomingReport, self.rows(), self.tickets or [None] * len(self.ids)))
+        rows = self.rows()
+        return list(map(IncomingReport, rows, self.tickets)) if self.tickets else list(map(IncomingReport, rows))
 
 
 def crowds_of(reports: Iterable[IncomingReport]) -> list[Crowd]:
