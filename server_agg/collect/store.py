@@ -155,35 +155,41 @@ class Store(Database):
 
     def _explained(self, cursor: Any, epoch: Epoch, rest: dict[int, Marked]) -> dict[int, Outcome]:
         """Why these were not put."""
-        ids = sorted({report.id for _, _, report in rest.values()})
-        rows = {row[5]: row for row in self.select_in(cursor, COLUMNS, "reports", "id", ids)}
-        plain = [bytes.fromhex(id_) for id_ in ids]
-        folded = {bytes(row[0]).hex() for row in self.select_in(cursor, "id", "ids", "id", plain)}
         marks = sorted({mark for mark, _, _ in rest.values()})
         places = sorted({place for (place,) in self.select_in(cursor, "place", "marks", "mark", marks)})
         contents = self.select_in(cursor, "content", "intake", "place", places)
-        waiting = {report.id: report for report in _opened(epoch.key, contents)}
+        known: dict[str, IncomingReport | None] = {report.id: report for report in _opened(epoch.key, contents)}
+        if unknown := sorted({report.id for _, _, report in rest.values()} - known.keys()):
+            folded = self.select_in(cursor, "id", "ids", "id", [bytes.fromhex(id_) for id_ in unknown])
+            known |= {bytes(id_).hex(): None for (id_,) in folded}
+        found: dict[int, Outcome] = {}
+        refused: dict[int, Marked] = {}
+        folded_ids = [id_ for id_, waiting in known.items() if waiting is None]
+        rows = {row[5]: row for row in self.select_in(cursor, COLUMNS, "reports", "id", folded_ids)}
+        for at, one in rest.items():
+            report = one[2]
+            if report.id not in known:
+                refused[at] = one
+                continue
+            waiting, row = known[report.id], rows.get(report.id)
+            same = waiting == report if waiting else row is None or tuple(row) == report.row
+            found[at] = Outcome.SAME if same else Outcome.CONFLICTING_ID
+        return found | self._by_tickets(cursor, refused)
+
+    def _by_tickets(self, cursor: Any, rest: dict[int, Marked]) -> dict[int, Outcome]:
+        """What is wrong with the tickets of reports whose ids are new."""
         tickets = sorted({report.ticket for _, _, report in rest.values() if report.ticket is not None})
         given = {tuple(row) for row in self.select_in(cursor, "survey, ticket", "invites", "ticket", tickets)}
-        used = {tuple(r) for r in self.select_in(cursor, SPENT, "spent", "ticket", tickets)}
+        used = {tuple(row) for row in self.select_in(cursor, SPENT, "spent", "ticket", tickets)}
         marks = sorted({ticket for _, ticket, _ in rest.values() if ticket is not None})
-        wait = {bytes(row[0]) for row in self.select_in(cursor, "ticket", "marks", "ticket", marks)}
+        waiting = {bytes(row[0]) for row in self.select_in(cursor, "ticket", "marks", "ticket", marks)}
         found = {}
         for at, (_, ticket, report) in rest.items():
-            if report.id in rows:
-                same = tuple(rows[report.id]) == report.row
-            elif report.id in folded:
-                same = True
-            elif report.id in waiting:
-                same = waiting[report.id] == report
-            else:
-                spending = report.spending
-                if spending is not None and (spending.survey, spending.ticket) not in given:
-                    found[at] = Outcome.UNKNOWN_TICKET
-                elif spending in used or ticket in wait:
-                    found[at] = Outcome.TICKET_REUSED
-                continue
-            found[at] = Outcome.SAME if same else Outcome.CONFLICTING_ID
+            spending = report.spending
+            if spending is not None and (spending.survey, spending.ticket) not in given:
+                found[at] = Outcome.UNKNOWN_TICKET
+            elif spending in used or ticket in waiting:
+                found[at] = Outcome.TICKET_REUSED
         return found
 
     # ---- the fold ---------------------------------------------------------------------------------------------

@@ -7,12 +7,14 @@ Run: python -m tests.benchmarks.store
     lists        reports over HTTP by the CPU time of the collector, alone on 64 connections or in lists of 100 on 4:
                  at least 5 times as many per core-second.
     results      tallies of 10^4 cells with 10^4 and with 10^7 reports: no slower than 1/0.8.
+    event loop   how long the dearest body that a sender may send holds it, beside fifty ordinary reports: no longer.
     export       rows from the cursor into Parquet, beside a report built and written for every row: 10 times as fast.
 """
 
 from __future__ import annotations
 
 import secrets
+import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -28,10 +30,11 @@ from server_agg import export_reports, open_store, write_reports
 from server_agg.collect.store import PublishedSurvey, Store
 from server_agg.collect.stored_report import IncomingReport, incoming
 from server_agg.collect.tables import ADD_COUNT
+from tests.benchmarks.event_loop import ORDINARY, measured
 from tests.benchmarks.ingest import CONNECTIONS, served
 from tests.benchmarks.measure import interleave, take_turns, tell
 from tests.benchmarks.report import show
-from tests.benchmarks.section import FULL, Effort, Section, compare, rates
+from tests.benchmarks.section import FULL, Effort, Ratio, Section, compare, rates
 from tests.support.postgres_server import running_postgres
 
 GROUP, LIST = 200, 100
@@ -41,12 +44,14 @@ NEW, REPEATED, INVITED = "PostgreSQL, new reports", "PostgreSQL, 1 % repeats", "
 LISTS, SINGLES = "lists of 100, per core-second", "single reports, per core-second"
 MANY, FEW = "results of 10^7 reports", "results of 10^4 reports"
 CURSOR, BUILT = "export from the cursor", "export by reports"
+DEAREST, FIFTY = "the dearest body on the event loop", "fifty ordinary reports"
 FLOORS: dict[tuple[str, str], float | None] = {
     (REPEATED, NEW): 0.7,
     (INVITED, NEW): 0.5,
     (LISTS, SINGLES): 5.0,
     (MANY, FEW): 1 / 1.2,
     (CURSOR, BUILT): 10.0,
+    (DEAREST, FIFTY): 1.0,
 }
 
 
@@ -118,6 +123,15 @@ def by_reports(store: Store, path: Path) -> int:
     return write_reports(path, (Report(**{**one._asdict(), "design": design, "segments": {}}) for one in rows))
 
 
+def held(rounds: int) -> list[Ratio]:
+    """The dearest body on the event loop: of several measurements of one the least, and of all bodies the most."""
+    found = [measured() for _ in range(rounds)]
+    best, median = (
+        ORDINARY / max(how(one[body] for one in found) for body in found[0]) for how in (min, statistics.median)
+    )
+    return [Ratio(ours=DEAREST, theirs=FIFTY, value=best, median=median, floor=FLOORS[DEAREST, FIFTY])]
+
+
 def section(effort: Effort = FULL) -> Section:
     rounds, many = max(3, effort.repetitions // 3), max(2, int(50 * effort.scale))
     tell(f"store: {rounds} rounds")
@@ -151,10 +165,10 @@ def section(effort: Effort = FULL) -> Section:
         name="store",
         title="The collector's store",
         text=f"Reports by groups of {GROUP} into PostgreSQL, folds included; reports over HTTP alone and in "
-        f"lists of {LIST}, by the collector's CPU time; tallies of {cells} cells; rows into Parquet.",
+        f"lists of {LIST}, by the collector's CPU time; tallies of {cells} cells; rows into Parquet; hostile bodies.",
         unit="thousand reports (or cells) a second",
         rows=rates(timings, 1e-3),
-        ratios=compare(timings, FLOORS),
+        ratios=compare(timings, FLOORS) + held(rounds),
     )
 
 
