@@ -9,9 +9,9 @@ Rules
 5. What a request may cost is known before it is parsed: its bytes, the reports of a list, and its brackets.  A list is
    taken apart report by report, and no more of it than a list may hold: nothing of it is parsed as a whole.
 
-Speed.  Canonical bytes of two reports to the same question differ in answer, id and ticket alone.  What surrounds these
-three is remembered once it was checked in full, and compared byte for byte from then on; whatever is not as expected is
-checked in full again.  A list whose reports are all of this kind is canonical if it is made of them, commas and its
+Speed.  Canonical texts of two reports to the same question differ in answer, id and ticket alone.  What surrounds these
+three is remembered once it was checked in full, and compared letter by letter from then on; whatever is not as expected
+is checked in full again.  A list whose reports are all of this kind is canonical if it is made of them, commas and its
 brackets; it is never parsed as a whole.
 """
 
@@ -38,18 +38,19 @@ from server_agg.collect.stored_report import IncomingReport, incoming
 __all__ = ["Admission"]
 
 SHAPE = re.compile(
-    rb'\{"answer":"([01]{1,256})",("design":\{[^{}]{1,512}\}),"id":"([0-9a-f]{32})",("question":.{1,8000}),'
-    rb'"ticket":(?:null|"([0-9a-f]{32})")\}',
+    r'\{"answer":"([01]{1,256})",("design":\{[^{}]{1,512}\}),"id":"([0-9a-f]{32})",("question":.{1,8000}),'
+    r'"ticket":(?:null|"([0-9a-f]{32})")\}',
     re.DOTALL,
 )
 ITEM = re.compile(  # the same inside a list, where the ends are not known: no quotes in names, no braces in segments
-    rb'\{"answer":"([01]{1,256})",("design":\{[^{}]{1,512}\}),"id":"([0-9a-f]{32})",'
-    rb'("question":"[^"\\]{1,64}","round":[0-9]{1,3},"segments":\{[^{}]{0,4096}\},"survey":"[0-9a-f]{64}"),'
-    rb'"ticket":(?:null|"([0-9a-f]{32})")\}([,\]])'
+    r'\{"answer":"([01]{1,256})",("design":\{[^{}]{1,512}\}),"id":"([0-9a-f]{32})",'
+    r'("question":"[^"\\]{1,64}","round":[0-9]{1,3},"segments":\{[^{}]{0,4096}\},"survey":".{64}"),'
+    r'"ticket":(?:null|"([0-9a-f]{32})")\}([,\]])'
 )
 MOST_REMEMBERED = 4096
 _DECODER = json.JSONDecoder()
 MOST_BRACKETS = 64  # per report
+MOST_HELD = 0.0005  # seconds
 
 
 class _Frame(NamedTuple):
@@ -60,6 +61,20 @@ class _Frame(NamedTuple):
     opens: float
     closes: float
     by_invitation: bool
+
+
+class _Turns:
+    """Lets others go on: a list is judged in a thread, and a thread keeps the interpreter for long.  A sleep of no time
+    is too short for anybody to wake up in."""
+
+    def __init__(self) -> None:
+        self._since = time.perf_counter()
+
+    def give(self) -> None:
+        """Wait for a moment if the last one is long ago."""
+        if time.perf_counter() - self._since > MOST_HELD:
+            time.sleep(MOST_HELD / 10)
+            self._since = time.perf_counter()
 
 
 class Admission:
@@ -79,7 +94,7 @@ class Admission:
         self._list_limit = list_limit
         self._withdrawn = withdrawn
         self._clock = clock
-        self._frames: dict[tuple[bytes, bytes], _Frame] = {}
+        self._frames: dict[tuple[str, str], _Frame] = {}
 
     def finding(self, survey: Callable[[str], CatalogueEntry | None]) -> Admission:
         """The same rules and the same memory, with another way of finding a survey."""
@@ -95,42 +110,50 @@ class Admission:
 
     def known_list(self, body: bytes) -> list[IncomingReport]:
         """The reports of a list, if all are of a kind that was seen before; otherwise none."""
+        try:
+            text = body.decode()
+        except UnicodeDecodeError:
+            return []
         found: list[IncomingReport] = []
         now, start = self._clock(), 1
-        while (match := ITEM.match(body, start)) is not None and len(found) < self._list_limit:
-            report = self._known(match, now)
+        while len(found) < self._list_limit and (match := ITEM.match(text, start)) is not None:
+            answer, design, id_, rest, ticket, after = match.groups()
+            frame = self._frames.get((design, rest))
+            report = None if frame is None else self._framed(frame, now, answer, id_, ticket)
             if report is None:
                 return []
             found.append(report)
             start = match.end()
-            if match[6] == b"]":
-                return found if start == len(body) else []
+            if after == "]":
+                return found if start == len(text) else []
         return []
 
     def _list(self, body: bytes) -> list[IncomingReport]:
         most = MOST_BRACKETS * self._list_limit
         if body.count(b"[") + body.count(b"{") > most:
             raise Refusal.of("malformed", f"a list of reports has at most {most} brackets")
-        found = []
-        for place, item in enumerate(self._items(body)):
+        found, turns = [], _Turns()
+        for place, item in enumerate(self._items(body, turns)):
             try:
                 found.append(self._one(item))
             except Refusal as refusal:
                 raise Refusal(refusal.status, refusal.code, f"report {place} of the list: {refusal.reason}") from None
-            time.sleep(0)  # others may go on: a list is judged in a thread, and a thread keeps the interpreter for long
+            turns.give()
         return found
 
-    def _items(self, body: bytes) -> list[bytes]:
+    def _items(self, body: bytes, turns: _Turns) -> list[bytes]:
         """The bytes of each report in a list; no more is read of it than a list may hold."""
         try:
             text = body.decode()
             items, place = [], 1
             while True:
-                _, end = _DECODER.raw_decode(text, place)
+                piece = text[place : place + LARGEST_REPORT + 1]  # what is longer is not a report
+                end = place + _DECODER.raw_decode(piece)[1]
                 items.append(text[place:end].encode())
+                turns.give()
                 if text[end] == "]" and end + 1 == len(text) and len(items) <= self._list_limit:
                     return items
-                if text[end] != "," or len(items) >= self._list_limit or len(items[-1]) > LARGEST_REPORT:
+                if text[end] != "," or len(items) >= self._list_limit:
                     break
                 place = end + 1
         except (ValueError, RecursionError, IndexError):
@@ -139,23 +162,28 @@ class Admission:
 
     def _one(self, body: bytes) -> IncomingReport:
         now = self._clock()
-        match = SHAPE.fullmatch(body)
-        known = self._known(match, now) if match is not None else None
-        return known or self._in_full(body, now, match)
+        try:
+            match = SHAPE.fullmatch(body.decode())
+        except UnicodeDecodeError:  # it is malformed, and the full check says so
+            match = None
+        if match is not None:
+            answer, design, id_, rest, ticket = match.groups()
+            frame = self._frames.get((design, rest))
+            report = None if frame is None else self._framed(frame, now, answer, id_, ticket)
+            if report is not None:
+                return report
+        return self._in_full(body, now, match)
 
-    def _known(self, match: re.Match[bytes], now: float) -> IncomingReport | None:
-        """The report of a match, if what surrounds answer, id and ticket was checked in full before."""
-        frame = self._frames.get((match[2], match[4]))
-        if frame is None or not frame.opens <= now < frame.closes or frame.row.survey in self._withdrawn:
+    def _framed(self, frame: _Frame, now: float, answer: str, id_: str, ticket: str | None) -> IncomingReport | None:
+        """The report with this answer, id and ticket, if what surrounds them was checked in full before."""
+        (survey, question, round_, design, _, _, _, segments), mechanism, opens, closes, by_invitation = frame
+        if not opens <= now < closes or survey in self._withdrawn:
             return None
-        answer, ticket = match[1].decode(), match[5]
-        if (ticket is not None) is not frame.by_invitation or not frame.design.allows(answer):
+        if (ticket is not None) is not by_invitation or not mechanism.allows(answer):
             return None
-        spent = None if ticket is None else ticket.decode()
-        survey, question, round_, design, _, _, _, segments = frame.row
-        return incoming(ReportRow(survey, question, round_, design, answer, match[3].decode(), spent, segments))
+        return incoming(ReportRow(survey, question, round_, design, answer, id_, ticket, segments))
 
-    def _in_full(self, body: bytes, now: float, match: re.Match[bytes] | None) -> IncomingReport:
+    def _in_full(self, body: bytes, now: float, match: re.Match[str] | None) -> IncomingReport:
         try:
             report = Report.from_bytes(body)
         except MalformedReport as error:

@@ -71,6 +71,7 @@ def _sqlite(path: str, copy: Path, *, with_waiting: bool) -> None:
         if not with_waiting:
             with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
                 connection.execute("DELETE FROM intake")
+                connection.execute("DELETE FROM marks")
                 connection.execute("UPDATE epoch SET database = ?", (secrets.token_hex(16),))  # it has keys of its own
                 connection.execute("VACUUM")
     except sqlite3.Error as error:
@@ -86,7 +87,7 @@ def _postgres(address: str, copy: Path, *, with_waiting: bool) -> None:
     program = shutil.which("pg_dump")
     if program is None:
         raise StoreUnavailable("pg_dump is not on this machine (Debian: postgresql-client)")
-    rest = [] if with_waiting else ["--exclude-table-data=intake"]
+    rest = [] if with_waiting else ["--exclude-table-data=intake", "--exclude-table-data=marks"]
     command = [program, "--format=custom", "--no-owner", "--no-privileges", *rest, f"--file={copy}"]
     target = make_conninfo("", **parts)
     done = subprocess.run(  # noqa: S603 (a fixed program; the address has no password any more)

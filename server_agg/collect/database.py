@@ -10,46 +10,33 @@ Rules
 
 from __future__ import annotations
 
-import os
 import secrets
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-from server_agg.collect.epoch_key import NONCE, EpochKey, KeyFolder
+from server_agg.collect.epoch_key import EpochKey, KeyFolder
 from server_agg.collect.errors import EpochKeyMissing, StoreUnavailable
 from server_agg.collect.fold import Group
-from server_agg.collect.stored_report import IncomingReport, packed
+from server_agg.collect.stored_report import IncomingReport
 
-__all__ = ["Database", "Epoch", "SealedReport", "sealed_reports"]
-
-
-class SealedReport(NamedTuple):
-    """A report on its way into the intake: its marks and its content, and the report itself."""
-
-    mark: bytes
-    ticket: bytes | None
-    content: bytes
-    report: IncomingReport
-
-    @property
-    def nonce(self) -> bytes:
-        """What no other sealed report shares."""
-        return self.content[:NONCE]
+__all__ = ["NOTHING_SEEN", "Database", "Epoch", "Marked", "marked_reports"]
 
 
-def sealed_reports(key: EpochKey, reports: Sequence[IncomingReport]) -> list[SealedReport]:
-    """Reports under a key."""
-    nonces, found = os.urandom(NONCE * len(reports)), []
-    for place, report in enumerate(reports):
-        spending = report.spending
-        ticket = None if spending is None else key.mark("ticket", spending.plain())
-        content = key.sealed(packed(report), nonces[place * NONCE : (place + 1) * NONCE])
-        found.append(SealedReport(key.mark("id", report.id.encode()), ticket, content, report))
-    return found
+Marked = tuple[bytes, "bytes | None", IncomingReport]  # a report with the marks of its id and of its ticket
+
+
+def marked_reports(key: EpochKey, reports: Sequence[IncomingReport]) -> list[Marked]:
+    """Reports with their marks under a key."""
+    spendings = [report.spending for report in reports]
+    tickets = [None if spending is None else key.ticket_mark(spending.plain()) for spending in spendings]
+    return list(zip(key.id_marks([row[5] or "" for row, _ in reports]), tickets, reports, strict=True))
+
+
+NOTHING_SEEN = -(2**62)
 
 
 @dataclass
@@ -59,7 +46,7 @@ class Epoch:
     name: str
     key: EpochKey
     closed: frozenset[str]  # surveys that take no more reports
-    seen: int = 0  # the last place in the intake that was counted into `waiting`
+    seen: int = NOTHING_SEEN  # the last place in the intake that was counted into `waiting`
     waiting: Counter[Group] = field(default_factory=Counter)
 
 
@@ -80,8 +67,9 @@ class Database(ABC):
         """A cursor that sees one committed state; `streaming`: its rows are fetched as they are read."""
 
     @abstractmethod
-    def put(self, cursor: Any, sealed: Sequence[SealedReport]) -> set[bytes]:
-        """Put into the intake what is new and may be spent, in one statement; the nonces of what was put."""
+    def put(self, cursor: Any, marked: Sequence[Marked]) -> tuple[int, set[bytes]]:
+        """Write the marks of what is new and may be spent, no two alike; the place in the intake where their content
+        is to be, and the marks of the ids that were written."""
 
     @abstractmethod
     def select_in(self, cursor: Any, columns: str, table: str, column: str, values: Sequence[Any]) -> list[Any]:
@@ -90,6 +78,10 @@ class Database(ABC):
     @abstractmethod
     def append(self, cursor: Any, table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
         """Add new rows to a table."""
+
+    @abstractmethod
+    def append_ids(self, cursor: Any, survey: int, ids: Sequence[str]) -> None:
+        """Add ids to those that were folded."""
 
     @abstractmethod
     def empty_intake(self, cursor: Any) -> None:
@@ -132,7 +124,7 @@ class Database(ABC):
         try:
             self.keys.read(self._name, name)
         except EpochKeyMissing:
-            waiting = self.run(cursor, "SELECT COUNT(*) FROM intake").fetchone()[0]
+            waiting = self.run(cursor, "SELECT COUNT(*) FROM marks").fetchone()[0]
             if waiting and not discard:
                 raise EpochKeyMissing(
                     f"{waiting} reports wait under a key that is not in {str(self.keys.folder)!r}: give the folder of "

@@ -1,9 +1,10 @@
 """The epoch key: what the waiting reports are encrypted with, and how it is destroyed.
 
 Rules
-1. A report that waits is written only under the key of the current epoch: its content by AES-GCM, padded so that its
-   length tells nothing, and its id and ticket as marks by a keyed hash.  With the key gone, what heaps, logs, archives
-   and backups still hold of them cannot be read, compared or joined with anything.
+1. A report that waits is written only under the key of the current epoch: its content by AES-GCM, together with those
+   of its transaction and padded, so that the length tells how many they are; its id and its ticket as marks.  An id is
+   one block, and its mark is that block under AES, a permutation; the mark of a ticket is a keyed hash.  With the key
+   gone, what heaps, logs, archives and backups still hold of them cannot be read, compared or joined with anything.
 2. A key is one file of 32 random bytes outside the database, of mode 600.  It is on disk, and so is its name in the
    folder, before the first report is written under it.
 3. A fold makes the next key first, names it in the database in the transaction that empties the intake, and then
@@ -24,11 +25,14 @@ import hashlib
 import os
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import ECB
 
 from server_agg.collect.errors import EpochKeyMissing, StoreUnavailable
 
@@ -36,7 +40,8 @@ __all__ = ["EpochKey", "KeyFolder"]
 
 KEY_BYTES = 32
 NONCE = 12
-STEP = 256  # bytes; contents are padded to a multiple of it
+BLOCK = 16  # bytes of an id and of a mark
+STEP = 256  # bytes per report; contents are padded to a multiple of it
 _NAME = re.compile(r"[0-9a-f]{32}")
 
 
@@ -46,30 +51,32 @@ class EpochKey:
     >>> key = EpochKey(bytes(32))
     >>> key.opened(key.sealed(b"content"))
     b'content'
-    >>> len(key.sealed(b"content")) == len(key.sealed(b"a longer one"))
+    >>> len(key.sealed(b"content", 3)) == len(key.sealed(b"a longer one", 3))
     True
-    >>> key.mark("id", b"x") != key.mark("ticket", b"x") != EpochKey(bytes(31) + b"1").mark("ticket", b"x")
+    >>> one, two = key.id_marks(["ab" * 16, "cd" * 16])
+    >>> key.id_marks(["cd" * 16]) == [two] != EpochKey(bytes(31) + b"1").id_marks(["cd" * 16])
     True
     """
 
     def __init__(self, secret: bytes) -> None:
         self._cipher = AESGCM(hashlib.blake2b(key=secret, digest_size=32, person=b"content").digest())
-        marks = hashlib.blake2b(key=secret, digest_size=32, person=b"marks").digest()
-        self._marks = {
-            kind: hashlib.blake2b(digest_size=16, key=marks, person=kind.encode()) for kind in ("id", "ticket")
-        }
+        ids = hashlib.blake2b(key=secret, digest_size=32, person=b"ids").digest()
+        self._ids = Cipher(AES(ids), ECB())  # noqa: S305 (single blocks, no two alike: a permutation is what is wanted)
+        self._tickets = hashlib.blake2b(key=secret, digest_size=32, person=b"tickets").digest()
 
-    def mark(self, kind: str, value: bytes) -> bytes:
-        """Sixteen bytes that stand for a value (of a kind: "id" or "ticket") as long as the key lives."""
-        state = self._marks[kind].copy()
-        state.update(value)
-        return state.digest()
+    def id_marks(self, ids: Iterable[str]) -> list[bytes]:
+        """For each id (32 hexadecimal digits) the sixteen bytes that stand for it as long as the key lives."""
+        marks = self._ids.encryptor().update(bytes.fromhex("".join(ids)))
+        return [marks[start : start + BLOCK] for start in range(0, len(marks), BLOCK)]
 
-    def sealed(self, content: bytes, nonce: bytes | None = None) -> bytes:
-        """The content, padded and encrypted; it begins with a random nonce, which no other sealed content shares."""
-        nonce = nonce or os.urandom(NONCE)
-        padded = content + b"\x80"
-        return nonce + self._cipher.encrypt(nonce, padded + bytes(-len(padded) % STEP), None)
+    def ticket_mark(self, spending: bytes) -> bytes:
+        """Sixteen bytes that stand for what a ticket is spent on as long as the key lives."""
+        return hashlib.blake2b(spending, digest_size=BLOCK, key=self._tickets).digest()
+
+    def sealed(self, content: bytes, reports: int = 1) -> bytes:
+        """The content of so many reports, padded and encrypted; it begins with a random nonce."""
+        nonce, padded = os.urandom(NONCE), content + b"\x80"
+        return nonce + self._cipher.encrypt(nonce, padded + bytes(-len(padded) % (STEP * reports)), None)
 
     def opened(self, sealed: bytes) -> bytes:
         """The content again; altered bytes raise `cryptography.exceptions.InvalidTag`."""

@@ -9,11 +9,12 @@ Rules
 4. A survey that is closed is folded to its last report.  Reports to a survey that the store does not have wait.
 
 >>> row = ReportRow("ab" * 32, "q1", 0, '{"p00":"3/4","p11":"3/4"}', "1", "0f" * 16, None, "{}")
->>> made = [IncomingReport(row._replace(id=f"{number:032x}")) for number in (9, 4, 7)]
->>> ripe_groups(Counter(map(group_of, made)), {"ab" * 32: 4})
+>>> from server_agg.collect.stored_report import crowds_of
+>>> made = crowds_of(IncomingReport(row._replace(id=f"{number:032x}")) for number in (9, 4, 7))
+>>> ripe_groups(waiting_in(made), {"ab" * 32: 4})
 set()
->>> folded = folded_from(made, ripe_groups(Counter(map(group_of, made)), {"ab" * 32: 3}))
->>> list(folded.counts.values()), [row.id[-1] for row in folded.rows], folded.left
+>>> folded = folded_from(made, ripe_groups(waiting_in(made), {"ab" * 32: 3}))
+>>> list(folded.counts.values()), [id_[-1] for id_ in folded.ids["ab" * 32]], folded.left
 ([3], ['4', '7', '9'], [])
 """
 
@@ -22,13 +23,13 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from operator import itemgetter
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import NamedTuple
 
 from rrcollect.publish.report import ReportRow
-from server_agg.collect.stored_report import IncomingReport, Spending
+from server_agg.collect.stored_report import Crowd, IncomingReport, Spending
 
-__all__ = ["Cell", "Folded", "Group", "folded_from", "group_of", "ripe_groups"]
+__all__ = ["Cell", "Folded", "Group", "folded_from", "ripe_groups", "waiting_in"]
 
 Group = tuple[str, str, int]  # a survey, and a question and round of it
 
@@ -45,17 +46,26 @@ class Cell(NamedTuple):
 
 
 class Folded(NamedTuple):
-    """What a fold writes: additions to counts, rows (for their ids at least), spent tickets; and what waits on."""
+    """What a fold writes: additions to counts, ids by survey, the crowds whole (for their rows), spent tickets; and
+    what waits on."""
 
     counts: dict[Cell, int]
-    rows: list[ReportRow]
+    ids: dict[str, list[str]]
+    crowds: list[Crowd]
     spent: list[Spending]
     left: list[IncomingReport]
 
+    def rows(self) -> list[ReportRow]:
+        """The reports as rows, in the order of their ids."""
+        return sorted((row for crowd in self.crowds for row in crowd.rows()), key=attrgetter("id"))
 
-def group_of(report: IncomingReport) -> Group:
-    """The group a report belongs to."""
-    return report.row[:3]  # type: ignore[return-value]  # what was admitted has them
+
+def waiting_in(crowds: Iterable[Crowd]) -> Counter[Group]:
+    """How many reports wait, by group."""
+    found: Counter[Group] = Counter()
+    for crowd in crowds:
+        found[crowd.survey, crowd.question, crowd.round] += len(crowd.ids)
+    return found
 
 
 def ripe_groups(waiting: Mapping[Group, int], minimum: Mapping[str, int]) -> set[Group]:
@@ -63,20 +73,22 @@ def ripe_groups(waiting: Mapping[Group, int], minimum: Mapping[str, int]) -> set
     return {group for group, n in waiting.items() if group[0] in minimum and n >= max(1, minimum[group[0]])}
 
 
-def folded_from(reports: Iterable[IncomingReport], ripe: set[Group]) -> Folded:
+def folded_from(crowds: Iterable[Crowd], ripe: set[Group]) -> Folded:
     """What becomes of the waiting reports."""
-    counts: Counter[tuple[Any, ...]] = Counter()
-    rows, spent, left = [], [], []
-    for report in reports:
-        survey, question, round_, design, answer, _, _, segments = report.row
+    counts: Counter[Cell] = Counter()
+    ids: dict[str, list[str]] = {}
+    whole, spent, left = [], [], []
+    for crowd in crowds:
+        survey, question, round_, design, segments, answers, own, _ = crowd
         if (survey, question, round_) not in ripe:
-            left.append(report)
+            left += crowd.reports()
             continue
-        counts[survey, question, round_, design, segments, answer] += 1
-        rows.append(report.row)
-        if (spending := report.spending) is not None:
-            spent.append(spending)
-    rows.sort(key=itemgetter(5))  # the id
+        for answer, n in Counter(answers).items():
+            counts[Cell(survey, question, round_, design, segments, answer)] += n
+        ids.setdefault(survey, []).extend(own)
+        whole.append(crowd)
+        spent += crowd.spendings()
     spent.sort(key=lambda one: (one.ticket, one))
     random.SystemRandom().shuffle(left)
-    return Folded({Cell(*cell): counts[cell] for cell in sorted(counts)}, rows, spent, left)
+    ordered = {survey: sorted(ids[survey]) for survey in sorted(ids)}
+    return Folded({cell: counts[cell] for cell in sorted(counts)}, ordered, whole, spent, left)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -82,16 +83,19 @@ class Intake:
         except StoreError as error:
             response = trouble_reply(error)
         else:
-            self._metrics.judged(outcome.value for outcome in outcomes)
             if len(outcomes) == 1 and outcomes[0] is Outcome.NEW:
+                self._metrics.judged("new")
                 self._metrics.answered(201, time.perf_counter() - began)
                 await send({"type": "http.response.start", "status": 201, "headers": list(NEW_HEADERS)})
                 await send({"type": "http.response.body", "body": NEW})
                 return
-            for outcome in outcomes:
-                if outcome.value in REASONS:
-                    self._refused(outcome.value)
-            response = _verdict(outcomes)
+            verdicts = [outcome.value for outcome in outcomes]
+            for verdict, n in Counter(verdicts).items():
+                self._metrics.judged(verdict, n)
+                if verdict in REASONS:
+                    for _ in range(n):
+                        self._refused(verdict)
+            response = _reply(verdicts)
         self._metrics.answered(response.status_code, time.perf_counter() - began)
         await response(scope, receive, send)
 
@@ -107,13 +111,12 @@ class Intake:
         return await asyncio.to_thread(self._patient.admit, body)  # published a moment ago, by another process
 
 
-def _verdict(outcomes: list[Outcome]) -> Response:
-    said: dict[str, Any] = {"new": outcomes.count(Outcome.NEW), "known": outcomes.count(Outcome.SAME)}
-    if len(outcomes) > 1:
-        said["verdicts"] = [outcome.value for outcome in outcomes]
-    for place, outcome in enumerate(outcomes):
-        if outcome.value in REASONS:
-            where = f"report {place} of the list: " if len(outcomes) > 1 else ""
-            words = {"error": outcome.value, "reason": where + REASONS[outcome.value]}
-            return reply({**words, **said}, STATUS[outcome.value])
+def _reply(verdicts: list[str]) -> Response:
+    said: dict[str, Any] = {"new": verdicts.count("new"), "known": verdicts.count("same")}
+    if len(verdicts) > 1:
+        said["verdicts"] = verdicts
+    for place, verdict in enumerate(verdicts) if said["new"] + said["known"] < len(verdicts) else ():
+        if verdict in REASONS:
+            where = f"report {place} of the list: " if len(verdicts) > 1 else ""
+            return reply({"error": verdict, "reason": where + REASONS[verdict], **said}, STATUS[verdict])
     return reply(said, 200 if said["known"] else 201)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -74,10 +73,9 @@ class Metrics:
         self._child(self._requests, status).inc()
         self._request.observe(seconds)
 
-    def judged(self, outcomes: Iterable[str]) -> None:
-        """The store judged these reports."""
-        for outcome in outcomes:
-            self._child(self._outcomes, outcome).inc()
+    def judged(self, outcome: str, reports: int = 1) -> None:
+        """The store judged so many reports."""
+        self._child(self._outcomes, outcome).inc(reports)
 
     def refused(self, reason: str) -> None:
         """A request or a report was refused."""

@@ -14,13 +14,14 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from rrcollect.errors import MissingExtra
 from rrcollect.schema import upgrade
-from server_agg.collect.database import SealedReport
-from server_agg.collect.epoch_key import NONCE, KeyFolder
+from server_agg.collect.database import Marked
+from server_agg.collect.epoch_key import KeyFolder
 from server_agg.collect.errors import (
     StoreContended,
     StoreError,
@@ -42,20 +43,20 @@ __all__ = ["PostgresStore"]
 
 TYPES = {"bytes": "BYTEA", "clustered": "", "number": "BIGSERIAL PRIMARY KEY"}
 PUT = (
-    "INSERT INTO intake (mark, ticket, content) SELECT new.mark, new.ticket_mark, new.content FROM unnest(%b::bytea[], "  # noqa: S608
-    "%b::bytea[], %b::bytea[], %b::text[], %b::text[], %b::text[], %b::text[], %b::integer[]) AS new(mark, "
-    "ticket_mark, content, id, survey, ticket, question, round) "
-    "WHERE NOT EXISTS (SELECT 1 FROM ids WHERE ids.id = new.id) "
-    "AND NOT EXISTS (SELECT 1 FROM reports WHERE reports.id = new.id) AND (new.ticket IS NULL OR (EXISTS (SELECT 1 "
-    "FROM invites WHERE invites.survey = new.survey AND invites.ticket = new.ticket) AND NOT EXISTS (SELECT 1 FROM "
-    "spent WHERE spent.survey = new.survey AND spent.ticket = new.ticket AND spent.question = new.question AND "
-    f"spent.round = new.round))) ON CONFLICT DO NOTHING RETURNING substring(content FROM 1 FOR {NONCE})"
+    "WITH next AS (SELECT nextval(pg_get_serial_sequence('intake', 'place')) AS place) INSERT INTO marks (mark, "
+    "ticket, place) SELECT new.mark, new.ticket_mark, next.place FROM next, unnest(%b::bytea[], %b::bytea[], "
+    "%b::bytea[], %b::text[], %b::text[], %b::text[], %b::integer[]) AS new(mark, ticket_mark, id, survey, ticket, "
+    "question, round) WHERE NOT EXISTS (SELECT 1 FROM ids WHERE ids.id = new.id) AND (new.ticket IS NULL OR (EXISTS "
+    "(SELECT 1 FROM invites WHERE invites.survey = new.survey AND invites.ticket = new.ticket) AND NOT EXISTS (SELECT "
+    "1 FROM spent WHERE spent.survey = new.survey AND spent.ticket = new.ticket AND spent.question = new.question AND "
+    "spent.round = new.round))) ON CONFLICT DO NOTHING RETURNING mark, place"
 )
+ADD_IDS = "INSERT INTO ids (id, survey) SELECT new.id, %b FROM unnest(%b::bytea[]) AS new(id)"
 NEEDED = {"fsync": ("on",), "full_page_writes": ("on",), "synchronous_commit": ("on", "remote_apply")}
 SETUP_LOCK = 7237_2331  # one collector at a time makes the tables
 EPOCH_LOCK = 7237_2332  # shared by takes, alone for a fold
 LOOK_UPS = ("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")  # off: rows are looked up by their keys
-TABLES = ("ids", "reports", "invites", "spent", "counts", "intake")
+TABLES = ("ids", "reports", "invites", "spent", "counts", "intake", "marks")
 MOST_TRIES = 20
 DEADLOCK = "40P01"
 DISK_FULL = ("53100", "58030")  # disk_full, io_error
@@ -165,12 +166,13 @@ class PostgresStore(Store):
                 return super().take(reports)
         raise StoreUnavailable(f"PostgreSQL ended the transaction for others' sake {MOST_TRIES} times")
 
-    def put(self, cursor: Any, sealed: Sequence[SealedReport]) -> set[bytes]:
+    def put(self, cursor: Any, marked: Sequence[Marked]) -> tuple[int, set[bytes]]:
         rows = []
-        for mark, ticket, content, (row, spent) in sorted(sealed, key=lambda one: one.mark):
-            rows.append((mark, ticket, content, row.id, row.survey, spent, row.question, row.round))
+        for mark, ticket, (row, spent) in sorted(marked, key=itemgetter(0)):
+            rows.append((mark, ticket, bytes.fromhex(row.id or ""), row.survey, spent, row.question, row.round))
         cursor.execute(PUT, [list(column) for column in zip(*rows, strict=True)])
-        return {bytes(nonce) for (nonce,) in cursor.fetchall()}
+        found = cursor.fetchall()
+        return (found[0][1] if found else 0), {bytes(mark) for mark, _ in found}
 
     def select_in(self, cursor: Any, columns: str, table: str, column: str, values: Sequence[Any]) -> list[Any]:
         if not values:
@@ -184,8 +186,11 @@ class PostgresStore(Store):
                 for row in rows:
                     copy.write_row(row)
 
+    def append_ids(self, cursor: Any, survey: int, ids: Sequence[str]) -> None:
+        cursor.execute(ADD_IDS, [survey, [bytes.fromhex(id_) for id_ in ids]])
+
     def empty_intake(self, cursor: Any) -> None:
-        cursor.execute("TRUNCATE intake")
+        cursor.execute("TRUNCATE intake, marks")
 
     def overwrite(self) -> None:
         with _translated(), psycopg.connect(self.address, autocommit=True, application_name="rrcollect") as connection:

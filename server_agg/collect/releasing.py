@@ -170,11 +170,13 @@ class PublicResults:
 
 
 def live_results(store: Store, survey: Survey, tallies: Tallies, minimum: int) -> dict[str, Any]:
-    """What the owner sees: everything that was counted, the last release, and what a release would add now."""
+    """What the owner sees: everything that was counted, with bars that allow for looking, the last release, and what a
+    release would add now."""
     last, ahead = last_release(store, survey), unreleased(store, survey)
     facts = None if last is None else last.facts
     headline = None if facts is None else facts.headline
-    found = survey_results(tallies, survey, release=facts, headline=headline, minimum=minimum).as_dict()
+    how: dict[str, Any] = {"minimum": minimum, "method": "anytime"}
+    found = survey_results(tallies, survey, release=facts, headline=headline, **how).as_dict()
     return found | {"next_release": ReleaseOutcome(facts, ahead.answers, ahead.waiting, survey.minimum).as_dict()}
 
 

@@ -17,8 +17,8 @@ from typing import Any
 from urllib.parse import quote
 
 from rrcollect.schema import upgrade
-from server_agg.collect.database import SealedReport
-from server_agg.collect.epoch_key import NONCE, KeyFolder
+from server_agg.collect.database import Marked
+from server_agg.collect.epoch_key import KeyFolder
 from server_agg.collect.errors import StoreError, StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
 from server_agg.collect.store import Store
 from server_agg.collect.tables import STEPS
@@ -30,12 +30,19 @@ PATIENCE = 10.0  # seconds to wait for another process's lock
 TYPES = {"bytes": "BLOB", "clustered": "WITHOUT ROWID", "number": "INTEGER PRIMARY KEY"}
 VALUES_PER_LOOK_UP = 500
 EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
-PUT = (
-    "INSERT INTO intake (mark, ticket, content) SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM ids WHERE id = ?4) "
-    "AND NOT EXISTS (SELECT 1 FROM reports WHERE id = ?4) AND (?6 IS NULL OR (EXISTS (SELECT 1 FROM invites WHERE "
-    "survey = ?5 AND ticket = ?6) AND NOT EXISTS (SELECT 1 FROM spent WHERE survey = ?5 AND ticket = ?6 AND question = "
-    "?7 AND round = ?8))) ON CONFLICT DO NOTHING"
+PIECES = (  # of a blob, in one statement: as many statements as rows would each wait for the interpreter's lock
+    "WITH RECURSIVE piece(at) AS (VALUES (1) UNION ALL SELECT at + 16 FROM piece WHERE at + 16 < length(?1)) SELECT "
 )
+PUT_ALL = (
+    f"INSERT INTO marks (mark, place) {PIECES} substr(?1, at, 16), ?3 FROM piece WHERE NOT EXISTS (SELECT 1 FROM ids "  # noqa: S608
+    "WHERE id = substr(?2, at, 16)) ON CONFLICT DO NOTHING"
+)
+PUT_WITH_TICKET = (
+    "INSERT INTO marks (mark, ticket, place) SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM ids WHERE id = ?4) AND "
+    "EXISTS (SELECT 1 FROM invites WHERE survey = ?5 AND ticket = ?6) AND NOT EXISTS (SELECT 1 FROM spent WHERE survey "
+    "= ?5 AND ticket = ?6 AND question = ?7 AND round = ?8) ON CONFLICT DO NOTHING"
+)
+ADD_IDS = f"INSERT INTO ids (id, survey) {PIECES} substr(?1, at, 16), ?2 FROM piece"
 
 
 class SqliteStore(Store):
@@ -139,15 +146,24 @@ class SqliteStore(Store):
             finally:
                 connection.close()
 
-    def put(self, cursor: Any, sealed: Sequence[SealedReport]) -> set[bytes]:
-        rows = []
-        for mark, ticket, content, (row, spent) in sealed:
-            rows.append((mark, ticket, content, row.id, row.survey, spent, row.question, row.round))
-        cursor.executemany(PUT, rows)
-        if cursor.rowcount == len(sealed):
-            return {one.nonce for one in sealed}
-        there = self.select_in(cursor, f"substr(content, 1, {NONCE})", "intake", "mark", [one.mark for one in sealed])
-        return {nonce for (nonce,) in there} & {one.nonce for one in sealed}
+    def put(self, cursor: Any, marked: Sequence[Marked]) -> tuple[int, set[bytes]]:
+        (place,) = cursor.execute("SELECT coalesce(max(place), 0) + 1 FROM intake").fetchone()
+        written, marks = 0, [mark for mark, _, _ in marked]
+        open_ = [(mark, report.row[5] or "") for mark, ticket, report in marked if ticket is None]
+        if open_:
+            plain = b"".join([mark for mark, _ in open_]), bytes.fromhex("".join([id_ for _, id_ in open_]))
+            written = cursor.execute(PUT_ALL, (*plain, place)).rowcount
+        if len(open_) < len(marked):
+            invited = [
+                (mark, ticket, place, bytes.fromhex(row.id or ""), row.survey, spent, row.question, row.round)
+                for mark, ticket, (row, spent) in marked
+                if ticket is not None
+            ]
+            written += cursor.executemany(PUT_WITH_TICKET, invited).rowcount
+        if written == len(marked):
+            return place, set(marks)
+        there = self.select_in(cursor, "mark, place", "marks", "mark", marks)
+        return place, {mark for mark, where in there if where == place}
 
     def select_in(self, cursor: Any, columns: str, table: str, column: str, values: Sequence[Any]) -> list[Any]:
         found: list[Any] = []
@@ -162,8 +178,12 @@ class SqliteStore(Store):
         marks = ", ".join("?" * len(columns.split(", ")))
         cursor.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows)  # noqa: S608 (names of ours)
 
+    def append_ids(self, cursor: Any, survey: int, ids: Sequence[str]) -> None:
+        cursor.execute(ADD_IDS, (bytes.fromhex("".join(ids)), survey))
+
     def empty_intake(self, cursor: Any) -> None:
         cursor.execute("DELETE FROM intake")
+        cursor.execute("DELETE FROM marks")
 
     def _forget(self, cursor: Any, survey: str) -> None:
         cursor.execute("PRAGMA secure_delete = ON")

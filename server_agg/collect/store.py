@@ -28,16 +28,18 @@ from enum import Enum
 from typing import Any
 
 from server_agg.collect.counts import tallies_of
-from server_agg.collect.database import Database, Epoch, SealedReport, sealed_reports
+from server_agg.collect.database import NOTHING_SEEN, Database, Epoch, Marked, marked_reports
+from server_agg.collect.epoch_key import EpochKey
 from server_agg.collect.errors import Refusal
-from server_agg.collect.fold import Folded, folded_from, group_of, ripe_groups
-from server_agg.collect.stored_report import IncomingReport, Spending, unpacked
+from server_agg.collect.fold import Folded, folded_from, ripe_groups, waiting_in
+from server_agg.collect.stored_report import Crowd, IncomingReport, Spending, packed, unpacked
 from server_agg.collect.tables import ADD_COUNT, ADD_INVITE, ADD_SURVEY, COLUMNS, READ_COUNTS
 from server_agg.count.tallies import Tallies
 
 __all__ = ["Outcome", "PublishedSurvey", "Store"]
 
 ROWS_PER_READ = 20_000
+LEFT_PER_PLACE = 200  # reports that wait on together after a fold: a repeat of one opens them all
 SPENT = ", ".join(Spending._fields)
 
 
@@ -118,52 +120,76 @@ class Store(Database):
 
     def take(self, reports: Sequence[IncomingReport]) -> list[Outcome]:
         """What became of each report, after one durable commit of all of them."""
+        if not reports:
+            return []
+        outcomes = [Outcome.CLOSED] * len(reports)
         with self.writing() as cursor:
             epoch = self.current(cursor)
-            sealed = sealed_reports(epoch.key, reports)
-            found = self._put(cursor, epoch, [one for one in sealed if one.report.row.survey not in epoch.closed])
-        return [found.get(one.nonce, Outcome.CLOSED) for one in sealed]
+            marked = dict(enumerate(marked_reports(epoch.key, reports)))
+            if epoch.closed:
+                marked = {at: one for at, one in marked.items() if one[2].row.survey not in epoch.closed}
+            self._put(cursor, epoch, marked, outcomes)
+        return outcomes
 
-    def _put(self, cursor: Any, epoch: Epoch, sealed: Sequence[SealedReport]) -> dict[bytes, Outcome]:
-        """By nonce what became of each: put in one statement, and the rest looked up in one go."""
-        put = self.put(cursor, _firsts(sealed)) if sealed else set()
-        outcomes = dict.fromkeys(put, Outcome.NEW)
-        if len(put) == len(sealed):
-            return outcomes
-        rest = [one for one in sealed if one.nonce not in put]
-        outcomes |= self._explained(cursor, epoch, rest)
-        unclear = [one for one in rest if one.nonce not in outcomes]  # what stood in its way is not there
-        return outcomes | (self._put(cursor, epoch, unclear) if unclear else {})
+    def _put(self, cursor: Any, epoch: Epoch, marked: dict[int, Marked], outcomes: list[Outcome]) -> None:
+        """Tell what became of each: marks in one statement, contents in another, and the rest looked up in one go."""
+        while marked:
+            first = _firsts(marked)
+            put = self._written(cursor, epoch.key, list(first.values()))
+            for at, (mark, _, _) in first.items():
+                if mark in put:
+                    outcomes[at] = Outcome.NEW
+                    del marked[at]
+            for at, outcome in self._explained(cursor, epoch, marked).items() if marked else ():
+                outcomes[at] = outcome
+                del marked[at]  # of what is left, that which stood in its way is not there
 
-    def _explained(self, cursor: Any, epoch: Epoch, rest: Sequence[SealedReport]) -> dict[bytes, Outcome]:
+    def _written(self, cursor: Any, key: EpochKey, marked: Sequence[Marked]) -> set[bytes]:
+        """Put into the intake what is new and may be spent; the marks of what was put."""
+        place, put = self.put(cursor, marked)
+        reports = [report for mark, _, report in marked if mark in put]
+        if reports:
+            content = key.sealed(packed(reports), len(reports))
+            self.run(cursor, "INSERT INTO intake (place, content) VALUES (?, ?)", (place, content))
+        return put
+
+    def _explained(self, cursor: Any, epoch: Epoch, rest: dict[int, Marked]) -> dict[int, Outcome]:
         """Why these were not put."""
-        ids = sorted({one.report.id for one in rest})
-        rows = {row[5]: row for row in self.select_in(cursor, COLUMNS, "reports", "id", ids)}
-        bare = {row[0] for row in self.select_in(cursor, "id", "ids", "id", ids)}
-        content = self.select_in(cursor, "mark, content", "intake", "mark", sorted({one.mark for one in rest}))
-        waiting = {bytes(mark): unpacked(epoch.key.opened(bytes(sealed))) for mark, sealed in content}
-        tickets = sorted({one.report.ticket for one in rest if one.report.ticket is not None})
-        given = {tuple(row) for row in self.select_in(cursor, "survey, ticket", "invites", "ticket", tickets)}
-        used = {tuple(r) for r in self.select_in(cursor, SPENT, "spent", "ticket", tickets)}
-        marks = sorted({one.ticket for one in rest if one.ticket is not None})
-        wait = {bytes(row[0]) for row in self.select_in(cursor, "ticket", "intake", "ticket", marks)}
-        found = {}
-        for one in rest:
-            report = one.report
-            if report.id in rows:
-                same = tuple(rows[report.id]) == report.row
-            elif report.id in bare:
-                same = True
-            elif one.mark in waiting:
-                same = waiting[one.mark] == report
-            else:
-                spending = report.spending
-                if spending is not None and (spending.survey, spending.ticket) not in given:
-                    found[one.nonce] = Outcome.UNKNOWN_TICKET
-                elif spending in used or one.ticket in wait:
-                    found[one.nonce] = Outcome.TICKET_REUSED
+        marks = sorted({mark for mark, _, _ in rest.values()})
+        places = sorted({place for (place,) in self.select_in(cursor, "place", "marks", "mark", marks)})
+        contents = self.select_in(cursor, "content", "intake", "place", places)
+        known: dict[str, IncomingReport | None] = {report.id: report for report in _opened(epoch.key, contents)}
+        if unknown := sorted({report.id for _, _, report in rest.values()} - known.keys()):
+            folded = self.select_in(cursor, "id", "ids", "id", [bytes.fromhex(id_) for id_ in unknown])
+            known |= {bytes(id_).hex(): None for (id_,) in folded}
+        found: dict[int, Outcome] = {}
+        refused: dict[int, Marked] = {}
+        folded_ids = [id_ for id_, waiting in known.items() if waiting is None]
+        rows = {row[5]: row for row in self.select_in(cursor, COLUMNS, "reports", "id", folded_ids)}
+        for at, one in rest.items():
+            report = one[2]
+            if report.id not in known:
+                refused[at] = one
                 continue
-            found[one.nonce] = Outcome.SAME if same else Outcome.CONFLICTING_ID
+            waiting, row = known[report.id], rows.get(report.id)
+            same = waiting == report if waiting else row is None or tuple(row) == report.row
+            found[at] = Outcome.SAME if same else Outcome.CONFLICTING_ID
+        return found | self._by_tickets(cursor, refused)
+
+    def _by_tickets(self, cursor: Any, rest: dict[int, Marked]) -> dict[int, Outcome]:
+        """What is wrong with the tickets of reports whose ids are new."""
+        tickets = sorted({report.ticket for _, _, report in rest.values() if report.ticket is not None})
+        given = {tuple(row) for row in self.select_in(cursor, "survey, ticket", "invites", "ticket", tickets)}
+        used = {tuple(row) for row in self.select_in(cursor, SPENT, "spent", "ticket", tickets)}
+        marks = sorted({ticket for _, ticket, _ in rest.values() if ticket is not None})
+        waiting = {bytes(row[0]) for row in self.select_in(cursor, "ticket", "marks", "ticket", marks)}
+        found = {}
+        for at, (_, ticket, report) in rest.items():
+            spending = report.spending
+            if spending is not None and (spending.survey, spending.ticket) not in given:
+                found[at] = Outcome.UNKNOWN_TICKET
+            elif spending in used or ticket in waiting:
+                found[at] = Outcome.TICKET_REUSED
         return found
 
     # ---- the fold ---------------------------------------------------------------------------------------------
@@ -173,7 +199,7 @@ class Store(Database):
         with self.keys.lock():
             with self.writing(alone=True) as cursor:
                 epoch = self.current(cursor)
-                first = not epoch.seen
+                first = epoch.seen == NOTHING_SEEN
                 arrived = self._arrived(cursor, epoch)
                 known = self.run(cursor, "SELECT digest, minimum, number FROM surveys").fetchall()
                 minimum = {digest: 0 if digest == finish else least for digest, least, _ in known}
@@ -187,33 +213,35 @@ class Store(Database):
                     self._forget(cursor, finish)
                 self._epoch = None
             self.keys.keep_only(self._name, name)
-        return len(folded.rows)
+        return sum(map(len, folded.ids.values()))
 
-    def _arrived(self, cursor: Any, epoch: Epoch) -> list[IncomingReport]:
+    def _arrived(self, cursor: Any, epoch: Epoch) -> list[Crowd]:
         """What came into the intake since this was last asked, counted into the epoch."""
         rows = self.run(cursor, "SELECT place, content FROM intake WHERE place > ?", (epoch.seen,)).fetchall()
-        arrived = [unpacked(epoch.key.opened(bytes(content))) for _, content in rows]
-        epoch.waiting.update(map(group_of, arrived))
+        arrived = [crowd for _, content in rows for crowd in unpacked(epoch.key.opened(bytes(content)))]
+        epoch.waiting += waiting_in(arrived)
         epoch.seen = max((place for place, _ in rows), default=epoch.seen)
         return arrived
 
-    def _waiting(self, cursor: Any, epoch: Epoch) -> list[IncomingReport]:
-        contents = self.run(cursor, "SELECT content FROM intake").fetchall()
-        return [unpacked(epoch.key.opened(bytes(content))) for (content,) in contents]
+    def _waiting(self, cursor: Any, epoch: Epoch) -> list[Crowd]:
+        contents = self.run(cursor, "SELECT content FROM intake ORDER BY place").fetchall()
+        return [crowd for (content,) in contents for crowd in unpacked(epoch.key.opened(bytes(content)))]
 
     def _write(self, cursor: Any, folded: Folded, numbers: dict[str, int], name: str) -> None:
         """Everything a fold changes, in one transaction."""
         key = self.keys.read(self._name, name)
         self.run_many(cursor, ADD_COUNT, [(*cell, n) for cell, n in folded.counts.items()])
+        for survey, ids in folded.ids.items():
+            self.append_ids(cursor, numbers[survey], ids)
         if self.keep_rows:
-            self.append(cursor, "reports", COLUMNS, folded.rows)
-        else:
-            ids = [(row.id, numbers[row.survey or ""]) for row in folded.rows]
-            self.append(cursor, "ids", "id, survey", ids)
+            self.append(cursor, "reports", COLUMNS, folded.rows())
         self.append(cursor, "spent", SPENT, folded.spent)
         self.empty_intake(cursor)
-        left = [one[:3] for one in sealed_reports(key, folded.left)]
-        self.append(cursor, "intake", "mark, ticket, content", left)
+        for start in range(0, len(folded.left), LEFT_PER_PLACE):
+            some, place = folded.left[start : start + LEFT_PER_PLACE], -1 - start  # before all that come later
+            marks = [(mark, ticket, place) for mark, ticket, _ in marked_reports(key, some)]
+            self.append(cursor, "marks", "mark, ticket, place", marks)
+            self.append(cursor, "intake", "place, content", [(place, key.sealed(packed(some), len(some)))])
         self.run(cursor, "UPDATE epoch SET key = ?", (name,))
 
     def _forget(self, cursor: Any, survey: str) -> None:
@@ -249,7 +277,8 @@ class Store(Database):
     def waiting(self) -> list[IncomingReport]:
         """The reports that are not folded yet, as whoever has the database and the key can read them."""
         with self.writing() as cursor:
-            return self._waiting(cursor, self.current(cursor))
+            crowds = self._waiting(cursor, self.current(cursor))
+        return [report for crowd in crowds for report in crowd.reports()]
 
     def alive(self) -> None:
         """Return if the database answers; a `StoreError` if it does not."""
@@ -257,12 +286,23 @@ class Store(Database):
             self.run(cursor, "SELECT 1").fetchone()
 
 
-def _firsts(sealed: Sequence[SealedReport]) -> list[SealedReport]:
+def _opened(key: EpochKey, contents: Sequence[Sequence[Any]]) -> list[IncomingReport]:
+    """The reports of some contents."""
+    return [report for (one,) in contents for crowd in unpacked(key.opened(bytes(one))) for report in crowd.reports()]
+
+
+def _firsts(marked: dict[int, Marked]) -> dict[int, Marked]:
     """Of those that share an id or a ticket the first."""
-    ids: dict[bytes, SealedReport] = {}
-    for one in sealed:
-        ids.setdefault(one.mark, one)
-    tickets: dict[bytes, SealedReport] = {}
-    for one in ids.values():
-        tickets.setdefault(one.ticket or one.mark, one)
-    return list(tickets.values())
+    seen: set[bytes] = set()
+    found = {}
+    for at, one in marked.items():
+        mark, ticket, _ = one
+        if mark in seen:
+            continue
+        seen.add(mark)
+        if ticket is not None:
+            if ticket in seen:
+                continue
+            seen.add(ticket)
+        found[at] = one
+    return found

@@ -1,7 +1,7 @@
 """What is kept of a report, and the form in which it waits.
 
 Rules
-1. A report that waits is one sealed content (`epoch_key`) of fixed layout; nothing of it is in the clear.
+1. The reports of one transaction wait as one sealed content (`epoch_key`), by crowds; nothing of it is in the clear.
 2. A report that was folded is a count.  If the owner keeps rows, it is also a row of
    `rrcollect.publish.report.ReportRow`: no address, no time, no ticket.
 3. A row of a survey by invitation is marked as admitted by a collector: for its ticket stands its own id.  No two rows
@@ -11,15 +11,17 @@ Rules
 
 from __future__ import annotations
 
-from functools import lru_cache
+import json
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from rrcollect.publish.report import ReportRow
 from rrcollect.publish.tickets import known_as
 
-__all__ = ["IncomingReport", "Spending", "incoming", "packed", "unpacked"]
+__all__ = ["Crowd", "IncomingReport", "Spending", "crowds_of", "incoming", "packed", "unpacked"]
 
 _SEPARATOR = "\x1f"  # escaped in canonical JSON, and not in a name
+_ID, _TICKET = 16, 32  # bytes
 
 
 class Spending(NamedTuple):
@@ -63,33 +65,82 @@ def incoming(row: ReportRow) -> IncomingReport:
     return IncomingReport(row._replace(ticket=row.id), spent)
 
 
-def packed(report: IncomingReport) -> bytes:
-    """A report as bytes, without what follows from the rest.
+class Crowd(NamedTuple):
+    """Waiting reports that have all but answer, id and ticket in common."""
+
+    survey: str
+    question: str
+    round: int
+    design: str
+    segments: str
+    answers: list[str]
+    ids: list[str]
+    tickets: list[str]  # hashes; none in an open survey
+
+    def spendings(self) -> list[Spending]:
+        """What the tickets are spent on."""
+        return [Spending(self.survey, ticket, self.question, self.round) for ticket in self.tickets]
+
+    def rows(self) -> list[ReportRow]:
+        """The reports as they are kept."""
+        survey, question, round_, design, segments, answers, ids, tickets = self
+        return [
+            ReportRow(survey, question, round_, design, answer, id_, id_ if tickets else None, segments)
+            for answer, id_ in zip(answers, ids, strict=True)
+        ]
+
+    def reports(self) -> list[IncomingReport]:
+        """The reports again."""
+        rows = self.rows()
+        return list(map(IncomingReport, rows, self.tickets)) if self.tickets else list(map(IncomingReport, rows))
+
+
+def crowds_of(reports: Iterable[IncomingReport]) -> list[Crowd]:
+    """Reports by what they have in common; the lengths of answers, and having a ticket, are part of it."""
+    found: dict[tuple[object, ...], Crowd] = {}
+    for (survey, question, round_, design, answer, id_, _, segments), ticket in reports:
+        kind = survey, question, round_, design, segments, len(answer or ""), ticket is None
+        crowd = found.get(kind)
+        if crowd is None:
+            named = survey or "", question or "", round_ or 0, design or "", segments or ""
+            crowd = found[kind] = Crowd(*named, [], [], [])
+        crowd.answers.append(answer or "")
+        crowd.ids.append(id_ or "")
+        if ticket is not None:
+            crowd.tickets.append(ticket)
+    return list(found.values())
+
+
+def packed(reports: Iterable[IncomingReport]) -> bytes:
+    """Reports as bytes: a line that names their crowds, then ids, tickets and answers of each crowd.
 
     >>> row = ReportRow("ab" * 32, "q1", 3, '{"p00":"3/4","p11":"3/4"}', "1", "0f" * 16, None, "{}")
-    >>> unpacked(packed(IncomingReport(row))) == IncomingReport(row)
-    True
+    >>> made = [IncomingReport(row), IncomingReport(row._replace(id="1f" * 16, answer="0"))]
+    >>> [crowd.answers for crowd in unpacked(packed(made))], unpacked(packed(made))[0].reports() == made
+    ([['1', '0']], True)
     """
-    survey, question, round_, design, answer, id_, _, segments = report.row
-    texts = _SEPARATOR.join((question or "", str(round_), design or "", answer or "", segments or ""))
-    ticket = b"\0" if report.ticket is None else b"\1" + bytes.fromhex(report.ticket)
-    return bytes.fromhex(f"{survey}{id_}") + ticket + texts.encode()
+    crowds = crowds_of(reports)
+    names = [[*crowd[:5], len(crowd.ids), len(crowd.answers[0]), len(crowd.tickets)] for crowd in crowds]
+    pieces = [json.dumps(names, ensure_ascii=False, separators=(",", ":")).encode(), b"\n"]
+    for crowd in crowds:
+        pieces.append(bytes.fromhex("".join((*crowd.ids, *crowd.tickets))))
+        pieces.append("".join(crowd.answers).encode())
+    return b"".join(pieces)
 
 
-def unpacked(content: bytes) -> IncomingReport:
-    """The report again."""
-    survey, id_, rest = content[:32].hex(), content[32:48].hex(), content[49:]
-    ticket = None
-    if content[48]:
-        ticket, rest = rest[:32].hex(), rest[32:]
-    question, round_, design, answer, segments = _texts(rest)
-    admitted = None if ticket is None else id_
-    row = ReportRow._make((survey, question, round_, design, answer, id_, admitted, segments))
-    return IncomingReport(row, ticket)
+def unpacked(content: bytes) -> list[Crowd]:
+    """The crowds again."""
+    names, _, rest = content.partition(b"\n")
+    found, start = [], 0
+    for survey, question, round_, design, segments, n, width, tickets in json.loads(names):
+        middle = start + n * _ID
+        end = middle + tickets * _TICKET
+        ids, spent = _pieces(rest[start:middle].hex(), 2 * _ID), _pieces(rest[middle:end].hex(), 2 * _TICKET)
+        start = end + n * width
+        answers = _pieces(rest[end:start].decode(), width)
+        found.append(Crowd(survey, question, round_, design, segments, answers, ids, spent))
+    return found
 
 
-@lru_cache(maxsize=16_384)
-def _texts(data: bytes) -> tuple[str, int, str, str, str]:
-    """What many reports have in common."""
-    question, round_, design, answer, segments = data.decode().split(_SEPARATOR)
-    return question, int(round_), design, answer, segments
+def _pieces(text: str, width: int) -> list[str]:
+    return [text[start : start + width] for start in range(0, len(text), width)]

@@ -4,11 +4,12 @@
 |---|---|
 | `surveys` | signed envelopes; a name and version of a publisher is one survey |
 | `epoch` | one line: the database's name in the folder of keys, and the current key's |
-| `intake` | waiting reports, sealed: marks of id and ticket, and the content (`epoch_key`) |
+| `intake` | waiting reports, sealed (`epoch_key`): one content per transaction that took some |
+| `marks` | marks of the ids and tickets that wait, and the place in the intake where each is |
 | `counts` | how many reports have an answer, by question, design, segments and round |
 | `released` | the same for strangers: what is public, by the labels of blocks (`release`) |
 | `releases` | one line per release: when, the headline's round, and the smallest crowd of each question |
-| `ids` | ids that were folded without their rows, with the number of their survey |
+| `ids` | ids that were folded, with the number of their survey |
 | `reports` | rows that were folded, if the owner keeps rows |
 | `invites`, `spent` | hashes of tickets: those that are good, and those that were spent on a question and round |
 
@@ -30,8 +31,9 @@ STEPS = (
         "NULL, publisher TEXT NOT NULL, name TEXT NOT NULL, version BIGINT NOT NULL, minimum BIGINT NOT NULL, pilot "
         "INTEGER NOT NULL, closed INTEGER NOT NULL DEFAULT 0, withdrawal {bytes}, UNIQUE (publisher, name, version))",
         "CREATE TABLE epoch (database TEXT NOT NULL, key TEXT NOT NULL)",
-        "CREATE TABLE intake (place {number}, mark {bytes} NOT NULL UNIQUE, ticket {bytes}, content {bytes} NOT NULL)",
-        "CREATE UNIQUE INDEX intake_by_ticket ON intake (ticket) WHERE ticket IS NOT NULL",
+        "CREATE TABLE intake (place {number}, content {bytes} NOT NULL)",
+        "CREATE TABLE marks (mark {bytes} PRIMARY KEY, ticket {bytes}, place BIGINT NOT NULL) {clustered}",
+        "CREATE UNIQUE INDEX marks_by_ticket ON marks (ticket) WHERE ticket IS NOT NULL",
         "CREATE TABLE counts (survey TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL, design TEXT NOT "
         "NULL, segments TEXT NOT NULL, answer TEXT NOT NULL, n BIGINT NOT NULL, published BIGINT NOT NULL DEFAULT 0, "
         "PRIMARY KEY (survey, question, round, design, segments, answer)) {clustered}",
@@ -40,7 +42,7 @@ STEPS = (
         "design, segments, answer)) {clustered}",
         "CREATE TABLE releases (survey TEXT NOT NULL, number INTEGER NOT NULL, moment BIGINT NOT NULL, headline "
         "INTEGER, crowds TEXT NOT NULL, PRIMARY KEY (survey, number)) {clustered}",
-        "CREATE TABLE ids (id TEXT PRIMARY KEY, survey INTEGER NOT NULL) {clustered}",
+        "CREATE TABLE ids (id {bytes} PRIMARY KEY, survey INTEGER NOT NULL) {clustered}",
         "CREATE TABLE reports (survey TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL, design TEXT NOT "
         "NULL, answer TEXT NOT NULL, id TEXT PRIMARY KEY, ticket TEXT, segments TEXT NOT NULL) {clustered}",
         "CREATE TABLE invites (survey TEXT NOT NULL, ticket TEXT NOT NULL, PRIMARY KEY (ticket, survey)) {clustered}",

@@ -175,8 +175,10 @@ def segment_table(
     simultaneous: str = "bonferroni",
     minimum: int = 30,
     target: TargetLike = "population",
+    over: int = 0,
 ) -> SegmentTable:
-    """Estimates by segment, e.g. from `Tallies.by("region")`.
+    """Estimates by segment, e.g. from `Tallies.by("region")`.  `over`: of how many rows the table may become, if it is
+    looked at while it grows; the bars are then those of so many rows.
 
     >>> from rrcollect import Design
     >>> design = Design("3/4", "3/4")
@@ -200,7 +202,7 @@ def segment_table(
         {label: sum(t.n for t in ts) for label, ts in cells.items()}, whole_number("minimum", minimum, 2)
     )
     groups = {label: (label,) for label in kept} | ({MERGED: tuple(joined)} if joined else {})
-    each = simultaneous_level(level, len(groups), simultaneous)
+    each = simultaneous_level(level, max(over, len(groups)), simultaneous)
     rows = []
     for label, names in groups.items():
         found: Estimate | PooledEstimate

@@ -107,8 +107,10 @@ def trend(
     level: NumberLike = 0.95,
     method: str = "exact",
     simultaneous: str = "bonferroni",
+    over: int = 0,
 ) -> Trend:
-    """The prevalence by round.  A round too small for an estimate (n < 2) is refused, not merged.
+    """The prevalence by round.  A round too small for an estimate (n < 2) is refused, not merged.  `over`: of how many
+    rounds it may become, if it is looked at before the last.
 
     >>> from rrcollect import Design
     >>> design = Design("3/4", "3/4")
@@ -128,6 +130,7 @@ def trend(
         method=method,
         simultaneous=simultaneous,
         minimum=2,
+        over=over,
     )
     if table.suppressed:
         raise ParameterError("rounds", table.suppressed, "rounds of two answers or more")

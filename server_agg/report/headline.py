@@ -5,6 +5,7 @@ Rules
 2. The whole of R rounds is their mean, weighted by answers.  The same people may have answered in several rounds, in
    whatever dependence; so its bar is the mean of the rounds' bars at level 1 − (1−level)/R (Bonferroni), and its
    standard error the mean of theirs, which no dependence exceeds.
+3. A headline that is looked at while rounds are added has from the first look the level that all of them will need.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ class Headline:
         return "; ".join(f"round {n + 1}: {m.describe()}" if several else m.describe() for n, m in found) or None
 
 
-def headline_of(estimates: dict[int, Estimate], level: object, method: str) -> Headline:
-    """The headline of these rounds.
+def headline_of(estimates: dict[int, Estimate], level: object, method: str, over: int = 0) -> Headline:
+    """The headline of these rounds.  `over`: of how many rounds it may become, if it is looked at before the last.
 
     >>> from rrcollect import Design
     >>> from server_agg.count.tally import Tally
@@ -57,19 +58,19 @@ def headline_of(estimates: dict[int, Estimate], level: object, method: str) -> H
     """
     each = tuple(estimates.values())
     total = sum(one.n for one in each)
-    alone = simultaneous_level(level, len(each), "bonferroni")  # type: ignore[arg-type]
+    alone = simultaneous_level(level, max(over, len(each)), "bonferroni")  # type: ignore[arg-type]
     bars = [one.interval(alone, method) for one in each]
 
     def mean(values: Sequence[float]) -> float:
         return sum(one.n * value for one, value in zip(each, values, strict=True)) / total
 
     bar = bars[0]
-    if len(each) > 1:
+    if max(over, len(each)) > 1:
         bar = Interval(
             (mean([one.low for one in bars]), mean([one.high for one in bars])),
             method=method,
             level=level,
-            target=f"{bars[0].target}, over {len(each)} rounds",
+            target=bars[0].target if len(each) == 1 else f"{bars[0].target}, over {len(each)} rounds",
             guaranteed=all(one.guaranteed for one in bars),
         )
     value, error = mean([one.value for one in each]), mean([one.standard_error for one in each])

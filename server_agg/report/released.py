@@ -17,7 +17,7 @@ from rrcollect.publish.survey import Survey
 from server_agg.plan.central_privacy import central_privacy
 from server_agg.report.words import privacy_words
 
-__all__ = ["DELTA", "LIVE", "MIXED", "NOT_TOLD", "ReleaseFacts", "conditions", "crowd_words", "fakes_words",
+__all__ = ["DELTA", "LIVE", "LOOKING", "MIXED", "NOT_TOLD", "ReleaseFacts", "conditions", "crowd_words", "fakes_words",
            "missing_words", "release_words", "waiting_words"]  # fmt: skip
 
 MIXED = ""  # the value of a segment that released answers are not told apart by; no survey can declare it
@@ -28,6 +28,12 @@ LIVE = (
     "This is the owner's live view: everything counted so far. Each look costs: a bar holds for one look that was "
     "planned beforehand. Of 100 surveys that are looked at after each of 1,000 answers, 37 show the truth outside "
     "their 95 % bar at some time."
+)
+LOOKING = (
+    "This is the owner's live view: everything counted so far. Its bars allow for looking: they hold at all looks at "
+    "once, however often you look and whenever you stop, if those who answer later are like those who answered before; "
+    "so they are wider than those of a release. In a table by group this holds as long as the same groups are merged. "
+    "The p-value of a trend, and what is said to fit badly, hold for one look that was planned beforehand."
 )
 ADDS = "In addition to the local promise"
 CROWD = (

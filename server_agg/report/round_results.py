@@ -72,14 +72,14 @@ class RoundResults(Result):
         """The bar of the estimate."""
         return None if self.estimate is None else self.estimate.interval(self.options.level, self.method)
 
-    def segments(self, name: str, minimum: int | None = None) -> SegmentTable:
+    def segments(self, name: str, minimum: int | None = None, over: int = 0) -> SegmentTable:
         """By the groups of a segment, the bars holding all at once; who did not declare it is a group too."""
         counted = self.tallies.by(f"segments.{name}")
         order = sorted(counted, key=lambda group: group == (MIXED,))  # what is not told apart comes last
         groups: dict[Any, Any] = {group_name(group[0]): counted[group] for group in order}
         least = max(2, self.options.minimum) if minimum is None else minimum
         how = {"level": self.options.level, "method": self.options.method, "target": self.options.target}
-        return segment_table(groups, minimum=least, **how)  # type: ignore[arg-type]
+        return segment_table(groups, minimum=least, over=over, **how)  # type: ignore[arg-type]
 
     def as_dict(self) -> dict[str, object]:
         """Inputs and results as plain values, ready for JSON; `estimate` is None where there is none."""

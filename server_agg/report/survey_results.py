@@ -7,8 +7,9 @@ Rules
 2. Rounds are not mixed.  The headline is the round that the owner chose, or the whole (`headline`).
 3. Answers by several designs are pooled; a bar they cannot have becomes that of the likelihood.
 4. Where no invite guards a survey, the result says that one person can send many answers, and what fakes would do.
-5. A release says when it was made, what it does not show and why, and what the crowd adds; a live view says that each
-   look costs (`released`).
+5. A release says when it was made, what it does not show and why, and what the crowd adds.  A live view says what
+   looking costs (`released`).  With method "anytime" it costs nothing: the bars are from the first look those of all
+   rounds of the question, and of all rows of a segment's table: its groups, not declared, and merged.
 6. Results of a pilot say so first: "pilot: trial data".
 7. Misfit is told wherever a value is; the bar says its method, level and target.
 """
@@ -32,6 +33,7 @@ from server_agg.report.drawing import Point
 from server_agg.report.headline import Headline, headline_of
 from server_agg.report.released import (
     LIVE,
+    LOOKING,
     ReleaseFacts,
     conditions,
     crowd_words,
@@ -47,6 +49,7 @@ from server_agg.report.words import bar_words, share_point
 __all__ = ["PILOT", "SurveyResults", "released_results", "survey_results"]
 
 PILOT = "pilot: trial data"
+NOT_DECLARED, ALL_MERGED = 1, 1  # rows of a table besides the segment's groups
 
 
 @dataclass(frozen=True)
@@ -101,8 +104,15 @@ class SurveyResults(Result):
     def trend(self, question: str) -> Trend | None:
         """Over the rounds with enough answers; None if there are not two."""
         rounds = {each.round: each.tallies.each_design() for each in self.enough(question)}
-        how = self.options
-        return trend(rounds, level=how.level, method=how.method) if len(rounds) > 1 else None
+        how, over = self.options, 0
+        if self.looking and self.survey is not None:
+            over = self.survey.question(question).rounds
+        return trend(rounds, level=how.level, method=how.method, over=over) if len(rounds) > 1 else None
+
+    @property
+    def looking(self) -> bool:
+        """Whether the bars allow for looking while answers come."""
+        return self.options.method == "anytime"
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """The estimates as a table of text: its head, and a line for each."""
@@ -114,7 +124,7 @@ class SurveyResults(Result):
         if self.survey is None:
             return {"pilot": self.pilot, "rounds": [each.as_dict() for each in self.rounds]}
         questions = [_question(self, self.survey, question) for question in self.survey.questions]
-        notes = [LIVE] if self.live else release_words(self.release, self.survey)
+        notes = [LOOKING if self.looking else LIVE] if self.live else release_words(self.release, self.survey)
         return {
             "pilot": self.pilot,
             "digest": self.survey.digest,
@@ -201,10 +211,14 @@ def _question(results: SurveyResults, survey: Survey, question: Question) -> dic
         "notes": [waiting_words(results.options.minimum, question.rounds, fullest)],
     }
     if enough:
-        found = headline_of({each.round: _one(each) for each in enough}, results.options.level, results.options.method)
+        level, method, looking = results.options.level, results.options.method, results.looking
+        over = question.rounds if looking and chosen is None else 0
+        found = headline_of({each.round: _one(each) for each in enough}, level, method, over)
         shown["estimate"] = _estimate(found, survey)
         if shown["round"] is not None:
-            shown["segments"] = [_segment(name, enough[0].segments(name)) for name in survey.segments]
+            for name, segment in survey.segments.items():
+                over = len(segment.names) + NOT_DECLARED + ALL_MERGED if looking else 0
+                shown["segments"].append(_segment(name, enough[0].segments(name, over=over)))
         shown["notes"] = _notes(results, survey, question, shown, found)
     return shown
 

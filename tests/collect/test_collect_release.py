@@ -73,12 +73,15 @@ def test_strangers_see_nothing_before_a_release_and_then_only_what_it_holds(publ
         public.post(body(digest))
     before = shown(public)
     assert (before["answers"], before["released"], before["questions"][0]["n"]) == (0, None, 0)
-    assert public.results()["surveys"][0]["answers"] == 12  # the owner's
+    (own,) = public.results()["surveys"]  # the owner's
+    assert (own["answers"], own["questions"][0]["estimate"]["method"]) == (12, "anytime")
+    assert "Its bars allow for looking" in own["notes"][0]
     status, said = release(public, digest)
     assert (status, said["number"], said["added"]) == (201, 1, 10)
     assert said["reasons"] == ["q1, round 1: 2 answers wait, because crowds of 5 are published whole"]
     after = shown(public)
     assert (after["answers"], after["released"]["number"]) == (10, 1)
+    assert after["questions"][0]["estimate"]["method"] == "exact"
     public.post(body(digest))
     assert shown(public) == after
     assert release(public, digest)[1]["added"] == 0

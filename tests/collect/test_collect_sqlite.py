@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from server_agg.collect import sqlite_store
-from server_agg.collect.database import sealed_reports
+from server_agg.collect.database import marked_reports
 from server_agg.collect.errors import StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
 from server_agg.collect.sqlite_store import APPLICATION, SqliteStore, _translated
 from server_agg.collect.store import Outcome
@@ -38,7 +38,7 @@ def test_a_failed_transaction_leaves_nothing_and_the_next_one_works(store):
     def fails():
         with store.writing() as cursor:
             key = store.current(cursor).key
-            assert len(store.put(cursor, sealed_reports(key, [made, arrival()]))) == 2
+            assert len(store.put(cursor, marked_reports(key, [made, arrival()]))[1]) == 2
             raise KeyError
 
     with pytest.raises(KeyError):
@@ -64,9 +64,11 @@ def test_a_second_report_with_an_id_is_seen_in_bulk(store):
     made = arrival()
     with store.writing() as cursor:
         key = store.current(cursor).key
-        assert len(store.put(cursor, sealed_reports(key, [made, arrival()]))) == 2
-        old, new = sealed_reports(key, [made, arrival()])
-        assert store.put(cursor, [old, new]) == {new.nonce}
+        place, put = store.put(cursor, marked_reports(key, [made, arrival()]))
+        assert len(put) == 2
+        store.run(cursor, "INSERT INTO intake (place, content) VALUES (?, ?)", (place, b""))
+        old, new = marked_reports(key, [made, arrival()])
+        assert store.put(cursor, [old, new]) == (place + 1, {new[0]})
 
 
 def test_the_file_is_its_owners_and_says_what_it_is(store, path):
@@ -79,6 +81,7 @@ def test_the_file_is_its_owners_and_says_what_it_is(store, path):
             "surveys",
             "epoch",
             "intake",
+            "marks",
             "counts",
             "released",
             "releases",

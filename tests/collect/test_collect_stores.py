@@ -211,6 +211,34 @@ def test_a_closed_survey_keeps_its_counts_and_nothing_else(store):
     assert [one.closed for one in store.surveys()] == [True, False]
 
 
+@pytest.mark.engine
+def test_no_file_of_a_postgresql_database_holds_an_id_of_a_closed_survey(postgres):
+    """Its log of changes is not ours to overwrite, and is left out."""
+    where = postgres.new_database()
+    store = open_store(where, keep_rows=True)
+    store.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
+    ticket = hashed("invite")
+    store.add_invites(DIGEST, [ticket])
+    made = [arrival(ticket), *(arrival() for _ in range(20))]
+    store.take(made)
+    store.fold()
+
+    def held():
+        with store.writing() as cursor:
+            cursor.execute("SELECT oid FROM pg_database WHERE datname = current_database()")
+            (number,) = cursor.fetchone()
+        with psycopg.connect(where, autocommit=True) as connection:
+            connection.execute("CHECKPOINT")
+        folder = postgres.folder / "data" / "base" / str(number)
+        files = b"".join(path.read_bytes() for path in folder.iterdir() if path.is_file())
+        return {bytes.fromhex(one.id) in files or one.id.encode() in files for one in made} | {ticket.encode() in files}
+
+    assert held() == {True}
+    store.finish(DIGEST)
+    assert held() == {False}
+    store.close()
+
+
 def test_another_survey_under_a_name_and_version_is_refused_by_the_database(where):
     """Each collector of a pair publishes its own survey under one name and version: one of them is refused."""
     stores = [open_store(where), open_store(where)]
@@ -388,6 +416,7 @@ def test_the_database_has_no_column_for_a_time_an_address_or_an_order(store):
             "surveys",
             "epoch",
             "intake",
+            "marks",
             "counts",
             "released",
             "releases",

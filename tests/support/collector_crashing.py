@@ -8,6 +8,7 @@ import random
 import secrets
 import signal
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -15,9 +16,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import pyarrow.parquet
+
 from rrcollect.publish.tickets import known_as
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.errors import StoreError
+from server_agg.collect.export import export_reports
 from server_agg.collect.store import Outcome, PublishedSurvey, Store
 from server_agg.collect.stored_report import IncomingReport, Spending, incoming
 from server_agg.collect.stores import open_store
@@ -107,8 +111,8 @@ def ids_of(store: Store) -> tuple[list[str], int]:
     """The ids that wait or were folded, and how many reports are counted or wait."""
     waiting = [report.id for report in store.waiting()]
     with store.reading() as cursor:
-        folded = cursor.execute("SELECT id FROM ids UNION ALL SELECT id FROM reports").fetchall()
-    return [*waiting, *(id_ for (id_,) in folded)], len(waiting) + store.tallies().n
+        folded = cursor.execute("SELECT id FROM ids").fetchall()
+    return [*waiting, *(bytes(id_).hex() for (id_,) in folded)], len(waiting) + store.tallies().n
 
 
 class Account:
@@ -265,7 +269,8 @@ def storm(where: str, reports: int, times: int, start: type[Process] = Process) 
 def read_by_strangers(
     where: str, reports: int, start: type[Process], server: PostgresServer | None = None
 ) -> dict[str, int]:
-    """Send invited reports one after the other, kill the collector, and read everything that is left (`forensics`).
+    """Send invited reports one after the other, kill the collector, and read everything that is left (`forensics`):
+    raw files, logs, a dump and an export, of a store that keeps rows.
 
     The counts are of what was folded; "beyond chance" must be 0."""
     published = publication(invite_only=True, minimum=max(2, reports // 4))
@@ -275,7 +280,7 @@ def read_by_strangers(
     Catalogue(store).publish(published.envelope, [KEY.public.raw.hex()])
     store.add_invites(published.digest, [known_as(ticket, "q1", 0) for ticket in tickets])
     store.close()
-    with start(where) as running:
+    with start(where, "--keep-rows") as running:
         link = http.client.HTTPConnection("127.0.0.1", running.port, timeout=20)
         for number, ticket in enumerate(tickets):
             made = secrets.token_hex(16)
@@ -293,9 +298,10 @@ def read_by_strangers(
         evidence = sqlite_evidence(Path(where))
     else:
         evidence = postgres_evidence(server, where, Path(os.environ["RRCOLLECT_KEYS"]))
-    store = open_store(where)
+    store = open_store(where, keep_rows=True)
     waiting = {report.id for report in store.waiting()}
     found, n = ids_of(store)
+    evidence["export"] = exported(store)
     store.close()
     folded = [one for one in acknowledged if one[0] not in waiting]
     seen = found_in(evidence, folded)
@@ -308,6 +314,14 @@ def read_by_strangers(
         "acknowledged and lost": len({one[0] for one in acknowledged} - set(found)),
         "counted twice": n - len(set(found)),
     }
+
+
+def exported(store: Store) -> bytes:
+    """The rows that leave a store, as text."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "rows.parquet")
+        export_reports(store, path)
+        return pyarrow.parquet.read_table(path).to_pandas().to_csv().encode()
 
 
 FOLDING = ("store.py", "database.py", "epoch_key.py", "sqlite_store.py", "postgres_store.py")

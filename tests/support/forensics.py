@@ -78,7 +78,7 @@ def postgres_evidence(server: PostgresServer, address: str, keys: Path, *more: P
                 " ".join(map(str, line))
                 for line in connection.execute(f"SELECT xmin, {column} FROM {table} ORDER BY ctid").fetchall()  # noqa: S608
             ).encode()
-            for table, column in (("ids", "id"), ("reports", "id"), ("spent", "ticket"))
+            for table, column in (("ids", "encode(id, 'hex')"), ("reports", "id"), ("spent", "ticket"))
         }
     data = server.folder / "data"
     files = [*(data / "base" / str(row[0])).iterdir(), *(data / "pg_wal").iterdir(), *keys.glob("*.key"), *more]
@@ -94,9 +94,10 @@ def found_in(evidence: Mapping[str, bytes], traffic: Traffic) -> dict[str, int]:
     tickets = {spent.ticket: place for place, (_, spent, _) in enumerate(traffic)}
     names: dict[bytes, tuple[str, int]] = {}
     for place, (id_, spent, _) in enumerate(traffic):
-        for name in (id_.encode(), bytes.fromhex(id_), *(key.mark("id", id_.encode()) for key in keys)):
+        marks = [key.id_marks([id_])[0] for key in keys]
+        for name in (id_.encode(), id_.upper().encode(), bytes.fromhex(id_), *marks):
             names[name] = "id", place
-        marks = (key.mark("ticket", spent.plain()) for key in keys)
+        marks = [key.ticket_mark(spent.plain()) for key in keys]
         for name in (spent.ticket.encode(), bytes.fromhex(spent.ticket), *marks):
             names[name] = "ticket", place
     neighbours, pairs = [0], [_hashed(evidence, traffic), _by_transaction(evidence, ids, tickets)]

@@ -31,14 +31,14 @@ from server_agg import create_app
 from server_agg.cli.main import main
 from server_agg.collect import postgres_store, sqlite_store
 from server_agg.collect.app import Collector
-from server_agg.collect.database import sealed_reports
+from server_agg.collect.database import marked_reports
 from server_agg.collect.epoch_key import KeyFolder
 from server_agg.collect.errors import StoreError
 from server_agg.collect.fold import Folded
 from server_agg.collect.postgres_store import PostgresStore
 from server_agg.collect.sqlite_store import SqliteStore
 from server_agg.collect.store import SPENT, Outcome, Store
-from server_agg.collect.stored_report import IncomingReport
+from server_agg.collect.stored_report import IncomingReport, packed
 from server_agg.collect.tables import ADD_COUNT, COLUMNS, STEPS
 from tests.assurance.collector.fuzz_targets import unchecked_fields
 from tests.support.collector_running import Process
@@ -108,16 +108,15 @@ class KeylessStore(SqliteStore):
 
     def _prepare(self, connection: Any) -> None:
         (tables,) = STEPS
-        keyless = [table.replace("mark {bytes} NOT NULL UNIQUE", "mark {bytes}") for table in tables]
-        keyless = [t.replace("id TEXT PRIMARY KEY", "id TEXT").replace(KEYED, "") if KEYED in t else t for t in keyless]
+        keyless = [table.replace("{bytes} PRIMARY KEY", "{bytes}").replace(KEYED, "") for table in tables]
         with patch.object(sqlite_store, "STEPS", [keyless]):
             super()._prepare(connection)
 
     def take(self, reports: Sequence[IncomingReport]) -> list[Outcome]:
         with self.writing() as cursor:
             key = self.current(cursor).key
-            sealed = [one[:3] for one in sealed_reports(key, reports)]
-            self.append(cursor, "intake", "mark, ticket, content", sealed)
+            self.append(cursor, "marks", "mark, place", [(one[0], 0) for one in marked_reports(key, reports)])
+            self.append(cursor, "intake", "content", [(key.sealed(packed(reports), len(reports)),)])
         return [Outcome.NEW] * len(reports)
 
 
