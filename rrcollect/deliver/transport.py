@@ -6,7 +6,7 @@ if that collector will never take it, `WrongAddress` if there is not a collector
 is known: sending again is then safe, because a collector counts a report id once.  What is believed: see `verdict`.
 
 `HttpTransport` uses the standard library: one connection per report, no cookies, no redirects, the same headers every
-time, and HTTPS unless the host is this machine.  The timeout is for the whole exchange, however its parts are drawn out.
+time, and HTTPS unless the host is this machine.  The timeout is for the whole exchange, however slow its parts are.
 With a relay the connection goes through HTTP CONNECT: the relay sees the device's address and the collector's name but
 no content, the collector sees the relay's address alone.  What is not encrypted goes through a relay on this machine
 alone: to another one "this machine" would be itself.

@@ -2364,6 +2364,12 @@ function remaining(moments, now, spread) {
   return later.length ? later : schedule(now, spread);
 }
 
+/** Whether a report is to be sent as soon as it may: its moment has come, or was drawn by a clock that was wrong.
+ * @param {number[]} moments @param {number} now */
+function overdue([next], now) {
+  return !(next > now && next <= now + LONGEST_SPREAD);
+}
+
 // ---- deliver/outbox: each report at moments of its own --------------------------------------------------------------
 
 /** More at once would cost a small device memory and sockets; fewer would let a collector that keeps its replies back hold up
@@ -2391,15 +2397,22 @@ class Delivery {
     this.followed = [];
     /** @type {unknown[]} */
     this.troubles = [];
+    this.ahead = 0;
+    this.latest = -Infinity;
+  }
+  /** The device's clock for this pass: if somebody sets it back, this one goes on from where it was. */
+  now() {
+    this.ahead += Math.max(0, this.latest - (this.client.now() + this.ahead));
+    return (this.latest = Math.max(this.latest, this.client.now() + this.ahead));
   }
   /** @param {number} within @param {AbortSignal | null} signal @returns {Promise<Deliveries>} */
   async run(within, signal) {
-    const { client } = this, start = client.now();
+    const { client } = this, start = this.now();
     this.until = start + within;
     const waiting = () => client.ledger.transact((state) => state.reports.filter((r) => r.state === "waiting"));
-    const planned = (await waiting()).filter(({ id }) => !client.followed.has(id)).map(({ id, times: [next] }) => {
-      const due = !(next > start); // those that are overdue do not leave together
-      return { id, due, moment: due ? start + share() * Math.min(client.spread, CATCH_UP) : next };
+    const planned = (await waiting()).filter(({ id }) => !client.followed.has(id)).map(({ id, times }) => {
+      const due = overdue(times, start); // those that are overdue do not leave together
+      return { id, due, moment: due ? this.caughtUp() : times[0] };
     }).filter(({ due, moment }) => due || moment <= this.until).sort((a, b) => a.moment - b.moment);
     const hangUp = () => this.followed.forEach(({ stop }) => stop.abort());
     signal?.addEventListener("abort", hangUp);
@@ -2412,6 +2425,10 @@ class Delivery {
     const left = await waiting(), next = left.reduce((least, { times }) => Math.min(least, times[0] ?? start), Infinity);
     return { ...this.result, waiting: left.length, nextMoment: left.length ? new Date(next * 1000) : null };
   }
+  /** The moment, drawn afresh, of a report that is overdue. */
+  caughtUp() {
+    return this.now() + share() * Math.min(this.client.spread, CATCH_UP);
+  }
   /** One report from moment to moment, as long as they fall into this pass.
    * @param {string} id @param {boolean} due @param {number | null} moment */
   async follow(id, due, moment) {
@@ -2420,15 +2437,16 @@ class Delivery {
     client.followed.add(id);
     try {
       while (moment !== null && !signal.aborted) {
-        const wait = moment - client.now();
+        const wait = moment - this.now();
         if (wait > 0) await client.sleep(wait, signal);
+        if (this.now() - moment > CATCH_UP) await client.sleep(this.caughtUp() - this.now(), signal); // the device was asleep
         me.early = false;
         moment = await this.inTurn(() => this.attempt(id, signal));
         me.early = true;
       }
     } catch (error) {
       this.troubles.push(error);
-      this.until = client.now(); // nothing is waited for that is not due by now
+      this.until = this.now(); // nothing is waited for that is not due by now
       for (const { stop, early } of this.followed) if (early) stop.abort();
     } finally {
       client.followed.delete(id);
@@ -2469,7 +2487,7 @@ class Delivery {
       }
       if (name !== "TransportFailed" && name !== "WrongAddress") throw error;
       result.lastFailure = message;
-      const now = client.now(), next = await client.change(id, (kept) => (kept.times = remaining(kept.times, now, client.spread))[0]);
+      const now = this.now(), next = await client.change(id, (kept) => (kept.times = remaining(kept.times, now, client.spread))[0]);
       if (name === "WrongAddress") throw error;
       return next !== null && next <= this.until ? next : null;
     }
