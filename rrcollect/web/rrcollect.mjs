@@ -714,6 +714,8 @@ const VISIBLE = new RegExp(`[^${BLANK}\\n${JOINER}${NON_JOINER}\\ufe00-\\ufe0f]`
 const BLANK_END = new RegExp(`^[${BLANK}\\n]|[${BLANK}\\n]$`, "u");
 const LOOSE_JOINER = new RegExp(`(?:^|[${BLANK}\\n${JOINER}])${JOINER}|${JOINER}(?:$|[${BLANK}\\n])`, "u");
 const LOOSE_NON_JOINER = new RegExp(`(?<![${JOINING}])${NON_JOINER}|${NON_JOINER}(?![${JOINING}])`, "u");
+/** More marks on one letter than any writing has: they would cover the lines above and below. */
+const PILE = new RegExp("[\\u0300-\\u036f\\u0483-\\u0489\\u0591-\\u05c7\\u0610-\\u061a\\u064b-\\u065f\\u0670\\u06d6-\\u06ed\\u0e31\\u0e34-\\u0e3a\\u0e47-\\u0e4e\\u0eb1-\\u0ebc\\u0ec8-\\u0ecd\\u1ab0-\\u1aff\\u1dc0-\\u1dff\\u20d0-\\u20ff\\ufe20-\\ufe2f]{5}", "u");
 
 /** A text of a survey in a language, or in its base language, or in the survey's own; "" if there is none.
  * @param {{language: string}} survey @param {Texts} texts @param {string | null} [language] @returns {string} */
@@ -723,11 +725,21 @@ export function say(survey, texts, language = null) {
   return found === undefined ? "" : texts[found];
 }
 
+/** Letters and digits that can be taken for one another: the same table as in publish/texts.py. */
+const ALIKE = [
+  "a\u0430\u03b1", "b\u0432\u03b2", "c\u0441", "d\u0501", "e\u0435\u03b5", "h\u043d\u04bb\u03b7n\u043fv\u03bd",
+  "i\u0456\u03b9l\u04cf1", "j\u0458", "k\u043a\u03ba", "m\u043c\u03bc", "o\u043e\u03bf0", "p\u0440\u03c1", "q\u051b",
+  "s\u0455", "t\u0442\u03c4", "w\u051d", "x\u0445\u03c7", "y\u0443\u03c5\u03b3", "z\u03b6", "\u00eb\u0451",
+  "\u00ef\u0457",
+];
+const LOOKS = new Map(ALIKE.flatMap((group) => Array.from(group, (letter) => [letter, group[0]])));
+
 /** A hash that is equal for texts with the same letters and digits, however they are spaced, dotted or cased.
  * @param {string} text */
 function fingerprint(text) {
   const folded = Array.from(text.normalize("NFKC"), (c) => c.toUpperCase().toLowerCase()).join("");
-  return sha256(encoder.encode((folded.match(/[\p{L}\p{N}]/gu) ?? []).join("") || text));
+  const plain = (folded.match(/[\p{L}\p{N}]/gu) ?? []).map((c) => LOOKS.get(c) ?? c).join("");
+  return sha256(encoder.encode(plain || text));
 }
 
 // ---- publish/document: exact fields, exact types, the first fault told ----------------------------------------------
@@ -790,6 +802,7 @@ function written(most, also) {
     need(VISIBLE.test(value), place, "shows nothing");
     need(!BLANK_END.test(value), place, "begins or ends with white space");
     need(!LOOSE_JOINER.test(value) && !LOOSE_NON_JOINER.test(value), place, "has a joiner where it joins nothing");
+    need(!PILE.test(value), place, "has more than 4 marks on one letter");
     return value;
   };
 }

@@ -1,4 +1,4 @@
-"""Clocks that are set, and devices that sleep: nothing waits for ever, nothing is sent again and again, nothing together."""
+"""Clocks that are set, and devices that sleep: nothing waits for ever, nothing is sent together or again and again."""
 
 from datetime import UTC, datetime, timedelta
 

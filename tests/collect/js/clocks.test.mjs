@@ -50,3 +50,10 @@ test("a report made by a clock that was ahead is not kept for a year", async () 
   world.now -= YEAR;
   assert.equal((await client.deliver({ transport: { send: async () => {} } })).delivered, 1);
 });
+
+test("a program spreads its reports over hours, and a page, where a person looks on, over seconds", () => {
+  const made = (given) => new rr.Client({ ledger: new rr.MemoryLedger(), attributes: ["doped"], policy: new rr.Policy(), ...given }).spread;
+  assert.equal(made({}), 6 * HOUR);
+  assert.equal(made({ origin: "https://survey.example.org" }), 5);
+  assert.equal(made({ origin: "https://survey.example.org", spread: 60 }), 60);
+});
