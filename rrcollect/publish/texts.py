@@ -7,8 +7,8 @@ Rules
 2. Text has something visible in it, and neither begins nor ends with white space.
 3. The joiner that emoji are made of stands between two visible characters, or not at all.  The non-joiner that Persian
    and the Indian scripts are written with stands between two characters of these scripts (`JOINING`), or not at all.
-4. Words are one line; passages may have several.  At most `TALLEST` marks stand on one letter: a pile of them would cover
-   the lines above and below, which are not its writer's.
+4. Words are one line; passages may have several.  At most `TALLEST` marks stand on one letter: a pile of them would
+   cover the lines above and below, which are not its writer's.
 5. A text for people is a map from language to text, {"en": "Ever doped?"}; the survey's own language is always there.
 6. Two texts say the same if their letters and digits do (`fingerprint`): a question asked again in capitals, with other
    punctuation or spacing, or in letters of another script that look the same (`ALIKE`), is the same question.
@@ -45,8 +45,8 @@ MARKS = (  # that are written above or below a letter, and pile up
     "\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
     "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ebc\u0ec8-\u0ecd\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 )
-# Letters and digits that can be taken for one another, in small letters or in capitals; the first stands for all.  To see
-# too much as alike costs nothing: two different questions hardly differ in these alone.
+# Letters and digits that can be taken for one another, in small letters or in capitals; the first stands for all.  To
+# see too much as alike costs nothing: two different questions hardly differ in these alone.
 ALIKE = (
     "a\u0430\u03b1", "b\u0432\u03b2", "c\u0441", "d\u0501", "e\u0435\u03b5", "h\u043d\u04bb\u03b7n\u043fv\u03bd",
     "i\u0456\u03b9l\u04cf1", "j\u0458", "k\u043a\u03ba", "m\u043c\u03bc", "o\u043e\u03bf0", "p\u0440\u03c1",
