@@ -4,7 +4,6 @@ import hashlib
 import os
 import resource
 import shutil
-import signal
 import sqlite3
 import stat
 import time
