@@ -4,12 +4,23 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from rrcollect import Policy
 from rrcollect.deliver.schedule import CATCH_UP, LONGEST_SPREAD
 from rrcollect.errors import TransportFailed
-from tests.deliver.test_delivery import MANY, answered
-from tests.support.devices import Clock
+from tests.support.devices import POLICY, Clock, client, envelope, question
 
 HOUR, YEAR = 3600.0, 365 * 86_400.0
+MANY = [question(id=f"q{i}", attribute=f"a{i}") for i in range(8)]
+
+
+def answered(path, **changes):
+    """A device with eight reports."""
+    rich = Policy(POLICY.publishers, lifetime_epsilon=100)
+    mine = client(path, attributes=[q.attribute for q in MANY], policy=rich, **changes)
+    accepted = mine.accept(envelope(*MANY))
+    for q in MANY:
+        mine.answer(accepted, q.id, True)
+    return mine
 
 
 class Jumping(Clock):
