@@ -1,4 +1,4 @@
-"""Marks of whole files and folders, by how the names of their tests begin; single tests have theirs beside them."""
+"""Marks of files, folders and dear tests, by how their names begin; other tests have theirs beside them."""
 
 import pytest
 
@@ -6,6 +6,10 @@ process, browser, engine, long = pytest.mark.process, pytest.mark.browser, pytes
 needs = pytest.mark.needs
 
 MARKS = {
+    "tests/answer/test_acceptance.py::test_no_single_bit_of_a_signed_survey_can_be_flipped": [long],
+    "tests/answer/test_acceptance.py::test_the_flip_test_catches_a_verifier_that_ignores_spelling": [long],
+    "tests/answer/test_bulk_ledger.py::test_a_book_kept_person_by_person_says_the_same": [long],
+    "tests/answer/test_client.py::test_a_server_that_republishes_again_and_again_gets_one_draw": [long],
     "tests/assurance/test_checks.py": [process, long],
     "tests/analysis/test_analyse.py": [engine],
     "tests/batch/test_batch_contract.py": [engine],
@@ -27,7 +31,10 @@ MARKS = {
     "tests/collect/test_collect_traces.py": [browser],
     "tests/demo/": [process],
     "tests/design/test_brute_force.py": [long],
+    "tests/design/test_mechanism_contract.py::test_the_contract[one of several options-estimates_are_unbiased]": [long],
     "tests/design/test_promise.py": [long],
+    "tests/deliver/test_chaining.py::test_the_same_with_real_clients": [long],
+    "tests/documents/test_api.py::test_the_pages_are_up_to_date": [long],
     "tests/documents/test_blocks.py": [process],
     "tests/documents/test_browser_page.py": [browser],
     "tests/examples/": [process],
