@@ -56,5 +56,6 @@ MARKS = {
     "server_agg/models/formulas.py": [needs("formulaic")],
     "server_agg/report/drawing.py": [needs("matplotlib")],
     "server_agg/report/figures.py": [needs("matplotlib")],
+    "tests/report/test_results.py::test_a_result_is_a_picture": [long],
     "tests/report/test_results.py": [needs("matplotlib", "pandas", "polars")],
 }
