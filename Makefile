@@ -7,6 +7,9 @@ WORKERS ?= 2
 MACHINE := PYTHON='$(PYTHON)' sh tests/support/machine.sh
 TOOLS := strace java node npm chromium firefox-esr libatomic pg_ctl curl sqlite3 setpriv  # libatomic: for Playwright
 
+# Bytecode is kept: without it pytest compiles all tests, and every process that a test starts the whole project, anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .NOTPARALLEL:
 .PHONY: browsers help demo demo-web tools quick test coverage lint bench bench-check assure mutate clean FORCE
 help:  ## what can be made
@@ -34,7 +37,7 @@ demo-web: $(VENV)/demo.stamp  ## a collector with its pages on this machine, and
 	$(BIN)/rrcollect demo --web
 
 quick: $(VENV)/quick.stamp  ## the tests without processes, browsers, engines and long searches: under a minute
-	$(BIN)/python -m pytest --quick -q -n $(WORKERS)
+	$(BIN)/python -m pytest --quick -q -n $(WORKERS) -p no:schemathesis
 
 test: tools $(VENV)/test.stamp browsers  ## all tests
 	$(BIN)/python -m pytest -q -n $(WORKERS) --durations=25

@@ -12,6 +12,7 @@ from tests.support.marks import MARKS
 from tests.support.quick import LEFT_OUT, Quick
 
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("project"), max_examples=25)
 settings.load_profile("project")
 
 TOGETHER = ("tests/batch/test_batch_spark.py", "tests/examples/")  # their tests share something that is slow to start
@@ -48,6 +49,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     if config.getoption("quick"):
+        settings.load_profile("quick")
         config.option.markexpr = LEFT_OUT
         config.pluginmanager.register(Quick(MARKS))
         return

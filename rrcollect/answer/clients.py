@@ -7,14 +7,18 @@ Rules
 3. An interview has a fresh ledger, closed at its end: the next person starts with nothing and sees nothing of the last.
    A second interview of one person is a second draw; that is why interviews are counted.
 4. All ledgers are delivered in one pass, each report at its own moment: people are not sent one after the other.
+5. Any number of programs may use a folder at once.  The ledgers of settled interviews are deleted by a pass that is the
+   only one: each holds a shared lock, which the system releases if its program is killed.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import hmac
 import os
 import secrets
+import sqlite3
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,6 +32,7 @@ from rrcollect.answer.client import Client
 from rrcollect.answer.draw import Source
 from rrcollect.answer.ledger import Ledger
 from rrcollect.answer.policy import Policy
+from rrcollect.answer.rollback_guard import sync_folder
 from rrcollect.deliver.outbox import Deliveries, Outgoing, Timing, deliver
 from rrcollect.deliver.schedule import HOURS, check_spread
 from rrcollect.deliver.transport import HttpTransport, Transport
@@ -37,6 +42,7 @@ __all__ = ["Clients", "Interview"]
 
 SHORTEST_KEY = 16  # bytes
 LEDGER, CLOSED = ".sqlite3", ".closed"
+LOCK_SECONDS = 30.0  # how long a pass waits for one that deletes
 _KEY_CHECK = b"\xff rrcollect key"  # not UTF-8, so not the hash of a person
 
 
@@ -95,11 +101,9 @@ class Clients:
         self._count = self._folder / "interviews.count"
         self._policy, self._source, self._clock, self._sleep = policy, source, clock, sleep
         self._spread = check_spread(spread)
-        try:
+        with _told():
             (self._folder / "interviews").mkdir(mode=0o700, parents=True, exist_ok=True)
             self._check_key()
-        except OSError as error:
-            raise LedgerUnavailable(f"the folder of ledgers cannot be used: {error.strerror}") from None
 
     def of(self, person: str) -> Client:
         """The client of a person, by whatever the app knows them by; the same text is the same person."""
@@ -107,23 +111,23 @@ class Clients:
             raise ParameterError("person", type(person).__name__, "a text by which the app knows the person")
         name = self._hash(unicodedata.normalize("NFC", person).encode("utf-8", "surrogatepass"))
         folder = self._folder / name[:2]
-        try:
+        with _told():
             folder.mkdir(mode=0o700, exist_ok=True)
-        except OSError as error:
-            raise LedgerUnavailable(f"the folder of ledgers cannot be used: {error.strerror}") from None
         return self._made(Client, folder / (name + LEDGER))
 
     @contextmanager
     def interview(self) -> Iterator[Interview]:
         """A client with a fresh ledger, for one person; what was answered is delivered after its end."""
-        _append(self._count, b".")
+        with _told():
+            _append(self._count, b".")
         path = self._folder / "interviews" / (secrets.token_hex(16) + LEDGER)
         client = self._made(Interview, path)
         try:
             yield client
         finally:
             client.closed = True
-            _append(path.with_suffix(CLOSED), b"")
+            with _told():
+                _append(path.with_suffix(CLOSED), b"")
 
     @property
     def interviews(self) -> int:
@@ -134,11 +138,13 @@ class Clients:
         """Send what waits in all ledgers, as `Client.deliver` does; interviews that are over and settled are deleted.
 
         A ledger that cannot be used is told at the end, when the others are delivered."""
-        everybody = _Everybody(self._paths())
         timing = Timing(lambda: self._clock().timestamp(), self._sleep, self._spread)
-        found = deliver(everybody, HttpTransport() if transport is None else transport, timing, within)
-        for closed in (self._folder / "interviews").glob("*" + CLOSED):
-            self._forget(closed)
+        with _Passes(self._folder / "passes.lock") as passes:
+            everybody = _Everybody(self._paths())
+            found = deliver(everybody, HttpTransport() if transport is None else transport, timing, within)
+            if passes.alone():
+                for closed in (self._folder / "interviews").glob("*" + CLOSED):
+                    self._forget(closed)
         if everybody.trouble:
             raise everybody.trouble[0]
         return found
@@ -163,14 +169,18 @@ class Clients:
     def _check_key(self) -> None:
         """The key is the one with which this folder began."""
         path, wanted = self._folder / "key.check", self._hash(_KEY_CHECK)
+        ledgers = next(self._folder.glob(f"??/*{LEDGER}"), None) is not None  # looked for first: the check is older
         if not path.exists():
-            if next(self._folder.glob(f"??/*{LEDGER}"), None) is not None:
+            if ledgers:
                 raise LedgerUnavailable("the folder of ledgers has lost its key.check; restore it with the ledgers")
             draft = self._folder / f"key.{secrets.token_hex(8)}"
-            _append(draft, wanted.encode())
-            with suppress(FileExistsError):  # another program was first
-                os.link(draft, path)
-            draft.unlink()
+            try:
+                _append(draft, wanted.encode())
+                with suppress(FileExistsError):  # another program was first
+                    os.link(draft, path)
+                sync_folder(self._folder)
+            finally:
+                draft.unlink(missing_ok=True)
         if not hmac.compare_digest(path.read_bytes(), wanted.encode()):
             allowed = "the key with which this folder began: with another one everybody would be asked and drawn anew"
             raise ParameterError("key", "another one, not shown", allowed)
@@ -223,11 +233,48 @@ class _Everybody:
         self._ledgers[report_id].mark(report_id, state, reason)
 
 
+class _Passes:
+    """The passes over a folder, counted by shared locks on a file: SQLite's, which the system releases."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> _Passes:
+        try:
+            self._connection = sqlite3.connect(self._path, timeout=LOCK_SECONDS, isolation_level=None)
+            self._connection.execute("BEGIN")
+            self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.Error as error:
+            raise LedgerUnavailable(f"the folder of ledgers cannot be used: {error}") from None
+        return self
+
+    def alone(self) -> bool:
+        """Whether this is the only pass; if so, no other begins before it has ended."""
+        self._connection.execute("ROLLBACK")
+        self._connection.execute("PRAGMA busy_timeout = 0")
+        with suppress(sqlite3.OperationalError):
+            self._connection.execute("BEGIN EXCLUSIVE")
+        return self._connection.in_transaction
+
+    def __exit__(self, *error: object) -> None:
+        self._connection.close()
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What is wrong with the folder, as an error of the ledgers."""
+    try:
+        yield
+    except OSError as error:
+        raise LedgerUnavailable(f"the folder of ledgers cannot be used: {error.strerror}") from None
+
+
 def _append(path: Path, data: bytes) -> None:
-    """Write at the end of a file, durably; made if it is not there."""
+    """Write at the end of a file, whole and durably; made if it is not there."""
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
-        os.write(handle, data)
+        if os.write(handle, data) != len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         os.fsync(handle)
     finally:
         os.close(handle)

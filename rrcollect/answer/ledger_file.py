@@ -67,7 +67,7 @@ class LedgerFile:
     """The database at `path` and its rollback guard; made if it is not there."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path).absolute()
+        self.path = Path(path).resolve()
         self.guard = RollbackGuard(self.path)
 
     @contextmanager

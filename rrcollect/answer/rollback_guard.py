@@ -21,7 +21,7 @@ from pathlib import Path
 
 from rrcollect.errors import LedgerUnavailable
 
-__all__ = ["RollbackGuard", "link"]
+__all__ = ["RollbackGuard", "link", "sync_folder"]
 
 _LINE = 16 + 1 + 64 + 1
 
@@ -72,15 +72,16 @@ class RollbackGuard:
             finally:
                 os.close(handle)
             if size == 0:
-                self._sync_folder()
+                sync_folder(self.path.parent)
         except OSError as error:
             raise LedgerUnavailable(f"the ledger's rollback guard cannot be written: {error.strerror}") from None
 
-    def _sync_folder(self) -> None:
-        """So that a new file is found again after a crash."""
-        if os.name == "posix":
-            folder = os.open(self.path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+
+def sync_folder(path: Path) -> None:
+    """So that a new file in it is found again after a crash."""
+    if os.name == "posix":
+        folder = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

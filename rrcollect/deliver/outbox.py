@@ -9,7 +9,8 @@ Rules
 3. A failed attempt uses up the moments that have passed; the report waits for its next one, also over restarts.  A
    refusal is final: it is kept with its reason, for the app to see.
 4. An address that cannot work is an error (`WrongAddress`), raised once what was due has been tried.
-5. Interrupted (Ctrl-C), no further attempt begins and what is under way is hung up; what waits still waits.
+5. A device that was asleep, or whose clock was set, does not send together what was to leave apart (`schedule`, 5).
+6. Interrupted (Ctrl-C), no further attempt begins and what is under way is hung up; what waits still waits.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from datetime import UTC, datetime
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
-from rrcollect.deliver.schedule import caught_up, remaining
+from rrcollect.deliver.schedule import CATCH_UP, PassClock, caught_up, overdue, remaining
 from rrcollect.deliver.transport import Transport
 from rrcollect.errors import ParameterError, ReportRefused, TransportFailed, WrongAddress
 
@@ -131,13 +132,15 @@ class _Delivery:
         self._last: str | None = None
         self._trouble: list[Exception] = []
         self._queue: list[tuple[float, str, Outgoing]] = []  # a heap of (moment, id, report)
-        self._end = timing.now()
+        self._now = PassClock(timing.now)
+        self._end = self._now()
+        self._overslept: set[str] = set()
 
     def run(self, within: float) -> Deliveries:
-        start = self._timing.now()
+        start = self._now()
         self._end = start + within
         for report in self._outbox.outbox("waiting"):
-            due = not report.times or report.times[0] <= start
+            due = overdue(report.times, start)
             moment = caught_up(start, self._timing.spread) if due else report.times[0]
             if due or moment <= self._end:
                 self._queue.append((moment, report.id, report))
@@ -158,9 +161,13 @@ class _Delivery:
 
     def _go_on(self) -> None:
         """Begin the attempt whose moment has come, or wait a little for it or for a reply."""
-        pause = self._queue[0][0] - self._timing.now() if self._queue else None
+        pause = self._queue[0][0] - self._now() if self._queue else None
         if pause is not None and pause <= 0 and len(self._under_way) < AT_ONCE:
             report = heapq.heappop(self._queue)[2]
+            if pause < -CATCH_UP and report.id not in self._overslept:
+                self._overslept.add(report.id)
+                heapq.heappush(self._queue, (caught_up(self._now(), self._timing.spread), report.id, report))
+                return
             thread = threading.Thread(target=self._attempt, args=(report,), name="rrcollect-deliver", daemon=True)
             self._under_way[report.id] = thread
             thread.start()
@@ -185,7 +192,7 @@ class _Delivery:
             self._outbox.mark(report.id, "refused", str(error))
             return _Outcome(report, error=error)
         except TransportFailed as error:
-            times = remaining(report.times, self._timing.now(), self._timing.spread)
+            times = remaining(report.times, self._now(), self._timing.spread)
             self._outbox.reschedule(report.id, times)
             return _Outcome(report, times, error)
         self._outbox.mark(report.id, "delivered")
@@ -221,8 +228,8 @@ class _Delivery:
 
     def _end_now(self) -> None:
         """Nothing is waited for that is not due by now."""
-        self._end = self._timing.now()
-        self._queue = [entry for entry in self._queue if not entry[2].times or entry[2].times[0] <= self._end]
+        self._end = self._now()
+        self._queue = [entry for entry in self._queue if overdue(entry[2].times, self._end)]
         heapq.heapify(self._queue)
 
     def _hang_up(self) -> None:

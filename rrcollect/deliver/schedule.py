@@ -9,17 +9,32 @@ Rules
 3. Reports that are overdue (the program did not run, or was not asked) do not leave together: each gets a moment of its
    own within `CATCH_UP` seconds, or within the spread if that is shorter.
 4. Moments are whole seconds: a fraction of a second would be one more thing to recognise a device by.
+5. Clocks are set, and devices sleep.  A moment further away than any that is drawn was drawn by a clock that was wrong:
+   its report is overdue.  Within one pass (`PassClock`) time does not go back, and whoever overslept is overdue too.
 """
 
 from __future__ import annotations
 
 import math
 import secrets
+import threading
 from collections.abc import Callable, Sequence
 
 from rrcollect.errors import ParameterError
 
-__all__ = ["ATTEMPTS", "HOURS", "LONGEST_SPREAD", "SECONDS", "caught_up", "check_spread", "remaining", "schedule"]
+__all__ = [
+    "ATTEMPTS",
+    "CATCH_UP",
+    "HOURS",
+    "LONGEST_SPREAD",
+    "SECONDS",
+    "PassClock",
+    "caught_up",
+    "check_spread",
+    "overdue",
+    "remaining",
+    "schedule",
+]
 
 ATTEMPTS = 10
 HOURS = 6 * 3600.0  # the spread of telemetry: a program answers, nobody waits
@@ -69,6 +84,38 @@ def remaining(moments: Sequence[int], now: float, spread: float, share: Share = 
     return tuple(moment for moment in moments if moment > now) or schedule(now, spread, share)
 
 
+def overdue(moments: Sequence[int], now: float) -> bool:
+    """Whether a report is to be sent as soon as it may: its moment has come, or cannot have been meant.
+
+    >>> overdue((1030, 1075), 1029.0), overdue((1030, 1075), 1030.0), overdue((10**9,), 1030.0)
+    (False, True, True)
+    """
+    return not moments or not now < moments[0] <= now + LONGEST_SPREAD
+
+
 def caught_up(now: float, spread: float, share: Share = share) -> float:
     """The moment, drawn afresh, of a report that is overdue."""
     return now + share() * min(spread, CATCH_UP)
+
+
+class PassClock:
+    """The device's clock for one pass over the outbox: if somebody sets it back, this one goes on from where it was.
+
+    >>> said = iter([100.0, 101.0, 5.0, 6.0])
+    >>> clock = PassClock(lambda: next(said))
+    >>> clock(), clock(), clock(), clock()
+    (100.0, 101.0, 101.0, 102.0)
+    """
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now, self._lock = now, threading.Lock()
+        self._ahead, self._latest = 0.0, -math.inf
+
+    def __call__(self) -> float:
+        with self._lock:
+            now = self._now() + self._ahead
+            if now < self._latest:
+                self._ahead += self._latest - now
+                now = self._latest
+            self._latest = now
+            return now

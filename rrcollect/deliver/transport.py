@@ -6,8 +6,10 @@ if that collector will never take it, `WrongAddress` if there is not a collector
 is known: sending again is then safe, because a collector counts a report id once.  What is believed: see `verdict`.
 
 `HttpTransport` uses the standard library: one connection per report, no cookies, no redirects, the same headers every
-time, and HTTPS unless the host is this machine.  With a relay the connection goes through HTTP CONNECT: the relay sees
-the device's address and the collector's name but no content, the collector sees the relay's address alone.
+time, and HTTPS unless the host is this machine.  The timeout is for the whole exchange, however slow its parts are.
+With a relay the connection goes through HTTP CONNECT: the relay sees the device's address and the collector's name but
+no content, the collector sees the relay's address alone.  What is not encrypted goes through a relay on this machine
+alone: to another one "this machine" would be itself.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import http.client
 import socket
 import ssl
 import threading
+import time
 from typing import Protocol
 from urllib.parse import SplitResult, urlsplit
 
@@ -66,10 +69,14 @@ on this machine.  Nothing was sent; the survey's publisher has to mend it
         connection, target = self._connection(destination)
         deadline = threading.Timer(self._timeout, _hang_up, [connection])  # for the whole exchange, byte by byte
         deadline.daemon = True
+        end = time.monotonic() + self._timeout
         deadline.start()
         with self._lock:
             self._open.add(connection)
         try:
+            connection.connect()
+            if time.monotonic() >= end:  # the timer found nothing to hang up on while the connection was being made
+                raise TimeoutError
             connection.request("POST", target, body=body, headers=HEADERS)
             with connection.getresponse() as response:
                 status, said = response.status, response.read(LONGEST_REPLY + 1)
@@ -94,6 +101,10 @@ on this machine.  Nothing was sent; the survey's publisher has to mend it
         parts, host, port = _address(destination)
         secure = parts.scheme == "https"
         port = port or (443 if secure else 80)
+        if self._relay is not None and not secure and self._relay[0] not in LOCAL_HOSTS:
+            raise WrongAddress(
+                f"{shown(destination)} is not encrypted, and would be read by the relay; nothing was sent"
+            )
         first = self._relay or (host, port)
         if secure:
             context = self._context or ssl.create_default_context()
@@ -153,7 +164,9 @@ def _relay(relay: str) -> tuple[str, int]:
 
 
 def _hang_up(connection: http.client.HTTPConnection) -> None:
-    """End an exchange that takes too long; the reader then fails."""
+    """End an exchange that takes too long; the reader then fails.
+
+    By the socket's own method: that of an encrypted one would let its reader go on in clear."""
     if connection.sock is not None:
         with contextlib.suppress(OSError):
-            connection.sock.shutdown(socket.SHUT_RDWR)
+            socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)

@@ -7,10 +7,11 @@ Rules
 2. Text has something visible in it, and neither begins nor ends with white space.
 3. The joiner that emoji are made of stands between two visible characters, or not at all.  The non-joiner that Persian
    and the Indian scripts are written with stands between two characters of these scripts (`JOINING`), or not at all.
-4. Words are one line; passages may have several.
+4. Words are one line; passages may have several.  At most `TALLEST` marks stand on one letter: a pile of them would
+   cover the lines above and below, which are not its writer's.
 5. A text for people is a map from language to text, {"en": "Ever doped?"}; the survey's own language is always there.
 6. Two texts say the same if their letters and digits do (`fingerprint`): a question asked again in capitals, with other
-   punctuation or spacing, is the same question.
+   punctuation or spacing, or in letters of another script that look the same (`ALIKE`), is the same question.
 """
 
 from __future__ import annotations
@@ -39,8 +40,23 @@ HIDDEN = (
     (0xCFFFE, 0xCFFFF), (0xDFFFE, 0xDFFFF), (0xE0000, 0xE0FFF), (0xEFFFE, 0x10FFFF),
 )  # fmt: skip
 BLANK = "\u0020\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000"  # shows nothing, but takes room
+TALLEST = 4
+MARKS = (  # that are written above or below a letter, and pile up
+    "\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
+    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ebc\u0ec8-\u0ecd\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+)
+# Letters and digits that can be taken for one another, in small letters or in capitals; the first stands for all.  To
+# see too much as alike costs nothing: two different questions hardly differ in these alone.
+ALIKE = (
+    "a\u0430\u03b1", "b\u0432\u03b2", "c\u0441", "d\u0501", "e\u0435\u03b5", "h\u043d\u04bb\u03b7n\u043fv\u03bd",
+    "i\u0456\u03b9l\u04cf1", "j\u0458", "k\u043a\u03ba", "m\u043c\u03bc", "o\u043e\u03bf0", "p\u0440\u03c1",
+    "q\u051b", "s\u0455", "t\u0442\u03c4", "w\u051d", "x\u0445\u03c7", "y\u0443\u03c5\u03b3", "z\u03b6",
+    "\u00eb\u0451", "\u00ef\u0457",
+)  # fmt: skip
 _HIDDEN = re.compile("[" + "".join(f"{re.escape(chr(a))}-{re.escape(chr(b))}" for a, b in HIDDEN) + "]")
 _VISIBLE = re.compile(f"[^{BLANK}\n{JOINER}{NON_JOINER}\ufe00-\ufe0f]")
+_PILE = re.compile(f"[{MARKS}]{{{TALLEST + 1}}}")
+_ALIKE = str.maketrans({letter: group[0] for group in ALIKE for letter in group})
 _LOOSE_JOINER = re.compile(f"(?:^|[{BLANK}\n{JOINER}]){JOINER}|{JOINER}(?:$|[{BLANK}\n])")
 _LOOSE_NON_JOINER = re.compile(f"(?<![{JOINING}]){NON_JOINER}|{NON_JOINER}(?![{JOINING}])")
 
@@ -65,6 +81,8 @@ def _checked(text: str, also: str) -> str:
         raise ValueError("it begins or ends with white space")
     if _LOOSE_JOINER.search(text) or _LOOSE_NON_JOINER.search(text):
         raise ValueError("a joiner stands where it joins nothing")
+    if _PILE.search(text):
+        raise ValueError(f"more than {TALLEST} marks stand on one letter")
     return text
 
 
@@ -83,8 +101,9 @@ def in_language(texts: Mapping[str, str], wanted: str | None, default: str) -> s
 def fingerprint(text: str) -> str:
     """A hash that is equal for texts with the same letters and digits, however they are spaced, dotted or cased.
 
-    >>> fingerprint("Ever doped?") == fingerprint("ever  DOPED")
+    >>> fingerprint("Ever doped?") == fingerprint("ever  DOPED") == fingerprint("Ever d\\u043eped?")
     True
     """
-    plain = "".join(c for c in unicodedata.normalize("NFKC", text).lower() if unicodedata.category(c)[0] in "LN")
+    folded = "".join(c.upper().lower() for c in unicodedata.normalize("NFKC", text))  # each by itself: ß is ss
+    plain = "".join(c for c in folded if unicodedata.category(c)[0] in "LN").translate(_ALIKE)
     return hashlib.sha256((plain or text).encode()).hexdigest()

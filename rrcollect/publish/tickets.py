@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from rrcollect.errors import ParameterError
 from rrcollect.publish.survey import Survey
 
-__all__ = ["MOST_TICKETS", "check_count", "check_invite", "known_as", "new_invite", "ticket", "ticket_hashes"]
+__all__ = ["MOST_TICKETS", "check_invite", "check_number", "known_as", "new_invite", "ticket", "ticket_hashes"]
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32
 MOST_TICKETS = 1_000_000  # of one list: all invites, questions and rounds
@@ -73,18 +73,19 @@ def known_as(spent: str, question: str, round_: int) -> str:
 
 def ticket_hashes(invites: Iterable[str], survey: Survey) -> list[str]:
     """The hashes of all tickets of these invites, for all questions and rounds, sorted: their order tells nothing."""
-    listed, digest = [check_invite(invite) for invite in invites], survey.digest
-    asked = check_count(len(listed), survey)
+    given, digest = list(invites), survey.digest
+    check_number(len(given), survey)
+    listed = [check_invite(invite) for invite in given]
+    asked = [(question.id, number) for question in survey.questions for number in range(question.rounds)]
     return sorted(known_as(_derived(one, digest, *place), *place) for one in listed for place in asked)
 
 
-def check_count(invites: int, survey: Survey) -> list[tuple[str, int]]:
-    """The places (question and round) that each of so many invites has a ticket for, if a list holds them all."""
-    asked = [(question.id, number) for question in survey.questions for number in range(question.rounds)]
-    if invites * len(asked) > MOST_TICKETS:
-        allowed = f"at most {MOST_TICKETS // len(asked)}: each has {len(asked)} tickets, and a list {MOST_TICKETS}"
+def check_number(invites: int, survey: Survey) -> None:
+    """An error if so many invites of this survey have more tickets than a list may hold."""
+    each = sum(question.rounds for question in survey.questions)
+    if invites * each > MOST_TICKETS:
+        allowed = f"at most {MOST_TICKETS // each}: each has {each} tickets, and a list {MOST_TICKETS}"
         raise ParameterError("invites", invites, allowed)
-    return asked
 
 
 def _derived(invite: str, survey: str, question: str, round_: int) -> str:

@@ -714,6 +714,8 @@ const VISIBLE = new RegExp(`[^${BLANK}\\n${JOINER}${NON_JOINER}\\ufe00-\\ufe0f]`
 const BLANK_END = new RegExp(`^[${BLANK}\\n]|[${BLANK}\\n]$`, "u");
 const LOOSE_JOINER = new RegExp(`(?:^|[${BLANK}\\n${JOINER}])${JOINER}|${JOINER}(?:$|[${BLANK}\\n])`, "u");
 const LOOSE_NON_JOINER = new RegExp(`(?<![${JOINING}])${NON_JOINER}|${NON_JOINER}(?![${JOINING}])`, "u");
+/** More marks on one letter than any writing has: they would cover the lines above and below. */
+const PILE = new RegExp("[\\u0300-\\u036f\\u0483-\\u0489\\u0591-\\u05c7\\u0610-\\u061a\\u064b-\\u065f\\u0670\\u06d6-\\u06ed\\u0e31\\u0e34-\\u0e3a\\u0e47-\\u0e4e\\u0eb1-\\u0ebc\\u0ec8-\\u0ecd\\u1ab0-\\u1aff\\u1dc0-\\u1dff\\u20d0-\\u20ff\\ufe20-\\ufe2f]{5}", "u");
 
 /** A text of a survey in a language, or in its base language, or in the survey's own; "" if there is none.
  * @param {{language: string}} survey @param {Texts} texts @param {string | null} [language] @returns {string} */
@@ -723,11 +725,21 @@ export function say(survey, texts, language = null) {
   return found === undefined ? "" : texts[found];
 }
 
+/** Letters and digits that can be taken for one another: the same table as in publish/texts.py. */
+const ALIKE = [
+  "a\u0430\u03b1", "b\u0432\u03b2", "c\u0441", "d\u0501", "e\u0435\u03b5", "h\u043d\u04bb\u03b7n\u043fv\u03bd",
+  "i\u0456\u03b9l\u04cf1", "j\u0458", "k\u043a\u03ba", "m\u043c\u03bc", "o\u043e\u03bf0", "p\u0440\u03c1", "q\u051b",
+  "s\u0455", "t\u0442\u03c4", "w\u051d", "x\u0445\u03c7", "y\u0443\u03c5\u03b3", "z\u03b6", "\u00eb\u0451",
+  "\u00ef\u0457",
+];
+const LOOKS = new Map(ALIKE.flatMap((group) => Array.from(group, (letter) => [letter, group[0]])));
+
 /** A hash that is equal for texts with the same letters and digits, however they are spaced, dotted or cased.
  * @param {string} text */
 function fingerprint(text) {
   const folded = Array.from(text.normalize("NFKC"), (c) => c.toUpperCase().toLowerCase()).join("");
-  return sha256(encoder.encode((folded.match(/[\p{L}\p{N}]/gu) ?? []).join("") || text));
+  const plain = (folded.match(/[\p{L}\p{N}]/gu) ?? []).map((c) => LOOKS.get(c) ?? c).join("");
+  return sha256(encoder.encode(plain || text));
 }
 
 // ---- publish/document: exact fields, exact types, the first fault told ----------------------------------------------
@@ -790,6 +802,7 @@ function written(most, also) {
     need(VISIBLE.test(value), place, "shows nothing");
     need(!BLANK_END.test(value), place, "begins or ends with white space");
     need(!LOOSE_JOINER.test(value) && !LOOSE_NON_JOINER.test(value), place, "has a joiner where it joins nothing");
+    need(!PILE.test(value), place, "has more than 4 marks on one letter");
     return value;
   };
 }
@@ -2364,6 +2377,12 @@ function remaining(moments, now, spread) {
   return later.length ? later : schedule(now, spread);
 }
 
+/** Whether a report is to be sent as soon as it may: its moment has come, or was drawn by a clock that was wrong.
+ * @param {number[]} moments @param {number} now */
+function overdue([next], now) {
+  return !(next > now && next <= now + LONGEST_SPREAD);
+}
+
 // ---- deliver/outbox: each report at moments of its own --------------------------------------------------------------
 
 /** More at once would cost a small device memory and sockets; fewer would let a collector that keeps its replies back hold up
@@ -2391,15 +2410,22 @@ class Delivery {
     this.followed = [];
     /** @type {unknown[]} */
     this.troubles = [];
+    this.ahead = 0;
+    this.latest = -Infinity;
+  }
+  /** The device's clock for this pass: if somebody sets it back, this one goes on from where it was. */
+  now() {
+    this.ahead += Math.max(0, this.latest - (this.client.now() + this.ahead));
+    return (this.latest = Math.max(this.latest, this.client.now() + this.ahead));
   }
   /** @param {number} within @param {AbortSignal | null} signal @returns {Promise<Deliveries>} */
   async run(within, signal) {
-    const { client } = this, start = client.now();
+    const { client } = this, start = this.now();
     this.until = start + within;
     const waiting = () => client.ledger.transact((state) => state.reports.filter((r) => r.state === "waiting"));
-    const planned = (await waiting()).filter(({ id }) => !client.followed.has(id)).map(({ id, times: [next] }) => {
-      const due = !(next > start); // those that are overdue do not leave together
-      return { id, due, moment: due ? start + share() * Math.min(client.spread, CATCH_UP) : next };
+    const planned = (await waiting()).filter(({ id }) => !client.followed.has(id)).map(({ id, times }) => {
+      const due = overdue(times, start); // those that are overdue do not leave together
+      return { id, due, moment: due ? this.caughtUp() : times[0] };
     }).filter(({ due, moment }) => due || moment <= this.until).sort((a, b) => a.moment - b.moment);
     const hangUp = () => this.followed.forEach(({ stop }) => stop.abort());
     signal?.addEventListener("abort", hangUp);
@@ -2412,6 +2438,10 @@ class Delivery {
     const left = await waiting(), next = left.reduce((least, { times }) => Math.min(least, times[0] ?? start), Infinity);
     return { ...this.result, waiting: left.length, nextMoment: left.length ? new Date(next * 1000) : null };
   }
+  /** The moment, drawn afresh, of a report that is overdue. */
+  caughtUp() {
+    return this.now() + share() * Math.min(this.client.spread, CATCH_UP);
+  }
   /** One report from moment to moment, as long as they fall into this pass.
    * @param {string} id @param {boolean} due @param {number | null} moment */
   async follow(id, due, moment) {
@@ -2420,15 +2450,16 @@ class Delivery {
     client.followed.add(id);
     try {
       while (moment !== null && !signal.aborted) {
-        const wait = moment - client.now();
+        const wait = moment - this.now();
         if (wait > 0) await client.sleep(wait, signal);
+        if (this.now() - moment > CATCH_UP) await client.sleep(this.caughtUp() - this.now(), signal); // the device was asleep
         me.early = false;
         moment = await this.inTurn(() => this.attempt(id, signal));
         me.early = true;
       }
     } catch (error) {
       this.troubles.push(error);
-      this.until = client.now(); // nothing is waited for that is not due by now
+      this.until = this.now(); // nothing is waited for that is not due by now
       for (const { stop, early } of this.followed) if (early) stop.abort();
     } finally {
       client.followed.delete(id);
@@ -2469,7 +2500,7 @@ class Delivery {
       }
       if (name !== "TransportFailed" && name !== "WrongAddress") throw error;
       result.lastFailure = message;
-      const now = client.now(), next = await client.change(id, (kept) => (kept.times = remaining(kept.times, now, client.spread))[0]);
+      const now = this.now(), next = await client.change(id, (kept) => (kept.times = remaining(kept.times, now, client.spread))[0]);
       if (name === "WrongAddress") throw error;
       return next !== null && next <= this.until ? next : null;
     }

@@ -32,7 +32,7 @@ def add_invites(parser: ArgumentParser) -> None:
 def invites(options: Namespace) -> int:
     """Make invites; nobody but the owner's list ever has them."""
     from rrcollect.errors import ParameterError
-    from rrcollect.publish.tickets import check_count, new_invite, ticket_hashes
+    from rrcollect.publish.tickets import check_number, new_invite, ticket_hashes
     from server_agg.csv_cells import write_csv
 
     for path in (options.to, options.hashes):
@@ -42,7 +42,7 @@ def invites(options: Namespace) -> int:
         raise ParameterError(str(options.survey), "open to everybody", "a survey with invite_only = true")
     if not 1 <= options.count <= MOST_INVITES:
         raise ParameterError("--count", options.count, f"1 to {MOST_INVITES}")
-    check_count(options.count, survey)
+    check_number(options.count, survey)
     made = [new_invite() for _ in range(options.count)]
     hashes = ticket_hashes(made, survey)
     page = f"{_base(survey)}/s/{survey.digest}#invite=" if survey.origins else None

@@ -112,11 +112,11 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(written, monkeypatch):
 
 
 def test_killed_anywhere_in_the_upgrade_the_file_is_of_the_one_schema_or_the_other(written, newer):
-    """The child ends without a word at every eighth line; the next program brings the file forward, or finds it so."""
+    """The child ends without a word at every 17th line; the next program brings the file forward, or finds it so."""
     path, bodies = written
     newer()
     ended, found = 1, set()
-    for line in range(1, 10_000, 8):
+    for line in range(1, 10_000, 17):
         now = path.parent / f"killed-{line}"
         shutil.copytree(path, now)
         ended, _ = in_child(lambda line=line, now=now: opened(now, line))

@@ -1,10 +1,15 @@
 """What a person read identifies a draw, whatever an app calls it; an alias says that two names are one attribute."""
 
+import json
+import re
+from pathlib import Path
+
 import pytest
 
 from rrcollect import Attribute, EveryAttributeOf, ParameterError
 from rrcollect.errors import AlreadyAnswered, BudgetExhausted
 from rrcollect.publish.survey import Survey
+from rrcollect.publish.texts import ALIKE, fingerprint
 from tests.support.devices import PUBLISHER, Policy, client, envelope, question
 from tests.support.republishing import Drawn
 
@@ -148,3 +153,41 @@ def test_a_policy_is_a_policy(tmp_path):
     for nonsense in (None, {}, Survey):
         with pytest.raises(ParameterError, match="policy"):
             client(tmp_path, policy=nonsense)
+
+
+TWINS = [
+    ("Ever doped?", "Ever d\u043eped?"),  # a Cyrillic o
+    ("Ever doped?", "\u0395\u03bder doped?"),  # a Greek capital E, and a small nu
+    ("HAVE YOU EVER?", "\u041d\u0410V\u0415 Y\u041eU EVER?"),  # Cyrillic capitals
+    ("Were you ill in 2010?", "Were you iIl in 2O1O?"),
+    ("Auf der Straße gedopt?", "AUF DER STRASSE GEDOPT?"),
+    ("Έχετε ντοπαριστεί ποτέ μόνος;", "ΈΧΕΤΕ ΝΤΟΠΑΡΙΣΤΕΊ ΠΟΤΈ ΜΌΝΟΣ;"),
+    ("Вы принимали допинг?", "ВЫ ПРИНИМАЛИ ДОПИНГ"),
+]
+APART = [
+    ("Ever doped?", "Ever hoped?"),
+    ("Вы принимали допинг?", "Вы принимали кофе?"),
+    ("In 2010?", "In 2012?"),
+    ("7", "8"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), TWINS)
+def test_words_that_look_the_same_are_the_same(tmp_path, one, other):
+    """Letters of another script drew again, and so did a spelling in capitals."""
+    device = client(tmp_path, attributes=["a", "b"])
+    device.answer(device.accept(asked("a", one)), "q", True)
+    with pytest.raises(AlreadyAnswered, match="these words"):
+        device.answer(device.accept(asked("b", other)), "q", never)
+
+
+@pytest.mark.parametrize(("one", "other"), APART)
+def test_words_that_are_read_otherwise_are_others(one, other):
+    assert fingerprint(one) != fingerprint(other)
+
+
+def test_the_browser_client_has_the_same_table_of_letters():
+    text = Path(__file__).parents[2].joinpath("rrcollect/web/rrcollect.mjs").read_text(encoding="utf-8")
+    table = re.search(r"const ALIKE = (\[.*?\n\]);", text, re.DOTALL)[1]
+    assert json.loads(re.sub(r",\s*\]", "]", table)) == list(ALIKE)
+    assert len("".join(ALIKE)) == len(set("".join(ALIKE)))

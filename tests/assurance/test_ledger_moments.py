@@ -64,7 +64,7 @@ def test_a_report_made_before_is_handed_over_inside_the_one_transaction(tmp_path
 @pytest.mark.parametrize("missing", PHASES)
 def test_a_long_life_fails_if_no_answer_was_disturbed_in_some_phase(monkeypatch, missing):
     fallen = {phase: 1 for phase in PHASES if phase != missing}
-    monkeypatch.setattr(ledger, "lived", lambda plant, steps, step: ({"asked": 9}, fallen, ""))
+    monkeypatch.setattr(ledger, "lived", lambda plant, steps, step, lives: ({"asked": 9}, fallen, ""))
     assert ledger._life(9, 1, everywhere=False)(0, lambda done, total: None).passed
     found = ledger._life(9, 1, everywhere=True)(0, lambda done, total: None)
     assert not found.passed

@@ -22,7 +22,7 @@ def node(*arguments, **options):
     )
 
 
-@pytest.mark.parametrize("name", ["vectors", "client", "answering", "delivery", "ledger"])
+@pytest.mark.parametrize("name", ["vectors", "client", "answering", "delivery", "ledger", "misbehaving", "clocks"])
 def test_the_tests_in_node_pass(name):
     done = node("--test", HERE / f"{name}.test.mjs")
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]

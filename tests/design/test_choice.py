@@ -46,7 +46,7 @@ def test_the_best_size() -> None:
     assert best_size("ln(3)", 3) == 1
 
 
-@pytest.mark.parametrize("k", [2, 3, 5, 10, 37, 200])
+@pytest.mark.parametrize("k", [2, 3, 5, 10, 37, pytest.param(200, marks=pytest.mark.long)])
 @pytest.mark.parametrize("ratio", ["1000001/1000000", "9/8", "2", "e", "6", "50"])
 def test_the_best_size_has_the_least_variance(k: int, ratio: str) -> None:
     """Against every other size, before the grid, by exact variances (e is one of the designs' own numbers)."""

@@ -1,4 +1,4 @@
-"""Marks of whole files and folders, by how the names of their tests begin; single tests have theirs beside them."""
+"""Marks of files, folders and dear tests, by how their names begin; other tests have theirs beside them."""
 
 import pytest
 
@@ -6,6 +6,10 @@ process, browser, engine, long = pytest.mark.process, pytest.mark.browser, pytes
 needs = pytest.mark.needs
 
 MARKS = {
+    "tests/answer/test_acceptance.py::test_no_single_bit_of_a_signed_survey_can_be_flipped": [long],
+    "tests/answer/test_acceptance.py::test_the_flip_test_catches_a_verifier_that_ignores_spelling": [long],
+    "tests/answer/test_bulk_ledger.py::test_a_book_kept_person_by_person_says_the_same": [long],
+    "tests/answer/test_client.py::test_a_server_that_republishes_again_and_again_gets_one_draw": [long],
     "tests/assurance/test_checks.py": [process, long],
     "tests/analysis/test_analyse.py": [engine],
     "tests/batch/test_batch_contract.py": [engine],
@@ -16,6 +20,9 @@ MARKS = {
     "tests/batch/test_batch_spark.py": [engine, process],
     "tests/benchmarks/test_competitors.py": [process],
     "tests/cli/test_cli_completion.py": [process],
+    "tests/compare/test_small_counts.py::test_p_and_bar_do_not_contradict_each_other": [long],
+    "tests/compare/test_trends.py::test_the_size_of_the_score_trend_by_an_exact_sum": [long],
+    "tests/compare/test_trends.py::test_two_designs_per_round_hold_the_size": [long],
     "tests/count/test_pilot.py": [engine],
     "tests/collect/test_collect_crashes.py": [process],
     "tests/collect/test_collect_browser_client.py": [browser],
@@ -27,11 +34,18 @@ MARKS = {
     "tests/collect/test_collect_traces.py": [browser],
     "tests/demo/": [process],
     "tests/design/test_brute_force.py": [long],
+    "tests/design/test_mechanism_contract.py::test_the_contract[one of several options-estimates_are_unbiased]": [long],
     "tests/design/test_promise.py": [long],
+    "tests/deliver/test_chaining.py::test_the_same_with_real_clients": [long],
+    "tests/documents/test_api.py::test_the_pages_are_up_to_date": [long],
     "tests/documents/test_blocks.py": [process],
     "tests/documents/test_browser_page.py": [browser],
     "tests/examples/": [process],
     "tests/examples/test_examples_browser.py": [browser],
+    "tests/estimates/test_anytime.py::test_daily_looks_hold_and_the_ordinary_bar_looked_at_daily_does_not": [long],
+    "tests/models/test_cheating.py::test_the_maximum_on_the_triangle_against_brute_force": [long],
+    "tests/models/test_groups.py::test_power_by_simulation_meets_the_formula": [long],
+    "tests/models/test_predictor.py::test_a_skewed_outcome_is_not_an_effect": [long],
     "tests/models/test_recovery.py": [long],
     "tests/answer/test_ledger_schema.py": [process],
     "tests/batch/test_new_file.py": [process],
@@ -42,5 +56,6 @@ MARKS = {
     "server_agg/models/formulas.py": [needs("formulaic")],
     "server_agg/report/drawing.py": [needs("matplotlib")],
     "server_agg/report/figures.py": [needs("matplotlib")],
+    "tests/report/test_results.py::test_a_result_is_a_picture": [long],
     "tests/report/test_results.py": [needs("matplotlib", "pandas", "polars")],
 }

@@ -52,6 +52,7 @@ def good() -> Iterator[tuple[str, bytes, dict[str, Any]]]:
     )
     yield "two_lines", with_question(text={"en": "First line\nsecond line"}), POLICY
     yield "joiner", with_question(text={"en": f"Is this {FAMILY}, your family?\n{FAMILY}"}), POLICY
+    yield "four_marks", with_survey(title={"en": "a" + "\u0301" * 4, "th": "\u0e01" + "\u0e47" * 4}), POLICY
     yield "persian", with_survey(language="fa", title={"fa": PERSIAN}, questions=[
         {**QUESTION, "text": {"fa": f"{PERSIAN}\n{PERSIAN}"}}]), POLICY  # fmt: skip
     edges = "\u0620\u200c\u0620 \u0dff\u200c\u0dff \u0915\u094d\u200c\u0937 \u0645\u064e\u200c\u0645"

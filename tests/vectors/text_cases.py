@@ -34,6 +34,11 @@ SEPARATES_NOTHING = {
     "before_latin": "\u0645\u200ca", "below_the_range": "\u061f\u200c\u0645", "above_the_range": "\u0645\u200c\u0e00",
     "before_selector": "\u0645\u200c\ufe0f\u0645", "between_emoji": "🏅\u200c🏅", "beside_hidden": "\u0645\u200c\u06dd",
 }  # fmt: skip
+PILES_UP = {
+    "latin": "a" + "\u0301" * 5, "below": "a" + "\u0323" * 5, "mixed": "a\u0301\u0323\u0483\u20dd\u1dc0",
+    "thai": "\u0e01" + "\u0e47" * 5, "first": "\u0301" * 5 + "a", "arabic": "\u0645" + "\u064e" * 5,
+    "inside": "a" + "\u0336" * 9 + "b",
+}  # fmt: skip
 TAGS = {
     "upper": "EN", "underscore": "en_US", "one_letter": "e", "four_letters": "engl", "small_region": "en-us",
     "long_region": "en-USA", "empty": "", "dash": "en-", "newline": "en\n", "private": "x-klingon", "digits": "e2",
@@ -48,6 +53,9 @@ def bad_texts() -> Iterator[tuple[str, str, bytes]]:
         yield f"text_{name}", "MalformedDocument", with_question(text={"en": text})
     for name, text in JOINS_NOTHING.items():
         yield f"text_{name}", "MalformedDocument", with_question(text={"en": text})
+    for name, text in PILES_UP.items():
+        yield f"title_pile_{name}", "MalformedDocument", with_survey(title={"en": text})
+        yield f"text_pile_{name}", "MalformedDocument", with_question(text={"en": text})
     for name, text in SEPARATES_NOTHING.items():
         yield f"title_non_joiner_{name}", "MalformedDocument", with_survey(title={"en": text})
         yield f"text_non_joiner_{name}", "MalformedDocument", with_question(text={"en": text})

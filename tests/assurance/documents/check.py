@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 
 from tests.assurance.check import FULL, Check, Outcome, Part, Size, Step, caught
 from tests.assurance.documents.hosts import DIFFERENCES, HOSTS, PLANTS, Task
@@ -16,6 +17,7 @@ MUTATED = 3000  # changed surveys per piece; a small run has a tenth
 STRIDE = 29  # of a small run; prime, so that every place in a byte has its turn
 
 
+@cache
 def named() -> tuple[Task, list[str]]:
     """Every bad document of the vectors, and the error each must get."""
     surveys = [load(path) for path in sorted((VECTORS / "surveys").glob("bad_*.json"))]
@@ -28,6 +30,13 @@ def named() -> tuple[Task, list[str]]:
 def documents() -> list[Task]:
     """Signed surveys, each accepted as it is."""
     return [load(path) for path in sorted((VECTORS / "surveys").glob("good_*.json")) if path.stem != EXTRA]
+
+
+@cache
+def changed(piece: int, number: int) -> tuple[Task, list[str]]:
+    """Surveys that were changed here and there, and the library's verdicts: the same for every host."""
+    task = {"surveys": mutated(piece, number)}
+    return task, HOSTS["Python"](task, None)
 
 
 def flips(document: Task, stride: int) -> Task:
@@ -84,8 +93,8 @@ def _differential(host: str, number: int, plant: str | None = None) -> Callable[
     """The same name as the library's, for surveys that were changed here and there and signed as they then stand."""
 
     def run(piece: int, step: Step) -> Outcome:
-        task = {"surveys": mutated(piece, number)}
-        wanted, said = HOSTS["Python"](task, None), HOSTS[host](task, plant)
+        task, wanted = changed(piece, number)
+        said = HOSTS[host](task, plant)
         differ = [
             f"{piece}.{n}: {one}, not {other}"
             for n, (one, other) in enumerate(zip(said, wanted, strict=True))

@@ -78,6 +78,7 @@ NUMBERS = [
     "1098612288668109691/1" + "0" * 18, str(2**512 - 1), f"ln({2**513 - 1})",
 ]  # fmt: skip
 SPECIAL = [
+    "\u0301" * 4, "\u0301" * 5, "\u0e47\u0300\u064e\u20dd", "\u0e47\u0300\u064e\u20dd\ufe2f",
     *[JOINER] * 6, *[NON_JOINER] * 6, JOINER + JOINER, JOINER + NON_JOINER,
     *[f"{a}{NON_JOINER}{b}" for a, b in ("\u0620\u0620", "\u0dff\u0dff", "\u0dff\u0e00", "\u061f\u0620")] * 2,
     *"\u0645\u061f\u0e00 \u00a0\u2800\u3000\n\ufe0f\u0301🏅\u3164\u202e",

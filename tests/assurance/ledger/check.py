@@ -23,15 +23,16 @@ from tests.assurance.ledger.moments import PHASES
 from tests.assurance.ledger.planted import PLANTED
 from tests.assurance.ledger.world import SCRATCH, Plant, Refuted
 from tests.assurance.scratch import scratch
+from tests.support.bulk_crashing import reservation_killed_everywhere
 from tests.support.devices import client
 from tests.support.ledger_crashing import SCENES, device, killed_everywhere, race, rows
 from tests.support.republishing import attack
 
 
 def lived(
-    plant: Plant, steps: int, told: Step = lambda done, total: None, *, longest: int = 50
+    plant: Plant, steps: int, told: Step = lambda done, total: None, *, longest: int = 50, lives: int = 21
 ) -> tuple[dict[str, int], dict[str, int], str]:
-    """Live so many steps, in sequences of at most `longest`.
+    """Live so many steps, in sequences of at most `longest`, of which `lives` are made with one start of the machine.
 
     Returns the steps taken by kind, the answers disturbed by phase, and how the claim was refuted ("" if it was not).
     """
@@ -41,7 +42,7 @@ def lived(
 
     Lived.plant, Lived.taken, Lived.fallen = plant, {}, {}
     rules = settings(
-        max_examples=21,  # of which the first is always the dullest
+        max_examples=lives,  # of which the first is always the dullest
         stateful_step_count=longest,
         database=None,
         deadline=None,
@@ -77,7 +78,7 @@ def _life(steps: int, workers: int, *, everywhere: bool) -> Callable[[int, Step]
 
     def run(piece: int, step: Step) -> Outcome:
         if workers == 1:
-            lives = [lived(Plant(), steps, step)]
+            lives = [lived(Plant(), steps, step, lives=5)]
         else:
             with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
                 lives = list(pool.map(_one_life, [steps // workers] * workers))
@@ -131,6 +132,12 @@ def _kills(
         return Outcome(not faults, {**counts, "second draws or reports": len(faults)}, "; ".join(faults))
 
     return Part("killed after sending, ledger lost" if planted else "killed at every line", run, pieces, planted)
+
+
+def _reservations(piece: int, step: Step) -> Outcome:
+    with scratch() as folder:
+        counts, fault = reservation_killed_everywhere(folder, 1)
+    return Outcome(not fault, {**counts, "reserved in part": int(bool(fault))}, fault)
 
 
 def _race(processes: int, make: Callable[[Path], Client], *, fresh: bool) -> tuple[int, int]:
@@ -188,12 +195,13 @@ def parts(size: Size) -> list[Part]:
     return [
         Part(
             "a life of steps in any order",
-            _life(10_000 if full else 800, 5 if full else 1, everywhere=full),  # 800 steps may miss a phase by chance
+            _life(10_000 if full else 200, 5 if full else 1, everywhere=full),  # 200 steps may miss a phase by chance
             pieces=4 if full else 1,
         ),
         *[Part(name, _planted(plant, 40_000), planted=True) for name, plant in PLANTED.items()],
         _kills(1 if full else 40, 4 if full else 1),
         _kills(10 if full else 40, 1, _lose, planted=True),
+        *([Part("a reservation of many killed at every line", _reservations)] if full else []),
         Part("republished again and again", _republished(1000 if full else 30)),
         Part("64 processes race" if full else "processes race", _races(64 if full else 16, 20 if full else 2)),
         Part("processes race, each with a ledger of its own", _split, planted=True),

@@ -274,3 +274,15 @@ test("a report that the app carries is never sent by the device", async () => {
   assert.deepEqual([done.waiting, done.nextMoment, collector.sent], [0, null, []]);
   assert.deepEqual(await client.decline(survey, "q1"), { stopped: 0, left: 1 });
 });
+
+test("words that look the same are the same, in whatever script or case", async () => {
+  for (const [one, other, same] of [
+    ["Ever doped?", "Ever d\u043eped?", true], ["Ever doped?", "\u0395\u03bder doped?", true], ["HAVE YOU EVER?", "\u041d\u0410V\u0415 Y\u041eU EVER?", true],
+    ["Were you ill in 2010?", "Were you iIl in 2O1O?", true], ["Auf der Straße gedopt?", "AUF DER STRASSE GEDOPT?", true], ["Ever doped?", "Ever hoped?", false],
+  ]) {
+    const client = device({ attributes: ["a", "b"] }), asked = (attribute, text) => client.accept(envelope({ name: `of-${attribute}` }, { attribute, text: { en: text } }));
+    await client.answer(await asked("a", one), "q1", true);
+    const second = client.answer(await asked("b", other), "q1", same ? unread : true);
+    await (same ? assert.rejects(second, refused("AlreadyAnswered", /attribute 'a'/)) : second);
+  }
+});
