@@ -18,7 +18,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from rrcollect.design.choice import SetDesign
 from rrcollect.design.chosen import PRACTICAL_PROOF
+from rrcollect.design.mechanism import AnyDesign
 from rrcollect.design.yes_no import Design
 
 __all__ = ["MOST_SHOWN", "Bound", "bound", "telling"]
@@ -49,7 +51,7 @@ def telling(design: Design) -> tuple[int, ...]:
     return tuple(answer for answer in (1, 0) if design.likelihood_ratio(answer) >= PRACTICAL_PROOF)
 
 
-def bound(draws: Iterable[tuple[Design, int]]) -> Bound:
+def bound(draws: Iterable[tuple[AnyDesign, int]]) -> Bound:
     """The bound over so many draws by each of these designs.
 
     >>> bound([(Design("3/4", "3/4"), 4)]).ratio
@@ -59,13 +61,21 @@ def bound(draws: Iterable[tuple[Design, int]]) -> Bound:
     """
     ratio, quiet = ONE, ONE  # `quiet`: the chance that no answer tells
     for design, times in draws:
-        tells = telling(design)
-        ratios = [design.likelihood_ratio(answer) for answer in (0, 1) if answer not in tells]
-        ratio = _up(_product(ratio, _power(Fraction(max(ratios, default=1)), times, _up)))
-        if tells:
-            likeliest = max(sum((row[answer] for answer in tells), Fraction(0)) for row in design.matrix)
-            quiet = _down(_product(quiet, _power(1 - likeliest, times, _down)))
+        greatest, likeliest = _of_one(design)
+        ratio = _up(_product(ratio, _power(greatest, times, _up)))
+        quiet = _down(_product(quiet, _power(1 - likeliest, times, _down)))
     return Bound(None if _hidden(ratio) else Fraction(*ratio), 1 - Fraction(*quiet))
+
+
+def _of_one(design: AnyDesign) -> tuple[Fraction, Fraction]:
+    """(the greatest ratio of an answer that does not tell the truth by itself, the chance of one that does)."""
+    if isinstance(design, SetDesign):  # all sets are alike
+        ratio = design.worst_likelihood_ratio
+        return (Fraction(1), Fraction(1)) if ratio >= PRACTICAL_PROOF else (Fraction(ratio), Fraction(0))
+    tells = telling(design)
+    ratios = [design.likelihood_ratio(answer) for answer in (0, 1) if answer not in tells]
+    chances = [sum((row[answer] for answer in tells), Fraction(0)) for row in design.matrix]
+    return Fraction(max(ratios, default=1)), max(chances)
 
 
 def _power(number: Fraction, times: int, rounded: Callable[[Pair], Pair]) -> Pair:

@@ -33,7 +33,8 @@ from rrcollect.answer.acceptance import (
 from rrcollect.answer.attributes import Attribute, Attributes, EveryAttributeOf
 from rrcollect.answer.budget import Budget
 from rrcollect.answer.decision import LedgerRequest
-from rrcollect.answer.draw import Source, randomise
+from rrcollect.answer.draw import Source
+from rrcollect.answer.draw_kind import Truth, randomised
 from rrcollect.answer.ledger import Declined, Ledger
 from rrcollect.answer.policy import Policy
 from rrcollect.deliver.outbox import Deliveries, Timing, deliver
@@ -121,7 +122,7 @@ class Client:
         self,
         survey: AcceptedSurvey,
         question: str,
-        truth: bool | Callable[[], bool],
+        truth: Truth | Callable[[], Truth],
         *,
         round: int = 0,
         segments: Mapping[str, str] | None = None,
@@ -129,14 +130,16 @@ class Client:
     ) -> Report:
         """The report that answers a question, committed to the ledger and waiting in the outbox.
 
+        The truth is True or False, the number of an option from 0 on, or a number, as the question's kind asks.
         Asked again about the same attribute it repeats the first answer, and does not read the truth.  Segments are
         sent as they are; of the invite a ticket is sent, derived for this question and round.  Both are fixed by the
         first call for a question, unless the collector never took that report: then it is addressed anew.  If this call
         is interrupted after the draw, the report stays on the device until the question is answered again."""
         request = self._request(survey, question, round, segments, invite)
+        asked = survey.survey.question(question)
 
         def draw() -> str:
-            return str(randomise(truth() if callable(truth) else truth, request.report.design, source=self._source))
+            return randomised(truth() if callable(truth) else truth, asked, self._source)
 
         try:
             return self._ledger.answer(request, self.policy, draw)

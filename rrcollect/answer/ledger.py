@@ -34,9 +34,8 @@ from rrcollect.answer.decision import (
 from rrcollect.answer.ledger_file import DRAWS, LedgerFile, Passing
 from rrcollect.answer.policy import Policy
 from rrcollect.deliver.outbox import Outgoing
-from rrcollect.design.mechanism import from_text
+from rrcollect.design.mechanism import AnyDesign, from_text
 from rrcollect.design.promise import Promise
-from rrcollect.design.yes_no import Design
 from rrcollect.publish.report import Report
 from rrcollect.publish.survey import CARRIED
 from rrcollect.publish.withdrawal import Withdrawal
@@ -66,7 +65,7 @@ class Draw:
     seq: int
     attribute: str
     round: int
-    design: Design
+    design: AnyDesign
     answer: str
     cost: Promise
 

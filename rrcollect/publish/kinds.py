@@ -6,7 +6,6 @@ Rules
 2. The order of options is part of the document: the first option is the first bit of an answer.
 3. A number lies in [low, high], both written exactly.  What lies outside is refused by the device, or brought to the
    nearer end if the survey says `clip`; never silently.
-4. A kind that this version parses and does not serve is refused by its name (`served`).
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
+from rrcollect.design.choice import MOST_OPTIONS, SetDesign
+from rrcollect.design.mechanism import AnyDesign
 from rrcollect.design.parameters import SIGNED, fraction
-from rrcollect.errors import NotServed
+from rrcollect.design.yes_no import Design
 from rrcollect.publish.document import Document, Texts, on_the_wire
 
-__all__ = ["Choice", "Kind", "Number", "YesNo", "served"]
-
-MOST_OPTIONS = 200
+__all__ = ["Choice", "Kind", "Number", "YesNo", "misfit"]
 
 
 def _as_tuple(value: object) -> object:
@@ -90,7 +89,15 @@ class Number(Document):
 Kind = Annotated[YesNo | Choice | Number, Field(discriminator="kind")]
 
 
-def served(kind: Kind, where: str) -> None:
-    """Refuse, by name, a kind that this version does not serve yet."""
-    if not isinstance(kind, YesNo):
-        raise NotServed(f"{where}: questions of the kind {kind.kind!r} are not served by this version")
+def misfit(kind: YesNo | Choice | Number, design: AnyDesign) -> str | None:
+    """Why a design does not go with a kind (rule 1); None if it does.
+
+    >>> misfit(YesNo(), SetDesign(2, 1, "3/4"))
+    'a yes_no question goes with a design of p00 and p11'
+    """
+    if not isinstance(kind, Choice):
+        fits = isinstance(design, Design)
+        return None if fits else f"a {kind.kind} question goes with a design of p00 and p11"
+    if isinstance(design, SetDesign) and design.options == len(kind.options):
+        return None
+    return f"a choice of {len(kind.options)} options goes with a design for {len(kind.options)} options"

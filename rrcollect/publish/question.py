@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
+from rrcollect.design.choice import SetDesign
 from rrcollect.design.chosen import PRACTICAL_PROOF, ChosenDesign
-from rrcollect.design.mechanism import from_wire
+from rrcollect.design.mechanism import AnyDesign, from_wire
 from rrcollect.design.promise import Promise
-from rrcollect.design.yes_no import Design
 from rrcollect.errors import ClaimTooSmall, MalformedDocument, NotOriented, NotServed, OffGridMatrix
 from rrcollect.publish.document import Document, Name, Passages, by_language, read_by
-from rrcollect.publish.kinds import Kind, YesNo, served
+from rrcollect.publish.kinds import Choice, Kind, Number, YesNo, misfit
 
 __all__ = ["MOST_ROUNDS", "Disclosure", "Question"]
 
 MOST_ROUNDS = 1000
 
-WireDesign = Annotated[Design, read_by(lambda given: given if isinstance(given, Design) else from_wire(given))]
+WireDesign = Annotated[AnyDesign, read_by(lambda given: given if isinstance(given, AnyDesign) else from_wire(given))]
 WirePromise = Annotated[  # as it is written, so that what is published can be read
     Promise, read_by(lambda given: Promise.from_wire(given.to_wire() if isinstance(given, Promise) else given))
 ]
@@ -75,8 +75,8 @@ class Question(Document):
             id: str,
             attribute: str,
             text: str | Mapping[str, str],
-            design: Design,
-            kind: YesNo = ...,
+            design: AnyDesign,
+            kind: YesNo | Choice | Number = ...,
             help: str | Mapping[str, str] = ...,
             promise: Promise = ...,
             rounds: int = ...,
@@ -90,15 +90,16 @@ class Question(Document):
         if not isinstance(given, dict):
             return given
         made = by_language(given, ("text", "help"), "en")
-        if "promise" not in made and isinstance(made.get("design"), Design):
-            design: Design = made["design"]
+        if "promise" not in made and isinstance(made.get("design"), AnyDesign):
+            design: AnyDesign = made["design"]
             made["promise"] = design.promise if isinstance(design, ChosenDesign) else design.loss
         return made
 
     def check(self) -> None:
         """Refuse a design a device cannot or should not apply, a promise it does not keep, and what is not served."""
         where = f"question {self.id!r}"
-        served(self.kind, where)
+        if (fault := misfit(self.kind, self.design)) is not None:
+            raise MalformedDocument(f"{where}: {fault}")
         if self.panel:
             raise NotServed(f"{where}: a panel is not served by this version")
         if self.design.c <= 0:
@@ -116,9 +117,7 @@ class Question(Document):
 
     def _check_disclosure(self, said: Disclosure, where: str) -> None:
         """The number expected to be exposed is possible, and is not 0 where an answer is (nearly) a proof."""
-        chances = [max(row[a] for row in self.design.matrix) for a in (0, 1)]  # of each answer, at its likeliest
-        proving = [chances[a] for a in (0, 1) if self.design.likelihood_ratio(a) >= PRACTICAL_PROOF]
-        most = min(Fraction(1), sum(proving or [max(chances)], Fraction(0)))
+        most = _most_exposed(self.design)
         if said.exposed > most * said.respondents:
             raise MalformedDocument(f"{where}: no more than {float(most * said.respondents):.4g} people can be exposed")
         if self.discloses and said.exposed == 0:
@@ -130,3 +129,12 @@ class Question(Document):
     def discloses(self) -> bool:
         """Whether an answer is a proof, or as good as one."""
         return self.design.worst_likelihood_ratio >= PRACTICAL_PROOF
+
+
+def _most_exposed(design: AnyDesign) -> Fraction:
+    """The largest share of respondents that answers can expose; sets are alike, so that each of them exposes or none."""
+    if isinstance(design, SetDesign):
+        return Fraction(1)
+    chances = [max(row[a] for row in design.matrix) for a in (0, 1)]  # of each answer, at its likeliest
+    proving = [chances[a] for a in (0, 1) if design.likelihood_ratio(a) >= PRACTICAL_PROOF]
+    return min(Fraction(1), sum(proving or [max(chances)], Fraction(0)))
