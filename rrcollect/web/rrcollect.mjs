@@ -474,6 +474,8 @@ export class Design {
   }
   /** Whether this text is an answer: "0" or "1". @param {unknown} answer */
   allows(answer) { return answer === "0" || answer === "1"; }
+  /** An answer, until one is drawn. */
+  get blank() { return "0"; }
   /** The one bit of the answer seen alone: the design itself. @returns {Design} */
   get column() { return this; }
   /** Fractions in lowest terms. */
@@ -525,6 +527,8 @@ export class SetDesign {
   allows(answer) {
     return typeof answer === "string" && /^[01]*$/.test(answer) && answer.length === this.options && answer.replaceAll("0", "").length === this.size;
   }
+  /** An answer, until one is drawn. */
+  get blank() { return "1".repeat(this.size).padEnd(this.options, "0"); }
   /** One option seen alone, for estimates: the promise is never read off it. @returns {Design} */
   get column() { return new Design(ONE.minus(this.q), this.p); }
   /** p in lowest terms. */
@@ -2381,7 +2385,7 @@ export class Client {
     const id = hex(randomBytes(16, systemSource)), start = this.now();
     /** The report, complete but for its answer. @param {Record<string, string>} said segments */
     const spelled = (said) => new TextDecoder().decode(reportBytes({
-      answer: "0".repeat(design.width), design: design.toWire(), id, question: questionId, round, segments: said, survey: digest, ticket: spent,
+      answer: design.blank, design: design.toWire(), id, question: questionId, round, segments: said, survey: digest, ticket: spent,
     }));
     const blank = spelled(declared), carried = survey.collector === CARRIED;
     /** How a report waits from now on. @returns {Pick<Outgoing, "state" | "reason" | "times">} */
