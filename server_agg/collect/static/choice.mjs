@@ -3,7 +3,8 @@
 // Rules
 // 1. A browser saves the state of form controls (radio buttons, check boxes, fields) in its session files, and puts it
 //    back later.  So there are none here: the truth is in a private field of an object, and leaves it by `truth` alone.
-// 2. It is forgotten when it was sent, and when the page is left, also into the browser's cache of pages.
+// 2. It is forgotten when it was sent, and when the page is left, also into the browser's cache of pages.  So is how far a
+//    list was scrolled, and whether it was: Firefox saves both.
 // 3. Options behave as radio buttons do: one stop for Tab, arrows move and choose, Space and Enter choose; Home and End go to
 //    the ends, a letter to the next option that begins with it.
 // 4. A number is a dial: one stop for Tab, digits are typed, arrows go up and down.  The keypad is for fingers and mice.
@@ -56,6 +57,7 @@ const STEPS = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 };
 /** One of several options. */
 export class Choice extends Entry {
   #buttons;
+  #list;
 
   /** @param {string} labelledBy the id of the question's heading @param {[boolean | number, Node | string][]} options each with its label
    * @param {string} missing what is said if nothing was chosen */
@@ -70,6 +72,7 @@ export class Choice extends Entry {
     const kind = options.length > 2 ? "choices many" : "choices", group = { class: kind, role: "radiogroup", "aria-labelledby": labelledBy };
     const list = made("div", group, ...this.#buttons.map(({ button }) => button)), more = options.length > IN_VIEW;
     list.addEventListener("keydown", (event) => this.#move(event));
+    this.#list = list;
     this.element = made("div", {}, ...(more ? [made("p", { class: "small quiet" }, `${options.length} options: scroll to see them all.`)] : []), list);
     this.show(null);
   }
@@ -84,6 +87,7 @@ export class Choice extends Entry {
   }
 
   show(chosen) {
+    if (chosen === null) for (const place of [1, 0]) this.#list.scrollTop = place; // also where nothing was scrolled (rule 2)
     this.#buttons.forEach(({ button, truth }, place) => {
       button.setAttribute("aria-checked", String(truth === chosen));
       button.tabIndex = truth === chosen || (chosen === null && place === 0) ? 0 : -1;
