@@ -121,6 +121,9 @@ export function ticket(invite: string, survey: string, question: string, round: 
 export function reportBytes(report: Record<string, any>): Uint8Array<ArrayBufferLike>;
 /** The report of canonical bytes; every other spelling is refused. @param {Uint8Array} data @returns {Record<string, any>} */
 export function readReport(data: Uint8Array): Record<string, any>;
+/** A whole number below `count`, each with the same chance; 8 bytes are drawn for each attempt, for 1 none.
+ * @param {number} count @param {Source} source */
+export function uniform(count: number, source: Source): number;
 /**
  * rrcollect for browsers and Node >= 20: the Python client's equal, in one module without dependencies.
  * Its sections carry the names of the Python modules they mirror.
@@ -198,6 +201,8 @@ export class Design {
     satisfies(promise: Promised): boolean;
     /** Whether this text is an answer: "0" or "1". @param {unknown} answer */
     allows(answer: unknown): answer is "0" | "1";
+    /** An answer, until one is drawn. */
+    get blank(): string;
     /** The one bit of the answer seen alone: the design itself. @returns {Design} */
     get column(): Design;
     /** Fractions in lowest terms. */
@@ -234,6 +239,8 @@ export class SetDesign {
     satisfies({ epsilon, delta }: Promised): boolean;
     /** Whether this text is an answer: one character per option, as many 1 as the set has options. @param {unknown} answer */
     allows(answer: unknown): boolean;
+    /** An answer, until one is drawn. */
+    get blank(): string;
     /** One option seen alone, for estimates: the promise is never read off it. @returns {Design} */
     get column(): Design;
     /** p in lowest terms. */
@@ -377,7 +384,7 @@ export class Client {
         signers: Set<any>;
         costs: Record<string, Promised>;
     }>;
-    /** Which question this device answers, and in which rounds of panels: drawn once, before any truth is known.
+    /** Which question this device asks, and its rounds of panels: drawn once, before any truth is known.
      * @param {State} state @param {Survey} survey @param {Date} now */
     drawPlaces(state: State, survey: Survey, now: Date): void;
     /** The round in which this device answers a panel's question; null if none was drawn, or it is not a panel.
@@ -458,12 +465,10 @@ export class Client {
                 respondents: number;
             }> | null;
         }>;
-        names: string[];
+        attribute: Attribute;
         round: number;
         cost: Promised;
     }>;
-    /** It is the question that was drawn, if only one is asked. @param {AcceptedSurvey} accepted @param {Question} question */
-    checkDrawn(accepted: AcceptedSurvey, { id }: Question): Promise<void>;
     /** The person does not want to answer, or does not any more: nothing of this question leaves from now on.  `stopped`
      * reports have not left, and will not; `left` ones may have left before.
      * @param {AcceptedSurvey} accepted @param {string} question */
@@ -789,8 +794,5 @@ declare class Attributes {
     add(entry: any): void;
     /** What a question asks about, if it is registered. @param {Survey} survey @param {Question} question @returns {Attribute | undefined} */
     find({ publisher }: Survey, { attribute }: Question): Attribute | undefined;
-    /** The app's names for what a question asks: today's, then the earlier ones, if it is registered for this round.
-     * @param {Survey} survey @param {Question} question @param {number} round @returns {string[]} */
-    names(survey: Survey, question: Question, round: number): string[];
 }
 export {};

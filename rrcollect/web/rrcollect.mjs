@@ -607,14 +607,6 @@ function randomised(truth, { kind, design }, source) {
   return String(kind.kind === "number" ? randomiseNumber(truth, design, kind, source) : randomise(truth, design, source));
 }
 
-/** Uniform on 0 … m − 1, from 8 bytes for each attempt; for m = 1 from none. @param {number} m @param {Source} source */
-function uniform(m, source) {
-  const bound = BigInt(m), accepted = (GRID / bound) * bound;
-  let drawn = 0n;
-  if (m > 1) do drawn = wholeNumberOf(randomBytes(8, source)); while (drawn >= accepted);
-  return Number(drawn % bound);
-}
-
 /** @param {Uint8Array} bytes */
 function wholeNumberOf(bytes) {
   return bytes.reduce((number, byte) => (number << 8n) | BigInt(byte), 0n);
@@ -939,6 +931,11 @@ function needKind(value, place) {
     need(low.compare(high) < 0, place, "low must be below high");
   }
   return kind;
+}
+
+/** What may be true, as ledgers write it: an answer to other truths does not stand for one to these. @param {Kind} kind */
+function truthsOf(kind) {
+  return kind.kind === "number" ? `number from ${kind.low} to ${kind.high}` : kind.kind;
 }
 
 // ---- publish/question: what is asked, with which design, under which promise ----------------------------------------
@@ -2241,18 +2238,56 @@ class Attributes {
     const name = `${publisher}/${attribute}`, rounds = this.publishers.get(publisher);
     return this.asked.get(attribute) ?? (rounds === undefined ? rounds : this.earlier.get(name) ?? { name, rounds, aliases: [] });
   }
-  /** The app's names for what a question asks: today's, then the earlier ones, if it is registered for this round.
-   * @param {Survey} survey @param {Question} question @param {number} round @returns {string[]} */
-  names(survey, question, round) {
-    const found = this.find(survey, question) ?? refuse("UnknownAttribute", `this app does not answer about '${question.attribute}'`);
-    if (!Number.isInteger(round) || round < 0 || round >= question.rounds) {
-      refuse("ParameterError", `round must be a whole number below ${question.rounds}`);
-    }
-    if (!question.panel && round >= found.rounds) {
-      refuse("UnknownAttribute", `this app answers about '${question.attribute}' in ${found.rounds} rounds`);
-    }
-    return [found.name, ...found.aliases];
+}
+
+// ---- answer/asking: which question is asked, and in which round of a panel ------------------------------------------
+
+/** A whole number below `count`, each with the same chance; 8 bytes are drawn for each attempt, for 1 none.
+ * @param {number} count @param {Source} source */
+export function uniform(count, source) {
+  const bound = BigInt(count), accepted = (GRID / bound) * bound;
+  let drawn = 0n;
+  if (count > 1) do drawn = wholeNumberOf(randomBytes(8, source)); while (drawn >= accepted);
+  return Number(drawn % bound);
+}
+
+/** @param {Survey} survey */
+function surveyKey({ publisher, name }) {
+  return JSON.stringify([publisher, name]);
+}
+
+/** The id of the one question that was drawn, if the survey asks one and has it still. @param {State} state @param {Survey} survey */
+function askedOf(state, survey) {
+  const about = survey.ask === "one" ? state.asked[surveyKey(survey)] : undefined;
+  return survey.questions.find((question) => question.attribute === about)?.id ?? null;
+}
+
+/** The round that was drawn for an attribute, under its name or else its first alias. @param {State} state @param {Attribute} attribute */
+function panelOf({ panels }, { name, aliases }) {
+  const kept = new Map(panels.map((one) => [one.attribute, one.round]));
+  return kept.get([name, ...aliases].find((one) => kept.has(one)) ?? "") ?? null;
+}
+
+/** The question's rounds that have not closed; all, if the survey does not say when they are.
+ * @param {Survey} survey @param {Question} question @param {Date} now */
+function notClosed({ rounds }, question, now) {
+  return [...Array(question.rounds).keys()].filter((round) => !rounds.length || now < rounds[round].closes);
+}
+
+/** The round to answer in: the one given, or the panel's, or the first; an error if it is not this device's.
+ * @param {Survey} survey @param {Question} question @param {number | null} given @param {number | null} drawn @param {Date} now */
+function answeredRound(survey, question, given, drawn, now) {
+  const where = `question '${question.id}'`, first = "accept the survey by this client first";
+  if (given !== null && !(Number.isInteger(given) && given >= 0 && given < question.rounds)) {
+    refuse("ParameterError", `round must be a whole number below ${question.rounds}`);
   }
+  if (!question.panel) return given ?? 0;
+  if (drawn === null) {
+    if (!notClosed(survey, question, now).length) refuse("RoundClosed", `every round of ${where} has closed`);
+    return refuse("NotDrawn", `this device has not drawn the round it answers in: ${first}`);
+  }
+  if ((given !== null && given !== drawn) || drawn >= question.rounds) refuse("NotDrawn", `this device answers ${where} in round ${drawn} only`);
+  return drawn;
 }
 
 // ---- answer/client: accept, answer, decline, deliver ----------------------------------------------------------------
@@ -2315,17 +2350,16 @@ export class Client {
     return accepted;
   }
 
-  /** Which question this device answers, and in which rounds of panels: drawn once, before any truth is known.
+  /** Which question this device asks, and its rounds of panels: drawn once, before any truth is known.
    * @param {State} state @param {Survey} survey @param {Date} now */
   drawPlaces(state, survey, now) {
-    const { questions, rounds } = survey, key = surveyKey(survey);
-    if (survey.ask === "one" && drawnOf(state, survey) === null) state.asked[key] = questions[uniform(questions.length, this.source)].attribute;
-    const id = drawnOf(state, survey);
-    for (const question of questions.filter((one) => one.panel && (id === null || one.id === id))) {
-      const found = this.attributes.find(survey, question);
-      const open = [...Array(question.rounds).keys()].filter((round) => !rounds.length || now < rounds[round].closes);
-      if (!found || !open.length || panelOf(state, found) !== null) continue;
-      state.panels.push({ attribute: found.name, round: open[uniform(open.length, this.source)] });
+    const { questions, ask } = survey, { source } = this;
+    if (ask === "one" && askedOf(state, survey) === null) state.asked[surveyKey(survey)] = questions[uniform(questions.length, source)].attribute;
+    const asked = askedOf(state, survey);
+    for (const question of questions.filter(({ id, panel }) => panel && (asked ?? id) === id)) {
+      const attribute = this.attributes.find(survey, question), rounds = notClosed(survey, question, now);
+      if (!attribute || !rounds.length || panelOf(state, attribute) !== null) continue;
+      state.panels.push({ attribute: attribute.name, round: rounds[uniform(rounds.length, source)] });
     }
   }
 
@@ -2341,7 +2375,7 @@ export class Client {
    * @param {AcceptedSurvey} accepted @returns {Promise<string | null>} */
   async drawnQuestion(accepted) {
     needAccepted(accepted);
-    return this.ledger.transact((state) => drawnOf(state, accepted.survey));
+    return this.ledger.transact((state) => askedOf(state, accepted.survey));
   }
 
   /** Remember for good that its publisher ended a survey: it is neither accepted nor answered any more, and what waits
@@ -2369,8 +2403,8 @@ export class Client {
     needSettings("answer", given, ["round", "segments", "invite", "signal"]);
     const { segments, invite = null } = given, signal = signalOf(given.signal ?? null);
     signal?.throwIfAborted();
-    const { survey, digest, question, names, round, cost } = await this.asked(accepted, questionId, given.round ?? null);
-    const { source, policy } = this, { design } = question, attribute = names[0], declared = segments ?? {};
+    const { survey, digest, question, attribute: { name: attribute, aliases, rounds }, round, cost } = await this.asked(accepted, questionId, given.round ?? null);
+    const { source, policy } = this, { design } = question, names = [attribute, ...aliases], truths = truthsOf(question.kind), declared = segments ?? {};
     if (!isObject(declared)) refuse("ParameterError", "segments map names to values");
     for (const [name, value] of Object.entries(declared)) {
       if (!Object.hasOwn(survey.segments, name) || !survey.segments[name].values.some((one) => one.value === value)) {
@@ -2431,8 +2465,8 @@ export class Client {
     /** The first report for this question: around the attribute's answer, if it was drawn before. @param {State} state */
     function first(state) {
       const memo = state.draws.find((d) => names.includes(d.attribute) && d.round === round);
-      if (memo && memo.design !== design.text) {
-        refuse("AlreadyAnswered", `'${memo.attribute}' was answered before by another design; no second answer is drawn`);
+      if (memo && (memo.design !== design.text || memo.kind !== truths)) {
+        refuse("AlreadyAnswered", `'${memo.attribute}' was answered before by another design, or as ${memo.kind}; no second answer is drawn`);
       }
       const answer = memo ? memo.answer : firstDraw(state);
       /** @type {Outgoing} */
@@ -2446,11 +2480,14 @@ export class Client {
 
     /** @param {State} state */
     function firstDraw(state) {
+      const own = state.draws.filter((d) => names.includes(d.attribute)), collected = new Set(own.map((d) => d.round)).size;
+      if (collected >= rounds) {
+        refuse("AlreadyAnswered", `'${attribute}' was answered in ${collected} of ${rounds} rounds in which this app answers about it; no further answer is drawn`);
+      }
       within("lifetime", state.draws, cost, policy.lifetimeEpsilon, policy.lifetimeDelta);
-      const own = state.draws.filter((d) => names.includes(d.attribute));
       within("attribute", own, cost, policy.attributeEpsilon, policy.attributeDelta);
       const answer = randomised(typeof truth === "function" ? truth() : truth, question, source);
-      state.draws.push({ attribute, round, kind: question.kind.kind, design: design.text, answer, epsilon: String(cost.epsilon), delta: String(cost.delta) });
+      state.draws.push({ attribute, round, kind: truths, design: design.text, answer, epsilon: String(cost.epsilon), delta: String(cost.delta) });
       return answer;
     }
   }
@@ -2465,21 +2502,18 @@ export class Client {
       const where = survey.origins.length ? `at ${survey.origins.join(", ")}` : "by apps, and on no page";
       refuse("WrongOrigin", `this survey is answered ${where}; this page is of ${shown(this.origin)}`);
     }
-    const question = questionOf(survey, questionId);
-    await this.checkDrawn(accepted, question);
-    const drawn = question.panel ? await this.panelRound(accepted, questionId) : null, round = given ?? drawn ?? 0;
-    const names = this.attributes.names(survey, question, round);
-    if (question.panel && drawn === null) refuse("RoundClosed", `question '${questionId}': every round was closed when this device accepted the survey`);
-    if (question.panel && round !== drawn) refuse("NotDrawn", `this device answers question '${questionId}' in round ${drawn} only`);
+    const question = questionOf(survey, questionId), kept = { ...accepted, survey };
+    if (survey.ask === "one") {
+      const drawn = await this.drawnQuestion(kept);
+      if (drawn === null) refuse("NotDrawn", "this device has not drawn the question it answers: accept the survey by this client first");
+      if (drawn !== questionId) refuse("NotDrawn", `this device answers question '${drawn}' of this survey only`);
+    }
+    const { attribute: about, panel } = question, attribute = this.attributes.find(survey, question);
+    if (!attribute) return refuse("UnknownAttribute", `this app does not answer about '${about}'`);
+    const round = answeredRound(survey, question, given, panel ? await this.panelRound(kept, questionId) : null, now);
+    if (!panel && round >= attribute.rounds) refuse("UnknownAttribute", `this app answers about '${about}' in ${attribute.rounds} rounds`);
     checkRound(survey, round, now);
-    return { survey, digest, question, names, round, cost: this.policy.cost(question) };
-  }
-
-  /** It is the question that was drawn, if only one is asked. @param {AcceptedSurvey} accepted @param {Question} question */
-  async checkDrawn(accepted, { id }) {
-    if (accepted.survey.ask !== "one") return;
-    const drawn = await this.drawnQuestion(accepted);
-    if (drawn !== id) refuse("NotDrawn", `this device answers ${drawn === null ? "none before it accepts the survey" : `question '${drawn}'`} only`);
+    return { survey, digest, question, attribute, round, cost: this.policy.cost(question) };
   }
 
   /** The person does not want to answer, or does not any more: nothing of this question leaves from now on.  `stopped`
@@ -2537,22 +2571,6 @@ export class Client {
 }
 
 /** @typedef {boolean | NumberLike} Truth */
-
-/** @param {Survey} survey */
-function surveyKey({ publisher, name }) {
-  return JSON.stringify([publisher, name]);
-}
-
-/** The id of the one question that was drawn, if the survey asks one and has it still. @param {State} state @param {Survey} survey */
-function drawnOf(state, survey) {
-  const about = survey.ask === "one" ? state.asked[surveyKey(survey)] : undefined;
-  return survey.questions.find((question) => question.attribute === about)?.id ?? null;
-}
-
-/** The round that was drawn for an attribute. @param {State} state @param {Attribute} attribute */
-function panelOf(state, { name, aliases }) {
-  return state.panels.find((one) => one.attribute === name || aliases.includes(one.attribute))?.round ?? null;
-}
 
 /** @param {unknown} accepted */
 function needAccepted(accepted) {

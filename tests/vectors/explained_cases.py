@@ -87,7 +87,7 @@ EVERY_KIND: dict[str, dict[str, Any]] = {
     "number_proof": designed("1", "1/128", kind=KINDS["number"]),
     "number_nearly_proof": designed("1023/1024", "1000/1024", kind=KINDS["number"]),
     "panel": {**QUESTION, "rounds": 52, "panel": True},
-    "panel_of_a_choice": optioned(4, 1, "1/2", rounds=2, panel=True),
+    "panel_of_a_choice": optioned(4, 1, "5/8", rounds=2, panel=True),
 }
 
 
