@@ -89,7 +89,9 @@ def visited(collector, browser, folder):
 
 def scrolled(found):
     """How far lists were scrolled, as Firefox saves it: the states of all scrolled elements but the page itself."""
-    lists = (json.loads(said) for _, data in found for said in re.findall(rb'"presState":(\[\{"stateKey".*?\}\])', data))
+    lists = (
+        json.loads(said) for _, data in found for said in re.findall(rb'"presState":(\[\{"stateKey".*?\}\])', data)
+    )
     return [state for states in lists for state in states if state["stateKey"] != "0>html>1"]
 
 
