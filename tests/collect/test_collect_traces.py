@@ -1,8 +1,8 @@
 """The truth is in no place that a browser saves: a whole profile is read after a visit, in Chromium and in Firefox.
 
-One visit answers questions of every kind.  Yes or no and one of two options: `tests.support.truth_search`, 1e-10 per stream
-that holds an id at all.  Numbers have 18 random digits, and labels begin with 16 common ones: these are looked for as they
-are, in 2^29 bytes at most, which finds by chance less than 1e-9.
+One visit answers questions of every kind.  Yes or no, and one of two options: `tests.support.truth_search`, with false
+alarms of 1e-10 per stream that holds an id at all.  Numbers have 22 random digits, labels begin with 20 common ones:
+these texts are looked for as they are, in 2^29 bytes at most, which finds by chance less than 1e-9.
 """
 
 import json
@@ -10,7 +10,6 @@ import math
 import re
 import secrets
 import shutil
-import struct
 import subprocess
 import sys
 from fractions import Fraction
@@ -47,11 +46,11 @@ class Entered:
     """What is entered in a visit: coins for yes/no and for one of two options by turns, long lists, and numbers."""
 
     def __init__(self):
-        self.coins, self.mark = coins(), secrets.token_hex(8)
+        self.coins, self.mark = coins(), secrets.token_hex(10)
         self.lists = {f"l{secrets.token_hex(5)}": place for place in (LISTED - 1, 0, LISTED - 2, LISTED - 1)}
-        self.numbers = {f"n{secrets.token_hex(5)}": str(10**17 + secrets.randbelow(9 * 10**17)) for _ in range(2)}
+        self.numbers = {f"n{secrets.token_hex(5)}": str(10**21 + secrets.randbelow(9 * 10**21)) for _ in range(2)}
         warner, pair, chosen = Design(HONEST, HONEST), SetDesign(2, 1, HONEST), optimal_choice("1/10", LISTED)
-        wide = Number(low="0", high=str(10**18))
+        wide = Number(low="0", high=str(10**22))
         kinds = [(name, {"design": pair, "kind": labelled(self.mark, 2)} if i % 4 > 1 else {"design": warner})
                  for i, name in enumerate(self.coins)]  # fmt: skip
         kinds += [(name, {"design": chosen, "kind": labelled(self.mark, LISTED)}) for name in self.lists]
@@ -61,11 +60,9 @@ class Entered:
         self.sent = [name for some in (self.coins, self.lists, self.numbers) for name in list(some)[::2]]
 
     def found_as_they_are(self, data):
-        """Labels and numbers that stand in some bytes: as text, and numbers as doubles and whole numbers too."""
-        wanted = {text: (text.encode(), text.encode("utf-16-le")) for text in [self.mark, *self.numbers.values()]}
-        for text in self.numbers.values():
-            wanted[text] += tuple(struct.pack(form, int(text)) for form in ("<d", ">d", "<q", ">q"))
-        return [text for text, spellings in wanted.items() if any(spelling in data for spelling in spellings)]
+        """The labels and numbers that stand in some bytes."""
+        texts = [self.mark, *self.numbers.values()]
+        return [text for text in texts if text.encode() in data or text.encode("utf-16-le") in data]
 
 
 def visited(collector, browser, folder):
