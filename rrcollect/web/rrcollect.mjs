@@ -2156,7 +2156,8 @@ function number(edition) {
 /** @param {string} what @param {unknown} error @returns {never} */
 function unavailable(what, error) {
   if (error instanceof RRCollectError) throw error;
-  return refuse("LedgerUnavailable", `the ledger cannot be ${what} (${/** @type {any} */ (error).code ?? error}); nothing was answered`);
+  const { code = error } = /** @type {any} */ (error);
+  return refuse("LedgerUnavailable", `the ledger cannot be ${what} (${code}); nothing was answered`);
 }
 
 // ---- answer/ledger: what was spent, for life ------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import subprocess
 from fractions import Fraction
 from pathlib import Path
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 from rrcollect import Design, Epsilon, ParameterError, SetDesign
 from rrcollect.answer.draw import thresholds
 from rrcollect.answer.draw_number import threshold
+from rrcollect.web import without_comments
+from server_agg.collect import pages
 from tests.support.collector_running import ROOT, Running, publication
 
 HERE = Path(__file__).parent / "js"
@@ -30,6 +33,26 @@ def test_the_tests_in_node_pass(name):
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
     assert "# fail 0" in done.stdout
     assert "# pass 0" not in done.stdout
+
+
+@pytest.mark.parametrize("name", [name for name in pages.ASSETS if name.endswith(".mjs")])
+def test_modules_are_served_without_comments_and_otherwise_whole(name, tmp_path):
+    package, folder, _ = pages.ASSETS[name]
+    source, served = (ROOT / package.replace(".", "/") / folder / name).read_text(), pages.asset(name)[0].decode()
+    copy = tmp_path / name
+    copy.write_text(served)
+    assert node("--check", copy).returncode == 0
+    literal = re.compile(r""""(?:[^"\\\n]|\\.)*"|`[^`\n]*`""")
+    code = "\n".join(line for line in source.splitlines() if not re.match(r"\s*(//|/\*\*|\*)", line))
+    assert {text for text in literal.findall(code) if "/*" in text or " // " in text} == set()  # the way of writing
+    assert all(line.count("`") % 2 == 0 for line in served.splitlines())  # no text over several lines
+    assert len(served) < len(source)
+    assert not re.search(r"/\*\*|@param|@type", served)
+
+
+def test_a_module_loses_its_comments_and_nothing_else():
+    text = 'const a = "https://b"; // c\n  // d\n  /** e\n   * f */\n  const g = /** @type {any} */ (a);\n//\n'
+    assert without_comments(text).splitlines()[1:] == ['const a = "https://b";', "const g = (a);"]
 
 
 def exact(a, b, p00, p11, delta):
