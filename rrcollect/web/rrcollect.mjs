@@ -1925,6 +1925,8 @@ export class IndexedDBLedger {
   }
 }
 
+// ---- in Node alone: the same in a folder of files; pages load the module without this part -------------------------
+
 const PATIENCE = 30_000; // milliseconds to begin again for, while other programs are first
 /** The number and digest of a state; no state has those of the empty ledger. */
 const EDITION = /^\d{12}-[0-9a-f]{64}$/;

@@ -1,5 +1,6 @@
 """The browser client in Node: the shared vectors, its own tests, and its exact arithmetic against Python's."""
 
+import gzip
 import json
 import math
 import re
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from rrcollect import Design, Epsilon, ParameterError, SetDesign
 from rrcollect.answer.draw import thresholds
 from rrcollect.answer.draw_number import threshold
-from rrcollect.web import without_comments
+from rrcollect.web import for_pages
 from server_agg.collect import pages
 from tests.support.collector_running import ROOT, Running, publication
 
@@ -50,9 +51,22 @@ def test_modules_are_served_without_comments_and_otherwise_whole(name, tmp_path)
     assert not re.search(r"/\*\*|@param|@type", served)
 
 
+def test_a_page_loads_everything_but_the_ledger_of_files(tmp_path):
+    copy = tmp_path / "rrcollect.mjs"
+    copy.write_bytes(pages.asset("rrcollect.mjs")[0])
+    code = f"""
+        import * as whole from {json.dumps((ROOT / "rrcollect/web/rrcollect.mjs").as_uri())};
+        import * as served from {json.dumps(copy.as_uri())};
+        console.log(JSON.stringify(Object.keys(whole).filter((name) => !(name in served))));
+    """
+    done = node("--input-type=module", "-e", code)
+    assert json.loads(done.stdout) == ["FileLedger"], done.stderr
+    assert len(gzip.compress(copy.read_bytes(), 9)) < 29_500
+
+
 def test_a_module_loses_its_comments_and_nothing_else():
     text = 'const a = "https://b"; // c\n  // d\n  /** e\n   * f */\n  const g = /** @type {any} */ (a);\n//\n'
-    assert without_comments(text).splitlines()[1:] == ['const a = "https://b";', "const g = (a);"]
+    assert for_pages(text).splitlines()[1:] == ['const a = "https://b";', "const g = (a);"]
 
 
 def exact(a, b, p00, p11, delta):

@@ -139,6 +139,20 @@ test("of a survey that asks one question only the drawn one is answered", async 
   await assert.rejects(client.answer(unseen, "q0", unread), refused("NotDrawn", /accept the survey/));
 });
 
+test("of several faults the earliest of the script is told", async () => {
+  const rounds = times("10-01", "10-02", "10-03", "12-01", "12-31"), given = { segments: { x: "y" } };
+  const both = signed(several(2, PANEL, { ask: "one", rounds })), attributes = ["a1"], client = device({ attributes, source: words(1n, 1n) });
+  const survey = await client.accept(both); // question q1, round 3
+  const said = async (id, more, by = client) => (await by.answer(survey, id, unread, { ...given, ...more }).catch((error) => error)).name;
+  assert.equal(await said("q9", {}), "ParameterError");
+  assert.equal(await said("q0", { round: 9 }), "NotDrawn"); // before the attribute and the round
+  assert.equal(await said("q1", { round: 9 }, device({ attributes: [], ledger: client.ledger })), "UnknownAttribute");
+  assert.equal(await said("q1", { round: 9 }), "ParameterError");
+  assert.equal(await said("q1", { round: 0 }), "NotDrawn"); // before its times
+  assert.equal(await said("q1", {}), "RoundClosed"); // before the segments
+  assert.equal(await said("q1", {}, device({ attributes, ledger: client.ledger, clock: () => new Date("2026-12-05T00:00:00Z") })), "ParameterError");
+});
+
 test("what was drawn stays in the files of a ledger, and a failed transaction draws nothing", async () => {
   const folder = mkdtempSync(join(tmpdir(), "kinds-")), path = join(folder, "ledger");
   try {
