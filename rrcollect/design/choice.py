@@ -30,12 +30,11 @@ from rrcollect.design.exponential import ExpNumber, sign_at_exp
 from rrcollect.design.parameters import SIGNED, Epsilon, EpsilonLike, NumberLike, probability, whole_number
 from rrcollect.design.promise import Promise, loss
 from rrcollect.design.yes_no import GRID, Design, Target
-from rrcollect.errors import NotCanonical, OffGridDesign, ParameterError, UninformativeDesign, shown
+from rrcollect.errors import NotCanonical, OffGridDesign, ParameterError, UninformativeDesign
 
 __all__ = ["MOST_OPTIONS", "SetDesign"]
 
 MOST_OPTIONS = 200
-LONGEST_TEXT = 512  # characters of a design's text
 
 
 @dataclass(frozen=True, init=False)
@@ -94,20 +93,6 @@ class SetDesign:
         made = cls(value["options"], value["size"], probability("p", value["p"], SIGNED))
         if made.to_wire() != value:
             raise NotCanonical("a probability of a design is not written in lowest terms, such as '2/3'")
-        return made
-
-    @classmethod
-    def from_text(cls, text: str) -> SetDesign:
-        """The design of its canonical text; another spelling of the same numbers is refused."""
-        allowed = 'the canonical text of a design, such as {"options":5,"p":"2/3","size":2}'
-        if not isinstance(text, str) or len(text) > LONGEST_TEXT:
-            raise ParameterError("design", text, allowed)
-        try:
-            made = cls.from_wire(json.loads(text))
-        except json.JSONDecodeError:
-            raise ParameterError("design", text, allowed) from None
-        if made.text != text:
-            raise ParameterError("design", shown(text), f"its one spelling, {made.text}")
         return made
 
     @property

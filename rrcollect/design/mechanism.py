@@ -18,14 +18,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
+from rrcollect.design.choice import SetDesign
 from rrcollect.design.parameters import EpsilonLike, NumberLike
 from rrcollect.design.promise import Promise
 from rrcollect.design.yes_no import Design
-from rrcollect.errors import NotServed, ParameterError, shown
+from rrcollect.errors import ParameterError, shown
 
-__all__ = ["LONGEST_TEXT", "Mechanism", "from_text", "from_wire"]
+__all__ = ["LONGEST_TEXT", "AnyDesign", "Mechanism", "from_text", "from_wire"]
+
+AnyDesign = Design | SetDesign
+"""Every mechanism there is: yes/no and numbers by a 2×2 design, choices by sets."""
 
 LONGEST_TEXT = 512  # characters of a mechanism's text
 
@@ -86,21 +90,19 @@ class Mechanism(Protocol):
         ...
 
 
-def _set_design(value: object) -> NoReturn:
-    raise NotServed("a design for one of several options is not served by this version")
-
-
-_READERS: dict[frozenset[str], Callable[[object], Design]] = {
+_READERS: dict[frozenset[str], Callable[[object], AnyDesign]] = {
     frozenset({"p00", "p11"}): Design.from_wire,
-    frozenset({"options", "p", "size"}): _set_design,
+    frozenset({"options", "p", "size"}): SetDesign.from_wire,
 }
 
 
-def from_wire(value: object) -> Design:
+def from_wire(value: object) -> AnyDesign:
     """The mechanism of a wire form.
 
     >>> from_wire({"p00": "3/4", "p11": "3/4"})
     Design('3/4', '3/4')
+    >>> from_wire({"options": 5, "p": "2/3", "size": 2})
+    SetDesign(5, 2, '2/3')
     """
     reader = _READERS.get(frozenset(value)) if isinstance(value, dict) else None
     if reader is None:
@@ -109,7 +111,7 @@ def from_wire(value: object) -> Design:
     return reader(value)
 
 
-def from_text(text: str) -> Design:
+def from_text(text: str) -> AnyDesign:
     """The mechanism of its canonical text; another spelling of the same numbers is refused.
 
     >>> from_text('{"p00":"3/4","p11":"3/4"}').column

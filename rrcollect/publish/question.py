@@ -5,7 +5,8 @@ Rules
    decided exactly; a claim smaller than that is refused here and again on the device.
 2. A design in which an answer is a proof, or as good as one, needs the signed field `disclosure`: how many of how many
    respondents the publisher expects to expose.
-3. What this version parses but does not serve is refused by name (`check`).
+3. In a panel each device answers in one of the rounds, which it draws itself: two rounds or more are needed, and it
+   costs what one round costs.
 """
 
 from __future__ import annotations
@@ -16,19 +17,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
+from rrcollect.design.choice import SetDesign
 from rrcollect.design.chosen import PRACTICAL_PROOF, ChosenDesign
-from rrcollect.design.mechanism import from_wire
+from rrcollect.design.mechanism import AnyDesign, from_wire
 from rrcollect.design.promise import Promise
-from rrcollect.design.yes_no import Design
-from rrcollect.errors import ClaimTooSmall, MalformedDocument, NotOriented, NotServed, OffGridMatrix
+from rrcollect.errors import ClaimTooSmall, MalformedDocument, NotOriented, OffGridMatrix
 from rrcollect.publish.document import Document, Name, Passages, by_language, read_by
-from rrcollect.publish.kinds import Kind, YesNo, served
+from rrcollect.publish.kinds import Choice, Kind, Number, YesNo, misfit
 
 __all__ = ["MOST_ROUNDS", "Disclosure", "Question"]
 
 MOST_ROUNDS = 1000
 
-WireDesign = Annotated[Design, read_by(lambda given: given if isinstance(given, Design) else from_wire(given))]
+WireDesign = Annotated[AnyDesign, read_by(lambda given: given if isinstance(given, AnyDesign) else from_wire(given))]
 WirePromise = Annotated[  # as it is written, so that what is published can be read
     Promise, read_by(lambda given: Promise.from_wire(given.to_wire() if isinstance(given, Promise) else given))
 ]
@@ -75,8 +76,8 @@ class Question(Document):
             id: str,
             attribute: str,
             text: str | Mapping[str, str],
-            design: Design,
-            kind: YesNo = ...,
+            design: AnyDesign,
+            kind: YesNo | Choice | Number = ...,
             help: str | Mapping[str, str] = ...,
             promise: Promise = ...,
             rounds: int = ...,
@@ -90,17 +91,18 @@ class Question(Document):
         if not isinstance(given, dict):
             return given
         made = by_language(given, ("text", "help"), "en")
-        if "promise" not in made and isinstance(made.get("design"), Design):
-            design: Design = made["design"]
+        if "promise" not in made and isinstance(made.get("design"), AnyDesign):
+            design: AnyDesign = made["design"]
             made["promise"] = design.promise if isinstance(design, ChosenDesign) else design.loss
         return made
 
     def check(self) -> None:
-        """Refuse a design a device cannot or should not apply, a promise it does not keep, and what is not served."""
+        """Refuse a design that does not fit, that a device cannot or should not apply, or that breaks its promise."""
         where = f"question {self.id!r}"
-        served(self.kind, where)
-        if self.panel:
-            raise NotServed(f"{where}: a panel is not served by this version")
+        if (fault := misfit(self.kind, self.design)) is not None:
+            raise MalformedDocument(f"{where}: {fault}")
+        if self.panel and self.rounds == 1:
+            raise MalformedDocument(f"{where}: a panel needs two rounds or more")
         if self.design.c <= 0:
             raise NotOriented(f"{where}: p00 + p11 = {float(self.design.c) + 1:.6g}; it must be above 1")
         if not self.design.on_grid:
@@ -116,9 +118,7 @@ class Question(Document):
 
     def _check_disclosure(self, said: Disclosure, where: str) -> None:
         """The number expected to be exposed is possible, and is not 0 where an answer is (nearly) a proof."""
-        chances = [max(row[a] for row in self.design.matrix) for a in (0, 1)]  # of each answer, at its likeliest
-        proving = [chances[a] for a in (0, 1) if self.design.likelihood_ratio(a) >= PRACTICAL_PROOF]
-        most = min(Fraction(1), sum(proving or [max(chances)], Fraction(0)))
+        most = _most_exposed(self.design)
         if said.exposed > most * said.respondents:
             raise MalformedDocument(f"{where}: no more than {float(most * said.respondents):.4g} people can be exposed")
         if self.discloses and said.exposed == 0:
@@ -127,6 +127,20 @@ class Question(Document):
             )
 
     @property
+    def answered_rounds(self) -> int:
+        """In how many rounds one device answers (rule 3)."""
+        return 1 if self.panel else self.rounds
+
+    @property
     def discloses(self) -> bool:
         """Whether an answer is a proof, or as good as one."""
         return self.design.worst_likelihood_ratio >= PRACTICAL_PROOF
+
+
+def _most_exposed(design: AnyDesign) -> Fraction:
+    """The largest share of respondents that answers can expose; sets are alike: each of them exposes, or none."""
+    if isinstance(design, SetDesign):
+        return Fraction(1)
+    chances = [max(row[a] for row in design.matrix) for a in (0, 1)]  # of each answer, at its likeliest
+    proving = [chances[a] for a in (0, 1) if design.likelihood_ratio(a) >= PRACTICAL_PROOF]
+    return min(Fraction(1), sum(proving or [max(chances)], Fraction(0)))

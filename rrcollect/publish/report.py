@@ -21,8 +21,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rrcollect.design.mechanism import from_wire
-from rrcollect.design.yes_no import Design
+from rrcollect.design.mechanism import AnyDesign, from_wire
 from rrcollect.errors import MalformedDocument, MalformedReport, RRCollectError
 from rrcollect.publish.canonical import canonical, read
 from rrcollect.publish.question import MOST_ROUNDS
@@ -56,6 +55,7 @@ class ReportRow(NamedTuple):
 class Report:
     """One randomised answer on its way out.
 
+    >>> from rrcollect import Design
     >>> report = Report(survey="0" * 64, question="q1", design=Design("3/4", "3/4"), answer="1", id="f" * 32)
     >>> len(report.to_bytes()) == len(report.with_answer("0").to_bytes())
     True
@@ -65,7 +65,7 @@ class Report:
 
     survey: str
     question: str
-    design: Design
+    design: AnyDesign
     answer: str = field(repr=False)
     id: str
     round: int = 0
@@ -80,7 +80,7 @@ class Report:
             raise MalformedReport("id must be 32 hexadecimal digits")
         if not isinstance(self.question, str) or not 1 <= len(self.question) <= 64:
             raise MalformedReport("question must be the id of a question")
-        if not isinstance(self.design, Design):
+        if not isinstance(self.design, AnyDesign):
             raise MalformedReport("design must be the design the answer was drawn with")
         if not isinstance(self.answer, str) or not self.design.allows(self.answer):
             raise MalformedReport("answer must be text of 0 and 1 that the design can give")
@@ -119,6 +119,7 @@ class Report:
     def row(self) -> ReportRow:
         """The report as a flat row.
 
+        >>> from rrcollect import Design
         >>> report = Report(survey="0" * 64, question="q1", design=Design("3/4", "3/4"), answer="1", id="f" * 32,
         ...                 segments={"region": "north"})
         >>> report.row.design, report.row.segments

@@ -19,6 +19,16 @@ export function randomise(truth: boolean, design: Design, source?: Source): 0 | 
  * and turned by the truth.  The mapping from draws to sets is that of answer/draw_set.py.
  * @param {number} truth @param {SetDesign} design @param {Source} [source] @returns {string} */
 export function randomiseChoice(truth: number, design: SetDesign, source?: Source): string;
+/** The bit to send instead of a number in [low, high]: 1 with chance exactly τ/2^64, by the mapping of answer/draw_number.py.
+ * A number is taken as the binary fraction it is, a text such as "38.5" as it is written.  What lies outside is refused, or
+ * brought to the nearer end if the survey says `clip`.
+ * @param {NumberLike} truth @param {Design} design @param {{low: NumberLike, high: NumberLike, clip?: boolean}} kind
+ * @param {Source} [source] @returns {0 | 1} */
+export function randomiseNumber(truth: NumberLike, design: Design, { low, high, clip }: {
+    low: NumberLike;
+    high: NumberLike;
+    clip?: boolean;
+}, source?: Source): 0 | 1;
 /** The payload of an envelope and the trusted keys that signed exactly these bytes as a document of this type.
  * @param {Uint8Array} envelope @param {Iterable<string>} trusted public keys, in hexadecimal @param {string} [type] */
 export function verifyEnvelope(envelope: Uint8Array, trusted: Iterable<string>, type?: string): Promise<{
@@ -111,6 +121,9 @@ export function ticket(invite: string, survey: string, question: string, round: 
 export function reportBytes(report: Record<string, any>): Uint8Array<ArrayBufferLike>;
 /** The report of canonical bytes; every other spelling is refused. @param {Uint8Array} data @returns {Record<string, any>} */
 export function readReport(data: Uint8Array): Record<string, any>;
+/** A whole number below `count`, each with the same chance; 8 bytes are drawn for each attempt, for 1 none.
+ * @param {number} count @param {Source} source */
+export function uniform(count: number, source: Source): number;
 /**
  * rrcollect for browsers and Node >= 20: the Python client's equal, in one module without dependencies.
  * Its sections carry the names of the Python modules they mirror.
@@ -188,6 +201,8 @@ export class Design {
     satisfies(promise: Promised): boolean;
     /** Whether this text is an answer: "0" or "1". @param {unknown} answer */
     allows(answer: unknown): answer is "0" | "1";
+    /** An answer, until one is drawn. */
+    get blank(): string;
     /** The one bit of the answer seen alone: the design itself. @returns {Design} */
     get column(): Design;
     /** Fractions in lowest terms. */
@@ -200,16 +215,42 @@ export class Design {
     /** The limits, or why there are none. @returns {[bigint, bigint]} */
     thresholds(): [bigint, bigint];
 }
-/** A set of `size` of `options`, the truth among them with chance p; what a device applies of it. */
+/** A set of `size` of `options`, the truth among them with chance p, exactly; an answer has one bit for each option. */
 export class SetDesign {
     /** @param {number} options @param {number} size @param {Fraction} p */
     constructor(options: number, size: number, p: Fraction);
     options: number;
     size: number;
     p: Fraction;
+    truths: number;
+    width: number;
     /** R (the chance of each other option, for one) or P (of the truth, for several) on 2^64; null off the grid.
      * @type {bigint | null} */
     limit: bigint | null;
+    /** The chance of an option that is not the truth. */
+    get q(): Fraction;
+    get c(): Fraction;
+    get onGrid(): boolean;
+    /** P(a set | a truth in it), P(the set | one outside), both times the same number. */
+    says(): Fraction[];
+    /** How much every answer can change the odds; null if it excludes an option. @returns {Fraction | null} */
+    get worstRatio(): Fraction | null;
+    /** Whether every respondent has (ε, δ)-differential privacy, decided exactly. @param {Promised} promise */
+    satisfies({ epsilon, delta }: Promised): boolean;
+    /** Whether this text is an answer: one character per option, as many 1 as the set has options. @param {unknown} answer */
+    allows(answer: unknown): boolean;
+    /** An answer, until one is drawn. */
+    get blank(): string;
+    /** One option seen alone, for estimates: the promise is never read off it. @returns {Design} */
+    get column(): Design;
+    /** p in lowest terms. */
+    toWire(): {
+        options: number;
+        p: string;
+        size: number;
+    };
+    /** The canonical JSON text. */
+    get text(): string;
 }
 /** Caps on what this device gives away; the defaults, and what is refused, are the Python client's. */
 export class Policy {
@@ -343,6 +384,15 @@ export class Client {
         signers: Set<any>;
         costs: Record<string, Promised>;
     }>;
+    /** Which question this device asks, and its rounds of panels: drawn once, before any truth is known.
+     * @param {State} state @param {Survey} survey @param {Date} now */
+    drawPlaces(state: State, survey: Survey, now: Date): void;
+    /** The round in which this device answers a panel's question; null if none was drawn, or it is not a panel.
+     * @param {AcceptedSurvey} accepted @param {string} question its id @returns {Promise<number | null>} */
+    panelRound(accepted: AcceptedSurvey, question: string): Promise<number | null>;
+    /** The id of the one question that this device answers in a survey that asks one; null for a survey that asks all.
+     * @param {AcceptedSurvey} accepted @returns {Promise<string | null>} */
+    drawnQuestion(accepted: AcceptedSurvey): Promise<string | null>;
     /** Remember for good that its publisher ended a survey: it is neither accepted nor answered any more, and what waits
      * does not leave. @param {Uint8Array} envelope */
     withdraw(envelope: Uint8Array): Promise<Readonly<{
@@ -356,17 +406,19 @@ export class Client {
      * Asked again it repeats the first answer, and does not read the truth; a report that was cancelled waits again.  Segments
      * are sent as they are, of the invite a ticket; once a report may have been taken, both stay as they are.  If `signal` is
      * aborted, nothing of this answer leaves: what was drawn is kept, and is repeated if the question is answered later.
-     * @param {AcceptedSurvey} accepted @param {string} questionId @param {boolean | (() => boolean)} truth
-     * @param {{round?: number, segments?: Record<string, string>, invite?: string | null, signal?: AbortSignal | null}} [given] */
-    answer(accepted: AcceptedSurvey, questionId: string, truth: boolean | (() => boolean), given?: {
-        round?: number;
+     * The truth is true or false, the number of an option from 0 on, or a number, as the question's kind asks.  Without a round
+     * it is the one that was drawn, for a panel, and otherwise the first.
+     * @param {AcceptedSurvey} accepted @param {string} questionId @param {Truth | (() => Truth)} truth
+     * @param {{round?: number | null, segments?: Record<string, string>, invite?: string | null, signal?: AbortSignal | null}} [given] */
+    answer(accepted: AcceptedSurvey, questionId: string, truth: Truth | (() => Truth), given?: {
+        round?: number | null;
         segments?: Record<string, string>;
         invite?: string | null;
         signal?: AbortSignal | null;
     }): Promise<Outgoing>;
     /** What is asked, after the checks that need neither ledger nor truth.
-     * @param {AcceptedSurvey} accepted @param {string} questionId @param {number} round */
-    asked(accepted: AcceptedSurvey, questionId: string, round: number): Promise<{
+     * @param {AcceptedSurvey} accepted @param {string} questionId @param {number | null} given the round */
+    asked(accepted: AcceptedSurvey, questionId: string, given: number | null): Promise<{
         survey: Readonly<{
             name: string;
             version: number;
@@ -404,7 +456,7 @@ export class Client {
             kind: Kind;
             text: Texts;
             help: Texts;
-            design: Design;
+            design: AnyDesign;
             promise: Promised;
             rounds: number;
             panel: boolean;
@@ -413,7 +465,8 @@ export class Client {
                 respondents: number;
             }> | null;
         }>;
-        names: string[];
+        attribute: Attribute;
+        round: number;
         cost: Promised;
     }>;
     /** The person does not want to answer, or does not any more: nothing of this question leaves from now on.  `stopped`
@@ -556,6 +609,7 @@ export type Withdrawal = Readonly<{
     version: number;
     moment: Date;
 }>;
+export type Truth = boolean | NumberLike;
 /**
  * how long a number's text may be, and how many bits its parts have
  */
@@ -563,6 +617,7 @@ export type Limits = {
     characters: number;
     bits: number;
 };
+export type AnyDesign = Design | SetDesign;
 export type Promised = {
     epsilon: Epsilon;
     delta: Fraction;
@@ -582,7 +637,7 @@ export type Question = Readonly<{
     kind: Kind;
     text: Texts;
     help: Texts;
-    design: Design;
+    design: AnyDesign;
     promise: Promised;
     rounds: number;
     panel: boolean;
@@ -602,6 +657,7 @@ export type Line = Readonly<{
 export type Draw = {
     attribute: string;
     round: number;
+    kind: string;
     design: string;
     answer: string;
     epsilon: string;
@@ -628,7 +684,8 @@ export type Outgoing = {
     times: number[];
 };
 /**
- * `words`: the attribute that each fingerprint of a question's text was asked about.
+ * `words`: the attribute that each fingerprint of a question's text was asked about; `panels`: the one round in which an
+ * attribute is answered; `asked`: what the one question of a survey that asks one is about.
  */
 export type State = {
     schema: number;
@@ -641,6 +698,11 @@ export type State = {
         survey: string;
         publisher: string;
     }[];
+    panels: {
+        attribute: string;
+        round: number;
+    }[];
+    asked: Record<string, string>;
 };
 /**
  * A ledger calls `change` with the whole state, makes what it did durable, and only then resolves; if `change` throws,
@@ -730,8 +792,7 @@ declare class Attributes {
     addPublisher(entry: any): void;
     /** @param {any} entry */
     add(entry: any): void;
-    /** The app's names for what a question asks: today's, then the earlier ones, if it is registered for this round.
-     * @param {Survey} survey @param {Question} question @param {number} round @returns {string[]} */
-    names(survey: Survey, question: Question, round: number): string[];
+    /** What a question asks about, if it is registered. @param {Survey} survey @param {Question} question @returns {Attribute | undefined} */
+    find({ publisher }: Survey, { attribute }: Question): Attribute | undefined;
 }
 export {};

@@ -474,6 +474,8 @@ export class Design {
   }
   /** Whether this text is an answer: "0" or "1". @param {unknown} answer */
   allows(answer) { return answer === "0" || answer === "1"; }
+  /** An answer, until one is drawn. */
+  get blank() { return "0"; }
   /** The one bit of the answer seen alone: the design itself. @returns {Design} */
   get column() { return this; }
   /** Fractions in lowest terms. */
@@ -487,20 +489,55 @@ export class Design {
   }
 }
 
-/** A set of `size` of `options`, the truth among them with chance p; what a device applies of it. */
+/** @param {number} n */
+const whole = (n) => new Fraction(BigInt(n));
+
+/** A set of `size` of `options`, the truth among them with chance p, exactly; an answer has one bit for each option. */
 export class SetDesign {
   /** @param {number} options @param {number} size @param {Fraction} p */
   constructor(options, size, p) {
     this.options = options;
     this.size = size;
     this.p = p;
-    const scaled = (size === 1 ? ONE.minus(p).over(new Fraction(BigInt(options - 1))) : p).times(new Fraction(GRID));
+    this.truths = options;
+    this.width = options;
+    const scaled = (size === 1 ? ONE.minus(p).over(whole(options - 1)) : p).times(new Fraction(GRID));
     /** R (the chance of each other option, for one) or P (of the truth, for several) on 2^64; null off the grid.
      * @type {bigint | null} */
     this.limit = scaled.d === 1n ? scaled.n : null;
     Object.freeze(this);
   }
+  /** The chance of an option that is not the truth. */
+  get q() { return whole(this.size).minus(this.p).over(whole(this.options - 1)); }
+  get c() { return this.p.minus(this.q); }
+  get onGrid() { return this.limit !== null; }
+  /** P(a set | a truth in it), P(the set | one outside), both times the same number. */
+  says() { return [this.p.times(whole(this.options - this.size)), ONE.minus(this.p).times(whole(this.size))]; }
+  /** How much every answer can change the odds; null if it excludes an option. @returns {Fraction | null} */
+  get worstRatio() {
+    const [most, least] = this.says();
+    return least.sign() ? most.over(least) : null;
+  }
+  /** Whether every respondent has (ε, δ)-differential privacy, decided exactly. @param {Promised} promise */
+  satisfies({ epsilon, delta }) {
+    const [most, least] = this.says();
+    return signAtExp(delta.times(whole(this.options - 1)).minus(most), least.times(epsilon.factor), epsilon.rational) >= 0;
+  }
+  /** Whether this text is an answer: one character per option, as many 1 as the set has options. @param {unknown} answer */
+  allows(answer) {
+    return typeof answer === "string" && /^[01]*$/.test(answer) && answer.length === this.options && answer.replaceAll("0", "").length === this.size;
+  }
+  /** An answer, until one is drawn. */
+  get blank() { return "1".repeat(this.size).padEnd(this.options, "0"); }
+  /** One option seen alone, for estimates: the promise is never read off it. @returns {Design} */
+  get column() { return new Design(ONE.minus(this.q), this.p); }
+  /** p in lowest terms. */
+  toWire() { return { options: this.options, p: String(this.p), size: this.size }; }
+  /** The canonical JSON text. */
+  get text() { return canonicalText(this.toWire()); }
 }
+
+/** @typedef {Design | SetDesign} AnyDesign */
 
 /** @typedef {{epsilon: Epsilon, delta: Fraction}} Promised */
 
@@ -533,6 +570,41 @@ export function randomiseChoice(truth, design, source = systemSource) {
   const said = size === 1 ? oneOption(limit, options, source) : severalOptions(limit, options, size, source);
   const all = (1n << BigInt(options)) - 1n, turned = ((said << BigInt(truth)) | (said >> BigInt(options - truth))) & all;
   return [...turned.toString(2).padStart(options, "0")].reverse().join("");
+}
+
+/** The bit to send instead of a number in [low, high]: 1 with chance exactly τ/2^64, by the mapping of answer/draw_number.py.
+ * A number is taken as the binary fraction it is, a text such as "38.5" as it is written.  What lies outside is refused, or
+ * brought to the nearer end if the survey says `clip`.
+ * @param {NumberLike} truth @param {Design} design @param {{low: NumberLike, high: NumberLike, clip?: boolean}} kind
+ * @param {Source} [source] @returns {0 | 1} */
+export function randomiseNumber(truth, design, { low, high, clip = false }, source = systemSource) {
+  const [none, all] = design.thresholds(), [least, most] = [fractionOf("low", low), fractionOf("high", high)];
+  if (least.compare(most) >= 0) badSetting("low", low, "below high");
+  const exact = exactly(truth) ?? refuse("BadTruth", "the truth must be a finite number, or its text; what was given is not shown");
+  const inside = exact.compare(least) < 0 ? least : exact.compare(most) > 0 ? most : exact;
+  if (inside !== exact && !clip) {
+    refuse("BadTruth", `the truth must lie from ${least} to ${most} (the survey does not say 'clip'); what was given is not shown`);
+  }
+  const { n, d } = inside.minus(least).over(most.minus(least));
+  const limit = none + (((all - none) * ((n * GRID) / d)) >> 64n);
+  return /** @type {0 | 1} */ (Number(wholeNumberOf(randomBytes(8, source)) < limit));
+}
+
+/** @param {unknown} given @returns {Fraction | null} */
+function exactly(given) {
+  if (given instanceof Fraction) return given;
+  if (typeof given === "bigint") return new Fraction(given);
+  if (typeof given === "string") return parseFraction(given);
+  if (typeof given !== "number" || !Number.isFinite(given)) return null;
+  let shift = 0n, scaled = given; // doubling is exact: what has a fractional part is below 2^53
+  for (; !Number.isInteger(scaled); scaled *= 2) shift++;
+  return new Fraction(BigInt(scaled), 1n << shift);
+}
+
+/** The answer to send instead of the truth, by the question's kind. @param {any} truth @param {Question} question @param {Source} source */
+function randomised(truth, { kind, design }, source) {
+  if (design instanceof SetDesign) return randomiseChoice(truth, design, source);
+  return String(kind.kind === "number" ? randomiseNumber(truth, design, kind, source) : randomise(truth, design, source));
 }
 
 /** @param {Uint8Array} bytes */
@@ -851,10 +923,12 @@ function needExact(value, place) {
   return value;
 }
 
+const MOST_OPTIONS = 200;
+
 /** @type {Record<string, Record<string, Need>>} the fields of each kind, beside its name */
 const KINDS = {
   yes_no: {},
-  choice: { options: (value, place) => needList(value, place, 2, 200, byLanguage(needWords, 1)) },
+  choice: { options: (value, place) => needList(value, place, 2, MOST_OPTIONS, byLanguage(needWords, 1)) },
   number: { low: needExact, high: needExact, unit: needTexts, clip: needBoolean },
 };
 
@@ -872,6 +946,11 @@ function needKind(value, place) {
   return kind;
 }
 
+/** What may be true, as ledgers write it: an answer to other truths does not stand for one to these. @param {Kind} kind */
+function truthsOf(kind) {
+  return kind.kind === "number" ? `number from ${kind.low} to ${kind.high}` : kind.kind;
+}
+
 // ---- publish/question: what is asked, with which design, under which promise ----------------------------------------
 
 const MOST_ROUNDS = 1000, MOST_QUESTIONS = 200;
@@ -883,10 +962,14 @@ function needProbability(value, place) {
   return found;
 }
 
-/** @param {any} value @param {string} place @returns {Design} */
+/** @param {any} value @param {string} place @returns {AnyDesign} */
 function needDesign(value, place) {
-  if (isObject(value) && Object.keys(value).sort().join(" ") === "options p size") {
-    refuse("NotServed", `${place}: a design for one of several options is not served by this version`);
+  if (isObject(value) && "options" in value) {
+    const { options, size, p } = needFields(value, place, { options: integer(2, MOST_OPTIONS), size: integer(1, value.options - 1), p: needProbability });
+    const made = new SetDesign(options, size, p);
+    if (made.c.sign() <= 0) refuse("NotOriented", `${place}: p is not above ${size}/${options}, so nothing can be learned`);
+    if (String(p) !== value.p) refuse("NotCanonical", `${place}: a probability is not in lowest terms`);
+    return made;
   }
   const { p00, p11 } = needFields(value, place, { p00: needProbability, p11: needProbability }), design = new Design(p00, p11);
   if (design.c.sign() === 0) refuse("NotOriented", `${place}: p00 + p11 = 1, so nothing can be learned`);
@@ -911,7 +994,7 @@ const QUESTION = {
   design: needDesign, promise: needPromise, rounds: integer(1, MOST_ROUNDS), panel: needBoolean, disclosure: orNull(needDisclosure),
 };
 
-/** @typedef {Readonly<{id: string, attribute: string, kind: Kind, text: Texts, help: Texts, design: Design, promise: Promised,
+/** @typedef {Readonly<{id: string, attribute: string, kind: Kind, text: Texts, help: Texts, design: AnyDesign, promise: Promised,
  *   rounds: number, panel: boolean, disclosure: Readonly<{exposed: number, respondents: number}> | null}>} Question */
 
 // ---- publish/survey: the document -----------------------------------------------------------------------------------
@@ -974,7 +1057,6 @@ export function readSurvey(payload) {
   const survey = Object.freeze({ ...rest, inviteOnly });
   needConsistent(survey);
   if (!sameBytes(surveyBytes(survey), payload)) refuse("NotCanonical", "a number is not written in its one canonical form");
-  if (survey.ask !== "all") refuse("NotServed", "ask: only 'all' is served by this version");
   if (survey.look.colour !== null || survey.look.logo !== null) refuse("NotServed", "look: a colour or logo is not served by this version");
   survey.questions.forEach(checkQuestion);
   return survey;
@@ -1034,29 +1116,45 @@ function surveyBytes({ opens, expires, rounds, questions, inviteOnly, ...rest })
 /** An answer that changes the odds by this factor is as good as a proof. */
 const PRACTICAL_PROOF = new Fraction(1000n);
 
+/** Why a design does not go with a kind; null if it does. @param {Kind} kind @param {AnyDesign} design */
+function misfit(kind, design) {
+  if (kind.kind !== "choice") return design instanceof Design ? null : `a ${kind.kind} question goes with a design of p00 and p11`;
+  const many = kind.options.length, fits = design instanceof SetDesign && design.options === many;
+  return fits ? null : `a choice of ${many} options goes with a design for ${many} options`;
+}
+
 /** @param {Question} question */
 function checkQuestion(question) {
-  const where = `question '${question.id}'`, { design, promise, disclosure, kind } = question;
-  if (kind.kind !== "yes_no") refuse("NotServed", `${where}: questions of the kind '${kind.kind}' are not served by this version`);
-  if (question.panel) refuse("NotServed", `${where}: a panel is not served by this version`);
+  const where = `question '${question.id}'`, { design, promise, disclosure, kind } = question, fault = misfit(kind, design);
+  if (fault) refuse("MalformedDocument", `${where}: ${fault}`);
+  if (question.panel && question.rounds === 1) refuse("MalformedDocument", `${where}: a panel needs two rounds or more`);
   if (design.c.sign() <= 0) refuse("NotOriented", `${where}: p00 + p11 must be above 1`);
   if (!design.onGrid) refuse("OffGridMatrix", `${where}: the matrix is off the grid of 1/2^64`);
   if (!design.satisfies(promise)) refuse("ClaimTooSmall", `${where} promises more than its matrix keeps`);
   if (disclosure !== null) {
-    const chances = [design.p00, design.p11]; // of each answer, at its likeliest (p00 + p11 > 1 here)
-    const proves = (/** @type {0 | 1} */ answer) => {
-      const ratio = design.likelihoodRatio(answer);
-      return ratio === null || ratio.compare(PRACTICAL_PROOF) >= 0;
-    };
-    const proving = /** @type {const} */ ([0, 1]).filter(proves).map((answer) => chances[answer]);
-    const larger = design.p00.compare(design.p11) >= 0 ? design.p00 : design.p11;
-    let most = proving.length === 0 ? larger : proving.reduce((a, b) => a.plus(b), ZERO);
-    if (most.compare(ONE) > 0) most = ONE;
-    if (new Fraction(BigInt(disclosure.exposed)).compare(most.times(new Fraction(BigInt(disclosure.respondents)))) > 0) {
+    if (whole(disclosure.exposed).compare(mostExposed(design).times(whole(disclosure.respondents))) > 0) {
       refuse("MalformedDocument", `${where}: fewer people can be exposed than it says`);
     }
-    if (proving.length > 0 && disclosure.exposed === 0) refuse("MalformedDocument", `${where}: somebody will be exposed`);
+    if (tells(design.worstRatio) && disclosure.exposed === 0) refuse("MalformedDocument", `${where}: somebody will be exposed`);
   }
+}
+
+/** Whether an answer with this ratio is a proof, or as good as one. @param {Fraction | null} ratio */
+function tells(ratio) {
+  return ratio === null || ratio.compare(PRACTICAL_PROOF) >= 0;
+}
+
+/** The largest share of respondents that answers can expose; sets are alike. @param {AnyDesign} design */
+function mostExposed(design) {
+  if (design instanceof SetDesign) return ONE;
+  const { p00, p11 } = design, chances = [p00, p11], telling = tellingAnswers(design); // of each answer, at its likeliest
+  const most = telling.length ? telling.reduce((sum, answer) => sum.plus(chances[answer]), ZERO) : larger(p00, p11);
+  return most.compare(ONE) > 0 ? ONE : most;
+}
+
+/** @param {Fraction} one @param {Fraction} other */
+function larger(one, other) {
+  return one.compare(other) >= 0 ? one : other;
 }
 
 // ---- answer/policy: the device's own rules --------------------------------------------------------------------------
@@ -1218,9 +1316,10 @@ function atMost(covers) {
   return decimal(times(high, unit));
 }
 
-/** The largest number of three digits that is not above this one, which is above 0. @param {Fraction} value */
+/** The largest number of three digits that is not above this one, which is 0 or more. @param {Fraction} value */
 function atLeast(value) {
   const ten = new Fraction(10n);
+  if (!value.sign()) return "0";
   let unit = ONE;
   while (value.compare(times(1000n, unit)) >= 0) unit = unit.times(ten);
   while (value.compare(times(100n, unit)) < 0) unit = unit.over(ten);
@@ -1244,32 +1343,41 @@ const MOST_SHOWN = new Fraction(1000000n), EXACT_BITS = 1024, FINE = 1n << 256n;
 
 /** The answers that are proofs, or as good as proofs. @param {Design} design @returns {(0 | 1)[]} */
 function tellingAnswers(design) {
-  return /** @type {(0 | 1)[]} */ ([1, 0]).filter((answer) => {
-    const ratio = design.likelihoodRatio(answer);
-    return ratio === null || ratio.compare(PRACTICAL_PROOF) >= 0;
-  });
+  return /** @type {(0 | 1)[]} */ ([1, 0]).filter((answer) => tells(design.likelihoodRatio(answer)));
+}
+
+/** The greatest ratio of an answer that does not tell by itself, and the chance of one that does.
+ * @param {AnyDesign} design @returns {[Fraction, Fraction]} */
+function boundOfOne(design) {
+  if (design instanceof SetDesign) { // all sets are alike
+    const ratio = design.worstRatio;
+    return ratio === null || tells(ratio) ? [ONE, ONE] : [ratio, ZERO];
+  }
+  const telling = tellingAnswers(design), others = /** @type {const} */ ([0, 1]).filter((answer) => !telling.includes(answer));
+  const ratios = others.map((answer) => /** @type {Fraction} */ (design.likelihoodRatio(answer)));
+  const rows = [[design.p00, ONE.minus(design.p00)], [ONE.minus(design.p11), design.p11]];
+  const told = rows.map((row) => telling.reduce((sum, answer) => sum.plus(row[answer]), ZERO));
+  return [ratios.reduce(larger, ONE), larger(told[0], told[1])];
 }
 
 /** Over so many draws by each design: how much all answers that do not tell by themselves can change the odds (null: too
- * much to be shown), and the chance, at most, of one that does. @param {[Design, number][]} draws */
+ * much to be shown), and the chance, at most, of one that does. @param {[AnyDesign, number][]} draws */
 function boundOf(draws) {
   /** @type {Pair} */
   let ratio = [1n, 1n];
   /** @type {Pair} */
   let quiet = [1n, 1n]; // the chance that no answer tells
   for (const [design, count] of draws) {
-    const telling = tellingAnswers(design);
-    const others = /** @type {const} */ ([0, 1]).filter((answer) => !telling.includes(answer));
-    const ratios = others.map((answer) => /** @type {Fraction} */ (design.likelihoodRatio(answer)));
-    const worst = ratios.reduce((a, b) => (a.compare(b) >= 0 ? a : b), ONE);
-    ratio = upward(product(ratio, power(worst, count, upward)));
-    if (!telling.length) continue;
-    const rows = [[design.p00, ONE.minus(design.p00)], [ONE.minus(design.p11), design.p11]];
-    const told = rows.map((row) => telling.reduce((sum, answer) => sum.plus(row[answer]), ZERO));
-    const likeliest = told[0].compare(told[1]) >= 0 ? told[0] : told[1];
+    const [greatest, likeliest] = boundOfOne(design);
+    ratio = upward(product(ratio, power(greatest, count, upward)));
     quiet = downward(product(quiet, power(ONE.minus(likeliest), count, downward)));
   }
   return { ratio: hidden(ratio) ? null : new Fraction(...ratio), telling: ONE.minus(new Fraction(...quiet)) };
+}
+
+/** The bound of whichever one of several things is sent. @param {ReturnType<typeof boundOf>[]} bounds */
+function greatest(bounds) {
+  return bounds.reduce((a, b) => ({ ratio: a.ratio && b.ratio && larger(a.ratio, b.ratio), telling: larger(a.telling, b.telling) }));
 }
 
 /** @param {Fraction} number @param {number} count @param {(number: Pair) => Pair} rounded @returns {Pair} */
@@ -1318,14 +1426,26 @@ const SENTENCES = {
   "changed": "Before your answer is sent, this device changes it by chance {share}.",
   "changed_unequally": "Before your answer is sent, this device changes it by chance: a true \"no\" {no}, a true \"yes\" {yes}.",
   "unchanged": "Your answer is sent as you give it: nothing is changed by chance.",
+  "choice_one": "Before your answer is sent, this device changes it to another option by chance {share}.",
+  "choice_set": "Your answer itself is not sent. This device sends {size} of the {options} options, drawn by chance; yours is not among them {share}.",
+  "choice_set_always": "Your answer itself is not sent. This device sends {size} of the {options} options, drawn by chance; yours is always among them.",
+  "number": "Your number itself is not sent. This device sends only \"high\" or \"low\", drawn by chance: the higher your number, the more often \"high\". Whatever your number is, \"high\" is sent in at least {low} and at most {high} of 100 cases.",
+  "clipped": "A number below {low} counts as {low}, one above {high} as {high}.",
   "never": "never",
   "rarely": "in fewer than 1 of 10000 cases",
   "share": "in at least {number} of 100 cases",
   "yes": "\"yes\"",
   "no": "\"no\"",
+  "high": "\"high\"",
+  "low": "\"low\"",
   "rounds": "It is asked in up to {rounds} rounds, and your answer is changed anew in each.",
+  "panel": "It is asked in {rounds} rounds. This device answers in one of them only, which it draws by chance before you answer.",
   "proof": "If {word} is sent, this proves that your true answer is {word}.",
   "nearly_proof": "If {word} is sent, this is as good as a proof that your true answer is {word}.",
+  "set_proof": "What is sent proves that your true answer is among the options sent.",
+  "set_nearly_proof": "What is sent is as good as a proof that your true answer is among the options sent.",
+  "number_proof": "If {word} is sent, this proves that your number is not at the other end of the range.",
+  "number_nearly_proof": "If {word} is sent, this is as good as a proof that your number is not at the other end of the range.",
   "proof_chance": "Such an answer is sent about you {chance}.",
   "never_likely": "in fewer than 1 of a million cases",
   "chance": "in up to {number} of 100 cases",
@@ -1333,6 +1453,7 @@ const SENTENCES = {
   "limit": "Somebody who sees all that is sent for this question, and who thought two things about you equally likely before, can come to think one of them at most {ratio} times as likely as the other.",
   "limit_besides": "If no such answer is sent: somebody who sees all that is sent for this question, and who thought two things about you equally likely before, can come to think one of them at most {ratio} times as likely as the other.",
   "no_limit": "There is no useful limit to what all that is sent for this question can tell about you.",
+  "ask_one": "This survey has {count} questions. This device asks you only one of them, which it draws by chance before you answer. The limits are those of the question that tells most.",
   "survey_proof": "An answer that proves something about you, or is as good as a proof, is sent by this whole survey {chance}.",
   "survey_limit": "All questions together: somebody who sees all that this survey can make this device send, and who thought two things about you equally likely before, can come to think one of them at most {ratio} times as likely as the other.",
   "survey_limit_besides": "All questions together, if no such answer is sent: somebody who sees all that this survey can make this device send, and who thought two things about you equally likely before, can come to think one of them at most {ratio} times as likely as the other.",
@@ -1353,11 +1474,21 @@ const SENTENCES = {
   "cap_no_limit": "This device sets no useful limit for your whole life.",
   "sent": "{word} was sent or may have been sent, in {reports}.",
   "sent_in_round": "In round {round}, {word} was sent or may have been sent, in {reports}.",
+  "sent_option": "The option {list} was sent or may have been sent, in {reports}.",
+  "sent_option_in_round": "In round {round}, the option {list} was sent or may have been sent, in {reports}.",
+  "sent_set": "The options {list} were sent or may have been sent, in {reports}.",
+  "sent_set_in_round": "In round {round}, the options {list} were sent or may have been sent, in {reports}.",
   "report": "1 report",
   "reports": "{count} reports",
   "not_sent": "An answer was drawn. It is shown here after it was sent.",
   "not_sent_in_round": "An answer was drawn for round {round}. It is shown here after it was sent.",
   "means": "It can make one answer at most {ratio} times as likely as the other, to somebody who thought both equally likely before.",
+  "means_option": "It can make one option at most {ratio} times as likely as another, to somebody who thought both equally likely before.",
+  "means_number": "It can make one number at most {ratio} times as likely as another, to somebody who thought both equally likely before.",
+  "means_set_proof": "It proves that your true answer is among the options sent.",
+  "means_set_nearly_proof": "It is as good as a proof that your true answer is among the options sent.",
+  "means_number_proof": "It proves that your number is not at the other end of the range.",
+  "means_number_nearly_proof": "It is as good as a proof that your number is not at the other end of the range.",
   "means_proof": "It proves that this is your true answer.",
   "means_nearly_proof": "It is as good as a proof that this is your true answer.",
 };
@@ -1407,7 +1538,8 @@ function fitting(line) {
 
 // ---- answer/explanation: what a survey would make this device send ---------------------------------------------------
 
-const ANSWERS = /** @type {const} */ (["no", "yes"]), RARE = new Fraction(1n, 10000n), UNLIKELY = new Fraction(1n, 1000000n);
+const ANSWERS = ["no", "yes"], NUMBER_ANSWERS = ["low", "high"]; // 0 and 1
+const RARE = new Fraction(1n, 10000n), UNLIKELY = new Fraction(1n, 1000000n);
 const HUNDRED = new Fraction(100n);
 
 /** What would be sent, in words: ours and theirs, line by line, for a page to show each in its own way; the survey's texts
@@ -1417,11 +1549,12 @@ export function surveyLines(survey, given = {}) {
   needSettings("surveyLines", given, ["language", "page"]);
   const { language = null, page = globalThis.location?.origin !== undefined } = given;
   const { questions, origins, opens } = survey, expires = minute(survey.expires);
-  const ledgers = page ? Math.max(1, origins.length) : 1;
+  const ledgers = page ? Math.max(1, origins.length) : 1, alone = survey.ask === "one" && questions.length > 1;
   const lines = [
     ours(sentence("mark")), ...theirs(say(survey, survey.title, language)), ours(sentence("publisher")), ...theirs(survey.publisher),
     ...(survey.pilot ? [ours(sentence("pilot"))] : []),
     ours(opens ? sentence("from_until", { opens: minute(opens), expires }) : sentence("until", { expires })),
+    ...(alone ? [ours(sentence("ask_one", { count: String(questions.length) }))] : []),
   ];
   questions.forEach((question, i) => {
     const { id, text, help } = question;
@@ -1432,7 +1565,8 @@ export function surveyLines(survey, given = {}) {
     );
   });
   if (questions.length > 1) {
-    lines.push(...limitSentences(boundOf(questions.map((q) => [q.design, q.rounds * ledgers])), "survey_").map((told) => ours(told)));
+    const draws = questions.map((q) => drawsOf(q, ledgers)), whole = alone ? greatest(draws.map((one) => boundOf([one]))) : boundOf(draws);
+    lines.push(...limitSentences(whole, "survey_").map((told) => ours(told)));
   }
   if (ledgers > 1) lines.push(ours(sentence("origins", { count: String(ledgers) })), ...theirs(origins.join("\n")));
   if (survey.collector === CARRIED) lines.push(ours(sentence("carried")));
@@ -1464,16 +1598,43 @@ function segmentsInWords(survey, language) {
   });
 }
 
+/** How often an answer is drawn: for a panel once. @param {Question} question @param {number} ledgers @returns {[AnyDesign, number]} */
+function drawsOf({ design, rounds, panel }, ledgers) {
+  return [design, (panel ? 1 : rounds) * ledgers];
+}
+
 /** @param {Question} question @param {number} ledgers */
-function questionSentences({ design, rounds }, ledgers) {
-  const no = changedInWords(ONE.minus(design.p00)), yes = changedInWords(ONE.minus(design.p11));
-  const told = no !== yes ? sentence("changed_unequally", { no, yes })
-    : no === sentence("never") ? sentence("unchanged") : sentence("changed", { share: no });
+function questionSentences(question, ledgers) {
+  const { rounds, panel } = question, key = panel ? "panel" : "rounds";
   return [
-    told, ...(rounds > 1 ? [sentence("rounds", { rounds: String(rounds) })] : []),
-    ...tellingAnswers(design).map((answer) => sentence(design.likelihoodRatio(answer) === null ? "proof" : "nearly_proof", { word: sentence(ANSWERS[answer]) })),
-    ...limitSentences(boundOf([[design, rounds * ledgers]]), ""),
+    ...drawInWords(question), ...(rounds > 1 ? [sentence(key, { rounds: String(rounds) })] : []), ...proofsInWords(question),
+    ...limitSentences(boundOf([drawsOf(question, ledgers)]), ""),
   ];
+}
+
+/** What is sent instead of the truth. @param {Question} question */
+function drawInWords({ design, kind }) {
+  if (design instanceof SetDesign) {
+    const out = ONE.minus(design.p), places = { share: changedInWords(out), size: String(design.size), options: String(design.options) };
+    if (!out.sign()) return [sentence(design.size === 1 ? "unchanged" : "choice_set_always", places)];
+    return [sentence(design.size === 1 ? "choice_one" : "choice_set", places)];
+  }
+  const { p00, p11 } = design;
+  if (kind.kind === "number") {
+    const { low, high, clip } = kind, told = { low: atLeast(ONE.minus(p00).times(HUNDRED)), high: ratioInWords(p11.times(HUNDRED)) };
+    return [sentence("number", told), ...(clip ? [sentence("clipped", { low, high })] : [])];
+  }
+  const no = changedInWords(ONE.minus(p00)), yes = changedInWords(ONE.minus(p11));
+  if (no !== yes) return [sentence("changed_unequally", { no, yes })];
+  return [no === sentence("never") ? sentence("unchanged") : sentence("changed", { share: no })];
+}
+
+/** Which answers are proofs, or as good as proofs. @param {Question} question */
+function proofsInWords({ design, kind }) {
+  const proof = (/** @type {Fraction | null} */ ratio) => (ratio === null ? "proof" : "nearly_proof");
+  if (design instanceof SetDesign) return tells(design.worstRatio) ? [sentence(`set_${proof(design.worstRatio)}`)] : [];
+  const [words, start] = kind.kind === "number" ? [NUMBER_ANSWERS, "number_"] : [ANSWERS, ""];
+  return tellingAnswers(design).map((answer) => sentence(start + proof(design.likelihoodRatio(answer)), { word: sentence(words[answer]) }));
 }
 
 /** @param {Fraction} chance */
@@ -1515,8 +1676,8 @@ function budgetLines(draws, reports, policy, later = (name) => name) {
   draws.forEach((draw, i) => {
     const names = [draw.attribute, later(draw.attribute)];
     const around = left.filter((report) => names.includes(report.attribute) && report.round === draw.round).length;
-    lines.push(...theirs(draw.attribute), ours(sentInWords(draw, around)));
-    if (around) lines.push(ours(meaningInWords(designs[i], /** @type {0 | 1} */ (Number(draw.answer)))));
+    lines.push(...theirs(draw.attribute), ours(sentInWords(designs[i], draw, around)));
+    if (around) lines.push(ours(meaningInWords(designs[i], draw)));
   });
   return lines;
 }
@@ -1526,7 +1687,7 @@ function hasLeft(report) {
   return ["delivered", "refused", CARRIED].includes(report.state) || report.attempts > 0;
 }
 
-/** @param {Design[]} designs */
+/** @param {AnyDesign[]} designs */
 function drawnInWords(designs) {
   const { ratio, telling } = boundOf(designs.map((design) => [design, 1]));
   if (ratio === null) return sentence("drawn_no_limit");
@@ -1541,20 +1702,30 @@ function capInWords({ lifetimeEpsilon: cap, lifetimeDelta, allowDisclosure }) {
   return allowDisclosure ? sentence("cap_besides", { ratio, chance: chanceInWords(lifetimeDelta) }) : sentence("cap", { ratio });
 }
 
-/** @param {Draw} draw @param {number} reports */
-function sentInWords(draw, reports) {
-  const round = String(draw.round + 1); // people count from 1
-  if (!reports) return draw.round ? sentence("not_sent_in_round", { round }) : sentence("not_sent");
-  const counted = reports === 1 ? sentence("report") : sentence("reports", { count: String(reports) });
-  const word = sentence(ANSWERS[/** @type {0 | 1} */ (Number(draw.answer))]);
-  return sentence(draw.round ? "sent_in_round" : "sent", { round, word, reports: counted });
+/** @param {Draw} draw */
+function ofANumber({ kind }) {
+  return kind.startsWith("number");
 }
 
-/** @param {Design} design @param {0 | 1} answer */
-function meaningInWords(design, answer) {
-  const ratio = design.likelihoodRatio(answer);
-  if (ratio === null) return sentence("means_proof");
-  return ratio.compare(PRACTICAL_PROOF) >= 0 ? sentence("means_nearly_proof") : sentence("means", { ratio: ratioInWords(ratio) });
+/** @param {AnyDesign} design @param {Draw} draw @param {number} reports */
+function sentInWords(design, draw, reports) {
+  const round = String(draw.round + 1), end = draw.round ? "_in_round" : ""; // people count from 1
+  if (!reports) return sentence(`not_sent${end}`, { round });
+  const counted = reports === 1 ? sentence("report") : sentence("reports", { count: String(reports) });
+  if (design instanceof SetDesign) {
+    const list = [...draw.answer].flatMap((bit, i) => (bit === "1" ? [i + 1] : [])).join(", ");
+    return sentence((design.size === 1 ? "sent_option" : "sent_set") + end, { round, list, reports: counted });
+  }
+  const word = sentence((ofANumber(draw) ? NUMBER_ANSWERS : ANSWERS)[Number(draw.answer)]);
+  return sentence(`sent${end}`, { round, word, reports: counted });
+}
+
+/** @param {AnyDesign} design @param {Draw} draw */
+function meaningInWords(design, draw) {
+  const set = design instanceof SetDesign, ratio = set ? design.worstRatio : design.likelihoodRatio(Number(draw.answer));
+  const start = ofANumber(draw) ? "means_number" : "means";
+  if (ratio === null || tells(ratio)) return sentence(`${set ? "means_set" : start}_${ratio === null ? "proof" : "nearly_proof"}`);
+  return sentence(set ? "means_option" : start, { ratio: ratioInWords(ratio) });
 }
 
 // ---- publish/withdrawal: a survey that ends early -------------------------------------------------------------------
@@ -1657,15 +1828,17 @@ function withAnswer(body, answer) {
 // ---- answer/ledger_file: one state, changed in one transaction; the steps of its schema -----------------------------
 
 /**
- * @typedef {{attribute: string, round: number, design: string, answer: string, epsilon: string, delta: string}} Draw
+ * @typedef {{attribute: string, round: number, kind: string, design: string, answer: string, epsilon: string, delta: string}} Draw
  * @typedef {{id: string, survey: string, publisher: string, question: string, round: number, attribute: string, words: string,
  *   body: string, destination: string, state: "waiting" | "delivered" | "refused" | "cancelled" | "withdrawn" | "carried",
  *   reason: string | null, attempts: number, earlierAttempts: number, times: number[]}} Outgoing
  * `times`: the moments at which it is to be sent, in seconds since 1970; `attempts`: how often it, or a report around the same
  * answer that it replaced (`earlierAttempts`), may have left.
  * @typedef {{schema: number, draws: Draw[], reports: Outgoing[], words: Record<string, string>, seen: Record<string, SeenVersion>,
- *   declined: string[], withdrawn: {survey: string, publisher: string}[]}} State
- * `words`: the attribute that each fingerprint of a question's text was asked about.
+ *   declined: string[], withdrawn: {survey: string, publisher: string}[], panels: {attribute: string, round: number}[],
+ *   asked: Record<string, string>}} State
+ * `words`: the attribute that each fingerprint of a question's text was asked about; `panels`: the one round in which an
+ * attribute is answered; `asked`: what the one question of a survey that asks one is about.
  * @typedef {{transact<T>(change: (state: State) => T): Promise<T>}} Ledger
  * A ledger calls `change` with the whole state, makes what it did durable, and only then resolves; if `change` throws,
  * nothing is kept.  Where another program was first, it calls it again with the newer state, and the first try is forgotten.
@@ -1676,7 +1849,7 @@ const STEPS = [];
 
 /** @returns {State} */
 function emptyState() {
-  return { schema: 1 + STEPS.length, draws: [], reports: [], words: {}, seen: {}, declined: [], withdrawn: [] };
+  return { schema: 1 + STEPS.length, draws: [], reports: [], words: {}, seen: {}, declined: [], withdrawn: [], panels: [], asked: {} };
 }
 
 /** A stored state in today's schema; what was never stored is empty. @param {any} state @returns {State} */
@@ -1764,6 +1937,8 @@ export class IndexedDBLedger {
     });
   }
 }
+
+// ---- in Node alone: the same in a folder of files; pages load the module without this part -------------------------
 
 const PATIENCE = 30_000; // milliseconds to begin again for, while other programs are first
 /** The number and digest of a state; no state has those of the empty ledger. */
@@ -1996,7 +2171,8 @@ function number(edition) {
 /** @param {string} what @param {unknown} error @returns {never} */
 function unavailable(what, error) {
   if (error instanceof RRCollectError) throw error;
-  return refuse("LedgerUnavailable", `the ledger cannot be ${what} (${/** @type {any} */ (error).code ?? error}); nothing was answered`);
+  const { code = error } = /** @type {any} */ (error);
+  return refuse("LedgerUnavailable", `the ledger cannot be ${what} (${code}); nothing was answered`);
 }
 
 // ---- answer/ledger: what was spent, for life ------------------------------------------------------------------------
@@ -2073,18 +2249,61 @@ class Attributes {
       this.earlier.set(alias, made);
     }
   }
-  /** The app's names for what a question asks: today's, then the earlier ones, if it is registered for this round.
-   * @param {Survey} survey @param {Question} question @param {number} round @returns {string[]} */
-  names(survey, question, round) {
-    const name = `${survey.publisher}/${question.attribute}`, rounds = this.publishers.get(survey.publisher);
-    const found = this.asked.get(question.attribute) ?? (rounds && (this.earlier.get(name) ?? { name, rounds, aliases: [] }));
-    if (!found) return refuse("UnknownAttribute", `this app does not answer about '${question.attribute}'`);
-    if (!Number.isInteger(round) || round < 0 || round >= question.rounds) {
-      refuse("ParameterError", `round must be a whole number below ${question.rounds}`);
-    }
-    if (round >= found.rounds) refuse("UnknownAttribute", `this app answers about '${question.attribute}' in ${found.rounds} rounds`);
-    return [found.name, ...found.aliases];
+  /** What a question asks about, if it is registered. @param {Survey} survey @param {Question} question @returns {Attribute | undefined} */
+  find({ publisher }, { attribute }) {
+    const name = `${publisher}/${attribute}`, rounds = this.publishers.get(publisher);
+    return this.asked.get(attribute) ?? (rounds === undefined ? rounds : this.earlier.get(name) ?? { name, rounds, aliases: [] });
   }
+}
+
+// ---- answer/asking: which question is asked, and in which round of a panel ------------------------------------------
+
+/** A whole number below `count`, each with the same chance; 8 bytes are drawn for each attempt, for 1 none.
+ * @param {number} count @param {Source} source */
+export function uniform(count, source) {
+  const bound = BigInt(count), accepted = (GRID / bound) * bound;
+  let drawn = 0n;
+  if (count > 1) do drawn = wholeNumberOf(randomBytes(8, source)); while (drawn >= accepted);
+  return Number(drawn % bound);
+}
+
+/** @param {Survey} survey */
+function surveyKey({ publisher, name }) {
+  return JSON.stringify([publisher, name]);
+}
+
+/** The id of the one question that was drawn, if the survey asks one and has it still. @param {State} state @param {Survey} survey */
+function askedOf(state, survey) {
+  const about = survey.ask === "one" ? state.asked[surveyKey(survey)] : undefined;
+  return survey.questions.find((question) => question.attribute === about)?.id ?? null;
+}
+
+/** The round that was drawn for an attribute, under its name or else its first alias. @param {State} state @param {Attribute} attribute */
+function panelOf({ panels }, { name, aliases }) {
+  const kept = new Map(panels.map((one) => [one.attribute, one.round]));
+  return kept.get([name, ...aliases].find((one) => kept.has(one)) ?? "") ?? null;
+}
+
+/** The question's rounds that have not closed; all, if the survey does not say when they are.
+ * @param {Survey} survey @param {Question} question @param {Date} now */
+function notClosed({ rounds }, question, now) {
+  return [...Array(question.rounds).keys()].filter((round) => !rounds.length || now < rounds[round].closes);
+}
+
+/** The round to answer in: the one given, or the panel's, or the first; an error if it is not this device's.
+ * @param {Survey} survey @param {Question} question @param {number | null} given @param {number | null} drawn @param {Date} now */
+function answeredRound(survey, question, given, drawn, now) {
+  const where = `question '${question.id}'`, first = "accept the survey by this client first";
+  if (given !== null && !(Number.isInteger(given) && given >= 0 && given < question.rounds)) {
+    refuse("ParameterError", `round must be a whole number below ${question.rounds}`);
+  }
+  if (!question.panel) return given ?? 0;
+  if (drawn === null) {
+    if (!notClosed(survey, question, now).length) refuse("RoundClosed", `every round of ${where} has closed`);
+    return refuse("NotDrawn", `this device has not drawn the round it answers in: ${first}`);
+  }
+  if ((given !== null && given !== drawn) || drawn >= question.rounds) refuse("NotDrawn", `this device answers ${where} in round ${drawn} only`);
+  return drawn;
 }
 
 // ---- answer/client: accept, answer, decline, deliver ----------------------------------------------------------------
@@ -2134,18 +2353,45 @@ export class Client {
 
   /** The survey of a signed envelope, if this device trusts and allows it. @param {Uint8Array} envelope */
   async accept(envelope) {
-    const seen = await this.ledger.transact((state) => state.seen);
-    const key = (/** @type {Survey} */ survey) => JSON.stringify([survey.publisher, survey.name]);
-    const accepted = await acceptSurvey(envelope, this.policy, { now: this.clock(), seen: (survey) => seen[key(survey)] });
+    const seen = await this.ledger.transact((state) => state.seen), now = this.clock();
+    const accepted = await acceptSurvey(envelope, this.policy, { now, seen: (survey) => seen[surveyKey(survey)] });
+    const { survey, digest } = accepted, { version } = survey, key = surveyKey(survey);
     await this.ledger.transact((state) => {
-      const known = state.seen[key(accepted.survey)];
-      checkVersion(accepted.survey, accepted.digest, known);
+      const known = state.seen[key];
+      checkVersion(survey, digest, known);
       checkWithdrawn(state, accepted);
-      if (!known || accepted.survey.version > known.version) {
-        state.seen[key(accepted.survey)] = { version: accepted.survey.version, digest: accepted.digest };
-      }
+      if (!known || version > known.version) state.seen[key] = { version, digest };
+      this.drawPlaces(state, survey, now);
     });
     return accepted;
+  }
+
+  /** Which question this device asks, and its rounds of panels: drawn once, before any truth is known.
+   * @param {State} state @param {Survey} survey @param {Date} now */
+  drawPlaces(state, survey, now) {
+    const { questions, ask } = survey, { source } = this;
+    if (ask === "one" && askedOf(state, survey) === null) state.asked[surveyKey(survey)] = questions[uniform(questions.length, source)].attribute;
+    const asked = askedOf(state, survey);
+    for (const question of questions.filter(({ id, panel }) => panel && (asked ?? id) === id)) {
+      const attribute = this.attributes.find(survey, question), rounds = notClosed(survey, question, now);
+      if (!attribute || !rounds.length || panelOf(state, attribute) !== null) continue;
+      state.panels.push({ attribute: attribute.name, round: rounds[uniform(rounds.length, source)] });
+    }
+  }
+
+  /** The round in which this device answers a panel's question; null if none was drawn, or it is not a panel.
+   * @param {AcceptedSurvey} accepted @param {string} question its id @returns {Promise<number | null>} */
+  async panelRound(accepted, question) {
+    needAccepted(accepted);
+    const asked = questionOf(accepted.survey, question), found = this.attributes.find(accepted.survey, asked);
+    return asked.panel && found ? this.ledger.transact((state) => panelOf(state, found)) : null;
+  }
+
+  /** The id of the one question that this device answers in a survey that asks one; null for a survey that asks all.
+   * @param {AcceptedSurvey} accepted @returns {Promise<string | null>} */
+  async drawnQuestion(accepted) {
+    needAccepted(accepted);
+    return this.ledger.transact((state) => askedOf(state, accepted.survey));
   }
 
   /** Remember for good that its publisher ended a survey: it is neither accepted nor answered any more, and what waits
@@ -2165,14 +2411,16 @@ export class Client {
    * Asked again it repeats the first answer, and does not read the truth; a report that was cancelled waits again.  Segments
    * are sent as they are, of the invite a ticket; once a report may have been taken, both stay as they are.  If `signal` is
    * aborted, nothing of this answer leaves: what was drawn is kept, and is repeated if the question is answered later.
-   * @param {AcceptedSurvey} accepted @param {string} questionId @param {boolean | (() => boolean)} truth
-   * @param {{round?: number, segments?: Record<string, string>, invite?: string | null, signal?: AbortSignal | null}} [given] */
+   * The truth is true or false, the number of an option from 0 on, or a number, as the question's kind asks.  Without a round
+   * it is the one that was drawn, for a panel, and otherwise the first.
+   * @param {AcceptedSurvey} accepted @param {string} questionId @param {Truth | (() => Truth)} truth
+   * @param {{round?: number | null, segments?: Record<string, string>, invite?: string | null, signal?: AbortSignal | null}} [given] */
   async answer(accepted, questionId, truth, given = {}) {
     needSettings("answer", given, ["round", "segments", "invite", "signal"]);
-    const { round = 0, segments, invite = null } = given, signal = signalOf(given.signal ?? null);
+    const { segments, invite = null } = given, signal = signalOf(given.signal ?? null);
     signal?.throwIfAborted();
-    const { survey, digest, question, names, cost } = await this.asked(accepted, questionId, round);
-    const { source, policy } = this, { design } = question, attribute = names[0], declared = segments ?? {};
+    const { survey, digest, question, attribute: { name: attribute, aliases, rounds }, round, cost } = await this.asked(accepted, questionId, given.round ?? null);
+    const { source, policy } = this, { design } = question, names = [attribute, ...aliases], truths = truthsOf(question.kind), declared = segments ?? {};
     if (!isObject(declared)) refuse("ParameterError", "segments map names to values");
     for (const [name, value] of Object.entries(declared)) {
       if (!Object.hasOwn(survey.segments, name) || !survey.segments[name].values.some((one) => one.value === value)) {
@@ -2187,7 +2435,7 @@ export class Client {
     const id = hex(randomBytes(16, systemSource)), start = this.now();
     /** The report, complete but for its answer. @param {Record<string, string>} said segments */
     const spelled = (said) => new TextDecoder().decode(reportBytes({
-      answer: "0".repeat(design.width), design: design.toWire(), id, question: questionId, round, segments: said, survey: digest, ticket: spent,
+      answer: design.blank, design: design.toWire(), id, question: questionId, round, segments: said, survey: digest, ticket: spent,
     }));
     const blank = spelled(declared), carried = survey.collector === CARRIED;
     /** How a report waits from now on. @returns {Pick<Outgoing, "state" | "reason" | "times">} */
@@ -2233,8 +2481,8 @@ export class Client {
     /** The first report for this question: around the attribute's answer, if it was drawn before. @param {State} state */
     function first(state) {
       const memo = state.draws.find((d) => names.includes(d.attribute) && d.round === round);
-      if (memo && memo.design !== design.text) {
-        refuse("AlreadyAnswered", `'${memo.attribute}' was answered before by another design; no second answer is drawn`);
+      if (memo && (memo.design !== design.text || memo.kind !== truths)) {
+        refuse("AlreadyAnswered", `'${memo.attribute}' was answered before by another design, or as ${memo.kind}; no second answer is drawn`);
       }
       const answer = memo ? memo.answer : firstDraw(state);
       /** @type {Outgoing} */
@@ -2248,18 +2496,21 @@ export class Client {
 
     /** @param {State} state */
     function firstDraw(state) {
+      const own = state.draws.filter((d) => names.includes(d.attribute)), collected = new Set(own.map((d) => d.round)).size;
+      if (collected >= rounds) {
+        refuse("AlreadyAnswered", `'${attribute}' was answered in ${collected} of ${rounds} rounds in which this app answers about it; no further answer is drawn`);
+      }
       within("lifetime", state.draws, cost, policy.lifetimeEpsilon, policy.lifetimeDelta);
-      const own = state.draws.filter((d) => names.includes(d.attribute));
       within("attribute", own, cost, policy.attributeEpsilon, policy.attributeDelta);
-      const answer = String(randomise(typeof truth === "function" ? truth() : truth, design, source));
-      state.draws.push({ attribute, round, design: design.text, answer, epsilon: String(cost.epsilon), delta: String(cost.delta) });
+      const answer = randomised(typeof truth === "function" ? truth() : truth, question, source);
+      state.draws.push({ attribute, round, kind: truths, design: design.text, answer, epsilon: String(cost.epsilon), delta: String(cost.delta) });
       return answer;
     }
   }
 
   /** What is asked, after the checks that need neither ledger nor truth.
-   * @param {AcceptedSurvey} accepted @param {string} questionId @param {number} round */
-  async asked(accepted, questionId, round) {
+   * @param {AcceptedSurvey} accepted @param {string} questionId @param {number | null} given the round */
+  async asked(accepted, questionId, given) {
     needAccepted(accepted);
     const { digest } = accepted, survey = await checkTrust(accepted, this.policy), now = this.clock();
     checkOpen(survey, now);
@@ -2267,9 +2518,18 @@ export class Client {
       const where = survey.origins.length ? `at ${survey.origins.join(", ")}` : "by apps, and on no page";
       refuse("WrongOrigin", `this survey is answered ${where}; this page is of ${shown(this.origin)}`);
     }
-    const question = questionOf(survey, questionId), names = this.attributes.names(survey, question, round);
+    const question = questionOf(survey, questionId), kept = { ...accepted, survey };
+    if (survey.ask === "one") {
+      const drawn = await this.drawnQuestion(kept);
+      if (drawn === null) refuse("NotDrawn", "this device has not drawn the question it answers: accept the survey by this client first");
+      if (drawn !== questionId) refuse("NotDrawn", `this device answers question '${drawn}' of this survey only`);
+    }
+    const { attribute: about, panel } = question, attribute = this.attributes.find(survey, question);
+    if (!attribute) return refuse("UnknownAttribute", `this app does not answer about '${about}'`);
+    const round = answeredRound(survey, question, given, panel ? await this.panelRound(kept, questionId) : null, now);
+    if (!panel && round >= attribute.rounds) refuse("UnknownAttribute", `this app answers about '${about}' in ${attribute.rounds} rounds`);
     checkRound(survey, round, now);
-    return { survey, digest, question, names, cost: this.policy.cost(question) };
+    return { survey, digest, question, attribute, round, cost: this.policy.cost(question) };
   }
 
   /** The person does not want to answer, or does not any more: nothing of this question leaves from now on.  `stopped`
@@ -2325,6 +2585,8 @@ export class Client {
     });
   }
 }
+
+/** @typedef {boolean | NumberLike} Truth */
 
 /** @param {unknown} accepted */
 function needAccepted(accepted) {

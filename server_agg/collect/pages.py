@@ -14,6 +14,7 @@ from functools import cache
 from importlib import resources
 
 from rrcollect.publish.survey import CARRIED
+from rrcollect.web import for_pages
 from server_agg.collect.catalogue import CatalogueEntry
 
 __all__ = ["ASSETS", "asset", "missing_page", "results_page", "survey_page"]
@@ -59,11 +60,12 @@ ELSEWHERE = (
 
 @cache
 def asset(name: str) -> tuple[bytes, str] | None:
-    """The bytes and the media type of a file the pages load; None if it is not one of them."""
+    """The bytes (of modules as pages need them) and the media type of a file the pages load; None for any other."""
     if name not in ASSETS:
         return None
     package, folder, kind = ASSETS[name]
-    return resources.files(package).joinpath(folder, name).read_bytes(), kind
+    text = resources.files(package).joinpath(folder, name).read_text("utf-8")
+    return (for_pages(text) if name.endswith(".mjs") else text).encode(), kind
 
 
 def survey_page(listed: CatalogueEntry, origin: str | None, prefix: str = "") -> tuple[str, int]:

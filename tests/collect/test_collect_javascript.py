@@ -1,7 +1,9 @@
 """The browser client in Node: the shared vectors, its own tests, and its exact arithmetic against Python's."""
 
+import gzip
 import json
 import math
+import re
 import subprocess
 from fractions import Fraction
 from pathlib import Path
@@ -10,7 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rrcollect import Design, Epsilon, ParameterError
+from rrcollect import Design, Epsilon, ParameterError, SetDesign
+from rrcollect.answer.draw import thresholds
+from rrcollect.answer.draw_number import threshold
+from rrcollect.web import for_pages
+from server_agg.collect import pages
 from tests.support.collector_running import ROOT, Running, publication
 
 HERE = Path(__file__).parent / "js"
@@ -22,12 +28,47 @@ def node(*arguments, **options):
     )
 
 
-@pytest.mark.parametrize("name", ["vectors", "client", "answering", "delivery", "ledger", "misbehaving", "clocks"])
+@pytest.mark.parametrize(
+    "name", ["vectors", "client", "answering", "kinds", "delivery", "ledger", "misbehaving", "clocks"]
+)
 def test_the_tests_in_node_pass(name):
     done = node("--test", HERE / f"{name}.test.mjs")
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
     assert "# fail 0" in done.stdout
     assert "# pass 0" not in done.stdout
+
+
+@pytest.mark.parametrize("name", [name for name in pages.ASSETS if name.endswith(".mjs")])
+def test_modules_are_served_without_comments_and_otherwise_whole(name, tmp_path):
+    package, folder, _ = pages.ASSETS[name]
+    source, served = (ROOT / package.replace(".", "/") / folder / name).read_text(), pages.asset(name)[0].decode()
+    copy = tmp_path / name
+    copy.write_text(served)
+    assert node("--check", copy).returncode == 0
+    literal = re.compile(r""""(?:[^"\\\n]|\\.)*"|`[^`\n]*`""")
+    code = "\n".join(line for line in source.splitlines() if not re.match(r"\s*(//|/\*\*|\*)", line))
+    assert {text for text in literal.findall(code) if "/*" in text or " // " in text} == set()  # the way of writing
+    assert all(line.count("`") % 2 == 0 for line in served.splitlines())  # no text over several lines
+    assert len(served) < len(source)
+    assert not re.search(r"/\*\*|@param|@type", served)
+
+
+def test_a_page_loads_everything_but_the_ledger_of_files(tmp_path):
+    copy = tmp_path / "rrcollect.mjs"
+    copy.write_bytes(pages.asset("rrcollect.mjs")[0])
+    code = f"""
+        import * as whole from {json.dumps((ROOT / "rrcollect/web/rrcollect.mjs").as_uri())};
+        import * as served from {json.dumps(copy.as_uri())};
+        console.log(JSON.stringify(Object.keys(whole).filter((name) => !(name in served))));
+    """
+    done = node("--input-type=module", "-e", code)
+    assert json.loads(done.stdout) == ["FileLedger"], done.stderr
+    assert len(gzip.compress(copy.read_bytes(), 9)) < 29_500
+
+
+def test_a_module_loses_its_comments_and_nothing_else():
+    text = 'const a = "https://b"; // c\n  // d\n  /** e\n   * f */\n  const g = /** @type {any} */ (a);\n//\n'
+    assert for_pages(text).splitlines()[1:] == ['const a = "https://b";', "const g = (a);"]
 
 
 def exact(a, b, p00, p11, delta):
@@ -77,6 +118,55 @@ def test_exact_arithmetic_is_pythons(cases):
         assert {key: theirs[key] for key in ours} == ours, case
         if ours["a"] is not None:
             assert theirs["float"] == pytest.approx(float(Epsilon(case[0])), rel=1e-9, abs=1e-12)
+
+
+sized = st.integers(2, 200).flatmap(lambda k: st.tuples(st.just(k), st.integers(1, k - 1), fractions, fractions, good))
+
+
+@settings(max_examples=4)
+@given(st.lists(sized, min_size=20, max_size=40))
+def test_designs_of_sets_are_pythons(cases):
+    made = [(SetDesign(k, w, Fraction(w, k) + (1 - Fraction(w, k)) * share), delta, epsilon)
+            for k, w, share, delta, epsilon in cases if share]  # fmt: skip
+    made += [(design, 0, str(design.tight_epsilon)) for design, *_ in made if design.tight_epsilon]  # just kept
+    made += [(design.to_grid(), 0, "1") for design in (SetDesign(4, 1, "1/2"), SetDesign(10, 3, "5/9"))]
+    asked = [{**design.to_wire(), "a": epsilon, "b": epsilon, "delta": str(delta)} for design, delta, epsilon in made]
+    done = node(HERE / "oracle.mjs", input="\n".join(map(json.dumps, asked)) + "\n")
+    assert done.returncode == 0, done.stderr
+    for (design, delta, epsilon), line in zip(made, done.stdout.splitlines(), strict=True):
+        said, ratio = json.loads(line), design.worst_likelihood_ratio
+        ours = {"keeps": design.satisfies(epsilon, delta), "ratio": None if ratio == math.inf else str(ratio),
+                "c": str(design.c), "column": design.column.text, "text": design.text, "grid": design.on_grid,
+                "blank": True}  # fmt: skip
+        assert {key: said[key] for key in ours} == ours, (design, delta, epsilon)
+
+
+doubles = st.floats(allow_nan=False, allow_infinity=False)
+numbers = st.one_of(doubles, st.fractions(max_denominator=10**30), st.decimals(allow_nan=False, allow_infinity=False))
+exact_numbers = st.one_of(doubles.map(Fraction), st.fractions())
+ends = st.tuples(exact_numbers, exact_numbers)
+grid = st.integers(1, 2**64).map(lambda n: Fraction(n, 2**64))
+
+
+@settings(max_examples=4)
+@given(st.lists(st.tuples(grid, grid, ends, numbers), min_size=30, max_size=60))
+def test_numbers_are_drawn_as_in_python(cases):
+    """The last draw that says 1 and the first that says 0, for doubles and exact numbers inside and outside a range."""
+    given_to_node = []
+    for p00, p11, (one, other), number in cases:
+        if p00 + p11 <= 1 or one == other:
+            continue
+        design, low, high = Design(p00, p11), min(one, other), max(one, other)
+        limit = threshold(number, thresholds(design), low, high, clip=True)
+        shown = {"double": repr(number)} if isinstance(number, float) else str(number)
+        kind = {"low": str(low), "high": str(high), "clip": True}
+        for drawn in {max(0, limit - 1), min(limit, 2**64 - 1)}:
+            case = {"design": design.to_wire(), "draw": f"{drawn:016x}", "kind": kind, "numbers": [shown]}
+            given_to_node.append((case, [str(int(drawn < limit))]))
+    done = node(ROOT / "tests/support/draws.mjs", input=json.dumps([case for case, _ in given_to_node]))
+    assert done.returncode == 0, done.stderr
+    for (case, wanted), said in zip(given_to_node, json.loads(done.stdout), strict=True):
+        assert said == wanted, case
 
 
 def test_node_delivers_to_a_collector(tmp_path):

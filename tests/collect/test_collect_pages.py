@@ -18,6 +18,7 @@ from tests.support.devices import KEY, VECTORS, load, question, survey
 
 HOSTILE = '<img src=x onerror="document.title=\'owned\'"> <script>document.title="owned"</script> =cmd|calc!A1'
 AXE = Axe()
+VECTOR_FILES = ("draws", "sets", "numbers", "drawn", "settings", "tickets", "explained")
 LATE = """const real = crypto.getRandomValues.bind(crypto);  // the moment of sending is the last that may be drawn
 crypto.getRandomValues = (array) => (array.byteLength === 4 ? array.fill(255) : real(array));"""
 
@@ -509,7 +510,7 @@ def test_the_vectors_pass_in_chromium(collector, visit):
         return {path.stem: load(path) for path in sorted((VECTORS / kind).glob("*.json"))}
 
     given = {kind: cases(kind) for kind in ("surveys", "reports", "withdrawals")}
-    given |= {name: load(VECTORS / f"{name}.json") for name in ("draws", "sets", "settings", "tickets", "explained")}
+    given |= {name: load(VECTORS / f"{name}.json") for name in VECTOR_FILES}
     judge = (ROOT / "tests/collect/js/judge.mjs").read_text()
     visit.context.route("**/assets/judge.mjs", lambda route: route.fulfill(body=judge, content_type="text/javascript"))
     page = visit.page(f"{collector.url}/")

@@ -1,10 +1,13 @@
 """The truth is in no place that a browser saves: a whole profile is read after a visit, in Chromium and in Firefox.
 
-The false-alarm rate of a search is below 1e-9 (`tests.support.truth_search`: 1e-10 per stream that holds an id at all).
+One visit answers questions of every kind.  Yes or no, and one of two options: `tests.support.truth_search`, with false
+alarms of 1e-10 per stream that holds an id at all.  Numbers have 22 random digits, labels begin with 20 common ones:
+these texts are looked for as they are, in 2^29 bytes at most, which finds by chance less than 1e-9.
 """
 
 import json
 import math
+import re
 import secrets
 import shutil
 import subprocess
@@ -15,7 +18,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from rrcollect import Design
+from rrcollect import Design, SetDesign, optimal_choice
+from rrcollect.publish.kinds import Choice, Number
 from server_agg.collect import pages
 from tests.support.collector_running import ROOT
 from tests.support.devices import question
@@ -27,55 +31,98 @@ MANY = 104  # every second one is sent, the others are chosen only
 HONEST = Fraction(33, 64)  # the chance that the randomised answer is the truth: 104 answers fit a device's budget
 
 
+LISTED = 60  # options of a list that is scrolled
+
+
 def coins(many=MANY):
     return {f"q{secrets.token_hex(5)}": bool(secrets.randbits(1)) for _ in range(many)}
 
 
+def labelled(mark, many):
+    return Choice(options=[{"en": f"{mark}{place}"} for place in range(many)])
+
+
+class Entered:
+    """What is entered in a visit: coins for yes/no and for one of two options by turns, long lists, and numbers."""
+
+    def __init__(self):
+        self.coins, self.mark = coins(), secrets.token_hex(10)
+        self.lists = {f"l{secrets.token_hex(5)}": place for place in (LISTED - 1, 0, LISTED - 2, LISTED - 1)}
+        self.numbers = {f"n{secrets.token_hex(5)}": str(10**21 + secrets.randbelow(9 * 10**21)) for _ in range(2)}
+        warner, pair, chosen = Design(HONEST, HONEST), SetDesign(2, 1, HONEST), optimal_choice("1/10", LISTED)
+        wide = Number(low="0", high=str(10**22))
+        kinds = [(name, {"design": pair, "kind": labelled(self.mark, 2)} if i % 4 > 1 else {"design": warner})
+                 for i, name in enumerate(self.coins)]  # fmt: skip
+        kinds += [(name, {"design": chosen, "kind": labelled(self.mark, LISTED)}) for name in self.lists]
+        kinds += [(name, {"design": warner, "kind": wide}) for name in self.numbers]
+        self.asked = [question(id=name, attribute=name, text=f"Ever {name}?", **kind) for name, kind in kinds]
+        self.truths = {**self.coins, **self.lists, **self.numbers}
+        self.sent = [name for some in (self.coins, self.lists, self.numbers) for name in list(some)[::2]]
+
+    def found_as_they_are(self, data):
+        """The labels and numbers that stand in some bytes."""
+        texts = [self.mark, *self.numbers.values()]
+        return [text for text in texts if text.encode() in data or text.encode("utf-16-le") in data]
+
+
 def visited(collector, browser, folder):
-    """A visit to a survey's page; the profile's streams, the truths, and what the page showed."""
-    truths = coins()
-    asked = [question(id=name, attribute=name, text=f"Ever {name}?", design=Design(HONEST, HONEST)) for name in truths]
-    digest = collector.page_of(*asked)
+    """A visit to a survey's page; the profile's streams, what was entered, and what the page showed."""
+    entered = Entered()
+    digest = collector.page_of(*entered.asked)
     program = shutil.which(BROWSERS[browser])
     assert program, f"{BROWSERS[browser]} is needed (Debian: apt-get install {BROWSERS[browser]})"
     driver = Path(sys.prefix, "node/node_modules/puppeteer-core/lib/esm/puppeteer/puppeteer-core.js")
     assert driver.exists(), "puppeteer-core is needed: `make test` installs it"
     given = {"puppeteer": driver.as_uri(), "browser": browser, "program": program, "profile": str(folder)}
-    given |= {"url": f"{collector.url}/s/{digest}", "away": f"{collector.url}/", "truths": truths}
-    given |= {"send": list(truths)[::2]}
+    given |= {"url": f"{collector.url}/s/{digest}", "away": f"{collector.url}/", "truths": entered.truths}
+    given |= {"send": entered.sent}
     done = subprocess.run(
         ["node", str(ROOT / "tests/support/visit.mjs")],
         input=json.dumps(given), capture_output=True, text=True, check=False, timeout=150,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    return list(streams(folder)), truths, json.loads(done.stdout)
+    return list(streams(folder)), entered, json.loads(done.stdout)
+
+
+def scrolled(found):
+    """How far lists were scrolled, as Firefox saves it: the states of all scrolled elements but the page itself."""
+    lists = (
+        json.loads(said) for _, data in found for said in re.findall(rb'"presState":(\[\{"stateKey".*?\}\])', data)
+    )
+    return [state for states in lists for state in states if state["stateKey"] != "0>html>1"]
 
 
 def told(found, truths):
     return {name: said for name, data in found if (said := truths_found(data, truths, HONEST))}
 
 
-@pytest.mark.parametrize("browser", BROWSERS)
-def test_no_file_of_the_profile_tells_a_truth(browser, collector, tmp_path):
-    found, truths, shown = visited(collector, browser, tmp_path / "profile")
-    assert shown == {"before": MANY, "after": 0, "kept": "true"}  # gone also on the way back
-    sent = list(truths)[::2]
+@pytest.mark.parametrize(("browser", "saved"), [("chrome", 0), ("firefox", 2)])  # lists whose scrolling it saves
+def test_no_file_of_the_profile_tells_a_truth(browser, saved, collector, tmp_path):
+    found, entered, shown = visited(collector, browser, tmp_path / "profile")
+    truths, sent = entered.truths, entered.sent
+    assert shown == {"before": len(truths), "after": 0, "kept": "true"}  # gone also on the way back
     holding = {name: marked(data, truths) for name, data in found if marked(data, truths)}
     ledgers = {name for name in holding if "indexeddb" in name.lower() or "/idb/" in name}
     assert any(set(sent) <= set(holding[name]) for name in ledgers)  # the search reads what is there
     assert holding.keys() == ledgers  # nothing else so much as names a question
-    assert told(found, truths) == {}
+    assert told(found, entered.coins) == {}
+    assert [(name, said) for name, data in found if (said := entered.found_as_they_are(data))] == []
+    states = scrolled(found)  # of two lists that were not sent, one scrolled and one not
+    assert len({json.dumps(state) for state in states}) == len({state["stateKey"] for state in states}) == saved
+    assert not any("scroll" in state for state in states)
 
 
-@pytest.mark.parametrize("browser", BROWSERS)
-def test_the_same_search_finds_the_truth_behind_radio_buttons(browser, collector, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("browser", "saved"), [("chrome", 0), ("firefox", 2)])
+def test_the_same_search_finds_the_truth_behind_form_controls(browser, saved, collector, tmp_path, monkeypatch):
     """Planted bug: the page with form controls."""
     planted, real = (ROOT / "tests/support/saved_choice.mjs").read_bytes(), pages.asset
     asset = lambda name: (planted, "text/javascript") if name == "choice.mjs" else real(name)  # noqa: E731
     monkeypatch.setattr(pages, "asset", asset)
-    found, truths, shown = visited(collector, browser, tmp_path / "profile")
-    assert shown["after"] == MANY // 2  # those not sent are still there after going away and back
-    assert any("session" in name.lower() for name in told(found, truths))
+    found, entered, shown = visited(collector, browser, tmp_path / "profile")
+    assert shown["after"] == len(entered.truths) // 2  # those not sent are still there after going away and back
+    assert any("session" in name.lower() for name in told(found, entered.coins))
+    assert any("session" in name.lower() and entered.found_as_they_are(data) for name, data in found)
+    assert any("scroll" in state for state in scrolled(found)) is bool(saved)
 
 
 # ---- the search itself -----------------------------------------------------------------------------------------------

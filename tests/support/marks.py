@@ -30,6 +30,7 @@ MARKS = {
     "tests/collect/test_collect_javascript.py": [browser],
     "tests/collect/test_collect_event_loop.py": [long],
     "tests/collect/test_collect_openapi.py": [long],
+    "tests/collect/test_collect_page_kinds.py": [browser],
     "tests/collect/test_collect_pages.py": [browser],
     "tests/collect/test_collect_traces.py": [browser],
     "tests/demo/": [process],

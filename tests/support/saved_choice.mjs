@@ -1,20 +1,41 @@
-// Planted bug: the choice as radio buttons, which browsers save.  The interface is that of choice.mjs.
-export class Choice {
-  constructor(labelledBy, options) {
+// Planted bug: form controls, which browsers save.  The interface is that of choice.mjs.
+class Saved {
+  constructor() {
     this.element = document.createElement("fieldset");
-    this.element.className = "choices";
-    for (const [truth, word] of options) {
-      const input = Object.assign(document.createElement("input"), { type: "radio", name: labelledBy, value: truth ? "yes" : "no" });
-      const label = document.createElement("label");
-      label.append(input, word);
-      this.element.append(label);
-    }
   }
-  get truth() {
-    const chosen = this.element.querySelector("input:checked");
-    return chosen ? chosen.value === "yes" : null;
+  get fault() {
+    return this.truth === null ? "Nothing was entered." : null;
   }
   clear() {}
   close() {}
   focus() {}
+}
+
+export class Choice extends Saved {
+  constructor(labelledBy, options) {
+    super();
+    this.truths = options.map(([truth]) => truth);
+    this.element.className = options.length > 2 ? "choices many" : "choices";
+    this.inputs = options.map(([truth, word]) => {
+      const input = Object.assign(document.createElement("input"), { type: "radio", name: labelledBy, value: String(truth) });
+      const label = document.createElement("label");
+      label.append(input, word);
+      this.element.append(label);
+      return input;
+    });
+  }
+  get truth() {
+    return this.truths[this.inputs.findIndex((input) => input.checked)] ?? null;
+  }
+}
+
+export class NumberEntry extends Saved {
+  constructor(labelledBy) {
+    super();
+    this.input = Object.assign(document.createElement("input"), { type: "text", name: labelledBy });
+    this.element.append(this.input);
+  }
+  get truth() {
+    return this.input.value || null;
+  }
 }

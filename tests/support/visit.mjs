@@ -1,9 +1,10 @@
 // One person's visit to a survey's page, in Chromium or Firefox, with a profile that stays behind.
 //
 // On the input one JSON object: puppeteer (the module's address), browser ("chrome" or "firefox"), program, profile, url,
-// away (another page), truths (question id -> true or false), send (the ids that are sent; the others are chosen only).
-// On the output what the page showed: how many choices it still held after going away and back, and whether the browser
-// had kept the page as it was.
+// away (another page), truths (question id -> true for the first option, false for the second, the number of an option, or the
+// digits of a number as text), send (the ids that are sent; the others are entered only).
+// On the output what the page showed: how many choices and numbers it still held after going away and back, and whether the
+// browser had kept the page as it was.
 import { readFileSync } from "node:fs";
 
 const given = JSON.parse(readFileSync(0, "utf8"));
@@ -26,10 +27,18 @@ try {
   await page.waitForSelector(choices);
   await page.evaluate(() => addEventListener("pageshow", (event) => { document.body.dataset.kept = String(event.persisted); }));
   for (const [id, truth] of Object.entries(given.truths)) {
-    const [yes, no] = await page.$$(`${cardOf(id)} :is(${choices})`);
-    await (truth ? yes : no).click();
+    if (typeof truth === "string") {
+      await page.focus(`${cardOf(id)} :is([role="spinbutton"], input)`);
+      await page.keyboard.type(truth);
+    } else {
+      const options = await page.$$(`${cardOf(id)} :is(${choices})`);
+      await options[typeof truth === "number" ? truth : truth ? 0 : 1].click();
+    }
   }
-  const held = () => page.$$eval('[aria-checked="true"], input[type="radio"]:checked', (found) => found.length);
+  const held = () => page.evaluate(() => {
+    const fields = [...document.querySelectorAll(".ask input:not([type=radio])")].filter((field) => field.value);
+    return document.querySelectorAll("[aria-checked=true], input[type=radio]:checked, [aria-valuenow]").length + fields.length;
+  });
   const before = await held();
   await pause(2); // a person reads on, and the browser saves its session
   for (const id of given.send) await page.$eval(`${cardOf(id)} .actions button`, (button) => button.click()); // the page moves meanwhile

@@ -1,48 +1,47 @@
-// Yes or no, chosen with buttons.
+// What a person enters: one of several options, or a number.
 //
 // Rules
 // 1. A browser saves the state of form controls (radio buttons, check boxes, fields) in its session files, and puts it
-//    back later.  So the choice has none: it is in a private field of this object, and leaves it by `truth` alone.
-// 2. It is forgotten when it was sent, and when the page is left, also into the browser's cache of pages.
-// 3. It behaves as radio buttons do: one stop for Tab, arrows move and choose, Space and Enter choose.
+//    back later.  So there are none here: the truth is in a private field of an object, and leaves it by `truth` alone.
+// 2. It is forgotten when it was sent, and when the page is left, also into the browser's cache of pages.  So is how far a
+//    list was scrolled, and whether it was: Firefox saves both.
+// 3. Options behave as radio buttons do: one stop for Tab, arrows move and choose, Space and Enter choose; Home and End go to
+//    the ends, a letter to the next option that begins with it.
+// 4. A number is a dial: one stop for Tab, digits are typed, arrows go up and down.  The keypad is for fingers and mice.
+// 5. A number stays the text that was typed: nothing is rounded.
+import { parseFraction } from "./rrcollect.mjs";
 
-const PREVIOUS = ["ArrowLeft", "ArrowUp"], NEXT = ["ArrowRight", "ArrowDown"];
+/** @param {string} tag @param {Record<string, string>} attributes @param {(Node | string)[]} children */
+function made(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
 
-export class Choice {
-  /** @type {boolean | null} */
+/** Holds the truth until it is sent; `show` puts it on the screen. */
+class Entry {
+  /** @type {boolean | number | string | null} */
   #truth = null;
-  #buttons;
   #forget = () => this.clear();
 
-  /** @param {string} labelledBy the id of the question's heading @param {[boolean, string][]} options each with its word */
-  constructor(labelledBy, options) {
-    this.element = document.createElement("div");
-    this.element.className = "choices";
-    this.element.setAttribute("role", "radiogroup");
-    this.element.setAttribute("aria-labelledby", labelledBy);
-    this.#buttons = options.map(([truth, word]) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.className = "choice";
-      button.setAttribute("role", "radio");
-      button.textContent = word;
-      button.addEventListener("click", () => this.#choose(truth));
-      return { button, truth };
-    });
-    this.element.append(...this.#buttons.map(({ button }) => button));
-    this.element.addEventListener("keydown", (event) => this.#move(event));
+  constructor() {
     addEventListener("pagehide", this.#forget);
-    this.#show();
   }
 
-  /** What was chosen; null if nothing was. */
+  /** What was entered; null if nothing was. */
   get truth() {
     return this.#truth;
   }
 
+  keep(truth) {
+    this.#truth = truth;
+    this.show(truth);
+  }
+
   /** Forget it, and stay usable. */
   clear() {
-    this.#choose(null);
+    this.keep(null);
   }
 
   /** Forget it for good. */
@@ -50,33 +49,149 @@ export class Choice {
     this.clear();
     removeEventListener("pagehide", this.#forget);
   }
+}
+
+const IN_VIEW = 6; // options that are seen without scrolling
+const STEPS = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 };
+
+/** One of several options. */
+export class Choice extends Entry {
+  #buttons;
+  #list;
+
+  /** @param {string} labelledBy the id of the question's heading @param {[boolean | number, Node | string][]} options each with its label
+   * @param {string} missing what is said if nothing was chosen */
+  constructor(labelledBy, options, missing) {
+    super();
+    this.missing = missing;
+    this.#buttons = options.map(([truth, label]) => {
+      const button = made("button", { type: "button", class: "choice", role: "radio" }, label);
+      button.addEventListener("click", () => this.keep(truth));
+      return { button, truth };
+    });
+    const kind = options.length > 2 ? "choices many" : "choices", group = { class: kind, role: "radiogroup", "aria-labelledby": labelledBy };
+    const list = made("div", group, ...this.#buttons.map(({ button }) => button)), more = options.length > IN_VIEW;
+    list.addEventListener("keydown", (event) => this.#move(event));
+    this.#list = list;
+    this.element = made("div", {}, ...(more ? [made("p", { class: "small quiet" }, `${options.length} options: scroll to see them all.`)] : []), list);
+    this.show(null);
+  }
+
+  /** Why it cannot be sent; null if it can. */
+  get fault() {
+    return this.truth === null ? this.missing : null;
+  }
 
   focus() {
-    this.#buttons[0].button.focus();
+    this.#buttons.find(({ button }) => button.tabIndex === 0).button.focus();
   }
 
-  /** @param {boolean | null} truth */
-  #choose(truth) {
-    this.#truth = truth;
-    this.#show();
-  }
-
-  #show() {
-    const none = this.#truth === null;
+  show(chosen) {
+    if (chosen === null) for (const place of [1, 0]) this.#list.scrollTop = place; // also where nothing was scrolled (rule 2)
     this.#buttons.forEach(({ button, truth }, place) => {
-      button.setAttribute("aria-checked", String(truth === this.#truth));
-      button.tabIndex = truth === this.#truth || (none && place === 0) ? 0 : -1;
+      button.setAttribute("aria-checked", String(truth === chosen));
+      button.tabIndex = truth === chosen || (chosen === null && place === 0) ? 0 : -1;
     });
   }
 
   /** @param {KeyboardEvent} event */
   #move(event) {
-    const step = NEXT.includes(event.key) ? 1 : PREVIOUS.includes(event.key) ? -1 : 0;
-    if (!step) return;
-    event.preventDefault();
     const many = this.#buttons.length, now = this.#buttons.findIndex(({ button }) => button === event.target);
-    const next = this.#buttons[(now + step + many) % many];
-    this.#choose(next.truth);
+    const next = event.ctrlKey || event.metaKey || event.altKey ? undefined : this.#buttons[this.#place(event.key, now, many)];
+    if (!next) return;
+    event.preventDefault();
+    this.keep(next.truth);
     next.button.focus();
+  }
+
+  /** Where a key leads from here; -1 if nowhere. @param {string} key @param {number} now @param {number} many */
+  #place(key, now, many) {
+    if (key in STEPS) return (now + STEPS[key] + many) % many;
+    if (key === "Home") return 0;
+    if (key === "End") return many - 1;
+    if ([...key].length !== 1 || key === " ") return -1;
+    const letter = key.toLocaleLowerCase(), after = [...Array(many).keys()].map((i) => (now + 1 + i) % many);
+    return after.find((place) => this.#buttons[place].button.textContent.trim().toLocaleLowerCase().startsWith(letter)) ?? -1;
+  }
+}
+
+const LONGEST = 24, POINT = (1.5).toLocaleString().includes(",") ? "," : ".";
+const KEYS = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "−", "0", POINT];
+const NAMES = { "−": "minus", [POINT]: "decimal point" };
+
+/** A number from `low` to `high`. */
+export class NumberEntry extends Entry {
+  #dial;
+  #digits = made("span", { class: "digits" });
+  #kind;
+  #unit;
+
+  /** @param {string} labelledBy the id of the question's heading @param {{low: string, high: string, clip: boolean}} kind @param {string} unit */
+  constructor(labelledBy, kind, unit) {
+    super();
+    this.#kind = kind;
+    this.#unit = unit;
+    this.low = parseFraction(kind.low);
+    this.high = parseFraction(kind.high);
+    this.#dial = made("div", {
+      class: "dial", role: "spinbutton", tabindex: "0", "aria-labelledby": labelledBy, "aria-live": "polite",
+      "aria-valuemin": String(this.low.toNumber()), "aria-valuemax": String(this.high.toNumber()),
+    }, this.#digits, made("span", { class: "foreign unit", dir: "auto" }, unit));
+    const keys = KEYS.map((key) => this.#key(key, NAMES[key] ?? key, () => this.#type(key)));
+    if (this.low.sign() >= 0) keys[KEYS.indexOf("−")].style.visibility = "hidden";
+    const erase = this.#key("⌫", "delete the last digit", () => this.#type("Backspace"));
+    const range = made("p", { class: "small quiet" }, `From ${kind.low} to ${kind.high}`, ...(unit ? [" ", made("span", { class: "foreign", dir: "auto" }, unit)] : []));
+    this.element = made("div", { class: "number" }, made("div", { class: "row" }, this.#dial, erase), range, made("div", { class: "keypad" }, ...keys));
+    this.element.addEventListener("keydown", (event) => {
+      if (!event.ctrlKey && !event.metaKey && !event.altKey && this.#type(event.key)) event.preventDefault();
+    });
+    this.show(null);
+  }
+
+  /** Why it cannot be sent; null if it can. */
+  get fault() {
+    const number = this.truth === null ? null : parseFraction(this.truth), { low, high, clip } = this.#kind;
+    if (number === null) return "Enter a number first, or decline.";
+    return clip || (number.compare(this.low) >= 0 && number.compare(this.high) <= 0) ? null : `Enter a number from ${low} to ${high}, or decline.`;
+  }
+
+  focus() {
+    this.#dial.focus();
+  }
+
+  show(text) {
+    const number = text === null ? null : parseFraction(text);
+    this.#digits.textContent = text === null ? "" : text.replace("-", "−").replace(".", POINT);
+    this.#dial.classList.toggle("empty", text === null);
+    this.#dial.setAttribute("aria-valuetext", text === null ? "no number yet" : `${text} ${this.#unit}`.trim());
+    if (number === null) this.#dial.removeAttribute("aria-valuenow");
+    else this.#dial.setAttribute("aria-valuenow", String(number.toNumber()));
+  }
+
+  #key(sign, name, press) {
+    const button = made("button", { type: "button", class: "key", tabindex: "-1", "aria-label": name }, sign);
+    button.addEventListener("click", press);
+    return button;
+  }
+
+  /** What a key makes of the number; false if it means nothing. @param {string} key */
+  #type(key) {
+    const text = this.truth ?? "";
+    if (key === "ArrowUp" || key === "ArrowDown") this.#step(key === "ArrowUp" ? 1 : -1);
+    else if (key === "Backspace") this.keep(text.slice(0, -1) || null);
+    else if (key === "Delete") this.keep(null);
+    else if ((key === "-" || key === "−") && this.low.sign() < 0) this.keep((text.startsWith("-") ? text.slice(1) : `-${text}`) || null);
+    else if ((key === "." || key === ",") && !text.includes(".") && text.length < LONGEST) this.keep(`${text}.`);
+    else if (/^[0-9]$/.test(key) && text.length < LONGEST) this.keep((text + key).replace(/^(-?)0(?=[0-9])/, "$1"));
+    else return false;
+    return true;
+  }
+
+  /** One step up or down: 1, or less in a short range; from nothing to the nearer end. @param {1 | -1} direction */
+  #step(direction) {
+    const [low, high] = [this.low.toNumber(), this.high.toNumber()], now = this.truth === null ? null : parseFraction(this.truth);
+    const places = Math.max(0, Math.ceil(-Math.log10((high - low) / 10))), unit = 10 ** -places;
+    const next = now === null ? (direction > 0 ? low : high) : Math.min(high, Math.max(low, now.toNumber() + direction * unit));
+    this.keep(String(Number(next.toFixed(places))));
   }
 }

@@ -3,10 +3,11 @@
 // Rules
 // 1. Text of the survey enters as text, never as markup, and stands in elements of its own (class "foreign"), which look
 //    different: it cannot imitate what this page says.
-// 2. The truth is in a `Choice` until it is sent, and nowhere else: no control, address, title, storage or history.
+// 2. The truth is in a `Choice` or `NumberEntry` until it is sent, and nowhere else: no control, address, title, storage or
+//    history.
 // 3. What was drawn is shown when it has left: who declined on seeing it would bias the estimate.
 // 4. An invite comes after the # of the address, which is not sent to the server, and is taken out of the address bar.
-import { Choice } from "./choice.mjs";
+import { Choice, NumberEntry } from "./choice.mjs";
 import { Client, IndexedDBLedger, Policy, checkInvite, say, segmentValues, surveyLines } from "./rrcollect.mjs";
 
 const main = document.querySelector("main");
@@ -28,6 +29,28 @@ function make(tag, attributes = {}, ...children) {
   element.append(...children);
   return element;
 }
+
+/** What is asked for, by the question's kind: how it is entered, and what a report of it says. */
+const KINDS = {
+  yes_no: {
+    entry: (page, labelledBy) => new Choice(labelledBy, [[true, "Yes"], [false, "No"]], "Choose yes or no first, or decline."),
+    sent: (page, question, answer) => [quoted(answer === "1" ? "yes" : "no"), ", which may or may not be what you chose."],
+  },
+  choice: {
+    entry: (page, labelledBy, { options }) => new Choice(labelledBy, options.map((texts, i) => [i, foreign("span", page.said(texts))]), "Choose an option first, or decline."),
+    sent: (page, { kind: { options } }, answer) => {
+      const labels = options.filter((_, i) => answer[i] === "1").map((texts) => foreign("span", page.said(texts)));
+      if (labels.length === 1) return [make("strong", { class: "sent" }, ...labels), ", which may or may not be what you chose."];
+      const list = make("ul", { class: "sent" }, ...labels.map((label) => make("li", {}, label)));
+      return [`${labels.length} of the ${options.length} options. What you chose may or may not be among them.`, make("details", {}, make("summary", {}, "Which ones"), list)];
+    },
+  },
+  number: {
+    entry: (page, labelledBy, kind) => new NumberEntry(labelledBy, kind, page.said(kind.unit)),
+    sent: (page, question, answer) => [quoted(answer === "1" ? "high" : "low"), ", drawn by chance. Your number was not sent."],
+  },
+};
+const quoted = (word) => make("strong", { class: "sent" }, `“${word}”`);
 
 /** An element of the survey's own words. */
 const foreign = (tag, text, attributes = {}) => make(tag, { dir: "auto", ...attributes, class: `foreign ${attributes.class ?? ""}`.trim() }, text);
@@ -56,6 +79,15 @@ class Page {
     this.told = surveyLines(this.survey, { language: navigator.language, page: true });
     this.cards = new Map();
     this.fields = new Map();
+    this.rounds = new Map(); // of each question that this device answers
+  }
+
+  /** Which questions this device answers, each in its round: that of the address, or for a panel the one that was drawn. */
+  async places() {
+    const drawn = await this.client.drawnQuestion(this.accepted);
+    for (const { id, panel } of this.survey.questions.filter((one) => drawn === null || one.id === drawn)) {
+      this.rounds.set(id, panel ? await this.client.panelRound(this.accepted, id) : round);
+    }
   }
 
   /** A text of the survey in this browser's language, or in the survey's own. */
@@ -70,7 +102,10 @@ class Page {
 
   async start() {
     document.title = this.said(this.survey.title);
-    const budget = await this.client.budget(), closed = this.closed(new Date());
+    await this.places();
+    const budget = await this.client.budget(), now = new Date(), asked = this.survey.questions.filter(({ id }) => this.rounds.has(id));
+    const reasons = new Map(asked.map((question) => [question.id, this.closed(question, now)]));
+    const closed = [...reasons.values()].every((reason) => reason !== null) && [...new Set(reasons.values())].join(" ");
     const children = [
       make("header", {}, foreign("h1", document.title), make("p", { class: "quiet" }, "Asked by ", foreign("span", this.survey.publisher))),
       make("p", { class: "small quiet" }, "Words in ", make("span", { class: "foreign" }, "this type"), " are the publisher’s. All others are this page’s own."),
@@ -79,13 +114,16 @@ class Page {
     children.push(...this.passages("introduction", "consent"));
     if (closed) return show(...children, make("p", { class: "notice", id: "closed" }, closed), ...this.passages("contact", "privacy"));
     await this.readInvite();
-    const declared = this.declared();
+    const declared = this.declared(), all = this.survey.questions.length;
     if (declared) children.push(declared);
-    for (const question of this.survey.questions.filter((one) => round < one.rounds)) {
+    if (asked.length < all) children.push(make("p", { id: "one" }, `This survey has ${all} questions. This device drew one of them by chance, and asks you that one only.`));
+    for (const question of asked.filter(({ id, panel, rounds }) => panel || this.rounds.get(id) < rounds)) {
       const card = make("section", { class: "card", "data-question": question.id });
       this.cards.set(question.id, card);
       const done = this.reportOf(budget, question);
+      const reason = reasons.get(question.id);
       if (done && done.state !== "cancelled") this.showDone(question, done);
+      else if (reason) card.append(this.heading(question), make("p", { class: "notice" }, reason));
       else if (budget.declined.includes(`${this.accepted.digest}/${question.id}`)) this.showDeclined(question);
       else this.ask(question);
       children.push(card);
@@ -110,18 +148,21 @@ class Page {
     return card;
   }
 
-  /** Why nothing can be answered at this moment; null if it can. */
-  closed(now) {
-    const { opens, rounds, questions } = this.survey, times = rounds[round];
+  /** Why a question cannot be answered at this moment; null if it can. */
+  closed({ id, panel, rounds }, now) {
+    const { opens } = this.survey, mine = this.rounds.get(id), times = this.survey.rounds[mine];
     if (opens && now < opens) return `This survey is not open yet. It opens on ${moment(opens)}.`;
-    if (!questions.some((question) => round < question.rounds)) return `This survey has no round ${round + 1}.`;
-    if (times && now < times.opens) return `Round ${round + 1} is not open yet. It opens on ${moment(times.opens)}.`;
-    if (times && now >= times.closes) return `Round ${round + 1} closed on ${moment(times.closes)}.`;
+    if (mine === null) return "Every round of it was closed when this device first saw it.";
+    if (mine >= rounds) return panel ? "It is not asked in the round that this device drew." : `This survey has no round ${mine + 1}.`;
+    const drawn = panel ? `This device answers in round ${mine + 1}, which it drew by chance. ` : "";
+    if (panel && !times && mine !== round) return `${drawn}Please come back with the link of that round.`;
+    if (times && now < times.opens) return `${drawn}Round ${mine + 1} is not open yet. It opens on ${moment(times.opens)}.`;
+    if (times && now >= times.closes) return `${drawn}Round ${mine + 1} closed on ${moment(times.closes)}.`;
     return null;
   }
 
   reportOf(budget, question) {
-    return budget.reports.find((r) => r.survey === this.accepted.digest && r.question === question.id && r.round === round);
+    return budget.reports.find((r) => r.survey === this.accepted.digest && r.question === question.id && r.round === this.rounds.get(question.id));
   }
 
   /** The invite of the address, if it is one. */
@@ -159,43 +200,38 @@ class Page {
 
   ask(question, focus = false) {
     const card = this.cards.get(question.id), said = make("p", { class: "bad small", role: "alert" });
-    const choice = new Choice(`text-${question.id}`, [[true, "Yes"], [false, "No"]]);
+    const entry = KINDS[question.kind.kind].entry(this, `text-${question.id}`, question.kind);
     const send = make("button", {
       type: "button",
       class: "send",
       onclick: async () => {
-        const { truth } = choice;
-        if (truth === null) {
-          said.textContent = "Choose yes or no first, or decline.";
-          choice.focus();
-          return;
-        }
+        said.textContent = entry.fault ?? "";
+        if (entry.fault) return entry.focus();
         send.disabled = true;
-        said.textContent = "";
         try {
-          await this.answer(question, truth, choice);
+          await this.answer(question, entry);
         } catch (error) {
           said.textContent = error.message;
           send.disabled = false;
         }
       },
     }, "Change at random and send");
-    const decline = make("button", { type: "button", class: "plain", onclick: () => { choice.close(); this.decline(question); } }, "I prefer not to answer");
-    const form = make("div", { class: "ask" }, choice.element, said, make("div", { class: "actions" }, send, decline));
+    const decline = make("button", { type: "button", class: "plain", onclick: () => { entry.close(); this.decline(question); } }, "I prefer not to answer");
+    const form = make("div", { class: "ask" }, entry.element, said, make("div", { class: "actions" }, send, decline));
     const help = this.said(question.help);
     card.replaceChildren(this.heading(question), ...(help ? [foreign("p", help)] : []), this.promise(question), form);
     if (focus) card.querySelector("h2").focus();
   }
 
-  async answer(question, truth, choice) {
+  async answer(question, entry) {
     const segments = {}, values = segmentValues(this.survey);
     for (const [name, field] of this.fields) {
       if (field.value !== "") segments[name] = values[name][Number(field.value)];
     }
-    const options = { round, segments, invite: await this.invited() };
+    const options = { round: this.rounds.get(question.id), segments, invite: await this.invited() };
     navigator.storage?.persist?.().catch(() => {}); // ask the browser not to forget the ledger
-    const report = await this.client.answer(this.accepted, question.id, truth, options);
-    choice.close();
+    const report = await this.client.answer(this.accepted, question.id, () => entry.truth, options);
+    entry.close();
     this.showDone(question, report, true);
     await this.deliver();
   }
@@ -247,13 +283,13 @@ class Page {
         make("div", { class: "actions" }, stop), again,
       ];
     }
-    const sent = JSON.parse(report.body).answer === "1" ? "yes" : "no", state = {
+    const sent = KINDS[question.kind.kind].sent(this, question, JSON.parse(report.body).answer), state = {
       delivered: "Received by the collector.", refused: `Not taken: ${report.reason}`,
       waiting: "It is not known whether it arrived. It is sent again, now or when you open this page again.",
       withdrawn: "The survey was withdrawn; it is not sent again.",
     }[report.state];
     return [
-      make("p", {}, make("span", { class: "good" }, "Answered. "), "This device sent ", make("strong", { class: "sent" }, `“${sent}”`), ", which may or may not be what you chose."),
+      make("div", {}, make("span", { class: "good" }, "Answered. "), "This device sent ", ...sent),
       make("p", { class: "small quiet state" }, state), again,
     ];
   }

@@ -9,7 +9,20 @@ export function policyOf(rr, { publishers, ...caps }) {
   return new rr.Policy(publishers, Object.fromEntries(Object.entries(caps).map(([name, value]) => [camel(name), value])));
 }
 
-export async function judge(rr, { surveys, reports, draws, settings, withdrawals = {}, sets = [], tickets = { typed: [], tickets: [] }, explained = { surveys: [], budgets: [] } }) {
+/** A generator that gives these bytes. */
+class Tape {
+  constructor(text) {
+    this.data = Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+    this.used = 0;
+    this.source = (bytes) => {
+      bytes.set(this.data.subarray(this.used, this.used + bytes.length));
+      this.used += bytes.length;
+      return bytes;
+    };
+  }
+}
+
+export async function judge(rr, { surveys, reports, draws, settings, withdrawals = {}, sets = [], numbers = [], drawn = { uniform: [], accepting: [] }, tickets = { typed: [], tickets: [] }, explained = { surveys: [], budgets: [] } }) {
   const wrong = [];
   let judged = 0;
   for (const [name, it] of Object.entries(surveys)) {
@@ -55,6 +68,28 @@ export async function judge(rr, { surveys, reports, draws, settings, withdrawals
     const source = (bytes) => (bytes.set(draw.match(/../g).map((pair) => parseInt(pair, 16))), bytes);
     const said = answers.map((_, truth) => rr.randomiseChoice(truth, made, source));
     if (said.join() !== answers.join()) wrong.push(`draw ${draw} of ${JSON.stringify(design)}: ${said}`);
+    judged++;
+  }
+  for (const { design, draw, low, high, number, answer } of numbers) {
+    const matrix = new rr.Design(rr.parseFraction(design.p00), rr.parseFraction(design.p11));
+    const said = rr.randomiseNumber(number, matrix, { low, high }, new Tape(draw).source);
+    if (said !== answer) wrong.push(`draw ${draw} of ${number} from ${low} to ${high}: ${said}`);
+    judged++;
+  }
+  for (const { count, bytes, value, used } of drawn.uniform) {
+    const tape = new Tape(bytes), said = rr.uniform(count, tape.source);
+    if (said !== value || tape.used !== used) wrong.push(`uniform below ${count} from ${bytes}: ${said}, ${tape.used} bytes`);
+    judged++;
+  }
+  for (const [number, { survey: payload, now, attributes, asked, panels, bytes, question, rounds, used }] of drawn.accepting.entries()) {
+    const survey = rr.readSurvey(unb64(payload)), tape = new Tape(bytes), ledger = new rr.MemoryLedger(), accepted = { survey, signers: new Set() };
+    const client = new rr.Client({ ledger, attributes, policy: new rr.Policy(), source: tape.source });
+    if (asked !== null) ledger.state.asked[JSON.stringify([survey.publisher, survey.name])] = asked;
+    ledger.state.panels = Object.entries(panels).map(([attribute, round]) => ({ attribute, round }));
+    for (let times = 0; times < 2; times++) client.drawPlaces(ledger.state, survey, new Date(now)); // the second draws nothing
+    const said = { question: await client.drawnQuestion(accepted), used: tape.used, rounds: {} };
+    for (const id of Object.keys(rounds)) said.rounds[id] = await client.panelRound(accepted, id);
+    if (JSON.stringify(said) !== JSON.stringify({ question, used, rounds })) wrong.push(`drawn ${number}: ${JSON.stringify(said)}`);
     judged++;
   }
   for (const [number, { good, policy }] of settings.entries()) {

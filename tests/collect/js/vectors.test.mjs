@@ -12,9 +12,8 @@ const all = (kind) => Object.fromEntries(
 
 test("every vector is judged as Python judges it", async () => {
   const { wrong, judged } = await judge(rr, {
-    surveys: all("surveys"), reports: all("reports"), withdrawals: all("withdrawals"), sets: load("sets.json"), draws: load("draws.json"), settings: load("settings.json"),
-    explained: load("explained.json"),
-    tickets: load("tickets.json"),
+    ...Object.fromEntries(["surveys", "reports", "withdrawals"].map((kind) => [kind, all(kind)])),
+    ...Object.fromEntries(["draws", "sets", "numbers", "drawn", "settings", "explained", "tickets"].map((name) => [name, load(`${name}.json`)])),
   });
   assert.deepEqual(wrong, []);
   assert.ok(judged > 1000, `${judged}`);
@@ -35,10 +34,14 @@ test("the judge can fail", async () => {
   const empty = { surveys: {}, reports: {}, draws: [], settings: [] }, explained = load("explained.json");
   const { wrong: untold } = await judge(mute, { ...empty, explained });
   assert.equal(untold.length, explained.surveys.length);
-  const hasty = { ...rr, acceptWithdrawal: async () => ({ survey: "0" }), randomiseChoice: () => "1" };
-  const both = { withdrawals: all("withdrawals"), sets: load("sets.json") };
-  const { wrong: unread } = await judge(hasty, { ...empty, ...both });
-  assert.equal(unread.length, Object.keys(both.withdrawals).length + both.sets.length);
+  const hasty = { ...rr, acceptWithdrawal: async () => ({ survey: "0" }), randomiseChoice: () => "1", randomiseNumber: () => null };
+  const some = { withdrawals: all("withdrawals"), sets: load("sets.json"), numbers: load("numbers.json") };
+  const { wrong: unread } = await judge(hasty, { ...empty, ...some });
+  assert.equal(unread.length, Object.values(some).reduce((sum, one) => sum + Object.keys(one).length, 0));
+  const { uniform: words, accepting } = load("drawn.json");
+  const first = { ...rr, uniform: () => 0, Client: class extends rr.Client { drawPlaces() {} } };
+  const { wrong: undrawn } = await judge(first, { ...empty, drawn: { uniform: words, accepting } });
+  assert.ok(undrawn.length > words.length / 2 + accepting.filter(({ used }) => used).length);
   const careless = { ...rr, Policy: class {} };
   const { wrong: taken } = await judge(careless, { surveys: {}, reports: {}, draws: [], settings: load("settings.json"), tickets: none });
   assert.ok(taken.length > 50);
