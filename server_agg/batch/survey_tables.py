@@ -27,8 +27,8 @@ from rrcollect.publish.question import MOST_ROUNDS, Question
 from rrcollect.publish.report import LARGEST_REPORT
 from rrcollect.publish.rules import declared
 from rrcollect.publish.survey import Survey
+from server_agg.count.choice_tally import tally_of
 from server_agg.count.tallies import Tallies, TallyKey, refuse_mixed
-from server_agg.count.tally import Tally
 
 __all__ = ["SurveyLike", "SurveyTables", "surveys_of"]
 
@@ -132,7 +132,7 @@ class SurveyTables:
             digest, question = self.questions[number - 1]
             segments = tuple(read_canonical(self.texts[place - 1][1].encode(), LARGEST_REPORT).items())
             key = TallyKey(digest, question.id, question.design, segments, round_, self.surveys[digest].pilot)
-            found[key] = Tally(question.design, n, sums[0])
+            found[key] = tally_of(question.design, n, sums[: question.design.width])
         return Tallies(found)
 
 
