@@ -113,7 +113,8 @@ def _by_segment(options: Namespace, tallies: Tallies, target: str | int) -> int:
         if (each.question, each.round) in declared:
             found = each.segments(options.by)
             words = f"{each.question}, round {each.round}, by {options.by}"
-            parts += [words, table(*found.cells(), {1, 2, 3, 4}), found.describe()]
+            head, lines = found.cells()
+            parts += [words, table(head or [], lines, found.numeric), found.describe()]
             data.append({"question": each.question, "round": each.round, "segment": options.by, **found.as_dict()})
     emit(options, data, *parts)
     return 0

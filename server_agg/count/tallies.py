@@ -85,7 +85,8 @@ class Tallies(Mapping[TallyKey, AnyTally]):
     def __init__(self, given: Mapping[TallyKey, AnyTally] | None = None) -> None:
         found = dict(given or {})
         for key, tally in found.items():
-            if not isinstance(key, TallyKey) or not isinstance(tally, AnyTally) or tally.mechanism != key.design:
+            known = isinstance(key, TallyKey) and isinstance(tally, AnyTally)
+            if not known or key.design not in (tally.mechanism, tally.design):
                 allowed = "a Tally or ChoiceTally of the key's own design under each TallyKey"
                 raise ParameterError("tallies", (key, tally), allowed)
         self._tallies = {key: found[key] for key in sorted(found, key=TallyKey.order)}
@@ -161,8 +162,9 @@ class Tallies(Mapping[TallyKey, AnyTally]):
                     f"select one with where({field}=…), or group by {field!r}"
                 )
 
-    def by(self, *names: str) -> dict[tuple[Any, ...], tuple[AnyTally, ...]]:
-        """Groups by key fields or segments; in each group one tally for each design, all else merged.
+    def by(self, *names: str) -> dict[tuple[Any, ...], tuple[Any, ...]]:
+        """Groups by key fields or segments; in each group one tally for each design, all else merged: a `Tally` or, of
+        a choice, a `ChoiceTally`.
 
         A segment that a key does not declare is None in the group's name; "segments.region" need
         not be declared by any.
@@ -174,12 +176,12 @@ class Tallies(Mapping[TallyKey, AnyTally]):
             groups.setdefault(tuple(key.part(name) for name in names), []).append(tally)
         return {name: merged(tallies) for name, tallies in groups.items()}
 
-    def each_design(self) -> tuple[AnyTally, ...]:
+    def each_design(self) -> tuple[Any, ...]:
         """One tally for each design, segments and surveys merged; what `pool` takes."""
         self._check_mixture()
         return merged(list(self.values()))
 
-    def one(self) -> AnyTally:
+    def one(self) -> Any:
         """Everything as one tally; refused if nothing was counted or several designs were used."""
         tallies = self.each_design()
         if not tallies:
@@ -211,7 +213,7 @@ class Tallies(Mapping[TallyKey, AnyTally]):
 
 
 def _entry(key: TallyKey, tally: AnyTally) -> dict[str, object]:
-    if len(tally.sums) != key.design.width:
+    if tally.mechanism != key.design or len(tally.sums) != key.design.width:
         allowed = "tallies of whole answers: of one option alone the privacy could not be read back"
         raise ParameterError("tallies", f"one option of {key.question!r}", allowed)
     return {

@@ -9,12 +9,12 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from server_agg.compare.segments import simultaneous_level
 from server_agg.estimates.interval import Interval
-from server_agg.estimates.one import Estimate
+from server_agg.estimates.scale import OneValue, standard_error_of
 
 __all__ = ["Headline", "headline_of"]
 
@@ -24,9 +24,9 @@ class Headline:
     """A value with its bar, over the rounds it is about."""
 
     rounds: tuple[int, ...]
-    estimates: tuple[Estimate, ...]
+    estimates: tuple[OneValue, ...]
     value: float
-    standard_error: float
+    standard_error: float | None
     bar: Interval
 
     @property
@@ -44,7 +44,7 @@ class Headline:
         return "; ".join(f"round {n + 1}: {m.describe()}" if several else m.describe() for n, m in found) or None
 
 
-def headline_of(estimates: dict[int, Estimate], level: object, method: str) -> Headline:
+def headline_of(estimates: Mapping[int, OneValue], level: object, method: str) -> Headline:
     """The headline of these rounds.
 
     >>> from rrcollect import Design
@@ -72,5 +72,6 @@ def headline_of(estimates: dict[int, Estimate], level: object, method: str) -> H
             target=f"{bars[0].target}, over {len(each)} rounds",
             guaranteed=all(one.guaranteed for one in bars),
         )
-    value, error = mean([one.value for one in each]), mean([one.standard_error for one in each])
+    errors = [error for one in each if (error := standard_error_of(one)) is not None]
+    value, error = mean([one.value for one in each]), mean(errors) if len(errors) == len(each) else None
     return Headline(tuple(estimates), each, value, error, bar)

@@ -87,10 +87,21 @@ def sentence(estimate: Estimate, level: NumberLike, method: str) -> str:
     return "; ".join([f"{words}; target: the {bar.target}", *_fit_notes(estimate, bar)])
 
 
-def value_notes(estimate: Valued, bar: Interval) -> str:
-    """What stands beside a value that is shown cut to [0, 1]: the unclipped one, how well the counts fit, and why a bar
-    has no width."""
-    cut = [] if 0 <= estimate.value <= 1 else [f"unclipped {percent(estimate.value, digits_for(bar.width))}"]
+class Written(Protocol):
+    """A scale: where values lie, and how one is written beside its bar."""
+
+    @property
+    def ends(self) -> tuple[float, float]: ...
+
+    def text(self, value: float, width: float) -> str: ...
+
+
+def value_notes(estimate: Valued, bar: Interval, scale: Written | None = None) -> str:
+    """What stands beside a value that is shown cut to its scale, by default [0, 1]: the unclipped one, how well the
+    counts fit, and why a bar has no width."""
+    low, high = (0.0, 1.0) if scale is None else scale.ends
+    text = percent(estimate.value, digits_for(bar.width)) if scale is None else scale.text(estimate.value, bar.width)
+    cut = [] if low <= estimate.value <= high else [f"unclipped {text}"]
     return "; ".join([*cut, *_fit_notes(estimate, bar)])
 
 

@@ -176,7 +176,7 @@ def parquet(path: Path, rows: int) -> Contestants:
 
 
 def survey_of_sets(k: int) -> Survey:
-    design, labels = optimal_choice(1, k), [{"en": f"option {j}"} for j in range(k)]
+    design, labels = optimal_choice(1, k), tuple({"en": f"option {j}"} for j in range(k))
     asked = Question(id="q1", attribute="a1", text="Which?", design=design, kind=Choice(options=labels))
     return Survey(
         name="sets", version=1, title="Sets", publisher="Bench", expires=FAR, questions=[asked],
