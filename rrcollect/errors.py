@@ -184,6 +184,10 @@ class UnknownAttribute(AnswerRefused):
     """The app has not registered the attribute the question asks about."""
 
 
+class NotDrawn(AnswerRefused):
+    """This device drew another question of the survey, or another round of the panel, to answer."""
+
+
 class AlreadyAnswered(AnswerRefused):
     """Answered by another design before; that answer cannot honestly serve here, and no second one is drawn."""
 

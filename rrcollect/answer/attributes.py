@@ -19,7 +19,7 @@ from rrcollect.errors import ParameterError, UnknownAttribute
 from rrcollect.publish.question import MOST_ROUNDS, Question
 from rrcollect.publish.survey import Survey
 
-__all__ = ["Attribute", "Attributes", "EveryAttributeOf"]
+__all__ = ["Attribute", "Attributes", "EveryAttributeOf", "check_collected"]
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Attribute:
     """An attribute the app can speak about.
 
     `asked_as`: the names publishers may use for it (its own name if none is given).  `rounds`: how often, at most, it
-    may be collected afresh; every round is debited for life.  `aliases`: earlier names of it in this ledger, such as
-    "Example Institute/crash" from the time of `EveryAttributeOf("Example Institute")`, or a former name of the app's
-    own; what was drawn under them is repeated, and counts as spent.
+    may be collected afresh; every round is debited for life, and a panel is one of them.  `aliases`: earlier names of
+    it in this ledger, such as "Example Institute/crash" from the time of `EveryAttributeOf("Example Institute")`, or a
+    former name of the app's own; what was drawn under them is repeated, and counts as spent.
 
     >>> Attribute("crashed", rounds=4, asked_as=("crash", "crashed-this-week"), aliases=("broke-down",)).name
     'crashed'
@@ -104,25 +104,32 @@ class Attributes:
         """The earlier names of each attribute that has some."""
         return {attribute.name: attribute.aliases for attribute in self._earlier.values()}
 
-    def of(self, survey: Survey, question: Question, round_: int) -> Attribute:
-        """The app's attribute for what the question asks, if it is registered for this round."""
+    def registered(self, survey: Survey, question: Question) -> Attribute | None:
+        """The app's attribute for what the question asks; None if the app does not answer about it."""
         attribute = self._named.get(question.attribute)
         publisher = self._publishers.get(survey.publisher)
         if attribute is None and publisher is not None:
             name = f"{survey.publisher}/{question.attribute}"
             attribute = self._earlier.get(name) or _published(name, publisher.rounds)
+        return attribute
+
+    def of(self, survey: Survey, question: Question) -> Attribute:
+        """The app's attribute for what the question asks."""
+        attribute = self.registered(survey, question)
         if attribute is None:
             raise UnknownAttribute(
                 f"this app does not answer about {question.attribute!r} (question {question.id!r}); "
                 "if it should, register it: Client(attributes=[…])"
             )
-        if type(round_) is not int or not 0 <= round_ < question.rounds:
-            raise ParameterError("round", round_, f"a whole number below the question's {question.rounds} rounds")
-        if round_ >= attribute.rounds:
-            raise UnknownAttribute(
-                f"this app answers about {question.attribute!r} in {attribute.rounds} rounds; this is {round_}"
-            )
         return attribute
+
+
+def check_collected(attribute: Attribute, question: Question, round_: int) -> None:
+    """The app collects the attribute in this round; a panel collects it once, in whichever round was drawn."""
+    if not question.panel and round_ >= attribute.rounds:
+        raise UnknownAttribute(
+            f"this app answers about {question.attribute!r} in {attribute.rounds} rounds; this is {round_}"
+        )
 
 
 def _published(name: str, rounds: int) -> Attribute:

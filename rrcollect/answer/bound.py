@@ -9,7 +9,8 @@ Rules
    the ratios of the other answers multiply as in rule 1.
 3. A product of many factors keeps few bits: above `EXACT_BITS` a ratio is rounded up and a chance of silence down, to
    the next multiple of 2^-256.  A ratio above `MOST_SHOWN` is not worked out further.  So no survey is slow to explain.
-4. rrcollect.mjs does the same, step by step: the numbers shown are the same.
+4. If one of several things is sent, whichever it is, the bound is the greatest of theirs.
+5. rrcollect.mjs does the same, step by step: the numbers shown are the same.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from rrcollect.design.chosen import PRACTICAL_PROOF
 from rrcollect.design.mechanism import AnyDesign
 from rrcollect.design.yes_no import Design
 
-__all__ = ["MOST_SHOWN", "Bound", "bound", "telling"]
+__all__ = ["MOST_SHOWN", "Bound", "bound", "greatest", "telling"]
 
 MOST_SHOWN = 10**6  # a limit above this is said in words: it limits nothing
 EXACT_BITS = 1024
@@ -65,6 +66,18 @@ def bound(draws: Iterable[tuple[AnyDesign, int]]) -> Bound:
         ratio = _up(_product(ratio, _power(greatest, times, _up)))
         quiet = _down(_product(quiet, _power(1 - likeliest, times, _down)))
     return Bound(None if _hidden(ratio) else Fraction(*ratio), 1 - Fraction(*quiet))
+
+
+def greatest(bounds: Iterable[Bound]) -> Bound:
+    """The bound of whichever one of several things is sent.
+
+    >>> greatest([Bound(Fraction(3), Fraction(0)), Bound(Fraction(2), Fraction(1, 4))])
+    Bound(ratio=Fraction(3, 1), telling=Fraction(1, 4))
+    """
+    listed = list(bounds)
+    ratios = [one.ratio for one in listed if one.ratio is not None]
+    ratio = max(ratios) if len(ratios) == len(listed) else None
+    return Bound(ratio, max(one.telling for one in listed))
 
 
 def _of_one(design: AnyDesign) -> tuple[Fraction, Fraction]:

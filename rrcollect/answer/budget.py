@@ -12,11 +12,13 @@ from fractions import Fraction
 from typing import Any
 
 from rrcollect.answer.bound import MOST_SHOWN, Bound, bound, telling
-from rrcollect.answer.explanation import WORDS, chance_in_words
+from rrcollect.answer.explanation import NUMBER_WORDS, WORDS, chance_in_words
 from rrcollect.answer.ledger import Draw
 from rrcollect.answer.policy import Policy
 from rrcollect.answer.words import Line, sentence, shown_lines
 from rrcollect.deliver.outbox import Outgoing
+from rrcollect.design.choice import SetDesign
+from rrcollect.design.chosen import PRACTICAL_PROOF
 from rrcollect.design.parameters import Epsilon
 from rrcollect.design.promise import Promise, total
 from rrcollect.design.rounding import at_most
@@ -79,6 +81,7 @@ class Budget:
                 {
                     "attribute": draw.attribute,
                     "round": draw.round,
+                    "kind": draw.kind,
                     "sent": draw.answer if self._reports(draw) else None,
                     "design": draw.design.to_wire(),
                     "cost": draw.cost.to_wire(),
@@ -123,16 +126,24 @@ def _sent(draw: Draw, times: int) -> str:
     number = str(draw.round + 1)  # people count from 1
     if not times:
         return sentence("not_sent_in_round", round=number) if draw.round else sentence("not_sent")
-    reports = sentence("report") if times == 1 else sentence("reports", count=str(times))
-    word = sentence(WORDS[int(draw.answer)])
-    if draw.round:
-        return sentence("sent_in_round", round=number, word=word, reports=reports)
-    return sentence("sent", word=word, reports=reports)
+    key, places = "sent", {"reports": sentence("report") if times == 1 else sentence("reports", count=str(times))}
+    if isinstance(draw.design, SetDesign):
+        key = "sent_option" if draw.design.size == 1 else "sent_set"
+        places["list"] = ", ".join(str(place) for place, bit in enumerate(draw.answer, 1) if bit == "1")
+    else:
+        places["word"] = sentence((NUMBER_WORDS if draw.of_a_number else WORDS)[int(draw.answer)])
+    return sentence(f"{key}_in_round", round=number, **places) if draw.round else sentence(key, **places)
 
 
 def _meaning(draw: Draw) -> str:
     """What the answer, once sent, can tell about the person, by the design it was drawn with."""
-    design, answer = draw.design, int(draw.answer)
+    design = draw.design
+    if isinstance(design, SetDesign):
+        ratio = design.worst_likelihood_ratio
+        if ratio >= PRACTICAL_PROOF:
+            return sentence("means_set_proof" if design.p == 1 else "means_set_nearly_proof")
+        return sentence("means_option", ratio=at_most(Fraction(ratio)))
+    answer, start = int(draw.answer), "means_number" if draw.of_a_number else "means"
     if answer in telling(design):
-        return sentence("means_proof" if WORDS[answer] in design.proofs else "means_nearly_proof")
-    return sentence("means", ratio=at_most(Fraction(design.likelihood_ratio(answer))))
+        return sentence(f"{start}_proof" if WORDS[answer] in design.proofs else f"{start}_nearly_proof")
+    return sentence(start, ratio=at_most(Fraction(design.likelihood_ratio(answer))))

@@ -30,11 +30,12 @@ from rrcollect.answer.acceptance import (
     check_round,
     check_trust,
 )
-from rrcollect.answer.attributes import Attribute, Attributes, EveryAttributeOf
+from rrcollect.answer.asking import Asking, answered_round, check_asked
+from rrcollect.answer.attributes import Attribute, Attributes, EveryAttributeOf, check_collected
 from rrcollect.answer.budget import Budget
 from rrcollect.answer.decision import LedgerRequest
 from rrcollect.answer.draw import Source
-from rrcollect.answer.draw_kind import Truth, randomised
+from rrcollect.answer.draw_kind import Truth, blank, randomised
 from rrcollect.answer.ledger import Declined, Ledger
 from rrcollect.answer.policy import Policy
 from rrcollect.deliver.outbox import Deliveries, Timing, deliver
@@ -107,10 +108,25 @@ class Client:
 
     def accept(self, envelope: bytes) -> AcceptedSurvey:
         """The survey of a signed envelope, if this device trusts and allows it; an error that says why otherwise."""
-        accepted = accept_survey(envelope, self.policy, now=self._clock(), seen=self._ledger.seen())
-        survey = accepted.survey
-        self._ledger.remember(survey.publisher, survey.name, SeenVersion(survey.version, accepted.digest))
+        now = self._clock()
+        accepted = accept_survey(envelope, self.policy, now=now, seen=self._ledger.seen())
+        asking = Asking(accepted.survey, self._attributes, now, self._source)
+        self._ledger.remember(asking, SeenVersion(accepted.survey.version, accepted.digest))
         return accepted
+
+    def drawn_question(self, survey: AcceptedSurvey) -> str | None:
+        """The one question this device answers, of a survey that asks one (`ask = "one"`); None if it asks all."""
+        _check_accepted(survey)
+        drawn = self._ledger.asked(survey.survey) if survey.survey.ask == "one" else None
+        return None if drawn is None else drawn.id
+
+    def panel_round(self, survey: AcceptedSurvey, question: str) -> int | None:
+        """The one round in which this device answers a question with a panel; None if it is not one, or none was drawn
+        because every round had closed."""
+        _check_accepted(survey)
+        asked = survey.survey.question(question)
+        attribute = self._attributes.registered(survey.survey, asked) if asked.panel else None
+        return None if attribute is None else self._ledger.panel_round(attribute)
 
     def withdraw(self, envelope: bytes) -> Withdrawal:
         """The withdrawal of a signed envelope: from now on its survey is refused, and what waits of it stays here."""
@@ -124,13 +140,14 @@ class Client:
         question: str,
         truth: Truth | Callable[[], Truth],
         *,
-        round: int = 0,
+        round: int | None = None,
         segments: Mapping[str, str] | None = None,
         invite: str | None = None,
     ) -> Report:
         """The report that answers a question, committed to the ledger and waiting in the outbox.
 
         The truth is True or False, the number of an option from 0 on, or a number, as the question's kind asks.
+        Without a `round` it is answered in the first one, or of a panel in the one that this device drew.
         Asked again about the same attribute it repeats the first answer, and does not read the truth.  Segments are
         sent as they are; of the invite a ticket is sent, derived for this question and round.  Both are fixed by the
         first call for a question, unless the collector never took that report: then it is addressed anew.  If this call
@@ -152,7 +169,7 @@ class Client:
         self,
         survey: AcceptedSurvey,
         question_id: str,
-        round_: int,
+        given_round: int | None,
         segments: Mapping[str, str] | None = None,
         invite: str | None = None,
     ) -> LedgerRequest:
@@ -162,7 +179,12 @@ class Client:
         now = self._clock()
         check_open(survey.survey, now)
         question = survey.survey.question(question_id)
-        attribute = self._attributes.of(survey.survey, question, round_)
+        if survey.survey.ask == "one":
+            check_asked(question, self._ledger.asked(survey.survey))
+        attribute = self._attributes.of(survey.survey, question)
+        drawn = self._ledger.panel_round(attribute) if question.panel else None
+        round_ = answered_round(survey.survey, question, given_round, drawn, now)
+        check_collected(attribute, question, round_)
         check_round(survey.survey, round_, now)
         cost = self.policy.cost(question)
         declared = _declared(survey, segments)
@@ -173,7 +195,7 @@ class Client:
             survey=survey.digest,
             question=question.id,
             design=question.design,
-            answer="0" * question.design.width,  # until it is drawn
+            answer=blank(question.design),  # until it is drawn
             id=secrets.token_hex(16),
             round=round_,
             segments=declared,
@@ -190,6 +212,8 @@ class Client:
             fingerprints=frozenset(map(fingerprint, question.text.values())),
             times=schedule(now.timestamp(), self._timing.spread),
             declared=segments is not None,
+            kind=question.kind.truths,
+            rounds=attribute.rounds,
         )
 
     def decline(self, survey: AcceptedSurvey, question: str) -> Declined:
@@ -201,13 +225,16 @@ class Client:
         return self._ledger.decline(survey.digest, survey.survey.question(question).id)
 
     def open_questions(self, survey: AcceptedSurvey) -> list[Question]:
-        """The questions of a survey that were neither answered (in whatever round) nor declined; an answer that was
-        interrupted is not one."""
+        """The questions this device answers that were neither answered (in whatever round) nor declined; an answer
+        that was interrupted is not one.  Of a survey that asks one question it is the one drawn."""
         _check_accepted(survey)
         declined = self._ledger.declined(survey.digest)
         reports = (r for r in self._ledger.outbox() if r.survey == survey.digest and r.state != "cancelled")
         answered = {r.question for r in reports}
-        return [q for q in survey.survey.questions if q.id not in declined | answered]
+        asked = {q.id for q in survey.survey.questions}
+        if survey.survey.ask == "one":
+            asked = {self.drawn_question(survey) or ""}
+        return [q for q in survey.survey.questions if q.id in asked - declined - answered]
 
     def budget(self) -> Budget:
         """What was answered so far and at what cost: `.explain()` in words, `.export()` as data."""

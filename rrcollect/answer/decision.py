@@ -3,7 +3,8 @@ draw that the budgets allow, or a refusal.
 
 Rules
 1. An attribute is its name and its aliases: earlier names in this ledger.  What was drawn under any of them counts as
-   drawn, and as spent; of several draws of one round the earliest is the answer.
+   drawn, and as spent; of several draws of one round the earliest is the answer.  It is drawn in no more rounds than
+   the app collects it in, whether its questions are panels or not; and about one range of truths.
 2. What a person read identifies a draw too.  Words that were answered under another attribute are refused, in whatever
    survey, language, case or punctuation they come; the app declares an alias if both are one attribute.
 3. A report that the collector never took may be re-addressed: another ticket or other segments around the same answer.
@@ -22,6 +23,7 @@ from rrcollect.design.mechanism import from_text
 from rrcollect.design.parameters import Epsilon
 from rrcollect.design.promise import Promise, total
 from rrcollect.errors import AlreadyAnswered, BudgetExhausted, ParameterError, SurveyWithdrawn, shown
+from rrcollect.publish.question import MOST_ROUNDS
 from rrcollect.publish.report import Report
 from rrcollect.publish.survey import CARRIED
 
@@ -33,7 +35,7 @@ class LedgerRequest:
     """A question put to the ledger: the report that is to answer it, complete but for its answer; whose attribute it
     asks about, with its aliases; in which words (and their fingerprints in all languages); what a draw costs; where the
     report goes, and the moments at which it is to be sent; whether its segments are the ones declared now, or those of
-    the report made before."""
+    the report made before; what may be true (`Kind.truths`); in how many rounds the app collects the attribute."""
 
     report: Report
     attribute: str
@@ -45,6 +47,8 @@ class LedgerRequest:
     fingerprints: frozenset[str] = frozenset()
     times: tuple[int, ...] = ()
     declared: bool = True
+    kind: str = "yes_no"
+    rounds: int = MOST_ROUNDS
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -105,16 +109,27 @@ def earlier_answer(connection: sqlite3.Connection, request: LedgerRequest, polic
     made; an error if it was drawn by another design, or the budgets do not allow the draw."""
     asked = request.report
     draws = connection.execute(
-        "SELECT attribute, round, design, answer, epsilon, delta FROM draws ORDER BY seq"
+        "SELECT attribute, round, kind, design, answer, epsilon, delta FROM draws ORDER BY seq"
     ).fetchall()
-    for name, number, design, answer, *_ in draws:
+    for name, number, kind, design, answer, *_ in draws:
         if name in request.names and number == asked.round:
+            if kind != request.kind:
+                raise AlreadyAnswered(
+                    f"{name!r} was answered before as {kind}; that answer cannot stand for one as {request.kind}, and "
+                    "no second one is drawn"
+                )
             if design != asked.design.text:
                 raise AlreadyAnswered(
                     f"{name!r} was answered before by another design ({from_text(design)}); that answer "
                     f"cannot stand for one by {asked.design}, and no second one is drawn"
                 )
             return str(name), str(answer)
+    collected = {number for name, number, *_ in draws if name in request.names}
+    if len(collected) >= request.rounds:
+        raise AlreadyAnswered(
+            f"{request.attribute!r} was answered in {len(collected)} of {request.rounds} rounds in which this app "
+            "answers about it; no further answer is drawn"
+        )
     costs = [(name, cost_of(epsilon, delta)) for name, *_, epsilon, delta in draws]
     _within("lifetime", [c for _, c in costs], request.cost, policy.lifetime_epsilon, policy.lifetime_delta)
     own = [cost for name, cost in costs if name in request.names]

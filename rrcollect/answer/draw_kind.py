@@ -15,14 +15,25 @@ from rrcollect.answer.draw import Source, randomise
 from rrcollect.answer.draw_number import randomise_number
 from rrcollect.answer.draw_set import randomise_choice
 from rrcollect.design.choice import SetDesign
+from rrcollect.design.mechanism import AnyDesign
 from rrcollect.design.parameters import NumberLike
 from rrcollect.publish.kinds import Number
 from rrcollect.publish.question import Question
 
-__all__ = ["Truth", "randomised"]
+__all__ = ["Truth", "blank", "randomised"]
 
 Truth = bool | NumberLike
 """A bool (yes or no), the number of an option (choice), or a number (number)."""
+
+
+def blank(design: AnyDesign) -> str:
+    """An answer as long as any other: it stands in a report until one is drawn.
+
+    >>> blank(SetDesign(5, 2, "2/3"))
+    '11000'
+    """
+    ones = design.size if isinstance(design, SetDesign) else 0
+    return "1" * ones + "0" * (design.width - ones)
 
 
 def randomised(truth: Truth, question: Question, source: Source) -> str:

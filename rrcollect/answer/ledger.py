@@ -4,8 +4,8 @@ Rules
 1. One durable transaction (SQLite, WAL, synchronous=FULL) decides, and holds the drawn answer, the report's bytes and
    the debit.  It is committed, and the rollback guard is appended, before anything is returned.
 2. An attribute (in a round) is drawn once.  Asked again the ledger gives the same report for the same question, a new
-   report with the same answer for another question of the same design, and a refusal for another design, or for words
-   that were answered under another attribute; see `decision`.
+   report with the same answer for another question of the same design and truths, and a refusal for another design, or
+   for words that were answered under another attribute; see `decision`.
 3. The truth is not here: the caller draws, and hands over the answer alone.
 4. Budgets are sums over all draws ever made; no row is deleted and no clock is read.
 5. A report is waiting, delivered, refused, cancelled (the person said no, or the answer was interrupted), withdrawn
@@ -23,6 +23,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rrcollect.answer.acceptance import SeenVersion, check_version
+from rrcollect.answer.asking import Asking, asked_question, panel_round
+from rrcollect.answer.attributes import Attribute
 from rrcollect.answer.decision import (
     EarlierReport,
     LedgerRequest,
@@ -36,8 +38,9 @@ from rrcollect.answer.policy import Policy
 from rrcollect.deliver.outbox import Outgoing
 from rrcollect.design.mechanism import AnyDesign, from_text
 from rrcollect.design.promise import Promise
+from rrcollect.publish.question import Question
 from rrcollect.publish.report import Report
-from rrcollect.publish.survey import CARRIED
+from rrcollect.publish.survey import CARRIED, Survey
 from rrcollect.publish.withdrawal import Withdrawal
 
 __all__ = ["Decided", "Declined", "Draw", "Ledger"]
@@ -68,6 +71,12 @@ class Draw:
     design: AnyDesign
     answer: str
     cost: Promise
+    kind: str = "yes_no"
+
+    @property
+    def of_a_number(self) -> bool:
+        """Whether the answer is "high" or "low"."""
+        return self.kind.startswith("number")
 
     def __repr__(self) -> str:
         return f"Draw({self.seq}, {self.attribute!r}, round {self.round})"
@@ -107,8 +116,8 @@ class Ledger:
         with self.file.reading() as connection:
             rows = connection.execute(DRAWS).fetchall()
         return [
-            Draw(seq, attribute, number, from_text(design), answer, cost_of(epsilon, delta))
-            for seq, attribute, number, design, answer, epsilon, delta in rows
+            Draw(seq, attribute, number, from_text(design), answer, cost_of(epsilon, delta), kind)
+            for seq, attribute, number, design, answer, epsilon, delta, kind in rows
         ]
 
     def outbox(self, state: str | None = None) -> list[Outgoing]:
@@ -147,8 +156,10 @@ class Ledger:
             rows = connection.execute("SELECT publisher, name, version, digest FROM surveys").fetchall()
         return {(publisher, name): SeenVersion(version, digest) for publisher, name, version, digest in rows}
 
-    def remember(self, publisher: str, name: str, seen: SeenVersion) -> None:
-        """Remember a version, so that a lower one is refused from now on; checked and written in one transaction."""
+    def remember(self, asking: Asking, seen: SeenVersion) -> None:
+        """Remember a version, so that a lower one is refused from now on, and draw what it lets the device draw;
+        checked and written in one transaction."""
+        publisher, name = asking.survey.publisher, asking.survey.name
         with self.file.transaction() as connection:
             row = connection.execute(
                 "SELECT version, digest FROM surveys WHERE publisher = ? AND name = ?", (publisher, name)
@@ -160,6 +171,17 @@ class Ledger:
                 "SET version = excluded.version, digest = excluded.digest WHERE excluded.version > version",
                 (publisher, name, seen.version, seen.digest),
             )
+            asking.draw(connection)
+
+    def asked(self, survey: Survey) -> Question | None:
+        """The question that was drawn for a survey that asks one."""
+        with self.file.reading() as connection:
+            return asked_question(connection, survey)
+
+    def panel_round(self, attribute: Attribute) -> int | None:
+        """The round that was drawn for a panel about an attribute."""
+        with self.file.reading() as connection:
+            return panel_round(connection, attribute)
 
     def cancel(self, report: Report, *, all_of_it: bool) -> None:
         """Stop the report that was made under this id; with `all_of_it`, whichever waits for its question and round."""
@@ -248,8 +270,8 @@ def _first_draw(connection: sqlite3.Connection, request: LedgerRequest, draw: Ca
         raise Passing(error) from None
     report, cost = request.report, (str(request.cost.epsilon), str(request.cost.delta))
     connection.execute(
-        "INSERT INTO draws (seq, attribute, round, design, answer, epsilon, delta) "
-        "SELECT count(*) + 1, ?, ?, ?, ?, ?, ? FROM draws",
-        (request.attribute, report.round, report.design.text, answer, *cost),
+        "INSERT INTO draws (seq, attribute, round, design, answer, epsilon, delta, kind) "
+        "SELECT count(*) + 1, ?, ?, ?, ?, ?, ?, ? FROM draws",
+        (request.attribute, report.round, report.design.text, answer, *cost, request.kind),
     )
     return answer

@@ -39,7 +39,7 @@ STEPS = [
         "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
         "CREATE TABLE draws (seq INTEGER PRIMARY KEY, attribute TEXT NOT NULL, round INTEGER NOT NULL, "
         "design TEXT NOT NULL, answer TEXT NOT NULL CHECK (answer <> '' AND answer NOT GLOB '*[^01]*'), "
-        "epsilon TEXT NOT NULL, delta TEXT NOT NULL, UNIQUE (attribute, round))",
+        "epsilon TEXT NOT NULL, delta TEXT NOT NULL, kind TEXT NOT NULL, UNIQUE (attribute, round))",
         "CREATE TABLE reports (survey TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL, "
         "attribute TEXT NOT NULL, words TEXT NOT NULL, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL, "
         "state TEXT NOT NULL DEFAULT 'waiting', reason TEXT, publisher TEXT NOT NULL, destination TEXT NOT NULL, "
@@ -51,12 +51,15 @@ STEPS = [
         "digest TEXT NOT NULL, PRIMARY KEY (publisher, name))",
         "CREATE TABLE withdrawn (survey TEXT NOT NULL, publisher TEXT NOT NULL, moment TEXT NOT NULL, "
         "PRIMARY KEY (survey, publisher))",
+        "CREATE TABLE asked (publisher TEXT NOT NULL, name TEXT NOT NULL, attribute TEXT NOT NULL, "
+        "PRIMARY KEY (publisher, name))",
+        "CREATE TABLE panels (attribute TEXT PRIMARY KEY, round INTEGER NOT NULL)",
         "CREATE TABLE declined (survey TEXT NOT NULL, question TEXT NOT NULL, PRIMARY KEY (survey, question))",
     ],
 ]
 """What makes a ledger, schema by schema."""
 
-DRAWS = "SELECT seq, attribute, round, design, answer, epsilon, delta FROM draws NOT INDEXED ORDER BY seq"
+DRAWS = "SELECT seq, attribute, round, design, answer, epsilon, delta, kind FROM draws NOT INDEXED ORDER BY seq"
 
 
 class Passing(Exception):

@@ -32,14 +32,32 @@ SENTENCES = {
     "changed_unequally": 'Before your answer is sent, this device changes it by chance: a true "no" {no}, a true '
     '"yes" {yes}.',
     "unchanged": "Your answer is sent as you give it: nothing is changed by chance.",
+    "choice_one": "Before your answer is sent, this device changes it to another option by chance {share}.",
+    "choice_set": "Your answer itself is not sent. This device sends {size} of the {options} options, drawn by chance; "
+    "yours is not among them {share}.",
+    "choice_set_always": "Your answer itself is not sent. This device sends {size} of the {options} options, drawn by "
+    "chance; yours is always among them.",
+    "number": 'Your number itself is not sent. This device sends only "high" or "low", drawn by chance: the higher '
+    'your number, the more often "high". Whatever your number is, "high" is sent in at least {low} and at most {high} '
+    "of 100 cases.",
+    "clipped": "A number below {low} counts as {low}, one above {high} as {high}.",
     "never": "never",
     "rarely": "in fewer than 1 of 10000 cases",
     "share": "in at least {number} of 100 cases",
     "yes": '"yes"',
     "no": '"no"',
+    "high": '"high"',
+    "low": '"low"',
     "rounds": "It is asked in up to {rounds} rounds, and your answer is changed anew in each.",
+    "panel": "It is asked in {rounds} rounds. This device answers in one of them only, which it draws by chance before "
+    "you answer.",
     "proof": "If {word} is sent, this proves that your true answer is {word}.",
     "nearly_proof": "If {word} is sent, this is as good as a proof that your true answer is {word}.",
+    "set_proof": "What is sent proves that your true answer is among the options sent.",
+    "set_nearly_proof": "What is sent is as good as a proof that your true answer is among the options sent.",
+    "number_proof": "If {word} is sent, this proves that your number is not at the other end of the range.",
+    "number_nearly_proof": "If {word} is sent, this is as good as a proof that your number is not at the other end of "
+    "the range.",
     "proof_chance": "Such an answer is sent about you {chance}.",
     "never_likely": "in fewer than 1 of a million cases",
     "chance": "in up to {number} of 100 cases",
@@ -50,6 +68,8 @@ SENTENCES = {
     "thought two things about you equally likely before, can come to think one of them at most {ratio} times as "
     "likely as the other.",
     "no_limit": "There is no useful limit to what all that is sent for this question can tell about you.",
+    "ask_one": "This survey has {count} questions. This device asks you only one of them, which it draws by chance "
+    "before you answer. The limits are those of the question that tells most.",
     "survey_proof": "An answer that proves something about you, or is as good as a proof, is sent by this whole "
     "survey {chance}.",
     "survey_limit": "All questions together: somebody who sees all that this survey can make this device send, and "
@@ -88,12 +108,24 @@ SENTENCES = {
     "cap_no_limit": "This device sets no useful limit for your whole life.",
     "sent": "{word} was sent or may have been sent, in {reports}.",
     "sent_in_round": "In round {round}, {word} was sent or may have been sent, in {reports}.",
+    "sent_option": "The option {list} was sent or may have been sent, in {reports}.",
+    "sent_option_in_round": "In round {round}, the option {list} was sent or may have been sent, in {reports}.",
+    "sent_set": "The options {list} were sent or may have been sent, in {reports}.",
+    "sent_set_in_round": "In round {round}, the options {list} were sent or may have been sent, in {reports}.",
     "report": "1 report",
     "reports": "{count} reports",
     "not_sent": "An answer was drawn. It is shown here after it was sent.",
     "not_sent_in_round": "An answer was drawn for round {round}. It is shown here after it was sent.",
     "means": "It can make one answer at most {ratio} times as likely as the other, to somebody who thought both "
     "equally likely before.",
+    "means_option": "It can make one option at most {ratio} times as likely as another, to somebody who thought both "
+    "equally likely before.",
+    "means_number": "It can make one number at most {ratio} times as likely as another, to somebody who thought both "
+    "equally likely before.",
+    "means_set_proof": "It proves that your true answer is among the options sent.",
+    "means_set_nearly_proof": "It is as good as a proof that your true answer is among the options sent.",
+    "means_number_proof": "It proves that your number is not at the other end of the range.",
+    "means_number_nearly_proof": "It is as good as a proof that your number is not at the other end of the range.",
     "means_proof": "It proves that this is your true answer.",
     "means_nearly_proof": "It is as good as a proof that this is your true answer.",
 }

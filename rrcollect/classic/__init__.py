@@ -1,4 +1,5 @@
-"""Classic survey procedures, graded by their privacy: `procedures` (to matrices), `comparison` (side by side).
+"""Classic survey procedures, graded by their privacy: `procedures` (to matrices), `comparison` (side by side),
+`others` (others' designs for options and numbers).
 
 >>> from rrcollect import classic
 >>> classic.forced_response(yes="1/6", no="1/6").worst_likelihood_ratio
@@ -6,6 +7,7 @@ Fraction(5, 1)
 """
 
 from rrcollect.classic.comparison import ProcedureGrade, compare, comparison_table
+from rrcollect.classic.others import OtherDesign, compare_choices, compare_numbers, plot_choices
 from rrcollect.classic.procedures import (
     NOMINAL,
     crosswise,
@@ -24,9 +26,12 @@ from rrcollect.classic.two_samples import MoorsDesign
 __all__ = [
     "NOMINAL",
     "MoorsDesign",
+    "OtherDesign",
     "ProcedureGrade",
     "RepeatedDesign",
     "compare",
+    "compare_choices",
+    "compare_numbers",
     "comparison_table",
     "crosswise",
     "forced_response",
@@ -34,6 +39,7 @@ __all__ = [
     "mangat",
     "mangat_singh",
     "moors",
+    "plot_choices",
     "triangular",
     "unrelated_question",
     "warner",

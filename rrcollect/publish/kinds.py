@@ -44,6 +44,11 @@ class YesNo(Document):
     kind: Literal["yes_no"] = "yes_no"
 
     @property
+    def truths(self) -> str:
+        """What may be true, as ledgers write it: an answer to other truths does not stand for one to these."""
+        return "yes_no"
+
+    @property
     def texts(self) -> tuple[Mapping[str, str], ...]:
         """The texts for people in it, each by language."""
         return ()
@@ -58,6 +63,11 @@ class Choice(Document):
         BeforeValidator(_as_tuple),
         Field(min_length=2, max_length=MOST_OPTIONS),
     ]
+
+    @property
+    def truths(self) -> str:
+        """As of `YesNo`; how many options there are is said by the design."""
+        return "choice"
 
     @property
     def texts(self) -> tuple[Mapping[str, str], ...]:
@@ -79,6 +89,15 @@ class Number(Document):
         if fraction("low", self.low) >= fraction("high", self.high):
             raise ValueError("low must be below high")
         return self
+
+    @property
+    def truths(self) -> str:
+        """As of `YesNo`: the range in which the number lies.
+
+        >>> Number(low="0", high="24").truths
+        'number from 0 to 24'
+        """
+        return f"number from {self.low} to {self.high}"
 
     @property
     def texts(self) -> tuple[Mapping[str, str], ...]:

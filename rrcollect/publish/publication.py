@@ -9,12 +9,15 @@ Rules
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from rrcollect.design.chosen import ChosenDesign
 from rrcollect.design.optimal import optimal_design
+from rrcollect.design.optimal_choice import optimal_choice
+from rrcollect.design.yes_no import Design
 from rrcollect.errors import CertainDisclosure, Expired, ParameterError, UninformativeDesign
 from rrcollect.publish.composition import Composition, compose
 from rrcollect.publish.envelope import seal, verify
@@ -66,15 +69,20 @@ def publish_survey(survey: Survey, keys: Sequence[SigningKey]) -> Publication:
 
 def _advice(question: Question) -> str:
     design = question.design
-    which = " and ".join(f'a "{word}"' for word in design.proofs) or "an answer"
+    proofs = design.proofs if isinstance(design, Design) else ()
+    which = " and ".join(f'a "{word}"' for word in proofs if question.kind.kind == "yes_no") or "an answer"
+    certain = design.worst_likelihood_ratio == math.inf
     words = (
-        f"question {question.id!r}: {which} would be {'a proof' if design.proofs else 'as good as a proof'} "
+        f"question {question.id!r}: {which} would be {'a proof' if certain else 'as good as a proof'} "
         f"(likelihood ratio {float(design.worst_likelihood_ratio):.3g}). If that is meant, publish it with "
         "disclosure=Disclosure(exposed=…, respondents=…), the number of people you expect to expose; only clients that "
         "opt in will answer"
     )
+    epsilon, delta = question.promise.epsilon, question.promise.delta
     try:
-        other = optimal_design(question.promise.epsilon, question.promise.delta)
+        if not isinstance(design, Design):
+            return f"{words}. Otherwise use {optimal_choice(epsilon, design.options)}, in which no answer is a proof"
+        other = optimal_design(epsilon, delta)
     except UninformativeDesign:
         return words
     words = f"{words}. Otherwise use {other}, in which no answer is a proof"

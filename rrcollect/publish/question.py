@@ -5,7 +5,8 @@ Rules
    decided exactly; a claim smaller than that is refused here and again on the device.
 2. A design in which an answer is a proof, or as good as one, needs the signed field `disclosure`: how many of how many
    respondents the publisher expects to expose.
-3. What this version parses but does not serve is refused by name (`check`).
+3. In a panel each device answers in one of the rounds, which it draws itself: two rounds or more are needed, and it
+   costs what one round costs.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from rrcollect.design.choice import SetDesign
 from rrcollect.design.chosen import PRACTICAL_PROOF, ChosenDesign
 from rrcollect.design.mechanism import AnyDesign, from_wire
 from rrcollect.design.promise import Promise
-from rrcollect.errors import ClaimTooSmall, MalformedDocument, NotOriented, NotServed, OffGridMatrix
+from rrcollect.errors import ClaimTooSmall, MalformedDocument, NotOriented, OffGridMatrix
 from rrcollect.publish.document import Document, Name, Passages, by_language, read_by
 from rrcollect.publish.kinds import Choice, Kind, Number, YesNo, misfit
 
@@ -96,12 +97,12 @@ class Question(Document):
         return made
 
     def check(self) -> None:
-        """Refuse a design a device cannot or should not apply, a promise it does not keep, and what is not served."""
+        """Refuse a design that does not fit, that a device cannot or should not apply, or that breaks its promise."""
         where = f"question {self.id!r}"
         if (fault := misfit(self.kind, self.design)) is not None:
             raise MalformedDocument(f"{where}: {fault}")
-        if self.panel:
-            raise NotServed(f"{where}: a panel is not served by this version")
+        if self.panel and self.rounds == 1:
+            raise MalformedDocument(f"{where}: a panel needs two rounds or more")
         if self.design.c <= 0:
             raise NotOriented(f"{where}: p00 + p11 = {float(self.design.c) + 1:.6g}; it must be above 1")
         if not self.design.on_grid:
@@ -126,13 +127,18 @@ class Question(Document):
             )
 
     @property
+    def answered_rounds(self) -> int:
+        """In how many rounds one device answers (rule 3)."""
+        return 1 if self.panel else self.rounds
+
+    @property
     def discloses(self) -> bool:
         """Whether an answer is a proof, or as good as one."""
         return self.design.worst_likelihood_ratio >= PRACTICAL_PROOF
 
 
 def _most_exposed(design: AnyDesign) -> Fraction:
-    """The largest share of respondents that answers can expose; sets are alike, so that each of them exposes or none."""
+    """The largest share of respondents that answers can expose; sets are alike: each of them exposes, or none."""
     if isinstance(design, SetDesign):
         return Fraction(1)
     chances = [max(row[a] for row in design.matrix) for a in (0, 1)]  # of each answer, at its likeliest

@@ -269,8 +269,6 @@ class Survey(Document):
 
     def check(self) -> None:
         """Every question's own check, and what is parsed but not served."""
-        if self.ask != "all":
-            raise NotServed("ask: only 'all' is served by this version")
         if self.look != Look():
             raise NotServed("look: a colour or logo is not served by this version")
         for question in self.questions:

@@ -1,48 +1,23 @@
 """A survey as a person writes it: TOML, or JSON with the same names.
 
-A question names its promise (`epsilon`, and if wanted `delta`, `prevalence` and `max_ratio`, from which the optimal
-design is chosen) or its matrix (`p00` and `p11`).  `TEMPLATE` is a survey to start from; the demo runs it as it stands.
+Its questions are read by `question_file`, which chooses their designs.  `TEMPLATE` is a survey to start from; the demo
+runs it as it stands.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import tomllib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from rrcollect.design.full_support import full_support_design
-from rrcollect.design.optimal import optimal_design
-from rrcollect.design.yes_no import Design
-from rrcollect.errors import (
-    MalformedDocument,
-    OffGridDesign,
-    ParameterError,
-    SurveyRefused,
-    UninformativeDesign,
-    shown,
-)
+from rrcollect.errors import MalformedDocument
 from rrcollect.publish.document import by_language
-from rrcollect.publish.question import Disclosure, Question
+from rrcollect.publish.question_file import at, known, question_from
 from rrcollect.publish.survey import Survey
 
 __all__ = ["at", "parse", "read_survey", "survey_from", "template"]
-
-PROMISE, MATRIX = ("epsilon", "delta", "prevalence", "max_ratio"), ("p00", "p11")
-MADE = ("design", "promise")  # fields of a question that follow from what is written
-NAMES = "a name of small letters, digits, and . _ - after the first, 64 characters at most"
-MEANT = {  # words for programs, and what they mean to whoever writes a survey
-    "Field required": "is missing",
-    "Extra inputs are not permitted": "means nothing here",
-    "Input should be a valid integer": "must be a whole number",
-    "Input should be a valid": "must be a",
-    "disclosure=Disclosure(exposed=…, respondents=…)": "the line `disclosure = { exposed = …, respondents = … }`",
-}
 
 TEMPLATE = """\
 # A survey for `rrcollect publish`.  What stands here is signed, and devices check it again.
@@ -79,6 +54,25 @@ epsilon = "ln 2"
 delta = "1/4"                       # for a rare fact an unequal design is better: few people say yes by chance
 prevalence = "0.05"                 # what you expect; it steers the design, never the estimate
 max_ratio = 8                       # and no answer may change the odds by more than this
+
+[[questions]]
+id = "tempted"
+attribute = "tempted-by"
+kind = "choice"                     # one of several options; the device sends some of them, drawn by chance
+options = ["A contract", "A medal", "An injury", "What others do", "Nothing"]    # their order stays for good
+text = "What would tempt you most to dope?"
+epsilon = 1
+
+[[questions]]
+id = "hours"
+attribute = "hours-trained"
+kind = "number"                     # a number from low to high; the device sends one bit, "high" or "low"
+low = 0
+high = 40
+unit = "hours"
+clip = true                         # what lies outside counts as the nearer end; without this it is refused
+text = "How many hours did you train last week?"
+epsilon = 1
 """
 
 
@@ -109,63 +103,14 @@ def parse(text: str) -> dict[str, Any]:
 
 def survey_from(written: dict[str, Any]) -> Survey:
     """The survey, its questions' designs chosen from their promises."""
-    _known(written, tuple(Survey.model_fields))
+    known(written, tuple(Survey.model_fields))
     asked, declared, language = written.get("questions"), written.get("segments"), written.get("language", "en")
     fields = dict(written)
     if isinstance(asked, list):
-        fields["questions"] = [_question(q, place, language) for place, q in enumerate(asked, 1)]
+        fields["questions"] = [question_from(q, place, language) for place, q in enumerate(asked, 1)]
     if isinstance(declared, dict):
         fields["segments"] = {
             name: by_language(group, ("label", "help"), language) if isinstance(group, dict) else group
             for name, group in declared.items()
         }
     return Survey(**fields)
-
-
-def _question(written: Any, place: int, language: object) -> Any:
-    if not isinstance(written, dict):
-        raise MalformedDocument("a question is a table of names and values")
-    fields = by_language(written, ("text", "help"), language)
-    with at(f"question {written['id']!r}" if isinstance(written.get("id"), str) else f"question {place}"):
-        _known(written, (*(name for name in Question.model_fields if name not in MADE), *PROMISE, *MATRIX))
-        promise = {name: fields.pop(name) for name in PROMISE if name in fields}
-        matrix = {name: fields.pop(name) for name in MATRIX if name in fields}
-        if "epsilon" in promise and not matrix:
-            epsilon, delta = promise.pop("epsilon"), promise.pop("delta", 0)
-            choose = full_support_design if "max_ratio" in promise else optimal_design
-            fields["design"] = choose(epsilon, delta, **promise)
-        elif len(matrix) == 2 and not promise:
-            fields["design"] = Design(matrix["p00"], matrix["p11"]).to_grid()
-        else:
-            raise MalformedDocument("give epsilon (and delta), or p00 and p11")
-        if isinstance(fields.get("disclosure"), dict):
-            with at("disclosure"):
-                fields["disclosure"] = Disclosure(**fields["disclosure"])
-        return Question(**fields)
-
-
-def _known(written: dict[str, Any], names: Sequence[str]) -> None:
-    """Refuse a name that means nothing, with the one it may have been."""
-    for name in written:
-        if name not in names:
-            near = get_close_matches(name, names, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(names)}"
-            raise MalformedDocument(f"the name {shown(name)} means nothing here; {hint}")
-
-
-@contextmanager
-def at(place: str) -> Iterator[None]:
-    """A refusal of what stands at this place of the file names the place, in words of the file."""
-    try:
-        yield
-    except ParameterError as error:
-        raise ParameterError(f"{place}: {error.name}", error.value, error.allowed) from None
-    except (SurveyRefused, UninformativeDesign, OffGridDesign) as error:
-        raise type(error)(f"{place}: {_as_written(str(error)).removeprefix(f'{place}: ')}") from None
-
-
-def _as_written(words: str) -> str:
-    """A refusal's words for whoever writes the file, not for a program."""
-    for said, meant in MEANT.items():
-        words = words.replace(said, meant)
-    return re.sub(r"String should match pattern '[^']*'", NAMES, words)

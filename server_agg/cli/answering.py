@@ -13,7 +13,9 @@ import os
 import sys
 import warnings
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,9 +23,11 @@ from server_agg.cli.sources import read_keys
 from server_agg.cli.terminal import emit, plain
 
 if TYPE_CHECKING:
-    from rrcollect import Client, HttpTransport
+    from rrcollect import AcceptedSurvey, Client, HttpTransport, Question
+    from rrcollect.answer.draw_kind import Truth
     from rrcollect.deliver.outbox import Deliveries
     from rrcollect.errors import ParameterError
+    from rrcollect.publish.kinds import Choice, Number, YesNo
 
 __all__ = ["add_answer", "answer"]
 
@@ -69,7 +73,10 @@ def answer(options: Namespace) -> int:
         raise _needs_terminal()
     sys.stderr.write(plain(accepted.explain()) + "\n\n")
     for question in client.open_questions(accepted):
-        reply = _ask(accepted.survey.say(question.text))
+        if (later := _later(client, accepted, question)) is not None:
+            sys.stderr.write(f"question {question.id!r}: {later}\n")
+            continue
+        reply = _ask(question, accepted.survey.say)
         if reply is None:
             client.decline(accepted, question.id)
         else:
@@ -129,18 +136,65 @@ def _check_declared(declared: dict[str, str], offered: Mapping[str, Sequence[str
             raise ParameterError("--segment", f"{name}={value}", allowed or "none: this survey has no groups")
 
 
-def _ask(text: str) -> bool | None:
-    """Yes, no, or None to decline; asked again until it is one of them, without echo or not at all."""
+def _later(client: Client, accepted: AcceptedSurvey, question: Question) -> str | None:
+    """Why a question with a panel is not asked now: its round, which this device drew, is not open."""
+    from rrcollect.answer.acceptance import check_round
+    from rrcollect.errors import RoundClosed
+
+    if not question.panel:
+        return None
+    drawn = client.panel_round(accepted, question.id)
+    if drawn is None:
+        return "every round has closed"
+    try:
+        check_round(accepted.survey, drawn, datetime.now(UTC))
+    except RoundClosed as error:
+        return f"this device answers in one round, which it drew: {error}"
+    return None
+
+
+def _ask(question: Question, say: Callable[[Mapping[str, str]], str]) -> Truth | None:
+    """The truth as the kind has it, or None to decline; asked again until it is one, without echo or not at all."""
     from rrcollect.answer.words import marked
 
-    asked = "\n".join([*map(plain, marked(text)), "[yes/no, empty to decline; not shown] "])
+    listed, allowed, read = _prompt(question.kind, say)
+    texts = [say(question.text), *listed]
+    asked = "\n".join(
+        [*(plain(line) for text in texts for line in marked(text)), f"[{allowed}, empty to decline; not shown] "]
+    )
     while True:
         said = _unseen(asked).strip().lower()
-        if said in YES | NO:
-            return said in YES
         if said in SKIP:
             return None
-        sys.stderr.write("please type yes or no\n")
+        if (truth := read(said)) is not None:
+            return truth
+        sys.stderr.write(f"please type {allowed}\n")
+
+
+def _prompt(
+    kind: YesNo | Choice | Number, say: Callable[[Mapping[str, str]], str]
+) -> tuple[list[str], str, Callable[[str], Truth | None]]:
+    """What is listed under the question, what may be typed, and what a word of it means; None if nothing."""
+    if kind.kind == "choice":
+        listed = [f"{place}  {say(label)}" for place, label in enumerate(kind.options, 1)]
+        places = {str(place): place - 1 for place in range(1, len(listed) + 1)}
+        return listed, f"the number of an option, 1 to {len(listed)}", places.get
+    if kind.kind == "number":
+        unit = [say(kind.unit)] if kind.unit else []
+        return unit, f"a number from {kind.low} to {kind.high}", lambda said: _number(said, kind)
+    return [], "yes/no", {**dict.fromkeys(YES, True), **dict.fromkeys(NO, False)}.get
+
+
+def _number(said: str, kind: Number) -> Fraction | None:
+    """The number typed, if the question takes it."""
+    from rrcollect.design.parameters import SIGNED, fraction
+    from rrcollect.errors import ParameterError
+
+    try:
+        typed = fraction("number", said, limits=SIGNED)
+    except ParameterError:
+        return None
+    return typed if kind.clip or Fraction(kind.low) <= typed <= Fraction(kind.high) else None
 
 
 def _needs_terminal() -> ParameterError:

@@ -10,8 +10,10 @@ from __future__ import annotations
 import math
 from argparse import ArgumentParser, Namespace
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from server_agg.cli.designing_kinds import design_choice, design_two_sided
 from server_agg.cli.terminal import emit, table
 
 if TYPE_CHECKING:
@@ -25,8 +27,12 @@ DEVICE_RATIO = 9  # a device with the default policy lets no answer change the o
 
 def add_design(parser: ArgumentParser) -> None:
     """Options of `design`."""
-    parser.add_argument("--epsilon", required=True, help="ε as typed: 1, 0.5, 1/3, 'ln 3'")
+    parser.add_argument("--epsilon", help="ε as typed: 1, 0.5, 1/3, 'ln 3'")
     parser.add_argument("--delta", default="0", help="δ, between 0 and 1 (default: 0)")
+    parser.add_argument("--options", type=int, metavar="K", help="one of so many options, instead of yes or no")
+    parser.add_argument("--epsilon-yes", help="two promises: what a yes may tell; with --epsilon-no")
+    parser.add_argument("--epsilon-no", help="and what a no may tell")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="with --options: others' designs over ε, a picture")
     known = parser.add_mutually_exclusive_group()
     known.add_argument("--prevalence", help="the expected share of yes")
     known.add_argument(
@@ -42,6 +48,16 @@ def add_design(parser: ArgumentParser) -> None:
 
 def design(options: Namespace) -> int:
     """Choose a design, say why, and show what else there was."""
+    from rrcollect.errors import ParameterError
+
+    if options.options is not None:
+        return design_choice(options)
+    if options.epsilon_yes is not None or options.epsilon_no is not None:
+        return design_two_sided(options)
+    if options.epsilon is None:
+        raise ParameterError("--epsilon", None, "an ε such as 1 or 'ln 3'; or --epsilon-yes and --epsilon-no")
+    if options.plot is not None:
+        raise ParameterError("--plot", str(options.plot), "together with --options")
     found = _chosen(options)
     candidates = _candidates(found, options)
     warnings = _warnings(found)

@@ -38,6 +38,8 @@ COMMANDS = {
         (
             "rrcollect design --epsilon 1 --delta 0.05 --prevalence 0.02",
             "rrcollect design --epsilon 1 --delta 0.1 --between 0.01 0.2",
+            "rrcollect design --epsilon 1 --options 10",
+            "rrcollect design --epsilon-yes 'ln 2' --epsilon-no 'ln 6'",
         ),
     ),
     "plan": Command(

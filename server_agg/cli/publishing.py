@@ -129,7 +129,7 @@ def refusals(publication: Publication) -> list[str]:
             policy.cost(question)
         except SurveyRefused as error:
             found.append(f"a device with the default policy refuses the whole survey: {error}")
-    for name, rounds, cost in publication.composition.questions:
+    for name, rounds, cost, _ in publication.composition.questions:
         if rounds > 1 and (cost.epsilon > policy.attribute_epsilon or cost.delta > policy.attribute_delta):
             found.append(
                 f"question {name!r}: all {rounds} rounds cost ε = {float(cost.epsilon):.4g}; a device with the default "

@@ -347,7 +347,7 @@ def test_until_a_report_has_left_nothing_that_is_shown_depends_on_the_draw(tmp_p
     ],
 )  # fmt: skip
 def test_a_report_that_was_attempted_may_have_left(state, attempts, left):
-    drawn = {"attribute": "a", "round": 0, "design": Design("3/4", "3/4").text, "answer": "1"}
+    drawn = {"attribute": "a", "round": 0, "kind": "yes_no", "design": Design("3/4", "3/4").text, "answer": "1"}
     report = {"attribute": "a", "round": 0, "state": state, "attempts": attempts}
     assert ("may have been sent" in budget_of([drawn], [report], {}).explain()) is left
 

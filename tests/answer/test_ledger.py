@@ -11,6 +11,7 @@ import sqlite3
 import stat
 import sys
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 
@@ -18,13 +19,15 @@ import pytest
 
 from rrcollect.answer import ledger_file
 from rrcollect.answer.acceptance import SeenVersion
+from rrcollect.answer.asking import Asking
+from rrcollect.answer.attributes import Attributes
 from rrcollect.answer.decision import LedgerRequest
 from rrcollect.answer.ledger import Ledger
 from rrcollect.answer.rollback_guard import RollbackGuard, link
 from rrcollect.design.promise import Promise
 from rrcollect.errors import LedgerCorrupt, LedgerError, LedgerNewer, LedgerRestored, LedgerUnavailable, RolledBack
 from rrcollect.publish.report import Report
-from tests.support.devices import POLICY, PUBLISHER, THREE_QUARTERS, client, envelope, question
+from tests.support.devices import POLICY, PUBLISHER, THREE_QUARTERS, client, envelope, question, survey
 from tests.support.ledger_crashing import AGAIN, SIGNED, device, in_child, race, rows
 
 
@@ -490,9 +493,10 @@ def test_who_comes_second_gets_the_report_of_the_first(tmp_path):
 
 def test_an_older_version_is_refused_by_name_in_the_transaction_too(tmp_path):
     ledger = Ledger(tmp_path / "ledger.sqlite3")
-    ledger.remember(PUBLISHER, "poll", SeenVersion(2, "d2"))
+    poll = Asking(survey(name="poll"), Attributes(["doped"]), datetime.now(UTC), os.urandom)
+    ledger.remember(poll, SeenVersion(2, "d2"))
     with pytest.raises(RolledBack, match="version 1 of 'poll' is older than version 2"):
-        ledger.remember(PUBLISHER, "poll", SeenVersion(1, "d1"))
+        ledger.remember(poll, SeenVersion(1, "d1"))
     assert ledger.seen() == {(PUBLISHER, "poll"): SeenVersion(2, "d2")}
 
 

@@ -9,17 +9,17 @@ from fractions import Fraction
 import flint
 import pytest
 
-from rrcollect import Attribute, EveryAttributeOf, ParameterError, Policy, Question, Report, Survey
+from rrcollect import Attribute, EveryAttributeOf, ParameterError, Policy, Question, Report, SetDesign, Survey
 from rrcollect.answer.attributes import Attributes
 from rrcollect.design.mechanism import from_text, from_wire
 from rrcollect.design.parameters import SIGNED, Epsilon
 from rrcollect.design.promise import Promise
-from rrcollect.errors import MalformedDocument, MalformedReport, NotCanonical, NotServed
+from rrcollect.errors import MalformedDocument, MalformedReport, NotCanonical
 from rrcollect.publish import document, texts
 from rrcollect.publish.canonical import canonical
 from rrcollect.publish.kinds import Choice, Number
 from tests.support.devices import VECTORS, load, moment, question, survey, vector_policy
-from tests.vectors.parts import NOW, QUESTION, SET_DESIGN, SURVEY, b64, with_survey
+from tests.vectors.parts import NOW, ONE_OF_THREE, QUESTION, SET_DESIGN, SURVEY, b64, with_survey
 from tests.vectors.parts import POLICY as RULES
 from tests.vectors.report_cases import REPORT
 
@@ -62,20 +62,32 @@ def test_a_kind_may_be_written_plainly_by_a_program():
     assert Choice(options=[{"en": "a"}, {"en": "b"}]).texts == ({"en": "a"}, {"en": "b"})
 
 
-# ---- mechanisms that are read and not served -----------------------------------------------------------------------
+# ---- mechanisms and the kinds they go with ---------------------------------------------------------------------------
 
 
-def test_a_design_for_options_is_refused_by_name():
-    with pytest.raises(NotServed, match="several options"):
-        from_wire(SET_DESIGN)
-    with pytest.raises(NotServed):
-        from_text(canonical(SET_DESIGN).decode())
-    with pytest.raises(NotServed, match=r"^questions\.0\.design: "):
-        Survey.from_payload(canonical({**SURVEY, "questions": [{**QUESTION, "design": SET_DESIGN}]}))
-    with pytest.raises(MalformedReport, match="not served"):
-        Report.from_bytes(canonical({**REPORT, "design": SET_DESIGN}))
+def test_a_design_for_options_is_read_and_goes_with_a_choice_of_as_many():
+    assert from_wire(SET_DESIGN) == from_text(canonical(SET_DESIGN).decode()) == SetDesign(3, 1, "1/2")
     with pytest.raises(ParameterError):
         from_wire({**SET_DESIGN, "k": 1})
+    with pytest.raises(MalformedDocument, match="^question 'q1': a yes_no question goes with a design of p00 and p11$"):
+        Survey.from_payload(canonical({**SURVEY, "questions": [{**QUESTION, "design": SET_DESIGN}]})).check()
+    four = {**ONE_OF_THREE, "design": {**SET_DESIGN, "options": 4}}
+    with pytest.raises(MalformedDocument, match="^question 'q1': a choice of 3 options goes with a design for 3 opt"):
+        Survey.from_payload(canonical({**SURVEY, "questions": [four]})).check()
+    Survey.from_payload(canonical({**SURVEY, "questions": [ONE_OF_THREE]})).check()
+
+
+def test_a_panel_of_one_round_is_refused_by_name():
+    with pytest.raises(MalformedDocument, match="^question 'q1': a panel needs two rounds or more$"):
+        Survey.from_payload(canonical({**SURVEY, "questions": [{**QUESTION, "panel": True}]})).check()
+
+
+def test_a_report_holds_a_set_of_the_designs_size():
+    for answer in ("100", "010", "001"):
+        assert Report.from_bytes(canonical({**REPORT, "design": SET_DESIGN, "answer": answer})).answer == answer
+    for answer in ("1", "000", "110", "0100"):
+        with pytest.raises(MalformedReport, match="answer must be"):
+            Report.from_bytes(canonical({**REPORT, "design": SET_DESIGN, "answer": answer}))
 
 
 # ---- numbers --------------------------------------------------------------------------------------------------------

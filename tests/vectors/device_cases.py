@@ -72,6 +72,22 @@ def draws() -> list[dict[str, Any]]:
     return made
 
 
+def numbers() -> list[dict[str, Any]]:
+    """Draws at and around the threshold of numbers in a range, and the answer each must give; by exact fractions."""
+    made = []
+    for design in (Design("3/4", "3/4"), optimal_design(1)):
+        k00, k11 = design.numerators
+        for low, high in (("0", "24"), ("-1/2", "1/2"), ("0", "3")):
+            start, width = Fraction(low), Fraction(high) - Fraction(low)
+            for share in (Fraction(0), Fraction(1, 2), Fraction(1, 3), Fraction(1)):
+                number = start + share * width
+                limit = 2**64 - k00 + (k00 + k11 - 2**64) * math.floor(share * 2**64) // 2**64
+                for drawn in sorted({0, limit - 1, limit, 2**64 - 1}):
+                    made.append({"design": design.to_wire(), "low": low, "high": high, "number": str(number),
+                                 "draw": f"{drawn:016x}", "answer": int(drawn < limit)})  # fmt: skip
+    return made
+
+
 def sets() -> list[dict[str, Any]]:
     """Draws for choices at and around their boundaries, and the set each truth must give; by lists, not by bits."""
     made = []

@@ -8,16 +8,18 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from rrcollect import Budget, Design, Policy
+from rrcollect import Budget, Design, Policy, SetDesign, optimal_choice
 from rrcollect.answer.explanation import survey_lines
 from rrcollect.answer.ledger import Draw
 from rrcollect.answer.words import shown_lines
 from rrcollect.deliver.outbox import Outgoing
+from rrcollect.design.mechanism import AnyDesign, from_text
 from rrcollect.publish.canonical import canonical
 from rrcollect.publish.survey import Survey
 from tests.vectors.parts import (
     FAMILY,
     GRID,
+    KINDS,
     MEANT,
     NOW,
     PERSIAN,
@@ -65,6 +67,30 @@ DESIGNS: dict[str, dict[str, Any]] = {
 }
 
 
+def optioned(options: int, size: int, p: Any, **changes: Any) -> dict[str, Any]:
+    """A question about so many options with this design."""
+    kind = {"kind": "choice", "options": [{"en": f"Option {n}", "de": f"Wahl {n}"} for n in range(options)]}
+    design = {"options": options, "p": str(Fraction(p)), "size": size}
+    return {**QUESTION, "kind": kind, "design": design, "promise": {"epsilon": "0", "delta": "1"}, **changes}
+
+
+EVERY_KIND: dict[str, dict[str, Any]] = {
+    "option": optioned(3, 1, "1/2"),
+    "option_nearly_always": optioned(3, 1, 1 - 2 * STEP),
+    "option_as_it_is": optioned(3, 1, 1),
+    "set": optioned(5, 2, "3/4", rounds=3),
+    "set_rarely_without": optioned(5, 2, 1 - STEP),
+    "set_always_with": optioned(5, 2, 1),
+    "grid_set": {**optioned(10, 3, 1), "design": optimal_choice(1, 10).to_wire()},
+    "number": {**QUESTION, "kind": KINDS["number"]},
+    "number_on_the_grid": {**GRID, "kind": KINDS["number_without_unit"], "rounds": 2},
+    "number_proof": designed("1", "1/128", kind=KINDS["number"]),
+    "number_nearly_proof": designed("1023/1024", "1000/1024", kind=KINDS["number"]),
+    "panel": {**QUESTION, "rounds": 52, "panel": True},
+    "panel_of_a_choice": optioned(4, 1, "1/2", rounds=2, panel=True),
+}
+
+
 def surveys() -> Iterator[tuple[dict[str, Any], str | None, bool]]:
     """(survey, language, whether on its page)."""
     for _, envelope, _ in good():
@@ -82,6 +108,15 @@ def surveys() -> Iterator[tuple[dict[str, Any], str | None, bool]]:
     yield {**SURVEY, "questions": many, "origins": ORIGINS}, None, True
     rare = [{**DESIGNS["hardly_ever_a_proof"], "id": f"q{n}", "attribute": f"a{n}", "rounds": 1000} for n in range(9)]
     yield {**SURVEY, "questions": rare, "origins": ORIGINS}, None, True
+    for question in EVERY_KIND.values():
+        yield {**SURVEY, "questions": [question]}, None, False
+        yield {**SURVEY, "questions": [question], "origins": ORIGINS[:3]}, "de", True
+    mixed = [{**q, "id": f"q{n}", "attribute": f"a{n}"} for n, q in enumerate(EVERY_KIND.values())]
+    for ask in ("all", "one"):
+        for listed in (mixed, mixed[:1], [mixed[0], mixed[3], mixed[7]], [mixed[11], mixed[12]], mixed[9:]):
+            yield {**SURVEY, "ask": ask, "questions": listed}, None, False
+            yield {**SURVEY, "ask": ask, "questions": listed, "origins": ORIGINS[:2]}, None, True
+    yield {**SURVEY, "ask": "one", "questions": several[:6]}, None, False
     told = {"pilot": True, "invite_only": True, "collector": "carried", "opens": NOW, "publisher": "All is well."}
     labelled = segments([{"value": "run", "label": {"en": "Running", "fa": PERSIAN}}, "ski"], label={"en": "Sport"})
     numbered = {"10": segments(["a"])["sport"], "9": segments(["b", "c"])["sport"], **labelled}
@@ -96,9 +131,9 @@ def surveys() -> Iterator[tuple[dict[str, Any], str | None, bool]]:
 def budgets() -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]]:
     """(draws, reports, caps): made as a ledger holds them."""
 
-    def drawn(attribute: str, design: Design, answer: str, round_: int = 0) -> dict[str, Any]:
-        cost = design.loss
-        return {"attribute": attribute, "round": round_, "design": design.text, "answer": answer,
+    def drawn(attribute: str, design: AnyDesign, answer: str, round_: int = 0, kind: str = "") -> dict[str, Any]:
+        cost, kind = design.loss, kind or ("yes_no" if isinstance(design, Design) else "choice")
+        return {"attribute": attribute, "round": round_, "kind": kind, "design": design.text, "answer": answer,
                 "epsilon": str(cost.epsilon), "delta": str(cost.delta)}  # fmt: skip
 
     def report(attribute: str, state: str, attempts: int, round_: int = 0) -> dict[str, Any]:
@@ -119,6 +154,18 @@ def budgets() -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]], dict
     for design in (proof, nearly, Design(1, 1)):
         for answer in "01":
             yield [drawn("c", design, answer), drawn("d", three, "0")], [report("c", "delivered", 1)], disclosing
+    hours = "number from 0 to 24"
+    for round_ in (0, 2):
+        for answer in "01":
+            for design in (three, proof, nearly):
+                yield [drawn("h", design, answer, round_, hours)], [report("h", "delivered", 1, round_)], disclosing
+    for number, design in enumerate((SetDesign(3, 1, "1/2"), SetDesign(5, 2, "3/4"), SetDesign(3, 1, 1),
+                                     SetDesign(5, 2, 1), SetDesign(5, 2, 1 - STEP))):  # fmt: skip
+        answer = "0" * (design.options - design.size) + "1" * design.size
+        for round_ in (0, 1):
+            sent = [report("c", "delivered", 1, round_)] * (1 + number % 2)
+            yield [drawn("c", design, answer, round_), drawn("d", three, "0")], sent, disclosing
+        yield [drawn("c", design, answer)], [], {}
     yield [drawn(f"a{n}", three, "1") for n in range(13)], [], {"lifetime_epsilon": "14", "lifetime_delta": "0"}
     yield [], [], {**disclosing, "lifetime_epsilon": "13.8155105579642741", "lifetime_delta": "0"}
     yield [], [], {"lifetime_epsilon": "0"}
@@ -145,9 +192,10 @@ def budget_of(draws: list[dict[str, Any]], reports: list[dict[str, Any]], caps: 
             seq,
             d["attribute"],
             d["round"],
-            design := Design.from_wire(json.loads(d["design"])),
+            design := from_text(d["design"]),
             d["answer"],
             design.loss,
+            d["kind"],
         )
         for seq, d in enumerate(draws, 1)
     ]

@@ -6,6 +6,8 @@ reports/good_*.json, reports/bad_*.json   likewise for reports
 withdrawals/good_*.json, withdrawals/bad_*.json   likewise for withdrawals, with the policy that judges them
 draws.json            64-bit draws with the answer each truth must give
 sets.json             draws for one of several options, with the set each truth must give
+numbers.json          draws for a number in a range, with the answer each number must give
+drawn.json            what a device draws when it accepts a survey: the question it asks, the round of each panel
 settings.json         policies, and whether a device takes them
 explained.json        surveys and ledgers, and what people are told about them
 tickets.json          invites as typed, with what they are, and the tickets derived from them
@@ -24,11 +26,12 @@ from pathlib import Path
 from typing import Any
 
 from rrcollect.publish.canonical import canonical
-from tests.vectors.device_cases import draws, sets, settings
+from tests.vectors.device_cases import draws, numbers, sets, settings
+from tests.vectors.drawn_cases import drawn
 from tests.vectors.envelope_cases import bad_bytes, bad_for_a_policy, bad_parts, bad_payloads, bad_signatures
 from tests.vectors.explained_cases import explained
 from tests.vectors.parts import NOW, POLICY, SURVEY, b64
-from tests.vectors.question_cases import bad_kinds, bad_numbers, bad_questions
+from tests.vectors.question_cases import bad_fits, bad_kinds, bad_numbers, bad_questions
 from tests.vectors.report_cases import bad_reports, good_reports
 from tests.vectors.survey_cases import (
     bad_fields,
@@ -51,7 +54,8 @@ DIGEST = hashlib.sha256(canonical(SURVEY)).hexdigest()
 def bad() -> Iterator[tuple[str, str, bytes, dict[str, Any]]]:
     """(name, error, envelope, policy)."""
     makers = (bad_bytes, bad_parts, bad_signatures, bad_payloads, bad_fields, bad_surveys, bad_texts, bad_places,
-              bad_moments, bad_segments, bad_questions, bad_kinds, bad_numbers, not_served, bad_in_order)  # fmt: skip
+              bad_moments, bad_segments, bad_questions, bad_kinds, bad_fits, bad_numbers,
+              not_served, bad_in_order)  # fmt: skip
     for make in makers:
         for name, error, envelope in make():
             yield name, error, envelope, POLICY
@@ -78,6 +82,8 @@ def files() -> Iterator[tuple[str, Any]]:
         yield f"withdrawals/bad_{name}.json", {"policy": policy, "error": error, "envelope": b64(envelope)}
     yield "draws.json", draws()
     yield "sets.json", sets()
+    yield "numbers.json", numbers()
+    yield "drawn.json", drawn()
     yield "settings.json", settings()
     yield "explained.json", explained()
     yield "tickets.json", {"typed": typed(), "tickets": tickets()}

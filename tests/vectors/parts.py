@@ -147,7 +147,28 @@ KINDS: dict[str, dict[str, Any]] = {
     "number": {"kind": "number", "low": "0", "high": "24", "unit": {"en": "hours"}, "clip": True},
     "number_without_unit": {"kind": "number", "low": "-1/2", "high": "1/2", "unit": {}, "clip": False},
 }
-SET_DESIGN = {"options": 3, "p": "3/4", "size": 1}
+SET_DESIGN = {"options": 3, "p": "1/2", "size": 1}
+ONE_OF_THREE = {
+    **QUESTION,
+    "kind": KINDS["choice"],
+    "design": SET_DESIGN,
+    "promise": {"epsilon": "ln(2)", "delta": "0"},
+}
+FIVE = {"kind": "choice", "options": [{"en": word} for word in ("Red", "Green", "Blue", "White", "Other")]}
+TWO_OF_FIVE = {
+    **QUESTION,
+    "kind": FIVE,
+    "design": {"options": 5, "p": "3/4", "size": 2},
+    "promise": {"epsilon": "ln(9/2)", "delta": "0"},
+}
+CERTAIN_SET = {
+    **TWO_OF_FIVE,
+    "design": {"options": 5, "p": "1", "size": 2},
+    "promise": {"epsilon": "0", "delta": "3/4"},
+    "disclosure": {"exposed": 9, "respondents": 10},
+}
+HOURS = {**QUESTION, "kind": KINDS["number"]}
+PANEL = {**QUESTION, "rounds": 4, "panel": True}
 PNG = "data:image/png;base64," + b64(b"\x89PNG")
 WRITTEN = {
     "introduction": {"en": "Two lines:\nthis is the second."},

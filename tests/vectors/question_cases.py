@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from tests.vectors.parts import KINDS, LONG, PROOF, with_question, with_survey
+from tests.vectors.parts import (
+    CERTAIN_SET,
+    KINDS,
+    LONG,
+    ONE_OF_THREE,
+    PROOF,
+    SET_DESIGN,
+    TWO_OF_FIVE,
+    with_question,
+    with_survey,
+)
 
 
 def bad_questions() -> Iterator[tuple[str, str, bytes]]:
@@ -57,6 +67,42 @@ def bad_kinds() -> Iterator[tuple[str, str, bytes]]:
     for name, value in kinds.items():
         yield f"kind_{name}", "MalformedDocument", with_question(kind=value)
     yield "kind_number_float", "FloatInDocument", with_question(kind={**number, "low": 0.5})
+
+
+def bad_fits() -> Iterator[tuple[str, str, bytes]]:
+    """Kinds and designs that do not go together, designs for options that no device applies, panels of one round."""
+    choice, number = KINDS["choice"], KINDS["number"]
+    yield "fit_choice_by_p00_and_p11", "MalformedDocument", with_question(kind=choice)
+    yield "fit_yes_no_by_sets", "MalformedDocument", with_question(design=SET_DESIGN)
+    yield "fit_number_by_sets", "MalformedDocument", with_question(kind=number, design=SET_DESIGN)
+    yield "fit_choice_of_four", "MalformedDocument", with_question(kind=choice, design={**SET_DESIGN, "options": 4})
+    yield "panel_of_one_round", "MalformedDocument", with_question(panel=True)
+    designs: dict[str, tuple[str, dict[str, Any]]] = {
+        "size_zero": ("MalformedDocument", {"size": 0}), "size_of_all": ("MalformedDocument", {"size": 3}),
+        "size_negative": ("MalformedDocument", {"size": -1}), "size_true": ("MalformedDocument", {"size": True}),
+        "size_text": ("MalformedDocument", {"size": "1"}), "size_float": ("FloatInDocument", {"size": 1.0}),
+        "options_one": ("MalformedDocument", {"options": 1}), "options_many": ("MalformedDocument", {"options": 201}),
+        "options_text": ("MalformedDocument", {"options": "3"}), "extra": ("MalformedDocument", {"q": "1/4"}),
+        "p_number": ("MalformedDocument", {"p": 1}), "p_null": ("MalformedDocument", {"p": None}),
+        "p_decimal": ("NotCanonical", {"p": "0.5"}), "p_not_lowest": ("NotCanonical", {"p": "2/4"}),
+        "p_above_one": ("MalformedDocument", {"p": "3/2"}), "p_negative": ("MalformedDocument", {"p": "-1/2"}),
+        "p_too_many_bits": ("MalformedDocument", {"p": str(1 / (LONG + Fraction(1, 2**512)))}),
+        "told_apart_never": ("NotOriented", {"p": "1/3"}), "told_backwards": ("NotOriented", {"p": "1/4"}),
+        "off_grid": ("OffGridMatrix", {"p": "3/5"}),
+        "off_grid_of_the_others": ("OffGridMatrix", {"p": str(1 - Fraction(2**63 + 1, 2**65))}),
+    }  # fmt: skip
+    for name, (error, change) in designs.items():
+        made = {**SET_DESIGN, **change}
+        yield f"set_{name}", error, with_survey(questions=[{**ONE_OF_THREE, "design": made}])
+    off = {"options": 5, "p": "2/3", "size": 2}
+    yield "set_off_grid_of_two", "OffGridMatrix", with_survey(questions=[{**TWO_OF_FIVE, "design": off}])
+    promises = {"by_a_hair": ("4499999999999999999/1000000000000000000", "0"), "of_its_column": ("9/4", "0"),
+                "with_delta": ("4", "1/17")}  # fmt: skip
+    for name, (ratio, delta) in promises.items():
+        promise = {"epsilon": f"ln({ratio})", "delta": delta}
+        yield f"set_claim_{name}", "ClaimTooSmall", with_survey(questions=[{**TWO_OF_FIVE, "promise": promise}])
+    nobody = {**CERTAIN_SET, "disclosure": {"exposed": 0, "respondents": 10}}
+    yield "set_disclosure_of_nobody", "MalformedDocument", with_survey(questions=[nobody])
 
 
 def bad_numbers() -> Iterator[tuple[str, str, bytes]]:

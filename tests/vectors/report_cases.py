@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from rrcollect import optimal_design
+from rrcollect import optimal_choice, optimal_design
 from rrcollect.publish.canonical import canonical
 from tests.vectors.parts import SET_DESIGN, SURVEY, loose
 
@@ -30,7 +30,13 @@ def good_reports() -> Iterator[tuple[str, bytes]]:
     yield "no_segments", canonical({**REPORT, "segments": {}})
     yield "ticket", canonical({**REPORT, "ticket": "0123456789abcdef" * 2})
     yield "round", canonical({**REPORT, "round": 51})
+    yield "option", canonical({**REPORT, "answer": "010", "design": SET_DESIGN})
+    yield "set", canonical(SET_REPORT)
+    yield "grid_set", canonical({**REPORT, "answer": "1101" + "0" * 6, "design": optimal_choice(1, 10).to_wire()})
     yield "grid_design", canonical({**REPORT, "design": optimal_design(1).to_wire()})
+
+
+SET_REPORT: dict[str, Any] = {**REPORT, "answer": "01010", "design": {"options": 5, "p": "3/4", "size": 2}}
 
 
 def bad_reports() -> Iterator[tuple[str, bytes]]:
@@ -84,6 +90,17 @@ def bad_reports() -> Iterator[tuple[str, bytes]]:
     }
     for name, change in changes.items():
         yield name, loose({**REPORT, **change})
+    sets: dict[str, dict[str, Any]] = {
+        "set_too_small": {"answer": "01000"}, "set_too_large": {"answer": "01110"}, "set_short": {"answer": "0101"},
+        "set_long": {"answer": "010100"}, "set_of_letters": {"answer": "0l0l0"}, "set_of_a_list": {"answer": [1, 3]},
+        "set_as_a_number": {"answer": 1010}, "set_empty": {"answer": ""}, "set_other_digits": {"answer": "0１0１0"},
+        "set_design_not_lowest": {"design": {"options": 5, "p": "6/8", "size": 2}},
+        "set_design_told_apart_never": {"design": {"options": 5, "p": "2/5", "size": 2}},
+        "set_design_of_all": {"design": {"options": 5, "p": "3/4", "size": 5}, "answer": "11111"},
+        "set_design_extra": {"design": {"options": 5, "p": "3/4", "size": 2, "q": "1/4"}},
+    }  # fmt: skip
+    for name, change in sets.items():
+        yield name, loose({**SET_REPORT, **change})
     yield "empty", b""
     yield "array", b"[]"
     yield "truncated", canonical(REPORT)[:-1]

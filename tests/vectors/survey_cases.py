@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from rrcollect import optimal_choice, two_sided_design
 from rrcollect.publish.canonical import canonical
 from tests.vectors.parts import (
     ALICE,
     BOB,
+    CERTAIN_SET,
     FAMILY,
     GOOD_ENVELOPE,
     GRID,
+    HOURS,
     KINDS,
     LONG,
     MALLORY,
     MEANT,
+    ONE_OF_THREE,
     OPEN,
+    PANEL,
     PERSIAN,
     PNG,
     POLICY,
@@ -24,6 +29,7 @@ from tests.vectors.parts import (
     SET_DESIGN,
     SURVEY,
     TWO_KEYS,
+    TWO_OF_FIVE,
     WRITTEN,
     segments,
     signed,
@@ -31,6 +37,17 @@ from tests.vectors.parts import (
     with_question,
     with_survey,
 )
+
+COLOUR = {"colour": "#aabbcc", "logo": None}
+UNTOLD = {"options": 3, "p": "1/3", "size": 1}  # every option is in the set with the same chance
+
+
+def chosen(epsilon: Any, options: int, n: int = 1) -> dict[str, Any]:
+    """A question about so many options with the best design for ε."""
+    design = optimal_choice(epsilon, options)
+    labels = [{"en": f"Option {number}"} for number in range(options)]
+    return {**QUESTION, "id": f"q{n}", "attribute": f"a{n}", "kind": {"kind": "choice", "options": labels},
+            "design": design.to_wire(), "promise": design.loss.to_wire()}  # fmt: skip
 
 
 def good() -> Iterator[tuple[str, bytes, dict[str, Any]]]:
@@ -81,6 +98,23 @@ def good() -> Iterator[tuple[str, bytes, dict[str, Any]]]:
     yield "segment_labels", with_survey(segments=labelled), POLICY
     yield "segment_named_constructor", with_survey(segments={"constructor": segments(["x"])["sport"]}), POLICY
     yield "help", with_question(help={"en": "In the last twelve months."}), POLICY
+    yield "choice", with_survey(questions=[ONE_OF_THREE]), POLICY
+    yield "choice_of_two", with_question(kind={"kind": "choice", "options": [{"en": "Left"}, {"en": "Right"}]},
+                                         design={"options": 2, "p": "3/4", "size": 1}), POLICY  # fmt: skip
+    yield "choice_of_sets", with_survey(questions=[TWO_OF_FIVE]), POLICY
+    yield "choice_on_the_grid", with_survey(questions=[chosen("ln 3", 200), chosen(1, 4, n=2)]), POLICY
+    yield "choice_disclosing", with_survey(questions=[CERTAIN_SET]), OPEN
+    yield "number", with_survey(questions=[HOURS]), POLICY
+    yield "number_without_unit", with_question(kind=KINDS["number_without_unit"]), POLICY
+    yield "two_promises", with_question(design=two_sided_design("ln 2", "ln 6").to_wire(),
+                                        promise={"epsilon": "ln(6)", "delta": "0"}), POLICY  # fmt: skip
+    yield "panel", with_survey(questions=[PANEL]), POLICY
+    yield "panel_with_times", with_survey(questions=[{**PANEL, "rounds": 2}], rounds=times(
+        "10-01", "10-02", "11-02", "12-31")), POLICY  # fmt: skip
+    yield "ask_one", with_survey(ask="one", questions=[
+        ONE_OF_THREE, {**HOURS, "id": "q2", "attribute": "hours"}, {**PANEL, "id": "q3", "attribute": "b"}]
+    ), POLICY  # fmt: skip
+    yield "ask_one_of_one", with_survey(ask="one"), POLICY
     yield "meant_disclosure", with_survey(questions=[MEANT]), OPEN
     yield "same_version_again", GOOD_ENVELOPE, {**POLICY, "seen": {"version": 3, "digest": "same"}}
     yield "newer_version", GOOD_ENVELOPE, {**POLICY, "seen": {"version": 2, "digest": "0" * 64}}
@@ -265,13 +299,7 @@ def bad_segments() -> Iterator[tuple[str, str, bytes]]:
 
 def not_served() -> Iterator[tuple[str, str, bytes]]:
     """What this version reads and refuses by name."""
-    for name, kind in KINDS.items():
-        yield f"not_served_kind_{name}", "NotServed", with_question(kind=kind)
-    yield "not_served_set_design", "NotServed", with_question(kind=KINDS["choice"], design=SET_DESIGN)
-    yield "not_served_set_design_of_yes_no", "NotServed", with_question(design=SET_DESIGN)
-    yield "not_served_panel", "NotServed", with_question(panel=True)
-    yield "not_served_ask", "NotServed", with_survey(ask="one")
-    yield "not_served_colour", "NotServed", with_survey(look={"colour": "#aabbcc", "logo": None})
+    yield "not_served_colour", "NotServed", with_survey(look=COLOUR)
     yield "not_served_logo", "NotServed", with_survey(look={"colour": None, "logo": PNG})
 
 
@@ -287,18 +315,18 @@ def bad_in_order() -> Iterator[tuple[str, str, bytes]]:
     yield "order_text_then_design", "MalformedDocument", with_question(text={}, design=lowest)
     yield "order_design_then_promise", "NotOriented", with_question(design=sum_one, promise={})
     yield "order_spelling_then_rounds", "NotCanonical", with_question(design=lowest, rounds=0)
-    yield "order_set_design_then_rounds", "NotServed", with_question(design=SET_DESIGN, rounds=0)
-    yield "order_missing_then_set_design", "MalformedDocument", with_question(design=SET_DESIGN, rounds=...)
-    yield "order_unknown_then_set_design", "MalformedDocument", with_question(design=SET_DESIGN, seed=1)
+    yield "order_set_design_then_rounds", "NotOriented", with_question(design=UNTOLD, rounds=0)
+    yield "order_missing_then_set_design", "MalformedDocument", with_question(design=UNTOLD, rounds=...)
+    yield "order_unknown_then_set_design", "MalformedDocument", with_question(design=UNTOLD, seed=1)
     yield (
         "order_first_question_first",
-        "NotServed",
-        with_survey(questions=[{**QUESTION, "design": SET_DESIGN}, {**second, "text": {}}]),
+        "NotOriented",
+        with_survey(questions=[{**QUESTION, "design": UNTOLD}, {**second, "text": {}}]),
     )
     yield (
         "order_second_question_second",
         "MalformedDocument",
-        with_survey(questions=[{**QUESTION, "text": {}}, {**second, "design": SET_DESIGN}]),
+        with_survey(questions=[{**QUESTION, "text": {}}, {**second, "design": UNTOLD}]),
     )
     yield (
         "order_values_then_the_whole",
@@ -313,14 +341,24 @@ def bad_in_order() -> Iterator[tuple[str, str, bytes]]:
     yield (
         "order_spelling_then_served",
         "NotCanonical",
-        with_survey(ask="one", questions=[{**QUESTION, "promise": {"epsilon": "ln 3", "delta": "0"}}]),
+        with_survey(look=COLOUR, questions=[{**QUESTION, "promise": {"epsilon": "ln 3", "delta": "0"}}]),
     )
     yield (
         "order_served_then_claim",
         "NotServed",
-        with_survey(ask="one", questions=[{**QUESTION, "promise": {"epsilon": "1", "delta": "0"}}]),
+        with_survey(look=COLOUR, questions=[{**QUESTION, "promise": {"epsilon": "1", "delta": "0"}}]),
     )
-    yield "order_panel_then_grid", "NotServed", with_question(panel=True, design={"p00": "2/3", "p11": "3/4"})
+    yield "order_panel_then_grid", "MalformedDocument", with_question(panel=True, design={"p00": "2/3", "p11": "3/4"})
+    yield (
+        "order_misfit_then_claim",
+        "MalformedDocument",
+        with_question(kind=KINDS["choice"], promise={"epsilon": "1", "delta": "0"}),
+    )
+    yield (
+        "order_served_then_misfit",
+        "NotServed",
+        with_survey(look=COLOUR, questions=[{**QUESTION, "design": SET_DESIGN}]),
+    )
     yield (
         "order_questions_one_by_one",
         "ClaimTooSmall",

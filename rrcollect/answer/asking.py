@@ -1,0 +1,116 @@
+"""Which question this device asks, and in which round of a panel it answers: drawn when a survey is accepted.
+
+Rules
+1. Both are drawn uniformly, from the client's source of random bytes, before any truth is known; they depend on nothing
+   but the survey, the clock and what was drawn before.  `uniform` is the mapping from bytes, part of the wire format.
+2. `ask = "one"`: one question of all the survey has, kept under its publisher and name.  A higher version keeps it if
+   it still asks about the same attribute; otherwise one is drawn anew.
+3. A panel: one of the question's rounds that are not yet closed, kept under the attribute by the app's own name.  So a
+   republished question, or another survey's panel about the attribute, has the same round.  If every round is closed
+   nothing is drawn, and if the app does not answer about the attribute neither.
+4. First the question, then the panels in the order of questions; of a survey that asks one question, only its panel.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from datetime import datetime
+
+from rrcollect.answer.attributes import Attribute, Attributes
+from rrcollect.answer.draw import Source, random_bytes
+from rrcollect.errors import NotDrawn, ParameterError, RoundClosed
+from rrcollect.publish.question import Question
+from rrcollect.publish.survey import Survey
+
+__all__ = ["Asking", "answered_round", "asked_question", "check_asked", "panel_round", "uniform"]
+
+WORD = 1 << 64
+
+
+def uniform(count: int, source: Source) -> int:
+    """A whole number below `count`, each with the same chance; for 1 no byte is drawn.
+
+    Eight bytes, big-endian, are drawn until they are below the greatest multiple of `count` up to 2^64; the remainder
+    is the number.
+
+    >>> uniform(5, lambda n: bytes(n - 1) + b"\\x07")
+    2
+    """
+    drawn, most = 0, WORD // count * count
+    while count > 1 and (drawn := int.from_bytes(random_bytes(8, source), "big")) >= most:
+        pass
+    return drawn % count
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What is drawn when this survey is accepted; `draw` does it inside the transaction that remembers the survey."""
+
+    survey: Survey
+    attributes: Attributes
+    now: datetime
+    source: Source
+
+    def draw(self, connection: sqlite3.Connection) -> None:
+        """Draw what was not drawn before, and keep it (rule 4)."""
+        survey = self.survey
+        asked = survey.questions
+        if survey.ask == "one":
+            question = asked_question(connection, survey)
+            if question is None:
+                question = asked[uniform(len(asked), self.source)]
+                connection.execute(
+                    "INSERT INTO asked VALUES (?, ?, ?) ON CONFLICT (publisher, name) DO UPDATE "
+                    "SET attribute = excluded.attribute",
+                    (survey.publisher, survey.name, question.attribute),
+                )
+            asked = (question,)
+        for question in asked:
+            attribute = self.attributes.registered(survey, question) if question.panel else None
+            rounds = _not_closed(survey, question, self.now)
+            if attribute is not None and rounds and panel_round(connection, attribute) is None:
+                number = rounds[uniform(len(rounds), self.source)]
+                connection.execute("INSERT INTO panels VALUES (?, ?)", (attribute.name, number))
+
+
+def asked_question(connection: sqlite3.Connection, survey: Survey) -> Question | None:
+    """The question this device drew for a survey that asks one, if it still has it."""
+    row = connection.execute(
+        "SELECT attribute FROM asked WHERE publisher = ? AND name = ?", (survey.publisher, survey.name)
+    ).fetchone()
+    return next((q for q in survey.questions if row is not None and q.attribute == row[0]), None)
+
+
+def panel_round(connection: sqlite3.Connection, attribute: Attribute) -> int | None:
+    """The round drawn for a panel about the attribute, under its name or else the first of its aliases."""
+    kept = dict(connection.execute("SELECT attribute, round FROM panels").fetchall())
+    return next((kept[name] for name in (attribute.name, *attribute.aliases) if name in kept), None)
+
+
+def check_asked(question: Question, drawn: Question | None) -> None:
+    """The question is the one that this device drew for a survey that asks one."""
+    if drawn is None:
+        raise NotDrawn("this device has not drawn the question it answers: accept the survey by this client first")
+    if question.id != drawn.id:
+        raise NotDrawn(f"this device answers question {drawn.id!r} of this survey only")
+
+
+def answered_round(survey: Survey, question: Question, given: int | None, drawn: int | None, now: datetime) -> int:
+    """The round to answer in: the one given, or the panel's, or the first; an error if it is not this device's."""
+    if given is not None and (type(given) is not int or not 0 <= given < question.rounds):
+        raise ParameterError("round", given, f"a whole number below the question's {question.rounds} rounds")
+    if not question.panel:
+        return given or 0
+    if drawn is None:
+        if not _not_closed(survey, question, now):
+            raise RoundClosed(f"every round of question {question.id!r} has closed (this device's clock: {now:%F %T})")
+        raise NotDrawn("this device has not drawn the round it answers in: accept the survey by this client first")
+    if given not in (None, drawn) or drawn >= question.rounds:
+        raise NotDrawn(f"this device answers question {question.id!r} in round {drawn} only")
+    return drawn
+
+
+def _not_closed(survey: Survey, question: Question, now: datetime) -> list[int]:
+    """The question's rounds that are not yet closed by this clock; all, if the survey does not say when they are."""
+    return [n for n in range(question.rounds) if not survey.rounds or now < survey.rounds[n].closes]

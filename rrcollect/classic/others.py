@@ -1,0 +1,156 @@
+"""Others' ways to ask for one of several options, or for a number, beside ours at the same ε.
+
+For options with equal shares, E = e^ε, n times the mean squared error over all options, of a population:
+
+    sets of ω options             [YB18]   `SetDesign.total_variance`, the best ω               k bits
+    k-ary response                [HLM16]  the same with ω = 1                                  ⌈log2 k⌉ bits
+    optimised unary encoding      [WBLJ17] every bit alone, p = 1/2, q = 1/(E + 1)              k bits
+    unary encoding, as in RAPPOR  [EPK14]  every bit alone, p = 1 − q = √E/(√E + 1)             k bits
+    Hadamard, one sign of a row   [CMM21]  k((E + 1)/(E − 1))² − Σπ²                            ⌈log2 k⌉ + 1 bits
+    Laplace noise on the answer   [WWH16]  8k/ε² + 1 − Σπ²                                      k numbers
+
+What one liar of n moves: an option's share by at most `option`/n, all shares together by at most `all`/n.  A bit moves
+an option by 1/(p − q); a set has as many ones whatever is sent, bits alone have none to k of them, and noise that is a
+real number has no end.
+
+For a number in [0, 1], n times the variance of the mean at the worst number: one bit 1/(4c²), the piecewise mechanism
+([WXY19], on [−1, 1]: t²/(√E − 1) + (√E + 3)/(3(√E − 1)²)), Laplace noise 2/ε².
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from rrcollect.design.choice import MOST_OPTIONS, SetDesign
+from rrcollect.design.figures import axes_for
+from rrcollect.design.optimal import optimal_design
+from rrcollect.design.optimal_choice import made_for, optimal_choice
+from rrcollect.design.parameters import Epsilon, EpsilonLike, whole_number
+from rrcollect.errors import ParameterError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["OtherDesign", "compare_choices", "compare_numbers", "plot_choices"]
+
+HEAD = ("design", "n·MSE", "people", "bits sent", "a liar moves an option", "and all of them")
+NUMERIC = frozenset({1, 2, 3, 4, 5})
+DOUBLE = 64  # bits of a number
+
+
+@dataclass(frozen=True)
+class OtherDesign:
+    """One line: n·MSE, the people needed against the best, bits per answer, what one liar of n moves times n."""
+
+    design: str
+    n_mse: float
+    people: float
+    bits: int
+    option: float
+    all: float
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain values, ready for JSON; what has no end is None."""
+        return {name: None if value == math.inf else value for name, value in asdict(self).items()}
+
+    def cells(self) -> tuple[str, ...]:
+        """The line as text, under `HEAD`."""
+        moved = ["without end" if value == math.inf else f"{value:.4g}/n" for value in (self.option, self.all)]
+        return (self.design, f"{self.n_mse:.6g}", f"{self.people:.3g} ×", str(self.bits), *moved)
+
+
+def compare_choices(epsilon: EpsilonLike, options: int) -> list[OtherDesign]:
+    """Every way to ask for one of so many options at the same ε, fewest people first.
+
+    >>> for line in compare_choices(1, 10)[:3]:
+    ...     print(line.design, round(line.n_mse, 3), round(line.people, 2))
+    sets of 3 of 10 options 30.004 1.0
+    optimised unary encoding 38.727 1.29
+    unary encoding, as in RAPPOR 40.077 1.34
+    """
+    exact, k = Epsilon(epsilon), whole_number("options", options, 2)
+    if k > MOST_OPTIONS:
+        raise ParameterError("options", options, f"2 to {MOST_OPTIONS}")
+    e = _factor(exact)
+    best, single = optimal_choice(exact, k), made_for(exact, k, 1)
+    root, number = math.sqrt(e), math.ceil(math.log2(k))
+    slope = (e + 1) / (e - 1)
+    lines = [
+        _set("k-ary response", single, number),
+        _unary("optimised unary encoding", 1 / 2, 1 / (e + 1), k),
+        _unary("unary encoding, as in RAPPOR", root / (root + 1), 1 / (root + 1), k),
+        ("Hadamard, one sign of a row", k * slope**2 - 1 / k, number + 1, 2 * slope, 2 * k * slope),
+        ("Laplace noise on the answer", 8 * k / float(exact) ** 2 + 1 - 1 / k, DOUBLE * k, math.inf, math.inf),
+    ]
+    if best.size > 1:
+        lines.append(_set(f"sets of {best.size} of {k} options", best, k))
+    least = min(line[1] for line in lines)
+    return sorted(
+        (OtherDesign(name, mse, mse / least, bits, option, every) for name, mse, bits, option, every in lines),
+        key=lambda line: line.n_mse,
+    )
+
+
+def compare_numbers(epsilon: EpsilonLike) -> dict[str, float]:
+    """n times the variance of the mean of numbers in [0, 1], at the worst number, by three ways at the same ε.
+
+    >>> {name: round(value, 3) for name, value in compare_numbers(1).items()}
+    {'one bit': 1.171, 'piecewise': 1.306, 'Laplace noise': 2.0}
+    """
+    exact = Epsilon(epsilon)
+    root = math.sqrt(_factor(exact))
+    piecewise = (1 / (root - 1) + (root + 3) / (3 * (root - 1) ** 2)) / 4
+    one_bit = float(1 / (4 * optimal_design(exact).c ** 2))
+    return {"one bit": one_bit, "piecewise": piecewise, "Laplace noise": 2 / float(exact) ** 2}
+
+
+def plot_choices(
+    options: int, epsilons: Sequence[EpsilonLike] = ("1/2", 1, "3/2", 2, "5/2", 3, 4), ax: Axes | None = None
+) -> Axes:
+    """People needed against the best design, over ε, one line per design; both axes are logarithmic upwards.
+
+    >>> plot_choices(10, epsilons=(1, 2)).get_xlabel()
+    'ε'
+    """
+    if not epsilons:
+        raise ParameterError("epsilons", list(epsilons), "one ε or more")
+    axes = axes_for(ax)
+    found: dict[str, list[tuple[float, float]]] = {}
+    for epsilon in epsilons:
+        for line in compare_choices(epsilon, options):
+            name = "sets, the best size" if line.design.startswith("sets of") else line.design
+            found.setdefault(name, []).append((float(Epsilon(epsilon)), line.people))
+    for name, points in found.items():
+        axes.plot(*zip(*points, strict=True), marker="o", label=name)
+    axes.set_yscale("log")
+    axes.set_xlabel("ε")
+    axes.set_ylabel("people needed, against the best")
+    axes.set_title(f"One of {options} options")
+    axes.legend()
+    return axes
+
+
+Line = tuple[str, float, int, float, float]
+
+
+def _set(name: str, design: SetDesign, bits: int) -> Line:
+    k, c = design.options, float(design.c)
+    even = [Fraction(1, k)] * k
+    return name, float(design.total_variance(even)), bits, 1 / c, 2 * min(design.size, k - design.size) / c
+
+
+def _unary(name: str, p: float, q: float, k: int) -> Line:
+    """Every bit alone: 1 with chance p if the option is the truth, q if not."""
+    share = q + (p - q) / k
+    return name, k * share * (1 - share) / (p - q) ** 2, k, 1 / (p - q), k / (p - q)
+
+
+def _factor(epsilon: Epsilon) -> float:
+    """e^ε, above 1."""
+    if epsilon <= Epsilon(0):
+        raise ParameterError("epsilon", str(epsilon), "above 0")
+    return math.exp(float(epsilon))
