@@ -61,7 +61,8 @@ def headline_of(estimates: Mapping[int, OneValue], level: object, method: str) -
     bars = [one.interval(alone, method) for one in each]
 
     def mean(values: Sequence[float]) -> float:
-        return sum(one.n * value for one, value in zip(each, values, strict=True)) / total
+        whole = sum(one.n * value for one, value in zip(each, values, strict=True)) / total
+        return whole if len(values) > 1 else values[0]
 
     bar = bars[0]
     if len(each) > 1:

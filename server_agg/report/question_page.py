@@ -12,6 +12,7 @@ Rules
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Protocol
 
 from rrcollect.design.choice import SetDesign
@@ -21,6 +22,7 @@ from rrcollect.publish.survey import Survey
 from server_agg.compare.options import OptionTables, OptionTrends, option_level
 from server_agg.compare.segments import Row, SegmentTable
 from server_agg.compare.trends import Trend
+from server_agg.count.tallies import Tallies
 from server_agg.estimates.choice import ChoiceEstimate
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.mean import MeanEstimate
@@ -83,7 +85,7 @@ def question_page(results: Results, survey: Survey, question: Question) -> dict[
         "notes": [waiting_words(results.options.minimum, question.rounds, fullest)],
     }
     if enough:
-        whole = _Whole(enough, results.options.level, results.options.method)
+        whole = _Whole(enough, results.options.level, results.options.method, independent=question.panel)
         shown["estimate"] = whole.page(survey)
         if shown["round"] is not None:
             shown["segments"] = [_segment(name, enough[0].segments(name)) for name in survey.segments]
@@ -102,18 +104,22 @@ def _changed(question: Question) -> dict[str, Any]:
 class _Whole:
     """The headline of a question: one line, or one for each option."""
 
-    def __init__(self, enough: list[RoundResults], level: Any, method: str) -> None:
+    def __init__(self, enough: list[RoundResults], level: Any, method: str, *, independent: bool) -> None:
         self.rounds, self.scale = [each.round for each in enough], enough[0].asked.scale
+        self.over = f", over {len(enough)} rounds" if independent and len(enough) > 1 else ""
+        if self.over:
+            enough = [_joined(enough)]
         self.choice = enough[0].estimate if isinstance(enough[0].estimate, ChoiceEstimate) else None
         self.level = level
         parts = [_parts(each) for each in enough]
         each_level = option_level(level, len(parts[0])) if self.choice else level
         self.lines: list[Headline] = [
-            headline_of({n: part[j] for n, part in zip(self.rounds, parts, strict=True)}, each_level, method)
+            headline_of({each.round: part[j] for each, part in zip(enough, parts, strict=True)}, each_level, method)
             for j in range(len(parts[0]))
         ]
         self.bars: list[Interval] = [line.bar for line in self.lines]
-        if self.choice and len(enough) == 1:
+        self.single = len(enough) == 1
+        if self.choice and self.single:
             self.bars = self.choice.intervals(level, method)  # tightened, which only one tally allows
         misfits = [(each.round, each.estimate.misfit) for each in enough if each.estimate and each.estimate.misfit.told]
         several = len(enough) > 1
@@ -131,7 +137,7 @@ class _Whole:
             "n": self.n,
             "level": float(self.level),
             "method": bar.method,
-            "target": f"the {bar.target}",
+            "target": f"the {bar.target}{self.over}",
             "misfit": self.misfit,
             "manipulation": None if survey.invite_only else _scaled(self.scale, float(factor)) / 100,
             "direct_answers": self._worth(first),
@@ -139,18 +145,28 @@ class _Whole:
         if not self.choice:
             words = bar_words(bar) if self.scale.is_share else _words(self.scale, bar)
             return {**shown, "bar": words, **_value(self.lines[0], bar, self.scale)}
-        inside = self.choice.simplex() if len(self.rounds) == 1 else [None] * len(self.lines)
+        inside = self.choice.simplex() if self.single else [None] * len(self.lines)
         options = [
             {"label": label, **_value(line, own, self.scale), "simplex": simplex}
             for label, line, own, simplex in zip(self.choice.labels, self.lines, self.bars, inside, strict=True)
         ]
-        share = float(100 * self.bars[0].level) if len(self.rounds) == 1 else 100 * float(self.level)
-        return {**shown, "bar": f"{share:.10g} % {bar.method} intervals, all options at once", "options": options}
+        words = f"{100 * float(self.level):.10g} % {bar.method} intervals, all options at once"
+        return {**shown, "bar": words, "options": options}
 
     def _worth(self, first: OneValue) -> float | None:
         """How many direct answers tell as much: of one share, in one round."""
-        one = len(self.rounds) == 1 and not self.choice
+        one = self.single and not self.choice
         return first.effective_sample_size if isinstance(first, Estimate) and one else None
+
+
+def _joined(enough: list[RoundResults]) -> RoundResults:
+    """The rounds of a panel as one: different people answered in each, so their answers are one sample of the mean over
+    rounds, and a two-sided exact bar of all of them holds for it ([Hoe56]: unequal chances have lighter tails)."""
+    first = enough[0]
+    counted = Tallies()
+    for each in enough:
+        counted += Tallies({replace(key, round=first.round): tally for key, tally in each.tallies.items()})
+    return replace(first, tallies=counted)
 
 
 def _parts(found: RoundResults) -> list[OneValue]:

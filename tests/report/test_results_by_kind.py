@@ -24,10 +24,11 @@ PARTY = Choice(options=[{"en": name, "de": name.upper()} for name in ("red", "bl
 HOURS = Number(low=0, high=40, unit={"en": "hours"})
 
 
-def asked(rounds=1, **more):
+def asked(rounds=1, panel=False, **more):
+    how = {"rounds": rounds, "panel": panel}
     return survey(
-        question(id="party", attribute="party", kind=PARTY, design=SETS, rounds=rounds),
-        question(id="hours", attribute="hours", kind=HOURS, design=optimal_design(1), rounds=rounds),
+        question(id="party", attribute="party", kind=PARTY, design=SETS, **how),
+        question(id="hours", attribute="hours", kind=HOURS, design=optimal_design(1), **how),
         question(),
         **more,
     )
@@ -147,6 +148,22 @@ def test_rounds_of_a_choice_and_of_a_number_have_trends_and_curves():
     assert chosen["party"]["estimate"]["n"] == 500
     wanted = estimate(ChoiceTally(SETS, 500, [170, 130, 100, 100]))
     assert [one["value"] for one in chosen["party"]["estimate"]["options"]] == wanted.values
+
+
+def test_the_whole_of_a_panel_is_one_sample_and_that_of_the_same_people_is_not():
+    """In a panel different people answer in each round: the whole has the bar of all answers together."""
+    cells = {("party", r, ()): (500, [200, 120, 100, 80]) for r in range(3)}
+    cells |= {("hours", r, ()): (500, [250 + r]) for r in range(3)}
+    again, once = asked(rounds=3), asked(rounds=3, panel=True)
+    wide, narrow = (page(made, cells) for made in (again, once))
+    bar = estimate(ChoiceTally(SETS, 1500, [600, 360, 300, 240])).intervals()[0]
+    first = narrow["party"]["estimate"]["options"][0]
+    assert (first["low"], first["high"]) == tuple(bar)
+    other = wide["party"]["estimate"]["options"][0]
+    assert other["value"] == pytest.approx(first["value"])
+    assert other["high"] - other["low"] > 1.5 * (first["high"] - first["low"])
+    assert narrow["hours"]["estimate"]["target"] == "the population, over 3 rounds"
+    assert narrow["hours"]["estimate"]["n"] == 1500
 
 
 def test_several_designs_of_a_choice_are_pooled_with_shares_that_add_up_to_one():
