@@ -78,7 +78,15 @@ from server_agg.models.predictor import fit_with_randomised_predictor as fit_wit
 from server_agg.models.regression import LogisticFit as LogisticFit
 from server_agg.models.regression import fit_logistic as fit_logistic
 from server_agg.models.sensitivity import cheating_sensitivity as cheating_sensitivity
+from server_agg.plan.by_kind import choice_plan as choice_plan
+from server_agg.plan.by_kind import mean_margin as mean_margin
+from server_agg.plan.by_kind import mean_sample_size as mean_sample_size
+from server_agg.plan.by_kind import option_margin as option_margin
+from server_agg.plan.by_kind import option_sample_size as option_sample_size
 from server_agg.plan.central_privacy import central_privacy as central_privacy
+from server_agg.plan.over_time import ask_one_best_until as ask_one_best_until
+from server_agg.plan.over_time import ways_of_asking as ways_of_asking
+from server_agg.plan.over_time import ways_over_rounds as ways_over_rounds
 from server_agg.plan.power import power_against as power_against
 from server_agg.plan.power import power_between as power_between
 from server_agg.plan.power import sample_size_between as sample_size_between

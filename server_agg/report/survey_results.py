@@ -15,6 +15,7 @@ Rules
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -161,9 +162,12 @@ def survey_results(
     release: ReleaseFacts | None = None,
     live: bool = True,
     headline: int | None = None,
+    asked: Mapping[str, AskedAs] | None = None,
     **options: Any,
 ) -> SurveyResults:
     """What was found; with a survey, only what was answered to it.  The other options are those of `ResultOptions`.
+
+    `asked` says, by question, what options are called and where numbers lie; with a survey it is the survey's.
 
     `live`: the tallies are all that was counted; otherwise they are those of the `release`, if there was one.
     `headline` is the round that the owner chose for it, None for the whole.
@@ -176,11 +180,11 @@ def survey_results(
     (0.3, '0.239 to 0.362')
     """
     how, parts = ResultOptions(**options), dict[tuple[str, int], dict[TallyKey, AnyTally]]()
-    asked = {} if survey is None else {q.id: AskedAs.of(q, survey) for q in survey.questions}
+    named = dict(asked or {}) if survey is None else {q.id: AskedAs.of(q, survey) for q in survey.questions}
     for key, tally in (tallies if survey is None else tallies.where(survey=survey.digest)).items():
         parts.setdefault((key.question, key.round), {})[key] = tally
     rounds = (
-        RoundResults(question, number, Tallies(parts[question, number]), how, asked.get(question, AskedAs()))
+        RoundResults(question, number, Tallies(parts[question, number]), how, named.get(question, AskedAs()))
         for question, number in sorted(parts)
     )
     return SurveyResults(tuple(rounds), how, survey, release, live, headline)
