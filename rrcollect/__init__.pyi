@@ -48,6 +48,8 @@ from rrcollect.errors import SurveyRefused as SurveyRefused
 from rrcollect.publish.envelope import add_signature as add_signature
 from rrcollect.publish.keys import PublicKey as PublicKey
 from rrcollect.publish.keys import SigningKey as SigningKey
+from rrcollect.publish.kinds import Choice as Choice
+from rrcollect.publish.kinds import Number as Number
 from rrcollect.publish.publication import Publication as Publication
 from rrcollect.publish.publication import publish_survey as publish_survey
 from rrcollect.publish.question import Disclosure as Disclosure

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rrcollect.answer.keystream import Fill
 
-__all__ = ["randomise_numbers"]
+__all__ = ["double_above", "double_below", "randomise_numbers"]
 
 CHUNK = 1 << 15  # numbers whose symbols are drawn at once: what is computed on the way stays in the cache
 
@@ -53,7 +53,7 @@ class _Rule:
 
     def __init__(self, limits: tuple[int, int], low: Fraction, high: Fraction, *, clip: bool, fill: Fill) -> None:
         self.limits, self.low, self.high, self.clip, self.fill = limits, low, high, clip, fill
-        self.ends = _above(low), _below(high)
+        self.ends = double_above(low), double_below(high)
         self.slope = (limits[1] - limits[0]) / 2.0**48 / float(high - low)
         self.base = limits[0] / 2.0**48 - float(low) * self.slope
         self.exact = 8 * self.slope * float(max(abs(low), abs(high))) > 2.0**51  # a product or sum may be off by 1/4
@@ -115,13 +115,13 @@ def _as_floats(truths: Any) -> NDArray[np.float64]:
     return floats
 
 
-def _above(end: Fraction) -> float:
+def double_above(end: Fraction) -> float:
     """The least double that is not below an exact number."""
     near = float(end)
     return near if near >= end else float(np.nextafter(near, np.inf))
 
 
-def _below(end: Fraction) -> float:
+def double_below(end: Fraction) -> float:
     """The greatest double that is not above an exact number."""
     near = float(end)
     return near if near <= end else float(np.nextafter(near, -np.inf))

@@ -41,19 +41,19 @@ class ChosenSets:
     def _kept(self) -> NDArray[Any]:
         return self._indices if self._indices is not None else np.asarray(self._maps)
 
-    def _spread(self, start: int, stop: int) -> NDArray[np.uint8]:
+    def _spread(self, part: NDArray[Any]) -> NDArray[np.uint8]:
         """Some answers as rows of 0 and 1."""
-        k, part = self.design.options, self._kept[start:stop]
+        k = self.design.options
         if self._indices is not None:
             return np.asarray(part[:, None] == np.arange(k, dtype=np.uint8)).view(np.uint8)
         little = np.ascontiguousarray(part.astype(part.dtype.newbyteorder("<"), copy=False))
         return np.unpackbits(little.view(np.uint8).reshape(len(part), -1), axis=1, count=k, bitorder="little")
 
-    def _parts(self) -> Iterator[NDArray[np.uint8]]:
-        return (self._spread(start, start + CHUNK) for start in range(0, len(self), CHUNK))
+    def _parts(self, kept: NDArray[Any]) -> Iterator[NDArray[np.uint8]]:
+        return (self._spread(kept[start : start + CHUNK]) for start in range(0, len(kept), CHUNK))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        table = np.concatenate([np.empty((0, self.design.options), np.uint8), *self._parts()])
+        table = np.concatenate([np.empty((0, self.design.options), np.uint8), *self._parts(self._kept)])
         return table if dtype is None else table.astype(dtype)
 
     def counts(self) -> NDArray[np.int64]:
@@ -61,13 +61,13 @@ class ChosenSets:
         if self._indices is not None:
             return np.bincount(self._indices, minlength=self.design.options)
         total = np.zeros(self.design.options, np.int64)
-        for part in self._parts():
+        for part in self._parts(self._kept):
             total += part.sum(axis=0, dtype=np.int64)
         return total
 
-    def texts(self) -> Iterator[str]:
-        """The answers as they are sent, one after the other."""
-        for part in self._parts():
+    def texts(self, places: NDArray[np.intp] | None = None) -> Iterator[str]:
+        """The answers as they are sent, one after the other; or those at some places, in this order."""
+        for part in self._parts(self._kept if places is None else self._kept[places]):
             width = part.shape[1]
             written = (part + np.uint8(48)).tobytes().decode("ascii")
             yield from (written[place : place + width] for place in range(0, len(written), width))
@@ -76,4 +76,4 @@ class ChosenSets:
         if not -len(self) <= place < len(self):
             raise IndexError(f"there are {len(self)} answers")
         place %= len(self)
-        return "".join(map(str, self._spread(place, place + 1)[0].tolist()))
+        return "".join(map(str, self._spread(self._kept[place : place + 1])[0].tolist()))

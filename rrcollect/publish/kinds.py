@@ -10,16 +10,16 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from rrcollect.design.choice import MOST_OPTIONS, SetDesign
 from rrcollect.design.mechanism import AnyDesign
-from rrcollect.design.parameters import SIGNED, fraction
+from rrcollect.design.parameters import SIGNED, NumberLike, fraction
 from rrcollect.design.yes_no import Design
-from rrcollect.publish.document import Document, Texts, on_the_wire
+from rrcollect.publish.document import Document, Texts, by_language, on_the_wire
 
 __all__ = ["Choice", "Kind", "Number", "YesNo", "misfit"]
 
@@ -30,7 +30,7 @@ def _as_tuple(value: object) -> object:
 
 def _number(value: object, info: ValidationInfo) -> str:
     exact = fraction("number", value, limits=SIGNED)
-    if (isinstance(value, str) or on_the_wire(info)) and str(exact) != value:
+    if on_the_wire(info) and str(exact) != value:
         raise ValueError("it must be written in lowest terms, such as '40' or '1/2'")
     return str(exact)
 
@@ -55,7 +55,11 @@ class YesNo(Document):
 
 
 class Choice(Document):
-    """One of 2 to 200 options, each with its label by language."""
+    """One of 2 to 200 options, each with its label by language; a plain label is English.
+
+    >>> Choice(options=["Never", "Once", {"en": "Often", "de": "Oft"}]).options[0]
+    {'en': 'Never'}
+    """
 
     kind: Literal["choice"] = "choice"
     options: Annotated[
@@ -63,6 +67,18 @@ class Choice(Document):
         BeforeValidator(_as_tuple),
         Field(min_length=2, max_length=MOST_OPTIONS),
     ]
+
+    if TYPE_CHECKING:  # what a caller may give, where it is more than what is kept
+
+        def __init__(self, *, options: Sequence[str | Mapping[str, str]]) -> None: ...
+
+    @classmethod
+    def filled(cls, given: Any) -> Any:
+        """With plain labels in English."""
+        options = given.get("options") if isinstance(given, dict) else None
+        if not isinstance(options, list | tuple):
+            return given
+        return {**given, "options": [{"en": one} if isinstance(one, str) else one for one in options]}
 
     @property
     def truths(self) -> str:
@@ -76,13 +92,29 @@ class Choice(Document):
 
 
 class Number(Document):
-    """A number from `low` to `high`, in `unit`; `clip` brings what lies outside to the nearer end."""
+    """A number from `low` to `high`, in `unit` (plain words are English); `clip` brings what lies outside to the nearer
+    end.
+
+    >>> Number(low=0, high="37.5", unit="hours").high
+    '75/2'
+    """
 
     kind: Literal["number"] = "number"
     low: Exact
     high: Exact
     unit: Texts = Field(default_factory=dict)
     clip: bool = False
+
+    if TYPE_CHECKING:  # as above
+
+        def __init__(
+            self, *, low: NumberLike, high: NumberLike, unit: str | Mapping[str, str] = ..., clip: bool = ...
+        ) -> None: ...
+
+    @classmethod
+    def filled(cls, given: Any) -> Any:
+        """With a plain unit in English."""
+        return by_language(given, ("unit",), "en") if isinstance(given, dict) else given
 
     @model_validator(mode="after")
     def _ordered(self) -> Number:

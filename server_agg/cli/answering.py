@@ -168,7 +168,7 @@ def _ask(question: Question, say: Callable[[Mapping[str, str]], str]) -> Truth |
             return None
         if (truth := read(said)) is not None:
             return truth
-        sys.stderr.write(f"please type {allowed}\n")
+        sys.stderr.write(f"please type {allowed.replace('/', ' or ')}\n")
 
 
 def _prompt(

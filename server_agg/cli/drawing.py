@@ -10,15 +10,17 @@ Rules
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 import rrcollect
-from rrcollect import Report
+from rrcollect import Design, Report, SetDesign
+from rrcollect.answer.chosen_sets import ChosenSets
 from rrcollect.answer.keystream import fresh_keystream
+from rrcollect.publish.kinds import Choice, Number, YesNo
 from server_agg import write_packed
 from server_agg.batch.writing import write_whole
 from server_agg.count.packed import count_ones
@@ -26,10 +28,11 @@ from server_agg.count.packed import count_ones
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rrcollect import AcceptedSurvey, Design
+    from rrcollect import AcceptedSurvey
+    from rrcollect.design.mechanism import AnyDesign
     from server_agg.cli.truths import Roster
 
-__all__ = ["shuffled_ids", "write_answers", "write_bits"]
+__all__ = ["Asked", "ones_of", "shuffled_ids", "write_answers", "write_bits"]
 
 AT_ONCE = 65_536
 
@@ -42,13 +45,43 @@ def shuffled_ids(n: int) -> tuple[NDArray[np.uint8], NDArray[np.intp]]:
     return ids[order], order
 
 
+class Asked(NamedTuple):
+    """What a column answers: a kind of truth, by a design; of a survey, or of nobody's for a bare ε."""
+
+    kind: YesNo | Choice | Number
+    design: AnyDesign
+    accepted: AcceptedSurvey | None = None
+    envelope: bytes | None = None
+
+    def drawn(self, truths: NDArray[Any]) -> NDArray[np.bool_] | ChosenSets:
+        """An answer for every truth."""
+        if isinstance(self.design, SetDesign):
+            return rrcollect.randomise_choices(truths, self.design)
+        if isinstance(self.kind, Number):
+            kind = self.kind
+            return rrcollect.randomise_numbers(truths, self.design, kind.low, kind.high, clip=kind.clip)
+        return rrcollect.randomise_many(truths, self.design)
+
+
+def ones_of(answers: NDArray[np.bool_] | ChosenSets) -> int | list[int]:
+    """How many answers are 1; of a choice, how many hold each option."""
+    return answers.counts().tolist() if isinstance(answers, ChosenSets) else int(answers.sum())
+
+
+def _texts(answers: NDArray[np.bool_] | ChosenSets, places: NDArray[np.intp]) -> Iterable[str]:
+    """The answers at these places as they are sent."""
+    return answers.texts(places) if isinstance(answers, ChosenSets) else ("01"[int(bit)] for bit in answers[places])
+
+
 def write_answers(
-    options: Namespace, partial: Path, roster: Roster, drawn: NDArray[np.bool_], accepted: AcceptedSurvey
-) -> int:
-    """A report for everybody `drawn`, by the published matrix; returns how many say yes."""
+    options: Namespace, partial: Path, roster: Roster, drawn: NDArray[np.bool_], asked: Asked
+) -> int | list[int]:
+    """A report for everybody `drawn`, by the published design; returns `ones_of` them."""
+    accepted = asked.accepted
+    assert accepted is not None, "reports are a survey's"  # noqa: S101
     question = accepted.survey.question(options.question)
-    answers = rrcollect.randomise_many(roster.truths[drawn], question.design)
-    ids, order = shuffled_ids(answers.size)
+    answers = asked.drawn(roster.truths[drawn])
+    ids, order = shuffled_ids(len(answers))
     names = {name: accepted.survey.segments[name].names for name in roster.segments}
     places = {name: found[drawn] for name, found in roster.segments.items()}
 
@@ -56,31 +89,35 @@ def write_answers(
         for start in range(0, order.size, AT_ONCE):
             here = order[start : start + AT_ONCE]
             values = {name: [names[name][place] for place in found[here]] for name, found in places.items()}
-            for place, (answer, id_) in enumerate(zip(answers[here], ids[start : start + AT_ONCE], strict=True)):
+            said_here = zip(_texts(answers, here), ids[start : start + AT_ONCE], strict=True)
+            for place, (answer, id_) in enumerate(said_here):
                 yield Report(
                     survey=accepted.digest,
                     question=question.id,
                     design=question.design,
-                    answer=str(int(answer)),
+                    answer=answer,
                     id=id_.tobytes().hex(),
                     round=options.round,
                     segments={name: said[place] for name, said in values.items()},
                 )
 
     write_whole(partial, reports())
-    return int(answers.sum())
+    return ones_of(answers)
 
 
-def write_bits(
-    options: Namespace, partial: Path, truths: NDArray[np.bool_], design: Design, envelope: bytes | None
-) -> int:
-    """Eight answers to a byte; returns how many say yes."""
-    counted = options.out.name.lower().endswith(".rrbits") and envelope is not None
+def write_bits(options: Namespace, partial: Path, truths: NDArray[Any], asked: Asked) -> int | list[int]:
+    """Eight bits to a byte, one bit per answer, or of a choice one per option; returns `ones_of` the answers."""
+    counted = options.out.name.lower().endswith(".rrbits")
     if counted:
         truths = truths[shuffled_ids(truths.size)[1]]
-    packed = rrcollect.randomise_packed(np.packbits(truths, bitorder="little"), truths.size, design)
-    if counted and envelope is not None:
-        write_packed(partial, packed, truths.size, envelope, options.question, round=options.round)
+    if isinstance(asked.design, Design) and isinstance(asked.kind, YesNo):
+        packed = rrcollect.randomise_packed(np.packbits(truths, bitorder="little"), truths.size, asked.design)
+        ones: int | list[int] = count_ones(packed)
+    else:
+        answers = asked.drawn(truths)
+        packed, ones = np.packbits(np.asarray(answers), bitorder="little"), ones_of(answers)
+    if counted and asked.envelope is not None:
+        write_packed(partial, packed, truths.size, asked.envelope, options.question, round=options.round)
     else:
         partial.write_bytes(packed.tobytes())
-    return count_ones(packed)
+    return ones

@@ -21,15 +21,17 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from server_agg.cli.output import CannotWrite, Incomplete, new_file, refuse_existing
 from server_agg.cli.progress import progress
 from server_agg.cli.terminal import emit
 
 if TYPE_CHECKING:
-    from rrcollect import AcceptedSurvey, BulkLedger, Design
+    from rrcollect import AcceptedSurvey, BulkLedger
     from rrcollect.answer.bulk_ledger import Reservation
+    from rrcollect.design.mechanism import AnyDesign
+    from server_agg.cli.drawing import Asked
     from server_agg.cli.truths import Roster
 
 __all__ = ["add_randomise", "randomise"]
@@ -42,7 +44,7 @@ AGAIN = '--draw-again --because "…" draws a second time and records why'
 def add_randomise(parser: ArgumentParser) -> None:
     """Options of `randomise`."""
     parser.add_argument("truths", type=Path, nargs="?", help="a .csv (also .gz) or .parquet file, one person per row")
-    parser.add_argument("--column", help="the column with yes/no, true/false or 1/0")
+    parser.add_argument("--column", help="the column: yes/no, true/false or 1/0; options by their labels; numbers")
     parser.add_argument("--id", help="the column that names the person; it is not sent. Reports need it")
     parser.add_argument("--out", type=Path, help=f"{', '.join(REPORTS)}; packed with its survey: .rrbits; bits: .bits")
     parser.add_argument("--survey", type=Path, help="the signed survey")
@@ -53,6 +55,9 @@ def add_randomise(parser: ArgumentParser) -> None:
         "--segment", action="append", default=[], metavar="NAME", help="a column with a segment; sent as it is"
     )
     parser.add_argument("--epsilon", help="for .bits without a survey: ε of the strict optimal design")
+    parser.add_argument("--options", type=int, metavar="K", help="with --epsilon: the column has options, 1 to K")
+    parser.add_argument("--low", help="with --epsilon and --high: the column has numbers from here")
+    parser.add_argument("--high", help="and up to here; what lies outside is refused")
     parser.add_argument(
         "--ledger", type=Path, help="who was drawn before (default: bulk-ledger.sqlite3 in your data folder)"
     )
@@ -68,27 +73,35 @@ def randomise(options: Namespace) -> int:
     if options.truths is None or options.column is None or options.out is None:
         raise Incomplete("give FILE, --column and --out; --sample FILE makes a file up")
     from rrcollect import BulkLedger
+    from server_agg.cli.cells import cells_of
     from server_agg.cli.drawing import write_answers, write_bits
     from server_agg.cli.truths import read_roster
 
     _check(options)
-    accepted, envelope, design = _asked(options)
+    asked = _asked(options)
+    accepted = asked.accepted
     refuse_existing(options.out, force=None)
     ledger = BulkLedger(options.ledger or _default_ledger())
-    segments = {name: accepted.survey.segments[name].names for name in options.segment}
+    segments = {} if accepted is None else {name: accepted.survey.segments[name].names for name in options.segment}
     with progress(f"randomising {options.truths.name}", quiet=options.json) as tell:
         roster = read_roster(
-            options.truths, options.column, id_column=options.id, segments=segments, ledger=ledger, tell=tell
+            options.truths,
+            options.column,
+            cells_of(asked.kind),
+            id_column=options.id,
+            segments=segments,
+            ledger=ledger,
+            tell=tell,
         )
     with _told_who_is_reserved() as people, new_file(options.out, force=None) as partial:
         partial.touch()  # a place that cannot be written is told before anybody is reserved
         reserved = _reserve(options, accepted, roster, ledger)
         people.append(int(reserved.new.sum()))
         if _packed(options):
-            ones = write_bits(options, partial, roster.truths[reserved.new], design, envelope)
+            ones = write_bits(options, partial, roster.truths[reserved.new], asked)
         else:
-            ones = write_answers(options, partial, roster, reserved.new, accepted)
-    _said(options, design, reserved, ones, ledger)
+            ones = write_answers(options, partial, roster, reserved.new, asked)
+    _said(options, asked, reserved, ones, ledger)
     return 0
 
 
@@ -110,15 +123,35 @@ def _check(options: Namespace) -> None:
         raise ParameterError("--id", options.id, "another column than that of the truths")
     if options.survey is not None and options.id is None and not _packed(options):
         raise ParameterError("--id", None, "the column that names the person, so that nobody is drawn twice")
+    if options.epsilon is None and any(value is not None for value in (options.options, options.low, options.high)):
+        raise ParameterError("--options, --low or --high", "given", "with --epsilon: a survey says them itself")
     for name, value in (("--round", options.round), ("--id", options.id)):
         if options.survey is None and options.epsilon is not None and value is not None:
             raise ParameterError(name, value, "together with --survey: a bare ε is about no attribute and no round")
 
 
-def _asked(options: Namespace) -> tuple[Any, bytes | None, Design]:
-    """The accepted survey with its envelope, and the design to draw with."""
-    from rrcollect import optimal_design
+def _bare(options: Namespace) -> Asked:
+    """The kind and the design of a bare ε."""
+    from rrcollect import Number, optimal_choice, optimal_design
     from rrcollect.errors import ParameterError
+    from rrcollect.publish.kinds import YesNo
+    from server_agg.cli.cells import numbered
+    from server_agg.cli.drawing import Asked
+
+    if options.options is not None:
+        if options.low is not None or options.high is not None:
+            raise ParameterError("--options", options.options, "without --low and --high")
+        return Asked(numbered(options.options), optimal_choice(options.epsilon, options.options))
+    if (options.low is None) != (options.high is None):
+        raise ParameterError("--low and --high", (options.low, options.high), "both of them")
+    kind = YesNo() if options.low is None else Number(low=options.low, high=options.high)
+    return Asked(kind, optimal_design(options.epsilon))
+
+
+def _asked(options: Namespace) -> Asked:
+    """The accepted survey with its envelope, and the kind and the design to draw with."""
+    from rrcollect.errors import ParameterError
+    from server_agg.cli.drawing import Asked
     from server_agg.cli.sources import accepted_survey
 
     if options.survey is None:
@@ -126,7 +159,7 @@ def _asked(options: Namespace) -> tuple[Any, bytes | None, Design]:
             raise ParameterError(
                 "--survey", None, "the signed survey with --key and --question; or --epsilon for .bits"
             )
-        return None, None, optimal_design(options.epsilon)
+        return _bare(options)
     if options.epsilon is not None or not options.key or options.question is None:
         raise ParameterError("--survey", str(options.survey), "together with --key and --question, without --epsilon")
     accepted, envelope = accepted_survey(options.survey, options.key)
@@ -141,7 +174,12 @@ def _asked(options: Namespace) -> tuple[Any, bytes | None, Design]:
     for name in options.segment:
         if name not in accepted.survey.segments:
             raise ParameterError("--segment", name, f"a segment of the survey: {', '.join(accepted.survey.segments)}")
-    return accepted, envelope, question.design
+    if question.panel or accepted.survey.ask == "one":
+        what = "panel" if question.panel else 'question drawn of several (ask = "one")'
+        raise ParameterError("--question", options.question, f"without a {what}: that is drawn by each person's device")
+    if _packed(options) and question.kind.kind == "choice":
+        raise ParameterError("--out", str(options.out), f"{', '.join(REPORTS)}: a packed file has one bit per person")
+    return Asked(question.kind, question.design, accepted, envelope)
 
 
 def _default_ledger() -> Path:
@@ -202,7 +240,8 @@ def _left_out(reserved: Reservation) -> str:
     return ", ".join(f"{people:,} {why}" for people, why in told if people) + ": left out" * any(reserved[1:3])
 
 
-def _said(options: Namespace, design: Design, reserved: Reservation, ones: int, ledger: BulkLedger) -> None:
+def _said(options: Namespace, asked: Asked, reserved: Reservation, ones: int | list[int], ledger: BulkLedger) -> None:
+    design = asked.design
     n, bits_alone = int(reserved.new.sum()), options.out.name.lower().endswith(".bits")
     data = {
         "file": str(options.out),
@@ -215,7 +254,8 @@ def _said(options: Namespace, design: Design, reserved: Reservation, ones: int, 
         "design": design.to_wire(),
         "ledger": str(ledger.path),
     }
-    words = f"{options.out}: {n:,} randomised answers, {ones:,} of them yes, in "
+    said = "" if isinstance(ones, list) else f" {ones:,} of them {'high' if asked.kind.kind == 'number' else 'yes'},"
+    words = f"{options.out}: {n:,} randomised answers,{said} in "
     words += "the order of the rows: do not hand them on beside others" if bits_alone else "an order drawn afresh"
     if options.id is None:
         words += f"\nthe table is reserved as a whole{' once more' * options.draw_again}: it names nobody"
@@ -225,9 +265,13 @@ def _said(options: Namespace, design: Design, reserved: Reservation, ones: int, 
         words += "\n" + ", ".join(part for part in counted if part)
     words += f" (ledger {ledger.path}" + (f"; recorded: {options.because})" if options.draw_again else ")")
     if bits_alone:
-        words += f"\nbits alone: keep n = {n}, p00 = {design.p00}, p11 = {design.p11} with them"
+        words += f"\nbits alone: keep n = {n}, {_numbers(design)} with them"
     sys.stderr.write("" if options.json else "whoever ran this saw the truths; keep or destroy them with care\n")
     emit(options, data, words)
+
+
+def _numbers(design: AnyDesign) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in design.to_wire().items())
 
 
 def _sample(options: Namespace) -> int:

@@ -1,11 +1,10 @@
 """A column of truths read from a file, with who they are about, as compactly as they can be kept.
 
 Rules
-1. A truth is yes or no: true/false, yes/no, y/n, 1/0, 1.0/0.0 in CSV (any case) and in text columns; booleans or
-   numbers that are exactly 0 or 1 in Parquet (pandas makes 1.0 of 1 where a value was missing).  Anything else (an
-   empty cell, NaN, None, a word) stops the work with its place, never its value.
-2. The file is read once, in pieces, and judged whole before anything is reserved or drawn.  Of a person one byte of
-   truth, 16 bytes of keyed hash and 4 bytes per segment are kept; the id itself is not.
+1. What a cell says is decided by the kind of question: see `cells`.  What it does not say stops the work with its
+   place, never its value.
+2. The file is read once, in pieces, and judged whole before anything is reserved or drawn.  Of a person one or eight
+   bytes of truth, 16 bytes of keyed hash and 4 bytes per segment are kept; the id itself is not.
 3. A file that is cut off, or is not of its kind at all, is one line.
 4. Without ids a table is known by its resolved path, by its place on the disk (a symlink or hard link is the same file)
    and by its columns with its number of rows (a copy has the same).  No digest of the content is made: it would be one
@@ -30,6 +29,7 @@ import numpy as np
 from rrcollect.errors import BadTruth, ParameterError
 from rrcollect.extras import extra
 from server_agg.batch.errors import BadColumn, SourceUnavailable
+from server_agg.cli.cells import Cells
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,14 +40,12 @@ if TYPE_CHECKING:
 __all__ = ["Piece", "Roster", "naming", "pieces", "read_roster"]
 
 PIECE = 65_536  # rows at once; a multiple of 8, so that packed pieces can be joined
-YES, NO = {"yes", "y", "true", "1", "1.0"}, {"no", "n", "false", "0", "0.0"}
-ALLOWED = "yes/no, true/false or 1/0; drop the rows without an answer first"
 
 
 class Piece(NamedTuple):
     """Some rows: their truths, their cells in other columns, the share of the file read so far, all column names."""
 
-    truths: NDArray[np.bool_]
+    truths: NDArray[Any]
     cells: dict[str, list[Any]]
     share: float
     columns: Sequence[str]
@@ -56,7 +54,7 @@ class Piece(NamedTuple):
 class Roster(NamedTuple):
     """All rows: truths, people (as the ledger hashes them), places of segment values, and the table's marks."""
 
-    truths: NDArray[np.bool_]
+    truths: NDArray[Any]
     people: NDArray[np.bytes_] | None
     segments: dict[str, NDArray[np.int32]]
     marks: dict[str, str]
@@ -65,6 +63,7 @@ class Roster(NamedTuple):
 def read_roster(
     path: Path,
     column: str,
+    cells: Cells,
     *,
     id_column: str | None,
     segments: Mapping[str, Sequence[str]],
@@ -72,7 +71,7 @@ def read_roster(
     tell: Tell,
 ) -> Roster:
     """The whole file; `segments` maps the columns that are sent to the values they may have."""
-    rows = pieces(path, column, [*segments, *([] if id_column is None else [id_column])])
+    rows = pieces(path, column, cells, [*segments, *([] if id_column is None else [id_column])])
     place = os.stat(path)
     truths, people, columns = [], [], []
     places: dict[str, list[NDArray[np.int32]]] = {name: [] for name in segments}
@@ -120,29 +119,24 @@ def _places_of(cells: Sequence[Any], allowed: Sequence[str], where: str, first: 
     return found
 
 
-def pieces(path: Path, column: str, others: Sequence[str] = ()) -> Iterator[Piece]:
+def pieces(path: Path, column: str, cells: Cells, others: Sequence[str] = ()) -> Iterator[Piece]:
     """The rows of a .csv (also .gz) or .parquet file, with the cells of other columns."""
     name = str(path).lower()
     if not name.endswith((".csv", ".csv.gz", ".parquet")):
         raise ParameterError("truths", str(path), "a file ending in .csv, .csv.gz or .parquet")
     path.open("rb").close()  # a file that is not there is told before anything is written
     if name.endswith((".csv", ".csv.gz")):
-        return _csv_pieces(path, column, others)
-    return _parquet_pieces(path, column, others)
+        return _csv_pieces(path, column, cells, others)
+    return _parquet_pieces(path, column, cells, others)
 
 
-def _bad(path: Path, row: int, column: str) -> BadTruth:
-    return BadTruth(f"{path}, row {row}, column {column!r}: neither yes nor no (not shown); allowed: {ALLOWED}")
+def _bad(path: Path, row: int, column: str, cells: Cells) -> BadTruth:
+    return BadTruth(f"{path}, row {row}, column {column!r}: not a truth (not shown); allowed: {cells.allowed}")
 
 
-def _words(path: Path, column: str, cells: Sequence[Any], first: int) -> NDArray[np.bool_]:
-    truths = np.empty(len(cells), np.bool_)
-    for place, cell in enumerate(cells):
-        word = cell.strip().lower() if isinstance(cell, str) else ""
-        if word not in YES and word not in NO:
-            raise _bad(path, first + place, column)
-        truths[place] = word in YES
-    return truths
+def _read(path: Path, column: str, cells: Cells, given: Sequence[Any], first: int) -> NDArray[Any]:
+    """The truths of some cells, the first of which stands in this row."""
+    return cells.truths(given, lambda place: _bad(path, first + place, column, cells))
 
 
 def _places(path: Path, there: Sequence[str], wanted: Sequence[str]) -> list[int]:
@@ -155,7 +149,7 @@ def _places(path: Path, there: Sequence[str], wanted: Sequence[str]) -> list[int
     return [there.index(name) for name in wanted]
 
 
-def _csv_pieces(path: Path, column: str, others: Sequence[str]) -> Iterator[Piece]:
+def _csv_pieces(path: Path, column: str, cells: Cells, others: Sequence[str]) -> Iterator[Piece]:
     row = 0
     with path.open("rb") as raw:
         size = max(os.fstat(raw.fileno()).st_size, 1)
@@ -167,14 +161,14 @@ def _csv_pieces(path: Path, column: str, others: Sequence[str]) -> Iterator[Piec
             lines = (line for line in reader if line)
             while chunk := list(itertools.islice(lines, PIECE)):
                 columns = [[line[place] if place < len(line) else "" for line in chunk] for place in places]
-                truths = _words(path, column, columns[0], row + 1)
+                truths = _read(path, column, cells, columns[0], row + 1)
                 row += len(chunk)
                 yield Piece(truths, dict(zip(others, columns[1:], strict=True)), raw.tell() / size, header)
         except (OSError, EOFError, csv.Error, UnicodeDecodeError, zlib.error):
             raise SourceUnavailable(f"{path}, after row {row}: the file is cut off, damaged or not CSV") from None
 
 
-def _parquet_pieces(path: Path, column: str, others: Sequence[str]) -> Iterator[Piece]:
+def _parquet_pieces(path: Path, column: str, cells: Cells, others: Sequence[str]) -> Iterator[Piece]:
     pa, pq = extra("pyarrow", "batch"), extra("pyarrow.parquet", "batch")
     row = 0
     try:
@@ -183,29 +177,26 @@ def _parquet_pieces(path: Path, column: str, others: Sequence[str]) -> Iterator[
             _places(path, header, wanted)
             rows = max(file.metadata.num_rows, 1)
             for batch in file.iter_batches(batch_size=PIECE, columns=wanted):
-                truths = _column(path, column, batch.column(batch.schema.get_field_index(column)), row + 1)
-                cells = {name: batch.column(batch.schema.get_field_index(name)).to_pylist() for name in others}
+                array = batch.column(batch.schema.get_field_index(column))
+                truths = _column(path, column, cells, array, row + 1)
+                others_cells = {name: batch.column(batch.schema.get_field_index(name)).to_pylist() for name in others}
                 row += batch.num_rows
-                yield Piece(truths, cells, row / rows, header)
+                yield Piece(truths, others_cells, row / rows, header)
     except (pa.ArrowException, OSError):
         raise SourceUnavailable(f"{path}, after row {row}: the file is cut off, damaged or not Parquet") from None
 
 
-def _column(path: Path, name: str, array: Any, first: int) -> NDArray[np.bool_]:
+def _column(path: Path, name: str, cells: Cells, array: Any, first: int) -> NDArray[Any]:
     """The truths of an Arrow array; the type is judged first, then every value."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     if array.null_count:
-        raise _bad(path, first + int(np.flatnonzero(np.asarray(array.is_null()))[0]), name)
-    if pa.types.is_boolean(array.type):
-        return np.asarray(array.to_numpy(zero_copy_only=False), np.bool_)
-    if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
-        both = pa.array(np.array([0, 1], array.type.to_pandas_dtype()))
-        wrong = np.asarray(pc.invert(pc.is_in(array, both)))
-        if wrong.any():
-            raise _bad(path, first + int(np.flatnonzero(wrong)[0]), name)
-        return np.asarray(array.to_numpy(zero_copy_only=False), np.bool_)
-    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_dictionary(array.type):
-        return _words(path, name, array.to_pylist(), first)
-    raise BadColumn(name, f"of type {array.type}", "booleans, the numbers 0 and 1, or the words yes and no", str(path))
+        raise _bad(path, first + int(np.flatnonzero(np.asarray(array.is_null()))[0]), name, cells)
+    types = pa.types
+    numbers = types.is_integer(array.type) or types.is_floating(array.type)
+    if numbers or (types.is_boolean(array.type) and cells.kind is np.bool_):
+        values = np.asarray(array.to_numpy(zero_copy_only=False))
+        return cells.numbers(values, lambda place: _bad(path, first + place, name, cells))
+    if types.is_string(array.type) or types.is_large_string(array.type) or types.is_dictionary(array.type):
+        return _read(path, name, cells, array.to_pylist(), first)
+    raise BadColumn(name, f"of type {array.type}", cells.types, str(path))

@@ -6,7 +6,7 @@ import pytest
 
 from tests.assurance.ledger import check as ledger
 from tests.assurance.ledger.moments import AFTER, BEFORE, BETWEEN, OUTSIDE, PHASES, disturbed
-from tests.assurance.ledger.world import SURVEYS
+from tests.assurance.ledger.world import SURVEYS, TRUTHS
 from tests.support.devices import client
 from tests.support.ledger_crashing import rows
 
@@ -36,7 +36,7 @@ def test_an_answer_stops_where_it_should(tmp_path, earlier, moment, phase, repor
     mine = client(tmp_path, attributes=["a", "b", "c"])
     accepted = [mine.accept(SURVEYS[0]), mine.accept(SURVEYS[1])]
     for survey, name in QUESTIONS[:earlier]:
-        mine.answer(accepted[survey], name, True)
+        mine.answer(accepted[survey], name, TRUTHS[name[0]])
     survey, name = QUESTIONS[earlier]
     phases = []
     mine._ledger.cancel = lambda *told, **more: None  # a program that is killed does not get there
@@ -46,7 +46,7 @@ def test_an_answer_stops_where_it_should(tmp_path, earlier, moment, phase, repor
         raise Stopped
 
     with pytest.raises(Stopped):
-        disturbed(moment, stop, lambda: mine.answer(accepted[survey], name, True))
+        disturbed(moment, stop, lambda: mine.answer(accepted[survey], name, TRUTHS[name[0]]))
     assert phases == [phase]
     assert len(rows(tmp_path, "reports")) == earlier + reports
     assert mine._ledger.file.guard.last()[0] == 2 + earlier + guarded  # two surveys were accepted
@@ -55,9 +55,9 @@ def test_an_answer_stops_where_it_should(tmp_path, earlier, moment, phase, repor
 def test_a_report_made_before_is_handed_over_inside_the_one_transaction(tmp_path):
     mine = client(tmp_path, attributes=["a", "b", "c"])
     accepted = mine.accept(SURVEYS[0])
-    made = mine.answer(accepted, "b1", True)
+    made = mine.answer(accepted, "b1", TRUTHS["b"])
     phases = []
-    assert disturbed(("commit", 0), phases.append, lambda: mine.answer(accepted, "b1", True)) == made
+    assert disturbed(("commit", 0), phases.append, lambda: mine.answer(accepted, "b1", TRUTHS["b"])) == made
     assert phases == [BEFORE]
 
 

@@ -206,7 +206,7 @@ def test_nothing_is_overwritten(desk, capsys):
     [
         (["plan", "--n", "many"], "argument --n"),
         (["plan", "--margn", "0.1"], "not understood: --margn 0.1"),
-        (["design"], "--epsilon"),
+        (["compare"], "--epsilon"),
         (["desing"], "desing"),
         ([], "COMMAND"),
         (["keygen", "a", "b"], "not understood: b"),

@@ -171,7 +171,7 @@ def test_the_template_is_read_back(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     text = json_of(capsys, "publish", "--template")["template"]
     assert text == template_text()
-    assert json.dumps(text).count("epsilon") == 3
+    assert json.dumps(text).count("epsilon") == 5
 
 
 class Terminal(io.StringIO):

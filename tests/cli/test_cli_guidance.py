@@ -62,7 +62,7 @@ def test_a_report_that_is_not_delivered_says_why(tmp_path, monkeypatch):
         signed_survey(tmp_path, f"http://127.0.0.1:{port}/reports")
     monkeypatch.chdir(tmp_path)
     command = [*PROGRAM, *ANSWER, "--send", "--spread", "0"]
-    shown, code = at_a_terminal(command, ["yes\n", "\n", "\n"])
+    shown, code = at_a_terminal(command, ["yes\n", "\n", "\n", "\n", "\n"])
     assert code == 4
     assert "delivered 0, waiting 1, refused 0" in shown
     assert "could not be reached (ConnectionRefusedError)" in shown
@@ -79,7 +79,7 @@ def test_an_address_without_a_collector_is_told_at_the_first_try(tmp_path, monke
         threading.Thread(target=server.serve_forever, daemon=True).start()
         signed_survey(tmp_path, f"http://127.0.0.1:{server.server_port}/reports")
         monkeypatch.chdir(tmp_path)
-        shown, code = at_a_terminal([*PROGRAM, *ANSWER, "--send", "--spread", "0"], ["yes\n", "\n", "\n"])
+        shown, code = at_a_terminal([*PROGRAM, *ANSWER, "--send", "--spread", "0"], ["yes\n", "\n", "\n", "\n", "\n"])
         server.shutdown()
     assert code == 4
     assert "there is not a collector at" in shown

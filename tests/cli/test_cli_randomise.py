@@ -139,16 +139,19 @@ def test_what_pandas_writes_for_a_column_that_once_had_a_gap(desk, capsys):
 
 
 def test_a_large_file_is_read_in_pieces(desk, capsys, monkeypatch):
+    from rrcollect.publish.kinds import YesNo
     from server_agg.cli import truths
+    from server_agg.cli.cells import cells_of
 
+    cells = cells_of(YesNo())
     monkeypatch.setattr(truths, "PIECE", 64)
     write_csv(desk / "t.csv.gz", [True] * 1000)
-    sizes = [len(piece.truths) for piece in truths.pieces(desk / "t.csv.gz", "doped")]
+    sizes = [len(piece.truths) for piece in truths.pieces(desk / "t.csv.gz", "doped", cells)]
     assert (max(sizes), sum(sizes)) == (64, 1000)
     assert json_of(capsys, "randomise", "t.csv.gz", *ASKED, "--out", "o.rrbits")["answers"] == 1000
     assert people() == [1000]
     pq.write_table(pa.table({"doped": [True] * 1000}), "t.parquet")
-    assert max(len(piece.truths) for piece in truths.pieces(desk / "t.parquet", "doped")) == 64
+    assert max(len(piece.truths) for piece in truths.pieces(desk / "t.parquet", "doped", cells)) == 64
 
 
 # ---- one draw, by ids -----------------------------------------------------------------------------------------------

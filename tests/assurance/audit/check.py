@@ -23,10 +23,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from random import SystemRandom
 
-from rrcollect import Attribute, Client, Design, Policy, Report, TrustedPublisher
+from rrcollect import Attribute, Choice, Client, Design, Number, Policy, Report, SetDesign, TrustedPublisher
 from rrcollect.answer.acceptance import SeenVersion
+from rrcollect.answer.asking import Asking
 from rrcollect.answer.decision import LedgerRequest
+from rrcollect.answer.draw_kind import Truth
+from rrcollect.design.mechanism import AnyDesign
+from rrcollect.design.optimal_choice import made_for
+from rrcollect.publish.kinds import YesNo
 from tests.assurance.audit.epsilon_audit import Count, epsilon_at_least, refuted
 from tests.assurance.audit.peers import PEERS, about_peers, table_row
 from tests.assurance.check import FULL, Check, Figure, Outcome, Part, Size, Step, caught
@@ -44,7 +50,14 @@ POLICY = Policy(
     lifetime_epsilon=1000,
 )
 ROUNDS = 10  # draws per ledger: every operation verifies the whole of it, so many small ledgers are faster
-Asking = Callable[[bool], tuple[int, int]]
+OPTIONS = Choice(options=["a", "b", "c", "d", "e"])
+KINDS: dict[str, tuple[YesNo | Choice | Number, AnyDesign, tuple[Truth, Truth]]] = {  # two truths each, "no" and "yes"
+    "yes or no": (YesNo(), DESIGN, (False, True)),
+    "one option of five": (OPTIONS, made_for("ln 3", 5, 1), (0, 1)),
+    "two options of five": (OPTIONS, made_for("ln 3", 5, 2), (3, 1)),
+    "a number": (Number(low=-3, high=24), DESIGN, (-3, 24.0)),
+}
+Trials = Callable[[bool], tuple[int, int]]
 """Answers for one truth: (trials, trials that look like "yes")."""
 
 
@@ -62,7 +75,7 @@ class NoMemory:
         """No survey was ever accepted."""
         return {}
 
-    def remember(self, publisher: str, name: str, seen: SeenVersion) -> None:
+    def remember(self, asking: Asking, seen: SeenVersion) -> None:
         """Forget it."""
 
     def answer(self, request: LedgerRequest, policy: Policy, draw: Callable[[], str]) -> Report:
@@ -70,19 +83,35 @@ class NoMemory:
         return request.report.with_answer(draw())
 
 
-def said_yes(report: Report) -> bool:
-    """What the bytes on the wire say."""
-    return bool(json.loads(report.to_bytes())["answer"] == "1")
+def said_yes(report: Report, no: Truth = False, yes: Truth = True) -> bool:
+    """What the bytes on the wire say: 1, or a set that holds the option "yes" and not the option "no"."""
+    answer = json.loads(report.to_bytes())["answer"]
+    return bool(answer == "1" if len(answer) == 1 else answer[int(yes)] + answer[int(no)] == "10")
 
 
-def rounds_of_one_ledger(ledgers: int, truth: bool, design: Design = DESIGN) -> tuple[int, int]:
+def rounds_of_one_ledger(
+    ledgers: int, truth: bool, kind: str = "yes or no", design: AnyDesign | None = None
+) -> tuple[int, int]:
     """Each round of each ledger is a first answer."""
-    signed, yes = envelope(question(rounds=ROUNDS, design=design)), 0
+    asked, usual, truths = KINDS[kind]
+    signed, seen = envelope(question(kind=asked, rounds=ROUNDS, design=design or usual)), 0
     for _ in range(ledgers):
         with device() as client:
             accepted = client.accept(signed)
-            yes += sum(said_yes(client.answer(accepted, "q1", truth, round=number)) for number in range(ROUNDS))
-    return ledgers * ROUNDS, yes
+            reports = [client.answer(accepted, "q1", truths[truth], round=number) for number in range(ROUNDS)]
+            seen += sum(said_yes(report, *truths) for report in reports)
+    return ledgers * ROUNDS, seen
+
+
+def truth_first(people: int, truth: bool) -> tuple[int, int]:
+    """A planted bug, multi-freq-ldpy's: sets of 3 of 10 options by the law of ε = 1, sent in the order they were drawn,
+    the truth first if it is among them.  The observer looks at the first."""
+    random, chance, first = SystemRandom(), 3 * math.e / (3 * math.e + 7), 0
+    for _ in range(people):
+        others = random.sample([option for option in range(10) if option != int(truth)], 3)
+        sent = [int(truth), *others[:2]] if random.random() < chance else others
+        first += sent[0] == 1
+    return people, first
 
 
 def asked_again(people: int, times: int, truth: bool) -> tuple[int, int]:
@@ -107,7 +136,7 @@ def without_memory(people: int, times: int, truth: bool) -> tuple[int, int]:
     return people, yes
 
 
-def collect(asking: Asking, calls: int, workers: int, step: Step) -> tuple[Count, Count]:
+def collect(asking: Trials, calls: int, workers: int, step: Step) -> tuple[Count, Count]:
     """Call for both truths, `calls` times each, in as many processes as given."""
     truths, totals = [False, True] * calls, {False: [0, 0], True: [0, 0]}
 
@@ -139,7 +168,7 @@ def judged(claim: float, no: Count, yes: Count, row: str) -> Outcome:
 
 
 def audit(
-    asking: Asking, calls: int, workers: int = 1, claim: float = EPSILON, row: str = ""
+    asking: Trials, calls: int, workers: int = 1, claim: float = EPSILON, row: str = ""
 ) -> Callable[[int, Step], Outcome]:
     """Holds unless the claim is refuted; `row` is its name in the table, if it has one."""
 
@@ -177,10 +206,20 @@ def parts(size: Size) -> list[Part]:
     peers = PEERS if full else PEERS[:1]
     about = about_peers(peers, EPSILON, *((20_000, 500, 63) if full else (500, 20, 21)))
     # Exact chances to miss a planted bug: 210 people by majorities of 15, 3e-11; 210 answers with p = 63/64, 3e-12.
+    # 210 sets that hold the truth with p = 63/64 (ε = 4.5, not 1.1): 1e-14; 2000 people with the truth first: 1e-30.
     leaky = partial(rounds_of_one_ledger, 21, design=Design("63/64", "63/64"))
+    set_leaky = partial(rounds_of_one_ledger, 21, kind="two options of five", design=SetDesign(5, 2, "63/64"))
+    every = [
+        Part(
+            f"first answers: {kind}",
+            audit(partial(rounds_of_one_ledger, 25 if full else 2, kind=kind), 10 if full else 1, _workers(full)),
+        )
+        for kind in list(KINDS)[1:]
+    ]
     return [
         first,
         *together,
+        *every,
         Part("one person asked again, majority of 9 reports", again),
         Part("peers in the same harness", about, len(peers)),
         Part(
@@ -189,6 +228,12 @@ def parts(size: Size) -> list[Part]:
             planted=True,
         ),
         Part("a mechanism with p = 63/64 that claims ln 3", caught(audit(leaky, 1)), planted=True),
+        Part("sets with p = 63/64 that claim ln 3", caught(audit(set_leaky, 1)), planted=True),
+        Part(
+            "sets of options in the order they were drawn",
+            caught(audit(partial(truth_first, 2000), 1, claim=1.0)),
+            planted=True,
+        ),
     ]
 
 
@@ -210,7 +255,11 @@ CHECK = Check(
         "tests/assurance/audit/peers.py",
         "rrcollect/answer/acceptance.py",
         "rrcollect/answer/client.py",
+        "rrcollect/answer/asking.py",
         "rrcollect/answer/draw.py",
+        "rrcollect/answer/draw_kind.py",
+        "rrcollect/answer/draw_number.py",
+        "rrcollect/answer/draw_set.py",
         "rrcollect/answer/ledger.py",
         "rrcollect/answer/ledger_file.py",
         "rrcollect/answer/policy.py",

@@ -69,12 +69,20 @@ def multi_freq_ldpy_l_sue(epsilon: float) -> Peer:
     return report, epsilon / 2, epsilon
 
 
+def multi_freq_ldpy_ss(epsilon: float) -> Peer:
+    """SS_Client: a set of some of ten options, of which the observer looks at the one that is sent first."""
+    from multi_freq_ldpy.pure_frequency_oracles.SS import SS_Client
+
+    return lambda truth: 2 * int(SS_Client(int(truth), 10, epsilon)[0] == 1), epsilon, None
+
+
 PEERS: dict[str, Callable[[float], Peer]] = {
     "opendp": opendp,
     "diffprivlib": diffprivlib,
     "pure_ldp_rappor": pure_ldp_rappor,
     "multi_freq_ldpy_l_grr": multi_freq_ldpy_l_grr,
     "multi_freq_ldpy_l_sue": multi_freq_ldpy_l_sue,
+    "multi_freq_ldpy_ss": multi_freq_ldpy_ss,
 }
 
 

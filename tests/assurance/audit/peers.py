@@ -43,6 +43,7 @@ PEERS = (
     Peer("pure-ldp, RAPPOR", "pure_ldp_rappor", RAPPOR, "pure_ldp", False),
     Peer("multi-freq-ldpy, L-GRR", "multi_freq_ldpy_l_grr", ("multi-freq-ldpy",), "multi_freq_ldpy", False),
     Peer("multi-freq-ldpy, L-SUE", "multi_freq_ldpy_l_sue", ("multi-freq-ldpy",), "multi_freq_ldpy", False),
+    Peer("multi-freq-ldpy, subsets", "multi_freq_ldpy_ss", ("multi-freq-ldpy",), "multi_freq_ldpy", False),
 )
 
 

@@ -5,6 +5,7 @@ What must hold, whatever happened
 2. The file holds one draw for an attribute and round, and what left is in it, byte for byte.
 3. The draws never cost more than the lifetime budget; a refusal for want of budget comes only when it is spent.
 4. What has been answered is answered again, with the same bytes; an expired survey is not answered.
+5. A panel is answered in one round.
 
 A `Plant` is where a bug is planted.
 """
@@ -22,10 +23,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rrcollect import Attribute, Client, Design, Policy, Report, TrustedPublisher
+from rrcollect import Attribute, Choice, Client, Design, Number, Policy, Report, SetDesign, TrustedPublisher
 from rrcollect.answer import client as client_module
 from rrcollect.answer.acceptance import AcceptedSurvey
+from rrcollect.answer.draw_kind import Truth
 from rrcollect.answer.ledger import Ledger
+from rrcollect.design.mechanism import AnyDesign
 from rrcollect.errors import AlreadyAnswered, BudgetExhausted, Expired, RRCollectError, TransportFailed
 from tests.support.devices import KEY, PUBLISHER, envelope, question
 
@@ -33,9 +36,15 @@ __all__ = ["GONE", "LATE", "NOW", "REFUSALS", "SCRATCH", "SURVEYS", "Leave", "Pl
 
 BUDGET = 27  # the lifetime budget is its logarithm
 POLICY = Policy([TrustedPublisher(PUBLISHER, [KEY.public])], lifetime_epsilon=f"ln({BUDGET})")
-ATTRIBUTES = [Attribute("a", rounds=2), Attribute("b"), Attribute("c")]
-USUAL, OTHER = Design("3/4", "3/4"), Design("5/8", "5/8")
-FACTORS = {"3/4": Fraction(3), "5/8": Fraction(5, 3)}  # p00 / (1 - p00): an answer costs its logarithm
+ATTRIBUTES = [Attribute("a", rounds=2), Attribute("b"), Attribute("c"), Attribute("d")]
+USUAL, OTHER, SETS = Design("3/4", "3/4"), Design("5/8", "5/8"), SetDesign(5, 2, "2/3").to_grid()
+FACTORS = {USUAL.text: Fraction(3), OTHER.text: Fraction(5, 3), SETS.text: Fraction(3)}  # it costs its logarithm
+KINDS: dict[str, dict[str, Any]] = {  # one of each
+    "a": {"rounds": 2},
+    "b": {"kind": Choice(options=["1", "2", "3", "4", "5"]), "design": SETS},
+    "c": {"kind": Number(low=0, high=24)},
+}
+TRUTHS: dict[str, Truth] = {"a": True, "b": 3, "c": 12, "d": True}
 NOW, LATE = datetime(2026, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
 REFUSALS = (AlreadyAnswered, BudgetExhausted, Expired)
 GONE = range(9, 13)  # how a child ends that is killed: it tells in which of four phases
@@ -51,8 +60,8 @@ Which = tuple[int, str, int]
 def _asking(version: int, **changes: Any) -> bytes:
     """A survey about all attributes; every version has its own words and ids."""
     asked = [
-        question(id=f"{attribute}{version}", attribute=attribute, text=f"{attribute}, {version}?", rounds=rounds)
-        for attribute, rounds in (("a", 2), ("b", 1), ("c", 1))
+        question(id=f"{attribute}{version}", attribute=attribute, text=f"{attribute}, {version}?", **fields)
+        for attribute, fields in KINDS.items()
     ]
     return envelope(*asked, version=version, **changes)
 
@@ -61,7 +70,9 @@ SURVEYS = [
     *[_asking(version) for version in (1, 2, 3)],
     _asking(4, name="another"),
     envelope(question(id="a", attribute="a", design=OTHER, rounds=2), name="other-design"),
+    envelope(question(id="d", attribute="d", rounds=7, panel=True), name="panel"),
 ]
+ALONE = {4: "a", 5: "d"}  # surveys of one question, by place
 EVERY: list[Which] = [(place, name, at) for place in range(len(SURVEYS)) for name in "abc" for at in (0, 1)]
 
 
@@ -100,6 +111,11 @@ class Network:
             raise TransportFailed("the reply was lost")
 
 
+def _design(place: int, attribute: str) -> AnyDesign:
+    """By which design a survey asks about an attribute."""
+    return OTHER if place == 4 else SETS if attribute == "b" else USUAL
+
+
 def written(pipe: int, body: bytes) -> None:
     """A report leaves a child."""
     os.write(pipe, body + b"\n")
@@ -130,7 +146,7 @@ class World:
                 self.ledger,
                 attributes=ATTRIBUTES,
                 policy=POLICY,
-                source=lambda n: bytes([255 * (self.ticks % 2)] * n),  # draws of neighbouring ticks differ
+                source=lambda n: bytes([240 * (self.ticks % 2)] * n),  # draws of neighbouring ticks differ
                 clock=lambda: self.now,
                 spread=0,
             )
@@ -144,6 +160,9 @@ class World:
         report = Report.from_bytes(body)
         if self.reports.setdefault((report.survey, report.question, report.round), body) != body:
             raise Refuted(f"two different reports left for the question {report.question}, round {report.round}")
+        rounds = {number for name, number in self.answers if name == "d"}
+        if report.question == "d" and rounds and report.round not in rounds:
+            raise Refuted(f"a panel was answered in round {report.round} and in {rounds}")
         attribute = (report.question[0], report.round)
         if self.answers.setdefault(attribute, report.answer) != report.answer:
             raise Refuted(f"two answers left for the attribute {attribute}")
@@ -152,7 +171,7 @@ class World:
         """Draws and reports as the file has them, read by nobody's code but SQLite's."""
         connection = sqlite3.connect(self.ledger)
         try:
-            draws = connection.execute("SELECT attribute, round, design ->> '$.p00' FROM draws").fetchall()
+            draws = connection.execute("SELECT attribute, round, design FROM draws").fetchall()
             reports = connection.execute("SELECT survey, question, round, body FROM reports").fetchall()
         finally:
             connection.close()
@@ -184,20 +203,21 @@ class World:
         """The device's answer to a question, of the first survey if that one was not accepted."""
         place, attribute, number = which
         place = place if place in self.accepted else 0
-        name = "a" if place == 4 else f"{attribute}{self.accepted[place].survey.version}"
-        return (who or self.client).answer(self.accepted[place], name, True, round=number if name[0] == "a" else 0)
+        name = ALONE.get(place) or f"{attribute}{self.accepted[place].survey.version}"
+        at = {"a": number, "d": None}.get(name[0], 0)
+        return (who or self.client).answer(self.accepted[place], name, TRUTHS[name[0]], round=at)
 
     def unasked(self, which: Which) -> Which:
         """A question that has no report yet and can have one, at or after this one; this one, if there is none."""
         draws, reports = self.rows()
-        drawn = {(name, number): p00 for name, number, p00 in draws}
-        left = BUDGET / math.prod(FACTORS[p00] for p00 in drawn.values())
+        drawn = {(name, number): design for name, number, design in draws}
+        left = BUDGET / math.prod(FACTORS[design] for design in drawn.values())
         after = EVERY.index(which)
         for place, attribute, number in (*EVERY[after:], *EVERY[:after]):
-            if place in self.accepted and (attribute == "a" or (place < 4 and number == 0)):
-                name = "a" if place == 4 else f"{attribute}{self.accepted[place].survey.version}"
-                p00 = str((OTHER if place == 4 else USUAL).p00)
-                can = drawn[attribute, number] == p00 if (attribute, number) in drawn else FACTORS[p00] <= left
+            if place in self.accepted and place != 5 and (attribute == "a" or (place < 4 and number == 0)):
+                name = ALONE.get(place) or f"{attribute}{self.accepted[place].survey.version}"
+                design = _design(place, attribute).text
+                can = drawn[attribute, number] == design if (attribute, number) in drawn else FACTORS[design] <= left
                 if can and (self.accepted[place].digest, name, number) not in reports:
                     return place, attribute, number
         return which
@@ -205,19 +225,22 @@ class World:
     def judged(self, which: Which, work: Callable[[], Report]) -> None:
         """Answer, and see that a refusal has its reason: rules 3 and 4."""
         place, attribute, number = which
-        attribute, design = ("a", OTHER) if place == 4 and place in self.accepted else (attribute, USUAL)
-        drawn = {(name, at): p00 for name, at, p00 in self.rows()[0]}
+        attribute = ALONE.get(place, attribute) if place in self.accepted else attribute
+        design = _design(place if place in self.accepted else 0, attribute).text
+        drawn = {(name, at): text for name, at, text in self.rows()[0]}
         key = (attribute, number if attribute == "a" else 0)
+        if attribute == "d":
+            key = next((known for known in drawn if known[0] == "d"), key)
         try:
             body = work().to_bytes()
         except Expired:
             if self.now != LATE:
                 raise Refuted("a survey was called expired that is not") from None
         except AlreadyAnswered:
-            if drawn.get(key, str(design.p00)) == str(design.p00):
+            if drawn.get(key, design) == design:
                 raise Refuted("refused as answered by another design, which it was not") from None
         except BudgetExhausted:
-            if key in drawn or math.prod(FACTORS[p00] for p00 in [*drawn.values(), str(design.p00)]) <= BUDGET:
+            if key in drawn or math.prod(FACTORS[text] for text in [*drawn.values(), design]) <= BUDGET:
                 raise Refuted("refused for want of budget; some was left, or none was needed") from None
         else:
             if self.now == LATE:

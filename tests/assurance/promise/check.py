@@ -26,6 +26,7 @@ from rrcollect import Epsilon, optimal_design
 from rrcollect.design.yes_no import GRID
 from rrcollect.errors import UninformativeDesign
 from tests.assurance.check import FULL, Check, Outcome, Part, Size, Step
+from tests.assurance.promise.choices import PLANTED_CHOICES, search_choices
 
 __all__ = ["CHECK", "Case", "Judge", "by_doubles", "cases"]
 
@@ -215,8 +216,9 @@ def with_planted_bug(build: Builder, each: int, expected: str) -> Callable[[int,
 
 
 def parts(size: Size) -> list[Part]:
-    """A quarter of a million promises, or a thousand."""
+    """A quarter of a million promises, or a thousand; for choices 100,000, or 500."""
     pieces, each, planted = (10, 25_000, 20_000) if size is FULL else (1, 1_000, 300)
+    choices, some = (5, 20_000) if size is FULL else (1, 500)
     return [
         Part("the library's designs", search(shipped, each), pieces),
         Part("the same formula in doubles", with_planted_bug(by_doubles, planted, "broken promises"), planted=True),
@@ -227,6 +229,11 @@ def parts(size: Size) -> list[Part]:
             with_planted_bug(moved(-1), planted // 10, "promises with a step to spare"),
             planted=True,
         ),
+        Part("the library's designs for choices", search_choices(some), choices),
+        *[
+            Part(f"choices, {name}", search_choices(400, build, seed=10**6, expected=fault), planted=True)
+            for name, (build, fault) in PLANTED_CHOICES.items()
+        ],
     ]
 
 
@@ -235,10 +242,11 @@ CHECK = Check(
     "promise",
     "The exact promise",
     "For every (ε, δ) the design the library makes keeps the promise exactly, and one step of 1/2^64 more would break "
-    "it. Judged by FLINT's ball arithmetic from the numbers as they were spelled.",
-    ("rrcollect/design",),
+    "it; for choices the size of the set is the best too. Judged by FLINT's ball arithmetic from the numbers as they "
+    "were spelled.",
+    ("tests/assurance/promise/choices.py", "rrcollect/design"),
     parts,
     "a random search and not a proof (proofs are in the modules' docstrings and tests/design/test_proofs.py); designs "
-    "made by `optimal_design`, without a cap on the likelihood ratio.",
+    "made by `optimal_design`, without a cap on the likelihood ratio, and by `optimal_choice`.",
     alone=False,
 )
