@@ -170,8 +170,9 @@ def mechanism(
             (yes, left + cut / 2, said[0], "on-yes"),
             (1 - yes, left + cut + (width - cut) / 2, said[1], "on-no"),
         ):
-            if share >= 0.14:
-                told = f"{verb}{word} {100 * share:.0f} %" if share >= 0.3 else f"{word} {100 * share:.0f} %"
+            whole, brief = f"{verb}{word} {100 * share:.0f} %", f"{word} {100 * share:.0f} %"
+            told = whole if share >= 0.3 else brief
+            if share * width >= 6 * len(told):  # room for it
                 body.append(f'<text class="{kind}" x="{middle:.1f}" y="{y + 19}" text-anchor="middle">{told}</text>')
     words = (
         f"{truths[0].capitalize()}: {verb}{said[0]} with probability {float(design.p11):.3g}. "

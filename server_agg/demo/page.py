@@ -107,6 +107,9 @@ def _result(shown: DemoRun, question: Question) -> str:
     holds = "The truth lies inside the bar." if mark.holds else (
         "The truth lies outside this bar: about one bar in twenty misses, and this is one."
     )  # fmt: skip
+    value, unit = f"{percent(mark.shown)} %", ""
+    if not mark.scale.is_share:
+        value, unit = mark.scale.text(mark.shown, mark.high - mark.low), f"{mark.scale.unit}, "
     said = f"{shown.words(question.id)} Estimate {mark.words(mark.shown)}, truth {mark.words(mark.truth)}."
     price = "" if isinstance(found, MeanEstimate) else (
         f" Asked directly, {found.effective_sample_size:,.0f} honest answers would have told as much: that is the "
@@ -115,7 +118,7 @@ def _result(shown: DemoRun, question: Question) -> str:
     which = f" · round {number + 1} of {question.rounds}" if question.rounds > 1 else ""
     return (
         f'<section class="card result"><h3>{escape(shown.words(question.id))}</h3>'
-        f'<div class="value">{escape(mark.words(mark.shown))}<small>estimated{which}</small></div>'
+        f'<div class="value">{value}<small>{escape(unit)}estimated{which}</small></div>'
         f"<div>{scale(mark, said)}</div>"
         f'<p class="words">{escape(found.sentence())}.<br>'
         f'<span class="truth-word">In truth {escape(mark.words(mark.truth))}</span> '
@@ -189,10 +192,11 @@ def _reveals(shown: DemoRun, question: Question) -> str:
     design = question.design
     if isinstance(design, SetDesign):
         return _reveals_of_a_set(shown, question, design)
-    drawn, words = mechanism(design), ("a “yes”", "a “no”")
+    drawn, words, believed = mechanism(design), ("a “yes”", "a “no”"), "who believed before"
     if isinstance(question.kind, Number):
         top = (f"at {question.kind.high}", f"at {question.kind.low}")
         drawn, words = mechanism(design, top, ("high", "low")), ("“high”", "“low”")
+        believed = f"who believed in {question.kind.high} rather than {question.kind.low}"
     yes, no = (float(design.likelihood_ratio(answer)) for answer in (1, 0))
 
     def after(before: float, ratio: float) -> str:
@@ -207,7 +211,7 @@ def _reveals(shown: DemoRun, question: Question) -> str:
         f'<section class="card reveal"><h3>{escape(shown.words(question.id))}</h3><div>{drawn}'
         f'<p class="small">{escape(_losses(question))}: {words[0]} multiplies the odds of the truth by at most '
         f"{yes:.3g}, {words[1]} divides them by at most {no:.3g}. Neither proves anything.</p></div>"
-        f"<table><thead><tr><th>who believed before</th><th>believes after {words[0]}</th><th>after {words[1]}</th>"
+        f"<table><thead><tr><th>{believed}</th><th>believes after {words[0]}</th><th>after {words[1]}</th>"
         f"</tr></thead><tbody>{rows}</tbody></table></section>"
     )
 
