@@ -32,6 +32,10 @@ from server_agg.collect.store import Store as Store
 from server_agg.collect.stores import open_store as open_store
 from server_agg.compare.groups import Comparison as Comparison
 from server_agg.compare.groups import compare_groups as compare_groups
+from server_agg.compare.options import OptionTables as OptionTables
+from server_agg.compare.options import OptionTrends as OptionTrends
+from server_agg.compare.options import option_tables as option_tables
+from server_agg.compare.options import option_trends as option_trends
 from server_agg.compare.segments import SegmentTable as SegmentTable
 from server_agg.compare.segments import segment_table as segment_table
 from server_agg.compare.trends import Trend as Trend
@@ -60,6 +64,8 @@ from server_agg.estimates.moors import estimate_moors as estimate_moors
 from server_agg.estimates.one import Estimate as Estimate
 from server_agg.estimates.pooled import PooledEstimate as PooledEstimate
 from server_agg.estimates.pooled import pool as pool
+from server_agg.estimates.pooled_choice import PooledChoice as PooledChoice
+from server_agg.estimates.pooled_choice import pool_choices as pool_choices
 from server_agg.models.association import correlate_answers as correlate_answers
 from server_agg.models.association import correlate_with as correlate_with
 from server_agg.models.cheating import detect_cheating as detect_cheating
@@ -72,7 +78,15 @@ from server_agg.models.predictor import fit_with_randomised_predictor as fit_wit
 from server_agg.models.regression import LogisticFit as LogisticFit
 from server_agg.models.regression import fit_logistic as fit_logistic
 from server_agg.models.sensitivity import cheating_sensitivity as cheating_sensitivity
+from server_agg.plan.by_kind import choice_plan as choice_plan
+from server_agg.plan.by_kind import mean_margin as mean_margin
+from server_agg.plan.by_kind import mean_sample_size as mean_sample_size
+from server_agg.plan.by_kind import option_margin as option_margin
+from server_agg.plan.by_kind import option_sample_size as option_sample_size
 from server_agg.plan.central_privacy import central_privacy as central_privacy
+from server_agg.plan.over_time import ask_one_best_until as ask_one_best_until
+from server_agg.plan.over_time import ways_of_asking as ways_of_asking
+from server_agg.plan.over_time import ways_over_rounds as ways_over_rounds
 from server_agg.plan.power import power_against as power_against
 from server_agg.plan.power import power_between as power_between
 from server_agg.plan.power import sample_size_between as sample_size_between
@@ -85,6 +99,8 @@ from server_agg.plan.sample_size import sample_size as sample_size
 from server_agg.report.drawing import Picture as Picture
 from server_agg.report.figures import plot_power as plot_power
 from server_agg.report.figures import plot_privacy_price as plot_privacy_price
+from server_agg.weigh.smoothed import SmoothedCurve as SmoothedCurve
+from server_agg.weigh.smoothed import smoothed as smoothed
 from server_agg.weigh.strata import poststratified_estimate as poststratified_estimate
 from server_agg.weigh.strata import stratified_estimate as stratified_estimate
 from server_agg.weigh.unbiased_values import noise_variances as noise_variances

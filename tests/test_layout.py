@@ -38,7 +38,7 @@ ORDER: dict[str, list[list[str]]] = {
         ["report.result"],
         ["estimates.one"],
         ["estimates.choice", "estimates.mean", "estimates.pooled", "estimates.kuk", "estimates.moors"],
-        ["estimates.estimating"],
+        ["estimates.estimating", "estimates.pooled_choice", "estimates.scale"],
         ["compare", "weigh"],
         ["plan", "analysis"],
         ["models"],

@@ -27,7 +27,7 @@ from server_agg.batch.sources import COLUMNS, csv_header, first_fault
 from server_agg.batch.sql_readers import Scan, csv_scan, jsonl_scan, path_list, typed_scan
 from server_agg.batch.sql_rules import Query, quoted
 from server_agg.batch.summary import Counts
-from server_agg.batch.survey_tables import SurveyTables
+from server_agg.batch.survey_tables import SurveyTables, set_size
 
 if TYPE_CHECKING:
     import duckdb
@@ -225,13 +225,16 @@ class DuckBatch:
         self._make("VIEW", "rr_rows", " UNION ALL ".join(parts))
 
     def _make_tables(self, tables: SurveyTables) -> None:
-        questions, texts = ["(0, '', '', '', 0, 0, false)"], ["(0, '', '')"]  # 0 stands for what is not known
+        questions, texts = ["(0, '', '', '', 0, 0, 0, false)"], ["(0, '', '')"]  # 0 stands for what is not known
         for number, (digest, question) in enumerate(tables.questions, start=1):
             named = ", ".join(map(quoted, (digest, question.id, question.design.text)))
-            rest = f"{question.design.width}, {question.rounds}, {tables.surveys[digest].invite_only}"
+            shape = f"{question.design.width}, {set_size(question.design)}"
+            rest = f"{shape}, {question.rounds}, {tables.surveys[digest].invite_only}"
             questions.append(f"({number}, {named}, {rest})")
         texts += [f"({i}, {quoted(digest)}, {quoted(text)})" for i, (digest, text) in enumerate(tables.texts, start=1)]
-        self._make_table("rr_questions", "number, survey, question, design, width, rounds, invite_only", questions)
+        self._make_table(
+            "rr_questions", "number, survey, question, design, width, size, rounds, invite_only", questions
+        )
         self._make_table("rr_texts", "place, survey, segments", texts)
 
     def _make_table(self, name: str, columns: str, rows: list[str]) -> None:

@@ -11,6 +11,7 @@ Rules
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import add
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -20,12 +21,13 @@ from rrcollect.publish.report import LARGEST_REPORT
 from server_agg.batch.errors import BadColumn, UnreadableRow
 from server_agg.batch.sources import COLUMNS, NUMBER, wanted
 from server_agg.batch.summary import NUMBER_OF, Counts, Line
-from server_agg.batch.survey_tables import SurveyTables
+from server_agg.batch.survey_tables import NARROW, SurveyTables, set_size
 
 __all__ = ["FrameBatch"]
 
 Frame = Any  # a narwhals DataFrame or LazyFrame: they share the methods used here
 MISSING = -1
+BITS_AT_ONCE = 50  # columns of a long answer
 UNREADABLE_NUMBER = -(2**60)  # stands for a value that is there and is not a whole number
 WHOLE_TEXT = r"^(?:0|-?[1-9][0-9]*)$"
 
@@ -90,16 +92,34 @@ def _collected(frame: Frame, *columns: str) -> list[tuple[Any, ...]]:
 
 
 def _counts(tables: SurveyTables, reports: Frame) -> Counts:
-    """The counts of reports, one for each line."""
-    bits = {f"ones_{bit}": nw.col("answer").str.slice(bit, 1) for bit in range(tables.width)}
-    ones = {name: nw.when(bit == "1").then(nw.lit(1)).otherwise(nw.lit(0)) for name, bit in bits.items()}
-    sums = {name: nw.col(name).sum() for name in ("rows", *ones)}
-    groups = reports.with_columns(**ones).group_by("fault", "content", "before").agg(reports=nw.len(), **sums)
-    lines: list[Line] = []
-    for fault, content, before, *counted in _collected(groups, "fault", "content", "before", "reports", *sums):
-        n, rows, *columns = map(int, counted)
-        lines.append((int(fault), tables.code(content) if content else None, bool(before), n, rows, *columns))
+    """The counts of reports, one for each line: by the text of short answers, of long ones with their bits summed.
+
+    An eager frame holds all columns that a step makes, so the bits of long answers are summed some at a time; a lazy
+    one is read once.
+    """
+    names, valid = ("fault", "content", "before", "text"), nw.col("content") != ""
+    short = nw.when(valid & (nw.col("answer").str.len_chars() <= NARROW)).then(nw.col("answer")).otherwise(nw.lit(""))
+    texts, lines = reports.with_columns(text=short), list[Line]()
+    bits = range(tables.width if tables.wide else 0)
+    step = max(1, len(bits)) if isinstance(reports, nw.LazyFrame) else BITS_AT_ONCE
+    for first in range(0, max(1, len(bits)), step):
+        chosen = bits[first : first + step]
+        ones = {f"bit_{bit}": _is_one(bit) for bit in chosen}
+        sums = {name: nw.col(name).sum() for name in ("rows", *ones)}
+        groups = texts.with_columns(**ones).group_by(*names).agg(reports=nw.len(), **sums)
+        for fault, content, before, text, *counted in _collected(groups, *names, "reports", *sums):
+            n, rows, *long = map(int, counted)
+            columns = [n * (bit == "1") for bit in text.ljust(tables.width, "0")] if first == 0 else [0] * tables.width
+            columns[first : first + len(long)] = map(add, columns[first : first + len(long)], long)
+            n, rows = (n, rows) if first == 0 else (0, 0)  # they are counted once
+            lines.append((int(fault), tables.code(content) if content else None, bool(before), n, rows, *columns))
     return Counts(tables, lines)
+
+
+def _is_one(bit: int) -> Any:
+    """Whether a bit of a long answer is 1."""
+    one = (nw.col("text") == "") & (nw.col("content") != "") & (nw.col("answer").str.slice(bit, 1) == "1")
+    return nw.when(one).then(nw.lit(1)).otherwise(nw.lit(0))
 
 
 def _flat(frame: Frame, *, lenient: bool) -> Frame:
@@ -187,9 +207,12 @@ def _faults(tables: SurveyTables) -> dict[str, Any]:
     for rounds in sorted({question.rounds for _, question in asked}):
         names = [name for name, question in asked if question.rounds == rounds]
         in_time = in_time | (among(names) & (nw.col("round") >= 0) & (nw.col("round") < rounds))
-    for width in sorted({question.design.width for _, question in asked}):
-        names = [name for name, question in asked if question.design.width == width]
-        can_be_said = can_be_said | (among(names) & _exactly("answer", "[01]", width))
+    for width, size in sorted({(question.design.width, set_size(question.design)) for _, question in asked}):
+        shape = [(name, question.design.width, set_size(question.design)) for name, question in asked]
+        said = among([name for name, *rest in shape if rest == [width, size]]) & _exactly("answer", "[01]", width)
+        if size:
+            said = said & (nw.col("answer").str.replace_all("0", "", literal=True).str.len_chars() == size)
+        can_be_said = can_be_said | said
     invited, ticketed = nw.col("survey").is_in(closed), nw.col("ticketed") == 1
     return {
         "malformed": nw.col("malformed"),

@@ -13,13 +13,15 @@ from collections.abc import Iterable, Sequence
 from rrcollect.errors import ParameterError
 from rrcollect.publish.canonical import canonical
 from rrcollect.publish.keys import PublicKey
+from rrcollect.publish.question import Question
 from rrcollect.publish.report import ReportRow
 from rrcollect.publish.rules import fault
 from rrcollect.publish.survey import Survey
-from server_agg.batch.packed_file import PackedAnswers, read_packed
+from server_agg.batch.errors import PackedFileError
+from server_agg.batch.packed_file import ONE_BIT, PackedAnswers, read_packed
 from server_agg.batch.summary import BatchResult, Summary
+from server_agg.count.choice_tally import tally_of
 from server_agg.count.tallies import Tallies, TallyKey, refuse_mixed
-from server_agg.count.tally import Tally
 
 __all__ = ["tally_packed"]
 
@@ -68,6 +70,8 @@ def _judged(
 ) -> BatchResult:
     n, digest = packed.answers, packed.survey_digest
     survey = next((survey for survey in surveys if survey.digest == digest), None)
+    if any(question.design.width > 1 for question in _asked(packed, survey)):
+        raise PackedFileError(packed.path, f"question {packed.question!r} is a choice: {ONE_BIT}")
     contents = {_content(one) for one in same_id} | {before[packed.id] for _ in [0] if packed.id in before}
     reason = fault(_row(packed, survey), survey) or ("conflicting_id" if len(contents) > 1 else None)
     if reason or survey is None:
@@ -76,12 +80,16 @@ def _judged(
         return BatchResult(Tallies(), Summary(n, 0, n))
     design = survey.question(packed.question).design
     key = TallyKey(digest, packed.question, design, tuple(packed.segments.items()), packed.round, survey.pilot)
-    return BatchResult(Tallies({key: Tally(design, n, packed.ones)}), Summary(n, n))
+    return BatchResult(Tallies({key: tally_of(design, n, [packed.ones])}), Summary(n, n))
+
+
+def _asked(packed: PackedAnswers, survey: Survey | None) -> list[Question]:
+    return [question for question in (survey.questions if survey else ()) if question.id == packed.question]
 
 
 def _row(packed: PackedAnswers, survey: Survey | None) -> ReportRow:
     """The row that every answer of the file would be; its design is the envelope's own."""
-    asked = [question for question in (survey.questions if survey else ()) if question.id == packed.question]
+    asked = _asked(packed, survey)
     return ReportRow(
         survey=packed.survey_digest,
         question=packed.question,

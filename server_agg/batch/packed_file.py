@@ -13,6 +13,7 @@ Rules
    (A digest finds damage, not fraud: who may hand in a file is the owner's to decide.)
 3. The id is fresh random 128 bits and stands for the whole file: handed in twice, it counts once.
 4. Bits are counted where they lie, mapped and not read into memory.
+5. One bit per answer: yes/no and numbers.  A choice is refused by name; its sets go into rows.
 """
 
 from __future__ import annotations
@@ -41,9 +42,10 @@ from server_agg.new_file import new_file
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FORMAT", "PackedAnswers", "read_packed", "write_packed"]
+__all__ = ["FORMAT", "ONE_BIT", "PackedAnswers", "read_packed", "write_packed"]
 
 FORMAT = "rrcollect-packed-1"
+ONE_BIT = "a packed file holds answers of one bit (yes/no, numbers); sets go into rows (.jsonl, .csv, .parquet)"
 ALIGNED = 64
 LARGEST_HEADER = 2 * LARGEST_ENVELOPE
 PIECE = 1 << 20
@@ -113,6 +115,9 @@ def write_packed(
     (2, 32)
     """
     envelope = publication.envelope if isinstance(publication, Publication) else publication
+    asked = publication.survey.questions if isinstance(publication, Publication) else ()
+    if any(one.id == question and one.design.width > 1 for one in asked):
+        raise ParameterError("question", question, ONE_BIT)
     n = whole_number("answers", answers, minimum=0)
     bits = np.ascontiguousarray(packed)
     if bits.dtype != np.uint8 or bits.ndim != 1 or bits.size != -(-n // 8):

@@ -22,7 +22,7 @@ from rrcollect.publish.question import MOST_ROUNDS
 from rrcollect.publish.report import TICKET
 from server_agg.batch.sources import COLUMNS
 from server_agg.batch.summary import NUMBER_OF
-from server_agg.batch.survey_tables import SurveyTables
+from server_agg.batch.survey_tables import NARROW, SurveyTables
 
 __all__ = ["Query", "column_sums", "quoted", "text_as_number"]
 
@@ -42,14 +42,14 @@ def text_as_number(column: str) -> str:
     )
 
 
-def column_sums(width: int, times: str = "1") -> str:
+def column_sums(width: int, times: str = "1", answer: str = "answer") -> list[str]:
     """For every bit of an answer how often it is 1; a row counts as many times as said.
 
     >>> column_sums(1)
-    "SUM(CASE WHEN SUBSTR(answer, 1, 1) = '1' THEN 1 ELSE 0 END)"
+    ["SUM(CASE WHEN SUBSTR(answer, 1, 1) = '1' THEN 1 ELSE 0 END)"]
     """
     bits = range(1, width + 1)
-    return ", ".join(f"SUM(CASE WHEN SUBSTR(answer, {bit}, 1) = '1' THEN {times} ELSE 0 END)" for bit in bits)
+    return [f"SUM(CASE WHEN SUBSTR({answer}, {bit}, 1) = '1' THEN {times} ELSE 0 END)" for bit in bits]
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,8 @@ class Query:
             "wrong_design": "coalesce(r.design, '') <> q.design",
             "unknown_round": "coalesce(r.round, -1) NOT BETWEEN 0 AND q.rounds - 1",
             "bad_answer": "strlen(coalesce(r.answer, '')) <> q.width "
-            "OR (r.answer NOT IN ('0', '1') AND NOT regexp_full_match(r.answer, '[01]+'))",
+            "OR (r.answer NOT IN ('0', '1') AND NOT regexp_full_match(r.answer, '[01]+')) "
+            "OR (q.size > 0 AND strlen(replace(r.answer, '0', '')) <> q.size)",
             "undeclared_segment": "coalesce(t.place, 0) = 0",
             "missing_ticket": "q.invite_only AND r.ticket_fits IS NULL",
             "unexpected_ticket": "NOT q.invite_only AND r.ticket_fits IS NOT NULL",
@@ -114,9 +115,39 @@ class Query:
                 "(VALUES (NULL), (true)) AS holding(ticket_fits) WHERE n > 0"
             )
         judged = self.judged(f"({groups})", ids=False, columns="r.n, r.answer,")
+        return self._lines(f"({judged})", "false", "n", "n")
+
+    def _lines(self, relation: str, before: str, reports: str, rows: str, fault: str = "fault") -> str:
+        """The counts of a relation with a fault, a code and an answer per row.
+
+        Wider answers than one bit: first by the text of short answers, with the bits of wide ones summed; then the bits
+        of the few texts.  What is not a valid answer has no bits.
+        """
+        width = self.tables.width
+        if width == 1:
+            sums = ", ".join(column_sums(1, reports))
+            return (
+                f"SELECT {fault} AS fault, code, {before} AS before, sum({reports})::BIGINT AS reports, "  # noqa: S608
+                f"sum({rows})::BIGINT AS rows, {sums} FROM {relation} GROUP BY ALL"
+            )
+        long = f"{fault} = 0 AND strlen(answer) > {NARROW}"
+        bits = [
+            f"sum(get_bit(bits, {bit}) * {reports}) AS bit_{bit}" for bit in range(width if self.tables.wide else 0)
+        ]
+        texts = (
+            f"SELECT {fault} AS fault, code, {before} AS before, CASE WHEN NOT ({long}) THEN answer END AS text, "  # noqa: S608
+            f"{''.join(f'{bit}, ' for bit in bits)}sum({reports}) AS reports, sum({rows}) AS rows "
+            f"FROM (SELECT *, CASE WHEN {long} THEN rpad(answer, {width}, '0')::BIT END AS bits FROM {relation}) "
+            "GROUP BY ALL"
+        )
+        short = column_sums(min(width, NARROW), "reports", "text")
+        sums = ", ".join(
+            " + ".join([*short[bit : bit + 1], *([f"coalesce(sum(bit_{bit}), 0)"] if bits else [])])
+            for bit in range(width)
+        )
         return (
-            "SELECT fault, code, false AS before, sum(n)::BIGINT AS reports, sum(n)::BIGINT AS rows, "  # noqa: S608
-            f"{column_sums(self.tables.width, 'n')} FROM ({judged}) GROUP BY fault, code"
+            "SELECT fault, code, before, sum(reports)::BIGINT AS reports, sum(rows)::BIGINT AS rows, "  # noqa: S608
+            f"{sums} FROM ({texts}) GROUP BY ALL"
         )
 
     def grouped_by_id(self) -> str:
@@ -136,13 +167,12 @@ class Query:
 
     def deduplicated(self, ids: str | None = None) -> str:
         """Counts of reports, each id and each ticket once; `ids` names a table of `grouped_by_id`, if there is one."""
-        ids, sums = ids or f"({self.grouped_by_id()})", column_sums(self.tables.width)
-        plain = (
-            "SELECT fault, code, earlier_rows > 0 AND fault = 0 AS before, count(*) AS reports, "  # noqa: S608
-            f"sum(all_rows - earlier_rows)::BIGINT AS rows, {sums} FROM {{}} GROUP BY ALL"
-        )
+        ids = ids or f"({self.grouped_by_id()})"
+        before, new = "earlier_rows > 0 AND fault = 0", "all_rows - earlier_rows"
         if not self.tables.by_invitation:
-            return plain.format(ids)
+            return self._lines(ids, before, "1", new)
+        without = "(SELECT * FROM ids WHERE fault > 0 OR ticket IS NULL)"
+        single = "(SELECT * FROM tickets WHERE reports = 1)"
         none = ", ".join("0" * self.tables.width)
         return f"""
             WITH ids AS MATERIALIZED (SELECT * FROM {ids}),
@@ -151,9 +181,8 @@ class Query:
                                count(*) FILTER (earlier_rows > 0) AS earlier_reports,
                                coalesce(sum(all_rows - earlier_rows) FILTER (earlier_rows > 0), 0) AS repeats
                         FROM ids WHERE fault = 0 AND ticket IS NOT NULL GROUP BY asked, ticket)
-            {plain.format("ids WHERE fault > 0 OR ticket IS NULL")}
-            UNION ALL SELECT 0, code, earlier_reports > 0, count(*), sum(new_rows)::BIGINT, {sums}
-                      FROM tickets WHERE reports = 1 GROUP BY ALL
+            {self._lines(without, before, "1", new)}
+            UNION ALL {self._lines(single, "earlier_reports > 0", "1", "new_rows", fault="0")}
             UNION ALL SELECT 0, NULL, true, 0, sum(repeats)::BIGINT, {none} FROM tickets WHERE reports > 1
             UNION ALL SELECT {NUMBER_OF["ticket_reused"]}, NULL, false, 0, sum(new_rows - repeats)::BIGINT, {none}
                       FROM tickets WHERE reports > 1"""  # noqa: S608

@@ -114,9 +114,8 @@ class BatchResult:
         lines = [str(self.summary)]
         for key, tally in self.tallies.items():
             where = "".join(f", {name} = {value}" for name, value in key.segments)
-            lines.append(
-                f"{key.survey[:8]}… {key.question}, round {key.round}{where}: n = {tally.n}, ones = {tally.ones}"
-            )
+            ones = ", ".join(map(str, tally.sums))
+            lines.append(f"{key.survey[:8]}… {key.question}, round {key.round}{where}: n = {tally.n}, ones = {ones}")
         return "\n".join(lines)
 
     def to_json(self) -> str:

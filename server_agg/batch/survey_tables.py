@@ -8,6 +8,8 @@ Rules
 3. Questions and texts are numbered from 1; 0 stands for one that is not known.  What is counted together has one
    number, a `code`, made of question, round and segments; equal codes and equal answers mean equal reports but for the
    id and the ticket.  A code is below 2^63.
+4. Of a choice every engine counts, beside the reports, in how many each bit is 1.  Where answers have few texts
+   (`NARROW`) reports are counted by text first, which costs as much as counting bits; wider ones bit by bit.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from rrcollect.design.choice import SetDesign
+from rrcollect.design.mechanism import AnyDesign
 from rrcollect.errors import ParameterError
 from rrcollect.publish.canonical import canonical, read_canonical
 from rrcollect.publish.envelope import verify
@@ -27,12 +31,13 @@ from rrcollect.publish.question import MOST_ROUNDS, Question
 from rrcollect.publish.report import LARGEST_REPORT
 from rrcollect.publish.rules import declared
 from rrcollect.publish.survey import Survey
+from server_agg.count.choice_tally import tally_of
 from server_agg.count.tallies import Tallies, TallyKey, refuse_mixed
-from server_agg.count.tally import Tally
 
-__all__ = ["SurveyLike", "SurveyTables", "surveys_of"]
+__all__ = ["NARROW", "SurveyLike", "SurveyTables", "set_size", "surveys_of"]
 
 MOST_TEXTS = 20_000
+NARROW = 12  # bits; so wide an answer has at most C(12, 6) = 924 texts
 
 SurveyLike = Survey | Publication | bytes
 
@@ -99,6 +104,11 @@ class SurveyTables:
         return max((question.design.width for _, question in self.questions), default=1)
 
     @property
+    def wide(self) -> bool:
+        """Whether some answers have so many texts that they are counted bit by bit, not text by text."""
+        return self.width > NARROW
+
+    @property
     def places(self) -> int:
         """How many codes a question and round has: one for each text, and 0."""
         return len(self.texts) + 1
@@ -132,8 +142,13 @@ class SurveyTables:
             digest, question = self.questions[number - 1]
             segments = tuple(read_canonical(self.texts[place - 1][1].encode(), LARGEST_REPORT).items())
             key = TallyKey(digest, question.id, question.design, segments, round_, self.surveys[digest].pilot)
-            found[key] = Tally(question.design, n, sums[0])
+            found[key] = tally_of(question.design, n, sums[: question.design.width])
         return Tallies(found)
+
+
+def set_size(design: AnyDesign) -> int:
+    """How many bits of an answer are 1, if the design fixes that; 0 if not."""
+    return design.size if isinstance(design, SetDesign) else 0
 
 
 def _combinations(declared: Mapping[str, tuple[str, ...]]) -> Iterable[str]:

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from server_agg.cli.output import add_force, refuse_existing, write_text
-from server_agg.cli.sources import add_source, batch_of
+from server_agg.cli.sources import add_source, asked_in, batch_of
 from server_agg.cli.terminal import emit
 
 __all__ = ["add_tally", "tally"]
@@ -41,5 +41,5 @@ def tally(options: Namespace) -> int:
     if options.out:
         write_text(options.out, result.tallies.to_json() + "\n", force=options.force)
     data = {"summary": result.summary.as_dict(), "tallies": json.loads(result.tallies.to_json())}
-    emit(options, data, str(result.summary), *question_table(survey_results(result.tallies)))
+    emit(options, data, str(result.summary), *question_table(survey_results(result.tallies, asked=asked_in(options))))
     return 3 if result.summary.rows and not result.summary.accepted else 0

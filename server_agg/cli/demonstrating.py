@@ -83,8 +83,10 @@ def program_name(folder: Path) -> str:
 def _data(shown: DemoRun, report: Path) -> dict[str, Any]:
     found = []
     for question, number in shown.rounds():
-        mark = shown.mark(question, number)
-        found.append({"question": question, "round": number, "truth": mark.truth, "holds": mark.holds}
+        marks = shown.marks(question, number)
+        truth = [mark.truth for mark in marks] if len(marks) > 1 else marks[0].truth
+        holds = all(mark.holds for mark in marks)
+        found.append({"question": question, "round": number, "truth": truth, "holds": holds}
                      | shown.estimate(question, number).as_dict())  # fmt: skip
     return {
         "report": str(report),
@@ -98,23 +100,16 @@ def _data(shown: DemoRun, report: Path) -> dict[str, Any]:
 
 
 def _words(shown: DemoRun) -> list[str]:
-    from server_agg.report.words import percent
-
     survey = shown.publication.survey
     rows = []
     for question, number in shown.rounds():
-        mark, text = shown.mark(question, number), survey.question(question)
+        text = survey.question(question)
         which = f" (round {number + 1})" if text.rounds > 1 else ""
-        rows.append(
-            [
-                survey.say(text.text) + which,
-                f"{mark.n:,}",
-                f"{percent(mark.shown)} %",
-                f"{percent(mark.low)}–{percent(mark.high)} %",
-                f"{percent(mark.truth)} %",
-                "inside" if mark.holds else "outside",
-            ]
-        )
+        for mark in shown.marks(question, number):
+            option = "" if mark.label == question else f" {mark.label}"
+            values = [mark.words(mark.shown), mark.bar_words, mark.words(mark.truth)]
+            holds = "inside" if mark.holds else "outside"
+            rows.append([survey.say(text.text) + which + option, f"{mark.n:,}", *values, holds])
     head = ["question", "answers", "estimate", "95 % exact bar", "truth", "the truth is"]
     doped = shown.segments("doped")
     cells, lines = doped.cells()
@@ -127,8 +122,8 @@ def _words(shown: DemoRun) -> list[str]:
         f"Answered:  {way}; nobody twice\n"
         f"Collected: {shown.tallies.n:,} reports, judged and stored once each",
         table(head, rows, {1, 2, 3, 4, 5}),
-        "each bar covers on its own: about 1 in 20 misses",
-        f"By sport, {survey.question('doped').text}",
+        "each bar covers on its own, those of a choice all at once: about 1 in 20 misses",
+        f"By sport, {shown.words('doped')}",
         table(cells, lines, {1, 2, 3, 4}),
         f"{doped.describe()}\n{shown.trend('pressed').describe()} (pressed, round 1 to 2)",
     ]

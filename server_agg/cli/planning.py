@@ -27,12 +27,21 @@ def add_plan(parser: ArgumentParser) -> None:
     parser.add_argument("--prevalence", help="the expected share of yes (default: the worst one)")
     parser.add_argument("--difference", help="a difference between two groups to be found; with --n or --power")
     parser.add_argument("--power", help="with --difference: the probability to find it, e.g. 0.8")
+    parser.add_argument("--options", type=int, help="a choice of so many options, their bars holding all at once")
+    parser.add_argument("--low", help="a number: the low end of its range; --margin is in its unit")
+    parser.add_argument("--high", help="a number: the high end of its range")
+    parser.add_argument("--rounds", type=int, help="asked in so many rounds: ways to spend --epsilon for life")
+    parser.add_argument("--questions", type=int, help="so many questions: all of them, or one drawn by chance")
 
 
 def plan(options: Namespace) -> int:
     """Two of ε, n and margin give the third."""
     from rrcollect.errors import ParameterError
 
+    if options.rounds is not None or options.questions is not None:
+        return _ways(options)
+    if options.options is not None or options.low is not None or options.high is not None:
+        return _kind(options)
     given = frozenset(name for name in ("epsilon", "margin", "n") if getattr(options, name) is not None)
     if options.difference is not None:
         return _groups(options)
@@ -47,6 +56,68 @@ def plan(options: Namespace) -> int:
     if given not in ways:
         raise Incomplete("give --margin alone, or two of --epsilon, --margin and --n")
     return ways[given](options, {"level": options.level, "method": options.method, "prevalence": options.prevalence})
+
+
+def _ways(options: Namespace) -> int:
+    """Ways to spend one ε: over rounds, or over questions."""
+    from server_agg import ask_one_best_until, ways_of_asking, ways_over_rounds
+
+    if options.epsilon is None:
+        raise Incomplete("give --epsilon, for life, with --rounds or --questions")
+    how = {"level": options.level, "method": options.method, "prevalence": options.prevalence}
+    margin, notes = options.margin or "0.05", [_for(options, options.margin or "0.05")]
+    if options.rounds is not None:
+        ways = ways_over_rounds(options.epsilon, options.rounds, margin, **how)
+        notes.append(
+            "people for one round's share; a truth that changes needs a panel, see `panel = true` of a question"
+        )
+    else:
+        ways = ways_of_asking(options.epsilon, options.questions, margin, **how)
+        limit = ask_one_best_until(options.questions, options.prevalence or "1/2")
+        notes.append(
+            f'people for every question\'s share; one question (`ask = "one"`) is better up to ε = {limit:.2f}'
+        )
+    head = ["way", "ε per answer", "noise of n·Var", "respondents", ""]
+    rows = [[w.name, f"{w.epsilon_per_answer:.4g}", f"{w.noise:.4g}", f"{w.n:,}", w.words] for w in ways]
+    emit(options, [way.as_dict() for way in ways], table(head, rows, {1, 2, 3}), "; ".join(notes))
+    return 0
+
+
+def _kind(options: Namespace) -> int:
+    """People for a margin, or the margin for n, of a choice or a number."""
+    from rrcollect import optimal_choice, optimal_design
+    from server_agg import choice_plan, mean_margin, mean_sample_size, option_margin
+
+    if options.epsilon is None or (options.n is None) == (options.margin is None):
+        raise Incomplete("give --epsilon, and either --margin or --n")
+    how = {"level": options.level, "method": options.method}
+    if options.options is not None:
+        if options.margin is not None:
+            found = choice_plan(options.epsilon, options.options, options.margin, **how)
+            words = (
+                f"{found.n:,} respondents for ±{options.margin} of all {found.options} options at once at level "
+                f"{options.level} (sets of {found.size}, worst shares); one yes/no: {found.yes_no_n:,}, asked "
+                f"directly: {found.direct_n:,}"
+            )
+            emit(options, found.as_dict(), words)
+            return 0
+        margin = min(1.0, option_margin(optimal_choice(options.epsilon, options.options), options.n, **how))
+        words = f"±{100 * margin:.2f} points for all {options.options} options at once at level {options.level}"
+        emit(options, {"margin": margin}, f"{words} ({options.method} bars, worst shares)")
+        return 0
+    if options.low is None or options.high is None:
+        raise Incomplete("give both --low and --high: the range of the number")
+    design = optimal_design(options.epsilon)
+    if options.margin is not None:
+        n = mean_sample_size(design, options.margin, options.low, options.high, **how)
+        words = (
+            f"{n:,} respondents for a mean within ±{options.margin} of a number from {options.low} to {options.high}"
+        )
+        emit(options, {"n": n}, f"{words}, at level {options.level}")
+        return 0
+    width = mean_margin(design, options.n, options.low, options.high, **how)
+    emit(options, {"margin": width}, f"±{width:.4g} for the mean of a number from {options.low} to {options.high}")
+    return 0
 
 
 def _groups(options: Namespace) -> int:
@@ -138,6 +209,6 @@ def _epsilon(options: Namespace, how: dict[str, Any]) -> int:
     return 0
 
 
-def _for(options: Namespace) -> str:
+def _for(options: Namespace, margin: str | None = None) -> str:
     share = f"prevalence {options.prevalence}" if options.prevalence is not None else "the worst prevalence"
-    return f"±{options.margin} at level {options.level}, {share}"
+    return f"±{margin or options.margin} at level {options.level}, {share}"

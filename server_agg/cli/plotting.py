@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from server_agg.cli.output import add_force, new_file, refuse_existing
-from server_agg.cli.sources import add_source, tallies_of
+from server_agg.cli.sources import add_source, asked_in, tallies_of
 from server_agg.cli.terminal import emit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from server_agg.report.survey_results import SurveyResults
 
 __all__ = ["add_plot", "check_picture", "plot", "save"]
 
@@ -113,21 +115,20 @@ def _from_numbers(options: Namespace) -> tuple[Axes, str]:
 def _from_source(options: Namespace) -> tuple[Axes, str]:
     """The figure, and what it shows."""
     from rrcollect.errors import ParameterError
-    from server_agg import segment_table, trend
     from server_agg.cli.estimating import check_declared, selected
     from server_agg.report.survey_results import survey_results
 
     tallies = selected(tallies_of(options), options)
+    results = survey_results(tallies, asked=asked_in(options), level=options.level)
     if options.figure == "estimates":
-        groups = tallies.by("question", "round")
-        named: dict[Any, Any] = {f"{q}, round {r}": group for (q, r), group in groups.items()}
-        drawn = segment_table(named, simultaneous="none", minimum=2, level=options.level).plot().axes
-        return drawn, "; ".join(named)
+        return _estimates(results), "; ".join(f"{each.question}, round {each.round}" for each in results.rounds)
     asked = sorted({key.question for key in tallies})
     if len(asked) > 1:
         raise ParameterError("--question", None, f"one of {', '.join(asked)}")
     if options.figure == "trend":
-        rows = trend({r: group for (r,), group in tallies.by("round").items()}, level=options.level)
+        rows = results.trend(asked[0])
+        if rows is None:
+            raise ParameterError("rounds", len(results.rounds), "two rounds or more")
         return rows.plot().axes, f"{asked[0]} by round"
     rounds = sorted({key.round for key in tallies})
     if len(rounds) > 1 or options.by is None:
@@ -136,6 +137,26 @@ def _from_source(options: Namespace) -> tuple[Axes, str]:
             wrong, None, "a segment" if options.by is None else f"one of {', '.join(map(str, rounds))}"
         )
     check_declared(tallies, options.by)
-    (only,) = survey_results(tallies, minimum=options.minimum, level=options.level).rounds
-    found = only.segments(options.by)
+    (only,) = results.rounds
+    found = only.segments(options.by, options.minimum)
     return found.plot().axes, f"{asked[0]}, round {rounds[0]}, by {options.by}"
+
+
+def _estimates(results: SurveyResults) -> Axes:
+    """Shares on one axis; a question about a number has an axis of its own unit and is drawn alone."""
+    from rrcollect.errors import ParameterError
+    from server_agg.estimates.numerics import exact_level
+    from server_agg.report.drawing import Point, draw_points
+
+    numbers = [each for each in results.rounds if not each.asked.scale.is_share]
+    if not numbers:
+        return results.plot().axes
+    if len({each.question for each in results.rounds}) > 1:
+        listed = ", ".join(sorted({each.question for each in numbers}))
+        raise ParameterError("--question", None, f"one question: {listed} is a number, which has an axis of its own")
+    points = [
+        Point(f"round {each.round}, n = {each.n:,}", one.value, *one.bar) for each in numbers for one in each.findings
+    ]
+    scale = numbers[0].asked.scale
+    how = {"axis": f"mean, {scale.unit}".rstrip(", "), "limits": scale.ends, "shares": False}
+    return draw_points(points, title=f"{float(100 * exact_level(results.options.level)):.10g} % exact bars", **how)  # type: ignore[arg-type]

@@ -20,10 +20,12 @@ from server_agg.cli.output import Incomplete
 if TYPE_CHECKING:
     from rrcollect import AcceptedSurvey, PublicKey, Survey
     from server_agg import BatchResult, Tallies
+    from server_agg.report.round_results import AskedAs
 
 __all__ = [
     "accepted_survey",
     "add_source",
+    "asked_in",
     "batch_of",
     "read_envelope",
     "read_keys",
@@ -97,6 +99,19 @@ def accepted_survey(survey: Path, keys: Sequence[Path]) -> tuple[AcceptedSurvey,
     trusted = read_keys(keys)
     read, envelope = read_envelope(survey, trusted)
     return accept_survey(envelope, Policy([TrustedPublisher(read.publisher, trusted)])), envelope
+
+
+def asked_in(options: Namespace) -> dict[str, AskedAs]:
+    """By question, what the signed surveys say of its options or its range; nothing without surveys."""
+    from server_agg.report.round_results import AskedAs
+
+    if not options.survey:
+        return {}
+    if not options.key:
+        raise Incomplete("give --key with --survey: the public key that the survey is verified with")
+    keys = read_keys(options.key)
+    surveys = [read_envelope(path, keys)[0] for path in options.survey]
+    return {question.id: AskedAs.of(question, survey) for survey in surveys for question in survey.questions}
 
 
 def batch_of(options: Namespace, **how: Any) -> BatchResult:

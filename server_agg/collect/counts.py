@@ -18,10 +18,9 @@ import json
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 
-from rrcollect.design.mechanism import from_text
-from rrcollect.design.yes_no import Design
+from rrcollect.design.mechanism import AnyDesign, from_text
+from server_agg.count.choice_tally import tally_of
 from server_agg.count.tallies import Tallies, TallyKey
-from server_agg.count.tally import Tally
 
 __all__ = ["tallies_of"]
 
@@ -29,7 +28,7 @@ CountedCell = tuple[str, str, int, str, str, str, int]
 
 
 @lru_cache(maxsize=4096)
-def _design(text: str) -> Design:
+def _design(text: str) -> AnyDesign:
     return from_text(text)
 
 
@@ -42,12 +41,14 @@ def tallies_of(cells: Iterable[CountedCell], pilots: Collection[str] = ()) -> Ta
     """The counts as tallies; `pilots` are the digests of trials."""
     summed: dict[tuple[str, str, int, str, str], list[int]] = {}
     for survey, question, round_, design, segments, answer, n in cells:
-        found = summed.setdefault((survey, question, round_, design, segments), [0, 0])
+        found = summed.setdefault((survey, question, round_, design, segments), [0] * (1 + len(answer)))
         found[0] += n
-        found[1] += n * (answer == "1")
+        for place, bit in enumerate(answer, start=1):
+            if bit == "1":
+                found[place] += n
     made = {}
-    for (survey, question, round_, text, declared), (total, ones) in summed.items():
+    for (survey, question, round_, text, declared), (total, *sums) in summed.items():
         mechanism = _design(text)
         key = TallyKey(survey, question, mechanism, _segments(declared), round_, survey in pilots)
-        made[key] = Tally(mechanism, total, ones)
+        made[key] = tally_of(mechanism, total, sums)
     return Tallies(made)

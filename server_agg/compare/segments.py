@@ -23,14 +23,13 @@ from server_agg.compare.groups import Comparison, compare_groups
 from server_agg.count.tallies import merged
 from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection, TooFewAnswers
-from server_agg.estimates.estimating import estimate
 from server_agg.estimates.interval import Interval, TargetLike, checked_target
 from server_agg.estimates.numerics import exact_level, root_level
 from server_agg.estimates.one import Estimate
-from server_agg.estimates.pooled import PooledEstimate, pool, pooled_method
+from server_agg.estimates.scale import SHARES, OneValue, Scale, standard_error_of
 from server_agg.report.drawing import Point
-from server_agg.report.result import Result, clipped
-from server_agg.report.words import digits_for, percent, share_point, value_notes
+from server_agg.report.result import Result
+from server_agg.report.words import share_point, value_notes
 
 __all__ = ["Row", "SegmentTable", "segment_table", "simultaneous_level"]
 
@@ -44,7 +43,7 @@ class Row:
 
     label: str
     cells: tuple[str, ...]
-    estimate: Estimate | PooledEstimate
+    estimate: OneValue
     interval: Interval
 
     @property
@@ -64,6 +63,7 @@ class SegmentTable(Result):
     level: Fraction
     simultaneous: str
     minimum: int
+    scale: Scale = SHARES
 
     def __getitem__(self, label: str) -> Row:
         for row in self.rows:
@@ -74,12 +74,12 @@ class SegmentTable(Result):
     def compare(self, a: str, b: str) -> Comparison:
         """Row a against row b: one of all pairs at once, unless each of the table's bars is for itself.  Rows pooled
         over designs are refused."""
-        pair = self[a].estimate, self[b].estimate
-        if isinstance(pair[0], PooledEstimate) or isinstance(pair[1], PooledEstimate):
-            raise ParameterError("rows", (a, b), "rows by one design each")
+        one, other = self[a].estimate, self[b].estimate
+        if not isinstance(one, Estimate) or not isinstance(other, Estimate):
+            raise ParameterError("rows", (a, b), "rows of shares by one design each")
         rows = len(self.rows)
         family = 1 if self.simultaneous == "none" else rows * (rows - 1) // 2
-        return compare_groups(pair[0], pair[1], family=family, names=(a, b))
+        return compare_groups(one, other, family=family, names=(a, b))
 
     @property
     def guaranteed(self) -> bool:
@@ -105,13 +105,13 @@ class SegmentTable(Result):
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """The table as text: its head, and a line for each row."""
-        head = ["segment", "n", "estimate %", "low", "high", "method", ""]
+        head = ["segment", "n", f"estimate {self.scale.unit}".rstrip(), "low", "high", "method", ""]
         lines = []
         for row in self.rows:
-            d = digits_for(row.interval.width)
-            ends = percent(row.interval.low, d), percent(row.interval.high, d)
-            shown, notes = percent(clipped(row.estimate.value), d), value_notes(row.estimate, row.interval)
-            lines.append([row.label, str(row.n), shown, *ends, row.interval.method, notes])
+            values = (self.scale.clipped(row.estimate.value), *row.interval)
+            texts = (self.scale.text(value, row.interval.width) for value in values)
+            notes = value_notes(row.estimate, row.interval, self.scale)
+            lines.append([row.label, str(row.n), *texts, row.interval.method, notes])
         return head, lines
 
     def notes(self) -> list[str]:
@@ -138,7 +138,7 @@ class SegmentTable(Result):
                 "cells": list(row.cells),
                 "n": row.n,
                 "value": row.estimate.value,
-                "standard_error": row.estimate.standard_error,
+                "standard_error": standard_error_of(row.estimate),
                 "interval": row.interval.as_dict(),
                 "misfit": row.estimate.misfit.as_dict(),
             }
@@ -176,6 +176,7 @@ def segment_table(
     minimum: int = 30,
     target: TargetLike = "population",
     over: int = 0,
+    scale: Scale = SHARES,
 ) -> SegmentTable:
     """Estimates by segment, e.g. from `Tallies.by("region")`.  `over`: of how many rows the table may become, if it is
     looked at while it grows; the bars are then those of so many rows.
@@ -205,18 +206,13 @@ def segment_table(
     each = simultaneous_level(level, max(over, len(groups)), simultaneous)
     rows = []
     for label, names in groups.items():
-        found: Estimate | PooledEstimate
         tallies = merged([tally for name in names for tally in cells[name]])
-        if len(tallies) == 1:
-            found = estimate(tallies[0], target)
-            rows.append(Row(label, names, found, found.interval(each, method)))
-        elif target != "population":
+        if len(tallies) > 1 and target != "population":
             raise ParameterError("target", target, f"'population': {label} was answered by several designs")
-        else:
-            found = pool(tallies)
-            rows.append(Row(label, names, found, found.interval(each, pooled_method(method))))
+        found = scale.estimate(tallies, target)
+        rows.append(Row(label, names, found, found.interval(each, scale.method(found, method))))
     suppressed = tuple((name, sum(t.n for t in cells[name])) for name in joined)
-    return SegmentTable(tuple(rows), suppressed, exact_level(level), simultaneous, minimum)
+    return SegmentTable(tuple(rows), suppressed, exact_level(level), simultaneous, minimum, scale)
 
 
 def _label(key: Hashable) -> str:

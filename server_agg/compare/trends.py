@@ -19,7 +19,8 @@ from rrcollect.errors import ParameterError
 from server_agg.compare.groups import Comparison, compare_groups
 from server_agg.compare.segments import SegmentTable, segment_table
 from server_agg.count.tally import Tally
-from server_agg.estimates.pooled import PooledEstimate
+from server_agg.estimates.one import Estimate
+from server_agg.estimates.scale import SHARES, Scale
 from server_agg.estimates.score_tests import Groups
 from server_agg.estimates.small_counts import p_value
 from server_agg.report.drawing import Picture, Point
@@ -47,8 +48,8 @@ class Trend(Result):
         """Each round against the one before, all at once as the rounds' bars are; rounds must be by one design each."""
         found = []
         for before, after in zip(self.table.rows, self.table.rows[1:], strict=False):
-            if isinstance(before.estimate, PooledEstimate) or isinstance(after.estimate, PooledEstimate):
-                raise ParameterError("rounds", (before.label, after.label), "rounds by one design each")
+            if not isinstance(before.estimate, Estimate) or not isinstance(after.estimate, Estimate):
+                raise ParameterError("rounds", (before.label, after.label), "rounds of shares by one design each")
             family = 1 if self.table.simultaneous == "none" else len(self.rounds) - 1
             names = after.label, before.label
             found.append(compare_groups(after.estimate, before.estimate, family=family, names=names))
@@ -58,8 +59,9 @@ class Trend(Result):
         """The slope with the p-value of no change; the verdict is the reader's."""
         if self.slope_standard_error is None:
             return "the answers tell nothing of a trend"
-        error = f"SE {self.slope_standard_error:.2g}"
-        return f"slope {self.slope:+.3g} per round ({error}); no change: {self.test} test, p = {self.p:.3g}"
+        error, unit = f"SE {self.slope_standard_error:.2g}", "" if self.table.scale.is_share else self.table.scale.unit
+        steep = f"{self.slope:+.3g} {unit}".rstrip()
+        return f"slope {steep} per round ({error}); no change: {self.test} test, p = {self.p:.3g}"
 
     numeric = SegmentTable.numeric
     tidy = "rounds"
@@ -108,6 +110,7 @@ def trend(
     method: str = "exact",
     simultaneous: str = "bonferroni",
     over: int = 0,
+    scale: Scale = SHARES,
 ) -> Trend:
     """The prevalence by round.  A round too small for an estimate (n < 2) is refused, not merged.  `over`: of how many
     rounds it may become, if it is looked at before the last.
@@ -131,6 +134,7 @@ def trend(
         simultaneous=simultaneous,
         minimum=2,
         over=over,
+        scale=scale,
     )
     if table.suppressed:
         raise ParameterError("rounds", table.suppressed, "rounds of two answers or more")
@@ -138,5 +142,6 @@ def trend(
     xs = np.array(order, float)
     (top,), (spread,) = groups.scores(groups.counts).trend(xs)
     test = p_value(groups, "trend", tuple(xs))
-    slope, error = (float(top / spread), float(1 / np.sqrt(spread))) if spread > 0 else (0.0, None)
+    span = scale.span
+    slope, error = (span * float(top / spread), span * float(1 / np.sqrt(spread))) if spread > 0 else (0.0, None)
     return Trend(tuple(order), table, slope, error, test.p, test.method)

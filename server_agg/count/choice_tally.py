@@ -15,12 +15,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rrcollect.design.choice import SetDesign
+from rrcollect.design.mechanism import AnyDesign
 from rrcollect.design.parameters import whole_number
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import LARGEST_COUNT, Tally, counts_of, fields, read_json
 from server_agg.errors import MixedDesigns
 
-__all__ = ["ChoiceTally"]
+__all__ = ["AnyTally", "ChoiceTally", "tally_of"]
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,16 @@ class ChoiceTally:
     def __len__(self) -> int:
         return self.design.options
 
+    @property
+    def sums(self) -> tuple[int, ...]:
+        """In how many answers each bit is 1: the counts of the options."""
+        return tuple(self.counts)
+
+    @property
+    def mechanism(self) -> SetDesign:
+        """What was published."""
+        return self.design
+
     def __add__(self, other: ChoiceTally) -> ChoiceTally:
         if not isinstance(other, ChoiceTally):
             return NotImplemented
@@ -92,3 +103,20 @@ class ChoiceTally:
         found = fields("tally", read_json("tally", text), ("counts", "design", "n"))
         design = SetDesign.from_wire(found["design"])
         return cls(design, found["n"], counts_of("tally", found, design.options))
+
+
+AnyTally = Tally | ChoiceTally
+"""What was counted of one question by one design, whatever its kind."""
+
+
+def tally_of(design: AnyDesign, n: int, sums: Sequence[int]) -> AnyTally:
+    """The tally of n answers by a design, from how many of them had each bit 1.
+
+    >>> tally_of(SetDesign(3, 1, "1/2"), 10, [5, 3, 2])
+    ChoiceTally(design=SetDesign(3, 1, '1/2'), n=10, counts=(5, 3, 2))
+    """
+    if isinstance(design, SetDesign):
+        return ChoiceTally(design, n, sums)
+    if len(sums) != 1:
+        raise ParameterError("sums", list(sums), "one: an answer by this design has one bit")
+    return Tally(design, n, sums[0])

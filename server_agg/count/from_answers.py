@@ -10,11 +10,14 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
+from rrcollect.design.choice import SetDesign
+from rrcollect.design.mechanism import AnyDesign
 from rrcollect.design.parameters import whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
+from server_agg.count.choice_tally import AnyTally, ChoiceTally, tally_of
 from server_agg.count.tallies import Tallies, TallyKey, refuse_mixed
 from server_agg.count.tally import LARGEST_COUNT, Tally
 
@@ -45,7 +48,7 @@ class ReportLike(Protocol):
     @property
     def question(self) -> str: ...
     @property
-    def design(self) -> Design: ...
+    def design(self) -> AnyDesign: ...
     @property
     def answer(self) -> str: ...
     @property
@@ -85,14 +88,15 @@ def tallies_from_reports(reports: Iterable[ReportLike], surveys: Iterable[Survey
             raise ParameterError(f"answer of report {position}", report.answer, "text of 0 and 1 that its design gives")
         segments = tuple(sorted(report.segments.items())) if report.segments else ()
         key = report.survey, report.question, report.design, segments, getattr(report, "round", 0)
-        found = counts.setdefault(key, [0, 0])
+        found = counts.setdefault(key, [0] * (1 + report.design.width))
         found[0] += 1
-        found[1] += report.answer == "1"
+        for place, bit in enumerate(report.answer, start=1):
+            found[place] += bit == "1"
     pilots = {survey.digest: survey.pilot for survey in surveys}
     refuse_mixed({key[0]: pilots[key[0]] for key in counts if key[0] in pilots})
     tallies = {
-        TallyKey(survey, question, design, segments, number, pilots.get(survey, False)): Tally(design, n, ones)
-        for (survey, question, design, segments, number), (n, ones) in counts.items()
+        TallyKey(survey, question, design, segments, number, pilots.get(survey, False)): tally_of(design, n, sums)
+        for (survey, question, design, segments, number), (n, *sums) in counts.items()
     }
     return Tallies(tallies)
 
@@ -109,17 +113,50 @@ def tally_from_counts(design: Design, *, yes: int, no: int) -> Tally:
     return Tally(design, ones + zeros, ones)
 
 
-def tally_from_answers(design: Design, answers: Any) -> Tally:
-    """The tally of an iterable or array of 0/1 or booleans.
+@overload
+def tally_from_answers(design: Design, answers: Any) -> Tally: ...
+
+
+@overload
+def tally_from_answers(design: SetDesign, answers: Any) -> ChoiceTally: ...
+
+
+def tally_from_answers(design: AnyDesign, answers: Any) -> AnyTally:
+    """The tally of an iterable or array of 0/1 or booleans; of a choice, of the sets in any form: what
+    `randomise_choices` gives, texts of 0 and 1, or a table with a column of 0 and 1 per option.
 
     >>> tally_from_answers(Design("3/4", "3/4"), [True, False, True])
     Tally(design=Design('3/4', '3/4'), n=3, ones=2)
+    >>> tally_from_answers(SetDesign(3, 1, "1/2"), ["100", "001", "100"])
+    ChoiceTally(design=SetDesign(3, 1, '1/2'), n=3, counts=(2, 0, 1))
     """
+    if isinstance(design, SetDesign):
+        return _of_sets(design, answers)
     array = answer_array(answers)
     return Tally(design, int(array.size), int(array.sum()))
 
 
-def tally_from_column(design: Design, frame: Any, column: str) -> Tally:
+def _of_sets(design: SetDesign, answers: Any) -> ChoiceTally:
+    """The tally of sets; each must be one the design can give."""
+    from rrcollect.answer.chosen_sets import ChosenSets
+
+    if isinstance(answers, ChosenSets):
+        if answers.design != design:
+            raise ParameterError("answers", answers, f"sets drawn by {design!r}")
+        return ChoiceTally(design, len(answers), answers.counts().tolist())
+    sums, n = [0] * design.options, 0
+    for position, given in enumerate(answers):
+        text = given if isinstance(given, str) else "".join(str(int(bit)) for bit in answer_array(given))
+        if not design.allows(text):
+            allowed = f"{design.options} of 0 and 1, {design.size} of them 1"
+            raise ParameterError(f"answer {position}", text, allowed)
+        n += 1
+        for option, bit in enumerate(text):
+            sums[option] += bit == "1"
+    return ChoiceTally(design, n, sums)
+
+
+def tally_from_column(design: AnyDesign, frame: Any, column: str) -> AnyTally:
     """The tally of one column of a pandas or Polars DataFrame (or of any mapping of names to arrays).
 
     >>> tally_from_column(Design("3/4", "3/4"), {"doped": [1, 0, 1]}, "doped")

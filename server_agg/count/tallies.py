@@ -15,11 +15,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import reduce
+from operator import add
+from typing import Any, TypeVar
 
+from rrcollect.design.mechanism import AnyDesign, Mechanism
 from rrcollect.design.parameters import whole_number
-from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
+from server_agg.count.choice_tally import AnyTally, ChoiceTally, tally_of
 from server_agg.count.tally import Tally, counts_of, design_of, fields, read_json
 from server_agg.errors import EmptySelection, MixedQuestions
 
@@ -35,7 +38,7 @@ class TallyKey:
 
     survey: str
     question: str
-    design: Design
+    design: AnyDesign
     segments: tuple[tuple[str, str], ...] = ()
     round: int = 0
     pilot: bool = False
@@ -44,8 +47,8 @@ class TallyKey:
         for name in ("survey", "question"):
             if not isinstance(getattr(self, name), str):
                 raise ParameterError(name, getattr(self, name), "a str")
-        if not isinstance(self.design, Design):
-            raise ParameterError("design", self.design, "a Design")
+        if not isinstance(self.design, AnyDesign):
+            raise ParameterError("design", self.design, "a Design or a SetDesign")
         if not isinstance(self.pilot, bool):
             raise ParameterError("pilot", self.pilot, "True or False")
         pairs = tuple(sorted(tuple(pair) for pair in self.segments))
@@ -63,12 +66,13 @@ class TallyKey:
 
     def order(self) -> tuple[object, ...]:
         """A total order, so that whatever is written is written the same way."""
-        return self.survey, self.question, self.design.p00, self.design.p11, self.segments, self.round, self.pilot
+        return self.survey, self.question, _order(self.design), self.segments, self.round, self.pilot
 
 
-class Tallies(Mapping[TallyKey, Tally]):
+class Tallies(Mapping[TallyKey, AnyTally]):
     """A collection of tallies by `TallyKey`.
 
+    >>> from rrcollect import Design
     >>> design = Design("3/4", "3/4")
     >>> north, south = (TallyKey("s1", "tax", design, (("region", r),)) for r in ("north", "south"))
     >>> tallies = Tallies({north: Tally(design, 100, 40), south: Tally(design, 50, 30)})
@@ -78,14 +82,16 @@ class Tallies(Mapping[TallyKey, Tally]):
     Tally(design=Design('3/4', '3/4'), n=150, ones=70)
     """
 
-    def __init__(self, given: Mapping[TallyKey, Tally] | None = None) -> None:
+    def __init__(self, given: Mapping[TallyKey, AnyTally] | None = None) -> None:
         found = dict(given or {})
         for key, tally in found.items():
-            if not isinstance(key, TallyKey) or not isinstance(tally, Tally) or tally.design != key.design:
-                raise ParameterError("tallies", (key, tally), "a Tally of the key's own design under each TallyKey")
+            known = isinstance(key, TallyKey) and isinstance(tally, AnyTally)
+            if not known or key.design not in (tally.mechanism, tally.design):
+                allowed = "a Tally or ChoiceTally of the key's own design under each TallyKey"
+                raise ParameterError("tallies", (key, tally), allowed)
         self._tallies = {key: found[key] for key in sorted(found, key=TallyKey.order)}
 
-    def __getitem__(self, key: TallyKey) -> Tally:
+    def __getitem__(self, key: TallyKey) -> AnyTally:
         try:
             return self._tallies[key]
         except KeyError:
@@ -126,6 +132,17 @@ class Tallies(Mapping[TallyKey, Tally]):
         self._check_names(wanted)
         return Tallies({k: t for k, t in self.items() if all(k.part(name) == v for name, v in wanted.items())})
 
+    def option(self, option: int) -> Tallies:
+        """One option of a choice against the rest: the same keys, under each the yes/no tally of that option.
+
+        Everything that takes yes/no tallies takes these (tables by group, trends, pooled, weighted); ε stays that of
+        the whole mechanism.
+        """
+        for key, tally in self.items():
+            if not isinstance(tally, ChoiceTally):
+                raise ParameterError("option", option, f"an option of a choice; {key.question!r} was not one")
+        return Tallies({key: tally[option] for key, tally in self.items() if isinstance(tally, ChoiceTally)})
+
     def _check_names(self, names: Iterable[str]) -> None:
         known = {*KEY_FIELDS, *(name for key in self for name, _ in key.segments)}
         for name in names:
@@ -145,30 +162,31 @@ class Tallies(Mapping[TallyKey, Tally]):
                     f"select one with where({field}=…), or group by {field!r}"
                 )
 
-    def by(self, *names: str) -> dict[tuple[Any, ...], tuple[Tally, ...]]:
-        """Groups by key fields or segments; in each group one tally for each design, all else merged.
+    def by(self, *names: str) -> dict[tuple[Any, ...], tuple[Any, ...]]:
+        """Groups by key fields or segments; in each group one tally for each design, all else merged: a `Tally` or, of
+        a choice, a `ChoiceTally`.
 
         A segment that a key does not declare is None in the group's name; "segments.region" need
         not be declared by any.
         """
         self._check_names(names)
         self._check_mixture(names)
-        groups: dict[tuple[Any, ...], list[Tally]] = {}
+        groups: dict[tuple[Any, ...], list[AnyTally]] = {}
         for key, tally in self.items():
             groups.setdefault(tuple(key.part(name) for name in names), []).append(tally)
         return {name: merged(tallies) for name, tallies in groups.items()}
 
-    def each_design(self) -> tuple[Tally, ...]:
+    def each_design(self) -> tuple[Any, ...]:
         """One tally for each design, segments and surveys merged; what `pool` takes."""
         self._check_mixture()
         return merged(list(self.values()))
 
-    def one(self) -> Tally:
+    def one(self) -> Any:
         """Everything as one tally; refused if nothing was counted or several designs were used."""
         tallies = self.each_design()
         if not tallies:
             raise EmptySelection("nothing was counted under what was asked for; allowed: a selection with answers")
-        return sum(tallies[1:], tallies[0])
+        return reduce(add, tallies)
 
     def to_json(self) -> str:
         """A list of keys with their counts, in a fixed order, without floats."""
@@ -180,7 +198,7 @@ class Tallies(Mapping[TallyKey, Tally]):
         entries = read_json("tallies", text)
         if not isinstance(entries, list):
             raise ParameterError("tallies", entries, "a list of keys with counts")
-        found: dict[TallyKey, Tally] = {}
+        found: dict[TallyKey, AnyTally] = {}
         for entry in entries:
             given = fields("tallies", entry, FIELDS)
             if not isinstance(given["segments"], dict):
@@ -190,13 +208,16 @@ class Tallies(Mapping[TallyKey, Tally]):
             key = TallyKey(given["survey"], given["question"], design, segments, given["round"], given["pilot"])
             if key in found:
                 raise ParameterError("tallies", entry, "each key once")
-            found[key] = Tally(design, given["n"], counts_of("tally", given)[0])
+            found[key] = tally_of(design, given["n"], counts_of("tally", given, design.width))
         return cls(found)
 
 
-def _entry(key: TallyKey, tally: Tally) -> dict[str, object]:
+def _entry(key: TallyKey, tally: AnyTally) -> dict[str, object]:
+    if tally.mechanism != key.design or len(tally.sums) != key.design.width:
+        allowed = "tallies of whole answers: of one option alone the privacy could not be read back"
+        raise ParameterError("tallies", f"one option of {key.question!r}", allowed)
     return {
-        "counts": [tally.ones],
+        "counts": list(tally.sums),
         "design": key.design.to_wire(),
         "n": tally.n,
         "pilot": key.pilot,
@@ -218,9 +239,19 @@ def refuse_mixed(pilots: Mapping[str, bool]) -> None:
         )
 
 
-def merged(tallies: list[Tally]) -> tuple[Tally, ...]:
-    """One tally for each design, ordered by (p00, p11); the same for every order and grouping of the answers."""
-    found: dict[Design, Tally] = {}
+def _order(design: AnyDesign) -> tuple[object, ...]:
+    """By what an answer has bits, then by its chances."""
+    column = design.column
+    return design.width, column.p00, column.p11
+
+
+SomeTally = TypeVar("SomeTally", Tally, ChoiceTally, AnyTally)
+
+
+def merged(tallies: list[SomeTally]) -> tuple[SomeTally, ...]:
+    """One tally for each design, in the order of designs; the same for every order and grouping of the answers."""
+    found: dict[tuple[AnyDesign, Mechanism], SomeTally] = {}
     for tally in tallies:
-        found[tally.design] = found[tally.design] + tally if tally.design in found else tally
-    return tuple(found[d] for d in sorted(found, key=lambda d: (d.p00, d.p11)))
+        name = tally.design, tally.mechanism
+        found[name] = found[name] + tally if name in found else tally
+    return tuple(found[name] for name in sorted(found, key=lambda name: _order(name[0])))

@@ -17,7 +17,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from rrcollect.design.mechanism import Mechanism, from_wire
+from rrcollect.design.mechanism import AnyDesign, Mechanism, from_wire
 from rrcollect.design.parameters import whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, SurveyRefused
@@ -59,6 +59,11 @@ class Tally:
         object.__setattr__(self, "n", n)
         object.__setattr__(self, "ones", ones)
         object.__setattr__(self, "mechanism", self.mechanism or self.design)
+
+    @property
+    def sums(self) -> tuple[int, ...]:
+        """In how many answers each bit is 1."""
+        return (self.ones,)
 
     def __add__(self, other: Tally) -> Tally:
         if not isinstance(other, Tally):
@@ -107,7 +112,10 @@ class Tally:
     def from_dict(cls, given: object) -> Tally:
         """The tally written by `as_dict`; anything else is refused."""
         found = fields("tally", given, ("counts", "design", "n"))
-        return cls(design_of(found), found["n"], counts_of("tally", found)[0])
+        design = design_of(found)
+        if not isinstance(design, Design):
+            raise ParameterError("design", found["design"], "that of a yes/no; a choice is a ChoiceTally")
+        return cls(design, found["n"], counts_of("tally", found)[0])
 
     @classmethod
     def from_json(cls, text: str) -> Tally:
@@ -115,7 +123,7 @@ class Tally:
         return cls.from_dict(read_json("tally", text))
 
 
-def design_of(entry: dict[str, Any]) -> Design:
+def design_of(entry: dict[str, Any]) -> AnyDesign:
     """The design of an entry, in its one spelling."""
     try:
         return from_wire(entry["design"])

@@ -12,11 +12,14 @@ from html import escape
 from importlib import resources
 
 from rrcollect.design.yes_no import Design
+from server_agg.estimates.scale import SHARES, Scale
+from server_agg.report.words import percent
 
 __all__ = ["Mark", "forest", "mechanism", "picture", "scale", "style"]
 
 WIDTH, LEFT, RIGHT = 480, 116, 64
 ROW, TOP, FOOT = 38, 8, 34
+LONGEST = 15  # characters of a label
 
 
 def style(name: str) -> str:
@@ -34,11 +37,22 @@ class Mark:
     low: float
     high: float
     truth: float
+    scale: Scale = SHARES
 
     @property
     def shown(self) -> float:
-        """The estimate, cut to [0, 1]."""
-        return min(max(self.value, 0.0), 1.0)
+        """The estimate, cut to its scale."""
+        return self.scale.clipped(self.value)
+
+    def words(self, value: float) -> str:
+        """A value as it is written beside this bar."""
+        return f"{percent(value)} %" if self.scale.is_share else self.scale.words(value, self.high - self.low)
+
+    @property
+    def bar_words(self) -> str:
+        """The bar as it is written."""
+        low, high = self.words(self.low), self.words(self.high)
+        return f"{low.removesuffix(self.scale.unit).rstrip()}–{high}"
 
     @property
     def holds(self) -> bool:
@@ -48,13 +62,15 @@ class Mark:
 
 def _end(marks: Sequence[Mark]) -> float:
     """Where the axis ends: a round share above everything drawn."""
+    if not marks[0].scale.is_share:
+        return marks[0].scale.ends[1]
     most = max(max(mark.high, mark.truth) for mark in marks)
     step = 0.05 if most < 0.3 else 0.1
     return min(1.0, math.ceil(most / step + 0.2) * step)
 
 
 def _ticks(end: float) -> list[float]:
-    step = next(s for s in (0.02, 0.05, 0.1, 0.2) if end / s <= 7)
+    step = next(s * 10**power for power in range(12) for s in (0.02, 0.05, 0.1) if end / (s * 10**power) <= 7)
     return [i * step for i in range(round(end / step) + 1) if i * step <= end + 1e-9]
 
 
@@ -66,7 +82,8 @@ def forest(marks: Sequence[Mark], title: str) -> str:
 def _forest(marks: Sequence[Mark], top: float) -> list[str]:
     end = _end(marks)
     lines = [_line(mark, top + ROW * place + ROW / 2, end) for place, mark in enumerate(marks)]
-    return [_axis(end, top, top + ROW * len(marks), LEFT, WIDTH - RIGHT), *lines]
+    shares = marks[0].scale.is_share
+    return [_axis(end, top, top + ROW * len(marks), LEFT, WIDTH - RIGHT, shares=shares), *lines]
 
 
 def picture(marks: Sequence[Mark], head: Sequence[str], foot: Sequence[str]) -> str:
@@ -92,21 +109,23 @@ def _x(share: float, end: float, left: float, right: float) -> float:
     return round(left + (right - left) * min(share, end) / end, 1)
 
 
-def _axis(end: float, top: float, bottom: float, left: float, right: float) -> str:
+def _axis(end: float, top: float, bottom: float, left: float, right: float, *, shares: bool = True) -> str:
     parts = []
     for tick in _ticks(end):
         x = _x(tick, end, left, right)
         parts.append(f'<line class="grid" x1="{x}" y1="{top}" x2="{x}" y2="{bottom}"/>')
-        parts.append(f'<text class="quiet" x="{x}" y="{bottom + 18}" text-anchor="middle">{100 * tick:.0f} %</text>')
+        words = f"{100 * tick:.0f} %" if shares else f"{tick:g}"
+        parts.append(f'<text class="quiet" x="{x}" y="{bottom + 18}" text-anchor="middle">{words}</text>')
     return "".join(parts)
 
 
 def _line(mark: Mark, y: float, end: float) -> str:
     right = WIDTH - RIGHT
     low, high, dot, truth = (_x(v, end, LEFT, right) for v in (mark.low, mark.high, mark.shown, mark.truth))
-    words = f"{100 * mark.shown:.1f} %"
+    words = mark.words(mark.shown)
+    label = mark.label if len(mark.label) <= LONGEST else mark.label[: LONGEST - 1] + "…"
     return (
-        f'<text x="0" y="{y - 2}">{escape(mark.label)}</text>'
+        f'<text x="0" y="{y - 2}">{escape(label)}</text>'
         f'<text class="quiet small" x="0" y="{y + 13}">n = {mark.n:,}</text>'
         f'<rect class="band" x="{low}" y="{y - 8}" width="{max(high - low, 1):.1f}" height="16" rx="8"/>'
         f'<line class="bar" x1="{low}" y1="{y}" x2="{high}" y2="{y}"/>'
@@ -121,7 +140,7 @@ def scale(mark: Mark, title: str) -> str:
     left, right, y, end = 8.0, WIDTH - 8.0, 30.0, _end([mark])
     low, high, dot, truth = (_x(v, end, left, right) for v in (mark.low, mark.high, mark.shown, mark.truth))
     body = [
-        _axis(end, 6, 54, left, right),
+        _axis(end, 6, 54, left, right, shares=mark.scale.is_share),
         f'<rect class="band" x="{low}" y="{y - 13}" width="{max(high - low, 1):.1f}" height="26" rx="13"/>',
         f'<line class="bar" x1="{low}" y1="{y}" x2="{high}" y2="{y}"/>',
         f'<circle class="dot" cx="{dot}" cy="{y}" r="7"/>',
@@ -130,9 +149,14 @@ def scale(mark: Mark, title: str) -> str:
     return _svg(WIDTH, 80, title, body)
 
 
-def mechanism(design: Design) -> str:
+def mechanism(
+    design: Design,
+    truths: tuple[str, str] = ("in truth yes", "in truth no"),
+    said: tuple[str, str] = ("yes", "no"),
+    verb: str = "says ",
+) -> str:
     """What is said for each truth: two bars, cut where chance decides."""
-    rows = (("in truth yes", float(design.p11)), ("in truth no", float(1 - design.p00)))
+    rows = ((truths[0], float(design.p11)), (truths[1], float(1 - design.p00)))
     body = []
     for place, (label, yes) in enumerate(rows):
         y, left, width = 8 + 38 * place, 100.0, 300.0
@@ -143,15 +167,16 @@ def mechanism(design: Design) -> str:
             f'<rect class="says-no" x="{left + cut:.1f}" y="{y}" width="{width - cut:.1f}" height="28" rx="4"/>'
         )
         for share, middle, word, kind in (
-            (yes, left + cut / 2, "yes", "on-yes"),
-            (1 - yes, left + cut + (width - cut) / 2, "no", "on-no"),
+            (yes, left + cut / 2, said[0], "on-yes"),
+            (1 - yes, left + cut + (width - cut) / 2, said[1], "on-no"),
         ):
-            if share >= 0.14:
-                said = f"says {word} {100 * share:.0f} %" if share >= 0.3 else f"{word} {100 * share:.0f} %"
-                body.append(f'<text class="{kind}" x="{middle:.1f}" y="{y + 19}" text-anchor="middle">{said}</text>')
+            whole, brief = f"{verb}{word} {100 * share:.0f} %", f"{word} {100 * share:.0f} %"
+            told = whole if share >= 0.3 else brief
+            if share * width >= 6 * len(told):  # room for it
+                body.append(f'<text class="{kind}" x="{middle:.1f}" y="{y + 19}" text-anchor="middle">{told}</text>')
     words = (
-        f"In truth yes: says yes with probability {float(design.p11):.3g}. "
-        f"In truth no: says no with probability {float(design.p00):.3g}."
+        f"{truths[0].capitalize()}: {verb}{said[0]} with probability {float(design.p11):.3g}. "
+        f"{truths[1].capitalize()}: {verb}{said[1]} with probability {float(design.p00):.3g}."
     )
     return _svg(404, 82, words, body)
 

@@ -10,11 +10,15 @@ from dataclasses import replace
 from html import escape
 
 from rrcollect import __version__
+from rrcollect.design.choice import SetDesign
+from rrcollect.publish.kinds import Number
 from rrcollect.publish.question import Question
 from server_agg.demo.drawings import Mark, forest, mechanism, picture, scale, style
 from server_agg.demo.page_text import flow, how_it_was_done, how_to_go_on, what_it_does_not_say
-from server_agg.demo.population import true_share
+from server_agg.demo.population import true_value
 from server_agg.demo.run import DemoRun
+from server_agg.estimates.choice import ChoiceEstimate
+from server_agg.estimates.mean import MeanEstimate
 from server_agg.report.words import percent, privacy_words
 
 __all__ = ["page", "summary_picture"]
@@ -32,8 +36,8 @@ def page(shown: DemoRun, program: str) -> str:
     parts = [
         _opening(shown),
         "<h2>What the crowd said</h2>",
-        "<p>Nobody’s own answer is known to the collector, nor to this page. The share of “yes” in the crowd is, as "
-        "closely as these bars say.</p>",
+        "<p>Nobody’s own answer is known to the collector, nor to this page. The share of “yes” in the crowd is, the "
+        "shares of options, and the mean of a number, as closely as these bars say.</p>",
         LEGEND,
         *[_result(shown, question) for question in survey.questions],
         _by_sport(shown),
@@ -96,22 +100,47 @@ def _opening(shown: DemoRun) -> str:
 def _result(shown: DemoRun, question: Question) -> str:
     """The latest round of one question, large."""
     number = question.rounds - 1
-    mark, found = shown.mark(question.id, number), shown.estimate(question.id, number)
-    asked = shown.population.share(question.id, number)
+    found = shown.estimate(question.id, number)
+    if isinstance(found, ChoiceEstimate):
+        return _options(shown, question, found)
+    mark, asked = shown.mark(question.id, number), shown.population.share(question.id, number)
     holds = "The truth lies inside the bar." if mark.holds else (
         "The truth lies outside this bar: about one bar in twenty misses, and this is one."
     )  # fmt: skip
-    said = f"{shown.words(question.id)} Estimate {percent(found.clipped)} %, truth {percent(mark.truth)} %."
+    value, unit = f"{percent(mark.shown)} %", ""
+    if not mark.scale.is_share:
+        value, unit = mark.scale.text(mark.shown, mark.high - mark.low), f"{mark.scale.unit}, "
+    said = f"{shown.words(question.id)} Estimate {mark.words(mark.shown)}, truth {mark.words(mark.truth)}."
+    price = "" if isinstance(found, MeanEstimate) else (
+        f" Asked directly, {found.effective_sample_size:,.0f} honest answers would have told as much: that is the "
+        "price of privacy."
+    )  # fmt: skip
     which = f" · round {number + 1} of {question.rounds}" if question.rounds > 1 else ""
     return (
         f'<section class="card result"><h3>{escape(shown.words(question.id))}</h3>'
-        f'<div class="value">{percent(found.clipped)} %<small>estimated{which}</small></div>'
+        f'<div class="value">{value}<small>{escape(unit)}estimated{which}</small></div>'
         f"<div>{scale(mark, said)}</div>"
         f'<p class="words">{escape(found.sentence())}.<br>'
-        f'<span class="truth-word">In truth {percent(mark.truth)} %</span> '
-        f"in the population the people were drawn from ({percent(asked)} % of those who were asked). {holds} Asked "
-        f"directly, {found.effective_sample_size:,.0f} honest answers would have told as much: that is the price of "
-        "privacy.</p></section>"
+        f'<span class="truth-word">In truth {escape(mark.words(mark.truth))}</span> '
+        f"in the population the people were drawn from ({escape(mark.words(asked))} of those who were asked). {holds}"
+        f"{price}</p></section>"
+    )
+
+
+def _options(shown: DemoRun, question: Question, found: ChoiceEstimate) -> str:
+    """The options of a choice, their bars holding at once, beside their truths."""
+    marks = shown.marks(question.id, question.rounds - 1)
+    outside = [mark.label for mark in marks if not mark.holds]
+    holds = f"All {len(marks)} truths lie inside their bars." if not outside else (
+        f"{escape(', '.join(outside))}: the truth lies outside. In about one survey of twenty some option does, and "
+        "this is one."
+    )  # fmt: skip
+    order = sorted(marks, key=lambda mark: -mark.value)
+    drawn = forest(order, f"{shown.words(question.id)} Shares of the options, bars for all at once.")
+    return (
+        f'<section class="card"><h3>{escape(shown.words(question.id))}</h3>{drawn}'
+        f'<p class="words">{escape(found.sentence())}.<br>The shares are unbiased and add up to 100 %; a share below 0 '
+        f"is drawn at 0. {holds}</p></section>"
     )
 
 
@@ -122,7 +151,7 @@ def _sentence(words: str) -> str:
 
 def _sport_marks(shown: DemoRun) -> list[Mark]:
     rows = shown.segments("doped").rows
-    return [Mark(r.label, r.n, r.estimate.value, *r.interval, true_share("doped", 0, r.label)) for r in rows]
+    return [Mark(r.label, r.n, r.estimate.value, *r.interval, true_value("doped", 0, r.label)) for r in rows]
 
 
 def _by_sport(shown: DemoRun) -> str:
@@ -139,7 +168,7 @@ def _by_sport(shown: DemoRun) -> str:
 def _by_round(shown: DemoRun) -> str:
     found = shown.trend("pressed")
     marks = [
-        Mark(f"round {number + 1}", row.n, row.estimate.value, *row.interval, true_share("pressed", number))
+        Mark(f"round {number + 1}", row.n, row.estimate.value, *row.interval, true_value("pressed", number))
         for number, row in zip(found.rounds, found.table.rows, strict=True)
     ]
     text = shown.words("pressed")
@@ -161,6 +190,13 @@ def _losses(question: Question) -> str:
 
 def _reveals(shown: DemoRun, question: Question) -> str:
     design = question.design
+    if isinstance(design, SetDesign):
+        return _reveals_of_a_set(shown, question, design)
+    drawn, words, believed = mechanism(design), ("a “yes”", "a “no”"), "who believed before"
+    if isinstance(question.kind, Number):
+        top = (f"at {question.kind.high}", f"at {question.kind.low}")
+        drawn, words = mechanism(design, top, ("high", "low")), ("“high”", "“low”")
+        believed = f"who believed in {question.kind.high} rather than {question.kind.low}"
     yes, no = (float(design.likelihood_ratio(answer)) for answer in (1, 0))
 
     def after(before: float, ratio: float) -> str:
@@ -172,9 +208,33 @@ def _reveals(shown: DemoRun, question: Question) -> str:
         for before in (0.05, 0.2, 0.5)
     )
     return (
-        f'<section class="card reveal"><h3>{escape(shown.words(question.id))}</h3><div>{mechanism(design)}'
-        f'<p class="small">{escape(_losses(question))}: a “yes” multiplies the odds of the truth by at most '
-        f"{yes:.3g}, a “no” divides them by at most {no:.3g}. Neither proves anything.</p></div>"
-        "<table><thead><tr><th>who believed before</th><th>believes after a “yes”</th><th>after a “no”</th></tr>"
-        f"</thead><tbody>{rows}</tbody></table></section>"
+        f'<section class="card reveal"><h3>{escape(shown.words(question.id))}</h3><div>{drawn}'
+        f'<p class="small">{escape(_losses(question))}: {words[0]} multiplies the odds of the truth by at most '
+        f"{yes:.3g}, {words[1]} divides them by at most {no:.3g}. Neither proves anything.</p></div>"
+        f"<table><thead><tr><th>{believed}</th><th>believes after {words[0]}</th><th>after {words[1]}</th>"
+        f"</tr></thead><tbody>{rows}</tbody></table></section>"
+    )
+
+
+def _reveals_of_a_set(shown: DemoRun, question: Question, design: SetDesign) -> str:
+    column = design.column
+    drawn = mechanism(column, ("the true one", "another one"), ("sent", "not sent"), verb="is ")
+    rows = ""
+    for before in (0.05, 0.2, 0.5):
+        sent, unsent = (
+            before * one / (before * one + (1 - before) * other)
+            for one, other in (
+                (float(design.p), float(design.q)),
+                (float(1 - design.p), float(1 - design.q)),
+            )
+        )
+        rows += f"<tr><td>{100 * before:.0f} %</td><td>{percent(sent, 0)} %</td><td>{percent(unsent, 0)} %</td></tr>"
+    sets = "one option" if design.size == 1 else f"{design.size} of the {design.options} options"
+    return (
+        f'<section class="card reveal"><h3>{escape(shown.words(question.id))}</h3><div>{drawn}'
+        f'<p class="small">{escape(_losses(question))}: the device sends {sets}, drawn by chance. Between any two '
+        f"options one answer changes the odds by a factor of at most {float(design.worst_likelihood_ratio):.3g}. It "
+        "proves nothing.</p></div>"
+        "<table><thead><tr><th>who believed in an option before</th><th>believes after it was sent</th>"
+        f"<th>after it was not</th></tr></thead><tbody>{rows}</tbody></table></section>"
     )

@@ -4,9 +4,10 @@ Full clients.  Each person gets a device of their own: a ledger on disk, the sur
 policy, one draw a question committed before it leaves, each report judged and committed by the collector before it
 counts as delivered.  Processes of a pool do this side by side, for as long as the time given lasts.
 
-The gateway.  Those for whom the time did not last: their truths are randomised in bulk (`randomise_many`, the same law
-and the same secure generator), as a gateway does that holds the truths.  Every answer becomes a report with a fresh id
-and goes through the same judge into the same store.  There is no ledger and no budget on that way.
+The gateway.  Those for whom the time did not last: their truths are randomised in bulk (`randomise_many` and its like
+for choices and numbers: the same law and the same secure generator), as a gateway does that holds the truths.  Every
+answer becomes a report with a fresh id and goes through the same judge into the same store.  There is no ledger and no
+budget on that way.
 
 Nobody is on both ways: the people are cut once, and whoever was handed to the pool is never given to the gateway.
 """
@@ -26,11 +27,25 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from rrcollect import Attribute, Client, Policy, PublicKey, Report, Transport, TrustedPublisher, randomise_many
+from rrcollect import (
+    Attribute,
+    Client,
+    Policy,
+    PublicKey,
+    Report,
+    Transport,
+    TrustedPublisher,
+    randomise_choices,
+    randomise_many,
+    randomise_numbers,
+)
+from rrcollect.design.choice import SetDesign
 from rrcollect.errors import RRCollectError
+from rrcollect.publish.kinds import Number
 from rrcollect.publish.publication import Publication
+from rrcollect.publish.question import Question
 from server_agg.demo.collection import Counter
-from server_agg.demo.population import QUESTIONS, Person
+from server_agg.demo.population import QUESTIONS, Person, Truth
 
 __all__ = ["Desk", "by_full_clients", "by_gateway", "one_device"]
 
@@ -147,21 +162,34 @@ def by_gateway(
     return len(people)
 
 
+def _randomised(truths: Sequence[Truth], question: Question) -> Iterator[str]:
+    """The answers to send instead of these truths, in bulk, by the question's kind."""
+    design, kind = question.design, question.kind
+    if isinstance(design, SetDesign):
+        yield from randomise_choices(truths, design).texts()
+        return
+    if isinstance(kind, Number):
+        bits = randomise_numbers(truths, design, kind.low, kind.high, clip=kind.clip)
+    else:
+        bits = randomise_many(truths, design)
+    yield from ("01"[int(bit)] for bit in bits)
+
+
 def _bulk_reports(publication: Publication, people: Sequence[Person]) -> Iterator[Report]:
     """A report for every (person, question, round), question by question."""
-    asked: dict[tuple[str, int], list[tuple[str, bool]]] = {}
+    asked: dict[tuple[str, int], list[tuple[str, Truth]]] = {}
     for person in people:
         for question, number, truth in person.asked():
             asked.setdefault((question, number), []).append((person.sport, truth))
     for (name, number), cells in asked.items():
-        design = publication.survey.question(name).design
-        answers = randomise_many([truth for _, truth in cells], design)
+        about = publication.survey.question(name)
+        answers = _randomised([truth for _, truth in cells], about)
         for (sport, _), answer in zip(cells, answers, strict=True):
             yield Report(
                 survey=publication.digest,
                 question=name,
-                design=design,
-                answer=str(int(answer)),
+                design=about.design,
+                answer=answer,
                 id=secrets.token_hex(16),
                 round=number,
                 segments={"sport": sport},

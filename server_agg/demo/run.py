@@ -29,8 +29,10 @@ from server_agg.compare.trends import Trend
 from server_agg.count.tallies import Tallies
 from server_agg.demo.collection import Counter
 from server_agg.demo.drawings import Mark
-from server_agg.demo.population import SPORTS, Population, drawn_population, true_share
+from server_agg.demo.population import SPORTS, Population, drawn_population, true_value
 from server_agg.demo.respondents import Desk, by_full_clients, by_gateway, one_device
+from server_agg.estimates.choice import ChoiceEstimate
+from server_agg.estimates.mean import MeanEstimate
 from server_agg.estimates.one import Estimate
 from server_agg.report.survey_results import SurveyResults, survey_results
 
@@ -72,10 +74,10 @@ class DemoRun:
         """Every question and round, in the survey's order."""
         return [(q.id, r) for q in self.publication.survey.questions for r in range(q.rounds)]
 
-    def estimate(self, question: str, round_: int) -> Estimate:
+    def estimate(self, question: str, round_: int) -> Estimate | MeanEstimate | ChoiceEstimate:
         """The estimate for the population the people were drawn from."""
         found = self.results.round(question, round_).estimate
-        if not isinstance(found, Estimate):
+        if not isinstance(found, Estimate | MeanEstimate | ChoiceEstimate):
             raise DemoFailed(f"{question}, round {round_}, was not answered by one design")
         return found
 
@@ -84,21 +86,39 @@ class DemoRun:
         survey = self.publication.survey
         return survey.say(survey.question(question).text)
 
+    def marks(self, question: str, round_: int) -> list[Mark]:
+        """The estimate beside the truth; of a choice, every option's."""
+        found = self.results.round(question, round_)
+        several = len(found.findings) > 1
+        return [
+            Mark(
+                one.label or question,
+                found.n,
+                one.value,
+                *one.bar,
+                true_value(question, round_, option=place if several else None),
+                found.asked.scale,
+            )
+            for place, one in enumerate(found.findings)
+        ]
+
     def mark(self, question: str, round_: int) -> Mark:
-        """The estimate beside the truth."""
-        found = self.estimate(question, round_)
-        low, high = found.interval()
-        return Mark(question, found.n, found.value, low, high, true_share(question, round_))
+        """That of a question with one value."""
+        (only,) = self.marks(question, round_)
+        return only
 
     def segments(self, question: str, round_: int = 0) -> SegmentTable:
         """By sport, the bars holding all at once."""
-        return self.results.round(question, round_).segments("sport")
+        found = self.results.round(question, round_).segments("sport")
+        if not isinstance(found, SegmentTable):
+            raise DemoFailed(f"{question} is a choice, which has a table for each option")
+        return found
 
     def trend(self, question: str) -> Trend:
         """Over the rounds, which different people answered."""
         found = self.results.trend(question)
-        if found is None:
-            raise DemoFailed(f"{question} was not answered in two rounds")
+        if not isinstance(found, Trend):
+            raise DemoFailed(f"{question} was not answered in two rounds, or is a choice")
         return found
 
 
@@ -220,5 +240,5 @@ def _check(population: Population, tallies: Tallies) -> None:
     if asked != counted:
         wrong = {cell for cell in {*asked, *counted} if asked.get(cell) != counted.get(cell)}
         raise DemoFailed(
-            f"{len(wrong)} of {len(SPORTS) * 4} cells were not counted once per person: {sorted(wrong)[:3]}"
+            f"{len(wrong)} of {len(SPORTS) * 6} cells were not counted once per person: {sorted(wrong)[:3]}"
         )

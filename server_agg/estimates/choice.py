@@ -42,7 +42,7 @@ from server_agg.report.drawing import Point
 from server_agg.report.result import Result
 from server_agg.report.words import digits_for, percent, privacy_words, share_point
 
-__all__ = ["ChoiceEstimate", "Combination"]
+__all__ = ["ChoiceEstimate", "Combination", "named_options", "nearest_shares"]
 
 
 @dataclass(frozen=True)
@@ -97,20 +97,24 @@ class ChoiceEstimate(Result):
     target: TargetLike = "population"
     labels: tuple[str, ...] = ()
 
+    tidy = "options"
+
     def __post_init__(self) -> None:
         if not isinstance(self.tally, ChoiceTally):
             raise ParameterError("tally", self.tally, "a ChoiceTally")
         if self.tally.n < 2:
             raise TooFewAnswers(self.tally.n)
         object.__setattr__(self, "target", checked_target(self.target, self.tally.n))
-        names = tuple(self.labels) or tuple(f"option {j + 1}" for j in range(len(self.tally)))
-        if len(names) != len(self.tally):
-            raise ParameterError("labels", list(names), f"one for each of {len(self.tally)} options")
-        object.__setattr__(self, "labels", names)
+        object.__setattr__(self, "labels", named_options(self.labels, len(self.tally)))
 
     def __getitem__(self, option: int) -> Estimate:
         """One option as a yes/no estimate."""
         return Estimate(self.tally[option], self.target)
+
+    @property
+    def n(self) -> int:
+        """Answers."""
+        return self.tally.n
 
     # ---- values -----------------------------------------------------------------------------------------------
 
@@ -158,7 +162,10 @@ class ChoiceEstimate(Result):
     def simplex(self) -> list[float]:
         """The shares brought into [0, 1] and adding up to 1: of greatest likelihood for sets of one option, otherwise
         the nearest such shares.  Biased; for reading, not for adding up."""
-        return [float(value) for value in (_likeliest(self.tally) if self.tally.design.size == 1 else _nearest(self))]
+        return [float(value) for value in (self._inside())]
+
+    def _inside(self) -> list[Fraction]:
+        return _likeliest(self.tally) if self.tally.design.size == 1 else nearest_shares(self.exact_values)
 
     @property
     def misfit(self) -> Misfit:
@@ -276,7 +283,6 @@ class ChoiceEstimate(Result):
         return ["option", "%", "95 %, all at once", "within 0–100 %"], lines
 
     numeric = frozenset({1, 2, 3})
-    tidy = "options"
 
     def notes(self) -> list[str]:
         """How many answers, by which promise, what the bars cover, and how well the counts fit."""
@@ -327,12 +333,20 @@ def _likeliest(tally: ChoiceTally) -> list[Fraction]:
     return [Fraction(int(j == order[0])) for j in range(k)]
 
 
-def _nearest(made: ChoiceEstimate) -> list[Fraction]:
+def named_options(labels: Iterable[str], options: int) -> tuple[str, ...]:
+    """The labels, one for each option; without any, their numbers."""
+    names = tuple(labels) or tuple(f"option {j + 1}" for j in range(options))
+    if len(names) != options:
+        raise ParameterError("labels", list(names), f"one for each of {options} options")
+    return names
+
+
+def nearest_shares(shares: Sequence[Fraction]) -> list[Fraction]:
     """The nearest shares in [0, 1] that add up to 1 (Euclid)."""
-    values = sorted(made.exact_values, reverse=True)
+    values = sorted(shares, reverse=True)
     shift, total = Fraction(0), Fraction(0)
     for m, value in enumerate(values, start=1):
         total += value
         if value - (total - 1) / m > 0:
             shift = (total - 1) / m
-    return [max(value - shift, Fraction(0)) for value in made.exact_values]
+    return [max(value - shift, Fraction(0)) for value in shares]

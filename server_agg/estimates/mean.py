@@ -59,6 +59,11 @@ class MeanEstimate(Result):
     target: TargetLike = "population"
 
     @property
+    def n(self) -> int:
+        """Answers."""
+        return self.tally.n
+
+    @property
     def _share(self) -> Estimate:
         return Estimate(self.tally)
 

@@ -8,6 +8,12 @@ truths of one person further apart than (ε, δ(ε)), E = e^ε:
 
 with f the pmf of Bin(B, ν) and (a, b) = (1−p00, p11), (p11, 1−p00): the chance of a 1 under either truth.
 
+Sets of ω of k options.  Two truths x and x′ differ only in the sets that hold one of them and not the other: with x the
+set holds x and not x′ with chance a = p(k−ω)/(k−1), and x′ and not x with b = (1−p)ω/(k−1).  So with chance a + b the
+report is a coin of a/(a+b) or b/(a+b), and every other report is, with chance 2b at least, a fair coin in its place:
+
+    δ(ε) <= (a+b) · E over B ~ Bin(n−1, 2b) of the same, with ν = ½ and (a, b)/(a+b)
+
 Rules
 1. It is said in addition to the local ε, which needs no trust, and never instead of it; it is never above it.
 2. Everything is rounded to the safe side: what is cut off the distribution of B is added to δ, and ε is an upper end.
@@ -19,11 +25,13 @@ Each sum is two tails of a binomial per B, because f(k−1)/f(k) = k(1−ν)/((B
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from rrcollect.design.choice import SetDesign
+from rrcollect.design.mechanism import AnyDesign
 from rrcollect.design.parameters import NumberLike, probability, whole_number
-from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.estimates.numerics import scipy_special
 
@@ -39,7 +47,7 @@ CHUNK = 2**20  # values of B at a time
 
 
 @lru_cache(maxsize=1024)
-def central_privacy(design: Design, n: int, delta: NumberLike) -> float:
+def central_privacy(design: AnyDesign, n: int, delta: NumberLike) -> float:
     """An ε for which a collection of n reports by this design satisfies (ε, δ); at most the local ε.
 
     >>> from rrcollect import optimal_design
@@ -59,25 +67,35 @@ def central_privacy(design: Design, n: int, delta: NumberLike) -> float:
     return high
 
 
-def central_delta(design: Design, n: int, epsilon: float) -> float:
+def central_delta(design: AnyDesign, n: int, epsilon: float) -> float:
     """The δ that is enough for a collection of n reports at this ε.
 
-    >>> from rrcollect import optimal_design
+    >>> from rrcollect import Design, optimal_design
     >>> f"{central_delta(optimal_design(1), 20, 0.3):.12f}", f"{central_delta(Design('0.9', '0.5'), 20, 0.6):.12f}"
     ('0.024695820967', '0.003374643714')
     """
     others = whole_number("n", n, minimum=1) - 1
     _local(design)
+    if isinstance(design, SetDesign):
+        k, w = design.options, design.size
+        own, other = design.p * (k - w) / (k - 1), (1 - design.p) * w / Fraction(k - 1)
+        told = [float(one / (own + other)) for one in (other, own)]
+        both = [(told[0], told[1]), (told[1], told[0])]
+        return float(own + other) * SLACK * _bound(others, float(2 * other), 0.5, both, epsilon)
     no, yes = float(1 - design.p00), float(design.p11)  # the chance of a 1
     blanket = float(2 - design.p00 - design.p11)
     coin = float((1 - design.p00) / (2 - design.p00 - design.p11))
     return _bound(others, blanket, coin, [(no, yes), (yes, no)], epsilon)
 
 
-def _local(design: Design) -> float:
+def _local(design: AnyDesign) -> float:
     """The local ε; a design that can prove a truth is refused."""
-    if not isinstance(design, Design):
-        raise ParameterError("design", design, "a Design")
+    if not isinstance(design, AnyDesign):
+        raise ParameterError("design", design, "a Design or a SetDesign")
+    if isinstance(design, SetDesign):
+        if design.p == 1:
+            raise ParameterError("design", design, "a design with p below 1: a set that lacks an option excludes it")
+        return design.epsilon()
     if design.proofs:
         words = " or ".join(f'"{word}"' for word in design.proofs)
         allowed = f"a design without a certain disclosure: here {words} proves the truth, and no crowd hides a proof"

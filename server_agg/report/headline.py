@@ -10,12 +10,12 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from server_agg.compare.segments import simultaneous_level
 from server_agg.estimates.interval import Interval
-from server_agg.estimates.one import Estimate
+from server_agg.estimates.scale import OneValue, standard_error_of
 
 __all__ = ["Headline", "headline_of"]
 
@@ -25,9 +25,9 @@ class Headline:
     """A value with its bar, over the rounds it is about."""
 
     rounds: tuple[int, ...]
-    estimates: tuple[Estimate, ...]
+    estimates: tuple[OneValue, ...]
     value: float
-    standard_error: float
+    standard_error: float | None
     bar: Interval
 
     @property
@@ -45,7 +45,7 @@ class Headline:
         return "; ".join(f"round {n + 1}: {m.describe()}" if several else m.describe() for n, m in found) or None
 
 
-def headline_of(estimates: dict[int, Estimate], level: object, method: str, over: int = 0) -> Headline:
+def headline_of(estimates: Mapping[int, OneValue], level: object, method: str, over: int = 0) -> Headline:
     """The headline of these rounds.  `over`: of how many rounds it may become, if it is looked at before the last.
 
     >>> from rrcollect import Design
@@ -62,7 +62,8 @@ def headline_of(estimates: dict[int, Estimate], level: object, method: str, over
     bars = [one.interval(alone, method) for one in each]
 
     def mean(values: Sequence[float]) -> float:
-        return sum(one.n * value for one, value in zip(each, values, strict=True)) / total
+        whole = sum(one.n * value for one, value in zip(each, values, strict=True)) / total
+        return whole if len(values) > 1 else values[0]
 
     bar = bars[0]
     if max(over, len(each)) > 1:
@@ -73,5 +74,6 @@ def headline_of(estimates: dict[int, Estimate], level: object, method: str, over
             target=bars[0].target if len(each) == 1 else f"{bars[0].target}, over {len(each)} rounds",
             guaranteed=all(one.guaranteed for one in bars),
         )
-    value, error = mean([one.value for one in each]), mean([one.standard_error for one in each])
+    errors = [error for one in each if (error := standard_error_of(one)) is not None]
+    value, error = mean([one.value for one in each]), mean(errors) if len(errors) == len(each) else None
     return Headline(tuple(estimates), each, value, error, bar)

@@ -12,8 +12,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from rrcollect.design.yes_no import Design
+from rrcollect.design.choice import SetDesign
+from rrcollect.design.mechanism import AnyDesign
 from rrcollect.publish.survey import Survey
+from server_agg.estimates.scale import SHARES, Scale
 from server_agg.plan.central_privacy import central_privacy
 from server_agg.report.words import privacy_words
 
@@ -95,15 +97,19 @@ def missing_words(name: str, values: Iterable[str], shown: Iterable[str], minimu
     return f"By {name}, {listed} {verbs[0]} not shown: {verbs[1]} no whole crowd of {minimum:,}{rest}."
 
 
-def crowd_words(design: Design, n: int) -> str:
+def crowd_words(design: AnyDesign, n: int) -> str:
     """What a crowd of n adds to the local promise.
 
+    >>> from rrcollect import Design
     >>> crowd_words(Design("3/4", "3/4"), 1000)  # doctest: +ELLIPSIS
     'In addition to the local promise (ε = 1.099), which needs no trust, the crowd: who sees the released counts ...
     >>> crowd_words(Design(1, "1/20"), 1000)
     'The crowd adds nothing to the local promise: a "yes" is a proof.'
     """
-    if design.proofs:
+    if isinstance(design, SetDesign):
+        if design.p == 1:
+            return "The crowd adds nothing to the local promise: what is not in a set is excluded for certain."
+    elif design.proofs:
         proofs = " and a ".join(f'"{word}"' for word in design.proofs)
         return f"The crowd adds nothing to the local promise: a {proofs} is a proof."
     central, local = central_privacy(design, n, DELTA), design.epsilon()
@@ -121,17 +127,20 @@ def conditions(notes: Iterable[str]) -> list[str]:
     return [CROWD] if any(note.startswith(ADDS) for note in notes) else []
 
 
-def fakes_words(design: Design, n: int) -> str:
+def fakes_words(design: AnyDesign, n: int, scale: Scale = SHARES) -> str:
     """What fakes among n answers would do where no invitation guards a survey.
 
+    >>> from rrcollect import Design
     >>> fakes_words(Design("3/4", "3/4"), 500)  # doctest: +ELLIPSIS
     'Without invitations one person can send many answers: ... 2.00 points, 10 fakes by up to 4.00, 100 ... 40.00.'
     """
-    factor = 100 * float(design.manipulation_factor)
+    factor = (100 if scale.is_share else scale.span) * float(design.manipulation_factor)
     counted = "".join(f", {many} fakes by up to {many / n * factor:.2f}" for many in FAKES if many < n)
+    what = "the share of one option" if isinstance(design, SetDesign) else "this estimate"
+    unit = f" {'points' if scale.is_share else scale.unit}".rstrip()
     return (
-        "Without invitations one person can send many answers: if 1 % of the answers were fakes, they could move this "
-        f"estimate by up to {factor / 100:.2f} points{counted}."
+        "Without invitations one person can send many answers: if 1 % of the answers were fakes, they could move "
+        f"{what} by up to {factor / 100:.2f}{unit}{counted}."
     )
 
 

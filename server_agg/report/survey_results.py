@@ -16,40 +16,27 @@ Rules
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rrcollect.errors import ParameterError
-from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey
-from server_agg.compare.segments import Row, SegmentTable
+from server_agg.compare.options import OptionTrends, option_level, option_trends
 from server_agg.compare.trends import Trend, trend
+from server_agg.count.choice_tally import AnyTally
 from server_agg.count.tallies import Tallies, TallyKey
-from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection
-from server_agg.estimates.one import Estimate
-from server_agg.estimates.pooled import PooledEstimate
 from server_agg.report.drawing import Point
-from server_agg.report.headline import Headline, headline_of
-from server_agg.report.released import (
-    LIVE,
-    LOOKING,
-    ReleaseFacts,
-    conditions,
-    crowd_words,
-    fakes_words,
-    missing_words,
-    release_words,
-    waiting_words,
-)
-from server_agg.report.result import Result, clipped
-from server_agg.report.round_results import UNDECLARED, ResultOptions, RoundResults, group_name
-from server_agg.report.words import bar_words, share_point
+from server_agg.report.question_page import question_page
+from server_agg.report.released import LIVE, LOOKING, ReleaseFacts, conditions, release_words
+from server_agg.report.result import Result
+from server_agg.report.round_results import AskedAs, Finding, ResultOptions, RoundResults, shares_of
+from server_agg.report.words import misfit_note
+from server_agg.weigh.smoothed import SmoothedCurve, smoothed
 
 __all__ = ["PILOT", "SurveyResults", "released_results", "survey_results"]
 
 PILOT = "pilot: trial data"
-NOT_DECLARED, ALL_MERGED = 1, 1  # rows of a table besides the segment's groups
 
 
 @dataclass(frozen=True)
@@ -83,11 +70,14 @@ class SurveyResults(Result):
         """Every question and round that has an estimate, by its text where there is a survey."""
         texts = {} if self.survey is None else {q.id: self.survey.say(q.text) for q in self.survey.questions}
         return [
-            share_point("", each.estimate, each.bar)._replace(
-                label=f"{texts.get(each.question, each.question)}{_round_words(each)}"
+            Point(
+                f"{texts.get(each.question, each.question)}{_round_words(each)}{_option(one)}",
+                *(one.value, *one.bar, misfit_note(each.estimate.misfit)),
             )
             for each in self.rounds
-            if each.estimate is not None and each.bar is not None
+            if each.estimate is not None
+            for one in each.findings
+            if each.asked.scale.is_share  # a mean has an axis of its own
         ]
 
     def round(self, question: str, number: int) -> RoundResults:
@@ -101,29 +91,64 @@ class SurveyResults(Result):
         """The rounds of a question that have an estimate, in order."""
         return [each for each in self.rounds if each.question == question and each.estimate is not None]
 
-    def trend(self, question: str) -> Trend | None:
+    def trend(self, question: str) -> Trend | OptionTrends | None:
         """Over the rounds with enough answers; None if there are not two."""
-        rounds = {each.round: each.tallies.each_design() for each in self.enough(question)}
-        how, over = self.options, 0
+        found, how, over = self.enough(question), self.options, 0
+        if len(found) < 2:
+            return None
         if self.looking and self.survey is not None:
             over = self.survey.question(question).rounds
-        return trend(rounds, level=how.level, method=how.method, over=over) if len(rounds) > 1 else None
+        rounds: dict[int, Any] = {each.round: each.tallies.each_design() for each in found}
+        if found[0].is_choice:
+            return option_trends(rounds, found[0].asked.labels, level=how.level, method=how.method, over=over)
+        return trend(rounds, level=how.level, method=how.method, scale=found[0].asked.scale, over=over)
 
     @property
     def looking(self) -> bool:
         """Whether the bars allow for looking while answers come."""
         return self.options.method == "anytime"
 
+    def smoothed(self, question: str, width: int = 2) -> dict[str, SmoothedCurve]:
+        """The curve over the rounds with enough answers, by option of a choice; nothing if there are not two, or if the
+        bars must allow for looking, which those of a curve do not."""
+        found = self.enough(question)
+        if len(found) < 2 or self.looking:
+            return {}
+        if not found[0].is_choice:
+            rounds = {each.round: shares_of(each.tallies.each_design()) for each in found}
+            return {"": smoothed(rounds, width=width, level=self.options.level, scale=found[0].asked.scale)}
+        labels = [one.label for one in found[0].findings]
+        each_level = option_level(self.options.level, len(labels))
+        return {
+            label: smoothed(
+                {each.round: shares_of(each.tallies.option(j).each_design()) for each in found},
+                width=width,
+                level=each_level,
+            )
+            for j, label in enumerate(labels)
+        }
+
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """The estimates as a table of text: its head, and a line for each."""
-        head = ["question", "round", "n", "estimate %", "low", "high", "bar", "target", "privacy", ""]
-        return head, [line for each in self.rounds if (line := each.line())]
+        units = not all(each.asked.scale.is_share for each in self.rounds)
+        head = [
+            "question",
+            "round",
+            "n",
+            "estimate" if units else "estimate %",
+            "low",
+            "high",
+            "bar",
+            "target",
+            "privacy",
+        ]
+        return [*head, ""], [line for each in self.rounds for line in each.lines(units=units)]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON: with a survey all that its results page shows, else a list of rounds."""
         if self.survey is None:
             return {"pilot": self.pilot, "rounds": [each.as_dict() for each in self.rounds]}
-        questions = [_question(self, self.survey, question) for question in self.survey.questions]
+        questions = [question_page(self, self.survey, question) for question in self.survey.questions]
         notes = [LOOKING if self.looking else LIVE] if self.live else release_words(self.release, self.survey)
         return {
             "pilot": self.pilot,
@@ -151,24 +176,30 @@ def survey_results(
     release: ReleaseFacts | None = None,
     live: bool = True,
     headline: int | None = None,
+    asked: Mapping[str, AskedAs] | None = None,
     **options: Any,
 ) -> SurveyResults:
     """What was found; with a survey, only what was answered to it.  The other options are those of `ResultOptions`.
+
+    `asked` says, by question, what options are called and where numbers lie; with a survey it is the survey's.
 
     `live`: the tallies are all that was counted; otherwise they are those of the `release`, if there was one.
     `headline` is the round that the owner chose for it, None for the whole.
 
     >>> from rrcollect import Design
+    >>> from server_agg.count.tally import Tally
     >>> design = Design("3/4", "3/4")
     >>> found = survey_results(Tallies({TallyKey("s1", "tax", design): Tally(design, 1000, 400)}), minimum=30)
     >>> round(found.round("tax", 0).estimate.value, 12), "{:.3f} to {:.3f}".format(*found.round("tax", 0).bar)
     (0.3, '0.239 to 0.362')
     """
-    how, parts = ResultOptions(**options), dict[tuple[str, int], dict[TallyKey, Tally]]()
+    how, parts = ResultOptions(**options), dict[tuple[str, int], dict[TallyKey, AnyTally]]()
+    named = dict(asked or {}) if survey is None else {q.id: AskedAs.of(q, survey) for q in survey.questions}
     for key, tally in (tallies if survey is None else tallies.where(survey=survey.digest)).items():
         parts.setdefault((key.question, key.round), {})[key] = tally
     rounds = (
-        RoundResults(question, number, Tallies(parts[question, number]), how) for question, number in sorted(parts)
+        RoundResults(question, number, Tallies(parts[question, number]), how, named.get(question, AskedAs()))
+        for question, number in sorted(parts)
     )
     return SurveyResults(tuple(rounds), how, survey, release, live, headline)
 
@@ -179,117 +210,9 @@ def released_results(tallies: Tallies, survey: Survey, release: ReleaseFacts | N
     return survey_results(tallies, survey, release=release, live=False, headline=headline, minimum=survey.minimum)
 
 
+def _option(one: Finding) -> str:
+    return f", {one.label}" if one.label else ""
+
+
 def _round_words(found: RoundResults) -> str:
     return f"\n{f'round {found.round}, ' if found.round else ''}n = {found.n:,}"
-
-
-# ---- as the results page shows it ---------------------------------------------------------------------------------
-
-
-def _question(results: SurveyResults, survey: Survey, question: Question) -> dict[str, Any]:
-    design, promise, line = question.design, question.promise, results.trend(question.id)
-    answers = [each.n for each in results.rounds if each.question == question.id]
-    chosen = results.headline if question.rounds > 1 and (results.headline or 0) < question.rounds else None
-    enough = [each for each in results.enough(question.id) if chosen in (None, each.round)]
-    fullest = max(answers, default=0) if results.live else None
-    shown: dict[str, Any] = {
-        "id": question.id,
-        "text": survey.say(question.text),
-        "promise": {
-            "epsilon": float(promise.epsilon),
-            "delta": float(promise.delta),
-            "exact": {"epsilon": str(promise.epsilon), "delta": str(promise.delta)},
-        },
-        "design": {"p00": str(design.p00), "p11": str(design.p11)},
-        "changed": {"no": float(1 - design.p00), "yes": float(1 - design.p11)},
-        "rounds": question.rounds,
-        "round": 0 if question.rounds == 1 else chosen,
-        "n": sum(answers),
-        "estimate": None,
-        "segments": [],
-        "trend": None if line is None else _trend(line),
-        "notes": [waiting_words(results.options.minimum, question.rounds, fullest)],
-    }
-    if enough:
-        level, method, looking = results.options.level, results.options.method, results.looking
-        over = question.rounds if looking and chosen is None else 0
-        found = headline_of({each.round: _one(each) for each in enough}, level, method, over)
-        shown["estimate"] = _estimate(found, survey)
-        if shown["round"] is not None:
-            for name, segment in survey.segments.items():
-                over = len(segment.names) + NOT_DECLARED + ALL_MERGED if looking else 0
-                shown["segments"].append(_segment(name, enough[0].segments(name, over=over)))
-        shown["notes"] = _notes(results, survey, question, shown, found)
-    return shown
-
-
-def _notes(
-    results: SurveyResults, survey: Survey, question: Question, shown: dict[str, Any], found: Headline
-) -> list[str]:
-    """What is said of a question beside its estimate."""
-    notes = []
-    if shown["round"] is None:
-        numbers = ", ".join(str(number + 1) for number in found.rounds)
-        notes.append(
-            f"This is the whole: round {numbers} of {question.rounds}, each by its answers. Tables by group are of one "
-            "round, if the owner chooses it for the headline."
-        )
-    if not survey.invite_only:
-        notes.append(fakes_words(question.design, found.n))
-    if results.release is not None and not results.live:
-        for table in shown["segments"]:
-            groups = [*map(group_name, survey.segments[table["name"]].names), UNDECLARED]
-            rows = [row["label"] for row in table["rows"]]
-            notes.append(missing_words(table["name"], groups, rows, survey.minimum))
-        notes.append(crowd_words(question.design, results.release.crowds.get(question.id, survey.minimum)))
-    return [note for note in notes if note]
-
-
-def _one(found: RoundResults) -> Estimate:
-    if not isinstance(found.estimate, Estimate):
-        raise ParameterError("tallies", found.tallies, f"answers by the published design of {found.question!r} alone")
-    return found.estimate
-
-
-def _estimate(found: Headline, survey: Survey) -> dict[str, Any]:
-    bar, single = found.bar, found.estimates[0] if len(found.rounds) == 1 else None
-    return {
-        "n": found.n,
-        "value": found.value,
-        "shown": clipped(found.value),
-        "standard_error": found.standard_error,
-        "low": bar.low,
-        "high": bar.high,
-        "level": float(bar.level),
-        "method": bar.method,
-        "bar": bar_words(bar),
-        "target": f"the {bar.target}",
-        "misfit": found.misfit,
-        "manipulation": None if survey.invite_only else 100 * found.estimates[0].manipulation("0.01"),
-        "direct_answers": None if single is None else single.effective_sample_size,
-    }
-
-
-def _misfit(found: Estimate | PooledEstimate) -> str | None:
-    return found.misfit.describe() if found.misfit.told else None
-
-
-def _row(row: Row) -> dict[str, Any]:
-    found, (low, high) = row.estimate, row.interval
-    values = {"n": row.n, "shown": clipped(found.value), "value": found.value, "low": low, "high": high}
-    return {**values, "misfit": _misfit(found)}
-
-
-def _segment(name: str, table: SegmentTable) -> dict[str, Any]:
-    rows = [{"label": row.label, "cells": list(row.cells), **_row(row)} for row in table.rows]
-    return {"name": name, "rows": rows, "note": _note(table)}
-
-
-def _trend(line: Trend) -> dict[str, Any]:
-    rows = [{"round": number, **_row(row)} for number, row in zip(line.rounds, line.table.rows, strict=True)]
-    return {"rounds": rows, "slope": line.slope, "p": line.p, "note": f"{line.describe()}; {_note(line.table)}"}
-
-
-def _note(table: SegmentTable) -> str:
-    fits = [(row.label, words) for row in table.rows if (words := _misfit(row.estimate))]
-    return "; ".join([table.describe(), *(f"{label}: {words}" for label, words in fits)])

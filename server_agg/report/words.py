@@ -40,8 +40,8 @@ class Valued(Protocol):
     def misfit(self) -> Misfit: ...
 
 
-__all__ = ["Valued", "bar_note", "estimate_dict", "estimate_table", "estimate_tables", "percent", "sentence",
-           "share_cells", "share_point", "share_table", "value_notes"]  # fmt: skip
+__all__ = ["Valued", "bar_note", "estimate_dict", "estimate_table", "estimate_tables", "misfit_note", "percent",
+           "sentence", "share_cells", "share_point", "share_table", "value_notes"]  # fmt: skip
 
 
 def percent(share: float, digits: int = 1) -> str:
@@ -90,10 +90,21 @@ def sentence(estimate: Estimate, level: NumberLike, method: str) -> str:
     return "; ".join([f"{words}; target: the {bar.target}", *_fit_notes(estimate, bar)])
 
 
-def value_notes(estimate: Valued, bar: Interval) -> str:
-    """What stands beside a value that is shown cut to [0, 1]: the unclipped one, how well the counts fit, and why a bar
-    has no width."""
-    cut = [] if 0 <= estimate.value <= 1 else [f"unclipped {percent(estimate.value, digits_for(bar.width))}"]
+class Written(Protocol):
+    """A scale: where values lie, and how one is written beside its bar."""
+
+    @property
+    def ends(self) -> tuple[float, float]: ...
+
+    def text(self, value: float, width: float) -> str: ...
+
+
+def value_notes(estimate: Valued, bar: Interval, scale: Written | None = None) -> str:
+    """What stands beside a value that is shown cut to its scale, by default [0, 1]: the unclipped one, how well the
+    counts fit, and why a bar has no width."""
+    low, high = (0.0, 1.0) if scale is None else scale.ends
+    text = percent(estimate.value, digits_for(bar.width)) if scale is None else scale.text(estimate.value, bar.width)
+    cut = [] if low <= estimate.value <= high else [f"unclipped {text}"]
     return "; ".join([*cut, *_fit_notes(estimate, bar)])
 
 
@@ -114,9 +125,14 @@ def share_table(rows: Iterable[tuple[str, Valued, Interval]], first: str = "") -
 
 def share_point(name: str, estimate: Valued, bar: Interval[float]) -> Point:
     """A share as it is drawn; how well its count fits stands under its name."""
-    misfit = estimate.misfit
-    note = f"P(so far {misfit.side}) = {misfit.tail_probability:.2g}" if misfit.told else ""
-    return Point(f"{name} (n = {estimate.n:,})".strip(), estimate.value, bar.low, bar.high, note)
+    return Point(
+        f"{name} (n = {estimate.n:,})".strip(), estimate.value, bar.low, bar.high, misfit_note(estimate.misfit)
+    )
+
+
+def misfit_note(misfit: Misfit) -> str:
+    """How well a count fits, where it must be told, as it stands beside a value that is drawn."""
+    return f"P(so far {misfit.side}) = {misfit.tail_probability:.2g}" if misfit.told else ""
 
 
 def bar_note(bar: Interval) -> str:

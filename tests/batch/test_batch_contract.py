@@ -20,21 +20,33 @@ from hypothesis import strategies as st
 
 from rrcollect.publish.rules import COMPARED
 from rrcollect.publish.survey import Segment, Survey
-from server_agg import BatchResult, Summary, Tallies, Tally, tally_reports
+from server_agg import BatchResult, ChoiceTally, Summary, Tallies, Tally, tally_reports
 from server_agg.batch import frame_engine as frames
 from server_agg.batch.summary import NUMBER_OF
 from server_agg.batch.survey_tables import SurveyTables
 from tests.support import engines
 from tests.support.batch_contract import check, readable, refusal
-from tests.support.batch_reference import CLOSED, DESIGNS, OPEN, SURVEYS, generated, reasons_of, row
+from tests.support.batch_reference import (
+    CLOSED,
+    DESIGNS,
+    OPEN,
+    SURVEYS,
+    any_set,
+    generated,
+    reasons_of,
+    row,
+    wide_survey,
+)  # fmt: skip
 
 ANY_ROW = st.builds(
     row,
     survey=st.sampled_from([OPEN.digest, OPEN.digest, CLOSED.digest, "0" * 64, None]),
-    question=st.sampled_from(["q1", "q1", "q2", "q3", None]),
+    question=st.sampled_from(["q1", "q1", "q2", "q3", "q4", None]),
     round=st.sampled_from([0, 0, 1, 2, 3, -1, None]),
-    design=st.sampled_from([DESIGNS["q1"].text, DESIGNS["q1"].text, DESIGNS["q2"].text, "3/4", None]),
-    answer=st.sampled_from(["0", "1", "0", "1", "2", "00", None]),
+    design=st.sampled_from(
+        [DESIGNS["q1"].text, DESIGNS["q1"].text, DESIGNS["q2"].text, DESIGNS["q4"].text, "3/4", None]
+    ),
+    answer=st.sampled_from(["0", "1", "0", "1", "2", "00", "11000", "01001", "11100", None]),
     id=st.one_of(
         st.sampled_from(["0" * 32, "a" * 32, "b" * 32]),
         st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=33),
@@ -161,6 +173,25 @@ def test_more_segments_than_are_listed_beforehand(tmp_path: Path) -> None:
         assert [tally.n for tally in result.tallies.values()] == [3, 3, 3]
 
 
+@pytest.mark.parametrize("engine", [engines.parquet, engines.polars, engines.pandas], ids=lambda e: e.__name__)
+def test_two_hundred_options(engine: Any, tmp_path: Path) -> None:
+    """The widest answers, beside yes/no ones: column sums bit by bit, in several passes over an eager frame."""
+    wide = wide_survey(200, 60)
+    source = random.Random(9)
+    design = wide.question("wide").design
+    rows = [
+        row(survey=wide.digest, question="wide", design=design.text, answer=any_set(source, 200, 60), id=f"{i:032x}")
+        for i in range(60)
+    ]
+    rows += [row(survey=wide.digest, answer=source.choice("01"), id=f"{i:032x}") for i in range(1000, 1040)]
+    for deduplicate in (True, False):
+        result = tally_reports(engine(rows, tmp_path), wide, deduplicate=deduplicate)
+        counted = result.tallies.where(question="wide").one()
+        answers = [one["answer"] for one in rows if one["question"] == "wide"]
+        assert counted == ChoiceTally(design, 60, [sum(int(text[j]) for text in answers) for j in range(200)])
+        assert result.tallies.where(question="q1").one().n == 40
+
+
 # ---- planted bugs: engines with the mistakes that such engines make; the same check must catch each -----------------
 
 
@@ -172,15 +203,25 @@ def _planted(rows: list[dict[str, Any]], mistake: str) -> BatchResult:
     if mistake == "drops conflicting repeats silently":
         refused.pop("conflicting_id")
     if mistake == "keeps the first of conflicting repeats":
-        key = next(iter(tallies))
+        key = next(key for key in tallies if key.question == "q1")
         refused["conflicting_id"] -= 1
         tallies[key] = Tally(key.design, tallies[key].n + 1, tallies[key].ones)
     if mistake == "sums booleans as null":
-        tallies = {key: Tally(key.design, tally.n, 0) for key, tally in tallies.items()}
+        tallies |= {key: Tally(key.design, tally.n, 0) for key, tally in tallies.items() if key.design.width == 1}
     if mistake == "pools two designs":
-        first, second = [key for key in tallies if not key.segments and key.round == 0 and key.survey == OPEN.digest]
+        plain = [key for key in tallies if not key.segments and key.round == 0 and key.survey == OPEN.digest]
+        first, second = [key for key in plain if key.question in ("q1", "q2")]
         added = tallies.pop(second)
         tallies[first] = Tally(first.design, tallies[first].n + added.n, tallies[first].ones + added.ones)
+    if mistake == "counts the bits of a set from the other end":
+        sets = {key: tally for key, tally in tallies.items() if isinstance(tally, ChoiceTally)}
+        tallies |= {key: ChoiceTally(key.design, tally.n, tally.counts[::-1]) for key, tally in sets.items()}
+    if mistake == "moves an answer to the last option":
+        long = next(key for key, tally in tallies.items() if key.question == "q5" and tally.counts[19] < tally.n)
+        first = next(j for j in range(20) if tallies[long].counts[j])
+        counts = list(tallies[long].counts)
+        counts[first], counts[19] = counts[first] - 1, counts[19] + 1
+        tallies[long] = ChoiceTally(long.design, tallies[long].n, counts)
     total = sum(tally.n for tally in tallies.values())
     summary = result.summary
     rows_told = total + summary.repeated + sum(refused.values())
@@ -194,6 +235,8 @@ def _planted(rows: list[dict[str, Any]], mistake: str) -> BatchResult:
         "keeps the first of conflicting repeats",
         "sums booleans as null",
         "pools two designs",
+        "counts the bits of a set from the other end",
+        "moves an answer to the last option",
     ],
 )
 def test_a_mistaken_engine_is_caught(mistake: str) -> None:

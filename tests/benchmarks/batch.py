@@ -8,14 +8,17 @@ import tempfile
 import time
 from collections import Counter
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import duckdb
 import numpy as np
+import pyarrow
 from pydantic import BaseModel
 
-from rrcollect import Design, Question, Survey
+from rrcollect import Design, Question, SetDesign, Survey, optimal_choice, randomise_choices
+from rrcollect.publish.kinds import Choice
 from server_agg import tally_reports
 from server_agg.count.packed import count_ones
 from tests.benchmarks.measure import Contestants, interleave, tell
@@ -27,6 +30,9 @@ ROWS_OF_A_RUN = 3_000_000
 FLOORS: dict[tuple[str, str], float | None] = {
     ("Parquet, deduplicated", "hand-written SQL"): 0.8,
     ("Parquet, as they are", "bare GROUP BY"): 0.8,
+    ("sets of 10 options, deduplicated", "Parquet, deduplicated"): 1 / 3,
+    ("sets of 10 options, as they are", "Parquet, as they are"): 1 / 3,
+    ("sets of 100 options, deduplicated", "Parquet, deduplicated"): None,
     ("JSON lines", "a pydantic loop"): 10,
     ("JSON lines", "hand-written SQL on JSON lines"): None,
     ("packed bits", "unpackbits().sum()"): 20,
@@ -113,7 +119,7 @@ def pydantic_loop(path: Path) -> Counter[tuple[object, ...]]:
     """The same by hand, a line at a time: read, judge by the survey, compare repeats of an id, count."""
     digest, published = (
         SURVEY.digest,
-        {q.id: (str(q.design.p00), str(q.design.p11), q.rounds) for q in SURVEY.questions},
+        {q.id: (str(q.design.column.p00), str(q.design.column.p11), q.rounds) for q in SURVEY.questions},
     )
     seen: dict[str, tuple[object, ...]] = {}
     conflicting: set[str] = set()
@@ -169,6 +175,49 @@ def parquet(path: Path, rows: int) -> Contestants:
     }
 
 
+def survey_of_sets(k: int) -> Survey:
+    design, labels = optimal_choice(1, k), tuple({"en": f"option {j}"} for j in range(k))
+    asked = Question(id="q1", attribute="a1", text="Which?", design=design, kind=Choice(options=labels))
+    return Survey(
+        name="sets", version=1, title="Sets", publisher="Bench", expires=FAR, questions=[asked],
+        collector="https://collect.example.org/reports", segments={"region": ["north", "south", "east", "west"]},
+    )  # fmt: skip
+
+
+def sets(path: Path, k: int, rows: int) -> tuple[Survey, int]:
+    """A Parquet file of as many answers to a choice, with as many repeats and refusals as there are of bits."""
+    survey, truths = survey_of_sets(k), np.arange(min(rows, 100_000)) % k
+    design = survey.questions[0].design
+    assert isinstance(design, SetDesign)
+    drawn = pyarrow.table({"place": range(len(truths)), "text": list(randomise_choices(truths, design).texts())})
+    with duckdb.connect(config={"temp_directory": str(path.parent), "preserve_insertion_order": False}) as connection:
+        connection.register("drawn", drawn)
+        made = f"""
+            SELECT '{survey.digest}' AS survey, 'q1' AS question, 0::BIGINT AS round,
+                   CASE WHEN t % 1000 = 7 THEN '{{}}' ELSE '{design.text}' END AS design, text AS answer,
+                   md5((CASE WHEN t % 100 = 1 THEN t - 1 ELSE t END)::VARCHAR) AS id, NULL::VARCHAR AS ticket,
+                   '{{"region":"' || ['north', 'south', 'east', 'west'][1 + i % 4] || '"}}' AS segments
+            FROM (SELECT t, CASE WHEN t % 100 = 1 AND t % 1000 <> 1 THEN t - 1 ELSE t END AS i
+                  FROM range({rows}) AS r(t))
+            JOIN drawn ON place = i % {len(truths)}"""  # noqa: S608
+        connection.execute(f"COPY ({made}) TO '{path}' (FORMAT parquet)")
+    return survey, rows
+
+
+def choices(folder: Path, rows: int) -> Contestants:
+    """Sets of options: how long counting them takes, beside as many bits."""
+    found: Contestants = {}
+    for k in (10, 100):
+        path = folder / f"sets{k}.parquet"
+        survey, n = sets(path, k, rows)
+        tally = tally_reports(path, survey, progress=False).tallies
+        assert all(sum(one.sums) == survey.questions[0].design.size * one.n for one in tally.values())  # type: ignore[union-attr]
+        for dedup in (True, False)[: 2 if k == 10 else 1]:
+            name = f"sets of {k} options, {'deduplicated' if dedup else 'as they are'}"
+            found[name] = n, partial(tally_reports, path, survey, deduplicate=dedup, progress=False)
+    return found
+
+
 def json_lines(path: Path, rows: int) -> Contestants:
     """The same for JSON lines: against a loop over a pydantic model, and the same SQL by hand."""
     write_rows(path, rows)
@@ -200,7 +249,9 @@ def section(effort: Effort = FULL) -> Section:
     curves = []
     with tempfile.TemporaryDirectory() as folder:
         tell("batch: Parquet")
-        timings = interleave(parquet(Path(folder, "rows.parquet"), effort.size(ROWS_OF_A_RUN)), repetitions)
+        size = effort.size(ROWS_OF_A_RUN)
+        counted = parquet(Path(folder, "rows.parquet"), size) | choices(Path(folder), size)
+        timings = interleave(counted, repetitions)
         tell("batch: JSON lines")
         timings |= interleave(
             json_lines(Path(folder, "rows.jsonl"), effort.size(500_000)), max(3, effort.repetitions * 3 // 5)
@@ -216,7 +267,8 @@ def section(effort: Effort = FULL) -> Section:
         "against SQL written by hand for exactly this survey on the same engine (DuckDB); JSON lines against a "
         "loop over a pydantic model that does the same, and against the same SQL; 10^9 packed answers, against "
         "the sum of unpacked bits and against NumPy's `bitwise_count` of words, the best line one would write. All "
-        "count the same, which is checked. How a batch of 100 million reports behaves is in "
+        "count the same, which is checked. Sets of options (10 and 100) are counted "
+        "from a file of as many reports as the bits. How a batch of 100 million reports behaves is in "
         "[batch-growth.md](batch-growth.md).",
         unit="million reports a second",
         rows=rates(timings),

@@ -7,6 +7,9 @@ from itertools import combinations
 
 import pytest
 
+from rrcollect import ParameterError, SetDesign
+from server_agg import ChoiceTally
+from server_agg.collect.counts import tallies_of
 from server_agg.collect.fold import Cell
 from server_agg.collect.release import hierarchy, next_release
 from server_agg.report.released import MIXED
@@ -147,3 +150,61 @@ def test_how_much_is_released_does_not_depend_on_the_answers():
 def test_the_hierarchy_is_the_signed_survey_s_coarse_segments_first():
     made = survey(segments={"age": ["1", "2", "3"], "sport": ["run", "ski"], "club": ["x", "y"]})
     assert hierarchy(made) == ["club", "sport", "age"]
+
+
+# ---- choices --------------------------------------------------------------------------------------------------------
+
+SETS = SetDesign(5, 2, "3/4")
+
+
+def choice_history(source):
+    """What came before each of some publications: cells of whole sets, few of each."""
+    every = ["".join("1" if j in pair else "0" for j in range(5)) for pair in combinations(range(5), 2)]
+    return [
+        Counter(
+            Cell("s", "q", 0, SETS.text, source.choice(['{"one":"a"}', '{"one":"b"}', "{}"]), source.choice(every))
+            for _ in range(source.choice((0, 3, 17, 40)))
+        )
+        for _ in range(4)
+    ]
+
+
+def drawn_by_column(made, source):
+    """The planted bug: which answers hold an option is drawn for each option by itself."""
+    bits = {}
+    for cell, n in made.items():
+        bits.setdefault(cell.segments, []).extend([cell.answer] * n)
+    found = Counter()
+    for label, texts in bits.items():
+        columns = [source.sample([text[j] for text in texts], len(texts) * 2 // 3) for j in range(5)]
+        for row in zip(*columns, strict=True):
+            found[Cell("s", "q", 0, SETS.text, label, "".join(row))] += 1
+    return found
+
+
+def test_released_column_sums_are_those_of_whole_answers_in_whole_crowds():
+    """Exact for each history; a combination of what was ever shown is one of whole blocks, in every column."""
+    caught = 0
+    for seed in range(60):
+        source = random.Random(seed)
+        counted, taken, public = Counter(), Counter(), Counter()
+        for came in choice_history(source):
+            counted += came
+            made = next_release(counted - taken, 7, ["one"], source)
+            taken.update(made.taken)
+            public.update(made.added)
+            assert sum(made.added.values()) % 7 == 0
+            for label in {cell.segments for cell in public}:
+                part = [(*cell, n) for cell, n in public.items() if cell.segments == label]
+                for tally in tallies_of(part).values():  # a ChoiceTally refuses sums that no answers have
+                    assert isinstance(tally, ChoiceTally)
+                    assert tally.n % 7 == 0
+            texts = Counter()
+            for cell, n in public.items():
+                texts[cell.answer] += n
+            assert all(n <= sum(m for c, m in counted.items() if c.answer == text) for text, n in texts.items())
+            try:
+                tallies_of([(*cell, n) for cell, n in drawn_by_column(counted, source).items()])
+            except ParameterError:
+                caught += 1
+    assert caught > 50

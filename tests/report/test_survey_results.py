@@ -276,7 +276,7 @@ def test_without_a_survey_every_question_and_round_is_told():
     assert (pooled.bar.method, one.bar.method) == ("likelihood", "wilson")  # several designs have no Wilson bar
     assert one.estimate.value == estimate(Tally(DESIGN, 300, 100)).value
     assert tuple(one.bar) == tuple(estimate(Tally(DESIGN, 300, 100)).interval("0.9", "wilson"))
-    assert (few.estimate, few.bar, few.line()) == (None, None, [])
+    assert (few.estimate, few.bar, few.lines()) == (None, None, [])
     assert few.as_dict() == {"question": "q2", "round": 0, "estimate": None}
     head, lines = found.cells()
     assert [line[:3] for line in lines] == [["q1", "0", "550"], ["q1", "1", "300"]]

@@ -8,23 +8,58 @@ from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from typing import Any
 
-from rrcollect import Design, Question, SigningKey, Survey, publish_survey
+from rrcollect import Design, Question, SetDesign, SigningKey, Survey, publish_survey
+from rrcollect.design.mechanism import AnyDesign, from_text
+from rrcollect.publish.kinds import Choice, Number
 from rrcollect.publish.report import Report, ReportRow
 from rrcollect.publish.rules import REASONS, fault
-from server_agg import Tallies, Tally, TallyKey
+from server_agg import ChoiceTally, Tallies, Tally, TallyKey
+from server_agg.count.choice_tally import AnyTally
 
 KEY = SigningKey.generate()
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
-DESIGNS = {"q1": Design("3/4", "3/4"), "q2": Design("3/4", "5/8")}
+DESIGNS = {
+    "q1": Design("3/4", "3/4"),
+    "q2": Design("3/4", "5/8"),
+    "q4": SetDesign(5, 2, "3/4"),  # a choice with few texts
+    "q5": SetDesign(20, 3, "1/2"),  # one that is counted bit by bit
+    "q6": Design("3/4", "3/4"),  # a number
+}
+ROUNDS = {"q2": 3, "q4": 2}
+
+
+def _options(k: int) -> Choice:
+    return Choice(options=[{"en": f"o{j}"} for j in range(k)])
+
+
+def any_set(random: Any, k: int, size: int) -> str:
+    """A text with so many ones."""
+    chosen = random.sample(range(k), size)
+    return "".join("1" if j in chosen else "0" for j in range(k))
+
+
+def answer_to(random: Any, question: str) -> str:
+    """An answer that the question's design can give."""
+    design = DESIGNS[question]
+    return any_set(random, design.options, design.size) if isinstance(design, SetDesign) else random.choice("01")
 
 
 def _survey(name: str, **changes: Any) -> Survey:
     questions = [
         Question(id="q1", attribute="a1", text="One?", design=DESIGNS["q1"]),
         Question(id="q2", attribute="a2", text="Two?", design=DESIGNS["q2"], rounds=3),
+        Question(id="q4", attribute="a4", text="Four?", design=DESIGNS["q4"], kind=_options(5), rounds=2),
+        Question(id="q5", attribute="a5", text="Five?", design=DESIGNS["q5"], kind=_options(20)),
+        Question(id="q6", attribute="a6", text="Six?", design=DESIGNS["q6"], kind=Number(low=0, high=40)),
     ]
     fields = {"name": name, "version": 1, "title": "T", "publisher": "P", "expires": FAR, "questions": questions}
     return Survey(**{**fields, "collector": "carried", **changes})
+
+
+def wide_survey(k: int, size: int) -> Survey:
+    """A yes/no and a choice of k options."""
+    wide = Question(id="wide", attribute="w", text="Which?", design=SetDesign(k, size, "1/2"), kind=_options(k))
+    return _survey("wide", questions=[Question(id="q1", attribute="a1", text="One?", design=DESIGNS["q1"]), wide])
 
 
 OPEN = _survey("open", segments={"region": ["north", 'so\'uth "x" | é', "=1+1"], "age": ["young", "old"]})
@@ -74,20 +109,23 @@ def reasons_of(rows: list[Row], earlier: list[Row] = []):  # noqa: B006
 
 def reference(rows: list[Row], earlier: list[Row] = []):  # noqa: B006
     """(tallies, repeated, refused): what the oracle's reasons add up to."""
-    counted, refused = defaultdict(lambda: [0, 0]), Counter()
+    counted, refused = defaultdict(list), Counter()
     reasons = reasons_of(rows, earlier)
     for row, reason in zip(rows, reasons, strict=True):
         if reason is not None:
             refused[reason] += 1
             continue
-        shown = json.loads(row["design"])
         segments = tuple(json.loads(row["segments"]).items())
-        key = TallyKey(row["survey"], row["question"], Design(shown["p00"], shown["p11"]), segments, row["round"])
-        counted[key][0] += 1
-        counted[key][1] += int(row["answer"])
-    tallies = Tallies({key: Tally(key.design, n, ones) for key, (n, ones) in counted.items()})
+        key = TallyKey(row["survey"], row["question"], from_text(row["design"]), segments, row["round"])
+        counted[key].append(row["answer"])
+    tallies = Tallies({key: _tally(key.design, answers) for key, answers in counted.items()})
     repeated = refused.pop("repeated", 0)
     return tallies, repeated, {name: refused[name] for name in REASONS if refused[name]}
+
+
+def _tally(design: AnyDesign, answers: list[str]) -> AnyTally:
+    sums = [sum(int(answer[place]) for answer in answers) for place in range(design.width)]
+    return ChoiceTally(design, len(answers), sums) if design.width > 1 else Tally(design, len(answers), sums[0])
 
 
 HOSTILE = ["'; DROP TABLE reports; --", "\u202e", "🙂" * 40, 'a"b|c', "q1|3/4", "{}", "NULL", "\n", "x" * 200, "=cmd()"]
@@ -100,11 +138,36 @@ WRONG = {
         '{"p11":"3/4","p00":"3/4"}',
         '{"p00":"3/4","p11":"5/8"}',
         '{"p00":"3/4"}',
+        DESIGNS["q4"].text,
+        '{"options":20,"p":"1/2","size":4}',
         "3/4",
         "",
         None,
     ],
-    "answer": ["2", "-1", "01", "11", "", " 1", "1\n", "１", "true", None],
+    "answer": [
+        "2",
+        "-1",
+        "01",
+        "11",
+        "",
+        " 1",
+        "1\n",
+        "１",
+        "true",
+        None,
+        "11000",
+        "1100",
+        "110000",
+        "11100",
+        "1100２",
+        "0" * 5,
+        "11000\n",
+        "1" * 3 + "0" * 17,
+        "1" * 4 + "0" * 16,
+        "1" * 2 + "0" * 18,
+        "1" * 3 + "0" * 16 + "\n",
+        "1" * 20,
+    ],
     "id": ["F" * 32, "0" * 31, "0" * 33, "g" * 32, "0" * 31 + "\n", "é" * 16, "0" * 32 + "\n", "", None],
     "ticket": ["", "a" * 31, "a" * 33, "A" * 32, "g" * 32, "a" * 31 + "\n", "a" * 32 + "\n", "é" * 16, "٣" * 32, None],
     "segments": [
@@ -134,6 +197,9 @@ def faulty_rows() -> list[Row]:
         row(),
         row(**second, answer="0", segments='{"age":"old","region":"so\'uth \\"x\\" | é"}'),
         row(**second, survey=CLOSED.digest, ticket="ab" * 16),
+        row(question="q4", round=1, design=DESIGNS["q4"].text, answer="01001"),
+        row(question="q5", design=DESIGNS["q5"].text, answer="1" + "0" * 17 + "11", survey=CLOSED.digest, ticket="a"),
+        row(question="q6", design=DESIGNS["q6"].text, answer="0"),
     ]
     changes: list[Row] = [{}, *({name: value} for name in WRONG for value in WRONG[name] + HOSTILE * (name != "round"))]
     for one, other in itertools.combinations(WRONG, 2):
@@ -150,13 +216,13 @@ def generated(random: Any, n: int, hostile: bool = True) -> list[Row]:
     rows: list[Row] = []
     texts = ["{}", '{"region":"north"}', '{"age":"old","region":"north"}', '{"region":"so\'uth \\"x\\" | é"}']
     for _ in range(n):
-        question = random.choice(["q1", "q2"])
+        question = random.choice(["q1", "q2", "q1", "q2", "q4", "q5", "q6"])
         made = row(
             survey=random.choice([OPEN, OPEN, CLOSED]).digest,
             question=question,
-            round=random.randrange(3) if question == "q2" else 0,
+            round=random.randrange(ROUNDS.get(question, 1)),
             design=DESIGNS[question].text,
-            answer=random.choice("01"),
+            answer=answer_to(random, question),
             id=f"{random.getrandbits(128):032x}",
         )
         if made["survey"] == CLOSED.digest or random.random() < 0.05:
@@ -170,7 +236,7 @@ def generated(random: Any, n: int, hostile: bool = True) -> list[Row]:
         if rows and random.random() < 0.3:
             again = dict(random.choice(rows[-10:]))
             if random.random() < 0.4:
-                other = {"0": "1", "1": "0"}.get(again["answer"], "0")
+                other = {"0": "1", "1": "0"}.get(again["answer"]) or (again["answer"] or "0")[::-1]
                 again.update(random.choice([{"answer": other}, {"round": 1}, {"ticket": "b" * 32}]))
             rows.append(again)
     random.shuffle(rows)

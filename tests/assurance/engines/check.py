@@ -38,7 +38,8 @@ def integers(result: BatchResult) -> dict[str, int]:
     found = {name: int(told[name]) for name in ("rows", "accepted", "repeated")}
     found |= {f"refused: {name}": rows for name, rows in result.summary.refused.items()}
     for key, tally in result.tallies.items():
-        found[f"n of {key}"], found[f"ones of {key}"] = tally.n, tally.ones
+        found[f"n of {key}"] = tally.n
+        found |= {f"ones of {key}, bit {bit}": ones for bit, ones in enumerate(tally.sums)}
     return found
 
 

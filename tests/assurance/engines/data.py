@@ -23,8 +23,9 @@ import pyarrow.parquet as pq
 
 from rrcollect import Design, Question, Survey
 from rrcollect.publish.canonical import canonical
-from server_agg import BatchResult, Summary, Tallies, Tally, TallyKey
+from server_agg import BatchResult, Summary, Tallies, TallyKey
 from server_agg.batch.sources import COLUMNS
+from server_agg.count.choice_tally import tally_of
 
 __all__ = ["CHUNK", "SURVEYS", "changed_row", "write_partition"]
 
@@ -127,7 +128,8 @@ def write_partition(folder: Path, partition: int, rows: int, *, chunk: int = CHU
             repeated, conflicting = repeated + again, conflicting + 2 * pairs
             refused += np.bincount(made.fault, minlength=len(FAULTS) + 1)[1:]
             writer.write_table(_table(made, partition))
-    tallies = {key: Tally(key.design, int(n.sum()), int(n[1])) for key, n in zip(KINDS, ones, strict=True) if n.sum()}
+    counted = [(key, int(n.sum()), int(n[1])) for key, n in zip(KINDS, ones, strict=True)]
+    tallies = {key: tally_of(key.design, n, [yes]) for key, n, yes in counted if n}
     why = {name: int(n) for name, n in zip(FAULTS, refused, strict=True)} | {"conflicting_id": conflicting}
     return BatchResult(Tallies(tallies), Summary(rows, int(ones.sum()), repeated, why))
 

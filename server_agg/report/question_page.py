@@ -1,0 +1,287 @@
+"""One question as the results page shows it: plain values, ready for JSON, by the kind of the question.
+
+    yes_no   estimate: a share                    segments: rows               trend: rounds
+    number   the same, on the number's scale
+    choice   estimate: `options`, one each        segments: rows per option    trend: rounds per option
+
+Rules
+1. Every value has its bar beside it, and `shown` is the value cut to its scale.
+2. Of a choice the bars of all options hold at once, with those of every group or round where there are several.
+3. What is said beside a value is said for people, in whole sentences (`notes`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Protocol
+
+from rrcollect.design.choice import SetDesign
+from rrcollect.errors import ParameterError
+from rrcollect.publish.question import Question
+from rrcollect.publish.survey import Survey
+from server_agg.compare.options import OptionTables, OptionTrends, option_level
+from server_agg.compare.segments import Row, SegmentTable
+from server_agg.compare.trends import Trend
+from server_agg.count.tallies import Tallies
+from server_agg.estimates.choice import ChoiceEstimate
+from server_agg.estimates.interval import Interval
+from server_agg.estimates.mean import MeanEstimate
+from server_agg.estimates.one import Estimate
+from server_agg.estimates.scale import OneValue, Scale
+from server_agg.report.headline import Headline, headline_of
+from server_agg.report.released import ReleaseFacts, crowd_words, fakes_words, missing_words, waiting_words
+from server_agg.report.round_results import UNDECLARED, AskedAs, ResultOptions, RoundResults, group_name
+from server_agg.report.words import bar_words
+from server_agg.weigh.smoothed import SmoothedCurve
+
+__all__ = ["Results", "question_page"]
+
+NOT_DECLARED, ALL_MERGED = 1, 1  # rows of a table besides the segment's groups
+
+
+class Results(Protocol):
+    """What was found about the whole survey, as far as the page of one question looks at it."""
+
+    @property
+    def rounds(self) -> tuple[RoundResults, ...]: ...
+    @property
+    def options(self) -> ResultOptions: ...
+    @property
+    def release(self) -> ReleaseFacts | None: ...
+    @property
+    def live(self) -> bool: ...
+    @property
+    def headline(self) -> int | None: ...
+    @property
+    def looking(self) -> bool: ...
+    def enough(self, question: str) -> list[RoundResults]: ...
+    def trend(self, question: str) -> Trend | OptionTrends | None: ...
+    def smoothed(self, question: str) -> dict[str, SmoothedCurve]: ...
+
+
+def question_page(results: Results, survey: Survey, question: Question) -> dict[str, Any]:
+    """What the page shows of a question."""
+    promise, line = question.promise, results.trend(question.id)
+    answers = [each.n for each in results.rounds if each.question == question.id]
+    chosen = results.headline if question.rounds > 1 and (results.headline or 0) < question.rounds else None
+    enough = [each for each in results.enough(question.id) if chosen in (None, each.round)]
+    fullest = max(answers, default=0) if results.live else None
+    scale = AskedAs.of(question, survey).scale
+    shown: dict[str, Any] = {
+        "id": question.id,
+        "text": survey.say(question.text),
+        "kind": question.kind.kind,
+        "scale": {"low": float(scale.low), "high": float(scale.high), "unit": scale.unit},
+        "promise": {
+            "epsilon": float(promise.epsilon),
+            "delta": float(promise.delta),
+            "exact": {"epsilon": str(promise.epsilon), "delta": str(promise.delta)},
+        },
+        "design": question.design.to_wire(),
+        "changed": _changed(question),
+        "rounds": question.rounds,
+        "panel": question.panel,
+        "round": 0 if question.rounds == 1 else chosen,
+        "n": sum(answers),
+        "estimate": None,
+        "segments": [],
+        "trend": None if line is None else _trend(results, question.id, line),
+        "notes": [waiting_words(results.options.minimum, question.rounds, fullest)],
+    }
+    if enough:
+        looking = results.looking
+        over = question.rounds if looking and chosen is None else 0
+        joined = question.panel and not looking  # one prevalence over the window is what an anytime bar needs
+        whole = _Whole(enough, results.options.level, results.options.method, independent=joined, over=over)
+        shown["estimate"] = whole.page(survey)
+        if shown["round"] is not None:
+            for name, segment in survey.segments.items():
+                rows = len(segment.names) + NOT_DECLARED + ALL_MERGED if looking else 0
+                shown["segments"].append(_segment(name, enough[0].segments(name, over=rows)))
+        shown["notes"] = _notes(results, survey, question, shown, whole)
+    return shown
+
+
+def _changed(question: Question) -> dict[str, Any]:
+    """What chance did to an answer, as the page says it."""
+    design = question.design
+    if isinstance(design, SetDesign):
+        return {"size": design.size, "options": design.options, "missing": float(1 - design.p)}
+    return {"no": float(1 - design.p00), "yes": float(1 - design.p11)}
+
+
+class _Whole:
+    """The headline of a question: one line, or one for each option."""
+
+    def __init__(self, enough: list[RoundResults], level: Any, method: str, *, independent: bool, over: int) -> None:
+        self.rounds, self.scale = [each.round for each in enough], enough[0].asked.scale
+        self.over = f", over {len(enough)} rounds" if independent and len(enough) > 1 else ""
+        if self.over:
+            enough = [_joined(enough)]
+        self.choice = enough[0].estimate if isinstance(enough[0].estimate, ChoiceEstimate) else None
+        self.level = level
+        parts = [_parts(each) for each in enough]
+        each_level = option_level(level, len(parts[0])) if self.choice else level
+        self.lines: list[Headline] = [
+            headline_of(
+                {each.round: part[j] for each, part in zip(enough, parts, strict=True)}, each_level, method, over
+            )
+            for j in range(len(parts[0]))
+        ]
+        self.bars: list[Interval] = [line.bar for line in self.lines]
+        self.single = len(enough) == 1
+        if self.choice and self.single and over <= 1:
+            self.bars = self.choice.intervals(level, method)  # tightened, which only one tally allows
+        misfits = [(each.round, each.estimate.misfit) for each in enough if each.estimate and each.estimate.misfit.told]
+        several = len(enough) > 1
+        told = [f"round {n + 1}: {m.describe()}" if several else m.describe() for n, m in misfits]
+        self.misfit = "; ".join(told) or None
+
+    @property
+    def n(self) -> int:
+        return self.lines[0].n
+
+    def page(self, survey: Survey) -> dict[str, Any]:
+        first, bar = self.lines[0].estimates[0], self.bars[0]
+        factor = first.tally.mechanism.column.manipulation_factor if isinstance(first, Estimate | MeanEstimate) else 0
+        shown: dict[str, Any] = {
+            "n": self.n,
+            "level": float(self.level),
+            "method": bar.method,
+            "target": f"the {bar.target}{self.over}",
+            "misfit": self.misfit,
+            "manipulation": None if survey.invite_only else _scaled(self.scale, float(factor)) / 100,
+            "direct_answers": self._worth(first),
+        }
+        if not self.choice:
+            words = bar_words(bar) if self.scale.is_share else _words(self.scale, bar)
+            return {**shown, "bar": words, **_value(self.lines[0], bar, self.scale)}
+        inside = self.choice.simplex() if self.single else [None] * len(self.lines)
+        options = [
+            {"label": label, **_value(line, own, self.scale), "simplex": simplex}
+            for label, line, own, simplex in zip(self.choice.labels, self.lines, self.bars, inside, strict=True)
+        ]
+        words = f"{100 * float(self.level):.10g} % {bar.method} intervals, all options at once"
+        return {**shown, "bar": words, "options": options}
+
+    def _worth(self, first: OneValue) -> float | None:
+        """How many direct answers tell as much: of one share, in one round."""
+        one = self.single and not self.choice
+        return first.effective_sample_size if isinstance(first, Estimate) and one else None
+
+
+def _joined(enough: list[RoundResults]) -> RoundResults:
+    """The rounds of a panel as one: different people answered in each, so their answers are one sample of the mean over
+    rounds, and a two-sided exact bar of all of them holds for it ([Hoe56]: unequal chances have lighter tails)."""
+    first = enough[0]
+    counted = Tallies()
+    for each in enough:
+        counted += Tallies({replace(key, round=first.round): tally for key, tally in each.tallies.items()})
+    return replace(first, tallies=counted)
+
+
+def _parts(found: RoundResults) -> list[OneValue]:
+    """The estimates of a round, one for each option of a choice."""
+    estimate = found.estimate
+    if isinstance(estimate, ChoiceEstimate):
+        return [estimate[j] for j in range(len(estimate.labels))]
+    if not isinstance(estimate, Estimate | MeanEstimate):
+        raise ParameterError("tallies", found.tallies, f"answers by the published design of {found.question!r} alone")
+    return [estimate]
+
+
+def _scaled(scale: Scale, factor: float) -> float:
+    return 100 * factor if scale.is_share else scale.span * factor
+
+
+def _words(scale: Scale, bar: Interval) -> str:
+    ends = f"{scale.text(bar.low, bar.width)}–{scale.words(bar.high, bar.width)}"
+    return f"{float(100 * bar.level):.10g} % {bar.method} interval {ends}"
+
+
+def _value(line: Headline, bar: Interval, scale: Scale) -> dict[str, Any]:
+    values = {"value": line.value, "shown": scale.clipped(line.value), "standard_error": line.standard_error}
+    return {**values, "low": bar.low, "high": bar.high}
+
+
+def _notes(results: Results, survey: Survey, question: Question, shown: dict[str, Any], whole: _Whole) -> list[str]:
+    """What is said of a question beside its estimate."""
+    notes = []
+    if shown["round"] is None:
+        numbers = ", ".join(str(number + 1) for number in whole.rounds)
+        notes.append(
+            f"This is the whole: round {numbers} of {question.rounds}, each by its answers. Tables by group are of one "
+            "round, if the owner chooses it for the headline."
+        )
+    if question.panel:
+        notes.append(
+            "Each device answered in one round, which it drew by chance beforehand: the rounds are of different people."
+        )
+    if survey.ask == "one":
+        notes.append(
+            "Each device was asked one of the survey's questions, which it drew by chance beforehand: those who "
+            "answered this one are a fair sample of all."
+        )
+    if not survey.invite_only:
+        notes.append(fakes_words(question.design, whole.n, whole.scale))
+    if results.release is not None and not results.live:
+        for table in shown["segments"]:
+            groups = [*map(group_name, survey.segments[table["name"]].names), UNDECLARED]
+            rows = [row["label"] for row in (table["options"][0]["rows"] if "options" in table else table["rows"])]
+            notes.append(missing_words(table["name"], groups, rows, survey.minimum))
+        notes.append(crowd_words(question.design, results.release.crowds.get(question.id, survey.minimum)))
+    return [note for note in notes if note]
+
+
+def _misfit(found: OneValue) -> str | None:
+    return found.misfit.describe() if found.misfit.told else None
+
+
+def _row(row: Row, scale: Scale) -> dict[str, Any]:
+    found, (low, high) = row.estimate, row.interval
+    values = {"n": row.n, "shown": scale.clipped(found.value), "value": found.value, "low": low, "high": high}
+    return {**values, "misfit": _misfit(found)}
+
+
+def _rows(table: SegmentTable) -> list[dict[str, Any]]:
+    return [{"label": row.label, "cells": list(row.cells), **_row(row, table.scale)} for row in table.rows]
+
+
+def _segment(name: str, found: SegmentTable | OptionTables) -> dict[str, Any]:
+    if isinstance(found, SegmentTable):
+        return {"name": name, "rows": _rows(found), "note": _note(found)}
+    tables = zip(found.labels, found.tables_by_option, strict=True)
+    return {
+        "name": name,
+        "options": [{"label": label, "rows": _rows(table)} for label, table in tables],
+        "note": found.describe(),
+    }
+
+
+def _rounds(line: Trend) -> list[dict[str, Any]]:
+    rows = zip(line.rounds, line.table.rows, strict=True)
+    return [{"round": number, **_row(row, line.table.scale)} for number, row in rows]
+
+
+def _trend(results: Results, question: str, line: Trend | OptionTrends) -> dict[str, Any]:
+    curves = {
+        label: [
+            {"round": one.round, "value": one.value, "shown": curve.scale.clipped(one.value), "low": one.interval.low,
+             "high": one.interval.high}
+            for one in curve.points_by_round
+        ]
+        for label, curve in results.smoothed(question).items()
+    }  # fmt: skip
+    if isinstance(line, Trend):
+        note = f"{line.describe()}; {_note(line.table)}"
+        return {"rounds": _rounds(line), "smooth": curves.get(""), "slope": line.slope, "p": line.p, "note": note}
+    options = [
+        {"label": label, "rounds": _rounds(one), "smooth": curves.get(label), "slope": one.slope, "p": one.p}
+        for label, one in zip(line.labels, line.trends, strict=True)
+    ]
+    return {"options": options, "note": f"{line.describe()}; {line.caption()}"}
+
+
+def _note(table: SegmentTable) -> str:
+    fits = [(row.label, words) for row in table.rows if (words := _misfit(row.estimate))]
+    return "; ".join([table.describe(), *(f"{label}: {words}" for label, words in fits)])
