@@ -259,13 +259,16 @@ def test_nobody_waits_for_anothers_reply(device):
 
 def test_at_most_so_many_are_under_way(device, monkeypatch):
     monkeypatch.setattr("rrcollect.deliver.outbox.AT_ONCE", 3)
-    lock, now, most = threading.Lock(), [0], [0]
+    lock, now, most, full = threading.Lock(), [0], [0], threading.Event()
 
     class Counting:
         def send(self, destination, body):
             with lock:
                 now[0] += 1
                 most[0] = max(most[0], now[0])
+                if now[0] == 3:
+                    full.set()
+            full.wait(20)  # the first ones for the third, however slow the machine is
             time.sleep(0.05)
             with lock:
                 now[0] -= 1
