@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from rrcollect import Design
+from tests.assurance.bars.choices import choice_parts
 from tests.assurance.bars.kinds import further_parts
 from tests.assurance.bars.laws import law_matrix, population_matrix
 from tests.assurance.bars.recovery import DESIGNS as REGRESSIONS
@@ -184,6 +185,7 @@ def parts(size: Size) -> list[Part]:
         ),
         Part("94.9 % under the name of 95 %", slightly_narrow, planted=True),
         *further_parts(full),
+        *choice_parts(full),
         Part("an estimate that is clipped", partial(biased, clipped, SOME), planted=True),
         Part("an estimate divided by n + 1", partial(biased, one_too_many, SOME), planted=True),
         Part("a variance divided by n", partial(biased, divided_by_n, SOME), planted=True),
@@ -198,9 +200,11 @@ CHECK = Check(
     "Statistics: bars that cover, estimates without bias",
     "Summed exactly over every count, the exact bars never cover less than they promise, for any design, n, prevalence "
     "and target looked at; the edge rule holds; looks at anytime bars exclude the truth no more often than promised; "
+    "those of all options of a choice hold at once, and those of a mean whatever the numbers; "
     "the coverage of every other method and estimate is what docs/coverage.md says; the estimate and its estimated "
     "variance are unbiased as identities of fractions; 95 % bars of a regression cover as often as that.",
     (
+        "tests/assurance/bars/choices.py",
         "tests/assurance/bars/kinds.py",
         "tests/assurance/bars/laws.py",
         "tests/assurance/bars/recovery.py",
@@ -232,7 +236,10 @@ CHECK = Check(
         "server_agg/estimates/score.py",
         "server_agg/estimates/score_tests.py",
         "server_agg/estimates/small_counts.py",
+        "server_agg/count/choice_tally.py",
         "server_agg/count/tally.py",
+        "server_agg/estimates/choice.py",
+        "server_agg/estimates/mean.py",
         "server_agg/models/fitting.py",
         "server_agg/models/inference.py",
         "server_agg/models/outcome.py",
