@@ -117,6 +117,37 @@ def test_what_is_remembered_of_a_report_decides_as_the_full_check_does(admission
     assert agreed == 7 * len(good)
 
 
+def test_a_list_of_what_is_remembered_is_judged_as_in_full(tmp_path):
+    """Change one byte of a list of three, or take one out, with and without a group in letters of several bytes."""
+    with SqliteStoreClosing(tmp_path) as catalogue:
+        made = publication(segments={"sport": ["ski", "бег"]})
+        listed, _ = catalogue.publish(made.envelope, [KEY.public.raw.hex()])
+        digest, fast, short = listed.published.digest, 0, 0
+        for segments in ({}, {"sport": "бег"}):
+            admission = Admission(catalogue.known, grace=timedelta(0), list_limit=3)
+            bodies = [body(digest, segments=segments, answer=str(number % 2)) for number in range(3)]
+            remembered = admission.admit(bodies[0]) and dict(admission._frames)
+            good = b"[" + b",".join(bodies) + b"]"
+            assert admission.known_list(good) == [one for each in bodies for one in admission.admit(each)]
+            for place in range(0, len(good), 11):
+                for changed in (
+                    good[:place] + good[place + 1 :],
+                    *(good[:place] + bytes([byte]) + good[place + 1 :] for byte in (0x22, 0x31, 0x7D, 0xD0)),
+                ):
+                    verdicts = []
+                    for frames in (remembered, {}):
+                        admission._frames = dict(frames)
+                        fast += bool(admission.known_list(changed))
+                        try:
+                            verdicts.append(admission.admit(changed))
+                        except Refusal as refusal:
+                            verdicts.append((refusal.status, refusal.code))
+                    assert verdicts[0] == verdicts[1], changed
+                    short += isinstance(verdicts[0], tuple)
+        assert fast > 5  # changed ids and answers are still quick
+        assert short > 100
+
+
 def test_a_report_that_was_checked_in_full_is_remembered(tmp_path):
     with SqliteStoreClosing(tmp_path) as catalogue:
         listed, _ = catalogue.publish(publication().envelope, [KEY.public.raw.hex()])

@@ -2,21 +2,28 @@
 
 import asyncio
 import pickle
+import secrets
 from datetime import timedelta
 
 import pytest
 
 from rrcollect import ParameterError
+from rrcollect.publish.report import ReportRow
 from server_agg import CollectorSettings, OwnerToken
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
+from server_agg.collect.epoch_key import EpochKey
 from server_agg.collect.errors import QueueFull, Refusal, StoreFull, StoreUnavailable
+from server_agg.collect.fold import folded_from, waiting_in
 from server_agg.collect.group_commit import GroupCommit
 from server_agg.collect.pages import asset
 from server_agg.collect.sqlite_store import SqliteStore
 from server_agg.collect.store import Outcome
+from server_agg.collect.stored_report import incoming, packed, unpacked
 from tests.support.collector_running import body, publication
 from tests.support.devices import KEY
+
+DESIGN = '{"p00":"3/4","p11":"3/4"}'
 
 
 class Faulty:
@@ -106,6 +113,42 @@ def test_what_is_remembered_of_reports_is_bounded(tmp_path, monkeypatch):
 def test_settings_out_of_range_are_refused(bad):
     with pytest.raises(ParameterError):
         CollectorSettings(**bad)
+
+
+def waiting(**changes):
+    made = ReportRow("ab" * 32, "q1", 0, DESIGN, "1", secrets.token_hex(16), None, "{}")._replace(**changes)
+    return incoming(made)
+
+
+def test_reports_that_wait_together_come_back_as_they_were():
+    """Answers of one and of several characters, with and without tickets, names in other letters."""
+    made = [
+        waiting(question=question, round=round_, answer=answer, ticket=ticket and secrets.token_hex(16), segments=group)
+        for question in ("q1", "вопрос\n")
+        for round_ in (0, 999)
+        for answer in ("0", "1", "01100", "11000", "1" * 256)
+        for ticket in (None, True)
+        for group in ("{}", '{"land":"Österreich"}')
+    ]
+    crowds = unpacked(packed(made))
+    again = [report for crowd in crowds for report in crowd.reports()]
+    assert sorted(again, key=lambda one: one.id) == sorted(made, key=lambda one: one.id)
+    assert len(crowds) == 2 * 2 * 3 * 2 * 2  # answers of one length are together
+    assert sum(waiting_in(crowds).values()) == len(made)
+    folded = folded_from(crowds, set(waiting_in(crowds)))
+    assert sorted(folded.rows(), key=lambda row: row.id) == sorted((one.row for one in made), key=lambda row: row.id)
+    assert set(folded.counts.values()) == {2}  # by ticket or without, they are one cell
+    assert folded.spent == sorted((one.spending for one in made if one.spending), key=lambda one: (one.ticket, one))
+
+
+def test_the_length_of_a_content_tells_how_many_reports_are_in_it_and_nothing_else():
+    key = EpochKey(secrets.token_bytes(32))
+    for n in (1, 2, 30):
+        alike = [waiting() for _ in range(n)]
+        mixed = [waiting(answer=str(at % 2), question=f"q{at % 7}", segments=f'{{"g":"{at % 3}"}}') for at in range(n)]
+        contents = [packed(alike), packed(mixed)]
+        assert {len(key.sealed(content, n)) for content in contents} == {12 + 256 * n + 16}
+    assert len({len(content) for content in contents}) == 2  # without the padding it would tell
 
 
 def test_refusals_can_be_pickled_and_tokens_are_not_shown():

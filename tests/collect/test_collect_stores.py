@@ -110,6 +110,25 @@ def test_what_is_not_ripe_waits_and_everything_ripe_is_folded_at_once(store):
     assert store.take([*few, *many, *large[:9]]) == [Outcome.SAME] * 15
 
 
+def test_many_that_wait_on_after_a_fold_are_still_known_one_by_one(store):
+    """They lie in several places, before all that come later."""
+    many = [arrival(survey=LARGE) for _ in range(450)]
+    assert set(store.take([*many, arrival(), arrival()])) == {Outcome.NEW}
+    for _ in range(2):
+        assert store.fold() == 2
+        with store.reading() as cursor:
+            contents = cursor.execute("SELECT COUNT(*) FROM intake").fetchone()[0]
+        assert contents == 3
+        assert set(store.take(many[::-1])) == {Outcome.SAME}
+        changed = IncomingReport(many[7].row._replace(answer="0"))
+        later = [arrival(), changed, arrival()]
+        assert store.take(later) == [Outcome.NEW, Outcome.CONFLICTING_ID, Outcome.NEW]
+    assert store.fold() == 2
+    assert sorted(store.waiting()) == sorted(many)
+    assert store.take([arrival(survey=LARGE) for _ in range(600)]) == [Outcome.NEW] * 600
+    assert (store.fold(), store.tallies().n, store.waiting()) == (1050, 1056, [])
+
+
 def test_a_fold_destroys_the_key_that_reports_waited_under_and_makes_another(store):
     def keys():
         return {path.name: path.read_bytes() for path in store.keys.folder.glob(f"{store._name}.*.key")}
