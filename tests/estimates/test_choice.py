@@ -16,7 +16,8 @@ from rrcollect.errors import ParameterError
 from server_agg import Tally, estimate
 from server_agg.count.choice_tally import ChoiceTally
 from server_agg.errors import MixedDesigns, TooFewAnswers
-from server_agg.estimates.choice import ChoiceEstimate, Combination
+from server_agg.estimates.choice import ChoiceEstimate
+from server_agg.estimates.combination import Combination
 from server_agg.estimates.mean import estimate_mean
 from server_agg.estimates.one import Estimate
 

@@ -221,6 +221,7 @@ CHECK = Check(
         "server_agg/compare/segments.py",
         "server_agg/estimates/anytime.py",
         "server_agg/estimates/choice.py",
+        "server_agg/estimates/combination.py",
         "server_agg/estimates/difference.py",
         "server_agg/estimates/effective.py",
         "server_agg/estimates/interval.py",
