@@ -28,11 +28,12 @@ from pydantic import BaseModel
 from rrcollect.errors import RRCollectError
 from tests.documents.raised_errors import raised_by
 
-__all__ = ["ALSO", "PACKAGES", "ReferenceDocstrings", "as_markdown", "public_homes"]
+__all__ = ["ALSO", "FLAG", "PACKAGES", "ReferenceDocstrings", "as_markdown", "public_homes"]
 
 LIST = re.compile(r"^(?!\s|\d+\.|\*)(.*)\n(?=(\d+\.|\*) )", flags=re.MULTILINE)
 ROOT = Path(__file__).resolve().parents[2]
 ALSO = ("server_agg.models.simulation",)  # rehearsals: used by the guides, not exported
+FLAG = re.compile(r" *# doctest: .*")  # said to the runner, not to a reader
 PACKAGES = ("rrcollect", "rrcollect.classic", "server_agg")
 
 
@@ -135,7 +136,7 @@ def as_markdown(words: str) -> str:
             indented = all(row.startswith("   ") for row in prose)
             parts.append(_fenced(prose, "text") if indented else LIST.sub(r"\1\n\n", "\n".join(prose)))
         if session := rows[len(prose) :]:
-            parts.append(_fenced(session, "python"))
+            parts.append(_fenced([FLAG.sub("", row) for row in session], "pycon"))
     return "\n\n".join(parts)
 
 

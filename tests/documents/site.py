@@ -5,7 +5,8 @@ Rules
    the project (an example, say) leads to a copy of it.
 2. The reference has a page per step of the flow.  It shows every module in which a public name lives: nobody has to
    list a new one.
-3. A block with a file name (as in `toml survey.toml`) shows the name above it.
+3. A block with a file name (as in `toml survey.toml`) shows the name above it.  A session is coloured as one, so that
+   prompts and output can be told from code and are not copied with it.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from typing import Any
 
 from mkdocs.structure.files import File, Files
 
-from tests.documents.api_docstrings import ALSO, ROOT, public_homes
+from tests.documents.api_docstrings import ALSO, FLAG, ROOT, public_homes
 
-__all__ = ["REFERENCE", "ROOT_PAGES", "on_files", "on_page_markdown", "public_modules", "site_markdown"]
+__all__ = ["REFERENCE", "ROOT_PAGES", "on_files", "on_page_markdown", "on_post_page", "public_modules", "site_markdown"]
 
 ROOT_PAGES = {
     "README.md": "overview.md",
@@ -46,6 +47,7 @@ REFERENCE = {
     "errors": ("Errors", []),
 }
 LINK = re.compile(r"(\]\()([^)\s#:]+)(#[^)\s]*)?(\))")
+SESSION = re.compile(r"^```python$(?=\n>>> )", flags=re.MULTILINE)
 NAMED = re.compile(r"^(```\w+) ([\w./-]+)$", flags=re.MULTILINE)
 
 
@@ -95,7 +97,28 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
     """The text of a page as the site shows it."""
     sources = {name: source for source, name in ROOT_PAGES.items()}
     uri = page.file.src_uri
-    return site_markdown(markdown, sources.get(uri, f"docs/{uri}"), uri)
+    return site_markdown(markdown, sources.get(uri, f"docs/{uri}"), uri) + (_index() if uri == "api/index.md" else "")
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """The search field gets the name that people who cannot see it are told; the theme gives it none."""
+    return output.replace('class="md-search" ', 'class="md-search" aria-label="Search" ')
+
+
+def _own_name(path: str) -> str:
+    return path.rpartition(".")[2]
+
+
+def _index() -> str:
+    """All public names, by page."""
+    parts = []
+    for page, modules in public_modules().items():
+        names = [path for path in public_homes() if path.rpartition(".")[0] in modules]
+        links = " · ".join(
+            f"[{_own_name(path)}][{path}]" for path in sorted(names, key=lambda path: _own_name(path).casefold())
+        )
+        parts.append(f"\n## [{REFERENCE[page][0]}]({page}.md)\n\n{links}\n")
+    return "".join(parts)
 
 
 def site_markdown(text: str, source: str, uri: str) -> str:
@@ -112,4 +135,4 @@ def site_markdown(text: str, source: str, uri: str) -> str:
         shown = ROOT_PAGES.get(target, target.removeprefix("docs/"))
         return f"{link[1]}{relpath(shown, dirname(uri) or '.')}{link[3] or ''}{link[4]}"
 
-    return NAMED.sub(r'\1 title="\2"', LINK.sub(moved, text))
+    return NAMED.sub(r'\1 title="\2"', SESSION.sub("```pycon", FLAG.sub("", LINK.sub(moved, text))))

@@ -11,6 +11,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 import yaml
+from axe_playwright_python.sync_playwright import Axe
 
 from tests.documents.api_docstrings import PACKAGES, public_homes
 from tests.documents.raised_errors import raised_by
@@ -145,6 +146,13 @@ def served(site):
         server.shutdown()
 
 
+COPIED = """() => {
+    const code = document.querySelectorAll("pre > code")[1];
+    code.setAttribute("data-md-copying", "");  // as the copy button does
+    return code.innerText.trim().split("\\n")[0];
+}"""
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "dark")])
 def test_a_reader_finds_something_and_no_one_else_hears_of_it(served, width, scheme):
@@ -152,7 +160,13 @@ def test_a_reader_finds_something_and_no_one_else_hears_of_it(served, width, sch
         for name in ("index", "publishers", "wire-format", "performance", "cookbook", "api/estimates"):
             page = visit.page(f"{served}{name}.html")
             assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+            if name in ("cookbook", "api/estimates"):
+                found = Axe().run(page).response["violations"]
+                assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == [], name
             page.close()
+        page = visit.page(f"{served}cookbook.html")
+        assert page.evaluate(COPIED) == 'sample_size(optimal_design("ln 3"), margin="0.05")'
+        page.close()
         page = visit.page(f"{served}index.html")
         if width == 390:
             page.locator("label[for=__search]").first.click()
