@@ -7,8 +7,8 @@ import importlib
 import inspect
 import tomllib
 
-from tests.documents.api_docstrings import PACKAGES, as_markdown
 from tests.documents.raised_errors import raised_by
+from tests.documents.source_names import PACKAGES
 from tests.documents.workspace import ROOT
 
 
@@ -45,12 +45,3 @@ def test_errors_are_found_where_they_are_raised_and_not_where_they_are_caught():
     assert raised_by(randomise) == ["BadTruth", "NoRandomness", "NotOriented", "OffGridDesign"]
     assert {"BudgetExhausted", "Expired", "LedgerRestored", "UnknownAttribute"} <= set(raised_by(Client.answer))
     assert raised_by(Report.from_bytes) == ["MalformedReport"]  # what the reader raises is caught and renamed
-
-
-def test_docstrings_become_markdown():
-    assert as_markdown("Words.\n\n    a = b\n\nRules\n1. One\n   line.\n2. Two.\n>>> 1  # doctest: +SKIP\n1").split(
-        "\n"
-    ) == [
-        *("Words.", "", "```text", "    a = b", "```", "", "Rules", "", "1. One", "   line.", "2. Two.", ""),
-        *("```pycon", ">>> 1", "1", "```"),
-    ]

@@ -13,9 +13,10 @@ import pytest
 import yaml
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.documents.api_docstrings import PACKAGES, public_homes
+from tests.documents.api_docstrings import as_markdown, public_homes
 from tests.documents.raised_errors import raised_by
 from tests.documents.site import ROOT
+from tests.documents.source_names import PACKAGES
 from tests.support.browser import Visit, chromium
 
 # Whoever connects or looks up a name while this runs is stopped.
@@ -106,6 +107,15 @@ def test_members_list_their_errors_too_and_an_error_says_who_mends_it(entries):
     assert "BudgetExhausted" in entries["rrcollect.answer.client.Client.answer"]
     assert "To be mended by: publisher." in entries["rrcollect.errors.BadSignature"]
     assert "expires" in entries["rrcollect.publish.survey.Survey.expires"]  # a document's fields
+
+
+def test_docstrings_become_markdown():
+    assert as_markdown("Words.\n\n    a = b\n\nRules\n1. One\n   line.\n2. Two.\n>>> 1  # doctest: +SKIP\n1").split(
+        "\n"
+    ) == [
+        *("Words.", "", "```text", "    a = b", "```", "", "Rules", "", "1. One", "   line.", "2. Two.", ""),
+        *("```pycon", ">>> 1", "1", "```"),
+    ]
 
 
 # ---- nothing from elsewhere -----------------------------------------------------------------------------------------

@@ -32,7 +32,6 @@ MARKS = {
     "tests/documents/test_browser_page.py": [browser],
     "tests/documents/test_site.py": [process, needs("mkdocs", "mkdocstrings", "yaml")],
     "tests/documents/api_docstrings.py": [needs("griffe")],
-    "tests/documents/test_api.py": [needs("griffe")],
     "tests/documents/site.py": [needs("mkdocs")],
     "tests/examples/": [process],
     "tests/examples/test_examples_browser.py": [browser],
