@@ -11,7 +11,7 @@ TOOLS := strace java node npm chromium firefox-esr libatomic pg_ctl curl sqlite3
 unexport PYTHONDONTWRITEBYTECODE
 
 .NOTPARALLEL:
-.PHONY: browsers help demo demo-web tools quick test coverage lint bench bench-check assure mutate clean FORCE
+.PHONY: browsers help demo demo-web tools quick test coverage lint site bench bench-check assure mutate clean FORCE
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -50,6 +50,13 @@ lint: $(VENV)/test.stamp  ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Not --quiet: it would hide warnings from --strict.
+$(VENV)/docs.stamp: FORCE
+	@$(MACHINE) packages $@ '.[docs]'
+
+site: $(VENV)/docs.stamp  ## the documentation as a site, in site/: open site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
 # A peer that cannot be installed here is left out of the comparison, and the page says so.
 $(VENV)/bench.stamp: $(VENV)/test.stamp
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
@@ -74,4 +81,4 @@ mutate: $(VENV)/test.stamp  ## do the tests notice a changed line?  docs/mutatio
 	$(BIN)/python -m tests.assurance.mutation --jobs $(WORKERS) $(MODULE)
 
 clean:  ## remove what make built
-	rm -rf $(VENV) build dist .bench .coverage .hypothesis rrcollect-demo
+	rm -rf $(VENV) build dist site .bench .coverage .hypothesis rrcollect-demo

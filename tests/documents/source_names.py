@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
-__all__ = ["PROJECT", "classes_in", "elements_in", "functions_of", "functions_run", "names_of", "tree_of"]
+__all__ = ["PACKAGES", "PROJECT", "classes_in", "elements_in", "functions_of", "functions_run", "names_of", "tree_of"]
 
 PROJECT = ("rrcollect", "server_agg")
+PACKAGES = ("rrcollect", "rrcollect.classic", "server_agg")  # whose names are public
 
 
 def functions_run(thing: Any) -> Iterator[tuple[FunctionType, type | None]]:

@@ -1,39 +1,15 @@
-"""The API reference is what the code says, covers every public name, and every public function shows an example."""
+"""What the API reference is made of: every public name has words, and every public function an example.
+
+The reference itself is looked at by `test_site`.
+"""
 
 import importlib
 import inspect
 import tomllib
 
-import pytest
-
-from tests.documents import make_api
 from tests.documents.raised_errors import raised_by
+from tests.documents.source_names import PACKAGES
 from tests.documents.workspace import ROOT
-
-PACKAGES = ("rrcollect", "rrcollect.classic", "server_agg")
-
-
-@pytest.fixture(scope="module")
-def pages():
-    return make_api.pages()
-
-
-@pytest.mark.needs("matplotlib")
-def test_the_pages_are_up_to_date(pages):
-    """If this fails: `python -m tests.documents.make_api`."""
-    kept = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "api").glob("*.md")}
-    assert set(kept) == set(pages)
-    stale = [name for name, text in pages.items() if kept[name] != text]
-    assert stale == []
-
-
-@pytest.mark.needs("matplotlib")
-def test_every_public_name_is_described(pages):
-    described = {line.removeprefix("### ") for page in pages.values() for line in page.splitlines()}
-    for package in PACKAGES:
-        names = set(importlib.import_module(package).__all__) - {"classic"}  # a module, with a page of its own
-        assert names <= described, names - described
-    assert "no_such_name" not in described
 
 
 def public_functions():

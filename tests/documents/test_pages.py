@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.documents.blocks import prose_of
+from tests.documents.blocks import blocks_of, prose_of
 from tests.documents.workspace import ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "api").glob("*.md")])
@@ -41,6 +41,16 @@ def test_a_broken_link_is_noticed():
     assert broken_links(ROOT, "# A heading\n[a](#a-heading) [b](README.md) [c](docs/paper.md#errata)\n") == []
     wrong = ["#no-heading", "docs/none.md", "docs/paper.md#none"]
     assert broken_links(ROOT, "".join(f"[x]({target})\n" for target in wrong)) == wrong
+
+
+def test_the_cookbook_answers_fifteen_questions_in_ten_lines_each():
+    page = (ROOT / "docs" / "cookbook.md").read_text(encoding="utf-8")
+    _, *sections = re.split(r"^## ", page, flags=re.MULTILINE)
+    assert len(sections) == 15
+    for section in sections:
+        (block,) = blocks_of(section)
+        assert section.splitlines()[0].endswith("?")
+        assert 1 <= len(block.text.strip().splitlines()) <= 10
 
 
 def too_long(page: str) -> list[int]:

@@ -146,8 +146,8 @@ def licence_page(packages: Iterable[Package]) -> str:
     text = [
         "# Licences of the run-time packages",
         "",
-        "Written by `python -m tests.assurance dependencies` from what the installed packages declare; older versions",
-        f"of Python than {sys.version_info.major}.{sys.version_info.minor} may ask for a few more, or for older "
+        "Written by `python -m tests.assurance dependencies` from what the installed packages declare; other versions",
+        f"of Python than {sys.version_info.major}.{sys.version_info.minor} may ask for a few more, or for other "
         "releases. The same packages as a CycloneDX bill of",
         "materials: [sbom.json](sbom.json).",
         "",
