@@ -59,8 +59,17 @@ class SurveyResults(Result):
     def __str__(self) -> str:
         return f"{PILOT}\n{super().__str__()}" if self.pilot else super().__str__()
 
-    def _repr_html_(self) -> str:
-        return f"<p>{PILOT}</p>{super()._repr_html_()}" if self.pilot else super()._repr_html_()
+    def to_markdown(self) -> str:
+        """As `Result.to_markdown`, a trial said first."""
+        return f"{PILOT}\n\n{super().to_markdown()}" if self.pilot else super().to_markdown()
+
+    def to_latex(self) -> str:
+        """As `Result.to_latex`, a trial said first."""
+        return f"{PILOT}\n\n{super().to_latex()}" if self.pilot else super().to_latex()
+
+    def to_html(self) -> str:
+        """As `Result.to_html`, a trial said first."""
+        return f"<p>{PILOT}</p>{super().to_html()}" if self.pilot else super().to_html()
 
     def records(self) -> list[dict[str, object]]:
         """One row per question and round."""
