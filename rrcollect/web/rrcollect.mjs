@@ -580,25 +580,27 @@ export function randomiseChoice(truth, design, source = systemSource) {
 export function randomiseNumber(truth, design, { low, high, clip = false }, source = systemSource) {
   const [none, all] = design.thresholds(), [least, most] = [fractionOf("low", low), fractionOf("high", high)];
   if (least.compare(most) >= 0) badSetting("low", low, "below high");
-  const exact = exactly(truth) ?? refuse("BadTruth", "the truth must be a finite number, or its text; what was given is not shown");
-  const inside = exact.compare(least) < 0 ? least : exact.compare(most) > 0 ? most : exact;
-  if (inside !== exact && !clip) {
+  const [upper, lower] = ratioOf(truth) ?? refuse("BadTruth", "the truth must be a finite number, or its text; what was given is not shown");
+  const above = (upper * least.d - least.n * lower) * most.d, width = (most.n * least.d - least.n * most.d) * lower; // x = above/width
+  const inside = above < 0n ? 0n : above > width ? width : above;
+  if (inside !== above && !clip) {
     refuse("BadTruth", `the truth must lie from ${least} to ${most} (the survey does not say 'clip'); what was given is not shown`);
   }
-  const { n, d } = inside.minus(least).over(most.minus(least));
-  const limit = none + (((all - none) * ((n * GRID) / d)) >> 64n);
+  const limit = none + (((all - none) * ((inside * GRID) / width)) >> 64n);
   return /** @type {0 | 1} */ (Number(wholeNumberOf(randomBytes(8, source)) < limit));
 }
 
-/** @param {unknown} given @returns {Fraction | null} */
-function exactly(given) {
-  if (given instanceof Fraction) return given;
-  if (typeof given === "bigint") return new Fraction(given);
-  if (typeof given === "string") return parseFraction(given);
+/** A number as whole numbers, one over the other, exactly; the same statements for all doubles. @param {unknown} given @returns {Pair | null} */
+function ratioOf(given) {
+  if (typeof given === "bigint") return [given, 1n];
+  const exact = typeof given === "string" ? parseFraction(given) : given;
+  if (exact instanceof Fraction) return [exact.n, exact.d];
   if (typeof given !== "number" || !Number.isFinite(given)) return null;
-  let shift = 0n, scaled = given; // doubling is exact: what has a fractional part is below 2^53
-  for (; !Number.isInteger(scaled); scaled *= 2) shift++;
-  return new Fraction(BigInt(scaled), 1n << shift);
+  const view = new DataView(new ArrayBuffer(8));
+  view.setFloat64(0, given);
+  const bits = view.getBigUint64(0), power = (bits >> 52n) & 2047n, normal = BigInt(power > 0n), sign = 1n - 2n * (bits >> 63n);
+  const digits = (bits & ((1n << 52n) - 1n)) | (normal << 52n); // of 53 bits, and fewer below 2^-1022
+  return [(sign * digits) << (power - normal), 1n << 1074n];
 }
 
 /** The answer to send instead of the truth, by the question's kind. @param {any} truth @param {Question} question @param {Source} source */
