@@ -198,7 +198,14 @@ def option_tables(
 def option_trends(
     rounds: Mapping[int, Counted], labels: Iterable[str] = (), *, level: NumberLike = 0.95, method: str = "exact"
 ) -> OptionTrends:
-    """A choice by round."""
+    """A choice by round.
+
+    >>> from rrcollect.design.choice import SetDesign
+    >>> design = SetDesign(3, 1, "1/2")
+    >>> rounds = {r: ChoiceTally(design, 300, [100 + 10 * r, 120 - 10 * r, 80]) for r in range(3)}
+    >>> [round(one.slope, 2) for one in option_trends(rounds, ["a", "b", "c"]).trends]
+    [0.13, -0.13, 0.0]
+    """
     counted, names = _counted(rounds, labels)
     each = option_level(level, len(names))
     trends = (trend(_column(counted, option), level=each, method=method) for option in range(len(names)))
