@@ -1,4 +1,4 @@
-"""rrcollect: ask sensitive yes/no questions with the optimal, exact, locally private mechanism.
+"""rrcollect: ask sensitive questions with the optimal, exact, locally private mechanism.
 
 The flow, and where each step lives:
 

@@ -9,7 +9,8 @@ so the promise is the design's, whatever the rounding, and the mean that is esti
 2^-64 (1 + 1/c) of the range.
 
 Rules
-1. As in `draw`: one source, no seed, eight bytes and the same statements for every number, nothing of it in an error.
+1. As in `draw`: one source, no seed, eight bytes and the same statements for every number of one type (the arithmetic
+   is that of whole numbers), nothing of it in an error.
 2. A number is taken exactly: whole numbers, Fraction and Decimal as they are, a float as the binary fraction it is
    (0.1 is 3602879701896397/2^55).  NaN and infinities are refused.
 3. What lies outside is refused; with `clip`, which the survey says and nobody else, it is brought to the nearer end.
@@ -45,21 +46,27 @@ def threshold(number: object, limits: tuple[int, int], low: Fraction, high: Frac
     >>> threshold(Fraction(1, 2), (0, GRID), Fraction(0), Fraction(1)) * 2 == GRID
     True
     """
+    upper, lower = _ratio(number)
+    (a, b), (c, d) = low.as_integer_ratio(), high.as_integer_ratio()
+    above, width = (upper * b - a * lower) * d, (c * b - a * d) * lower  # x = above/width, both over the same
+    inside = min(max(above, 0), width)
+    if inside != above and not clip:
+        raise BadTruth(f"the truth must lie from {low} to {high} (the survey does not say `clip`); {HIDDEN}")
+    return limits[0] + ((limits[1] - limits[0]) * (inside * GRID // width) >> 64)
+
+
+def _ratio(number: object) -> tuple[int, int]:
+    """The number as whole numbers, one over the other, exactly (rule 2)."""
     kind = type(number).__name__
     if isinstance(number, bool) or not (
         isinstance(number, (int, float, Fraction, Decimal)) or kind.startswith("float")
     ):
         raise BadTruth(f"the truth must be a number, not a {'bool' if isinstance(number, bool) else kind}; {HIDDEN}")
+    plain = number if isinstance(number, (int, float, Fraction, Decimal)) else float(number)  # type: ignore[arg-type]
     try:
-        exact = Fraction(number if isinstance(number, (int, float, Fraction, Decimal)) else float(number))  # type: ignore[arg-type]
+        return plain.as_integer_ratio()
     except (ValueError, OverflowError):
         raise BadTruth(f"the truth must be a finite number; {HIDDEN}") from None
-    inside = min(max(exact, low), high)
-    if inside != exact and not clip:
-        raise BadTruth(f"the truth must lie from {low} to {high} (the survey does not say `clip`); {HIDDEN}")
-    scaled = (inside - low) / (high - low)
-    share = scaled.numerator * GRID // scaled.denominator
-    return limits[0] + ((limits[1] - limits[0]) * share >> 64)
 
 
 def randomise_number(

@@ -221,7 +221,7 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
     top = Parser(
         prog="rrcollect",
         usage="rrcollect [-h] [--version] COMMAND ...",
-        description=f"Ask sensitive yes/no questions without learning anyone's answer.\n\ncommands:\n{_listed()}",
+        description=f"Ask sensitive questions without learning anyone's answer.\n\ncommands:\n{_listed()}",
         epilog=f"Each command's --help shows examples that work when pasted.\n\n{EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -23,6 +23,7 @@ from rrcollect import (
     Survey,
     optimal_choice,
     publish_survey,
+    randomise_number,
     two_sided_design,
 )
 from rrcollect.answer.draw_kind import blank
@@ -36,7 +37,7 @@ from rrcollect.errors import (
     OverPolicy,
 )
 from rrcollect.publish.survey_file import parse, survey_from
-from tests.support.devices import KEY, POLICY, client, envelope, question
+from tests.support.devices import KEY, POLICY, VECTORS, client, envelope, load, question
 
 COLOURS = Choice(options=["Red", "Green", "Blue", "White", "Other"])
 TWO_OF_FIVE, HOURS = SetDesign(5, 2, "3/4"), Number(low=0, high=24, unit="hours")
@@ -144,6 +145,18 @@ def test_two_promises_are_an_ordinary_question_charged_the_larger(tmp_path):
     device.answer(accepted, "q1", True)
     assert float(device.budget().spent.epsilon) == pytest.approx(1.791759, abs=1e-6)
     assert 'a true "no" in at least 45.4 of 100 cases, a true "yes" in at least 9.09' in accepted.explain()
+
+
+def test_numbers_are_drawn_as_the_vectors_say():
+    cases = load(VECTORS / "numbers.json")
+    assert len(cases) > 90
+    for case in cases:
+        drawn = bytes.fromhex(case["draw"])
+        design = Design.from_wire(case["design"])
+        said = randomise_number(
+            Fraction(case["number"]), design, case["low"], case["high"], source=lambda n, d=drawn: d
+        )
+        assert said == case["answer"], case
 
 
 # ---- other truths ---------------------------------------------------------------------------------------------------

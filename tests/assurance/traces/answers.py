@@ -17,17 +17,40 @@ from datetime import UTC, datetime
 from pathlib import Path
 from unittest import mock
 
-from rrcollect import Client, Design, Policy, Report, TrustedPublisher, optimal_design
-from rrcollect.answer import client as client_module
+from rrcollect import (
+    Choice,
+    Client,
+    Design,
+    Number,
+    Policy,
+    Report,
+    SetDesign,
+    TrustedPublisher,
+    optimal_choice,
+    optimal_design,
+)
+from rrcollect.answer import draw_kind
 from rrcollect.answer.draw import Source, randomise
+from rrcollect.answer.draw_kind import Truth
+from rrcollect.design.mechanism import AnyDesign
+from rrcollect.publish.kinds import YesNo
 from tests.support.devices import KEY, PUBLISHER, envelope, question
 
 __all__ = ["DESIGNS", "answers", "draw", "leaking", "mark"]
 
 DESIGNS = (Design("3/4", "3/4"), optimal_design(1), Design("0.7311", "0.8177").to_grid())
+FIVE, HOURS = Choice(options=["a", "b", "c", "d", "e"]), Number(low=0, high=24)
+ASKED: tuple[tuple[YesNo | Choice | Number, AnyDesign, tuple[Truth, Truth]], ...] = (
+    *((YesNo(), design, (False, True)) for design in DESIGNS),
+    (FIVE, optimal_choice("ln 9", 5), (0, 4)),
+    (FIVE, SetDesign(5, 2, "3/4"), (3, 1)),
+    (HOURS, Design("3/4", "3/4"), (0, 24)),
+    (HOURS, optimal_design(1), (0.1, 17.25)),
+)
+"""Kinds with a design and two truths each."""
 POLICY = Policy([TrustedPublisher(PUBLISHER, [KEY.public])])
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
-WARMING = 3  # answers before the first one that counts: imports and caches fill
+WARMING = 7  # answers before the first one that counts: imports and caches fill
 
 
 def draw(number: int) -> bytes:
@@ -40,19 +63,22 @@ def draw(number: int) -> bytes:
 def answers(
     folder: Path, how_many: int, drawing: Callable[[Design], bytes] | None = None
 ) -> Iterator[Callable[[bool], Report]]:
-    """Ready devices, one after the other; call each once with its truth."""
+    """Ready devices, one after the other; call each once with its truth.  With `drawing`, for yes/no questions alone;
+    otherwise of every kind in turn."""
     for number in range(how_many):
-        design = DESIGNS[number % len(DESIGNS)]
-        drawn = drawing(design) if drawing else draw(number)
+        kind, design, truths = ASKED[number % len(DESIGNS if drawing else ASKED)]
+        drawn = drawing(DESIGNS[number % len(DESIGNS)]) if drawing else draw(number // len(ASKED))
         place = folder / f"{number:05d}"
         place.mkdir()
 
         def source(n: int, drawn: bytes = drawn) -> bytes:
-            return drawn[:n]
+            return (drawn + b"\x5a" * n)[:n]  # sets draw more than eight bytes
 
         client = Client(place / "ledger.sqlite3", attributes=["doped"], policy=POLICY, source=source, clock=lambda: NOW)
-        accepted = client.accept(envelope(question(design=design)))
-        yield lambda truth, client=client, accepted=accepted: client.answer(accepted, "q1", truth)  # type: ignore[misc]
+        accepted = client.accept(envelope(question(kind=kind, design=design)))
+        yield lambda truth, client=client, accepted=accepted, truths=truths: client.answer(  # type: ignore[misc]
+            accepted, "q1", truths[truth]
+        )
 
 
 def warm(folder: Path) -> None:
@@ -84,7 +110,7 @@ def leaking(kind: str) -> Iterator[None]:
     if not kind:
         yield
         return
-    with mock.patch.object(client_module, "randomise", planted):
+    with mock.patch.object(draw_kind, "randomise", planted):
         yield
 
 
