@@ -204,7 +204,14 @@ def option_trends(
     method: str = "exact",
     over: int = 0,
 ) -> OptionTrends:
-    """A choice by round; `over` as in `trend`."""
+    """A choice by round; `over` as in `trend`.
+
+    >>> from rrcollect.design.choice import SetDesign
+    >>> design = SetDesign(3, 1, "1/2")
+    >>> rounds = {r: ChoiceTally(design, 300, [100 + 10 * r, 120 - 10 * r, 80]) for r in range(3)}
+    >>> [round(one.slope, 2) for one in option_trends(rounds, ["a", "b", "c"]).trends]
+    [0.13, -0.13, 0.0]
+    """
     counted, names = _counted(rounds, labels)
     each = option_level(level, len(names))
     trends = (trend(_column(counted, option), level=each, method=method, over=over) for option in range(len(names)))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ReportLike",
     "answer_array",
+    "one_option",
     "tallies_from_reports",
     "tally_from_answers",
     "tally_from_column",
@@ -154,6 +155,30 @@ def _of_sets(design: SetDesign, answers: Any) -> ChoiceTally:
         for option, bit in enumerate(text):
             sums[option] += bit == "1"
     return ChoiceTally(design, n, sums)
+
+
+def one_option(design: SetDesign, answers: Any, option: int) -> tuple[NDArray[np.uint8], Design]:
+    """One option against the rest, record by record: whether each set holds it, and the yes/no design of that.
+
+    What is fitted to or weighted by records takes both: a regression, weights, an association.  The design is for
+    estimates alone: ε stays that of the whole mechanism.
+
+    >>> bits, column = one_option(SetDesign(3, 1, "1/2"), ["100", "001", "100"], 0)
+    >>> bits.tolist(), column
+    ([1, 0, 1], Design('3/4', '1/2'))
+    """
+    import numpy as np
+
+    from rrcollect.answer.chosen_sets import ChosenSets
+
+    ChoiceTally(design, 0, [0] * design.options)[option]  # the checks of a design and an option stand there
+    if isinstance(answers, ChosenSets):
+        _of_sets(design, answers)
+        return np.asarray(answers)[:, option], design.column
+    listed = list(answers)
+    _of_sets(design, listed)
+    bits = [int(one[option]) for one in listed]
+    return np.array(bits, np.uint8), design.column
 
 
 def tally_from_column(design: AnyDesign, frame: Any, column: str) -> AnyTally:

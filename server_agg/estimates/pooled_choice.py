@@ -163,7 +163,13 @@ class PooledChoice(Result):
 
 
 def pool_choices(tallies: Iterable[ChoiceTally], labels: Iterable[str] = ()) -> PooledChoice:
-    """One estimate from tallies of one choice, whatever their designs; equal designs are merged first."""
+    """One estimate from tallies of one choice, whatever their designs; equal designs are merged first.
+
+    >>> from rrcollect.design.choice import SetDesign
+    >>> once = ChoiceTally(SetDesign(3, 1, "1/2"), 600, [280, 180, 140])
+    >>> pool_choices([once, once]).n
+    1200
+    """
     found = list(tallies)
     for tally in found:
         if not isinstance(tally, ChoiceTally):

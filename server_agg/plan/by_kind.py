@@ -64,7 +64,11 @@ def option_margin(
     method: str = "exact",
     shares: Sequence[NumberLike] | None = None,
 ) -> float:
-    """The margin ± that n answers give every option at once."""
+    """The margin ± that n answers give every option at once.
+
+    >>> round(option_margin(optimal_choice(1, 10), 11328), 3)
+    0.05
+    """
     each = option_level(level, design.options)
     return max(
         margin_of_error(design.column, n, level=each, method=method, prevalence=share)
@@ -104,7 +108,11 @@ def mean_margin(
     method: str = "exact",
     mean: NumberLike | None = None,
 ) -> float:
-    """The margin ± of a mean from n answers, in the number's own unit."""
+    """The margin ± of a mean from n answers, in the number's own unit.
+
+    >>> round(mean_margin(optimal_design(1), 1839, 0, 40), 2)
+    2.0
+    """
     least, most = bounds(low, high)
     found = margin_of_error(design, n, level=level, method=method, prevalence=_share(mean, least, most))
     return float(most - least) * found
@@ -138,7 +146,12 @@ class ChoicePlan:
 def choice_plan(
     epsilon: EpsilonLike, options: int, margin: NumberLike, *, level: NumberLike = 0.95, method: str = "exact"
 ) -> ChoicePlan:
-    """The people that a choice needs, at the worst shares."""
+    """The people that a choice needs, at the worst shares.
+
+    >>> found = choice_plan(1, 10, "0.05")
+    >>> found.size, found.n, found.yes_no_n
+    (3, 11328, 1839)
+    """
     design = optimal_choice(epsilon, options)
     each = option_level(level, options)
     return ChoicePlan(

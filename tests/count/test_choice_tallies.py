@@ -17,11 +17,15 @@ from server_agg import (
     Tallies,
     Tally,
     TallyKey,
+    estimate,
+    fit_logistic,
+    one_option,
     pool,
     segment_table,
     tallies_from_reports,
     tally_from_answers,
     trend,
+    weighted_estimate,
 )
 from server_agg.count.tallies import merged
 
@@ -137,3 +141,24 @@ def test_columns_of_two_mechanisms_with_the_same_chances_are_not_added():
     assert wide.column == narrow
     kept = merged([ChoiceTally(wide, 4, [2, 1, 1])[0], Tally(narrow, 4, 2)])
     assert {tally.mechanism for tally in kept} == {wide, narrow}
+
+
+def test_one_option_of_records_goes_to_regressions_and_weights():
+    """The bits of an option with its column are a yes/no of each record: sums, weights and a fit see one."""
+    design, source = SetDesign(4, 1, "7/10").to_grid(), np.random.default_rng(3)
+    truths = source.integers(0, 4, 600)
+    answers = randomise_choices(truths, design)
+    bits, column = one_option(design, answers, 2)
+    tally = tally_from_answers(design, answers)
+    assert (int(bits.sum()), column) == (tally.counts[2], design.column)
+    assert one_option(design, list(answers.texts()), 2)[0].tolist() == bits.tolist()
+    assert one_option(design, np.asarray(answers), 2)[0].tolist() == bits.tolist()
+    weighted = weighted_estimate(column, bits, np.ones(600))
+    assert weighted.value == pytest.approx(estimate(tally)[2].value)
+    fit = fit_logistic(bits, np.zeros((600, 0)), column)
+    assert 1 / (1 + np.exp(-fit.coefficients[0])) == pytest.approx(min(max(estimate(tally)[2].value, 0), 1), abs=1e-6)
+    for wrong in (4, -1, True):
+        with pytest.raises(ParameterError, match="option"):
+            one_option(design, answers, wrong)
+    with pytest.raises(ParameterError, match="answer 0"):
+        one_option(design, ["1100"], 0)
