@@ -52,7 +52,7 @@ def test_misfit_is_shown_on_the_results_page():
     key = {name: TallyKey("s", "q", E1, segments=(("sport", name),)) for name in ("a", "b")}
     found = survey_results(Tallies({key["a"]: UNFIT, key["b"]: FIT}), minimum=30)
     table = found.round("q", 0).segments("sport")
-    from server_agg.report import survey_results as page
+    from server_agg.report import question_page as page
 
     shown = page._segment("sport", table)
     assert FLAG in shown["rows"][0]["misfit"]
