@@ -35,7 +35,7 @@ def test_commands_options_and_choices(script):
     assert completed(script, "rrcollect", "") == list(COMMANDS)
     assert completed(script, "rrcollect", "--") == ["--help", "--version"]
     assert completed(script, "rrcollect", "ra") == ["randomise"]
-    assert completed(script, "rrcollect", "design", "--eps") == ["--epsilon"]
+    assert completed(script, "rrcollect", "compare", "--eps") == ["--epsilon"]
     assert completed(script, "rrcollect", "plan", "--method", "") == ["wald", "chebyshev", "hoeffding", "exact"]
     assert completed(script, "rrcollect", "completion", "") == list(SHELLS)
     assert completed(script, "rrcollect", "plot", "seg") == ["segments"]

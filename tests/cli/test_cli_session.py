@@ -73,7 +73,7 @@ def test_the_examples_are_one_session(tmp_path, monkeypatch, capsys):
                     text.replace("https://collect.example.org/reports", f"http://127.0.0.1:{port}/reports")
                 )
             elif name == "answer":
-                shown, code = at_a_terminal([*PROGRAM, *words[1:]], ["yes\n", "\n", "no\n"])
+                shown, code = at_a_terminal([*PROGRAM, *words[1:]], ["yes\n", "\n", "no\n", "2\n", "7.5\n"])
                 assert code == 0, shown
             elif name == "serve":
                 served(words[1:], tmp_path, port)
