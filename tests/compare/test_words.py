@@ -7,7 +7,7 @@ import json
 import pytest
 
 from rrcollect import Design, optimal_design
-from server_agg import Tallies, Tally, TallyKey, pool, segment_table, trend
+from server_agg import Tallies, Tally, TallyKey, pool, segment_table, smoothed, trend
 from server_agg.estimates.methods import METHODS, methods_for
 from server_agg.report.survey_results import survey_results
 
@@ -58,7 +58,8 @@ def test_misfit_is_shown_on_the_results_page():
     assert FLAG in shown["rows"][0]["misfit"]
     assert shown["rows"][1]["misfit"] is None
     assert f"a: {FLAG}" in shown["note"]
-    drawn = page._trend(trend({0: UNFIT, 1: FIT}))
+    rounds = {0: UNFIT, 1: FIT}
+    drawn = page._trend(trend(rounds), {"": smoothed(rounds)})
     assert FLAG in drawn["rounds"][0]["misfit"]
     assert f"0: {FLAG}" in drawn["note"]
 
