@@ -86,7 +86,7 @@ def question_page(results: Results, survey: Survey, question: Question) -> dict[
         "n": sum(answers),
         "estimate": None,
         "segments": [],
-        "trend": None if line is None else _trend(results.smoothed(question.id), line),
+        "trend": None if line is None else _trend(line, results.smoothed(question.id)),
         "notes": [waiting_words(results.options.minimum, question.rounds, fullest)],
     }
     if enough:
@@ -264,14 +264,14 @@ def _rounds(line: Trend) -> list[dict[str, Any]]:
     return [{"round": number, **_row(row, line.table.scale)} for number, row in rows]
 
 
-def _trend(smoothed: Mapping[str, SmoothedCurve], line: Trend | OptionTrends) -> dict[str, Any]:
+def _trend(line: Trend | OptionTrends, smooth: Mapping[str, SmoothedCurve]) -> dict[str, Any]:
     curves = {
         label: [
             {"round": one.round, "value": one.value, "shown": curve.scale.clipped(one.value), "low": one.interval.low,
              "high": one.interval.high}
             for one in curve.points_by_round
         ]
-        for label, curve in smoothed.items()
+        for label, curve in smooth.items()
     }  # fmt: skip
     if isinstance(line, Trend):
         note = f"{line.describe()}; {_note(line.table)}"

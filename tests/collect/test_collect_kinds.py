@@ -12,9 +12,8 @@ from rrcollect import Report, SetDesign, optimal_choice, optimal_design
 from rrcollect.publish.kinds import Choice, Number
 from server_agg import ChoiceTally, Tally, estimate
 from server_agg.collect.stored_report import incoming
-from tests.collect.conftest import Running
 from tests.support.browser import Visit, chromium
-from tests.support.collector_running import BEARER, JSON, TOKEN
+from tests.support.collector_running import BEARER, JSON, TOKEN, Running
 from tests.support.devices import question
 
 LABELS = ("<b>red</b>", "blue", "green", "none of these")

@@ -25,6 +25,7 @@ from server_agg import (
     pool,
     poststratified_estimate,
     segment_table,
+    smoothed,
     stratified_estimate,
     trend,
     trend_across,
@@ -129,7 +130,8 @@ def test_misfit_is_shown_on_the_results_page():
     assert FLAG in shown["rows"][0]["misfit"]
     assert shown["rows"][1]["misfit"] is None
     assert f"a: {FLAG}" in shown["note"]
-    drawn = page._trend({}, trend({0: UNFIT, 1: FIT}))
+    rounds = {0: UNFIT, 1: FIT}
+    drawn = page._trend(trend(rounds), {"": smoothed(rounds)})
     assert FLAG in drawn["rounds"][0]["misfit"]
     assert f"0: {FLAG}" in drawn["note"]
 
