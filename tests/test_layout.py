@@ -40,6 +40,7 @@ ORDER: dict[str, list[list[str]]] = {
         ["estimates.choice", "estimates.mean", "estimates.pooled", "estimates.kuk", "estimates.moors"],
         ["estimates.estimating"],
         ["compare", "weigh"],
+        ["sampling"],
         ["plan", "analysis"],
         ["models"],
         ["report"],
