@@ -66,11 +66,14 @@ from server_agg.models.cheating import detect_cheating as detect_cheating
 from server_agg.models.formulas import fit_logistic_formula as fit_logistic_formula
 from server_agg.models.group_tests import compare_many as compare_many
 from server_agg.models.group_tests import trend_across as trend_across
+from server_agg.models.linear import fit_linear_probability as fit_linear_probability
+from server_agg.models.linear import fit_with_randomised_predictors as fit_with_randomised_predictors
 from server_agg.models.power_simulation import power_of_coefficient as power_of_coefficient
 from server_agg.models.power_simulation import simulated_power as simulated_power
 from server_agg.models.predictor import fit_with_randomised_predictor as fit_with_randomised_predictor
 from server_agg.models.regression import LogisticFit as LogisticFit
 from server_agg.models.regression import fit_logistic as fit_logistic
+from server_agg.models.regression import fit_probit as fit_probit
 from server_agg.models.sensitivity import cheating_sensitivity as cheating_sensitivity
 from server_agg.plan.central_privacy import central_privacy as central_privacy
 from server_agg.plan.power import power_against as power_against

@@ -254,7 +254,8 @@ def _estimated(
         figure = SurveyFigure(
             _name(called[group], names[option], len(called)), n, float(shares[place]),
             math.sqrt(max(float(covariance[place, place]), 0.0)), free,
-            _effective(sample, here, weights, given, min(free, _freedom_shown(apart[:, place]))), simple, *scale, unit, total,
+            _effective(sample, here, weights, given, min(free, _freedom_shown(apart[:, place]))),
+            simple, *scale, unit, total,
         )  # fmt: skip
         figures.append(figure)
     kind = "linearisation" if replicates is None else f"{replicates.kind}, {replicates.count} replicates"

@@ -1,7 +1,7 @@
 # Reference figures of complex samples, by R's survey, lme4, rr and RRreg.
 # Run: Rscript judges.R /folder/of/rr/data/nigeria.RData > figures.json   (Debian: r-cran-survey r-cran-lme4 r-cran-jsonlite;
 # rr and RRreg where their public sources were built, else their figures are left out)
-# Data: A and B are made by integer formulas (again in tests/sampling/data.py).  N is rr's survey in Nigeria (2457 people,
+# Data: A and B are made by integer formulas (again in tests/sampling/data.py).  N is rr's survey in Nigeria (2430 people,
 # forced response), counted by answer, sex, marriage, education and civic membership: only these counts are kept.  S and
 # C are the stratified and the clustered sample of California's schools of the package survey, counted by stratum and by
 # district: only these counts are kept.
