@@ -71,6 +71,7 @@ from server_agg.models.linear import fit_with_randomised_predictors as fit_with_
 from server_agg.models.power_simulation import power_of_coefficient as power_of_coefficient
 from server_agg.models.power_simulation import simulated_power as simulated_power
 from server_agg.models.predictor import fit_with_randomised_predictor as fit_with_randomised_predictor
+from server_agg.models.random_intercept import fit_random_intercept as fit_random_intercept
 from server_agg.models.regression import LogisticFit as LogisticFit
 from server_agg.models.regression import fit_logistic as fit_logistic
 from server_agg.models.regression import fit_probit as fit_probit

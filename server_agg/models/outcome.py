@@ -151,8 +151,13 @@ class Outcome:
 
     def rows_derivatives(self, beta: Floats, rows: slice, kind: str = "expected") -> tuple[Floats, Floats, Floats]:
         """log L, dℓ/dη and the information about η of these rows, before weights."""
+        return self.eta_derivatives(self.eta(beta, rows), kind, rows)
+
+    def eta_derivatives(
+        self, eta: Floats, kind: str = "expected", rows: slice = slice(None)
+    ) -> tuple[Floats, Floats, Floats]:
+        """The same, of these rows, at any η."""
         q0, q1, r0, r1 = self._given(rows)
-        eta = self.eta(beta, rows)
         s, t = self.link.shares(eta)
         likelihood = np.maximum(q0 * t + q1 * s, 1e-320)
         steep = (q1 - q0) * self.link.steep(eta, s, t)

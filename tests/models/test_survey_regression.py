@@ -116,24 +116,29 @@ def test_a_fit_of_a_constant_is_the_survey_s_estimate() -> None:
     )
     fit = fit_logistic(data["answer"], np.empty((240, 0)), data.design, **how)
     at = fit.predict(np.empty((1, 0)))[0]
-    assert at.prevalence == pytest.approx(share.value) and at.standard_error == pytest.approx(share.standard_error)
+    assert at.prevalence == pytest.approx(share.value)
+    assert at.standard_error == pytest.approx(share.standard_error)
     assert fit.freedom() == share.freedom == 20
 
 
 def test_bars_and_tests_have_the_survey_s_degrees_of_freedom() -> None:
     data = survey("A")
     fit = fit_logistic(data["answer"], data.covariates, data.design, names=["x", "z"], clusters=data["cluster"])
-    assert fit.covariance_kind == "survey" and fit.freedom() == 23 and math.isinf(fit.freedom("sandwich"))
+    assert fit.covariance_kind == "survey"
+    assert fit.freedom() == 23
+    assert math.isinf(fit.freedom("sandwich"))
     bar, error = fit.interval("x"), fit.standard_errors()[1]
     assert (bar.high - bar.low) / 2 / error == pytest.approx(2.0687, abs=1e-4)  # t of 23 degrees of freedom
     one = fit.wald_test("x")
     assert one.p == pytest.approx(fit.p_value("x"), rel=1e-9)  # F with 1 and 23 is t²
     assert "F with 22 df" in fit.wald_test("x", "z").describe()
-    assert fit.aic is None and fit.against_null() is None
+    assert fit.aic is None
+    assert fit.against_null() is None
     for work in (lambda: fit.interval("x", method="profile"), lambda: fit.likelihood_ratio(fit.without("z"))):
         with pytest.raises(ParameterError, match="clusters"):
             work()
-    assert "Clusters:" in fit.summary() and fit.as_dict()["clusters"] == 24
+    assert "Clusters:" in fit.summary()
+    assert fit.as_dict()["clusters"] == 24
     assert fit.marginal_effects()["x"].freedom == 23
     assert fit.without("z").freedom() == 23
 
@@ -177,11 +182,11 @@ def test_formulas_take_columns_by_name() -> None:
         data["answer"], data.covariates, data.design, sampling_weights=data["w"], clusters=data["cluster"],
         strata=data["stratum"],
     )  # fmt: skip
-    assert np.allclose(fit.coefficients, other.coefficients) and np.allclose(
-        fit.standard_errors(), other.standard_errors()
-    )
-    assert "Randomised Probit Regression" in fit.summary() and "odds_ratio" not in fit.to_frame()
-    assert 0 < fit.predict(frame.head(1))[0].bar.low
+    assert np.allclose(fit.coefficients, other.coefficients)
+    assert np.allclose(fit.standard_errors(), other.standard_errors())
+    assert "Randomised Probit Regression" in fit.summary()
+    assert "odds_ratio" not in fit.to_frame()
+    assert fit.predict(frame.head(1))[0].bar.low > 0
 
 
 def test_what_does_not_go_together_is_refused() -> None:
@@ -238,8 +243,10 @@ def test_one_of_several_is_the_one_predictor() -> None:
     many = fit_with_randomised_predictors(
         data["x"], {"truth": (data["answer"], data.design)}, data["z"], clusters=data["cluster"]
     )
-    assert np.allclose(one.coefficients, many.coefficients) and np.allclose(one.covariance(), many.covariance())
-    assert one.freedom == 35 and "survey" in str(many)
+    assert np.allclose(one.coefficients, many.coefficients)
+    assert np.allclose(one.covariance(), many.covariance())
+    assert one.freedom == 35
+    assert "survey" in str(many)
 
 
 def test_the_influences_of_several_predictors_are_their_jackknife() -> None:

@@ -46,7 +46,8 @@ def test_the_total_and_its_variance_are_unbiased_for_a_finite_population() -> No
         return found.value, found.standard_error**2
 
     mean, variance, told = moments(ours)
-    assert math.isclose(mean, 4) and math.isclose(variance, told)
+    assert math.isclose(mean, 4)
+    assert math.isclose(variance, told)
 
 
 def test_planted_bug_the_correction_must_not_shrink_the_noise() -> None:
@@ -76,7 +77,8 @@ def test_planted_bug_clusters_matter() -> None:
     units = np.repeat(np.arange(8), 25)
     right, naive = (survey_estimate(truth, Design(1, 1), **how) for how in ({"clusters": units}, {}))
     assert right.standard_error > 4 * naive.standard_error
-    assert right.design_effect is not None and naive.design_effect is not None
+    assert right.design_effect is not None
+    assert naive.design_effect is not None
     assert right.design_effect > 25 > 24 * naive.design_effect
     assert right.interval().width > 3 * naive.interval().width
 
@@ -97,7 +99,8 @@ def test_a_single_cluster_is_an_error_that_names_its_stratum() -> None:
 
 def test_cluster_names_are_names_within_their_stratum() -> None:
     again = survey_estimate([1, 0, 1, 0, 1, 1], NOISY, strata=[1, 1, 1, 2, 2, 2], clusters=[1, 2, 2, 1, 2, 2])
-    assert again.sample.units == 4 and again.freedom == 2
+    assert again.sample.units == 4
+    assert again.freedom == 2
 
 
 @pytest.mark.parametrize(
@@ -158,7 +161,8 @@ def test_a_mean_is_its_share_on_another_scale_without_a_correction() -> None:
     assert mean.value == pytest.approx(10 + 20 * share.value)
     assert mean.standard_error == pytest.approx(20 * share.standard_error)
     assert mean.interval().low == pytest.approx(10 + 20 * share.interval().low)
-    assert "hours" in mean.sentence() and mean.total.value == pytest.approx(mean.value * data["w"].sum())
+    assert "hours" in mean.sentence()
+    assert mean.total.value == pytest.approx(mean.value * data["w"].sum())
     finite = survey_estimate(
         data["answer"], data.design, low=10, high=30, **data.drawn(weights=True, strata=True, clusters=True, fpc=True)
     )
@@ -206,7 +210,8 @@ def test_alike_answers_count_clusters_not_people() -> None:
     none = survey_estimate(np.zeros(400, int), Design(1, 1), clusters=units).interval()
     people = survey_estimate(np.zeros(20, int), Design(1, 1)).interval()
     naive = survey_estimate(np.zeros(400, int), Design(1, 1)).interval()
-    assert none.low == 0 and naive.high < 0.02 < people.high <= none.high < 0.2
+    assert none.low == 0
+    assert naive.high < 0.02 < people.high <= none.high < 0.2
 
 
 def test_the_bar_of_a_difference_is_narrower_for_correlated_groups_and_agrees_for_large_samples() -> None:
@@ -227,12 +232,16 @@ def test_results_show_themselves() -> None:
         data["answer"], data.design, by=data["group"], **data.drawn(weights=True, strata=True, clusters=True, fpc=True)
     )
     frame = found.to_frame()
-    assert list(frame["name"]) == ["0", "1"] and {"low", "high", "design_effect", "total"} <= set(frame)
+    assert list(frame["name"]) == ["0", "1"]
+    assert {"low", "high", "design_effect", "total"} <= set(frame)
     assert "24 clusters in 4 strata, 20 degrees of freedom" in found.to_markdown()
-    assert found.sentence().startswith("0: ") and "design effect" in found.sentence()
-    assert len(found.intervals()) == 2 and found.intervals()[0].width > found["0"].interval().width
+    assert found.sentence().startswith("0: ")
+    assert "design effect" in found.sentence()
+    assert len(found.intervals()) == 2
+    assert found.intervals()[0].width > found["0"].interval().width
     assert found.plot() is not None
-    assert "NaN" not in found.to_json() and found.difference("0", "1").to_frame()["p"][0] > 0
+    assert "NaN" not in found.to_json()
+    assert found.difference("0", "1").to_frame()["p"][0] > 0
 
 
 # ---- calibration and non-response -----------------------------------------------------------------------------------
@@ -246,7 +255,8 @@ def test_calibrated_weights_meet_their_totals() -> None:
         for cell, total in wanted.items():
             assert made.weights[column == cell].sum() == pytest.approx(total, rel=1e-10)
     known = survey_estimate((data["sex"] == 1).astype(int), Design(1, 1), weights=made)
-    assert known.value == pytest.approx(160 / 360) and known.standard_error < 1e-12  # what is known does not vary
+    assert known.value == pytest.approx(160 / 360)
+    assert known.standard_error < 1e-12
 
 
 def test_planted_bug_calibrated_weights_taken_as_given() -> None:
@@ -256,7 +266,8 @@ def test_planted_bug_calibrated_weights_taken_as_given() -> None:
     answers = (rng.random(2000) < np.where(cell == 1, 0.9, 0.1)).astype(int)
     made = post_stratify(None, cell, {0: 500, 1: 500})
     right, wrong = (survey_estimate(answers, Design(1, 1), weights=w) for w in (made, made.weights))
-    assert right.value == wrong.value and wrong.standard_error > 1.5 * right.standard_error
+    assert right.value == wrong.value
+    assert wrong.standard_error > 1.5 * right.standard_error
 
 
 @pytest.mark.parametrize(
