@@ -63,6 +63,7 @@ from server_agg.estimates.pooled import pool as pool
 from server_agg.models.association import correlate_answers as correlate_answers
 from server_agg.models.association import correlate_with as correlate_with
 from server_agg.models.cheating import detect_cheating as detect_cheating
+from server_agg.models.cheating_regression import fit_cheating as fit_cheating
 from server_agg.models.formulas import fit_logistic_formula as fit_logistic_formula
 from server_agg.models.group_tests import compare_many as compare_many
 from server_agg.models.group_tests import trend_across as trend_across
@@ -96,6 +97,7 @@ from server_agg.sampling.errors import NotCalibrated as NotCalibrated
 from server_agg.sampling.errors import SingleCluster as SingleCluster
 from server_agg.sampling.estimating import SurveyEstimate as SurveyEstimate
 from server_agg.sampling.estimating import survey_estimate as survey_estimate
+from server_agg.sampling.list_experiment import estimate_list as estimate_list
 from server_agg.sampling.replicates import given_replicates as given_replicates
 from server_agg.sampling.response import response_weights as response_weights
 from server_agg.weigh.strata import poststratified_estimate as poststratified_estimate

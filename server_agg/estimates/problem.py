@@ -30,7 +30,8 @@ from server_agg.estimates.score import NO_VARIANCE, VarianceLine
 __all__ = ["ANYWHERE", "DIFFERENCE", "SHARE", "Kind", "Problem", "Request"]
 
 Kind = Literal["one design", "several designs", "repeated draws", "two samples", "weighted records", "strata",
-               "complex sample", "complex difference", "difference", "ratio", "coefficient", "plan"]  # fmt: skip
+               "complex sample", "complex difference", "list experiment", "difference", "ratio", "coefficient",
+               "plan"]  # fmt: skip
 
 SHARE, DIFFERENCE, ANYWHERE = (0.0, 1.0), (-1.0, 1.0), (-math.inf, math.inf)  # where a bar must lie
 

@@ -92,6 +92,8 @@ def minima(designs: dict[str, Design], sizes: Iterable[int], methods: dict[str, 
 def main() -> None:
     """Writes the table and the picture."""
     docs = Path(__file__).resolve().parents[2] / "docs"
+    from tests.benchmarks.coverage_samples import section
+
     methods, sizes = named_methods(), (10, 30, 100, 300)
     started = time.perf_counter()
     cells = minima(DESIGNS, sizes, methods)
@@ -99,7 +101,7 @@ def main() -> None:
     few = {name: DESIGNS[name] for name in ("ε = 0.5", "ε = 1", "ε = 2", "(1, 0.05)", "(0.05, 1)")}
     cells += minima(few, (1000,), quick)
     docs.mkdir(exist_ok=True)
-    (docs / "coverage.md").write_text(_page(cells, sizes) + _further(), encoding="utf-8")
+    (docs / "coverage.md").write_text(_page(cells, sizes) + _further() + "\n" + section(), encoding="utf-8")
     _picture(docs / "coverage.svg", methods)
     print(f"{len(cells) * PREVALENCES.size} cells in {time.perf_counter() - started:.0f} s", file=sys.stderr)
 

@@ -3,7 +3,7 @@
 Run: python -m tests.benchmarks.coverage_samples        (writes its own section of docs/coverage.md; some minutes)
 
 Clusters have prevalences from a beta law, so that two people of one cluster have the intra-class correlation ICC.
-Beside each bar stands the naive one, which takes the sample for a simple one: the planted bug.  A row is the least
+Beside a bar stands the naive one, which takes the sample for a simple one: the planted bug.  A row is the least
 coverage over two designs (direct and ε = 2) and over a rare and a common attribute; ± is the simulation's standard
 error.  Informative weights: carriers are drawn half as often, and each who is drawn stands for twice as many.
 """
@@ -18,10 +18,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rrcollect import Design, optimal_design
-from server_agg import Tally, estimate, survey_estimate
+from server_agg import Tally, estimate, estimate_list, fit_logistic, survey_estimate
+from server_agg.models.errors import NoInformation, NotConverged, Separation
 from tests.benchmarks.coverage_rows import Row, table
 
-__all__ = ["CORRELATIONS", "Drawn", "covered", "draw", "sample_rows"]
+__all__ = [
+    "CORRELATIONS",
+    "DESIGNS",
+    "Drawn",
+    "coefficient_bars",
+    "covered",
+    "draw",
+    "sample_rows",
+    "section",
+    "share_bars",
+]
 
 CORRELATIONS = (0.0, 0.05, 0.1, 0.3)
 PREVALENCES = (0.02, 0.3)
@@ -29,7 +40,7 @@ DESIGNS = {"direct": Design(1, 1), "ε = 2": optimal_design(2)}
 CLUSTERS, PEOPLE = 40, 20
 SURVEYS = 2000
 TITLE = "## Complex samples"
-NAIVE = "complex sample, taken for a simple one"
+COEFFICIENT = "logistic coefficient in clusters"
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "coverage.md"
 
 
@@ -54,14 +65,11 @@ def draw(
     else:
         inside = np.full(CLUSTERS, prevalence)
     truths = (generator.random((CLUSTERS, pool)) < inside[:, None]).astype(int)
-    weights = np.ones((CLUSTERS, pool))
+    units = np.repeat(np.arange(CLUSTERS), pool)
+    truths, weights = truths.ravel(), np.ones(truths.size)
     if informative:  # carriers are kept with 1/4, others with 1/2: weights of 2 to 1
-        kept = generator.random((CLUSTERS, pool)) < np.where(truths == 1, 0.25, 0.5)
-        units = np.repeat(np.arange(CLUSTERS), pool)[kept.ravel()]
-        truths, weights = truths[kept], np.where(truths == 1, 4.0, 2.0)[kept]
-    else:
-        units = np.repeat(np.arange(CLUSTERS), pool)
-        truths, weights = truths.ravel(), weights.ravel()
+        kept = generator.random(truths.size) < np.where(truths == 1, 0.25, 0.5)
+        units, truths, weights = units[kept], truths[kept], np.where(truths == 1, 4.0, 2.0)[kept]
     chance = np.where(truths == 1, float(design.p11), float(1 - design.p00))
     answers = (generator.random(truths.size) < chance).astype(int)
     return Drawn(answers, units, weights, np.arange(truths.size) % 2, truths)
@@ -74,29 +82,58 @@ Bars = Callable[[Drawn, Design], dict[str, Ends]]
 def share_bars(drawn: Drawn, design: Design) -> dict[str, Ends]:
     """Of one share."""
     found = survey_estimate(drawn.answers, design, weights=drawn.weights, clusters=drawn.clusters)
-    bars: dict[str, Ends] = {method: tuple(found.interval(method=method)) for method in ("korn-graubard", "wald")}
     naive = estimate(Tally(design, drawn.answers.size, int(drawn.answers.sum()))).interval()
-    return bars | {"naive": tuple(naive)}
+    bars = {method: found.interval(method=method) for method in ("korn-graubard", "wald")} | {"naive": naive}
+    return {method: (bar.low, bar.high) for method, bar in bars.items()}
 
 
 def difference_bars(drawn: Drawn, design: Design) -> dict[str, Ends]:
     """Of the difference of two halves of every cluster, which is 0."""
     how: dict[str, Any] = {"weights": drawn.weights, "clusters": drawn.clusters, "by": drawn.groups}
     apart = survey_estimate(drawn.answers, design, **how).difference("0", "1")
-    return {method: tuple(apart.interval(method=method)) for method in ("mover", "wald")}
+    bars = {method: apart.interval(method=method) for method in ("mover", "wald")}
+    return {method: (bar.low, bar.high) for method, bar in bars.items()}
+
+
+def coefficient_bars(drawn: Drawn, design: Design) -> dict[str, Ends]:
+    """Of a covariate of the clusters that has nothing to do with the attribute: what does not hold 0 is a false alarm."""
+    x = np.sin(1 + 3.0 * drawn.clusters)
+    try:
+        fit = fit_logistic(
+            drawn.answers, x, design, clusters=drawn.clusters, sampling_weights=drawn.weights, names=["x"]
+        )
+    except (Separation, NotConverged, NoInformation):
+        return {}
+    plain = fit_logistic(drawn.answers, x, design, names=["x"])
+    bars = {"wald": fit.interval("x"), "naive": plain.interval("x")}
+    return {method: (bar.low or 0.0, bar.high or 0.0) for method, bar in bars.items()}
+
+
+def list_bars(generator: np.random.Generator, prevalence: float, items: int, n: int) -> dict[str, Ends]:
+    """Of a list experiment of even items."""
+    long = np.arange(n) % 2
+    counts = generator.binomial(items, 0.5, n) + long * (generator.random(n) < prevalence)
+    found = estimate_list(counts, long, items)
+    bars = {method: found.interval(method=method) for method in ("hoeffding", "wald")}
+    return {method: (bar.low, bar.high) for method, bar in bars.items()}
 
 
 def covered(
     bars: Bars, design: Design, truth: float, icc: float, surveys: int, *, prevalence: float, informative: bool = False
 ) -> dict[str, float]:
     """The share of simulated surveys whose bar holds the truth, by method."""
-    hits: dict[str, int] = {}
+    return _held(
+        lambda generator: bars(draw(generator, design, prevalence, icc, informative=informative), design),
+        truth, surveys,
+    )  # fmt: skip
+
+
+def _held(bars: Callable[[np.random.Generator], dict[str, Ends]], truth: float, surveys: int) -> dict[str, float]:
+    hits: dict[str, list[bool]] = {}
     for seed in range(surveys):
-        generator = np.random.default_rng([seed, 19])
-        drawn = draw(generator, design, prevalence, icc, informative=informative)
-        for method, (low, high) in bars(drawn, design).items():
-            hits[method] = hits.get(method, 0) + (low <= truth <= high)
-    return {method: hit / surveys for method, hit in hits.items()}
+        for method, (low, high) in bars(np.random.default_rng([seed, 19])).items():
+            hits.setdefault(method, []).append(low <= truth <= high)
+    return {method: sum(held) / len(held) for method, held in hits.items()}
 
 
 def _least(
@@ -112,9 +149,13 @@ def _least(
                 told = f"ICC {icc:g}; {CLUSTERS} × {PEOPLE}; {name}; prevalence {prevalence:g}; {surveys} surveys"
                 worst[method] = min(worst.get(method, (2.0, "")), (share, told))
     for method, (share, where) in worst.items():
-        error = math.sqrt(max(share * (1 - share), 0.25 / surveys) / surveys)
-        shown = (NAIVE, "exact") if method == "naive" else (kind, method)
-        yield Row(shown[0], "population", shown[1], False, share, where, error)
+        plain = "wald" if kind == COEFFICIENT else "exact"
+        shown = (f"{kind}, clusters ignored", plain) if method == "naive" else (kind, method)
+        yield Row(shown[0], "population", shown[1], False, share, where, _error(share, surveys))
+
+
+def _error(share: float, surveys: int) -> float:
+    return math.sqrt(max(share * (1 - share), 0.25 / surveys) / surveys)
 
 
 def sample_rows(surveys: int = SURVEYS) -> Iterator[Row]:
@@ -126,6 +167,16 @@ def sample_rows(surveys: int = SURVEYS) -> Iterator[Row]:
         yield from _least(kind, share_bars, lambda prevalence: prevalence, icc, surveys, informative=True)
     for icc in CORRELATIONS:
         yield from _least("difference in a complex sample", difference_bars, lambda prevalence: 0.0, icc, surveys)
+    for icc in CORRELATIONS:
+        yield from _least(COEFFICIENT, coefficient_bars, lambda prevalence: 0.0, icc, surveys)
+    worst: dict[str, tuple[float, str]] = {}
+    for prevalence, items in ((0.02, 2), (0.3, 2), (0.02, 5), (0.3, 5)):
+        found = _held(lambda g, p=prevalence, j=items: list_bars(g, p, j, 400), prevalence, surveys)  # type: ignore[misc]
+        for method, share in found.items():
+            told = f"{items} items; n = 400; prevalence {prevalence:g}; {surveys} surveys"
+            worst[method] = min(worst.get(method, (2.0, "")), (share, told))
+    for method, (share, where) in worst.items():
+        yield Row("list experiment", "population", method, method == "hoeffding", share, where, _error(share, surveys))
 
 
 def section(surveys: int = SURVEYS) -> str:
@@ -135,7 +186,8 @@ def section(surveys: int = SURVEYS) -> str:
         "",
         "Written by `python -m tests.benchmarks.coverage_samples`, by simulation: the least over direct answers and",
         "ε = 2, and over prevalences of 0.02 and 0.3. The bars of complex samples hold near their level under",
-        "clustering; the bar that takes the sample for a simple one is here as a warning.",
+        "clustering; those that ignore the clusters are here as a warning. The coefficient is that of a covariate of",
+        "the clusters with no effect, so one minus its coverage is the share of false alarms.",
         "",
         *table(list(sample_rows(surveys))),
         "",

@@ -175,4 +175,10 @@ if (requireNamespace("RRreg", quietly = TRUE)) {
   fit <- RRreg::RRlog(answer ~ x + z + female, data = n, model = "FR", p = c(1 / 6, 1 / 6))
   found$RRreg <- list(version = as.character(packageVersion("RRreg")), coefficients = unname(fit$coefficients), se = unname(sqrt(diag(fit$vcov))))
 }
+if (requireNamespace("RRreg", quietly = TRUE)) {    # the stochastic lie detector, with a covariate
+  i <- 0:1999; sld <- data.frame(group = i %% 2 + 1, x = ((13 * i) %% 29) / 10 - 1.4)
+  sld$answer <- as.integer((i * i * 31 + 17 * i + 7 * (i %/% 50)) %% 101 < ifelse(sld$group == 1, 28, 52) + 6 * sld$x)
+  set.seed(1); fit <- RRreg::RRlog(answer ~ x, data = sld, model = "SLD", p = c(0.8, 0.4), group = sld$group, n.fit = 10, EM.max = 3000, optim.max = 3000)
+  found$lie_detector <- list(ones = sum(sld$answer), coefficients = unname(fit$coefficients), log_likelihood = fit$logLik)
+}
 cat(toJSON(found, digits = NA, auto_unbox = TRUE), "\n")
