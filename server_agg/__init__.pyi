@@ -5,6 +5,7 @@ from server_agg.analysis.analyse import Analysis as Analysis
 from server_agg.analysis.analyse import analyse as analyse
 from server_agg.analysis.graphs import GraphEstimate as GraphEstimate
 from server_agg.analysis.graphs import estimate_graph as estimate_graph
+from server_agg.analysis.samples import analyse_survey as analyse_survey
 from server_agg.batch.errors import BadColumn as BadColumn
 from server_agg.batch.errors import PackedFileError as PackedFileError
 from server_agg.batch.errors import RefusedNotWritten as RefusedNotWritten

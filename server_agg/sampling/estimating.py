@@ -57,6 +57,7 @@ class SurveyEstimate(Result):
     sample: Sample
     variance_by: str  # "linearisation", "JK1", …
     privacy: str
+    dropped: int = 0  # rows without an answer
 
     def __getitem__(self, name: str) -> SurveyFigure:
         return self.figures[self._place(name)]
@@ -124,20 +125,23 @@ class SurveyEstimate(Result):
         said = [(f"{f.name}: " if many else "") + f.sentence(level, method) for f in self.figures]
         return "\n".join(said)
 
-    def cells(self) -> Table:
-        """A line per figure, at 95 %."""
+    def cells(self, level: NumberLike = 0.95) -> Table:
+        """A line per figure."""
         lines = []
         for figure in self.figures:
-            bar = figure.interval()
+            bar = figure.interval(level)
             value, low, high, unit = figure.shown(bar)
             effect = "none" if figure.design_effect is None else f"{figure.design_effect:.2f}"
             count = "" if figure.sum is None else f"{figure.sum.value:.0f}"
             lines.append([figure.name, str(figure.n), value + unit, low, high, effect, count])
         return ["", "n", "estimate", "low", "high", "design effect", "total"], lines
 
-    def notes(self) -> list[str]:
+    def notes(self, level: NumberLike = 0.95) -> list[str]:
         """How the people were drawn, and what the bars are."""
-        return [f"95 % korn-graubard bars, each for itself; {self.drawn()}", f"{self.variance_by}, {self.privacy}"]
+        share = f"{float(100 * exact_level(level)):.10g} %"
+        bars = f"{share} korn-graubard bars, each for itself; {self.drawn()}"
+        gone = [f"{self.dropped} rows dropped: their answer is missing"] if self.dropped else []
+        return [bars, f"{self.variance_by}, {self.privacy}", *gone]
 
     def drawn(self) -> str:
         """The sample in words."""
@@ -154,6 +158,7 @@ class SurveyEstimate(Result):
             "strata": len(self.sample.strata),
             "degrees_of_freedom": self.freedom,
             "variance": self.variance_by,
+            "dropped": self.dropped,
             "figures": [figure.as_dict(level, method) for figure in self.figures],
         }
 

@@ -38,7 +38,7 @@ CORRELATIONS = (0.0, 0.05, 0.1, 0.3)
 PREVALENCES = (0.02, 0.3)
 DESIGNS = {"direct": Design(1, 1), "ε = 2": optimal_design(2)}
 CLUSTERS, PEOPLE = 40, 20
-SURVEYS = 2000
+SURVEYS = 1000
 TITLE = "## Complex samples"
 COEFFICIENT = "logistic coefficient in clusters"
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "coverage.md"
@@ -96,7 +96,7 @@ def difference_bars(drawn: Drawn, design: Design) -> dict[str, Ends]:
 
 
 def coefficient_bars(drawn: Drawn, design: Design) -> dict[str, Ends]:
-    """Of a covariate of the clusters that has nothing to do with the attribute: what does not hold 0 is a false alarm."""
+    """Of a covariate of the clusters that has nothing to do with the attribute: a bar without 0 is a false alarm."""
     x = np.sin(1 + 3.0 * drawn.clusters)
     try:
         fit = fit_logistic(
