@@ -141,6 +141,9 @@ def given_replicates(
 
     `scale` and `scales` are R's `scale` and `rscales`: JK1 (R − 1)/R and 1, a bootstrap 1/R (R's: 1/(R − 1)) and 1,
     balanced repeated replication 1/R and 1.
+
+    >>> given_replicates([[0.0, 1.5, 1.5], [1.5, 0.0, 1.5], [1.5, 1.5, 0.0]], scale=2 / 3).count
+    3
     """
     try:
         matrix = np.asarray(weights.to_numpy() if hasattr(weights, "to_numpy") else weights, dtype=np.float64)

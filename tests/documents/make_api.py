@@ -33,7 +33,7 @@ __all__ = ["pages", "public_names"]
 
 HERE = Path(__file__).resolve().parents[2] / "docs" / "api"
 WIDTH = 110
-INSIDE = ("server_agg.batch", "server_agg.collect", "server_agg.models")
+INSIDE = ("server_agg.batch", "server_agg.collect", "server_agg.models", "server_agg.sampling")
 PACKAGES = {
     "rrcollect": "the client library: designs, signed surveys, answers, delivery",
     "rrcollect.classic": "classic survey procedures as designs",
@@ -41,6 +41,7 @@ PACKAGES = {
     "server_agg": "tallies, estimates and their error bars, comparisons, planning, figures",
     "server_agg.batch": "counting reports in files, frames and databases",
     "server_agg.collect": "the collector",
+    "server_agg.sampling": "weights, strata, clusters, calibration, non-response, list experiments",
     "server_agg.models": "regression, association, cheating, power; simulation for rehearsals",
 }
 
