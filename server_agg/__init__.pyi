@@ -96,11 +96,11 @@ from server_agg.sampling.calibration import post_stratify as post_stratify
 from server_agg.sampling.calibration import rake as rake
 from server_agg.sampling.errors import NotCalibrated as NotCalibrated
 from server_agg.sampling.errors import SingleCluster as SingleCluster
-from server_agg.sampling.estimating import SurveyEstimate as SurveyEstimate
 from server_agg.sampling.estimating import survey_estimate as survey_estimate
 from server_agg.sampling.list_experiment import estimate_list as estimate_list
 from server_agg.sampling.replicates import given_replicates as given_replicates
 from server_agg.sampling.response import response_weights as response_weights
+from server_agg.sampling.survey_figures import SurveyEstimate as SurveyEstimate
 from server_agg.weigh.strata import poststratified_estimate as poststratified_estimate
 from server_agg.weigh.strata import stratified_estimate as stratified_estimate
 from server_agg.weigh.unbiased_values import noise_variances as noise_variances

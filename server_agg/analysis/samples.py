@@ -20,7 +20,8 @@ from server_agg.analysis.analyse import MISSING_RULES, NOT_SAID
 from server_agg.analysis.answers import Coding, is_missing
 from server_agg.analysis.rows import counted
 from server_agg.errors import UnclearAnswer
-from server_agg.sampling.estimating import SurveyEstimate, survey_estimate
+from server_agg.sampling.estimating import survey_estimate
+from server_agg.sampling.survey_figures import SurveyEstimate
 
 __all__ = ["analyse_survey"]
 

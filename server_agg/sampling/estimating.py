@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,140 +27,21 @@ from rrcollect.answer.draw_number import bounds
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.estimates.effective import EffectiveSample
-from server_agg.estimates.interval import Interval
-from server_agg.estimates.numerics import exact_level
-from server_agg.report.result import Result
-from server_agg.report.tables import Table
 from server_agg.sampling.answer_values import AnswerValues
-from server_agg.sampling.figures import SurveyDifference, SurveyFigure, Total
+from server_agg.sampling.figures import MeanFigure, SurveyFigure, Total
 from server_agg.sampling.replicates import Replicates, replicates_of
 from server_agg.sampling.sample import Sample, coded
+from server_agg.sampling.survey_figures import SurveyEstimate, SurveyMeans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from server_agg.sampling.sample import Floats, Places
 
-__all__ = ["SurveyEstimate", "survey_estimate"]
+__all__ = ["survey_estimate"]
 
 ALL = "all"
-
-
-@dataclass(frozen=True, eq=False)
-class SurveyEstimate(Result):
-    """The figures of one sample: one, or one per group and option; `found["north"]` is one of them."""
-
-    numeric = frozenset(range(1, 7))
-    tidy = "figures"
-    figures: tuple[SurveyFigure, ...]
-    covariance: Floats  # of their shares
-    sample: Sample
-    variance_by: str  # "linearisation", "JK1", …
-    privacy: str
-    dropped: int = 0  # rows without an answer
-
-    def __getitem__(self, name: str) -> SurveyFigure:
-        return self.figures[self._place(name)]
-
-    def __len__(self) -> int:
-        return len(self.figures)
-
-    def _place(self, name: str) -> int:
-        names = [figure.name for figure in self.figures]
-        if name not in names:
-            raise ParameterError("name", name, f"one of {names}")
-        return names.index(name)
-
-    @property
-    def _only(self) -> SurveyFigure:
-        if len(self.figures) != 1:
-            names = [figure.name for figure in self.figures]
-            raise ParameterError("figure", f"one of {len(names)}", f"found[name], with a name of {names}")
-        return self.figures[0]
-
-    @property
-    def value(self) -> float:
-        """Of the only figure."""
-        return self._only.value
-
-    @property
-    def standard_error(self) -> float:
-        """Of the only figure."""
-        return self._only.standard_error
-
-    @property
-    def design_effect(self) -> float | None:
-        """Of the only figure."""
-        return self._only.design_effect
-
-    @property
-    def total(self) -> Total:
-        """Of the only figure."""
-        return self._only.total
-
-    @property
-    def freedom(self) -> int:
-        """Degrees of freedom of the whole sample."""
-        return self.sample.freedom
-
-    def interval(self, level: NumberLike = 0.95, method: str = "korn-graubard", **how: Any) -> Interval:
-        """The bar of the only figure."""
-        return self._only.interval(level, method, **how)
-
-    def intervals(self, level: NumberLike = 0.95, method: str = "korn-graubard") -> list[Interval]:
-        """The bars of all figures, holding at once: each at level 1 − α/k."""
-        each = 1 - (1 - exact_level(level)) / len(self.figures)
-        return [figure.interval(each, method) for figure in self.figures]
-
-    def difference(self, first: str, second: str) -> SurveyDifference:
-        """One figure minus another, by their covariance."""
-        i, j = self._place(first), self._place(second)
-        if i == j:
-            raise ParameterError("second", second, "another figure")
-        return SurveyDifference(self.figures[i], self.figures[j], float(self.covariance[i, j]), self.freedom)
-
-    def sentence(self, level: NumberLike = 0.95, method: str = "korn-graubard") -> str:
-        """One sentence per figure."""
-        many = len(self.figures) > 1
-        said = [(f"{f.name}: " if many else "") + f.sentence(level, method) for f in self.figures]
-        return "\n".join(said)
-
-    def cells(self, level: NumberLike = 0.95) -> Table:
-        """A line per figure."""
-        lines = []
-        for figure in self.figures:
-            bar = figure.interval(level)
-            value, low, high, unit = figure.shown(bar)
-            effect = "none" if figure.design_effect is None else f"{figure.design_effect:.2f}"
-            count = "" if figure.sum is None else f"{figure.sum.value:.0f}"
-            lines.append([figure.name, str(figure.n), value + unit, low, high, effect, count])
-        return ["", "n", "estimate", "low", "high", "design effect", "total"], lines
-
-    def notes(self, level: NumberLike = 0.95) -> list[str]:
-        """How the people were drawn, and what the bars are."""
-        share = f"{float(100 * exact_level(level)):.10g} %"
-        bars = f"{share} korn-graubard bars, each for itself; {self.drawn()}"
-        gone = [f"{self.dropped} rows dropped: their answer is missing"] if self.dropped else []
-        return [bars, f"{self.variance_by}, {self.privacy}", *gone]
-
-    def drawn(self) -> str:
-        """The sample in words."""
-        s = self.sample
-        strata = f" in {len(s.strata)} strata" if s.strata != (None,) else ""
-        units = f"{s.units} clusters" if s.clustered else "people"
-        return f"{s.n} answers, {units}{strata}, {s.freedom} degrees of freedom"
-
-    def as_dict(self, level: NumberLike = 0.95, method: str = "korn-graubard") -> dict[str, object]:
-        """Plain values, ready for JSON."""
-        return {
-            "n": self.sample.n,
-            "units": self.sample.units,
-            "strata": len(self.sample.strata),
-            "degrees_of_freedom": self.freedom,
-            "variance": self.variance_by,
-            "dropped": self.dropped,
-            "figures": [figure.as_dict(level, method) for figure in self.figures],
-        }
+SHARE = (Fraction(0), Fraction(1))
 
 
 def survey_estimate(
@@ -193,8 +74,8 @@ def survey_estimate(
     given = AnswerValues.of(answers, design, labels, getattr(weights, "responded", None))
     n = given.n
     sample = Sample.of(n, weights=weights, strata=strata, clusters=clusters, population=population)
-    scale = (Fraction(0), Fraction(1)) if low is None and high is None else bounds(low, high)  # type: ignore[arg-type]
-    if scale != (Fraction(0), Fraction(1)):
+    scale = SHARE if low is None and high is None else bounds(low, high)  # type: ignore[arg-type]
+    if scale != SHARE:
         if len(given.names) > 1:
             raise ParameterError("low", low, "nothing for choices: each option is a share")
         sample = replace(sample, fraction=np.zeros_like(sample.fraction))  # rule 2
@@ -256,7 +137,7 @@ def _estimated(
         weights = sample.weights[here] / sums[place]
         n = int(here.sum())
         simple = float(weights @ spread**2) / max(n - 1, 1)
-        figure = SurveyFigure(
+        figure = (SurveyFigure if scale == SHARE else MeanFigure)(
             _name(called[group], names[option], len(called)), n, float(shares[place]),
             math.sqrt(max(float(covariance[place, place]), 0.0)), free,
             _effective(sample, here, weights, given, min(free, _freedom_shown(apart[:, place]))),
@@ -264,7 +145,8 @@ def _estimated(
         )  # fmt: skip
         figures.append(figure)
     kind = "linearisation" if replicates is None else f"{replicates.kind}, {replicates.count} replicates"
-    return SurveyEstimate(tuple(figures), covariance, sample, kind, given.privacy)
+    made = SurveyEstimate if scale == SHARE else SurveyMeans
+    return made(tuple(figures), covariance, sample, kind, given.privacy)
 
 
 def _name(group: str, option: str, groups: int) -> str:

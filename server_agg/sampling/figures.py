@@ -31,13 +31,14 @@ from server_agg.estimates.problem import DIFFERENCE, Problem
 from server_agg.report.result import Result
 from server_agg.report.words import digits_for, percent
 
-__all__ = ["SurveyDifference", "SurveyFigure", "Total"]
+__all__ = ["MeanFigure", "SurveyDifference", "SurveyFigure", "Total"]
 
 
 @dataclass(frozen=True)
 class Total(Result):
     """How many people, or the sum of their numbers."""
 
+    axis, in_percent = "total", False
     value: float
     standard_error: float
     freedom: int
@@ -160,6 +161,12 @@ class SurveyFigure(Result):
             "total": None if self.sum is None else self.sum.value,
             "total_standard_error": None if self.sum is None else self.sum.standard_error,
         }
+
+
+class MeanFigure(SurveyFigure):
+    """A mean of numbers: its picture is in their unit."""
+
+    axis, in_percent = "mean", False
 
 
 @dataclass(frozen=True)
