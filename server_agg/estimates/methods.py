@@ -118,6 +118,13 @@ def _korn_graubard(problem: Problem, request: Request) -> float:
     return korn_graubard_lower(problem.sample, problem.value, size, request.tail)
 
 
+def _unequal(problem: Problem) -> bool:
+    """Whether weights may go with the truth: of records, for the population; of a complex sample, if unequal."""
+    if problem.kind == "complex sample" and problem.sample is not None:
+        return problem.sample.kish < problem.sample.n * (1 - 1e-9)
+    return problem.kind == "weighted records" and problem.target == "population"
+
+
 def _by_the_model(problem: Problem, request: Request) -> float:
     raise NotImplementedError(f"a model makes the ends of its {problem.kind} itself")
 
@@ -153,7 +160,7 @@ METHODS = {row.name: row for row in (
     Method("credible", lambda p, r: credible_lower(p.tallies[0], r.tail, r.prior), False, ("one design",),
            ("population",), lambda p, r: f"{r.prior.words}; posterior probability, not coverage", False),
     Method("korn-graubard", _korn_graubard, False, ("weighted records", "strata", "complex sample"),
-           warning=lambda p, r: WITH_THE_TRUTH if p.kind == "weighted records" and p.target == "population" else ""),
+           warning=lambda p, r: WITH_THE_TRUTH if _unequal(p) else ""),
     Method("score", score_difference_lower, False, ("difference",)),
     Method("anytime", _anytime, True, ("one design", "difference", "plan"), ("population",)),
     Method("mover", _mover, False, ("difference", "ratio", "complex difference")),

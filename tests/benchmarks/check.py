@@ -22,7 +22,7 @@ from tests.benchmarks.measure import machine, tell
 from tests.benchmarks.section import GUARD, Effort, Section
 
 RECORD = Path(__file__).resolve().parent / "recorded.json"
-GUARDED = ("single", "bulk", "cold", "memory", "estimate", "batch", "ingest", "regression")
+GUARDED = ("single", "bulk", "cold", "memory", "estimate", "batch", "ingest", "regression", "clusters")
 ALLOWED = 2 / 3
 Record = dict[str, dict[str, float]]
 

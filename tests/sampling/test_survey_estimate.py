@@ -12,7 +12,17 @@ import pytest
 from rrcollect import Design, optimal_design
 from rrcollect.design.choice import SetDesign
 from rrcollect.errors import ParameterError
-from server_agg import NotCalibrated, SingleCluster, post_stratify, rake, response_weights, survey_estimate
+from server_agg import (
+    NotCalibrated,
+    SingleCluster,
+    Tally,
+    post_stratify,
+    rake,
+    response_weights,
+    stratified_estimate,
+    survey_estimate,
+    weighted_estimate,
+)
 from server_agg.errors import TooFewAnswers
 from server_agg.sampling.replicates import bootstrap_replicates, given_replicates
 from server_agg.sampling.sample import Sample
@@ -69,6 +79,13 @@ def test_a_census_has_the_error_of_the_noise_alone() -> None:
     r = (np.array(answers) - 0.25) / (5 / 12)
     assert math.isclose(census.standard_error**2, float((r * r - r).sum()) / 36)
     assert survey_estimate(answers, Design(1, 1), population=6).standard_error == 0
+
+
+def test_unequal_weights_warn_that_they_may_go_with_the_truth() -> None:
+    answers, units = [1, 0, 1, 0, 0, 1], [1, 1, 2, 2, 3, 3]
+    equal, unequal = (survey_estimate(answers, NOISY, clusters=units, weights=w) for w in ([2] * 6, [1, 2, 3, 1, 2, 3]))
+    assert equal.interval().warning == ""
+    assert "if weights go with the truth" in unequal.interval().warning
 
 
 def test_planted_bug_clusters_matter() -> None:
@@ -178,6 +195,25 @@ def test_one_cluster_per_person_equal_weights_is_the_plain_estimate() -> None:
     assert found.design_effect == pytest.approx(1)
 
 
+def test_weights_alone_are_the_weighted_estimate_and_strata_the_stratified_one() -> None:
+    data = survey("B")
+    found = survey_estimate(data["answer"], data.design, weights=data["w"])
+    other = weighted_estimate(data.design, data["answer"], data["w"])
+    assert found.value == pytest.approx(other.value)
+    assert found.standard_error == pytest.approx(other.standard_error)
+    sizes = {"0": 400, "1": 300, "2": 500}
+    layers = data["stratum"].astype(str)
+    whole = survey_estimate(data["answer"], data.design, strata=layers, population=sizes)
+    tallies = {
+        name: Tally(data.design, int((layers == name).sum()), int(data["answer"][layers == name].sum()))
+        for name in sizes
+    }
+    exact = stratified_estimate(tallies, sizes)
+    assert whole.value == pytest.approx(exact.value)
+    assert whole.total.standard_error == pytest.approx(exact.total()[1])
+    assert whole.total.value == pytest.approx(exact.total()[0])
+
+
 def test_a_domain_keeps_the_units_that_have_nobody_in_it() -> None:
     """Cutting the data to the group first makes up its size: another, mostly smaller, error."""
     data = survey("B")
@@ -226,6 +262,7 @@ def test_the_bar_of_a_difference_is_narrower_for_correlated_groups_and_agrees_fo
     assert (apart.p_value < 0.05) == (not apart.interval(method="wald").low <= 0 <= apart.interval(method="wald").high)
 
 
+@pytest.mark.needs("matplotlib", "pandas")
 def test_results_show_themselves() -> None:
     data = survey("A")
     found = survey_estimate(

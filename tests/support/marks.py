@@ -8,6 +8,7 @@ needs = pytest.mark.needs
 MARKS = {
     "tests/assurance/test_checks.py": [process, long],
     "tests/analysis/test_analyse.py": [engine],
+    "tests/analysis/test_samples.py": [engine],
     "tests/batch/test_batch_contract.py": [engine],
     "tests/batch/test_batch_databases.py": [engine],
     "tests/batch/test_batch_faults.py": [engine],
@@ -33,6 +34,7 @@ MARKS = {
     "tests/examples/": [process],
     "tests/examples/test_examples_browser.py": [browser],
     "tests/models/test_recovery.py": [long],
+    "tests/sampling/test_coverage.py": [long],
     "tests/answer/test_ledger_schema.py": [process],
     "tests/batch/test_new_file.py": [process],
     "tests/test_machine.py": [process],
