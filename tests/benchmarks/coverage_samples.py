@@ -173,7 +173,7 @@ def sample_rows(surveys: int = SURVEYS) -> Iterator[Row]:
         kind = "informative weights"
         yield from _least(kind, share_bars, lambda prevalence: prevalence, icc, surveys, informative=True)
     for icc in CORRELATIONS:
-        yield from _least("difference in a complex sample", difference_bars, lambda prevalence: 0.0, icc, surveys)
+        yield from _least("complex difference", difference_bars, lambda prevalence: 0.0, icc, surveys)
     for prevalence, kind in ((0.3, COEFFICIENT), (0.02, f"{COEFFICIENT}, rare")):
         for icc in CORRELATIONS:
             only = (prevalence,)

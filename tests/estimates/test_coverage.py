@@ -165,7 +165,7 @@ NAMES_ON_THE_PAGE = {  # of the kinds of `methods`; a plan has no data to cover
     "one design": "one design", "several designs": "several designs", "repeated draws": "repeated draws",
     "two samples": "two samples", "weighted records": "weights fixed beforehand", "strata": "post-stratified",
     "difference": "difference", "ratio": "ratio", "coefficient": "logistic coefficient",
-    "complex sample": "complex sample", "complex difference": "difference in a complex sample",
+    "complex sample": "complex sample", "complex difference": "complex difference",
     "list experiment": "list experiment",
 }  # fmt: skip
 
