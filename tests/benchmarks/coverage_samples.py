@@ -40,7 +40,7 @@ DESIGNS = {"direct": Design(1, 1), "ε = 2": optimal_design(2)}
 CLUSTERS, PEOPLE = 40, 20
 SURVEYS = 1000
 TITLE = "## Complex samples"
-COEFFICIENT = "coefficient in clusters"
+COEFFICIENT = "clustered coefficient"
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "coverage.md"
 
 
