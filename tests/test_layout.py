@@ -40,6 +40,7 @@ ORDER: dict[str, list[list[str]]] = {
         ["estimates.choice", "estimates.mean", "estimates.pooled", "estimates.kuk", "estimates.moors"],
         ["estimates.estimating", "estimates.pooled_choice", "estimates.scale"],
         ["compare", "weigh"],
+        ["sampling"],
         ["plan", "analysis"],
         ["models"],
         ["report"],

@@ -40,6 +40,10 @@ def add_analyse(parser: ArgumentParser) -> None:
     parser.add_argument("--method", default="exact", help="of the bars (default: exact)")
     parser.add_argument("--minimum", type=int, default=30, help="answers a group needs (default: 30)")
     parser.add_argument("--target", default="population", help="population or sample, or without --by a size")
+    parser.add_argument("--weights", metavar="COLUMN", help="a complex sample: how many people each row stands for")
+    parser.add_argument("--strata", metavar="COLUMN", help="its strata")
+    parser.add_argument("--clusters", metavar="COLUMN", help="its clusters, such as villages or schools")
+    parser.add_argument("--population", metavar="SIZE", help="its size, or NAME=SIZE,… for strata; counts clusters")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw it, to .png, .svg or .pdf")
     parser.add_argument("--sample", type=Path, metavar="FILE", help="write a made-up .csv to try it with, and end")
     add_force(parser)
@@ -55,6 +59,8 @@ def analyse(options: Namespace) -> int:
     if options.file is None:
         raise Incomplete("give the file of your data; --sample FILE writes one to try")
     check_picture(options.plot, force=options.force)
+    if any(getattr(options, name) for name in ("weights", "strata", "clusters", "population")):
+        return _survey(options)
     found = analyse_data(
         options.file,
         design=_design(options),
@@ -76,6 +82,50 @@ def analyse(options: Namespace) -> int:
     said = [*found.notes(), *[f"ε is nominal: it fails against anyone who knows the respondent's {TRAIT}"] * nominal]
     emit(options, found.as_dict(), table(head or [], lines, set(found.numeric)), "\n".join(said))
     return 0
+
+
+def _survey(options: Namespace) -> int:
+    """The same for a complex sample."""
+    from server_agg import analyse_survey
+
+    if len(options.by) > 1:
+        raise Incomplete("a complex sample has one --by")
+    for name, default in (("minimum", 30), ("target", "population"), ("method", "exact")):
+        if getattr(options, name) != default:
+            raise Incomplete(f"--{name} is not for a complex sample: its bars are korn-graubard, each for itself")
+    found = analyse_survey(
+        options.file,
+        design=_design(options),
+        answer=options.answer,
+        weights=options.weights,
+        strata=options.strata,
+        clusters=options.clusters,
+        population=_population(options.population),
+        by=options.by[0] if options.by else None,
+        yes=options.yes,
+        no=options.no,
+        missing=options.missing,
+    )
+    if options.plot is not None:
+        save(found.plot().axes, options.plot, force=options.force)
+    head, lines = found.cells(options.level)
+    emit(options, found.as_dict(options.level), table(head or [], lines, set(found.numeric)),
+         "\n".join(found.notes(options.level)))  # fmt: skip
+    return 0
+
+
+def _population(text: str | None) -> int | dict[str, int] | None:
+    """A size, or one for each stratum."""
+    from rrcollect.errors import ParameterError
+
+    if text is None:
+        return None
+    pairs = [part.rpartition("=") for part in text.split(",")]
+    if not all(size.strip().isdigit() for _, _, size in pairs):
+        raise ParameterError("--population", text, "a whole number, or NAME=NUMBER,NAME=NUMBER,…")
+    if len(pairs) == 1 and not pairs[0][1]:
+        return int(text)
+    return {name: int(size) for name, _, size in pairs}
 
 
 def _design(options: Namespace) -> Design:

@@ -5,6 +5,8 @@ value that one answer can have (by one design: s is the weighted share of ones).
     n* = min(n/D, 1/Σw²)·(t_{n−1}/t_f)²,     D = v/(s(1−s)/(n−1)) the design effect, v the estimated variance of s
 and the end of Clopper and Pearson with n*s ones of n* answers, neither of them whole, is mapped back.  Weights w add up
 to 1; those of answers by a design with a smaller range are scaled down by its range over the widest.
+In clusters D counts how alike their members are; where all answers are alike nothing shows that, and each cluster is
+counted as one answer: n* = 1/ΣW², W the clusters' weights (`alike`).
 1/Σw² is Kish's effective size: with it n* never exceeds what the weights alone allow, also where v is 0 because all
 answers are alike.  The t quantiles allow for a variance that a few heavy records estimate: f = (Σ a)²/Σ(a²/(m−1)) by
 Satterthwaite, a the Σw² of a stratum of m answers; for records f = (Σw²)²/Σw⁴ − 1; at least 1.
@@ -33,6 +35,7 @@ class EffectiveSample(NamedTuple):
     most: Fraction
     kish: float  # 1/Σw²
     freedom: float
+    alike: float | None = None  # what counts where the estimated error is 0; by default the same
 
     def mirrored(self) -> EffectiveSample:
         """For the complementary attribute."""
@@ -44,7 +47,8 @@ class EffectiveSample(NamedTuple):
         s = min(max((value - float(self.least)) / width, 0.0), 1.0)
         simple = s * (1 - s) * width**2 / (self.n - 1)  # the estimated variance of n answers of equal weight
         alike = error <= ROUNDING * width  # the design effect of answers that are all alike is 0/0
-        found = self.kish if alike else min(self.n * simple / error**2, self.kish)
+        least = self.kish if self.alike is None else self.alike
+        found = least if alike else min(self.n * simple / error**2, self.kish)
         t = scipy_special().stdtrit
         return max(1.0, found * float(t(self.n - 1, 1 - tail) / t(max(self.freedom, 1.0), 1 - tail)) ** 2)
 

@@ -11,13 +11,14 @@ Rules
     chebyshev   score with Chebyshev's k, the paper's rigorous route inverted.  Guaranteed, wide.
     hoeffding   π̂ ∓ √(ln(2/α)/2 · Σw²).  Guaranteed for every target: answers are independent.  see `exact`
     likelihood  {π in [0, 1] : 2(ℓ(π̂) − ℓ(π)) <= χ²}: approximate; population only               see `likelihood`
-    wald        π̂ ∓ z·SE with the plug-in SE: offered, and warned of
+    wald        π̂ ∓ z·SE with the plug-in SE: offered, and warned of; t for z where few clusters estimate SE
     credible    Bayesian, with a stated prior; population only                                  see `credible`
     anytime     holds at all n at once: look every day, stop when you like.  Guaranteed; population only  see `anytime`
     korn-graubard  Clopper-Pearson with the effective sample size, for weighted answers: approximate    see `effective`
     score       differences that the score test does not reject; approximate; exact for small counts  see `difference`
     mover       Newcombe's square-and-add on the exact bars of the parts, before they are cut to [0, 1].  Approximate,
-                seldom below its level.  (Cut bars would not do: at n = 20 their coverage falls to 76 %.)
+                seldom below its level.  (Cut bars would not do: at n = 20 their coverage falls to 76 %.)  In a complex
+                sample the bars of the parts are Korn and Graubard's, and the parts are correlated [Z07].
     guaranteed  the exact bars of k independent parts at level^(1/k) each: all hold at once with probability >= level
     profile     likelihood with everything else maximised; a regression makes its own ends
 """
@@ -43,8 +44,8 @@ from server_agg.estimates.numerics import (
     chi_squared_quantile,
     exact_level,
     float_below,
-    normal_quantile,
     root_level,
+    t_quantile,
 )
 from server_agg.estimates.problem import ANYWHERE, Kind, Problem, Request
 from server_agg.estimates.score import NO_VARIANCE, chebyshev_k2, score_lower, wilson_k2
@@ -86,8 +87,10 @@ def _mover(problem: Problem, request: Request) -> float:
     reaches = []
     for weight, part in problem.parts:
         end = part if weight > 0 else part.mirrored()
-        reaches.append(abs(float(weight)) * max(float(end.value) - _exact(end, request.tail), 0.0))
-    return float(problem.value) - math.hypot(*reaches)
+        low = _exact(end, request.tail) if end.sample is None else _korn_graubard(end, request)
+        reaches.append(abs(float(weight)) * max(float(end.value) - low, 0.0))
+    square = sum(reach**2 for reach in reaches) - 2 * problem.correlation * math.prod(reaches)
+    return float(problem.value) - math.sqrt(max(square, 0.0))
 
 
 def _guaranteed(problem: Problem, request: Request) -> float:
@@ -115,6 +118,13 @@ def _korn_graubard(problem: Problem, request: Request) -> float:
     return korn_graubard_lower(problem.sample, problem.value, size, request.tail)
 
 
+def _unequal(problem: Problem) -> bool:
+    """Whether weights may go with the truth: of records, for the population; of a complex sample, if unequal."""
+    if problem.kind == "complex sample" and problem.sample is not None:
+        return problem.sample.kish < problem.sample.n * (1 - 1e-9)
+    return problem.kind == "weighted records" and problem.target == "population"
+
+
 def _by_the_model(problem: Problem, request: Request) -> float:
     raise NotImplementedError(f"a model makes the ends of its {problem.kind} itself")
 
@@ -139,20 +149,21 @@ METHODS = {row.name: row for row in (
     Method("chebyshev", lambda p, r: score_lower(p.value, p.line, chebyshev_k2(r.level, r.side)), True,
            ("one design", "several designs", "repeated draws", "plan")),
     Method("hoeffding", lambda p, r: hoeffding_lower(p.value, p.squares, r.tail), True,
-           ("one design", "several designs", "repeated draws", "two samples", "weighted records", "strata", "plan")),
+           ("one design", "several designs", "repeated draws", "two samples", "weighted records", "strata",
+            "list experiment", "plan")),
     Method("likelihood", lambda p, r: deviance_lower(p.tallies, chi_squared_quantile(2 * r.tail)), False,
            ("one design", "several designs"), ("population",)),
-    Method("wald", lambda p, r: float(p.value) - normal_quantile(r.tail) * p.error(), False,
-           ("one design", "several designs", "two samples", "weighted records", "strata", "difference", "coefficient",
-            "plan"),
+    Method("wald", lambda p, r: float(p.value) - t_quantile(r.tail, p.freedom) * p.error(), False,
+           ("one design", "several designs", "two samples", "weighted records", "strata", "complex sample",
+            "complex difference", "list experiment", "difference", "coefficient", "plan"),
            warning=lambda p, r: WALD_WARNING if p.kind != "coefficient" else "", edge=False),
     Method("credible", lambda p, r: credible_lower(p.tallies[0], r.tail, r.prior), False, ("one design",),
            ("population",), lambda p, r: f"{r.prior.words}; posterior probability, not coverage", False),
-    Method("korn-graubard", _korn_graubard, False, ("weighted records", "strata"),
-           warning=lambda p, r: WITH_THE_TRUTH if p.kind == "weighted records" and p.target == "population" else ""),
+    Method("korn-graubard", _korn_graubard, False, ("weighted records", "strata", "complex sample"),
+           warning=lambda p, r: WITH_THE_TRUTH if _unequal(p) else ""),
     Method("score", score_difference_lower, False, ("difference",)),
     Method("anytime", _anytime, True, ("one design", "difference", "plan"), ("population",)),
-    Method("mover", _mover, False, ("difference", "ratio")),
+    Method("mover", _mover, False, ("difference", "ratio", "complex difference")),
     Method("guaranteed", _guaranteed, True, ("two samples", "strata", "difference", "ratio")),
     Method("profile", _by_the_model, False, ("coefficient",)),
 )}  # fmt: skip
@@ -222,8 +233,14 @@ def unclipped_exact(problem: Problem, level: object) -> tuple[float, float]:
 
 
 def wald_interval(
-    value: float, standard_error: float, level: object, covers: str, span: tuple[float, float] = ANYWHERE
+    value: float,
+    standard_error: float,
+    level: object,
+    covers: str,
+    span: tuple[float, float] = ANYWHERE,
+    *,
+    freedom: float = math.inf,
 ) -> Interval:
-    """value ∓ z·SE of a number that is not a share."""
-    problem = Problem("coefficient", Fraction(value), lambda: standard_error, covers=covers, span=span)
+    """value ∓ z·SE (or t·SE) of a number that is not a share."""
+    problem = Problem("coefficient", Fraction(value), lambda: standard_error, covers=covers, span=span, freedom=freedom)
     return interval_of(problem, level, "wald")

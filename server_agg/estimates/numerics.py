@@ -16,7 +16,7 @@ from rrcollect.errors import MissingExtra, ParameterError
 
 __all__ = ["ROUNDING_MARGIN", "beta_quantile", "binomial_at_least", "chi_squared_quantile", "chi_squared_tail",
            "exact_level", "float_below", "least", "least_by_doubling", "normal_quantile", "normal_tail", "root_level",
-           "scipy_special", "sqrt_above", "turning_point"]  # fmt: skip
+           "scipy_special", "sqrt_above", "t_quantile", "t_tail", "turning_point"]  # fmt: skip
 
 ROUNDING_MARGIN = Fraction(1, 2**52)  # guaranteed bars are widened by this much, more than all rounding that follows
 
@@ -64,6 +64,16 @@ def normal_quantile(tail: Fraction) -> float:
 def normal_tail(z: float) -> float:
     """P(Z > z)."""
     return float(scipy_special().ndtr(-z))
+
+
+def t_quantile(tail: Fraction, freedom: float) -> float:
+    """t with P(T > t) = tail, of Student's T; z if `freedom` is infinite."""
+    return normal_quantile(tail) if math.isinf(freedom) else -float(scipy_special().stdtrit(freedom, float(tail)))
+
+
+def t_tail(t: float, freedom: float) -> float:
+    """P(T > t) of Student's T."""
+    return normal_tail(t) if math.isinf(freedom) else float(scipy_special().stdtr(freedom, -t))
 
 
 def chi_squared_quantile(tail: Fraction, freedom: int = 1) -> float:

@@ -30,7 +30,8 @@ from server_agg.estimates.score import NO_VARIANCE, VarianceLine
 __all__ = ["ANYWHERE", "DIFFERENCE", "SHARE", "Kind", "Problem", "Request"]
 
 Kind = Literal["one design", "several designs", "repeated draws", "two samples", "weighted records", "strata",
-               "difference", "ratio", "coefficient", "plan"]  # fmt: skip
+               "complex sample", "complex difference", "list experiment", "difference", "ratio", "coefficient",
+               "plan"]  # fmt: skip
 
 SHARE, DIFFERENCE, ANYWHERE = (0.0, 1.0), (-1.0, 1.0), (-math.inf, math.inf)  # where a bar must lie
 
@@ -56,11 +57,15 @@ class Problem:
     tallies: tuple[Tally, ...] = ()  # oriented: c > 0
     variance: Callable[[], VarianceLine] = lambda: NO_VARIANCE  # the true one, by prevalence
     squares: Fraction = Fraction(0)  # Hoeffding's Σw²
-    parts: tuple[tuple[Fraction, Problem], ...] = ()  # the value as Σ weight·(value of an independent part)
+    parts: tuple[
+        tuple[Fraction, Problem], ...
+    ] = ()  # the value as Σ weight·(value of a part), independent unless correlated
     span: tuple[float, float] = SHARE
     covers: str = ""  # what a bar covers, in words; by default the target
     unless: str = ""  # why no bar is guaranteed for this target, whatever its method
     sample: EffectiveSample | None = None  # for weighted answers
+    freedom: float = math.inf  # of the estimated standard error
+    correlation: float = 0.0  # of the two parts
     excess: Fraction = Fraction(0)  # by how much the edge rule lowered the value
 
     @cached_property

@@ -1,8 +1,8 @@
 """From coefficients to shares of people: predicted prevalence with bars, and average marginal effects.
 
-    predicted prevalence    s = σ(zᵀβ̂); its bar is the image of zᵀβ̂ ∓ z·SE under σ, so it stays in (0, 1)
+    predicted prevalence    s = s(zᵀβ̂) by the link; its bar is the image of zᵀβ̂ ∓ z·SE, so it stays in (0, 1)
     average marginal effect of a covariate: the mean over the records (weighted as they were fitted) of
-        ∂s/∂z_j = s(1−s)β_j            a covariate with more than two values
+        ∂s/∂z_j = s'β_j                a covariate with more than two values
         s(z_j = 1) − s(z_j = 0)        a covariate that is 0 or 1
     with the delta method's standard error, the covariates taken as fixed.
 Effects are on the truth's prevalence, not on the randomised answer's rate.
@@ -10,6 +10,7 @@ Effects are on the truth's prevalence, not on the randomised answer's rate.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,9 +21,8 @@ from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import wald_interval
-from server_agg.estimates.numerics import exact_level, normal_quantile, normal_tail
+from server_agg.estimates.numerics import exact_level, t_quantile, t_tail
 from server_agg.models.columns import matrix_of
-from server_agg.models.outcome import sigmoid
 from server_agg.models.summary import Coefficient, coefficient_dicts, coefficient_table
 from server_agg.report.result import Result
 
@@ -55,11 +55,14 @@ class Effect:
     value: float
     standard_error: float
     bar: Interval
+    freedom: float = math.inf
 
     @property
     def p(self) -> float:
         """The two-sided p-value of no effect."""
-        return min(1.0, 2 * normal_tail(abs(self.value) / self.standard_error)) if self.standard_error else 1.0
+        if not self.standard_error:
+            return 1.0
+        return min(1.0, 2 * t_tail(abs(self.value) / self.standard_error, self.freedom))
 
 
 @dataclass(frozen=True)
@@ -119,19 +122,16 @@ def _by_name(frame: Any, wanted: list[str]) -> Any:
 def predictions(fit: LogisticFit, rows: Floats, level: NumberLike, kind: str | None) -> list[Prediction]:
     """The same for rows of the full model matrix."""
     exact = exact_level(level)
-    z = normal_quantile((1 - exact) / 2)
-    eta = rows @ fit.coefficients
+    z = t_quantile((1 - exact) / 2, fit.freedom(kind))
+    eta, curve = rows @ fit.coefficients, fit.model.link.curve
     error = fit.deviations(rows, kind)
-    (s, t), (low, _), (high, _) = sigmoid(eta), sigmoid(eta - z * error), sigmoid(eta + z * error)
-    return [
-        Prediction(float(a), float(b), _bar((float(c), float(d)), level))
-        for a, b, c, d in zip(s, s * t * error, low, high, strict=True)
-    ]
-
-
-def _bar(ends: tuple[float, float], level: NumberLike) -> Interval:
+    at, low, high = curve(eta), curve(eta - z * error).share, curve(eta + z * error).share
+    method = f"wald on the {fit.model.link.scale.replace(' ', '-')}"
     covered = "prevalence among people with these covariates"
-    return Interval(ends, method="wald on the log-odds", level=level, target=covered)
+    return [
+        Prediction(float(a), float(b), Interval((float(c), float(d)), method=method, level=level, target=covered))
+        for a, b, c, d in zip(at.share, at.steep * error, low, high, strict=True)
+    ]
 
 
 def contrast(
@@ -148,9 +148,9 @@ def contrast(
     """The mean of (s(high) − s(low))/over, where `high` and `low` are two versions of the model matrix."""
     weights = np.ones(fit.model.n) if fit.model.weights is None else fit.model.weights
     share = weights / weights.sum() / over
-    (s1, t1), (s0, t0) = sigmoid(high @ fit.coefficients), sigmoid(low @ fit.coefficients)
-    value = float(share @ (s1 - s0))
-    slope = (share * s1 * t1) @ high - (share * s0 * t0) @ low
+    up, down = (fit.model.link.curve(x @ fit.coefficients) for x in (high, low))
+    value = float(share @ (up.share - down.share))
+    slope = (share * up.steep) @ high - (share * down.steep) @ low
     return _effect(fit, name, kind, value, slope, level=level, covariance=covariance)
 
 
@@ -158,7 +158,9 @@ def _effect(
     fit: LogisticFit, name: str, kind: str, value: float, slope: Floats, *, level: NumberLike, covariance: str | None
 ) -> Effect:
     error = float(fit.deviations(slope[None, :], covariance)[0])
-    return Effect(name, kind, value, error, wald_interval(value, error, level, f"average effect of {name}"))
+    freedom = fit.freedom(covariance)
+    bar = wald_interval(value, error, level, f"average effect of {name}", freedom=freedom)
+    return Effect(name, kind, value, error, bar, freedom)
 
 
 def marginal_effects(
@@ -168,8 +170,8 @@ def marginal_effects(
     x = fit.model.covariates
     weights = np.ones(fit.model.n) if fit.model.weights is None else fit.model.weights
     share = weights / weights.sum()
-    s, t = sigmoid(x @ fit.coefficients)
-    steep = share * s * t
+    at = fit.model.link.curve(x @ fit.coefficients)
+    steep = share * at.steep
     found = []
     for name in [n for n in fit.names if n not in ("intercept", "Intercept")] if names is None else names:
         j = fit.place(name)
@@ -179,7 +181,7 @@ def marginal_effects(
             found.append(contrast(fit, name, "0 to 1", high, low, over=1.0, level=level, covariance=kind))
         else:
             beta = float(fit.coefficients[j])
-            slope = (steep * (t - s) * beta) @ x
+            slope = (steep * at.bend * beta) @ x
             slope[j] += float(steep.sum())
             value = float(steep.sum()) * beta
             found.append(_effect(fit, name, "slope", value, slope, level=level, covariance=kind))

@@ -27,7 +27,7 @@ import numpy as np
 
 from rrcollect.errors import ParameterError
 from server_agg.models.errors import Collinear, NoInformation, NotConverged, Separation
-from server_agg.models.outcome import Outcome, sigmoid
+from server_agg.models.outcome import Outcome
 
 if TYPE_CHECKING:
     from server_agg.models.outcome import Floats
@@ -167,7 +167,7 @@ def _separation(model: Outcome, names: Sequence[str], inverse: Floats, found: Cl
     scale = np.sqrt(np.mean(model.covariates**2, axis=0))
     share = np.abs(inverse @ found.direction) * scale
     involved = [name for name, x in zip(names, share, strict=True) if x > 0.05 * share.max()]
-    s, _ = sigmoid(model.eta(inverse @ found.gamma))
+    s = model.link.curve(model.eta(inverse @ found.gamma)).share
     to0, to1 = int((s < 1e-3).sum()), int((s > 1 - 1e-3).sum())
     if model.answers.min() == model.answers.max():
         why = f"all {model.n} answers are {int(model.answers[0])}"

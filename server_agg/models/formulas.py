@@ -84,9 +84,14 @@ def fit_logistic_formula(
     *,
     repeats: Any = None,
     sampling_weights: Any = None,
+    clusters: Any = None,
+    strata: Any = None,
     covariance: str | None = None,
+    link: str = "logit",
 ) -> FormulaFit:
-    """Logistic regression of a randomised answer, by formula, on a pandas data frame.
+    """Logistic (or by `link` probit) regression of a randomised answer, by formula, on a pandas data frame.
+
+    Weights, clusters and strata are columns of the frame, by their names, or arrays.
 
     >>> import pandas as pd
     >>> from rrcollect import optimal_design
@@ -107,7 +112,9 @@ def fit_logistic_formula(
     except Exception as error:  # formulaic raises its own errors, and Python's, for names and values it cannot use
         raise ParameterError("formula", formula, f"a formula for columns without missing values ({error})") from error
     matrices = data[design] if isinstance(design, str) and design in columns else design
-    counted, stands = (data[x] if isinstance(x, str) and x in columns else x for x in (repeats, sampling_weights))
+    counted, stands, units, layers = (
+        data[x] if isinstance(x, str) and x in columns else x for x in (repeats, sampling_weights, clusters, strata)
+    )
     names = [str(name) for name in matrix.columns]
     fit = fit_logistic(
         data[outcome],
@@ -117,6 +124,9 @@ def fit_logistic_formula(
         intercept=False,
         repeats=counted,
         sampling_weights=stands,
+        clusters=units,
+        strata=layers,
+        link=link,
         covariance=covariance,
     )
     kept = {field.name: getattr(fit, field.name) for field in fields(fit)}

@@ -4,8 +4,11 @@
     observed      J⁻¹, J = −∂²ℓ/∂β²                                  what R's optimisers return as the Hessian
     outer         (Σ w ggᵀ)⁻¹                                        outer products of scores, the default of R's `rr`
     sandwich      J⁻¹ (Σ w ggᵀ) J⁻¹                                  holds also if the model is wrong (HC0)
-With sampling weights the likelihood is a pseudo-likelihood: only the sandwich, with Σ w² ggᵀ, is a variance, and there
-is no likelihood-ratio test.
+    survey        J⁻¹ V J⁻¹, V of the sums of w g over clusters      for clusters and strata; see `sampling.sample`
+With sampling weights the likelihood is a pseudo-likelihood: only the sandwich, with Σ w² ggᵀ, and the survey's are
+variances, and there is no likelihood-ratio test; nor is there one in clusters, whose members are not independent.
+The survey's errors have clusters − strata degrees of freedom f: bars and tests of one coefficient are Student's, and k
+coefficients are tested by F = W(f − k + 1)/(fk) with k and f − k + 1 degrees of freedom [KG90].
 
 A Wald bar is β̂ ∓ z·SE.  A profile bar is {b : 2(ℓ(β̂) − max ℓ given β_j = b) <= χ²}: where the likelihood levels off
 above that threshold the bar has no end on that side; it is None, never infinite.  With β_j held, ℓ may have several
@@ -25,7 +28,7 @@ import numpy as np
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.estimates.interval import Interval
-from server_agg.estimates.numerics import chi_squared_quantile, chi_squared_tail, exact_level
+from server_agg.estimates.numerics import chi_squared_quantile, chi_squared_tail, exact_level, scipy_special
 from server_agg.models.errors import NoInformation
 from server_agg.models.fitting import climb, orthonormal
 
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COVARIANCES", "Test", "covariance", "likelihood_ratio", "profile_interval", "wald_test"]  # fmt: skip
 
-COVARIANCES = ("expected", "observed", "outer", "sandwich")
+COVARIANCES = ("expected", "observed", "outer", "sandwich", "survey")
 STARTS = (0.0, 0.5, 1.0, 1.5, 2.0)  # of the way that the other coefficients could make up for the one that is held
 FARTHEST = 60.0  # standard errors, or units of log-odds, looked at for the end of a profile bar
 
@@ -84,12 +87,17 @@ def covariance(fit: LogisticFit, kind: str) -> Floats:
     """The covariance matrix of the orthonormal coefficients γ (see `fitting`) by one of `COVARIANCES`."""
     if kind not in COVARIANCES:
         raise ParameterError("covariance", kind, f"one of {', '.join(COVARIANCES)}")
-    if fit.sampling and kind != "sandwich":
-        raise ParameterError("covariance", kind, "'sandwich': with sampling weights the others are not variances")
+    if fit.sampling and kind not in ("sandwich", "survey"):
+        allowed = "'sandwich' or 'survey': with sampling weights the others are not variances"
+        raise ParameterError("covariance", kind, allowed)
+    if kind == "survey" and fit.sample is None:
+        raise ParameterError("covariance", kind, "another, or clusters, strata or sampling_weights given to the fit")
     if kind == "outer":
         return inverse_of(fit.scaled.outer_products(fit.gamma), kind)
     which = "expected" if kind == "expected" else "observed"
     bread = inverse_of(fit.scaled.derivatives(fit.gamma, which).information, which)
+    if kind == "survey" and fit.sample is not None:
+        return bread @ fit.sample.covariance(fit.scaled.scores(fit.gamma)) @ bread
     if kind != "sandwich":
         return bread
     found: Floats = bread @ fit.scaled.outer_products(fit.gamma, 2 if fit.sampling else 1) @ bread
@@ -101,15 +109,20 @@ def wald_test(fit: LogisticFit, places: list[int], kind: str) -> Test:
     part = fit.coefficients[places]
     spread = fit.covariance(kind)[np.ix_(places, places)]
     statistic = float(part @ np.linalg.solve(spread, part))
-    words = " = ".join(fit.names[j] for j in places) + " = 0"
-    return chi_squared(words, f"Wald ({kind})", statistic, len(places))
+    words, k, f = " = ".join(fit.names[j] for j in places) + " = 0", len(places), fit.freedom(kind)
+    if math.isinf(f):
+        return chi_squared(words, f"Wald ({kind})", statistic, k)
+    if f < k:
+        raise ParameterError("names", words, f"at most {f:.0f} coefficients: as many as clusters − strata")
+    p = float(scipy_special().fdtrc(k, f - k + 1, max(statistic, 0.0) * (f - k + 1) / (f * k)))
+    return Test(words, f"Wald ({kind}, F with {f - k + 1:.0f} df)", statistic, k, p)
 
 
 def likelihood_ratio(larger: LogisticFit, smaller: LogisticFit) -> Test:
     """Of two nested models for the same answers."""
-    if larger.sampling or smaller.sampling:
+    if larger.pseudo or smaller.pseudo:
         raise ParameterError(
-            "weights", "sampling weights", "repeat counts or none: a pseudo-likelihood has no ratio test"
+            "weights", "sampling weights or clusters", "repeat counts or none: a pseudo-likelihood has no ratio test"
         )
     freedom = len(larger.names) - len(smaller.names)
     fault = _not_nested(larger.model, smaller.model, freedom)
@@ -141,8 +154,8 @@ def _not_nested(larger: Outcome, smaller: Outcome, freedom: int) -> str:
 
 def profile_interval(fit: LogisticFit, place: int, level: NumberLike) -> Interval[float | None]:
     """The profile-likelihood bar of one coefficient."""
-    if fit.sampling:
-        raise ParameterError("method", "profile", "'wald': with sampling weights there is no likelihood")
+    if fit.pseudo:
+        raise ParameterError("method", "profile", "'wald': with sampling weights or clusters there is no likelihood")
     exact = exact_level(level)
     threshold = chi_squared_quantile(Fraction(1 - exact))
     error = float(fit.standard_errors("expected")[place])

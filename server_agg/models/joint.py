@@ -17,7 +17,7 @@ import numpy as np
 
 from server_agg.models.columns import probabilities
 from server_agg.models.errors import NotConverged
-from server_agg.models.outcome import sigmoid
+from server_agg.models.links import sigmoid
 
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats

@@ -1,27 +1,30 @@
-"""Linear regression on the truth behind a randomised answer, from moments alone, in closed form [HK06].
+"""Linear regression with the truth behind randomised answers, from moments alone, in closed form [HK06].
 
-    y = a0 + a_t t + xᵀa + e,   E(e | t, x) = 0;      the answer depends on the truth t alone
+    y = a0 + Σ a_j t_j + xᵀa + e,   E(e | t, x) = 0;      each answer depends on its own truth t_j alone
 With r = (answer − (1 − p00))/c every record has E(r | t, x, y) = t, and t² = t.  So the normal equations of the unseen
-truth hold in the mean with r for t and r (not r²) for t²; solved,
-    a_t = Σ r ỹ / V,   V = Σ r − |Qᵀr|²,   ỹ the residuals of y on the covariates and Q an orthonormal basis of those
+truths hold in the mean with r for t, r_i r_j for t_i t_j (answers to two questions are drawn apart), and r_j (not r_j²)
+for t_j².  Solved, with ỹ the residuals of y on the covariates and Q an orthonormal basis of those,
+    a_t = S⁻¹ Σ r ỹ,   S = (Σ rrᵀ with Σ r on its diagonal) − (Qᵀr)ᵀ(Qᵀr);      S = Σ r − |Qᵀr|² for one predictor
 Nothing is supposed of the law of e: it may be skewed, and wider for one truth.  The covariance is the sandwich of the
-same equations, times n/(n − k).  V estimates n times the variance of the truth that covariates leave; where it is not
-above 0 the answers show no variation of the truth, and there is no slope.
+same equations, times n/(n − k), or that of the survey (`sampling.sample`): weights w multiply every sum.
+S estimates n times the covariance of the truths that covariates leave; where it is not positive definite the answers
+show no variation of the truths, and there are no slopes.
+
+The other way round, E(r | x) = E(t | x): the linear probability model is least squares of r on x.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from server_agg.models.columns import probabilities
 from server_agg.models.errors import NoInformation
 
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats
 
-__all__ = ["MomentRegression", "moment_regression"]
+__all__ = ["MomentRegression", "least_squares", "moment_regression"]
 
 
 class MomentRegression(NamedTuple):
@@ -37,33 +40,52 @@ class MomentRegression(NamedTuple):
         return np.asarray(n / (n - k) * (self.influence.T @ self.influence), np.float64)
 
 
-def moment_regression(y: Floats, answers: Any, design: Any, x: Floats) -> MomentRegression:
-    """The regression of y on the truth and x.
+def moment_regression(y: Floats, r: Floats, x: Floats, weights: Floats | None = None) -> MomentRegression:
+    """The regression of y on the truths behind the columns of r (unbiased values) and x.
 
-    >>> from rrcollect import Design
-    >>> said = np.array([0, 0, 1, 1])
-    >>> direct = moment_regression(np.array([1.0, 3.0, 4.0, 6.0]), said, Design(1, 1), np.empty((4, 0)))
+    >>> said = np.array([[0.0], [0.0], [1.0], [1.0]])
+    >>> direct = moment_regression(np.array([1.0, 3.0, 4.0, 6.0]), said, np.empty((4, 0)))
     >>> direct.coefficients.round(6).tolist()                        # the means 2 and 5
     [2.0, 3.0]
     """
-    table, places = probabilities(design, y.size)
-    floor, slope = table[places, 0], table[places, 1] - table[places, 0]
-    r = (answers - floor) / slope
-    q, triangle = np.linalg.qr(np.column_stack([np.ones(y.size), x]))
-    along = q.T @ r
-    left = float(r.sum() - along @ along)
-    if not left > 1e-9 * y.size:
+    w = np.ones(y.size) if weights is None else weights / weights.mean()
+    root = np.sqrt(w)[:, None]
+    z = np.column_stack([np.ones(y.size), x])
+    q, triangle = np.linalg.qr(root * z)
+    heavy, high = root * r, root[:, 0] * y
+    along = q.T @ heavy
+    moments = heavy.T @ heavy
+    np.fill_diagonal(moments, w @ r)
+    left = moments - along.T @ along
+    if not float(np.linalg.eigvalsh(left)[0]) > 1e-9 * y.size:
         raise NoInformation(
-            f"the estimated variance of the truth, beside the covariates, is {left / y.size:.3g}: the answers do not "
-            "show that the truth differs from person to person; allowed: more answers, or fewer covariates"
+            f"the estimated variance of the truth, beside the covariates, is {np.linalg.eigvalsh(left)[0] / y.size:.3g}"
+            ": the answers do not show that the truth differs from person to person; allowed: more answers, or fewer "
+            "covariates"
         )
-    effect = float(r @ (y - q @ (q.T @ y))) / left
-    others = np.linalg.solve(triangle, q.T @ (y - effect * r))
-    residual = y - effect * r - np.column_stack([np.ones(y.size), x]) @ others
-    of_effect = ((r - q @ along) * residual + (r * r - r) * effect) / left
-    of_others = np.linalg.solve(triangle, (q * residual[:, None] - of_effect[:, None] * along).T).T
-    place = [0, *range(2, 2 + x.shape[1])]
-    theta, influence = np.empty(2 + x.shape[1]), np.empty((y.size, 2 + x.shape[1]))
-    theta[1], theta[place] = effect, others
-    influence[:, 1], influence[:, place] = of_effect, of_others
+    effects = np.linalg.solve(left, heavy.T @ (high - q @ (q.T @ high)))
+    others = np.linalg.solve(triangle, q.T @ (high - heavy @ effects))
+    residual = (high - heavy @ effects - root[:, 0] * (z @ others))[:, None]
+    of_effects = np.linalg.solve(left, ((heavy - q @ along) * residual + w[:, None] * (r * r - r) * effects).T).T
+    of_others = np.linalg.solve(triangle, (q * residual - of_effects @ along.T).T).T
+    p = r.shape[1]
+    place, slopes = [0, *range(1 + p, 1 + p + x.shape[1])], range(1, 1 + p)
+    theta, influence = np.empty(1 + p + x.shape[1]), np.empty((y.size, 1 + p + x.shape[1]))
+    theta[slopes], theta[place] = effects, others
+    influence[:, slopes], influence[:, place] = of_effects, of_others
     return MomentRegression(theta, influence)
+
+
+def least_squares(y: Floats, z: Floats, weights: Floats | None = None) -> MomentRegression:
+    """Weighted least squares of y on the columns of z.
+
+    >>> found = least_squares(np.array([1.0, 3.0, 4.0, 6.0]), np.array([[1.0, 0], [1, 0], [1, 1], [1, 1]]))
+    >>> found.coefficients.round(6).tolist()
+    [2.0, 3.0]
+    """
+    w = np.ones(y.size) if weights is None else weights / weights.mean()
+    root = np.sqrt(w)[:, None]
+    q, triangle = np.linalg.qr(root * z)
+    beta = np.linalg.solve(triangle, q.T @ (root[:, 0] * y))
+    residual = root[:, 0] * (y - z @ beta)
+    return MomentRegression(beta, np.linalg.solve(triangle, (q * residual[:, None]).T).T)

@@ -1,18 +1,18 @@
 """The likelihood of randomised answers given covariates, and its derivatives.
 
-With the linear predictor η = zᵀβ (+ offset), s = σ(η), and for an observed answer a
+With the linear predictor η = zᵀβ (+ offset), s = s(η) by the link (see `links`), and for an observed answer a
     q0 = P(a | truth 0),  q1 = P(a | truth 1)                      the answer's column of its own design matrix
     L  = q0(1−s) + q1 s                                            its probability
     ℓ  = Σ w log L
-    dℓ/dη   = (q1−q0) s(1−s)/L
-    −d²ℓ/dη² = (dℓ/dη)² − (q1−q0) s(1−s)(1−2s)/L                   observed information
-    E[−d²ℓ/dη²] = (q1−q0)² s²(1−s)²/(L(1−L))                       expected information
+    dℓ/dη   = (q1−q0) s'/L
+    −d²ℓ/dη² = (dℓ/dη)² − (q1−q0) s''/L                            observed information
+    E[−d²ℓ/dη²] = (q1−q0)² s'²/(L(1−L))                            expected information
 The last does not depend on which answer was given.  ℓ is not concave in β (see `fitting`).
 
 Rules
 1. Every record may have its own design; the matrices are kept once each, and records point to them.
 2. L and 1−L are sums of positive terms, computed from exact fractions, so neither loses digits near 0.
-3. η is cut to ±700, where s is 1e−304: every quotient is finite, whatever β.
+3. The link cuts η where s is 1e−300: every quotient is finite, whatever β.
 4. Rows are walked in blocks that fit the processor's cache and are too small for the linear-algebra library to split
    among threads: on a busy machine its threads would wait for each other longer than they work.
 """
@@ -28,16 +28,16 @@ import numpy as np
 from rrcollect.errors import ParameterError
 from server_agg.count.from_answers import answer_array
 from server_agg.models.columns import matrix_of, probabilities, vector_of
+from server_agg.models.links import LINKS, Link
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Derivatives", "Outcome", "sigmoid"]
+__all__ = ["Derivatives", "Outcome"]
 
 BLOCK = 8000  # numbers of a block of covariates
-FARTHEST = 700.0
 
 
 class Derivatives(NamedTuple):
@@ -46,17 +46,6 @@ class Derivatives(NamedTuple):
     log_likelihood: float
     gradient: Floats
     information: Floats
-
-
-def sigmoid(eta: Floats) -> tuple[Floats, Floats]:
-    """s = 1/(1 + e^−η) and 1 − s, each to full precision.
-
-    >>> ["%.12g" % part[0] for part in sigmoid(np.array([-40.0]))]
-    ['4.24835425529e-18', '1']
-    """
-    small = np.exp(-np.clip(eta, -FARTHEST, FARTHEST))
-    s = 1.0 / (1.0 + small)
-    return s, small * s
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +64,7 @@ class Outcome:
     places: NDArray[np.intp]
     weights: Floats | None = None
     offset: Floats | None = None
+    link: Link = LINKS["logit"]
 
     @classmethod
     def of(
@@ -154,22 +144,28 @@ class Outcome:
         total = 0.0
         for rows in self.blocks():
             q0, q1, _, _ = self._given(rows)
-            s, t = sigmoid(self.eta(beta, rows))
+            s, t = self.link.shares(self.eta(beta, rows))
             logs = np.log(np.maximum(q0 * t + q1 * s, 1e-320))
             total += float(logs.sum() if self.weights is None else self.weights[rows] @ logs)
         return total
 
     def rows_derivatives(self, beta: Floats, rows: slice, kind: str = "expected") -> tuple[Floats, Floats, Floats]:
         """log L, dℓ/dη and the information about η of these rows, before weights."""
+        return self.eta_derivatives(self.eta(beta, rows), kind, rows)
+
+    def eta_derivatives(
+        self, eta: Floats, kind: str = "expected", rows: slice = slice(None)
+    ) -> tuple[Floats, Floats, Floats]:
+        """The same, of these rows, at any η."""
         q0, q1, r0, r1 = self._given(rows)
-        s, t = sigmoid(self.eta(beta, rows))
+        s, t = self.link.shares(eta)
         likelihood = np.maximum(q0 * t + q1 * s, 1e-320)
-        steep = (q1 - q0) * s * t
+        steep = (q1 - q0) * self.link.steep(eta, s, t)
         score = steep / likelihood
         if kind == "expected":
             information = score * (steep / np.maximum(r0 * t + r1 * s, 1e-320))
         else:
-            information = score * (score - (t - s))
+            information = score * (score - self.link.bend(eta, s, t))
         return np.log(likelihood), score, information
 
     def derivatives(self, beta: Floats, kind: str = "expected") -> Derivatives:
@@ -186,6 +182,15 @@ class Outcome:
             gradient += score @ z
             information += (z * curve[:, None]).T @ z
         return Derivatives(total, gradient, (information + information.T) / 2)
+
+    def scores(self, beta: Floats) -> Floats:
+        """w g of every record, g its gradient: one row each."""
+        found = np.empty_like(self.covariates)
+        for rows in self.blocks():
+            _, score, _ = self.rows_derivatives(beta, rows)
+            w = 1.0 if self.weights is None else self.weights[rows]
+            np.multiply(self.covariates[rows], (w * score)[:, None], out=found[rows])
+        return found
 
     def outer_products(self, beta: Floats, power: int = 1) -> Floats:
         """Σ w^power g gᵀ, g the gradient of one record: `power` 1 for repeat counts, 2 for sampling weights."""
@@ -215,5 +220,7 @@ class Outcome:
     def best_information(self) -> Floats:
         """For every distinct design, the information of one answer about η at η = 0."""
         yes = (self.table[:, 0] + self.table[:, 1]) / 2
-        found: Floats = ((self.table[:, 1] - self.table[:, 0]) / 4) ** 2 / (yes * (1 - yes))
+        found: Floats = ((self.table[:, 1] - self.table[:, 0]) * self.link.curve(np.zeros(1)).steep) ** 2 / (
+            yes * (1 - yes)
+        )
         return found

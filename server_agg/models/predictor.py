@@ -16,7 +16,7 @@ Regressing y on the answers themselves shrinks a_t towards 0 (a planted bug in t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ from rrcollect.errors import ParameterError
 from server_agg.count.from_answers import answer_array
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import wald_interval
-from server_agg.estimates.numerics import normal_tail
+from server_agg.estimates.numerics import t_tail
 from server_agg.models.columns import matrix_of, vector_of
 from server_agg.models.errors import Collinear, NoInformation
 from server_agg.models.inference import Test, chi_squared
@@ -36,14 +36,19 @@ from server_agg.models.joint import JointLikelihood, joint_maximum
 from server_agg.models.moments import MomentRegression, moment_regression
 from server_agg.models.summary import Coefficient, coefficient_dicts, coefficient_table
 from server_agg.report.result import Result
+from server_agg.sampling.sample import Sample
+from server_agg.weigh.unbiased_values import unbiased_values
 
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats
 
-__all__ = ["PredictorFit", "fit_with_randomised_predictor"]
+__all__ = ["PredictorFit", "by_moments", "checked_rank", "fit_with_randomised_predictor", "named_covariates"]
 
 KINDS = ("linear", "normal", "logistic")
 ASSUMPTIONS = {
+    "linear probability": "the prevalence is linear in the covariates; a prediction may leave [0, 1]",
+    "several predictors": "the mean of the outcome is linear in the truths and the covariates, without products of "
+    "truths; the answers of one person to different questions were drawn apart",
     "linear": "the mean of the outcome is linear in the truth and the covariates",
     "normal": "the outcome is normal around its line, with one spread for both truths; skewness is taken for an effect",
     "logistic": "the log-odds of the outcome are linear in the truth and the covariates, those of the truth too",
@@ -64,6 +69,7 @@ class PredictorFit(Result):
     log_likelihood: float | None
     iterations: int
     check: Test | None
+    freedom: float = math.inf  # of the survey's errors
 
     @property
     def assumption(self) -> str:
@@ -92,11 +98,12 @@ class PredictorFit(Result):
 
     def interval(self, name: str, level: NumberLike = 0.95, covariance: str | None = None) -> Interval:
         """Wald's bar for one coefficient."""
-        return wald_interval(self[name], self.standard_error(name, covariance), level, f"coefficient of {name}")
+        error, told = self.standard_error(name, covariance), f"coefficient of {name}"
+        return wald_interval(self[name], error, level, told, freedom=self.freedom)
 
     def p_value(self, name: str, covariance: str | None = None) -> float:
-        """Two-sided, by Wald's z."""
-        return min(1.0, 2 * normal_tail(abs(self[name]) / self.standard_error(name, covariance)))
+        """Two-sided, by Wald's z, or by Student's t with the survey's degrees of freedom."""
+        return min(1.0, 2 * t_tail(abs(self[name]) / self.standard_error(name, covariance), self.freedom))
 
     def _rows(self, level: NumberLike = 0.95, covariance: str | None = None) -> list[Coefficient]:
         return [
@@ -110,7 +117,8 @@ class PredictorFit(Result):
         return coefficient_table(self._rows(), 0.95, digits=4)
 
     def __str__(self) -> str:
-        title = f"{self.kind.capitalize()} regression on a randomised answer, n = {self.n}, "
+        which = "of" if self.kind == "linear probability" else "on"
+        title = f"{self.kind.capitalize()} regression {which} a randomised answer, n = {self.n}, "
         if self.log_likelihood is not None:
             title += f"log-likelihood {self.log_likelihood:.3f}, "
         title += f"covariance: {next(iter(self.covariances))}"
@@ -127,6 +135,7 @@ class PredictorFit(Result):
             "log_likelihood": self.log_likelihood,
             "iterations": self.iterations,
             "covariance": next(iter(self.covariances)) if covariance is None else covariance,
+            "degrees_of_freedom": None if math.isinf(self.freedom) else self.freedom,
             "assumption": self.assumption,
             "check": None if self.check is None else self.check.as_dict(),
             "coefficients": coefficient_dicts(self._rows(level, covariance)),
@@ -141,11 +150,15 @@ def fit_with_randomised_predictor(
     *,
     kind: str = "linear",
     names: Sequence[str] | None = None,
+    sampling_weights: Any = None,
+    clusters: Any = None,
+    strata: Any = None,
 ) -> PredictorFit:
     """Linear or logistic regression of `outcome` on the truth behind randomised answers, and on covariates.
 
     The coefficient named "truth" is the difference the attribute makes.  `kind` "linear" supposes nothing of the
-    outcome's shape; "normal" is narrower, and wrong where the outcome is not normal around its line.
+    outcome's shape; "normal" is narrower, and wrong where the outcome is not normal around its line.  Weights, clusters
+    and strata are for "linear".
 
     >>> from rrcollect import optimal_design
     >>> from server_agg.models.simulation import simulate_survey
@@ -161,25 +174,20 @@ def fit_with_randomised_predictor(
     y = vector_of("outcome", outcome, array.size)
     if kind == "logistic" and not np.isin(y, (0.0, 1.0)).all():
         raise ParameterError("outcome", float(y[~np.isin(y, (0.0, 1.0))][0]), "0 or 1, for a logistic regression")
-    if names is None and hasattr(covariates, "columns"):
-        names = [str(name) for name in covariates.columns]
-    x = np.empty((array.size, 0)) if covariates is None else matrix_of(covariates, array.size)
-    columns = [f"x{j + 1}" for j in range(x.shape[1])] if names is None else [str(name) for name in names]
-    if len(columns) != x.shape[1] or len({*columns, "intercept", "truth", "log sigma"}) != x.shape[1] + 3:
-        raise ParameterError("names", names, f"{x.shape[1]} different names, none 'intercept', 'truth' or 'log sigma'")
+    drawn = {"weights": sampling_weights, "clusters": clusters, "strata": strata}
+    if kind != "linear" and any(given is not None for given in drawn.values()):
+        raise ParameterError("kind", kind, "'linear' for weights, clusters and strata")
+    x, columns = named_covariates(covariates, array.size, names, ("intercept", "truth", "log sigma"))
     size = len(columns) + 2 if kind == "linear" else 2 * len(columns) + 3 + (kind == "normal")
     if y.size <= size:
         raise ParameterError("answers", f"{y.size} records", f"more than {size}, one for each parameter")
-    z = np.column_stack([np.ones(y.size), x])
-    if np.linalg.matrix_rank(z / np.maximum(np.abs(z).max(axis=0), 1e-300)) < z.shape[1]:
-        raise Collinear(f"the covariates {', '.join(columns)} and the intercept are linearly dependent; leave one out")
+    checked_rank(np.column_stack([np.ones(y.size), x]), columns)
     if y.min() == y.max():
         raise NoInformation(f"the outcome is {float(y[0]):g} in every record: nothing can explain it")
     labels = ["intercept", "truth", *columns]
+    r = unbiased_values(design, array)[:, None]
     if kind == "linear":
-        found = moment_regression(y, array, design, x)
-        spread = {"sandwich": found.covariance}
-        return PredictorFit(kind, int(y.size), tuple(labels), found.coefficients, spread, None, 0, None)
+        return by_moments(kind, labels, drawn, lambda w: moment_regression(y, r, x, w), int(y.size))
     joint = JointLikelihood(y, array, design, x, kind)
     theta, level, steps = joint_maximum(joint)
     labels += [*(["log sigma"] if kind == "normal" else []), *(f"truth ~ {name}" for name in ["intercept", *columns])]
@@ -189,8 +197,45 @@ def fit_with_randomised_predictor(
     check = None
     if kind == "normal":
         with suppress(NoInformation):  # moments find no slope
-            check = _check(moment_regression(y, array, design, x), float(theta[1]), influence[:, 1])
+            check = _check(moment_regression(y, r, x), float(theta[1]), influence[:, 1])
     return PredictorFit(kind, int(y.size), tuple(labels), theta, spread, level, steps, check)
+
+
+def named_covariates(
+    covariates: Any, n: int, names: Sequence[str] | None, taken: Sequence[str]
+) -> tuple[Floats, list[str]]:
+    """Covariates as a matrix with a name per column, none of the taken ones."""
+    if names is None and hasattr(covariates, "columns"):
+        names = [str(name) for name in covariates.columns]
+    x = np.empty((n, 0)) if covariates is None else matrix_of(covariates, n)
+    columns = [f"x{j + 1}" for j in range(x.shape[1])] if names is None else [str(name) for name in names]
+    if len(columns) != x.shape[1] or len({*columns, *taken}) != x.shape[1] + len(taken):
+        others = ", ".join(map(repr, taken[:-1])) + f" or {taken[-1]!r}" if len(taken) > 1 else repr(taken[0])
+        raise ParameterError("names", names, f"{x.shape[1]} different names, none {others}")
+    return x, columns
+
+
+def checked_rank(z: Floats, columns: Sequence[str]) -> None:
+    """Refuses covariates that are combinations of others."""
+    if np.linalg.matrix_rank(z / np.maximum(np.abs(z).max(axis=0), 1e-300)) < z.shape[1]:
+        raise Collinear(f"the covariates {', '.join(columns)} and the intercept are linearly dependent; leave one out")
+
+
+def by_moments(
+    kind: str, labels: Sequence[str], drawn: dict[str, Any], fit: Callable[[Floats | None], MomentRegression], n: int
+) -> PredictorFit:
+    """A fit from moments, with the errors of the survey where it is one."""
+    if all(given is None for given in drawn.values()):
+        plain = fit(None)
+        return PredictorFit(
+            kind, n, tuple(labels), plain.coefficients, {"sandwich": plain.covariance}, None, 0, None
+        )  # fmt: skip
+    sample = Sample.of(n, **drawn)
+    found = fit(sample.weights)
+    spread = {"survey": sample.covariance(found.influence), "sandwich": found.covariance}
+    return PredictorFit(
+        kind, n, tuple(labels), found.coefficients, spread, None, 0, None, float(sample.freedom)
+    )  # fmt: skip
 
 
 def _check(free: MomentRegression, effect: float, influence: Floats) -> Test:

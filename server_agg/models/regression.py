@@ -1,6 +1,6 @@
-"""Logistic regression with a randomised outcome: who has the attribute, seen through the randomisation.
+"""Logistic and probit regression with a randomised outcome: who has the attribute, seen through the randomisation.
 
-    P(truth = 1 | z) = σ(zᵀβ),        P(answer = 1 | z) = 1 − p00 + c·σ(zᵀβ)
+    P(truth = 1 | z) = s(zᵀβ),        P(answer = 1 | z) = 1 − p00 + c·s(zᵀβ)          s by the link (see `links`)
 The answers are randomised; β is about the truth.  Naive logistic regression on the answers shrinks every coefficient
 towards 0 and gives it a standard error that promises too much.
 
@@ -8,6 +8,8 @@ Rules
 1. Every record may have its own design.
 2. Weights are either `repeats` (a record stands for a whole number of equal ones: counts of a table) or
    `sampling_weights` (it stands for people who were not asked); with the second the covariance is the sandwich.
+   With `clusters` or `strata` it is that of the survey (see `inference`), and bars and tests have its degrees of
+   freedom, clusters − strata.
 3. There is no fit without a maximum: `Separation`, `Collinear` and `NoInformation` say why there is none.
 4. A fit keeps its records, so every question can be asked later.
 """
@@ -16,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -26,19 +28,21 @@ from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError, RRCollectError
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import checked_method, wald_interval
-from server_agg.estimates.numerics import normal_tail
+from server_agg.estimates.numerics import t_tail
 from server_agg.models import effects, inference, summary
 from server_agg.models.columns import vector_of
 from server_agg.models.fitting import maximise
 from server_agg.models.inference import Test
+from server_agg.models.links import checked_link
 from server_agg.models.outcome import Outcome
 from server_agg.report.result import Result
 from server_agg.report.tables import Table
+from server_agg.sampling.sample import Sample
 
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats
 
-__all__ = ["LogisticFit", "fit_logistic", "fit_model"]
+__all__ = ["LogisticFit", "fit_logistic", "fit_model", "fit_probit"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +64,22 @@ class LogisticFit(Result):
     weights_kind: str
     intercept: bool
     outcome: str = "answer"
+    sample: Sample | None = None  # how the people were drawn, with clusters, strata or sampling weights
 
     @property
     def sampling(self) -> bool:
         """Whether the weights are sampling weights."""
         return self.weights_kind == "sampling"
+
+    @property
+    def pseudo(self) -> bool:
+        """Whether what is maximised is not a likelihood: records are weighted, or not independent."""
+        return self.sampling or (self.sample is not None and self.sample.clustered)
+
+    def freedom(self, kind: str | None = None) -> float:
+        """Degrees of freedom of the standard errors: the survey's, or infinitely many."""
+        which = self.covariance_kind if kind is None else kind
+        return float(self.sample.freedom) if which == "survey" and self.sample is not None else math.inf
 
     def place(self, name: str) -> int:
         """The position of a coefficient."""
@@ -82,7 +97,7 @@ class LogisticFit(Result):
         return {}
 
     def covariance(self, kind: str | None = None) -> Floats:
-        """The covariance matrix: "expected", "observed", "outer" or "sandwich" (default: as the fit was made)."""
+        """The covariance matrix by one of `inference.COVARIANCES` (default: as the fit was made)."""
         return self.inverse @ self._scaled_covariance(kind) @ self.inverse.T
 
     def _scaled_covariance(self, kind: str | None) -> Floats:
@@ -102,9 +117,10 @@ class LogisticFit(Result):
         return self.deviations(np.eye(len(self.names)), kind)
 
     def p_value(self, name: str, kind: str | None = None) -> float:
-        """Two-sided, by Wald's z."""
+        """Two-sided, by Wald's z, or by Student's t with the survey's degrees of freedom."""
         j = self.place(name)
-        return min(1.0, 2 * normal_tail(abs(float(self.coefficients[j] / self.standard_errors(kind)[j]))))
+        z = abs(float(self.coefficients[j] / self.standard_errors(kind)[j]))
+        return min(1.0, 2 * t_tail(z, self.freedom(kind)))
 
     def interval(
         self, name: str, level: NumberLike = 0.95, method: str = "wald", *, covariance: str | None = None
@@ -114,7 +130,8 @@ class LogisticFit(Result):
         if checked_method("coefficient", method).name == "profile":
             return inference.profile_interval(self, j, level)
         error = float(self.standard_errors(covariance)[j])
-        return wald_interval(float(self.coefficients[j]), error, level, f"coefficient of {name}")
+        told, freedom = f"coefficient of {name}", self.freedom(covariance)
+        return wald_interval(float(self.coefficients[j]), error, level, told, freedom=freedom)
 
     def wald_test(self, *names: str, covariance: str | None = None) -> Test:
         """That all the named coefficients are 0."""
@@ -138,7 +155,7 @@ class LogisticFit(Result):
     @cached_property
     def _null(self) -> LogisticFit | None:
         model = self.model.with_offset(np.zeros(self.model.n), [])
-        ones = Outcome(model.answers, np.ones((model.n, 1)), model.table, model.places, model.weights)
+        ones = replace(model, covariates=np.ones((model.n, 1)))
         try:
             return fit_model(ones, ["intercept"], self)
         except RRCollectError:
@@ -151,18 +168,18 @@ class LogisticFit(Result):
 
     @property
     def aic(self) -> float | None:
-        """Akaike's criterion, 2k − 2ℓ; None with sampling weights, where ℓ is not a likelihood."""
-        return None if self.sampling else 2 * len(self.names) - 2 * self.log_likelihood
+        """Akaike's criterion, 2k − 2ℓ; None where ℓ is not a likelihood: with sampling weights, in clusters."""
+        return None if self.pseudo else 2 * len(self.names) - 2 * self.log_likelihood
 
     @property
     def bic(self) -> float | None:
-        """Schwarz's criterion, k·ln n − 2ℓ, n counting repeats; None with sampling weights."""
-        return None if self.sampling else len(self.names) * math.log(self.model.people) - 2 * self.log_likelihood
+        """Schwarz's criterion, k·ln n − 2ℓ, n counting repeats; None where ℓ is not a likelihood."""
+        return None if self.pseudo else len(self.names) * math.log(self.model.people) - 2 * self.log_likelihood
 
     def against_null(self) -> Test | None:
         """All covariates against an intercept alone; None where that cannot be tested."""
         constant = any(np.ptp(self.model.covariates[:, j]) == 0 for j in range(len(self.names)))
-        if self._null is None or self.sampling or not constant or len(self.names) < 2:
+        if self._null is None or self.pseudo or not constant or len(self.names) < 2:
             return None
         statistic = 2 * (self.log_likelihood - self._null.log_likelihood)
         return inference.chi_squared("all slopes = 0", "likelihood ratio", statistic, len(self.names) - 1)
@@ -212,14 +229,18 @@ def fit_logistic(
     intercept: bool = True,
     repeats: Any = None,
     sampling_weights: Any = None,
+    clusters: Any = None,
+    strata: Any = None,
     covariance: str | None = None,
     start: Any = None,
+    link: str = "logit",
 ) -> LogisticFit:
-    """Logistic regression of a randomised answer on covariates (a matrix, or a data frame of numbers).
+    """Logistic (or by `link` probit) regression of a randomised answer on covariates (a matrix, or a frame of numbers).
 
     `design` is one Design, or one for each record.  An intercept is put first unless `intercept` is False.  `repeats`
     are whole numbers: how many equal records one stands for.  `sampling_weights` are how many people who were not asked
-    it stands for; their scale does not matter.
+    it stands for; their scale does not matter, and they may be calibrated (`rake`, `post_stratify`).  `clusters` and
+    `strata` name those of every record.
 
     >>> from rrcollect import optimal_design
     >>> fit = fit_logistic([1, 0] * 3, [-1, -1, 0, 0, 1, 1], optimal_design(2), names=["x"],
@@ -227,16 +248,19 @@ def fit_logistic(
     >>> fit.coefficients.round(6).tolist(), fit.standard_errors().round(6).tolist(), round(fit.log_likelihood, 6)
     ([-0.484096, 0.723125], [0.119465, 0.150211], -394.464413)
     """
-    if repeats is not None and sampling_weights is not None:
-        raise ParameterError("sampling_weights", "given with repeats", "one of the two")
+    drawn = clusters is not None or strata is not None
+    if repeats is not None and (sampling_weights is not None or drawn):
+        raise ParameterError("repeats", "given with sampling_weights, clusters or strata", "repeats alone")
     weights_kind = "none" if repeats is None else "repeats"
     weights_kind = weights_kind if sampling_weights is None else "sampling"
-    kind = covariance or ("sandwich" if weights_kind == "sampling" else "expected")
+    adjusted = hasattr(sampling_weights, "again")
+    kind = covariance or ("survey" if drawn or adjusted else "sandwich" if weights_kind == "sampling" else "expected")
     if kind not in inference.COVARIANCES:
         raise ParameterError("covariance", covariance, f"one of {', '.join(inference.COVARIANCES)}")
     if names is None and hasattr(covariates, "columns"):
         names = [str(name) for name in covariates.columns]
-    model = Outcome.of(answers, covariates, design, repeats, sampling_weights)
+    weights = sampling_weights.weights if adjusted else sampling_weights
+    model = replace(Outcome.of(answers, covariates, design, repeats, weights), link=checked_link(link))
     if model.n == 0:
         raise ParameterError("answers", "0 records", "one or more")
     columns = [f"x{j + 1}" for j in range(model.size)] if names is None else [str(name) for name in names]
@@ -244,30 +268,35 @@ def fit_logistic(
         raise ParameterError("names", names, f"{model.size} different names, one per covariate, none 'intercept'")
     if intercept:
         wide = np.column_stack([np.ones(model.n), model.covariates])
-        model, columns = Outcome(model.answers, wide, model.table, model.places, model.weights), ["intercept", *columns]
+        model, columns = replace(model, covariates=wide), ["intercept", *columns]
     if not columns:
         raise ParameterError("covariates", "no columns", "one or more, or intercept=True")
     first = None if start is None else vector_of("start", start, len(columns))
-    return _fitted(model, columns, first, covariance=kind, weights_kind=weights_kind, intercept=intercept)
+    sample = None
+    if drawn or weights_kind == "sampling":
+        sample = Sample.of(model.n, weights=sampling_weights, strata=strata, clusters=clusters)
+    settings = {"covariance_kind": kind, "weights_kind": weights_kind, "intercept": intercept, "sample": sample}
+    return _fitted(model, columns, first, settings)
+
+
+def fit_probit(answers: Any, covariates: Any, design: Any, **how: Any) -> LogisticFit:
+    """Probit regression of a randomised answer: `fit_logistic` with another link.
+
+    >>> from rrcollect import optimal_design
+    >>> fit = fit_probit([1, 0] * 2, [0, 0, 1, 1], optimal_design(2), repeats=[60, 140, 110, 90])
+    >>> fit.coefficients.round(4).tolist()
+    [-0.7147, 0.88]
+    """
+    return fit_logistic(answers, covariates, design, link="probit", **how)
 
 
 def fit_model(model: Outcome, names: Sequence[str], like: LogisticFit) -> LogisticFit:
     """The fit of another model of the same answers, with the settings of `like`."""
-    keeps = like.intercept and "intercept" in names
-    settings = {"covariance": like.covariance_kind, "weights_kind": like.weights_kind, "outcome": like.outcome}
-    return _fitted(model, list(names), None, intercept=keeps, **settings)
+    kept = {name: getattr(like, name) for name in ("covariance_kind", "weights_kind", "outcome", "sample")}
+    return _fitted(model, list(names), None, kept | {"intercept": like.intercept and "intercept" in names})
 
 
-def _fitted(
-    model: Outcome,
-    names: list[str],
-    start: Floats | None,
-    *,
-    covariance: str,
-    weights_kind: str,
-    intercept: bool,
-    outcome: str = "answer",
-) -> LogisticFit:
+def _fitted(model: Outcome, names: list[str], start: Floats | None, settings: dict[str, Any]) -> LogisticFit:
     found, scaled, inverse = maximise(model, names, start)
     return LogisticFit(
         model,
@@ -278,8 +307,5 @@ def _fitted(
         scaled,
         found.gamma,
         inverse,
-        covariance,
-        weights_kind,
-        intercept,
-        outcome,
+        **settings,
     )

@@ -18,6 +18,7 @@ from server_agg.report.tables import Table
 
 if TYPE_CHECKING:
     from server_agg.models.regression import LogisticFit
+    from server_agg.sampling.sample import Sample
 
 __all__ = ["coefficient_dicts", "coefficient_table", "facts", "summary_dict", "summary_tables", "summary_text"]
 
@@ -32,7 +33,7 @@ def facts(fit: LogisticFit, kind: str) -> list[tuple[str, str]]:
     return [
         ("Dep. Variable:", fit.outcome),
         ("No. Observations:", str(fit.model.n)),
-        ("Model:", "Randomised Logit"),
+        ("Model:", f"Randomised {fit.model.link.name.capitalize()}"),
         ("Df Residuals:", str(fit.model.n - len(fit.names))),
         ("Method:", "MLE, Fisher scoring"),
         ("Df Model:", str(len(fit.names) - 1)),
@@ -44,7 +45,16 @@ def facts(fit: LogisticFit, kind: str) -> list[tuple[str, str]]:
         ("LLR p-value:", "none" if test is None else f"{test.p:.4g}"),
         ("AIC:", "none" if fit.aic is None else f"{fit.aic:.3f}"),
         ("BIC:", "none" if fit.bic is None else f"{fit.bic:.3f}"),
+        *(_drawn(fit.sample) if fit.sample is not None and kind == "survey" else []),
     ]
+
+
+def _drawn(sample: Sample) -> list[tuple[str, str]]:
+    """What a complex sample adds."""
+    units = str(sample.units) if sample.clustered else "none"
+    strata = "none" if sample.strata == (None,) else str(len(sample.strata))
+    weights = "sampling" if sample.weighted else "none"
+    return [("Clusters:", units), ("Df (t):", str(sample.freedom)), ("Strata:", strata), ("Weights:", weights)]
 
 
 def coefficient_table(
@@ -82,7 +92,7 @@ def summary_text(fit: LogisticFit, level: NumberLike, kind: str) -> str:
     """The summary as text, 78 columns."""
     above = facts(fit, kind)
     half = WIDTH // 2 - 1
-    lines = ["Randomised Logistic Regression".center(WIDTH).rstrip(), "=" * WIDTH]
+    lines = [f"Randomised {fit.model.link.title} Regression".center(WIDTH).rstrip(), "=" * WIDTH]
     for (a, b), (c, d) in zip(above[::2], above[1::2], strict=True):
         lines.append(f"{a}{b.rjust(half - len(a))}  {c}{d.rjust(WIDTH - half - 2 - len(c))}")
     head, rows = coefficient_table(_rows(fit, level, kind), float(exact_level(level)))
@@ -105,9 +115,12 @@ def summary_tables(fit: LogisticFit, level: NumberLike, kind: str) -> list[Table
     """The same as tables, with odds ratios and their bars."""
     rows = _rows(fit, level, kind)
     head, lines = coefficient_table(rows, float(exact_level(level)))
+    above: Table = (None, [list(pair) for pair in facts(fit, kind)])
+    if fit.model.link.name != "logit":
+        return [above, (head, lines)]
     for line, (_, value, _, _, bar) in zip(lines, rows, strict=True):
         line += ["none" if end is None else f"{end:.3f}" for end in map(odds, (value, *bar))]
-    return [(None, [list(pair) for pair in facts(fit, kind)]), ([*head, "odds ratio", *head[-2:]], lines)]
+    return [above, ([*head, "odds ratio", *head[-2:]], lines)]
 
 
 def _with_odds(rows: Sequence[Coefficient]) -> list[dict[str, object]]:
@@ -121,10 +134,12 @@ def _with_odds(rows: Sequence[Coefficient]) -> list[dict[str, object]]:
 def summary_dict(fit: LogisticFit, level: NumberLike, kind: str) -> dict[str, object]:
     """Inputs that fit a line, and results, as plain values."""
     return {
-        "model": "randomised logit",
+        "model": f"randomised {fit.model.link.name}",
         "outcome": fit.outcome,
         "n": fit.model.n,
         "designs": len(fit.model.table),
+        "clusters": fit.sample.units if fit.sample is not None and fit.sample.clustered else None,
+        "degrees_of_freedom": None if math.isinf(fit.freedom(kind)) else fit.freedom(kind),
         "weights": fit.weights_kind,
         "log_likelihood": fit.log_likelihood,
         "null_log_likelihood": fit.null_log_likelihood,
@@ -132,5 +147,5 @@ def summary_dict(fit: LogisticFit, level: NumberLike, kind: str) -> dict[str, ob
         "bic": fit.bic,
         "iterations": fit.iterations,
         "covariance": kind,
-        "coefficients": _with_odds(_rows(fit, level, kind)),
+        "coefficients": (_with_odds if fit.model.link.name == "logit" else coefficient_dicts)(_rows(fit, level, kind)),
     }

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["WeightedEstimate", "weighted_estimate"]
+__all__ = ["WeightedEstimate", "checked_weights", "weighted_estimate"]
 
 KINDS = ("hajek", "horvitz-thompson")
 ROUNDED_UP = 1 + Fraction(2, 10**12)  # more than the rounding of a sum of floats
@@ -223,7 +223,7 @@ def weighted_estimate(
     widths = np.broadcast_to(np.array([float(1 / abs(Fraction(d.c))) for d in designs]), values.shape)
     noise = noise_variances(design, answers)
     ends = value_ends(designs)
-    checked = _checked(weights, values.size)
+    checked = checked_weights(weights, int(values.size))
     return WeightedEstimate(values, noise, checked, widths, ends, kind, size, target, _misfit(design, answers))
 
 
@@ -238,7 +238,8 @@ def _misfit(design: Design | Sequence[Design], answers: Any) -> Misfit:
     return worst_misfit(Estimate(tally).misfit for tally in tallies)
 
 
-def _checked(weights: Any, n: int) -> NDArray[np.float64]:
+def checked_weights(weights: Any, n: int) -> NDArray[np.float64]:
+    """Weights as numbers of 0 and above, one for each of n records, two of them at least above 0."""
     import numpy as np
 
     try:

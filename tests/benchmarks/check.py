@@ -22,7 +22,10 @@ from tests.benchmarks.measure import machine, tell
 from tests.benchmarks.section import GUARD, Effort, Section
 
 RECORD = Path(__file__).resolve().parent / "recorded.json"
-GUARDED = ("single", "bulk", "kinds", "cold", "memory", "estimate", "batch", "ingest", "store", "regression")
+GUARDED = (
+    *("single", "bulk", "kinds", "cold", "memory", "estimate"),
+    *("batch", "ingest", "store", "regression", "clusters"),
+)
 ALLOWED = 2 / 3
 Record = dict[str, dict[str, float]]
 

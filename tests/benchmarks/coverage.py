@@ -37,7 +37,10 @@ PREVALENCES = np.arange(101) / 100
 METHODS = ("exact", "chebyshev", "hoeffding", "anytime", "wilson", "likelihood", "credible", "wald")
 GUARANTEED = METHODS[:4]
 LOOKS, KINDS_N, SURVEYS = 100, 20, 1000  # of the sections after the first
-SECTIONS = ("n10", "n30", "n100", "n300", "n1000", "looks", "kinds1", "kinds2", "kinds3", "kinds4", "simulated")
+SECTIONS = (
+    *("n10", "n30", "n100", "n300", "n1000", "looks"),
+    *("kinds1", "kinds2", "kinds3", "kinds4", "simulated", "samples"),
+)
 ROOT = Path(__file__).resolve().parents[2]
 CREDIBLE = "credible, 0 < π < 1"  # an equal-tailed interval of a continuous posterior never holds 0 or 1
 
@@ -98,6 +101,7 @@ def minima(designs: dict[str, Design], sizes: Iterable[int], methods: dict[str, 
 
 def computed(section: str) -> list[Any]:
     """The figures of one section, as JSON has them."""
+    from tests.benchmarks import coverage_samples as samples
     from tests.benchmarks.coverage_kinds import settings
     from tests.benchmarks.coverage_looks import all_ends, looked_at, never_excluded
     from tests.benchmarks.coverage_models import simulated
@@ -109,6 +113,8 @@ def computed(section: str) -> list[Any]:
                       for d in looked_at()]]
             for method in ("anytime", "exact")
         ]  # fmt: skip
+    if section == "samples":
+        return [samples.section()]
     if section == "simulated":
         return [asdict(row) for row in simulated(SURVEYS)]
     if section.startswith("kinds"):
@@ -122,7 +128,7 @@ def computed(section: str) -> list[Any]:
 
 def _digest() -> str:
     folders = ("rrcollect/design", "rrcollect/classic", *(f"server_agg/{x}" for x in ("count", "estimates", "compare",
-               "weigh", "models")), "tests/benchmarks", "tests/assurance/bars")  # fmt: skip
+               "weigh", "models", "sampling")), "tests/benchmarks", "tests/assurance/bars")  # fmt: skip
     found = hashlib.sha256()
     for path in sorted(path for folder in folders for path in (ROOT / folder).glob("*.py")):
         found.update(path.read_bytes() if "benchmarks" not in str(path) or path.name.startswith("coverage") else b"")
@@ -144,8 +150,8 @@ def main() -> None:
         return
     found = {section: json.loads((waiting / section).read_text(encoding="utf-8")) for section in SECTIONS}
     cells = [Cell(**each) for section in SECTIONS[:5] for each in found[section]]
-    kinds = [row for section in SECTIONS[6:] for row in found[section]]
-    page = _page(cells, (10, 30, 100, 300)) + _further(found["looks"], kinds)
+    kinds = [row for section in SECTIONS[6:-1] for row in found[section]]
+    page = _page(cells, (10, 30, 100, 300)) + _further(found["looks"], kinds) + "\n" + found["samples"][0]
     (ROOT / "docs" / "coverage.md").write_text(page, encoding="utf-8")
     _picture(ROOT / "docs" / "coverage.svg", named_methods())
 

@@ -26,7 +26,7 @@ from tests.benchmarks.section import FULL, Effort, Section
 
 ROOT = Path(__file__).resolve().parents[2]
 SAVED = ROOT / ".bench"
-NAMES = ("single", "bulk", "kinds", "cold", "memory", "estimate", "batch", "ingest", "store", "regression")
+NAMES = ("single", "bulk", "kinds", "cold", "memory", "estimate", "batch", "ingest", "store", "regression", "clusters")
 
 
 def measure(name: str, effort: Effort) -> Section:

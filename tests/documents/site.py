@@ -40,6 +40,7 @@ REFERENCE = {
     "estimates": ("Estimates and their bars", ["server_agg.estimates"]),
     "compare": ("Groups, rounds and weights", ["server_agg.compare", "server_agg.weigh"]),
     "plan": ("Planning", ["server_agg.plan"]),
+    "sampling": ("Complex samples", ["server_agg.sampling"]),
     "analysis": ("Your own data", ["server_agg.analysis"]),
     "models": ("Regression and association", ["server_agg.models"]),
     "report": ("Figures", ["server_agg.report"]),

@@ -21,10 +21,14 @@ from server_agg import (
     detect_cheating,
     estimate,
     estimate_graph,
+    estimate_list,
     estimate_mean,
     estimate_moors,
     estimate_repeated,
+    fit_cheating,
+    fit_linear_probability,
     fit_logistic,
+    fit_random_intercept,
     fit_with_randomised_predictor,
     plot_power,
     plot_privacy_price,
@@ -33,6 +37,7 @@ from server_agg import (
     segment_table,
     simulated_power,
     stratified_estimate,
+    survey_estimate,
     trend,
     trend_across,
     weighted_estimate,
@@ -51,6 +56,13 @@ FIT = fit_logistic(SURVEY.answers, SURVEY.covariates, E2, names=["age"])
 OUTCOME = SURVEY.truths + np.random.default_rng(6).standard_normal(600)
 CHOICE = ChoiceTally(SetDesign(4, 1, "1/2"), 1000, [420, 260, 180, 140])
 TIES = {"source": list("aaabbc"), "target": list("bcdcdd"), "answer": [1, 1, 0, 0, 1, 1]}
+UNITS = np.arange(600) % 20
+SAMPLE = survey_estimate(
+    SURVEY.answers, E2, clusters=UNITS, weights=np.ones(600), by=np.where(UNITS < 9, "north", HOSTILE)
+)
+LISTED = estimate_list(np.tile([1, 2, 2, 3], 150), np.tile([0, 1], 300), 3)
+TWO = [Design("0.9", "0.7"), Design("0.4", "0.7")]
+CHEATED = np.repeat([1, 0, 1, 0], [69, 231, 159, 141])
 
 RESULTS = {
     "estimate": (estimate(TALLIES["north"]), 1, 8),
@@ -76,6 +88,16 @@ RESULTS = {
     "sensitivity": (cheating_sensitivity(TALLIES["north"], [0, "0.1", "0.9"]), 3, 2),
     "association": (correlate_with(SURVEY.answers, E2, SURVEY.covariates[:, 0]), 1, 1),
     "power": (simulated_power(GroupsExperiment(E2, 100, (0.2, 0.6)), replications=20, seed=1), 1, 1),
+    "complex sample": (SAMPLE, 2, 2),
+    "its figure": (SAMPLE["north"], 1, 1),
+    "its total": (SAMPLE["north"].total, 1, 1),
+    "means of a sample": (survey_estimate(SURVEY.answers, E2, clusters=UNITS, low=5, high=9, unit="hours"), 1, 1),
+    "its difference": (SAMPLE.difference("north", HOSTILE), 1, 1),
+    "list experiment": (LISTED, 1, 1),
+    "cost of a method": (LISTED.beside(E2), 1, 0),
+    "random intercept": (fit_random_intercept(SURVEY.answers, SURVEY.covariates, E2, UNITS), 2, 2),
+    "linear probability": (fit_linear_probability(SURVEY.answers, SURVEY.covariates, E2), 2, 2),
+    "cheating regression": (fit_cheating(CHEATED, None, [TWO[0]] * 300 + [TWO[1]] * 300), 2, 2),
     "survey": (survey_results(Tallies({TallyKey("s", q, D): t for q, t in TALLIES.items()})), 2, 2),
 }
 

@@ -1,0 +1,240 @@
+"""Covariates in the cheating models: who has the attribute, and who follows the rules.
+
+    cheaters "anybody"    λ = t·(ρ p11 + (1 − ρ)(1 − p00))    cheating detection [CD98]: ρ the prevalence among honest
+                                                              people, 1 − t the share of cheaters, carriers or not
+    cheaters "carriers"   λ = π t p11 + (1 − π)(1 − p00)      the stochastic lie detector [MME12]: only carriers cheat;
+                                                              π the prevalence, t the share of honest carriers
+    ρ or π = σ(xᵀβ),   t = σ(wᵀδ),   cheaters always answer 0
+Two designs or more, given at random, with different ratios p11/(1 − p00) (see `cheating`): one design would identify
+δ by the form of the curves alone, and is refused.
+
+Rules
+1. The estimate is the maximum of ℓ = Σ w log P(answer) by damped Fisher scoring from several starts.
+2. The covariance is from the expected information, Σ ∇λ∇λᵀ/(λ(1 − λ)); with weights, clusters or strata the survey's.
+3. If nobody seems to cheat, t runs to 1 and there is no maximum inside: `Separation` says so.
+4. The two models fit equally well without covariates: the data do not say who cheats.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rrcollect.design.parameters import NumberLike
+from rrcollect.errors import ParameterError
+from server_agg.count.from_answers import answer_array
+from server_agg.estimates.interval import Interval
+from server_agg.estimates.methods import wald_interval
+from server_agg.estimates.numerics import t_tail
+from server_agg.models.cheating import explain_identification
+from server_agg.models.errors import NotIdentified, Separation
+from server_agg.models.links import sigmoid
+from server_agg.models.predictor import checked_rank, named_covariates
+from server_agg.models.summary import Coefficient, coefficient_dicts, coefficient_table
+from server_agg.report.result import Result
+from server_agg.sampling.sample import Sample
+from server_agg.weigh.unbiased_values import distinct_designs
+
+if TYPE_CHECKING:
+    from server_agg.models.columns import Floats
+
+__all__ = ["CheatingRegression", "fit_cheating"]
+
+CHEATERS = {
+    "anybody": "prevalence among honest people; share of honest people",
+    "carriers": "prevalence; share of honest carriers",
+}
+HONEST = "honest ~ "
+LONGEST = 200
+
+
+@dataclass(frozen=True, eq=False)
+class CheatingRegression(Result):
+    """A fitted model; the names of δ begin with "honest ~ "."""
+
+    numeric = frozenset(range(1, 7))
+    tidy, axis, in_percent = "coefficients", "coefficient (log odds)", False
+    cheaters: str
+    n: int
+    names: tuple[str, ...]
+    coefficients: Floats
+    covariance: Floats
+    log_likelihood: float
+    prevalence: float  # means over the records
+    honesty: float
+    freedom: float
+
+    def _place(self, name: str) -> int:
+        if name not in self.names:
+            raise ParameterError("name", name, f"one of {list(self.names)}")
+        return self.names.index(name)
+
+    def __getitem__(self, name: str) -> float:
+        return float(self.coefficients[self._place(name)])
+
+    def standard_error(self, name: str) -> float:
+        """Of one coefficient."""
+        j = self._place(name)
+        return math.sqrt(float(self.covariance[j, j]))
+
+    def p_value(self, name: str) -> float:
+        """Two-sided, by Wald."""
+        return min(1.0, 2 * t_tail(abs(self[name]) / self.standard_error(name), self.freedom))
+
+    def interval(self, name: str, level: NumberLike = 0.95) -> Interval:
+        """Wald's bar of one coefficient."""
+        error, told = self.standard_error(name), f"coefficient of {name}"
+        return wald_interval(self[name], error, level, told, freedom=self.freedom)
+
+    def _rows(self, level: NumberLike = 0.95) -> list[Coefficient]:
+        return [
+            (name, self[name], self.standard_error(name), self.p_value(name), self.interval(name, level))
+            for name in self.names
+        ]
+
+    def cells(self) -> tuple[list[str], list[list[str]]]:
+        """The coefficients at 95 %."""
+        return coefficient_table(self._rows(), 0.95, digits=4)
+
+    def notes(self) -> list[str]:
+        """What the two parts are about."""
+        told = f"means over the records: {100 * self.prevalence:.1f} % and {100 * self.honesty:.1f} %"
+        return [f"cheaters: {self.cheaters} ({CHEATERS[self.cheaters]}); {told}; n = {self.n}"]
+
+    def as_dict(self, level: NumberLike = 0.95) -> dict[str, object]:
+        """Plain values, ready for JSON."""
+        return {
+            "cheaters": self.cheaters,
+            "n": self.n,
+            "log_likelihood": self.log_likelihood,
+            "prevalence": self.prevalence,
+            "honesty": self.honesty,
+            "coefficients": coefficient_dicts(self._rows(level)),
+        }
+
+
+class Rates:
+    """λ of every record and its gradient in (β, δ)."""
+
+    def __init__(self, cheaters: str, yes: Floats, no: Floats, x: Floats, z: Floats) -> None:
+        self.carriers, self.yes, self.no, self.x, self.z = cheaters == "carriers", yes, no, x, z
+
+    def shares(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Prevalence and honesty of every record."""
+        k = self.x.shape[1]
+        return sigmoid(self.x @ theta[:k])[0], sigmoid(self.z @ theta[k:])[0]
+
+    def at(self, theta: Floats) -> tuple[Floats, Floats]:
+        """λ, and ∇λ row by row."""
+        s, t = self.shares(theta)
+        if self.carriers:
+            rate = s * t * self.yes + (1 - s) * self.no
+            by_s, by_t = t * self.yes - self.no, s * self.yes
+        else:
+            honest = s * self.yes + (1 - s) * self.no
+            rate, by_s, by_t = t * honest, t * (self.yes - self.no), honest
+        slope = np.hstack([self.x * (by_s * s * (1 - s))[:, None], self.z * (by_t * t * (1 - t))[:, None]])
+        return np.clip(rate, 1e-12, 1 - 1e-12), slope
+
+
+def fit_cheating(
+    answers: Any,
+    covariates: Any,
+    design: Any,
+    *,
+    cheaters: str = "carriers",
+    honesty_covariates: Any = None,
+    names: Sequence[str] | None = None,
+    sampling_weights: Any = None,
+    clusters: Any = None,
+    strata: Any = None,
+) -> CheatingRegression:
+    """Prevalence and honesty as functions of covariates, from answers by two designs or more (one for each record).
+
+    >>> from rrcollect import Design
+    >>> first, second = Design("0.9", "0.7"), Design("0.4", "0.7")
+    >>> fit = fit_cheating([1] * 230 + [0] * 770 + [1] * 530 + [0] * 470, None, [first] * 1000 + [second] * 1000)
+    >>> round(fit.prevalence, 4), round(fit.honesty, 4)              # 1 − b and h/(h + γ) of detect_cheating
+    (0.4, 0.6071)
+    """
+    if cheaters not in CHEATERS:
+        raise ParameterError("cheaters", cheaters, f"one of {', '.join(CHEATERS)}")
+    array = answer_array(answers)
+    n = int(array.size)
+    found, places = distinct_designs(design, n)
+    words = explain_identification(found)
+    if words.startswith("not"):
+        raise NotIdentified(f"{words}; allowed: two designs, or cheating_sensitivity for one")
+    x, columns = named_covariates(covariates, n, names, ("intercept",))
+    z, others = named_covariates(honesty_covariates, n, None, ("intercept",))
+    x, z = (np.column_stack([np.ones(n), each]) for each in (x, z))
+    for matrix, named in ((x, columns), (z, others)):
+        checked_rank(matrix, named)
+    if n <= x.shape[1] + z.shape[1]:
+        raise ParameterError("answers", f"{n} records", f"more than {x.shape[1] + z.shape[1]}, one per coefficient")
+    yes, no = (
+        np.array([float(one) for one in each])[places]
+        for each in zip(*((d.p11, 1 - d.p00) for d in found), strict=True)
+    )
+    drawn = {"weights": sampling_weights, "clusters": clusters, "strata": strata}
+    sample = None if all(one is None for one in drawn.values()) else Sample.of(n, **drawn)
+    w = np.ones(n) if sample is None else sample.weights / sample.weights.mean()
+    rates = Rates(cheaters, yes, no, x, z)
+    theta, level = _maximum(rates, array, w)
+    rate, slope = rates.at(theta)
+    information = (slope * (w / (rate * (1 - rate)))[:, None]).T @ slope
+    values = np.linalg.eigvalsh(information)
+    s, t = rates.shares(theta)
+    if values[0] < 1e-7 * values[-1] or t.min() > 1 - 1e-6 or not np.isfinite(theta).all():
+        raise Separation(
+            f"the likelihood has no maximum inside: the fitted share of honest people is {t.min():.3g} to {t.max():.3g}"
+            f", the prevalence {s.min():.3g} to {s.max():.3g}. Where nobody seems to cheat, or covariates tell almost "
+            "surely, this happens; allowed: fit_logistic without cheaters, fewer covariates, or more answers"
+        )
+    spread = np.asarray(np.linalg.inv(information), np.float64)
+    if sample is not None:
+        scores = slope * (w * (array - rate) / (rate * (1 - rate)))[:, None]
+        spread = spread @ sample.covariance(scores) @ spread
+    labels = ["intercept", *columns, HONEST + "intercept", *(HONEST + name for name in others)]
+    free = math.inf if sample is None else float(sample.freedom)
+    share = w / w.sum()
+    return CheatingRegression(
+        cheaters, n, tuple(labels), theta, spread, level, float(share @ s), float(share @ t), free
+    )  # fmt: skip
+
+
+def _maximum(rates: Rates, answers: Any, w: Floats) -> tuple[Floats, float]:
+    """The best of a few climbs by damped Fisher scoring."""
+
+    def level(theta: Floats) -> float:
+        rate, _ = rates.at(theta)
+        return float(w @ np.where(answers == 1, np.log(rate), np.log1p(-rate)))
+
+    k, size = rates.x.shape[1], rates.x.shape[1] + rates.z.shape[1]
+    best, top = np.zeros(size), -math.inf
+    for prevalence in (-2.0, 0.0):
+        theta = np.zeros(size)
+        theta[0], theta[k] = prevalence, 1.5
+        here, damping = level(theta), 1e-4
+        for _ in range(LONGEST):
+            rate, slope = rates.at(theta)
+            weight = w / (rate * (1 - rate))
+            gradient = slope.T @ (weight * (answers - rate))
+            information = (slope * weight[:, None]).T @ slope
+            step = np.linalg.solve(information + damping * np.diag(np.diag(information) + 1e-9), gradient)
+            there = level(theta + step)
+            if there >= here:
+                theta, gain, here, damping = theta + step, there - here, there, damping / 8
+                if gain < 1e-13 * max(1.0, abs(here)) and float(step @ gradient) < 1e-14:
+                    break
+            else:
+                damping = max(8 * damping, 1e-8)
+                if damping > 1e12:
+                    break
+        if here > top:
+            best, top = theta, here
+    return best, top

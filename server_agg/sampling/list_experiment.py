@@ -1,0 +1,203 @@
+"""List experiments (item counts): another indirect method, and what it costs beside randomised response.
+
+Everybody is told a list and answers how many items hold.  The list of a half chosen at random has the sensitive item in
+addition to the J harmless ones.
+    π̂ = mean count with the item − mean count without it,       v = s₁²/n₁ + s₀²/n₀
+Unbiased if the item changes nothing else (no design effect) and nobody lies; both are assumptions.
+
+Rules
+1. Counts are whole numbers, 0 to J without the item and 0 to J + 1 with it.
+2. There is no ε: a count of 0 proves "no" and one of J + 1 proves "yes".  The share of such counts is told.
+3. The test of no design effect [BI12]: the joint shares of (harmless count y, attribute) follow from the two laws of
+   counts and cannot be negative.  p is that of the most negative one, times 2(J + 1), at most 1.
+4. Bars: "wald" with Student's t; "hoeffding", guaranteed for people who answer independently of each other.
+5. Weights, strata and clusters count as in `survey_estimate`.
+6. `beside` compares with a design of randomised response at equal n, at the same prevalence.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rrcollect.design.parameters import NumberLike, whole_number
+from rrcollect.design.yes_no import Design
+from rrcollect.errors import ParameterError
+from server_agg.count.from_answers import answer_array
+from server_agg.errors import TooFewAnswers
+from server_agg.estimates.interval import Interval, Side
+from server_agg.estimates.methods import interval_of
+from server_agg.estimates.numerics import normal_tail
+from server_agg.estimates.problem import Problem
+from server_agg.report.result import Result
+from server_agg.report.words import bar_words, digits_for, percent, privacy_words
+from server_agg.sampling.sample import Sample, vector
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["ListEstimate", "MethodCost", "estimate_list"]
+
+DEPENDENT = "not guaranteed: people of one cluster do not answer independently, or weights go with the truth"
+
+
+@dataclass(frozen=True)
+class MethodCost(Result):
+    """A list experiment beside randomised response at equal n."""
+
+    n: int
+    list_error: float
+    randomised_error: float
+    privacy: str
+
+    @property
+    def ratio(self) -> float:
+        """How many people a list experiment needs for each one of randomised response, for the same bar."""
+        return (self.list_error / self.randomised_error) ** 2
+
+    def sentence(self) -> str:
+        """One sentence."""
+        return (
+            f"n = {self.n}: standard error {percent(self.list_error, 2)} points by the list, "
+            f"{percent(self.randomised_error, 2)} by randomised response ({self.privacy}); the list needs "
+            f"{self.ratio:.2f} people for each one"
+        )
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain values, ready for JSON."""
+        errors = {"list_standard_error": self.list_error, "randomised_standard_error": self.randomised_error}
+        return {"n": self.n, **errors, "ratio": self.ratio, "privacy": self.privacy}
+
+
+@dataclass(frozen=True, eq=False)
+class ListEstimate(Result):
+    """The prevalence from two means; `with_item` and `without_item` are the numbers of people."""
+
+    value: float
+    standard_error: float
+    freedom: float
+    with_item: int
+    without_item: int
+    items: int
+    squares: Fraction  # Hoeffding's
+    revealed: float
+    design_effect_p: float
+    joint: tuple[tuple[float, float], ...]  # by harmless count: shares without and with the attribute
+    complex: bool
+
+    @property
+    def n(self) -> int:
+        """All people."""
+        return self.with_item + self.without_item
+
+    def interval(self, level: NumberLike = 0.95, method: str = "wald", *, side: Side = "both") -> Interval:
+        """The bar: "wald" or "hoeffding"."""
+        problem = Problem(
+            "list experiment", Fraction(self.value), lambda: self.standard_error, n=self.n, squares=self.squares,
+            freedom=self.freedom, unless=DEPENDENT if self.complex else "",
+        )  # fmt: skip
+        return interval_of(problem, level, method, side)
+
+    def beside(self, design: Design, prevalence: NumberLike | None = None) -> MethodCost:
+        """What a design of randomised response would have told, by as many people.
+
+        The prevalence is the estimated one, cut to [0, 1], unless given.
+        """
+        at = Fraction(min(max(self.value, 0.0), 1.0)) if prevalence is None else prevalence
+        error = math.sqrt(design.variance(at, self.n))
+        return MethodCost(self.n, self.standard_error, error, privacy_words(design))
+
+    def sentence(self, level: NumberLike = 0.95, method: str = "wald") -> str:
+        """One sentence that may be put into a report."""
+        bar = self.interval(level, method)
+        value = percent(min(max(self.value, 0.0), 1.0), digits_for(bar.width))
+        return (
+            f"{value} % ({bar_words(bar)}), list experiment of {self.items} harmless items, n = {self.with_item} and "
+            f"{self.without_item}; no ε: {percent(self.revealed)} % of the longer lists' counts prove the truth"
+        )
+
+    def notes(self) -> list[str]:
+        """What the estimate rests on."""
+        return [f"no design effect: p = {self.design_effect_p:.3g}"]
+
+    def as_dict(self, level: NumberLike = 0.95, method: str = "wald") -> dict[str, object]:
+        """Plain values, ready for JSON."""
+        return {
+            "n": self.n,
+            "with_item": self.with_item,
+            "without_item": self.without_item,
+            "items": self.items,
+            "value": self.value,
+            "standard_error": self.standard_error,
+            "degrees_of_freedom": self.freedom,
+            "interval": self.interval(level, method).as_dict(),
+            "revealed": self.revealed,
+            "design_effect_p": self.design_effect_p,
+        }
+
+
+def estimate_list(
+    counts: Any, with_item: Any, items: int, *, weights: Any = None, strata: Any = None, clusters: Any = None
+) -> ListEstimate:
+    """The prevalence from a list experiment: every person's count, and whether their list had the sensitive item.
+
+    `items` is the number J of harmless items.
+
+    >>> found = estimate_list([1, 2, 2, 3, 1, 2, 1, 2], [1, 1, 1, 1, 0, 0, 0, 0], 3)
+    >>> found.value, round(found.standard_error, 4), found.revealed
+    (0.5, 0.5, 0.0)
+    """
+    j = whole_number("items", items, minimum=1)
+    long = answer_array(with_item).astype(bool)
+    given = vector("counts", counts, long.size)
+    if given.dtype.kind not in "iub" and not (given.dtype.kind == "f" and (given == np.floor(given)).all()):
+        raise ParameterError("counts", given.dtype, "whole numbers")
+    y = given.astype(np.int64)
+    for place in np.flatnonzero((y < 0) | (y > j + long)):
+        raise ParameterError(f"count of record {place}", int(y[place]), f"0 to {j + int(long[place])}")
+    for arm, word in ((long, "with the item"), (~long, "without the item")):
+        if arm.sum() < 2:
+            raise TooFewAnswers(int(arm.sum()), f"the list {word}")
+    drawn = {"weights": weights, "clusters": clusters, "strata": strata}
+    plain = all(one is None for one in drawn.values())
+    sample = Sample.of(long.size, strata=long.astype(int)) if plain else Sample.of(long.size, **drawn)
+    share = np.where(long, sample.weights, 0.0), np.where(long, 0.0, sample.weights)
+    share = share[0] / share[0].sum(), share[1] / share[1].sum()
+    means = [float(one @ y) for one in share]
+    scores = share[0] * (y - means[0]) - share[1] * (y - means[1])
+    variance = float(sample.covariance(scores[:, None])[0, 0])
+    squares = (j + 1) ** 2 * float(share[0] @ share[0]) + j**2 * float(share[1] @ share[1])
+    joint, p = _joint(y, share, j)
+    freedom = _welch(y, long) if plain else float(sample.freedom)
+    ends = share[0] @ ((y == 0) | (y == j + 1))
+    return ListEstimate(
+        means[0] - means[1], math.sqrt(variance), freedom, int(long.sum()), int((~long).sum()), j,
+        Fraction(squares) * (1 + Fraction(2, 10**12)), float(ends), p, joint, not plain,
+    )  # fmt: skip
+
+
+def _welch(y: NDArray[np.int64], long: NDArray[np.bool_]) -> float:
+    """Welch and Satterthwaite's degrees of freedom."""
+    parts = [(float(y[arm].var(ddof=1)) / int(arm.sum()), int(arm.sum()) - 1) for arm in (long, ~long)]
+    total = sum(v for v, _ in parts)
+    return total**2 / sum(v**2 / free for v, free in parts) if total > 0 else float(min(free for _, free in parts))
+
+
+def _joint(y: NDArray[np.int64], share: Any, j: int) -> tuple[tuple[tuple[float, float], ...], float]:
+    """The joint shares of rule 3, and the p-value of the most negative one."""
+    least, found = 1.0, []
+    for count in range(j + 1):
+        pair = []
+        for first, second, sign in (((y <= count), (y <= count - 1), 1.0), ((y <= count), (y <= count), -1.0)):
+            above, below = float(share[0] @ first), float(share[1] @ second)
+            value = sign * (above - below)
+            square = above * (1 - above) * float(share[0] @ share[0]) + below * (1 - below) * float(share[1] @ share[1])
+            pair.append(value)
+            if value < 0:
+                least = min(least, normal_tail(-value / math.sqrt(square)) if square > 0 else 0.0)
+        found.append((pair[0], pair[1]))
+    return tuple(found), min(1.0, 2 * (j + 1) * least)
