@@ -106,7 +106,8 @@ def _counts(tables: SurveyTables, reports: Frame) -> Counts:
         chosen = bits[first : first + step]
         ones = {f"bit_{bit}": _is_one(bit) for bit in chosen}
         sums = {name: nw.col(name).sum() for name in ("rows", *ones)}
-        groups = texts.with_columns(**ones).group_by(*names).agg(reports=nw.len(), **sums)
+        spread = texts.with_columns(**ones) if ones else texts
+        groups = spread.group_by(*names).agg(reports=nw.len(), **sums)
         for fault, content, before, text, *counted in _collected(groups, *names, "reports", *sums):
             n, rows, *long = map(int, counted)
             columns = [n * (bit == "1") for bit in text.ljust(tables.width, "0")] if first == 0 else [0] * tables.width
