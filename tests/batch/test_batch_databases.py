@@ -37,7 +37,8 @@ def server() -> Iterator[str]:
 
 @pytest.mark.parametrize("round_", ["int", "bigint"])
 def test_postgresql(server: str, round_: str) -> None:
-    rows = stored_rows(1)
+    most = 2**31 if round_ == "int" else 2**63  # what the column holds
+    rows = [row for row in stored_rows(1) if row["round"] is None or row["round"] < most]
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute("DROP TABLE IF EXISTS reports")
         connection.execute(TABLE.format(round_))

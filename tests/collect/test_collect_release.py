@@ -13,6 +13,7 @@ from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.errors import Refusal
 from server_agg.collect.releasing import due, last_release, release_all, release_survey, unreleased
+from server_agg.collect.spreadsheet import HEAD
 from server_agg.collect.stored_report import incoming
 from tests.support.collector_running import BEARER, JSON, Running, body, expired, publication, report
 from tests.support.devices import KEY, question
@@ -116,9 +117,9 @@ def test_the_csv_of_strangers_is_that_of_the_release(public):
     assert len(public.request("GET", "/results?format=csv")[1].splitlines()) == 1
     release(public, digest)
     _, text, _ = public.request("GET", "/results?format=csv")
-    assert text.splitlines()[1].split(b",")[7] == b"10"
+    assert text.splitlines()[1].split(b",")[HEAD.index("n")] == b"10"
     _, owner, _ = public.request("GET", "/results?format=csv", None, BEARER)
-    assert owner.splitlines()[1].split(b",")[7] == b"12"
+    assert owner.splitlines()[1].split(b",")[HEAD.index("n")] == b"12"
 
 
 def test_a_wrong_token_does_not_read_the_release_either(public):

@@ -340,7 +340,8 @@ def test_the_web_demo_collects_and_stops_cleanly(by):
             assert found["answers"] > 3 * BEFORE - 4 * 30  # whole crowds of four questions and rounds
             for question in found["questions"]:  # the first look has something to show
                 assert question["estimate"]
-                assert len(question["segments"][0]["rows"]) > 1
+                (sport,) = question["segments"]
+                assert len(sport.get("options", [sport])[0]["rows"]) > 1
             owner = {"Authorization": f"Bearer {pages['token']}"}
             before = answers = results_of(pages["results"], owner)["answers"]
             assert before >= 3 * BEFORE
