@@ -99,7 +99,7 @@ def every_look(n: int, bars: Bars, level: float, piece: int, step: Step) -> Outc
 
 def _written() -> dict[tuple[str, str, str], tuple[float, str]]:
     """The rows of the page: their least coverage and where it was found."""
-    text = PAGE.read_text(encoding="utf-8").split("## Every other estimate and target")[1]
+    text = PAGE.read_text(encoding="utf-8").split("## Every other estimate and target")[1].split("\n## ")[0]
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| ")]
     return {(a, b, c): (float(share.split()[0]), where) for a, b, c, _, share, where in lines[2:] if "±" not in share}
 
