@@ -6,6 +6,7 @@ Postcondition.  `randomise_choice(truth, design)` returns each set of ω options
 Rules
 1. As in `draw`: one source, no seed, the same statements and as many bytes for every truth, nothing of either in an
    error.  The truth enters by a rotation at the end: the set is drawn for the first option and turned by the truth.
+   What is looked up in a table is looked up by the answer, which is sent.
 2. ω = 1: one 64-bit draw D.  R/2^64 is the chance of each other option; the step min(D div R, k − 1) goes back from the
    option before the truth, so that k − 1 steps end at the truth itself.
 3. ω >= 2: 64 bits say whether the truth is in (D < P), then one whole number V, uniform below (k−1)(k−2)…(k−ω), gives
@@ -31,8 +32,9 @@ __all__ = ["option_index", "randomise_choice"]
 
 def option_index(truth: object, options: int) -> int:
     """The truth as the number of an option; an error that does not show it otherwise."""
-    if type(truth).__name__.startswith(("int", "uint")) and not isinstance(truth, bool):
-        index = int(truth)  # type: ignore[call-overload]  # NumPy's integers without importing NumPy
+    kind = type(truth)
+    if kind is int or (kind is not bool and kind.__name__.startswith(("int", "uint"))):  # NumPy's without importing it
+        index = int(truth)  # type: ignore[call-overload]
         if 0 <= index < options:
             return int(index)
     raise BadTruth(f"the truth must be the number of an option, 0 to {options - 1}; what was given is not shown")
@@ -45,18 +47,23 @@ def randomise_choice(truth: int, design: SetDesign, *, source: Source = os.urand
     >>> [randomise_choice(2, design, source=lambda n, byte=byte: byte * n) for byte in (b"\\x00", b"\\xff")]
     ['0100', '0010']
     """
-    limit, k = design.applied_limit, design.options
+    limit, k = design.limit, design.options
+    if limit is None:
+        limit = design.applied_limit
     index = option_index(truth, k)
-    said = _one(limit, k, source) if design.size == 1 else _set(limit, k, design.size, source)
+    if design.size == 1:
+        drawn = int.from_bytes(random_bytes(8, source), "big")
+        step = min(drawn // limit, k - 1) if limit else k - 1
+        return _singles(k)[(index - 1 - step) % k]
+    said = _set(limit, k, design.size, source)
     turned = (said << index | said >> (k - index)) & ((1 << k) - 1)
     return f"{turned:0{k}b}"[::-1]
 
 
-def _one(each: int, k: int, source: Source) -> int:
-    """The set of one option for the truth 0, as bits: bit j is option j."""
-    drawn = int.from_bytes(random_bytes(8, source), "big")
-    step = min(drawn // each, k - 1) if each else k - 1
-    return 1 << (k - 1 - step) % k
+@lru_cache(maxsize=256)
+def _singles(k: int) -> tuple[str, ...]:
+    """The sets of one option; taken by what is sent."""
+    return tuple("0" * option + "1" + "0" * (k - 1 - option) for option in range(k))
 
 
 def _set(limit: int, k: int, size: int, source: Source) -> int:
