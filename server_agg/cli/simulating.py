@@ -14,7 +14,7 @@ from server_agg.cli.terminal import emit, table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from rrcollect import Design
+    from rrcollect.design.mechanism import AnyDesign
     from server_agg.plan.rehearsal import Rehearsal
 
 __all__ = ["add_simulate", "simulate"]
@@ -28,7 +28,8 @@ def add_simulate(parser: ArgumentParser) -> None:
     parser.add_argument("--delta", default="0", help="δ (default: 0)")
     parser.add_argument("--p00", help="or the matrix: P(say no | truth no)")
     parser.add_argument("--p11", help="or the matrix: P(say yes | truth yes)")
-    parser.add_argument("--prevalence", required=True, help="the true share of yes")
+    parser.add_argument("--options", type=int, help="one of so many options, by the best design for ε")
+    parser.add_argument("--prevalence", required=True, help="the true share of yes, or of the first option")
     parser.add_argument("--n", type=int, default=1000, help="respondents per survey (default: 1000)")
     parser.add_argument("--surveys", type=int, default=2000, help="how many surveys (default: 2000)")
     parser.add_argument("--level", default="0.95", help="confidence level of the bars (default: 0.95)")
@@ -62,10 +63,14 @@ def simulate(options: Namespace) -> int:
     return 0
 
 
-def _design(options: Namespace) -> Design:
-    from rrcollect import Design, optimal_design
+def _design(options: Namespace) -> AnyDesign:
+    from rrcollect import Design, optimal_choice, optimal_design
 
     matrix = options.p00, options.p11
+    if options.options is not None:
+        if options.epsilon is None or matrix != (None, None):
+            raise Incomplete("with --options give --epsilon, and no matrix")
+        return optimal_choice(options.epsilon, options.options, options.delta)
     if options.epsilon is not None and matrix == (None, None):
         return optimal_design(
             options.epsilon, options.delta, prevalence=options.prevalence if options.delta != "0" else None

@@ -7,6 +7,9 @@ In each survey n people are drawn from a population with the given prevalence (N
 mechanism (`rrcollect.randomise_many`: exact, with the operating system's generator).  The estimate and all its bars
 follow from the count of ones alone, so each distinct count is worked out once.
 
+Of a choice the first option is rehearsed, which has the prevalence; the other people have the other options in turn.
+Everybody answers with a set (`randomise_choices`), and the option is estimated from its column of them.
+
 A coverage is itself estimated, from the surveys simulated: it is given with an exact 95 % interval of its own.
 """
 
@@ -19,7 +22,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rrcollect import randomise_many
+from rrcollect import randomise_choices, randomise_many
+from rrcollect.design.choice import SetDesign
+from rrcollect.design.mechanism import AnyDesign
 from rrcollect.design.parameters import NumberLike, probability, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
@@ -35,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Coverage", "Rehearsal", "rehearse"]
 
-AT_ONCE = 1 << 22  # answers drawn at once
+AT_ONCE = 1 << 22  # bits drawn at once
 MOST_ANSWERS = 10**11
 
 
@@ -67,7 +72,7 @@ class Coverage:
 class Rehearsal:
     """The surveys simulated: their estimates, and the coverage of each method."""
 
-    design: Design
+    design: AnyDesign
     prevalence: float
     n: int
     level: float
@@ -88,7 +93,7 @@ class Rehearsal:
     @property
     def predicted_spread(self) -> float:
         """The standard deviation the theory gives."""
-        return math.sqrt(self.design.variance(self.prevalence, self.n))
+        return math.sqrt(self.design.column.variance(self.prevalence, self.n))
 
     @property
     def bias_in_errors(self) -> float:
@@ -125,7 +130,7 @@ class Rehearsal:
 
 
 def rehearse(
-    design: Design,
+    design: AnyDesign,
     prevalence: NumberLike,
     n: int,
     surveys: int,
@@ -145,7 +150,7 @@ def rehearse(
     wanted = [checked_method("one design", each, target).name for each in methods or methods_for("one design", target)]
     holders, ones = _answered(design, share, people, many, lambda part: tell(0.5 * part))
     truths = np.full(many, share) if target == "population" else holders / people
-    found = {int(k): estimate(Tally(estimated_with or design, people, int(k)), target) for k in np.unique(ones)}
+    found = {int(k): estimate(Tally(estimated_with or design.column, people, int(k)), target) for k in np.unique(ones)}
     values = np.array([found[int(k)].value for k in ones])
     coverages = []
     for place, method in enumerate(wanted):
@@ -155,18 +160,27 @@ def rehearse(
 
 
 def _answered(
-    design: Design, share: float, n: int, surveys: int, tell: Callable[[float], None]
+    design: AnyDesign, share: float, n: int, surveys: int, tell: Callable[[float], None]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For every survey how many of the people drawn have the attribute, and how many answers are ones."""
     holders = np.random.default_rng().binomial(n, share, surveys)
     ones = np.empty(surveys, np.int64)
-    rows = max(1, AT_ONCE // n)
+    rows = max(1, AT_ONCE // (n * design.width))
     for start in range(0, surveys, rows):
         part = holders[start : start + rows]
         truths = np.arange(n) < part[:, None]
-        ones[start : start + rows] = np.count_nonzero(randomise_many(truths, design), axis=1)
+        ones[start : start + rows] = np.count_nonzero(_said(design, truths), axis=1)
         tell(min(1.0, (start + rows) / surveys))
     return holders, ones
+
+
+def _said(design: AnyDesign, truths: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether each answer says yes, or holds the first option."""
+    if not isinstance(design, SetDesign):
+        return randomise_many(truths, design)
+    others = 1 + np.arange(truths.shape[1]) % (design.options - 1)
+    options = np.where(truths, 0, others).ravel()
+    return np.asarray(randomise_choices(options, design), np.bool_)[:, 0].reshape(truths.shape)
 
 
 def _coverage(

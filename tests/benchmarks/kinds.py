@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
@@ -58,7 +59,7 @@ def insecure_selection(n: int, k: int, w: int) -> Callable[[], object]:
 
 def insecure_unary(truths: np.ndarray, k: int) -> Callable[[], object]:
     """Optimised unary encoding: a bit per option, each by a draw of its own in single precision."""
-    rng, stray = np.random.default_rng(1), np.float32(1 / (np.e + 1))
+    rng, stray = np.random.default_rng(1), np.float32(1 / (math.e + 1))
 
     def answers() -> object:
         bits = rng.random((truths.size, k), np.float32) < stray

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rrcollect import Design, optimal_design
+from rrcollect import Design, optimal_choice, optimal_design
 from rrcollect.errors import ParameterError
 from server_agg.plan.rehearsal import rehearse
 from tests.support.command_line import json_of, run
@@ -28,6 +28,15 @@ def test_the_estimate_is_unbiased_and_a_wrong_matrix_is_seen():
     assert unbiased(rehearse(DESIGN, "0.1", 500, 2000, methods=["hoeffding"]))
     wrong = rehearse(DESIGN, "0.1", 500, 2000, methods=["hoeffding"], estimated_with=Design("0.77", "0.75"))
     assert not unbiased(wrong)
+
+
+def test_an_option_is_rehearsed_with_sets_and_a_wrong_size_is_seen():
+    design = optimal_choice(1, 10)
+    found = rehearse(design, "0.1", 500, 2000, methods=["hoeffding"])
+    assert unbiased(found)
+    assert abs(found.spread**2 / found.predicted_spread**2 - 1) < 6.6 * (2 / 1999) ** 0.5  # as below
+    other = optimal_choice(2, 10).column
+    assert not unbiased(rehearse(design, "0.1", 500, 2000, methods=["hoeffding"], estimated_with=other))
 
 
 @pytest.mark.parametrize("target", ["population", "sample"])
