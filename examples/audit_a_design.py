@@ -70,5 +70,5 @@ def redrawing(truth: bool) -> bool:
 print("\nBlack boxes that claim ε = 1, from 20,000 answers to each truth")
 for name, box in (("vendor A", honest), ("vendor B", redrawing)):
     bound = shown_epsilon(box, 20_000)
-    verdict = "the claim is refuted" if bound > 1 else "nothing speaks against the claim; that is no proof of it"
+    verdict = "the claim is refuted" if bound > 1 else "nothing speaks against the claim; that is not a proof of it"
     print(f"  {name}: ε is at least {bound:.2f}: {verdict}")

@@ -24,7 +24,7 @@ from server_agg import Estimate, Tally, estimate
 
 
 @dataclass(frozen=True)
-class Printed:
+class PrintedLine:
     """One line of a source; shares in percent, as printed, with so many decimals."""
 
     what: str
@@ -37,10 +37,10 @@ class Printed:
 
 DIE = classic.forced_response(yes="1/6", no="1/6")
 PRINTED = [
-    Printed("barbet [1]", DIE, 189, "1.2", "4.1", ("0.0", "9.3")),
-    Printed("bulbul [1]", DIE, 189, "19.4", "5.0", ("9.7", "29.2")),
-    Printed("partridge [1]", DIE, 189, "-0.4", "4.0", ("0.0", "7.5")),
-    Printed("simulated [2]", classic.warner("0.2"), 1000, "26.6667", "2.5311"),
+    PrintedLine("barbet [1]", DIE, 189, "1.2", "4.1", ("0.0", "9.3")),
+    PrintedLine("bulbul [1]", DIE, 189, "19.4", "5.0", ("9.7", "29.2")),
+    PrintedLine("partridge [1]", DIE, 189, "-0.4", "4.0", ("0.0", "7.5")),
+    PrintedLine("simulated [2]", classic.warner("0.2"), 1000, "26.6667", "2.5311"),
 ]
 
 
@@ -49,13 +49,13 @@ def as_printed(share: float, example: str) -> str:
     return f"{100 * share:.{len(example.partition('.')[2])}f}"
 
 
-def counts_behind(line: Printed) -> list[int]:
+def counts_behind(line: PrintedLine) -> list[int]:
     """Every count of yes that gives the printed estimate."""
     every = [estimate(Tally(line.design, line.n, ones)) for ones in range(line.n + 1)]
     return [e.tally.ones for e in every if as_printed(e.value, line.value) == line.value]
 
 
-def reanalysis(line: Printed) -> Estimate:
+def reanalysis(line: PrintedLine) -> Estimate:
     (ones,) = counts_behind(line)  # one count and no other, or there is nothing to reanalyse
     ours = estimate(Tally(line.design, line.n, ones))
     low, high = ours.interval()

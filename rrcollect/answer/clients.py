@@ -101,7 +101,7 @@ class Clients:
         self._count = self._folder / "interviews.count"
         self._policy, self._source, self._clock, self._sleep = policy, source, clock, sleep
         self._spread = check_spread(spread)
-        with _told():
+        with _folder_errors():
             (self._folder / "interviews").mkdir(mode=0o700, parents=True, exist_ok=True)
             self._check_key()
 
@@ -111,14 +111,14 @@ class Clients:
             raise ParameterError("person", type(person).__name__, "a text by which the app knows the person")
         name = self._hash(unicodedata.normalize("NFC", person).encode("utf-8", "surrogatepass"))
         folder = self._folder / name[:2]
-        with _told():
+        with _folder_errors():
             folder.mkdir(mode=0o700, exist_ok=True)
         return self._made(Client, folder / (name + LEDGER))
 
     @contextmanager
     def interview(self) -> Iterator[Interview]:
         """A client with a fresh ledger, for one person; what was answered is delivered after its end."""
-        with _told():
+        with _folder_errors():
             _append(self._count, b".")
         path = self._folder / "interviews" / (secrets.token_hex(16) + LEDGER)
         client = self._made(Interview, path)
@@ -126,7 +126,7 @@ class Clients:
             yield client
         finally:
             client.closed = True
-            with _told():
+            with _folder_errors():
                 _append(path.with_suffix(CLOSED), b"")
 
     @property
@@ -261,7 +261,7 @@ class _Passes:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _folder_errors() -> Iterator[None]:
     """What is wrong with the folder, as an error of the ledgers."""
     try:
         yield

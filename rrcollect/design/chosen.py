@@ -5,7 +5,7 @@ Rules
 2. It lies on the grid, keeps its promise exactly, and says in words which theorem chose it and what was compared.
 3. Where an answer is a proof it says so, with the expected number of people exposed, and names the symmetric design,
    in which no answer is a proof, and its cost in variance.  An answer that multiplies the odds by `PRACTICAL_PROOF` or
-   more is called by its name too: 1 − 10⁻⁹ is no better than 1 for the person it exposes.
+   more is called by its name too: 1 − 10⁻⁹ is not better than 1 for the person it exposes.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from rrcollect.extras import extra
 from server_agg.analysis.answers import is_null
 from server_agg.batch.errors import BadColumn, SourceUnavailable, UnreadableRow
 
-__all__ = ["ENDINGS", "Counted", "counted"]
+__all__ = ["ENDINGS", "RowCounts", "counted"]
 
 READSTAT = {".dta": "read_dta", ".sav": "read_sav", ".zsav": "read_sav", ".por": "read_por"}
 ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet", *READSTAT)
@@ -32,7 +32,7 @@ OTHER_FILES = "(read any other with pandas or Polars and give the frame)"
 Cells = tuple[Any, ...]
 
 
-class Counted(NamedTuple):
+class RowCounts(NamedTuple):
     """How many rows hold each combination of cells, the answer first; and where an answer first stands."""
 
     counts: dict[Cells, int]
@@ -44,7 +44,7 @@ class Counted(NamedTuple):
         return sum(self.counts.values())
 
 
-def counted(data: Any, columns: Sequence[str], encoding: str = "utf-8") -> Counted:
+def counted(data: Any, columns: Sequence[str], encoding: str = "utf-8") -> RowCounts:
     """The rows of a frame, a mapping of columns or a file, by these columns; the first holds the answers."""
     wanted = list(dict.fromkeys(columns))
     for name in wanted:
@@ -75,7 +75,7 @@ def _present(there: Iterable[str], wanted: Sequence[str], where: str) -> None:
 # ---- frames -------------------------------------------------------------------------------------------------------
 
 
-def _frame(data: Any, wanted: list[str]) -> Counted:
+def _frame(data: Any, wanted: list[str]) -> RowCounts:
     nw = extra("narwhals.stable.v2", "data")
     try:
         frame = nw.from_native(data)
@@ -99,7 +99,7 @@ def _frame(data: Any, wanted: list[str]) -> Counted:
         column = frame.get_column(wanted[0]).to_list()
         return f"row {next(i for i, cell in enumerate(column) if _hashable(cell) == answer)} (the first is 0)"
 
-    return Counted(counts, where)
+    return RowCounts(counts, where)
 
 
 def _hashable(cell: Any) -> Any:
@@ -118,14 +118,14 @@ def _mapped(data: Mapping[str, Any], wanted: list[str]) -> Iterator[tuple[str, C
 # ---- files --------------------------------------------------------------------------------------------------------
 
 
-def _one_by_one(rows: Iterable[tuple[str, Cells]], name: str) -> Counted:
+def _one_by_one(rows: Iterable[tuple[str, Cells]], name: str) -> RowCounts:
     counts: dict[Cells, int] = {}
     first: dict[Any, str] = {}
     for place, cells in rows:
         key = tuple(_hashable(cell) for cell in cells)
         counts[key] = counts.get(key, 0) + 1
         first.setdefault(key[0], place)
-    return Counted(counts, lambda answer: first.get(answer, name))
+    return RowCounts(counts, lambda answer: first.get(answer, name))
 
 
 def _known(encoding: str) -> str:
@@ -136,7 +136,7 @@ def _known(encoding: str) -> str:
     return "utf-8-sig" if found == "utf-8" else found
 
 
-def _file(path: Path, wanted: list[str], encoding: str) -> Counted:
+def _file(path: Path, wanted: list[str], encoding: str) -> RowCounts:
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         raise ParameterError("data", str(path), f"a file that ends in {', '.join(ENDINGS)} {OTHER_FILES}")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rrcollect.design.mechanism import AnyDesign
     from server_agg.cli.truths import Roster
 
-__all__ = ["Asked", "ones_of", "shuffled_ids", "write_answers", "write_bits"]
+__all__ = ["ColumnQuestion", "ones_of", "shuffled_ids", "write_answers", "write_bits"]
 
 AT_ONCE = 65_536
 
@@ -45,7 +45,7 @@ def shuffled_ids(n: int) -> tuple[NDArray[np.uint8], NDArray[np.intp]]:
     return ids[order], order
 
 
-class Asked(NamedTuple):
+class ColumnQuestion(NamedTuple):
     """What a column answers: a kind of truth, by a design; of a survey, or of nobody's for a bare ε."""
 
     kind: YesNo | Choice | Number
@@ -74,7 +74,7 @@ def _texts(answers: NDArray[np.bool_] | ChosenSets, places: NDArray[np.intp]) ->
 
 
 def write_answers(
-    options: Namespace, partial: Path, roster: Roster, drawn: NDArray[np.bool_], asked: Asked
+    options: Namespace, partial: Path, roster: Roster, drawn: NDArray[np.bool_], asked: ColumnQuestion
 ) -> int | list[int]:
     """A report for everybody `drawn`, by the published design; returns `ones_of` them."""
     accepted = asked.accepted
@@ -105,7 +105,7 @@ def write_answers(
     return ones_of(answers)
 
 
-def write_bits(options: Namespace, partial: Path, truths: NDArray[Any], asked: Asked) -> int | list[int]:
+def write_bits(options: Namespace, partial: Path, truths: NDArray[Any], asked: ColumnQuestion) -> int | list[int]:
     """Eight bits to a byte, one bit per answer, or of a choice one per option; returns `ones_of` the answers."""
     counted = options.out.name.lower().endswith(".rrbits")
     if counted:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rrcollect import AcceptedSurvey, BulkLedger
     from rrcollect.answer.bulk_ledger import Reservation
     from rrcollect.design.mechanism import AnyDesign
-    from server_agg.cli.drawing import Asked
+    from server_agg.cli.drawing import ColumnQuestion
     from server_agg.cli.truths import Roster
 
 __all__ = ["add_randomise", "randomise"]
@@ -130,28 +130,28 @@ def _check(options: Namespace) -> None:
             raise ParameterError(name, value, "together with --survey: a bare ε is about no attribute and no round")
 
 
-def _bare(options: Namespace) -> Asked:
+def _bare(options: Namespace) -> ColumnQuestion:
     """The kind and the design of a bare ε."""
     from rrcollect import Number, optimal_choice, optimal_design
     from rrcollect.errors import ParameterError
     from rrcollect.publish.kinds import YesNo
     from server_agg.cli.cells import numbered
-    from server_agg.cli.drawing import Asked
+    from server_agg.cli.drawing import ColumnQuestion
 
     if options.options is not None:
         if options.low is not None or options.high is not None:
             raise ParameterError("--options", options.options, "without --low and --high")
-        return Asked(numbered(options.options), optimal_choice(options.epsilon, options.options))
+        return ColumnQuestion(numbered(options.options), optimal_choice(options.epsilon, options.options))
     if (options.low is None) != (options.high is None):
         raise ParameterError("--low and --high", (options.low, options.high), "both of them")
     kind = YesNo() if options.low is None else Number(low=options.low, high=options.high)
-    return Asked(kind, optimal_design(options.epsilon))
+    return ColumnQuestion(kind, optimal_design(options.epsilon))
 
 
-def _asked(options: Namespace) -> Asked:
+def _asked(options: Namespace) -> ColumnQuestion:
     """The accepted survey with its envelope, and the kind and the design to draw with."""
     from rrcollect.errors import ParameterError
-    from server_agg.cli.drawing import Asked
+    from server_agg.cli.drawing import ColumnQuestion
     from server_agg.cli.sources import accepted_survey
 
     if options.survey is None:
@@ -179,7 +179,7 @@ def _asked(options: Namespace) -> Asked:
         raise ParameterError("--question", options.question, f"without a {what}: that is drawn by each person's device")
     if _packed(options) and question.kind.kind == "choice":
         raise ParameterError("--out", str(options.out), f"{', '.join(REPORTS)}: a packed file has one bit per person")
-    return Asked(question.kind, question.design, accepted, envelope)
+    return ColumnQuestion(question.kind, question.design, accepted, envelope)
 
 
 def _default_ledger() -> Path:
@@ -240,7 +240,9 @@ def _left_out(reserved: Reservation) -> str:
     return ", ".join(f"{people:,} {why}" for people, why in told if people) + ": left out" * any(reserved[1:3])
 
 
-def _said(options: Namespace, asked: Asked, reserved: Reservation, ones: int | list[int], ledger: BulkLedger) -> None:
+def _said(
+    options: Namespace, asked: ColumnQuestion, reserved: Reservation, ones: int | list[int], ledger: BulkLedger
+) -> None:
     design = asked.design
     n, bits_alone = int(reserved.new.sum()), options.out.name.lower().endswith(".bits")
     data = {

@@ -13,17 +13,37 @@ from __future__ import annotations
 import secrets
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from server_agg.collect.epoch_key import EpochKey, KeyFolder
 from server_agg.collect.errors import EpochKeyMissing, StoreUnavailable
 from server_agg.collect.fold import Group
 from server_agg.collect.stored_report import IncomingReport
 
-__all__ = ["NOTHING_SEEN", "Database", "Epoch", "Marked", "marked_reports"]
+__all__ = ["NOTHING_SEEN", "Database", "Epoch", "Marked", "closed_on_failure", "marked_reports"]
+
+
+class Closable(Protocol):
+    """A connection, or a store."""
+
+    def close(self) -> None:
+        """Give it up."""
+
+
+Opened = TypeVar("Opened", bound=Closable)
+
+
+@contextmanager
+def closed_on_failure(opened: Opened) -> Iterator[Opened]:
+    """Something that stays open after the block, unless the block fails."""
+    try:
+        yield opened
+    except BaseException:
+        opened.close()
+        raise
 
 
 Marked = tuple[bytes, "bytes | None", IncomingReport]  # a report with the marks of its id and of its ticket

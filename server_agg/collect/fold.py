@@ -29,7 +29,7 @@ from typing import NamedTuple
 from rrcollect.publish.report import ReportRow
 from server_agg.collect.stored_report import Crowd, IncomingReport, Spending
 
-__all__ = ["Cell", "Folded", "Group", "folded_from", "ripe_groups", "waiting_in"]
+__all__ = ["Cell", "FoldResult", "Group", "folded_from", "ripe_groups", "waiting_in"]
 
 Group = tuple[str, str, int]  # a survey, and a question and round of it
 
@@ -45,7 +45,7 @@ class Cell(NamedTuple):
     answer: str
 
 
-class Folded(NamedTuple):
+class FoldResult(NamedTuple):
     """What a fold writes: additions to counts, ids by survey, the crowds whole (for their rows), spent tickets; and
     what waits on."""
 
@@ -73,7 +73,7 @@ def ripe_groups(waiting: Mapping[Group, int], minimum: Mapping[str, int]) -> set
     return {group for group, n in waiting.items() if group[0] in minimum and n >= max(1, minimum[group[0]])}
 
 
-def folded_from(crowds: Iterable[Crowd], ripe: set[Group]) -> Folded:
+def folded_from(crowds: Iterable[Crowd], ripe: set[Group]) -> FoldResult:
     """What becomes of the waiting reports."""
     counts: Counter[Cell] = Counter()
     ids: dict[str, list[str]] = {}
@@ -91,4 +91,4 @@ def folded_from(crowds: Iterable[Crowd], ripe: set[Group]) -> Folded:
     spent.sort(key=lambda one: (one.ticket, one))
     random.SystemRandom().shuffle(left)
     ordered = {survey: sorted(ids[survey]) for survey in sorted(ids)}
-    return Folded({cell: counts[cell] for cell in sorted(counts)}, ordered, whole, spent, left)
+    return FoldResult({cell: counts[cell] for cell in sorted(counts)}, ordered, whole, spent, left)

@@ -20,7 +20,7 @@ from typing import Any
 
 from rrcollect.errors import MissingExtra
 from rrcollect.schema import upgrade
-from server_agg.collect.database import Marked
+from server_agg.collect.database import Marked, closed_on_failure
 from server_agg.collect.epoch_key import KeyFolder
 from server_agg.collect.errors import (
     StoreContended,
@@ -83,22 +83,15 @@ class PostgresStore(Store):
         self._lock = threading.Lock()
         self._writer: psycopg.Connection[Any] | None = None
         with self._lock, _translated():
-            connection = self._open()
-            try:
+            with closed_on_failure(self._open()) as connection:
                 self._prepare(connection)
-            except BaseException:
-                connection.close()
-                raise
             self._writer = connection
-        try:
+        with closed_on_failure(self):
             self.begin(discard=discard_unreadable)
-        except BaseException:
-            self.close()
-            raise
 
     def _open(self) -> psycopg.Connection[Any]:
-        connection = psycopg.connect(self.address, connect_timeout=self._connect_seconds, application_name="rrcollect")
-        try:
+        opened = psycopg.connect(self.address, connect_timeout=self._connect_seconds, application_name="rrcollect")
+        with closed_on_failure(opened) as connection:
             connection.execute("SET synchronous_commit = on")
             for setting in LOOK_UPS:
                 connection.execute(f"SET {setting} = off")
@@ -109,9 +102,6 @@ class PostgresStore(Store):
                         f"the PostgreSQL server runs with {setting}={found and found[0]}; needed: on"
                     )
             connection.commit()
-        except BaseException:
-            connection.close()
-            raise
         return connection
 
     def _prepare(self, connection: psycopg.Connection[Any]) -> None:

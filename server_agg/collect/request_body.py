@@ -92,7 +92,7 @@ async def body_of(scope: Scope, receive: Receive, *, limit: int, seconds: float,
         budget.give_back(held)
 
 
-class _Begun:
+class _BegunAwaitable:
     """What an awaitable that was begun waits for, and the rest of it."""
 
     def __init__(self, first: Any, rest: Generator[Any, Any, Message]) -> None:
@@ -117,7 +117,7 @@ async def _within(receive: Receive, seconds: float) -> Message:
     else:
         try:
             async with asyncio.timeout(max(seconds, 0)):
-                message = await _Begun(first, pieces)
+                message = await _BegunAwaitable(first, pieces)
         except TimeoutError:
             raise Refusal(408, "too_slow", "the body did not arrive in time") from None
     if message["type"] == "http.disconnect":

@@ -117,7 +117,7 @@ def serve(settings: Settings | None = None) -> None:
 
 @contextmanager
 def _asked_to_stop() -> Iterator[None]:
-    """SIGTERM is uvicorn's to act on; it is raised once more when all is done, and then is no reason to die of it."""
+    """SIGTERM is uvicorn's to act on; it is raised once more when all is done, and must not kill us then."""
     usual = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
         yield

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 from rrcollect.schema import upgrade
-from server_agg.collect.database import Marked
+from server_agg.collect.database import Marked, closed_on_failure
 from server_agg.collect.epoch_key import KeyFolder
 from server_agg.collect.errors import StoreError, StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
 from server_agg.collect.store import Store
@@ -65,22 +65,15 @@ class SqliteStore(Store):
             if self.path != ":memory:" and not self.path.startswith("file:"):
                 os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
             self._file = _identity(self.path)
-            connection = self._open()
-            try:
+            with closed_on_failure(self._open()) as connection:
                 self._prepare(connection)
-            except BaseException:
-                connection.close()
-                raise
             self._writer = connection
-        try:
+        with closed_on_failure(self):
             self.begin(discard=discard_unreadable)
-        except BaseException:
-            self.close()
-            raise
 
     def _open(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-        try:
+        opened = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        with closed_on_failure(opened) as connection:
             (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
             connection.execute("PRAGMA synchronous = FULL")
             (flush,) = connection.execute("PRAGMA synchronous").fetchone()
@@ -89,9 +82,6 @@ class SqliteStore(Store):
                     f"{self.path} would be written with journal_mode={mode}, synchronous={flush}; needed: wal and 2 "
                     "(a file on a local disk; memory and most network file systems cannot do it)"
                 )
-        except BaseException:
-            connection.close()
-            raise
         return connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:

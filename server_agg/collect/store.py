@@ -31,7 +31,7 @@ from server_agg.collect.counts import tallies_of
 from server_agg.collect.database import NOTHING_SEEN, Database, Epoch, Marked, marked_reports
 from server_agg.collect.epoch_key import EpochKey
 from server_agg.collect.errors import Refusal
-from server_agg.collect.fold import Folded, folded_from, ripe_groups, waiting_in
+from server_agg.collect.fold import FoldResult, folded_from, ripe_groups, waiting_in
 from server_agg.collect.stored_report import Crowd, IncomingReport, Spending, packed, unpacked
 from server_agg.collect.tables import ADD_COUNT, ADD_INVITE, ADD_SURVEY, COLUMNS, READ_COUNTS
 from server_agg.count.tallies import Tallies
@@ -227,7 +227,7 @@ class Store(Database):
         contents = self.run(cursor, "SELECT content FROM intake ORDER BY place").fetchall()
         return [crowd for (content,) in contents for crowd in unpacked(epoch.key.opened(bytes(content)))]
 
-    def _write(self, cursor: Any, folded: Folded, numbers: dict[str, int], name: str) -> None:
+    def _write(self, cursor: Any, folded: FoldResult, numbers: dict[str, int], name: str) -> None:
         """Everything a fold changes, in one transaction."""
         key = self.keys.read(self._name, name)
         self.run_many(cursor, ADD_COUNT, [(*cell, n) for cell, n in folded.counts.items()])

@@ -23,7 +23,7 @@ from server_agg.estimates.problem import Problem
 from server_agg.report.drawing import Point
 from server_agg.report.result import UnbiasedResult
 from server_agg.report.tables import Table
-from server_agg.report.words import Valued, bar_note, share_point, share_table
+from server_agg.report.words import EstimateLike, bar_note, share_point, share_table
 
 __all__ = ["MoorsEstimate", "estimate_moors"]
 
@@ -76,7 +76,7 @@ class MoorsEstimate(UnbiasedResult):
 
     def cells(self) -> Table:
         """The share with its bar, and the harmless one."""
-        second: tuple[str, Valued, Interval] = "harmless", self.second, self.second.interval()
+        second: tuple[str, EstimateLike, Interval] = "harmless", self.second, self.second.interval()
         return share_table([("sensitive", self, self.interval()), second], "question")
 
     def notes(self) -> list[str]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from server_agg.estimates.one import Estimate
 
 
-class Valued(Protocol):
+class EstimateLike(Protocol):
     """An estimate of one design or of several: what notes beside a value need."""
 
     @property
@@ -40,7 +40,7 @@ class Valued(Protocol):
     def misfit(self) -> Misfit: ...
 
 
-__all__ = ["Valued", "bar_note", "estimate_dict", "estimate_table", "estimate_tables", "misfit_note", "percent",
+__all__ = ["EstimateLike", "bar_note", "estimate_dict", "estimate_table", "estimate_tables", "misfit_note", "percent",
            "sentence", "share_cells", "share_point", "share_table", "value_notes"]  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def sentence(estimate: Estimate, level: NumberLike, method: str) -> str:
     return "; ".join([f"{words}; target: the {bar.target}", *_fit_notes(estimate, bar)])
 
 
-class Written(Protocol):
+class ScaleLike(Protocol):
     """A scale: where values lie, and how one is written beside its bar."""
 
     @property
@@ -99,7 +99,7 @@ class Written(Protocol):
     def text(self, value: float, width: float) -> str: ...
 
 
-def value_notes(estimate: Valued, bar: Interval, scale: Written | None = None) -> str:
+def value_notes(estimate: EstimateLike, bar: Interval, scale: ScaleLike | None = None) -> str:
     """What stands beside a value that is shown cut to its scale, by default [0, 1]: the unclipped one, how well the
     counts fit, and why a bar has no width."""
     low, high = (0.0, 1.0) if scale is None else scale.ends
@@ -111,19 +111,19 @@ def value_notes(estimate: Valued, bar: Interval, scale: Written | None = None) -
 SHARE_HEAD = ["n", "estimate %", "low", "high", "bar", ""]
 
 
-def share_cells(estimate: Valued, bar: Interval) -> list[str]:
+def share_cells(estimate: EstimateLike, bar: Interval) -> list[str]:
     """Under `SHARE_HEAD`: a share cut to [0, 1], its bar, how that was made, and what stands beside."""
     digits, shown = digits_for(bar.width), min(max(estimate.value, 0.0), 1.0)
     shares = [percent(share, digits) for share in (shown, bar.low, bar.high)]
     return [str(estimate.n), *shares, f"{float(100 * bar.level):.4g} % {bar.method}", value_notes(estimate, bar)]
 
 
-def share_table(rows: Iterable[tuple[str, Valued, Interval]], first: str = "") -> Table:
+def share_table(rows: Iterable[tuple[str, EstimateLike, Interval]], first: str = "") -> Table:
     """Shares by name, each with its bar."""
     return [first, *SHARE_HEAD], [[name, *share_cells(estimate, bar)] for name, estimate, bar in rows]
 
 
-def share_point(name: str, estimate: Valued, bar: Interval[float]) -> Point:
+def share_point(name: str, estimate: EstimateLike, bar: Interval[float]) -> Point:
     """A share as it is drawn; how well its count fits stands under its name."""
     return Point(
         f"{name} (n = {estimate.n:,})".strip(), estimate.value, bar.low, bar.high, misfit_note(estimate.misfit)
@@ -142,7 +142,7 @@ def bar_note(bar: Interval) -> str:
     )
 
 
-def _fit_notes(estimate: Valued, bar: Interval) -> list[str]:
+def _fit_notes(estimate: EstimateLike, bar: Interval) -> list[str]:
     notes = [estimate.misfit.describe()] if estimate.misfit.told else []
     return [*notes, bar.warning[bar.warning.index("width 0") :]] if "width 0" in bar.warning else notes
 

@@ -27,7 +27,7 @@ from server_agg.weigh.weights import checked_weights
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from server_agg.sampling.sample import Adjusted, Floats, Places
+    from server_agg.sampling.sample import Floats, Places, WeightAdjustment
 
 __all__ = ["CalibratedWeights", "post_stratify", "rake"]
 
@@ -60,7 +60,7 @@ class CalibratedWeights:
     """Weights after calibration, and what is needed to calibrate again."""
 
     kind: str
-    before: Floats | Adjusted
+    before: Floats | WeightAdjustment
     margins: tuple[Margin, ...]
     weights: Floats
     iterations: int

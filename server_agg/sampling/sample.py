@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Places = NDArray[np.intp]
 
-__all__ = ["Adjusted", "Sample", "coded", "vector"]
+__all__ = ["Sample", "WeightAdjustment", "coded", "vector"]
 
 
-class Adjusted(Protocol):
+class WeightAdjustment(Protocol):
     """Weights that were made to meet something known (see `calibration`)."""
 
     @property
@@ -64,7 +64,7 @@ class Sample:
     fraction: Floats  # f of every stratum
     clustered: bool
     weighted: bool  # whether the sum of the weights is a number of people
-    calibrated: Adjusted | None = None
+    calibrated: WeightAdjustment | None = None
 
     @classmethod
     def of(

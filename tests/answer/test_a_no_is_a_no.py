@@ -10,7 +10,7 @@ from rrcollect import Attribute, Declined
 from rrcollect.answer.ledger_file import LedgerFile
 from rrcollect.errors import LedgerUnavailable
 from tests.support.devices import client, envelope, question
-from tests.support.republishing import Drawn
+from tests.support.republishing import CountingSource
 
 
 def never():
@@ -64,7 +64,7 @@ def test_a_report_that_was_declined_while_it_was_picked_up_does_not_leave(tmp_pa
 
 @pytest.mark.parametrize("how", ["declined", "cancelled"])
 def test_answered_again_the_same_report_waits_again(tmp_path, how):
-    source = Drawn()
+    source = CountingSource()
     device = client(tmp_path, source=source)
     accepted = device.accept(envelope())
     first = device.answer(accepted, "q1", True)
@@ -100,7 +100,7 @@ class Interrupted(LedgerFile):
 )
 @pytest.mark.parametrize("carried", [False, True])
 def test_an_answer_that_is_interrupted_after_the_commit_does_not_leave(tmp_path, error, carried):
-    source = Drawn()
+    source = CountingSource()
     device = client(tmp_path, source=source)
     accepted = device.accept(envelope(collector="carried") if carried else envelope())
     device._ledger.file = file = Interrupted(tmp_path / "ledger.sqlite3")

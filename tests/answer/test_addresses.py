@@ -5,7 +5,7 @@ import pytest
 from rrcollect import ParameterError, SimulatedCollector
 from rrcollect.publish.tickets import new_invite, ticket
 from tests.support.devices import COLLECTOR, client, envelope, question, survey
-from tests.support.republishing import Drawn
+from tests.support.republishing import CountingSource
 
 INVITED = {"invite_only": True, "segments": {"sport": ["run", "ski"]}}
 
@@ -16,7 +16,7 @@ def never():
 
 def test_a_mistyped_invite_is_found_before_the_draw_and_is_nowhere(tmp_path):
     """It was for life: the report under it was drawn, sent, refused, and could not be changed."""
-    source, invite = Drawn(), new_invite()
+    source, invite = CountingSource(), new_invite()
     device = client(tmp_path, source=source)
     accepted = device.accept(envelope(**INVITED))
     mistyped = invite[:5] + ("z" if invite[5] != "z" else "y") + invite[6:]
@@ -41,7 +41,7 @@ def test_the_invite_does_not_leave_and_is_not_kept(tmp_path):
 
 @pytest.mark.parametrize("state", ["waiting", "cancelled", "refused"])
 def test_a_report_that_was_never_taken_is_addressed_anew_around_the_same_answer(tmp_path, state):
-    source, first, second = Drawn(), new_invite(), new_invite()
+    source, first, second = CountingSource(), new_invite(), new_invite()
     device = client(tmp_path, source=source)
     accepted = device.accept(envelope(**INVITED))
     old = device.answer(accepted, "q1", True, invite=first, segments={"sport": "ski"})

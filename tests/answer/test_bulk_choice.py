@@ -189,7 +189,7 @@ def test_the_error_is_the_closed_form(design: SetDesign) -> None:
     assert abs(ratio - 1) < 6.5 * 0.5 / math.sqrt(times)
 
 
-def test_what_the_answers_say_of_themselves() -> None:
+def test_chosen_sets_read_as_a_list_of_texts() -> None:
     answers = randomise_choices(np.arange(4), SetDesign(4, 1, 1))
     assert list(answers.texts()) == ["1000", "0100", "0010", "0001"] == [answers[i] for i in range(4)]
     assert answers[-1] == "0001"

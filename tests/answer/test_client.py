@@ -40,7 +40,7 @@ from rrcollect.errors import (
 from rrcollect.publish.survey import RoundTimes
 from rrcollect.publish.tickets import new_invite, ticket
 from tests.support.devices import KEY, POLICY, PUBLISHER, Clock, client, envelope, question, survey
-from tests.support.republishing import Drawn, attack
+from tests.support.republishing import CountingSource, attack
 
 
 def never():
@@ -59,7 +59,7 @@ def test_the_whole_of_it_in_a_few_lines(tmp_path):
 
 
 def test_asked_again_it_repeats_the_same_bytes_and_reads_no_truth(tmp_path):
-    source = Drawn()
+    source = CountingSource()
     device = client(tmp_path, source=source)
     accepted = device.accept(envelope())
     first = device.answer(accepted, "q1", True)
@@ -69,7 +69,7 @@ def test_asked_again_it_repeats_the_same_bytes_and_reads_no_truth(tmp_path):
 
 
 def test_another_survey_about_the_same_attribute_gets_the_same_answer(tmp_path):
-    source = Drawn()
+    source = CountingSource()
     device = client(tmp_path, source=source)
     first = device.answer(device.accept(envelope()), "q1", True)
     other = device.accept(envelope(question(id="x9", text="Other words?"), name="other"))
@@ -151,7 +151,7 @@ def test_refused_before_the_truth_is_read_and_nothing_is_drawn(tmp_path, name):
     assert client(tmp_path).budget().draws == ()
 
 
-def test_a_truth_that_is_none_or_raises_leaves_no_trace(tmp_path):
+def test_an_invalid_or_failing_truth_leaves_no_trace(tmp_path):
     device = client(tmp_path)
     accepted = device.accept(envelope())
     with pytest.raises(BadTruth):
@@ -178,7 +178,7 @@ def test_no_randomness_no_report(tmp_path):
 
 
 def test_names_belong_to_the_app(tmp_path):
-    source = Drawn()
+    source = CountingSource()
     device = client(tmp_path, attributes=[Attribute("doping", asked_as=("doped", "ever-doped"))], source=source)
     device.answer(device.accept(envelope()), "q1", True)
     renamed = device.accept(envelope(question(attribute="ever-doped"), name="renamed"))
@@ -200,7 +200,7 @@ def test_a_question_answered_under_another_name_is_not_answered_again(tmp_path):
 
 def test_every_attribute_of_a_publisher_and_the_cap_that_defends(tmp_path):
     """A survey page: the publisher chooses the names, the lifetime cap bounds what it can learn."""
-    source = Drawn()
+    source = CountingSource()
     device = client(tmp_path, attributes=[EveryAttributeOf(PUBLISHER)], source=source)
     refused = 0
     for i in range(20):
@@ -216,7 +216,7 @@ def test_every_attribute_of_a_publisher_and_the_cap_that_defends(tmp_path):
 
 
 def test_rounds_are_explicit_and_debited_for_life(tmp_path):
-    source = Drawn()
+    source = CountingSource()
     device = client(tmp_path, attributes=[Attribute("crashed", rounds=10, asked_as=("doped",))], source=source)
     accepted = device.accept(envelope(question(rounds=10)))
     for number in range(4):
@@ -322,7 +322,7 @@ def test_declining_stays_on_the_device(tmp_path):
 def test_the_budget_in_words_and_as_data(tmp_path):
     import json
 
-    device = client(tmp_path, source=Drawn(bytes(8)))
+    device = client(tmp_path, source=CountingSource(bytes(8)))
     device.answer(device.accept(envelope()), "q1", True)
     device.deliver(SimulatedCollector([device.accept(envelope()).survey]))
     words = device.budget().explain()
@@ -341,7 +341,7 @@ def test_the_budget_word_for_word(tmp_path):
         tmp_path,
         attributes=[Attribute("doped", rounds=3), "b", "c"],
         policy=Policy(POLICY.publishers, allow_disclosure=True),
-        source=Drawn(bytes(8)),
+        source=CountingSource(bytes(8)),
     )
     accepted = device.accept(envelope(question(rounds=3), *asked))
     again = device.accept(envelope(question(rounds=3), name="again"))
@@ -436,7 +436,7 @@ def test_a_survey_changed_after_acceptance_or_no_longer_trusted_is_refused(tmp_p
     ids=["long_invite", "half_surrogate", "number", "no_mapping", "oversize"],
 )
 def test_a_report_that_cannot_be_sent_is_refused_before_the_truth_is_read(tmp_path, options):
-    source = Drawn()
+    source = CountingSource()
     device = client(tmp_path, source=source)
     names = {"long": ["v" * 190]} | {f"s{i}": [f"{'清' * 190}{i}"] for i in range(15)}
     accepted = device.accept(envelope(segments=names))
@@ -566,7 +566,7 @@ def everything_visible(path, truth, drawn, monkeypatch, make=client) -> str:
     logging.getLogger().setLevel(logging.DEBUG)
     shown = []
     try:
-        device = make(path, source=Drawn(drawn), attributes=["doped", "b"], clock=Clock())
+        device = make(path, source=CountingSource(drawn), attributes=["doped", "b"], clock=Clock())
         accepted = device.accept(envelope(question(), question(id="q2", attribute="b")))
         report = device.answer(accepted, "q1", truth)
         device.answer(accepted, "q2", lambda: truth)

@@ -9,7 +9,7 @@ import pytest
 from rrcollect import Clients, ParameterError, SimulatedCollector
 from rrcollect.errors import AnswerRefused, InterviewClosed, LedgerError, LedgerUnavailable
 from tests.support.devices import POLICY, Clock, client, envelope, question, survey
-from tests.support.republishing import Drawn
+from tests.support.republishing import CountingSource
 
 SECRET = b"a key of the app's"
 PEOPLE = ["alice@example.org", "bob", "Ünal Çağlar", "../../etc/passwd", "x" * 10_000, "\ud800", " ", "al\0ice"]
@@ -25,7 +25,7 @@ def people(folder, **changes):
 
 def test_each_person_has_a_draw_a_report_and_a_budget_of_their_own(tmp_path):
     """One `Client` for all gave users 2 and 3 user 1's report, and showed them what user 1 had sent."""
-    source = Drawn()
+    source = CountingSource()
     clients = people(tmp_path, source=source)
     reports = {}
     for person in PEOPLE:
@@ -135,7 +135,7 @@ def test_settings_are_checked_before_anybody_is_asked(tmp_path):
 
 
 def test_an_interview_has_a_fresh_ledger_and_ends(tmp_path):
-    source = Drawn()
+    source = CountingSource()
     clients = people(tmp_path, source=source)
     for number in range(3):
         with clients.interview() as client_:

@@ -25,7 +25,7 @@ from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Segment, SegmentValue, Survey
 from rrcollect.publish.texts import passage, words
 from tests.support.devices import POLICY, VECTORS, client, envelope, load, question, survey, unb64
-from tests.support.republishing import Drawn
+from tests.support.republishing import CountingSource
 from tests.vectors.explained_cases import budget_of, explained
 
 OPEN = Policy(POLICY.publishers, allow_disclosure=True, max_ratio=10**30, max_epsilon=100)
@@ -325,7 +325,7 @@ def test_until_a_report_has_left_nothing_that_is_shown_depends_on_the_draw(tmp_p
     shown = []
     for name, draw in (("yes", bytes(8)), ("no", b"\xff" * 8)):
         (tmp_path / name).mkdir()
-        device = client(tmp_path / name, source=Drawn(draw))
+        device = client(tmp_path / name, source=CountingSource(draw))
         accepted = device.accept(envelope(question(design=Design("7/8", "1/2"))))
         device.answer(accepted, "q1", True)
         budget = device.budget()
@@ -364,7 +364,7 @@ def test_the_limit_for_life_is_rounded_up_and_says_what_it_leaves_out():
 def test_an_answer_sent_under_a_later_name_is_told_as_sent(tmp_path):
     from rrcollect import Attribute
 
-    first = client(tmp_path, attributes=["doped"], source=Drawn(bytes(8)))
+    first = client(tmp_path, attributes=["doped"], source=CountingSource(bytes(8)))
     stopped = first.accept(envelope())
     first.answer(stopped, "q1", True)
     first.decline(stopped, "q1")

@@ -460,7 +460,7 @@ def test_a_transaction_keeps_every_other_writer_out(used):
     other.close()
 
 
-def test_text_that_is_none_is_damage(used):
+def test_invalid_text_is_damage(used):
     altered(used, "UPDATE reports SET words = CAST(x'FF' AS TEXT)")
     with pytest.raises(LedgerCorrupt, match="decode"):
         device(used)
@@ -583,7 +583,7 @@ def test_a_report_made_before_a_crash_is_guarded_before_it_is_handed_out_again(u
     assert guard.read_bytes() == b"".join(lines)
 
 
-def test_what_the_ledger_remembers(used):
+def test_the_ledger_remembers_draws_versions_and_reports(used):
     ledger = Ledger(used / "ledger.sqlite3")
     first, second = ledger.draws()
     assert [(d.seq, d.attribute, d.round, d.design) for d in (first, second)] == [

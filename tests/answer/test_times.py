@@ -8,7 +8,7 @@ from rrcollect import Attribute
 from rrcollect.errors import Expired, NotOpen, RoundClosed
 from rrcollect.publish.survey import RoundTimes
 from tests.support.devices import client, envelope, question
-from tests.support.republishing import Drawn
+from tests.support.republishing import CountingSource
 
 DAY, SECOND = timedelta(days=1), timedelta(seconds=1)
 START = datetime(2030, 1, 1, tzinfo=UTC)
@@ -24,7 +24,7 @@ def never():
     [(START - SECOND, NotOpen), (START, None), (START + 9 * DAY - SECOND, None), (START + 9 * DAY, Expired)],
 )
 def test_a_survey_is_answered_from_its_opening_to_its_expiry(tmp_path, now, error):
-    source = Drawn()
+    source = CountingSource()
     device = client(tmp_path, clock=lambda: now, source=source)
     signed = envelope(opens=START, expires=START + 9 * DAY)
     accepted = client(tmp_path, clock=lambda: START - DAY).accept(signed)  # before it opens that is fine

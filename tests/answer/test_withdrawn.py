@@ -9,7 +9,7 @@ from rrcollect.errors import BadSignature, SurveyRefused, SurveyWithdrawn, Untru
 from rrcollect.publish.envelope import seal
 from rrcollect.publish.withdrawal import WITHDRAWAL_TYPE, Withdrawal
 from tests.support.devices import KEY, PUBLISHER, client, envelope, question, survey
-from tests.support.republishing import Drawn
+from tests.support.republishing import CountingSource
 
 WHEN = datetime(2030, 5, 1, tzinfo=UTC)
 
@@ -23,7 +23,7 @@ def states(device):
 
 
 def test_a_withdrawn_survey_is_refused_for_good_and_its_waiting_reports_are_stopped(tmp_path):
-    source = Drawn()
+    source = CountingSource()
     asked = question(), question(id="q2", attribute="b"), question(id="q3", attribute="c")
     device = client(tmp_path, attributes=["doped", "b", "c"], source=source)
     accepted = device.accept(envelope(*asked))

@@ -11,7 +11,7 @@ from rrcollect.errors import AlreadyAnswered, BudgetExhausted
 from rrcollect.publish.survey import Survey
 from rrcollect.publish.texts import ALIKE, fingerprint
 from tests.support.devices import PUBLISHER, Policy, client, envelope, question
-from tests.support.republishing import Drawn
+from tests.support.republishing import CountingSource
 
 SAME = [
     "Ever doped?",
@@ -31,7 +31,7 @@ def asked(name, text, **changes):
 
 def test_the_same_words_under_six_attributes_are_drawn_once(tmp_path):
     """Six registered attributes gave six draws of one person; the first is named, and how to declare an alias."""
-    source, names = Drawn(), [f"a{i}" for i in range(6)]
+    source, names = CountingSource(), [f"a{i}" for i in range(6)]
     device = client(tmp_path, attributes=names, source=source)
     device.answer(device.accept(asked("a0", SAME[0])), "q", True)
     for i, name in enumerate(names[1:]):
@@ -72,7 +72,7 @@ def test_two_questions_of_one_survey_in_the_same_words_are_one(tmp_path):
 @pytest.mark.parametrize("old", [["doped"], [EveryAttributeOf(PUBLISHER)]])
 def test_a_renamed_attribute_is_refused_without_an_alias_and_repeated_with_one(tmp_path, old):
     """Going from EveryAttributeOf to a named attribute drew again."""
-    source = Drawn()
+    source = CountingSource()
     device = client(tmp_path, attributes=old, source=source)
     first = device.answer(device.accept(asked("doped", "Ever doped?")), "q", True)
     (was,) = {draw.attribute for draw in device.budget().draws}
@@ -89,7 +89,7 @@ def test_a_renamed_attribute_is_refused_without_an_alias_and_repeated_with_one(t
 
 
 def test_a_publishers_name_that_is_an_alias_leads_to_the_attribute(tmp_path):
-    source = Drawn()
+    source = CountingSource()
     renamed = Attribute("doping", asked_as=("doping",), aliases=(f"{PUBLISHER}/doped",))
     device = client(tmp_path, attributes=[renamed, EveryAttributeOf(PUBLISHER)], source=source)
     first = device.answer(device.accept(asked("doping", "Ever doping?")), "q", True)
@@ -142,7 +142,7 @@ def test_aliases_are_a_tuple_of_names(aliases):
 def test_the_search_catches_a_ledger_that_does_not_look_at_words(tmp_path, monkeypatch):
     """The planted bug: fingerprints that are never found."""
     monkeypatch.setattr("rrcollect.answer.client.fingerprint", lambda text: str(id(text)))
-    source = Drawn()
+    source = CountingSource()
     device = client(tmp_path, attributes=["a", "b"], source=source)
     for name in ("a", "b"):
         device.answer(device.accept(asked(name, "Ever doped?")), "q", True)

@@ -18,11 +18,11 @@ from pathlib import Path
 from tests.assurance.check import Check, Figure, Outcome, Part, Size
 from tests.assurance.evidence import ROOT, Evidence
 from tests.assurance.page import page
-from tests.assurance.pieces import NAMES, Piece, Ran, checks, label, ran, run_side_by_side
+from tests.assurance.pieces import NAMES, Piece, PieceResult, checks, label, ran, run_side_by_side
 from tests.benchmarks.measure import machine
 
 
-def record(check: Check, part: Part, piece: int, evidence: Evidence, found: Ran) -> Outcome:
+def record(check: Check, part: Part, piece: int, evidence: Evidence, found: PieceResult) -> Outcome:
     """Keep what one piece found, and say it."""
     outcome, judged, seconds = found
     about: dict[str, Figure] = {
@@ -56,7 +56,7 @@ def run_all(chosen: list[Check], size: Size, folder: Path, jobs: int, fresh: boo
     todo = [one for one in pieces if fresh or not evidence[one[0].name].done(one[1], one[2])]
     beside = [one for one in todo if jobs > 1 and not one[0].alone]
 
-    def results() -> Iterator[tuple[Piece, Ran]]:
+    def results() -> Iterator[tuple[Piece, PieceResult]]:
         if beside:
             yield from run_side_by_side(beside, size, jobs)
         for check, part, piece in todo:

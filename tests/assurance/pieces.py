@@ -13,11 +13,11 @@ from pathlib import Path
 from tests.assurance.check import Check, Outcome, Part, Size
 from tests.assurance.evidence import ROOT, version
 
-__all__ = ["NAMES", "Piece", "Ran", "checks", "label", "ran", "run_side_by_side"]
+__all__ = ["NAMES", "Piece", "PieceResult", "checks", "label", "ran", "run_side_by_side"]
 
 NAMES = sorted(path.parent.name for path in Path(__file__).parent.glob("*/check.py"))
 Piece = tuple[Check, Part, int]
-Ran = tuple[Outcome, dict[str, str], float]
+PieceResult = tuple[Outcome, dict[str, str], float]
 """What a piece found, the version of the sources it judged, and its seconds."""
 
 
@@ -50,20 +50,20 @@ def label(check: Check, part: Part, piece: int) -> str:
     return f"{check.name}: {part.name}" + (f" [{piece + 1}/{part.pieces}]" if part.pieces > 1 else "")
 
 
-def ran(check: Check, part: Part, piece: int, root: Path = ROOT) -> Ran:
+def ran(check: Check, part: Part, piece: int, root: Path = ROOT) -> PieceResult:
     """Run one piece."""
     judged, start = version(check, root, part), time.monotonic()
     outcome = part.run(piece, Meter(label(check, part, piece)))
     return outcome, judged, time.monotonic() - start
 
 
-def ran_elsewhere(name: str, size: Size, number: int, piece: int) -> Ran:
+def ran_elsewhere(name: str, size: Size, number: int, piece: int) -> PieceResult:
     """Run one piece in a process of a pool, where functions do not go but names do."""
     (check,) = checks([name])
     return ran(check, check.parts(size)[number], piece)
 
 
-def run_side_by_side(todo: list[Piece], size: Size, jobs: int) -> Iterator[tuple[Piece, Ran]]:
+def run_side_by_side(todo: list[Piece], size: Size, jobs: int) -> Iterator[tuple[Piece, PieceResult]]:
     """Run pieces in so many processes; each comes when it has ended."""
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         started = {}

@@ -62,7 +62,7 @@ def test_noise_in_the_slow_half_does_not_hide_what_the_fast_half_shows():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_heavy_tails_are_no_alarm(seed):
+def test_heavy_tails_are_not_an_alarm(seed):
     times, truths, random = made(5_000, 0.125, seed)
     times += 1000 * random.pareto(0.6, times.size) * (random.random(times.size) < 0.005)
     assert outcome(times, truths, strict=False).passed

@@ -205,7 +205,7 @@ def test_one_parquet_file_of_another_type_is_named(tmp_path: Path) -> None:
         tally_reports(tmp_path, OPEN)
 
 
-def test_a_source_that_is_none(tmp_path: Path) -> None:
+def test_other_objects_are_not_sources(tmp_path: Path) -> None:
     with pytest.raises(SourceUnavailable, match="names no file"):
         tally_reports(tmp_path / "*.parquet", OPEN)
     with pytest.raises(SourceUnavailable, match="names no file"):

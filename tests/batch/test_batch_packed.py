@@ -83,7 +83,9 @@ def test_a_file_counts_once(tmp_path: Path) -> None:
         ({"publication": publish_survey(CLOSED, [KEY])}, CLOSED, "missing_ticket"),
     ],
 )
-def test_what_the_survey_does_not_allow(fields: dict[str, Any], survey: Any, reason: str, tmp_path: Path) -> None:
+def test_files_that_the_survey_does_not_allow_are_refused(
+    fields: dict[str, Any], survey: Any, reason: str, tmp_path: Path
+) -> None:
     given_fields = {"publication": PUBLICATION, "question": "q1", **fields}
     write_packed(tmp_path / "a.rrbits", packed(20, 5), 20, **given_fields)
     assert tally_reports(tmp_path, survey).summary == Summary(20, 0, 0, {reason: 20})
@@ -123,7 +125,7 @@ def test_every_cut_and_every_flipped_bit_of_the_bits_is_found(tmp_path: Path) ->
         (b"{", b""),
     ],
 )
-def test_a_header_that_is_none(old: bytes, new: bytes, tmp_path: Path) -> None:
+def test_an_invalid_header_is_refused(old: bytes, new: bytes, tmp_path: Path) -> None:
     path = tmp_path / "a.rrbits"
     write_packed(path, packed(77, 40), 77, PUBLICATION, "q1")
     head, _, body = path.read_bytes().partition(b"\n")
@@ -133,7 +135,7 @@ def test_a_header_that_is_none(old: bytes, new: bytes, tmp_path: Path) -> None:
         read_packed(path)
 
 
-def test_an_envelope_that_is_none(tmp_path: Path) -> None:
+def test_an_invalid_envelope_is_refused(tmp_path: Path) -> None:
     write_packed(tmp_path / "a.rrbits", packed(8, 4), 8, b"{}", "q1")
     with pytest.raises(PackedFileError, match="envelope"):
         tally_reports(tmp_path, OPEN)
@@ -141,7 +143,7 @@ def test_an_envelope_that_is_none(tmp_path: Path) -> None:
         read_packed(tmp_path / "none.rrbits")
 
 
-def test_what_cannot_be_written(tmp_path: Path) -> None:
+def test_packed_answers_that_do_not_fit_their_file_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.rrbits"
     for bits, n, options in [
         (packed(8, 4), 9, {}),

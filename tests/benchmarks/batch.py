@@ -270,7 +270,7 @@ def section(effort: Effort = FULL) -> Section:
         "count the same, which is checked. Sets of options (10 and 100) are counted "
         "from a file of as many reports as the bits. How a batch of 100 million reports behaves is in "
         "[batch-growth.md](batch-growth.md).",
-        unit="million reports a second",
+        unit="million reports per second",
         rows=rates(timings),
         ratios=compare(timings, FLOORS),
         curves=curves,

@@ -102,18 +102,18 @@ def contestants(n: int) -> Contestants:
 
 
 def growth(sizes: tuple[int, ...]) -> Curve:
-    """Million answers a second against the number of answers asked for in one call."""
+    """Million answers per second against the number of answers asked for in one call."""
     lines: dict[str, list[tuple[float, float]]] = {}
     for size in sizes:
         n = max(128, size // 128 * 128)
-        tell(f"bulk: {n:,} answers a call")
+        tell(f"bulk: {n:,} answers per call")
         timings = interleave(contestants(n), max(3, min(50, 20_000_000 // n)), clock=time.process_time)
         for name, t in timings.items():
             if name != C_128:
                 lines.setdefault(name, []).append((n, 1e-6 / t.best))
     return Curve(
         name="bulk",
-        title="Answers a second against answers a call",
+        title="Answers per second against answers per call",
         xlabel="answers in one call",
         ylabel="million a second",
         lines=lines,
@@ -132,7 +132,7 @@ def section(effort: Effort = FULL) -> Section:
         "The C loops are the limit: the same law, the same cipher (AES-256 in counter mode, keyed afresh), the same "
         "56 more bits for one byte in 256. One takes its bytes from OpenSSL, as one would write it; the other has "
         "cipher and comparison in the same registers, which neither an array library nor a cipher library can "
-        "reach, and is shown with AES-128 besides. Both answer by two thresholds, whatever the design.",
+        "reach, and is shown with AES-128 also. Both answer by two thresholds, whatever the design.",
         "The floor of 0.6 for booleans stands against the loop with OpenSSL, since both take the cipher from a "
         "library. It was first set against the loop in registers, where asymmetric booleans missed it: what they and "
         "symmetric ones reach of that loop is in the table above. Packed answers are held to 0.6 of the loop in "
@@ -150,7 +150,7 @@ def section(effort: Effort = FULL) -> Section:
         "draws 16-bit integers, or once an answer in single precision: these are faster, less exact "
         "still, and have no floor. None is secure or exact. Peers are timed on a few thousand single calls, OpenDP's "
         f"vector of bits on {effort.size(100_000):,} at once, in turns of their own.",
-        unit="million answers a second",
+        unit="million answers per second",
         rows=rates(timings),
         ratios=ratios,
         curves=[growth(SIZES)] if effort.curves else [],

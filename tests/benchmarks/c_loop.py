@@ -58,7 +58,7 @@ class RegisterLoop:
         return said
 
     def packed(self, truths: NDArray[np.uint8], limits: Limits, rounds: int = 14) -> NDArray[np.uint8]:
-        """Eight truths a byte, lowest bit first; eight answers a byte."""
+        """Eight truths per byte, lowest bit first; eight answers per byte."""
         said = np.empty(truths.size, np.uint8)
         self._run(self.loaded.packed, truths, said, n=truths.size * 8, limits=limits, key=_fresh_key(rounds))
         return said

@@ -25,7 +25,7 @@ from tests.benchmarks.coverage_rows import Row, table
 __all__ = [
     "CORRELATIONS",
     "DESIGNS",
-    "Drawn",
+    "DrawnSurvey",
     "coefficient_bars",
     "covered",
     "draw",
@@ -44,7 +44,7 @@ COEFFICIENT = "clustered coefficient"
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "coverage.md"
 
 
-class Drawn(NamedTuple):
+class DrawnSurvey(NamedTuple):
     """One simulated survey."""
 
     answers: np.ndarray
@@ -56,7 +56,7 @@ class Drawn(NamedTuple):
 
 def draw(
     generator: np.random.Generator, design: Design, prevalence: float, icc: float, *, informative: bool = False
-) -> Drawn:
+) -> DrawnSurvey:
     """A survey of `CLUSTERS` clusters; of each `PEOPLE` people are asked."""
     pool = PEOPLE * (4 if informative else 1)
     if icc > 0:
@@ -72,14 +72,14 @@ def draw(
         units, truths, weights = units[kept], truths[kept], np.where(truths == 1, 4.0, 2.0)[kept]
     chance = np.where(truths == 1, float(design.p11), float(1 - design.p00))
     answers = (generator.random(truths.size) < chance).astype(int)
-    return Drawn(answers, units, weights, np.arange(truths.size) % 2, truths)
+    return DrawnSurvey(answers, units, weights, np.arange(truths.size) % 2, truths)
 
 
 Ends = tuple[float, float]
-Bars = Callable[[Drawn, Design], dict[str, Ends]]
+Bars = Callable[[DrawnSurvey, Design], dict[str, Ends]]
 
 
-def share_bars(drawn: Drawn, design: Design) -> dict[str, Ends]:
+def share_bars(drawn: DrawnSurvey, design: Design) -> dict[str, Ends]:
     """Of one share."""
     found = survey_estimate(drawn.answers, design, weights=drawn.weights, clusters=drawn.clusters)
     naive = estimate(Tally(design, drawn.answers.size, int(drawn.answers.sum()))).interval()
@@ -87,7 +87,7 @@ def share_bars(drawn: Drawn, design: Design) -> dict[str, Ends]:
     return {method: (bar.low, bar.high) for method, bar in bars.items()}
 
 
-def difference_bars(drawn: Drawn, design: Design) -> dict[str, Ends]:
+def difference_bars(drawn: DrawnSurvey, design: Design) -> dict[str, Ends]:
     """Of the difference of two halves of every cluster, which is 0."""
     how: dict[str, Any] = {"weights": drawn.weights, "clusters": drawn.clusters, "by": drawn.groups}
     apart = survey_estimate(drawn.answers, design, **how).difference("0", "1")
@@ -95,7 +95,7 @@ def difference_bars(drawn: Drawn, design: Design) -> dict[str, Ends]:
     return {method: (bar.low, bar.high) for method, bar in bars.items()}
 
 
-def coefficient_bars(drawn: Drawn, design: Design) -> dict[str, Ends]:
+def coefficient_bars(drawn: DrawnSurvey, design: Design) -> dict[str, Ends]:
     """Of a covariate of the clusters that has nothing to do with the attribute: a bar without 0 is a false alarm."""
     x = np.sin(1 + 3.0 * drawn.clusters)
     try:

@@ -164,7 +164,7 @@ def measure(kind: str, seconds: float, connections: int = CONNECTIONS) -> float:
 
 
 def served(kind: str, seconds: float, connections: int, size: int = 1) -> tuple[float, float]:
-    """Requests of `size` reports a second of a fresh server, and its CPU seconds per request."""
+    """Requests of `size` reports per second of a fresh server, and its CPU seconds per request."""
     report, survey = published()
     with tempfile.TemporaryDirectory() as name, socket.socket() as probe:
         (Path(name) / "survey").write_bytes(survey)

@@ -126,7 +126,7 @@ def section(effort: Effort = FULL) -> Section:
         "none is secure or exact, and the selection by keys does not even look at the truth. Optimised unary encoding "
         "needs more people for the same bars. One answer per call: a choice beside a yes/no. How quickly sets are "
         "counted is among the batch tallies.",
-        unit="million answers a second",
+        unit="million answers per second",
         rows=rates(timings),
         ratios=compare(timings, FLOORS, missing),
         notes=[f"{name}: not installed here; not compared." for name in missing],

@@ -67,7 +67,7 @@ def machine() -> str:
     except (OSError, StopIteration):
         model = platform.processor() or platform.machine()
     now = datetime.now(UTC)
-    busy = f"load {load():.1f} a core"
+    busy = f"load {load():.1f} per core"
     return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, {busy}, {now:%Y-%m-%d %H:%M} UTC"
 
 

@@ -84,7 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
 def measure_all(only: list[str] | None, *, resume: bool) -> None:
     """Measure and save; without `only` and `resume` everything saved before is dropped first."""
     if load() > 0.6:
-        tell(f"the machine is busy (load {load():.1f} a core): expect noise")
+        tell(f"the machine is busy (load {load():.1f} per core): expect noise")
     if not resume and not only:
         for name in NAMES:
             (SAVED / f"{name}.json").unlink(missing_ok=True)

@@ -43,12 +43,12 @@ def test_the_numpy_forms_answer_by_the_design(form, design):
     assert not follows(form(truths, away)(), truths, design, 0.005)
 
 
+@pytest.mark.needs("opendp")
 def test_opendps_vector_of_bits_answers_by_the_design():
     """0.02 is 8 standard errors and more for either truth: false alarms below 1e-14 per run.
 
     A planted bug: half of the flips, which is what one gets who takes OpenDP's parameter for the probability of a flip.
     """
-    pytest.importorskip("opendp")
     n, design = 96_000, bulk.SYMMETRIC
     truths = np.arange(n) % 3 == 0
 

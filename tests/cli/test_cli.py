@@ -258,7 +258,7 @@ def test_control_characters_are_not_printed():
 
 
 @pytest.mark.process
-def test_a_closed_pipe_is_no_error():
+def test_a_closed_pipe_is_not_an_error():
     done = subprocess.run(
         f"{sys.executable} -m server_agg.cli.main compare --epsilon 1 | head -n 1",
         shell=True,

@@ -1,4 +1,4 @@
-"""What the collector's tests share: both stores, and a running collector."""
+"""What the collector's tests share: both stores, a running collector, and a browser."""
 
 from __future__ import annotations
 
@@ -14,6 +14,15 @@ from tests.support.postgres_server import running_postgres
 def postgres():
     with running_postgres() as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium, started once for the tests of a file."""
+    from tests.support.browser import chromium  # Playwright is not there in the quick loop
+
+    with chromium() as running:
+        yield running
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.engine)])

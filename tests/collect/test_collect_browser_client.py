@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.browser import Visit, chromium
+from tests.support.browser import Visit
 from tests.support.collector_running import Running
 from tests.support.devices import KEY, PUBLISHER, question
 from tests.vectors.ticket_cases import invite, ticket
@@ -20,12 +20,6 @@ CLIENT = """async (given) => {
         return `${error.name}: ${error.message}`;
     }
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ KINDS = list(Outcome)
 PATIENCE = 3  # seconds after which a test gives up on a wait that should have ended
 
 
-class Gated:
+class GatedStore:
     """A store whose disk waits for a gate; the outcome of arrival k is the k-th kind."""
 
     def __init__(self, fault=None):
@@ -43,7 +43,7 @@ def started():
     made = []
 
     def start(fault=None, **limits):
-        store = Gated(fault)
+        store = GatedStore(fault)
         made.append((store, GroupCommit(store, **limits)))
         return made[-1]
 

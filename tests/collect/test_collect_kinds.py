@@ -12,7 +12,7 @@ from rrcollect import Report, SetDesign, optimal_choice, optimal_design
 from rrcollect.publish.kinds import Choice, Number
 from server_agg import ChoiceTally, Tally, estimate
 from server_agg.collect.stored_report import incoming
-from tests.support.browser import Visit, chromium
+from tests.support.browser import Visit
 from tests.support.collector_running import BEARER, JSON, TOKEN, Running
 from tests.support.devices import question
 
@@ -47,12 +47,6 @@ def made(digest, asked, source, **more):
 @pytest.fixture
 def collector(tmp_path):
     with Running(str(tmp_path / "reports.sqlite3"), minimum=10) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as running:
         yield running
 
 

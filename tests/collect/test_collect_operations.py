@@ -22,7 +22,7 @@ from server_agg import CollectorSettings, OwnerToken, collector_lifespan, create
 from server_agg.collect import logs
 from server_agg.collect.errors import StoreUnavailable
 from server_agg.collect.request_body import BodyBudget, body_of
-from tests.support.collector_running import BEARER, JSON, TOKEN, Hosted, Process, Running, body, publication, report
+from tests.support.collector_running import BEARER, JSON, TOKEN, HostedApp, Process, Running, body, publication, report
 from tests.support.devices import KEY
 from tests.support.postgres_server import free_port
 
@@ -193,7 +193,7 @@ def test_a_mounted_collector_commits_and_closes_with_its_host(tmp_path):
         routes=[Mount("/collect", collector), Route("/", lambda _: PlainTextResponse("the host"))],
         lifespan=collector_lifespan(collector),
     )
-    with Hosted(host) as web:
+    with HostedApp(host) as web:
         made, below = publication(), "/collect"
         address = f"{below}/surveys?key={KEY.public.raw.hex()}"
         assert web.request("POST", address, made.envelope, {**JSON, **BEARER})[0] == 201

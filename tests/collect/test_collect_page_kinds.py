@@ -9,7 +9,7 @@ from rrcollect import optimal_choice, optimal_design
 from rrcollect.publish.kinds import Choice, Number
 from rrcollect.publish.report import ReportRow
 from server_agg import open_store
-from tests.support.browser import Visit, chromium
+from tests.support.browser import Visit
 from tests.support.collector_running import Running
 from tests.support.devices import question
 
@@ -29,12 +29,6 @@ def given_words(*numbers):
         new DataView(array.buffer).setBigUint64(0, BigInt(words.length > 1 ? words.shift() : words[0]));
         return array;
     }};"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture

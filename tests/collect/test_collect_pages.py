@@ -12,7 +12,7 @@ from rrcollect import Design, SigningKey, publish_survey, withdraw_survey
 from rrcollect.publish.report import ReportRow
 from server_agg import open_store
 from server_agg.collect.stored_report import incoming
-from tests.support.browser import Visit, chromium
+from tests.support.browser import Visit
 from tests.support.collector_running import BEARER, JSON, ROOT, TOKEN, Running, report
 from tests.support.devices import KEY, VECTORS, load, question, survey
 
@@ -21,12 +21,6 @@ AXE = Axe()
 VECTOR_FILES = ("draws", "sets", "numbers", "drawn", "settings", "tickets", "explained")
 LATE = """const real = crypto.getRandomValues.bind(crypto);  // the moment of sending is the last that may be drawn
 crypto.getRandomValues = (array) => (array.byteLength === 4 ? array.fill(255) : real(array));"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture

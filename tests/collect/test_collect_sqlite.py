@@ -13,7 +13,7 @@ from server_agg.collect.sqlite_store import APPLICATION, SqliteStore, _translate
 from server_agg.collect.store import Outcome
 from server_agg.collect.stored_report import incoming
 from server_agg.collect.stores import open_store
-from tests.support.collector_running import report
+from tests.support.collector_running import TABLES, report
 
 
 def arrival():
@@ -77,19 +77,7 @@ def test_the_file_is_its_owners_and_says_what_it_is(store, path):
         assert cursor.execute("PRAGMA application_id").fetchone() == (APPLICATION,) == (int.from_bytes(b"rrc1"),)
         assert cursor.execute("PRAGMA user_version").fetchone() == (1,)
         tables = {name for (name,) in cursor.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        assert tables == {
-            "surveys",
-            "epoch",
-            "intake",
-            "marks",
-            "counts",
-            "released",
-            "releases",
-            "ids",
-            "reports",
-            "invites",
-            "spent",
-        }
+        assert tables == set(TABLES)
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
             cursor.execute("DELETE FROM reports")
 
@@ -126,7 +114,7 @@ def test_a_file_that_was_moved_takes_no_more_reports(store, path, replaced):
     assert not path.exists()  # nothing was made in its place
 
 
-def test_a_closed_store_opens_again_and_closing_twice_is_no_error(store):
+def test_a_closed_store_opens_again_and_closing_twice_is_allowed(store):
     made = arrival()
     store.take([made])
     store.close()

@@ -21,7 +21,7 @@ from server_agg.collect.stored_report import IncomingReport, incoming
 from server_agg.collect.stores import open_store
 from server_agg.collect.tables import STEPS
 from tests.support.collector_crashing import ids_of
-from tests.support.collector_running import DIGEST, LARGE, report
+from tests.support.collector_running import DIGEST, LARGE, TABLES, report
 from tests.support.devices import survey
 
 
@@ -431,19 +431,7 @@ def test_the_database_has_no_column_for_a_time_an_address_or_an_order(store):
     store.fold()
     columns = set()
     with store.reading() as cursor:
-        for table in (
-            "surveys",
-            "epoch",
-            "intake",
-            "marks",
-            "counts",
-            "released",
-            "releases",
-            "ids",
-            "reports",
-            "invites",
-            "spent",
-        ):
+        for table in TABLES:
             cursor.execute(f"SELECT * FROM {table}")  # noqa: S608
             columns |= {column[0] for column in cursor.description}
     kept = {*ReportRow._fields, "n", "number", "mark", "content", "place", "database", "key"}

@@ -42,7 +42,7 @@ def labelled(mark, many):
     return Choice(options=[{"en": f"{mark}{place}"} for place in range(many)])
 
 
-class Entered:
+class VisitEntries:
     """What is entered in a visit: coins for yes/no and for one of two options by turns, long lists, and numbers."""
 
     def __init__(self):
@@ -67,7 +67,7 @@ class Entered:
 
 def visited(collector, browser, folder):
     """A visit to a survey's page; the profile's streams, what was entered, and what the page showed."""
-    entered = Entered()
+    entered = VisitEntries()
     digest = collector.page_of(*entered.asked)
     program = shutil.which(BROWSERS[browser])
     assert program, f"{BROWSERS[browser]} is needed (Debian: apt-get install {BROWSERS[browser]})"

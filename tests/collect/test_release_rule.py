@@ -16,9 +16,9 @@ from server_agg.report.released import MIXED
 from tests.support.devices import survey
 from tests.support.release_judge import (
     Blocks,
-    Gained,
+    CrossingTables,
+    EverythingAtTheEnd,
     History,
-    Last,
     Person,
     Remainder,
     judged,
@@ -37,8 +37,8 @@ def test_no_combination_of_all_that_was_ever_published_is_smaller_than_a_crowd()
 
 
 @pytest.mark.parametrize(("bug", "least"), [
-    (lambda history: live, 20), (lambda history: Gained(), 15), (lambda history: Remainder(), 15),
-    (lambda history: Last(len(history.arrivals)), 15),
+    (lambda history: live, 20), (lambda history: CrossingTables(), 15), (lambda history: Remainder(), 15),
+    (lambda history: EverythingAtTheEnd(len(history.arrivals)), 15),
 ], ids=["live", "tables that cross", "an undeclared remainder", "the last few"])  # fmt: skip
 def test_the_judge_catches_planted_bugs(bug, least):
     found = [judged(history, bug(history)) for history in HISTORIES[:50]]

@@ -239,7 +239,7 @@ def test_selecting_and_grouping():
 
 
 @pytest.mark.parametrize("answer", ["2", "-1", "", "01", None, 1, 0, 0.5, True, float("nan")])
-def test_reports_with_an_answer_that_is_none(answer):
+def test_reports_with_an_invalid_answer_are_refused(answer):
     with pytest.raises(ParameterError, match="answer of report 1 is"):
         tallies_from_reports([report("1"), report(answer)])
 

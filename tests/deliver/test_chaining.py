@@ -29,7 +29,7 @@ Reply = Callable[[float], tuple[float, bool]]  # the moment a report comes → t
 
 
 @dataclass
-class Seen:
+class SeenReport:
     """What a collector knows of one report: when it came, and when it was replied to.  `device` it does not know."""
 
     device: int
@@ -38,7 +38,7 @@ class Seen:
     replied: list[float] = field(default_factory=list)
 
 
-def right_pairs(reports: list[Seen]) -> int:
+def right_pairs(reports: list[SeenReport]) -> int:
     """How many of the adversary's pairs are of one device."""
     costs = []
     for one, other in itertools.permutations(reports, 2):
@@ -63,11 +63,11 @@ def slow(moment: float) -> tuple[float, bool]:
     return moment + 2 + 8 * secrets.randbits(53) / 2**53, True
 
 
-def in_line(reply: Reply) -> Iterator[Seen]:
+def in_line(reply: Reply) -> Iterator[SeenReport]:
     """The planted bug: a device sends its reports one after the other, and tries again when the last wait is over."""
     for device in range(DEVICES):
         now = HOUR * secrets.randbits(53) / 2**53
-        for report in (Seen(device), Seen(device)):
+        for report in (SeenReport(device), SeenReport(device)):
             taken, wait = False, 60.0
             while not taken:
                 report.came.append(now := now + 0.02 * secrets.randbits(53) / 2**53)  # the way through the relay
@@ -77,10 +77,10 @@ def in_line(reply: Reply) -> Iterator[Seen]:
             yield report
 
 
-def scheduled(reply: Reply) -> Iterator[Seen]:
+def scheduled(reply: Reply) -> Iterator[SeenReport]:
     """What the schedule says, with every report on its own (`test_nobody_waits_for_anothers_reply`)."""
     for device in range(DEVICES):
-        for report in (Seen(device), Seen(device)):
+        for report in (SeenReport(device), SeenReport(device)):
             taken, moments = False, schedule(0.0, HOUR)
             while not taken:
                 report.came.append(moments[0])
@@ -106,11 +106,11 @@ def test_the_adversary_chains_devices_that_send_in_line(reply):
     assert right_pairs(list(in_line(reply))) > 2 * LUCK
 
 
-def by_clients(folder: Path, reply: Reply) -> Iterator[Seen]:
+def by_clients(folder: Path, reply: Reply) -> Iterator[SeenReport]:
     """Real clients with ledgers of their own, each by a clock that starts at the same moment."""
     signed = envelope(question(), question(id="q2", attribute="b"))
     for device in range(REAL):
-        clock, seen = Clock(), dict[bytes, Seen]()
+        clock, seen = Clock(), dict[bytes, SeenReport]()
         start = clock()
         (folder / str(device)).mkdir()
         mine = client(folder / str(device), attributes=["doped", "b"], clock=clock, sleep=clock.sleep, spread=HOUR)
@@ -121,7 +121,7 @@ def by_clients(folder: Path, reply: Reply) -> Iterator[Seen]:
         class Relay:
             def send(self, destination: str, body: bytes, clock=clock, seen=seen, start=start, device=device) -> None:
                 now = (clock() - start).total_seconds()
-                report = seen.setdefault(body, Seen(device))
+                report = seen.setdefault(body, SeenReport(device))
                 report.came.append(now)
                 report.replied.append(reply(now)[0])
                 if not reply(now)[1]:

@@ -183,7 +183,7 @@ class Cheap(Design):
         return Promise.of(0, 0)
 
 
-class Turned(Design):
+class TurnedDesign(Design):
     """Its column has the two chances in the other order."""
 
     @property
@@ -273,7 +273,7 @@ PLANTED = [
     (contract.the_loss_is_the_least_promise, of(Cheap)),
     (contract.every_draw_gives_the_law, replace(YES_NO, draw=at_most)),
     (contract.every_draw_gives_the_law, replace(YES_NO, draw=seven_bits, small=three_of_256, bits=8)),
-    (contract.bits_have_the_column_s_law, of(Turned)),
+    (contract.bits_have_the_column_s_law, of(TurnedDesign)),
     (contract.answers_have_equal_length, replace(YES_NO, draw=in_words)),
     (contract.answers_have_equal_length, of(Anything)),
     (contract.answers_have_equal_length, of(OnlyNo)),
@@ -281,7 +281,7 @@ PLANTED = [
     (contract.one_spelling, of(Forgetful)),
     (contract.one_spelling, replace(YES_NO, from_text=read_lenient)),
     (contract.one_spelling, replace(YES_NO, from_wire=lenient_value)),
-    (contract.estimates_are_unbiased, of(Turned)),
+    (contract.estimates_are_unbiased, of(TurnedDesign)),
     (contract.python_and_node_agree, replace(YES_NO, draw=at_most)),
 ]
 

@@ -37,7 +37,7 @@ def test_how_many_more_people_others_need():
     assert found == [1.4, 1.29, 1.34, 9.6, 1.03, 1.09]
 
 
-def test_what_a_liar_moves():
+def test_a_liar_moves_a_share_by_the_stated_bound():
     assert line(1, 10, "k-ary").option == pytest.approx(6.81976706869, rel=1e-11)
     assert line(1, 10, "sets").option == pytest.approx(3.7799001723, rel=1e-11)
     assert line(1, 10, "sets").all == pytest.approx(2 * 3 * 3.7799001723, rel=1e-11)

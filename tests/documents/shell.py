@@ -93,7 +93,7 @@ class Shell:
 
 
 def _signalled(group: int, number: int) -> bool:
-    """Send a signal to a group of processes; False if it is no more."""
+    """Send a signal to a group of processes; False if it has ended."""
     try:
         os.killpg(group, number)
     except ProcessLookupError:

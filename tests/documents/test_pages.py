@@ -43,6 +43,10 @@ def test_a_broken_link_is_noticed():
     assert broken_links(ROOT, "".join(f"[x]({target})\n" for target in wrong)) == wrong
 
 
+def test_the_reference_is_made_with_the_site_and_not_kept():
+    assert [path.name for path in (ROOT / "docs" / "api").iterdir()] == ["index.md"]
+
+
 def test_the_cookbook_answers_fifteen_questions_in_ten_lines_each():
     page = (ROOT / "docs" / "cookbook.md").read_text(encoding="utf-8")
     _, *sections = re.split(r"^## ", page, flags=re.MULTILINE)

@@ -16,7 +16,7 @@ import pytest
 import rrcollect
 import server_agg
 from rrcollect import Design, optimal_design
-from tests.support.examples import EXAMPLES, Ran, Runner, names, outside, run
+from tests.support.examples import EXAMPLES, ExampleRun, Runner, names, outside, run
 
 SIGMAS = 6.6
 
@@ -105,7 +105,7 @@ def test_a_script_that_stays_inside_is_let_be(tmp_path: Path) -> None:
 # ---- what each example shows --------------------------------------------------------------------------------------
 
 
-def sent(result: Ran) -> str:
+def sent(result: ExampleRun) -> str:
     found = re.search(r'> doped\n"(yes|no)" was sent or may have been sent, in 2 reports', result.out)
     assert found is not None, result.out
     return found[1]

@@ -96,7 +96,7 @@ def test_swapped_labels_change_nothing_and_mirrored_ones_the_sign():
     assert mirrored.p == pytest.approx(found.p)
 
 
-def test_what_is_shown():
+def test_an_association_is_shown_with_its_table_and_bar():
     first, second = pairs(500, 3)
     found = correlate_answers(simulate_answers(A, first, 1), A, simulate_answers(B, second, 2), B)
     low, high = found.interval()

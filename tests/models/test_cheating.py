@@ -40,7 +40,7 @@ def brute_force(groups, steps=200):
     return level[best], h[inside][best], b[inside][best]
 
 
-def test_what_can_be_told_apart_and_why():
+def test_designs_of_one_ratio_cannot_tell_cheaters_apart():
     assert explain_identification([A, B]).startswith("identified: 2 designs")
     assert "one equation" in explain_identification([A, A])
     same_ratio = [Design("0.9", "0.8"), Design("0.95", "0.4")]

@@ -485,7 +485,7 @@ def test_designs_that_tell_next_to_nothing():
         ({"covariates": ["a", "b", "c", "d"]}, "numbers"),
         ({"covariates": [1.0, 2.0]}, "4 rows, one for each answer"),
         ({"answers": [1, 0, None, 1]}, "answer 2 is None"),
-        ({"answers": [1, 0, math.nan, 1]}, "answer 2 is nan"),  # a float is no answer
+        ({"answers": [1, 0, math.nan, 1]}, "answer 2 is nan"),  # a float is not an answer
         ({"answers": [1, 0, 2, 1]}, "answer 2 is 2"),
         ({"design": "warner"}, "design is 'warner'; allowed: one Design"),
         ({"design": [EPSILON2] * 3}, "one for each of 4"),

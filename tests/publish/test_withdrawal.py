@@ -68,7 +68,7 @@ def test_a_survey_is_withdrawn_by_its_digest_and_no_other():
 
 
 @pytest.mark.parametrize("bad", [(b"{}", [KEY]), (survey(), []), (survey(), KEY), (survey(), [KEY.public])])
-def test_what_cannot_be_withdrawn(bad):
+def test_other_objects_cannot_be_withdrawn(bad):
     with pytest.raises(ParameterError):
         withdraw_survey(*bad)
     with pytest.raises(ParameterError):

@@ -28,6 +28,9 @@ TOKEN = "a token for the tests"  # noqa: S105
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 JSON = {"Content-Type": "application/json"}
 DIGEST, LARGE = "ab" * 32, "cd" * 32  # surveys of a store in the tests: with a small crowd and with a large one
+TABLES = (
+    "surveys", "epoch", "intake", "marks", "counts", "released", "releases", "ids", "reports", "invites", "spent",
+)  # of a store  # fmt: skip
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -87,7 +90,7 @@ class Client:
                 time.sleep(0.02)
 
 
-class Hosted(Client):
+class HostedApp(Client):
     """An application in a thread."""
 
     def __init__(self, app: Any, rules: CollectorSettings | None = None) -> None:
@@ -107,7 +110,7 @@ class Hosted(Client):
         assert not self._thread.is_alive()
 
 
-class Running(Hosted):
+class Running(HostedApp):
     """A collector in a thread."""
 
     def __init__(self, where: str, store: Any = None, **settings: Any) -> None:

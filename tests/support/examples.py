@@ -54,7 +54,7 @@ sys.addaudithook(hook)
 
 
 @dataclass(frozen=True)
-class Ran:
+class ExampleRun:
     """What an example said, where it ran, and which paths it changed."""
 
     code: int
@@ -64,7 +64,7 @@ class Ran:
     changed: tuple[Path, ...]
 
 
-Runner = Callable[[str], Ran]  # the fixture `ran`: an example by name, run once
+Runner = Callable[[str], ExampleRun]  # the fixture `ran`: an example by name, run once
 
 
 def names() -> list[str]:
@@ -98,7 +98,7 @@ def outside(root: Path) -> list[Path]:
     return [path for path in changed if not path.is_relative_to(root) and not path.is_relative_to("/dev")]
 
 
-def run(script: Path, root: Path, *arguments: str, typed: str = "") -> Ran:
+def run(script: Path, root: Path, *arguments: str, typed: str = "") -> ExampleRun:
     """Run a script in the root's working folder; it must stay inside, and leave no temporary file behind."""
     settings = environment(root)
     done = subprocess.run(
@@ -115,4 +115,4 @@ def run(script: Path, root: Path, *arguments: str, typed: str = "") -> Ran:
     assert outside(root) == [], f"{script.name} wrote outside its folder"
     assert sorted((root / "tmp").iterdir()) == [], f"{script.name} left temporary files"
     changed = tuple(Path(line) for line in (root / "changed.log").read_text().splitlines())
-    return Ran(done.returncode, done.stdout, done.stderr, root / "cwd", changed)
+    return ExampleRun(done.returncode, done.stdout, done.stderr, root / "cwd", changed)

@@ -128,7 +128,7 @@ def live(people: list[Person], minimum: int, segments: list[str]) -> Sets:
     return {name: members for name, members in everything.items() if len(members) >= minimum}
 
 
-class Gained:
+class CrossingTables:
     """Cells change only when they gained the minimum: each by itself, in tables that cross."""
 
     def __init__(self) -> None:
@@ -150,7 +150,7 @@ class Remainder(Blocks):
         return {**found, ("undeclared",): rest}
 
 
-class Last(Blocks):
+class EverythingAtTheEnd(Blocks):
     """The rule, but at the end everything is published."""
 
     def __init__(self, publications: int) -> None:

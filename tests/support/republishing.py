@@ -7,7 +7,7 @@ from rrcollect.errors import AlreadyAnswered, OverPolicy
 from tests.support.devices import envelope, question
 
 
-class Drawn:
+class CountingSource:
     """A source that counts how often it is asked."""
 
     def __init__(self, data=None):
@@ -20,7 +20,7 @@ class Drawn:
 
 def attack(device_path, make_client, rounds) -> int:
     """Republish the question again and again under new ids, texts, versions, names and designs; count the draws."""
-    source = Drawn()
+    source = CountingSource()
     device = make_client(device_path, source=source)
     for i in range(rounds):
         design = question().design if i % 3 else optimal_design(f"{1 + i % 7}/5")

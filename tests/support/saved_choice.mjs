@@ -1,5 +1,5 @@
 // Planted bug: form controls, which browsers save.  The interface is that of choice.mjs.
-class Saved {
+class SavedControl {
   constructor() {
     this.element = document.createElement("fieldset");
   }
@@ -11,7 +11,7 @@ class Saved {
   focus() {}
 }
 
-export class Choice extends Saved {
+export class Choice extends SavedControl {
   constructor(labelledBy, options) {
     super();
     this.truths = options.map(([truth]) => truth);
@@ -29,7 +29,7 @@ export class Choice extends Saved {
   }
 }
 
-export class NumberEntry extends Saved {
+export class NumberEntry extends SavedControl {
   constructor(labelledBy) {
     super();
     this.input = Object.assign(document.createElement("input"), { type: "text", name: labelledBy });

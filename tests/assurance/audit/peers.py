@@ -20,7 +20,7 @@ from tests.assurance.audit.epsilon_audit import Count, epsilon_at_least, refuted
 from tests.assurance.check import Outcome, Step
 from tests.assurance.evidence import ROOT
 
-__all__ = ["PEERS", "Asked", "Peer", "about_peers", "ask", "table_row"]
+__all__ = ["PEERS", "Peer", "PeerRecord", "about_peers", "ask", "table_row"]
 
 FOLDER = ROOT / ".venv-peers"
 
@@ -48,7 +48,7 @@ PEERS = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class PeerRecord:
     """What a peer claims for one report and for many, and how many subjects of each truth looked like "yes" on the
     whole of their reports."""
 
@@ -78,7 +78,7 @@ def _run(command: list[str]) -> bytes | None:
     return done.stdout if done.returncode == 0 else None
 
 
-def ask(peer: Peer, epsilon: float, subjects: int, reports: int) -> Asked | None:
+def ask(peer: Peer, epsilon: float, subjects: int, reports: int) -> PeerRecord | None:
     """Put the truths of `subjects` people, both ways, to the peer, `reports` times each; None if it does not run."""
     script = str(Path(__file__).with_name("peer_clients.py"))
     order = [script, peer.adapter, repr(epsilon), str(subjects), str(reports)]
@@ -91,7 +91,7 @@ def ask(peer: Peer, epsilon: float, subjects: int, reports: int) -> Asked | None
         raise RuntimeError(f"{peer.name} gave {len(bits)} reports instead of {2 * size}")
     people = [[half[i : i + reports] for i in range(0, size, reports)] for half in (bits[:size], bits[size:])]
     no, yes = (Count(subjects, sum(sum(each) > reports for each in half)) for half in people)
-    return Asked(claims["one"], claims["many"], no, yes)
+    return PeerRecord(claims["one"], claims["many"], no, yes)
 
 
 def table_row(claim: float | None, no: Count, yes: Count) -> dict[str, str]:

@@ -37,9 +37,9 @@ from tests.support.collector_running import Process
 from tests.support.postgres_server import running_postgres
 from tests.support.release_judge import (
     Blocks,
-    Gained,
+    CrossingTables,
+    EverythingAtTheEnd,
     History,
-    Last,
     Publisher,
     Remainder,
     judged,
@@ -244,9 +244,9 @@ def parts(size: Size) -> list[Part]:
             Part(f"releases that show {what}", _caught(_releases(50, publisher), SMALL), planted=True)
             for what, publisher in (
                 ("a live view", lambda _: live),
-                ("tables that cross", lambda _: Gained()),
+                ("tables that cross", lambda _: CrossingTables()),
                 ("what is left over", lambda _: Remainder()),
-                ("the last few", lambda history: Last(len(history.arrivals))),
+                ("the last few", lambda history: EverythingAtTheEnd(len(history.arrivals))),
             )
         ),
         Part("fuzzed requests", fuzz.requests(requests, alone=full), pieces=4 if full else 1),

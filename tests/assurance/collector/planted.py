@@ -34,7 +34,7 @@ from server_agg.collect.app import Collector
 from server_agg.collect.database import marked_reports
 from server_agg.collect.epoch_key import KeyFolder
 from server_agg.collect.errors import StoreError
-from server_agg.collect.fold import Folded
+from server_agg.collect.fold import FoldResult
 from server_agg.collect.postgres_store import PostgresStore
 from server_agg.collect.sqlite_store import SqliteStore
 from server_agg.collect.store import SPENT, Outcome, Store
@@ -169,7 +169,7 @@ class HoarderPostgresStore(PostgresStore):
 class HastyStore(SqliteStore):
     """Destroys the old key before the fold is committed."""
 
-    def _write(self, cursor: Any, folded: Folded, numbers: dict[str, int], name: str) -> None:
+    def _write(self, cursor: Any, folded: FoldResult, numbers: dict[str, int], name: str) -> None:
         super()._write(cursor, folded, numbers, name)
         self.keys.keep_only(self._name, name)
 
@@ -177,7 +177,7 @@ class HastyStore(SqliteStore):
 class HalvingStore(SqliteStore):
     """Commits the counts of a fold before the rest of it."""
 
-    def _write(self, cursor: Any, folded: Folded, numbers: dict[str, int], name: str) -> None:
+    def _write(self, cursor: Any, folded: FoldResult, numbers: dict[str, int], name: str) -> None:
         self.run_many(cursor, ADD_COUNT, [(*cell, n) for cell, n in folded.counts.items()])
         cursor.execute("COMMIT")
         cursor.execute("BEGIN IMMEDIATE")

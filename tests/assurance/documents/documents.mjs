@@ -1,5 +1,5 @@
 // What the browser client says to documents: "accepted", or the name of its error.  The same function runs in Node and
-// in Chromium.  A stray error (one that is not thrown on purpose) is named as such, and is no refusal.
+// in Chromium.  A stray error (one that is not thrown on purpose) is named as such, and is not a refusal.
 import { policyOf, unb64 } from "../../collect/js/judge.mjs";
 
 async function verdict(rr, work) {

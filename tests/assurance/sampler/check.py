@@ -185,16 +185,16 @@ def parts(size: Size) -> list[Part]:
 
     few = [(Design(1, Fraction(3, 256)), 8), (Design(Fraction(201, 256), Fraction(99, 256)), 8)]
     fine = [(Design(Fraction(51533, 1 << 16), Fraction(25421, 1 << 16)), 16)]
-    in_bytes = statistics.eight_to_a_byte
+    in_bytes = statistics.eight_per_byte
     return [
         Part(f"every design and every draw for D = {1 << bits}", exhaust(small, 33_000 // pieces, all_paths), pieces),
         Part("random designs, every draw", exhaust(larger, random_designs, all_paths), 4 if full else 1),
         Part("bulk and single path on shared keystreams", shared_keystreams(250 if full else 6), 4 if full else 1),
         Part("draws and keystreams of forks", forked(1000 if full else 50)),
         Part("distribution and independence, booleans", distribution(statistics.booleans, words, runs)),
-        Part("distribution and independence, packed", distribution(statistics.eight_to_a_byte, words, runs)),
+        Part("distribution and independence, packed", distribution(statistics.eight_per_byte, words, runs)),
         Part("black-box audit, booleans", audit(statistics.booleans, 10**8 if full else 10**6)),
-        Part("black-box audit, packed", audit(statistics.eight_to_a_byte, 10**8 if full else 10**6)),
+        Part("black-box audit, packed", audit(statistics.eight_per_byte, 10**8 if full else 10**6)),
         Part("a generator kept across forks", kept_across_forks, planted=True),
         Part('"at most" for "below"', caught(exhaust(lambda _: iter(few), 2, one_off(biased))), planted=True),
         Part("a probability of 7 bits", caught(exhaust(lambda _: iter(few), 2, one_off(seven_bit))), planted=True),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Words = NDArray[np.uint64]
 
-__all__ = ["ALARM", "MOST", "RUNS", "Run", "Sampler", "booleans", "chances", "eight_to_a_byte", "reusing", "unresolved"]
+__all__ = ["ALARM", "MOST", "RUNS", "Run", "Sampler", "booleans", "chances", "eight_per_byte", "reusing", "unresolved"]
 
 ALARM, MOST = 1e-9, 2 * 10**6
 Sampler = Callable[["Words", Design], "Words"]
@@ -76,7 +76,7 @@ def booleans(truths: Words, design: Design, **options: Any) -> Words:
     return np.packbits(randomise_many(asked, design, **options), bitorder="little").view(np.uint64)
 
 
-def eight_to_a_byte(truths: Words, design: Design, **options: Any) -> Words:
+def eight_per_byte(truths: Words, design: Design, **options: Any) -> Words:
     """Through `randomise_packed`."""
     return randomise_packed(truths.view(np.uint8), truths.size * 64, design, **options).view(np.uint64)
 
