@@ -11,7 +11,7 @@ TOOLS := strace java node npm chromium firefox-esr libatomic pg_ctl curl sqlite3
 unexport PYTHONDONTWRITEBYTECODE
 
 .NOTPARALLEL:
-.PHONY: browsers help demo demo-web tools quick test coverage lint site bench bench-check assure mutate clean FORCE
+.PHONY: browsers help demo demo-web tools quick test coverage lint site bench bench-check assure reach mutate clean FORCE
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -77,8 +77,11 @@ $(VENV)/assure.stamp: $(VENV)/bench.stamp
 assure: $(VENV)/assure.stamp  ## the long suite: searches for counterexamples, written to docs/assurance.md
 	$(BIN)/python -m tests.assurance --jobs $(WORKERS)
 
+reach: $(VENV)/test.stamp  ## heavy and rare parts, each in an environment of its own: docs/reach.md; PART=… for one
+	$(BIN)/python -m tests.reach $(PART)
+
 mutate: $(VENV)/test.stamp  ## do the tests notice a changed line?  docs/mutation.md; MODULE=… for one module
 	$(BIN)/python -m tests.assurance.mutation --jobs $(WORKERS) $(MODULE)
 
 clean:  ## remove what make built
-	rm -rf $(VENV) build dist site .bench .coverage .hypothesis rrcollect-demo
+	rm -rf $(VENV) .venv-reach build dist site .bench .coverage .hypothesis rrcollect-demo
