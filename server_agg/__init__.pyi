@@ -3,6 +3,7 @@
 from rrcollect.publish.rules import REASONS as REASONS
 from server_agg.analysis.analyse import Analysis as Analysis
 from server_agg.analysis.analyse import analyse as analyse
+from server_agg.analysis.carried import reports_from_column as reports_from_column
 from server_agg.analysis.graphs import GraphEstimate as GraphEstimate
 from server_agg.analysis.graphs import estimate_graph as estimate_graph
 from server_agg.analysis.samples import analyse_survey as analyse_survey

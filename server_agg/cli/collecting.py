@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from server_agg.cli.output import add_force, refuse_existing, write_text
-from server_agg.cli.sources import add_source, asked_in, batch_of
+from server_agg.cli.sources import add_source, asked_in, batch_of, carried_of
 from server_agg.cli.terminal import emit
 
 __all__ = ["add_tally", "tally"]
@@ -16,6 +16,11 @@ __all__ = ["add_tally", "tally"]
 def add_tally(parser: ArgumentParser) -> None:
     """Options of `tally`."""
     add_source(parser, count="+", tallies=False)
+    parser.add_argument(
+        "--column",
+        action="append",
+        help="a column of another tool's table that carries reports; repeatable",
+    )
     parser.add_argument("--out", type=Path, help="a file for the tallies, as `rrcollect estimate` reads them")
     parser.add_argument("--refused-to", type=Path, help="a file for the refused rows, with their reasons")
     parser.add_argument("--lenient", action="store_true", help="count what cannot be read instead of stopping there")
@@ -33,7 +38,7 @@ def tally(options: Namespace) -> int:
         refuse_existing(path, force=options.force)
     how = {"lenient": options.lenient, "refused_to": options.refused_to, "memory_limit": options.memory}
     try:
-        result = batch_of(options, **how)
+        result = carried_of(options, **how) if options.column else batch_of(options, **how)
     except ParameterError as error:
         if error.name != "memory_limit":
             raise

@@ -149,6 +149,7 @@ COMMANDS = {
         "collecting",
         "count reports in files or a database, each once",
         (f"rrcollect tally gateway.jsonl gateway.rrbits {SURVEY} --out tallies.json",),
+        "What another survey tool carried stands in a column of its export: --column NAME counts it (.csv, .sav, …).",
     ),
     "estimate": Command(
         "estimating",

@@ -27,12 +27,14 @@ __all__ = [
     "add_source",
     "asked_in",
     "batch_of",
+    "carried_of",
     "read_envelope",
     "read_keys",
     "refuse_public_keys",
     "tallies_of",
 ]
 
+UNVERIFIED = "give --survey and --key: the signed survey the reports answer, and the public key it is verified with"
 DATABASE_FILES = (".sqlite3", ".sqlite", ".db")
 
 
@@ -121,9 +123,7 @@ def batch_of(options: Namespace, **how: Any) -> BatchResult:
     sources = [f"sqlite:///{quote(s)}" if s.endswith(DATABASE_FILES) and "://" not in s else s for s in options.source]
     packed = all(s.endswith(".rrbits") for s in sources)
     if not options.key or (not options.survey and not packed):
-        raise Incomplete(
-            "give --survey and --key: the signed survey the reports answer, and the public key it is verified with"
-        )
+        raise Incomplete(UNVERIFIED)
     keys = read_keys(options.key)
     return tally_reports(
         sources[0] if len(sources) == 1 else sources,
@@ -131,6 +131,19 @@ def batch_of(options: Namespace, **how: Any) -> BatchResult:
         trusted=keys,
         **how,
     )
+
+
+def carried_of(options: Namespace, *, memory_limit: str | None, **how: Any) -> BatchResult:
+    """The reports in the columns `options.column` of another tool's table, counted."""
+    from server_agg import reports_from_column
+
+    if memory_limit is not None or len(options.source) != 1:
+        raise Incomplete("--column reads one table, in memory: give one file, and no --memory")
+    if not options.key or not options.survey:
+        raise Incomplete(UNVERIFIED)
+    keys = read_keys(options.key)
+    surveys = [read_envelope(path, keys)[0] for path in options.survey]
+    return reports_from_column(options.source[0], options.column, surveys, **how)
 
 
 def tallies_of(options: Namespace) -> Tallies:

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from rrcollect.design.choice import SetDesign
 from rrcollect.errors import ParameterError
 from rrcollect.publish.question import Question
-from rrcollect.publish.survey import Survey
+from rrcollect.publish.survey import CARRIED, Survey
 from server_agg.compare.options import OptionTables, OptionTrends, option_level
 from server_agg.compare.segments import Row, SegmentTable
 from server_agg.compare.trends import Trend
@@ -30,7 +30,7 @@ from server_agg.estimates.mean import MeanEstimate
 from server_agg.estimates.one import Estimate
 from server_agg.estimates.scale import OneValue, Scale
 from server_agg.report.headline import Headline, headline_of
-from server_agg.report.released import ReleaseFacts, crowd_words, fakes_words, missing_words, waiting_words
+from server_agg.report.released import JOINED, ReleaseFacts, crowd_words, fakes_words, missing_words, waiting_words
 from server_agg.report.round_results import UNDECLARED, AskedAs, ResultOptions, RoundResults, group_name
 from server_agg.report.words import bar_words
 from server_agg.weigh.smoothed import SmoothedCurve
@@ -230,7 +230,8 @@ def _notes(results: Results, survey: Survey, question: Question, shown: dict[str
             groups = [*map(group_name, survey.segments[table["name"]].names), UNDECLARED]
             rows = [row["label"] for row in (table["options"][0]["rows"] if "options" in table else table["rows"])]
             notes.append(missing_words(table["name"], groups, rows, survey.minimum))
-        notes.append(crowd_words(question.design, results.release.crowds.get(question.id, survey.minimum)))
+        crowd = results.release.crowds.get(question.id, survey.minimum)
+        notes.append(JOINED if survey.collector == CARRIED else crowd_words(question.design, crowd))
     return [note for note in notes if note]
 
 

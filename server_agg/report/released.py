@@ -3,7 +3,8 @@
 Rules
 1. Whole sentences, for people; the page, the command line and the demo print them as they are.
 2. What is said of a release depends on the release and the signed survey alone.  How many answers wait is not said.
-3. What the crowd adds is said in addition to the local ε, with its conditions, and never instead of it.
+3. What the crowd adds is said in addition to the local ε, with its conditions, and never instead of it.  Of answers
+   that another tool carried it is not said: there a row joins what one person answered.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from server_agg.estimates.scale import SHARES, Scale
 from server_agg.plan.central_privacy import central_privacy
 from server_agg.report.words import privacy_words
 
-__all__ = ["DELTA", "LIVE", "LOOKING", "MIXED", "NOT_TOLD", "ReleaseFacts", "conditions", "crowd_words", "fakes_words",
-           "missing_words", "release_words", "waiting_words"]  # fmt: skip
+__all__ = ["DELTA", "JOINED", "LIVE", "LOOKING", "MIXED", "NOT_TOLD", "ReleaseFacts", "conditions", "crowd_words",
+           "fakes_words", "missing_words", "release_words", "waiting_words"]  # fmt: skip
 
 MIXED = ""  # the value of a segment that released answers are not told apart by; no survey can declare it
 NOT_TOLD = "(not told apart)"
@@ -42,6 +43,10 @@ CROWD = (
     "What the crowd adds holds against whoever sees the released counts, not against whoever sees reports arrive. It "
     "is that of the smallest crowd that became visible at once; somebody who answers several questions or rounds adds "
     "them up; all others of the crowd randomised as the survey says, and nothing links a report to a person."
+)
+JOINED = (
+    "Nothing is said about what a crowd adds: the tool that carried these answers can tell which ones come from one "
+    "person. The local promises add up."
 )
 
 

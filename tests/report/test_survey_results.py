@@ -12,7 +12,7 @@ from server_agg import EmptySelection, Tallies, Tally, TallyKey, estimate, segme
 from server_agg.collect.spreadsheet import HEAD, as_csv
 from server_agg.csv_cells import harmless
 from server_agg.report.headline import headline_of
-from server_agg.report.released import NOT_TOLD, ReleaseFacts, crowd_words
+from server_agg.report.released import JOINED, NOT_TOLD, ReleaseFacts, crowd_words
 from server_agg.report.round_results import UNDECLARED
 from server_agg.report.survey_results import released_results, survey_results
 from tests.support.devices import question, survey
@@ -182,6 +182,15 @@ def test_a_release_says_when_what_is_missing_and_what_the_crowd_adds():
     ):  # fmt: skip
         assert wanted in said
     assert "Each look costs" not in said
+
+
+def test_of_carried_answers_nothing_is_said_about_a_crowd():
+    """Said of the same answers sent one by one: the test above."""
+    found = released(survey(collector="carried"), {("q1", 0, ()): (450, 150)}, crowd=1000)
+    said = " ".join([*found["notes"], *found["questions"][0]["notes"]])
+    assert "In addition to the local promise" not in said
+    assert "nothing links a report to a person" not in said
+    assert JOINED in said
 
 
 def test_before_the_first_release_nothing_is_told_but_that():

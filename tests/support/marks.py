@@ -12,6 +12,7 @@ MARKS = {
     "tests/answer/test_client.py::test_a_server_that_republishes_again_and_again_gets_one_draw": [long],
     "tests/assurance/test_checks.py": [process, long],
     "tests/analysis/test_analyse.py": [engine],
+    "tests/analysis/test_carried.py": [engine],
     "tests/analysis/test_samples.py": [engine],
     "tests/batch/test_batch_contract.py": [engine],
     "tests/batch/test_batch_databases.py": [engine],
