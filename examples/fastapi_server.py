@@ -1,36 +1,32 @@
 """For developers of a web service with many users (FastAPI).
 
-Shows one ledger per person on a server: `Clients` keeps them under keyed hashes, so that nobody gets another's answer
-and no name is on the disk.  The server sees the truth of its users for a moment, as it does in every web form; a page
+Shows one ledger per person on a server, and the collector mounted in it: `Clients` keeps the ledgers under keyed
+hashes, so that nobody gets another's answer and no name is on the disk; `collector_lifespan` tells the collector when
+its host starts and ends.  The server sees the truth of its users for a moment, as it does in every web form; a page
 with the browser's client does not send it anywhere.
 
-    python examples/fastapi_server.py [FOLDER]          # FOLDER keeps the ledgers (./fastapi-server)
+    python examples/fastapi_server.py [FOLDER]          # FOLDER keeps the ledgers and reports (./fastapi-server)
 
-It plays three users, then delivers.  `create_app` is what you would serve: the key comes from your secrets, the person
-from your sign-in (here a header), and the collector is the one that the survey names.
+It serves, plays three users, and delivers.  `host` is what you would write: the person comes from your sign-in (here a
+header).
 """
 
-import asyncio
-import os
-import sys
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated, Any
 
-import httpx
 from fastapi import Body, Depends, FastAPI, Header, Request
 from fastapi.responses import JSONResponse
+from shared.visits import play
 
 import rrcollect as rr
+from server_agg import collector_lifespan
 
-PUBLISHER = "Example Institute"
 
-
-def create_app(clients: rr.Clients, envelope: bytes) -> FastAPI:
+def host(clients: rr.Clients, envelope: bytes, collector: Any) -> FastAPI:
     """GET /survey: what is asked; POST /answers/{question} {"truth": true}; DELETE: rather not; GET /budget.
 
     Plain functions: FastAPI runs them in threads, and every operation of a ledger is a transaction of its own."""
-    app = FastAPI()
+    app = FastAPI(lifespan=collector_lifespan(collector))
+    app.mount("/collect", collector)
 
     def mine(x_user: Annotated[str, Header()]) -> rr.Client:
         """The ledger of whoever is signed in."""
@@ -63,51 +59,5 @@ def create_app(clients: rr.Clients, envelope: bytes) -> FastAPI:
     return app
 
 
-def publish(key: rr.SigningKey) -> rr.Publication:
-    """The publisher's side."""
-    question = rr.Question(id="doped", attribute="doped", text="Have you ever doped?", design=rr.optimal_design("ln 3"))
-    survey = rr.Survey(
-        name="clean-sport",
-        version=1,
-        title="Clean sport",
-        publisher=PUBLISHER,
-        collector="https://collect.example.org/reports",
-        expires=datetime(2100, 1, 1, tzinfo=UTC),
-        questions=[question],
-    )
-    return rr.publish_survey(survey, [key])
-
-
-folder = Path(sys.argv[1] if len(sys.argv) > 1 else "fastapi-server")
-signer = rr.SigningKey.generate()
-publication = publish(signer)
-policy = rr.Policy([rr.TrustedPublisher(PUBLISHER, [signer.public])])
-secret = os.urandom(32)  # of this run; yours is kept with your other secrets, and never changes
-clients = rr.Clients(folder / secret.hex()[:8], key=secret, attributes=["doped"], policy=policy, spread=0)
-served = httpx.ASGITransport(create_app(clients, publication.envelope))
-
-
-def ask(method: str, path: str, user: str | None = None, **given: Any) -> httpx.Response:
-    """A request of a user."""
-
-    async def asked() -> httpx.Response:
-        async with httpx.AsyncClient(transport=served, base_url="http://localhost") as web:
-            return await web.request(method, path, headers={"X-User": user} if user else {}, **given)
-
-    return asyncio.run(asked())
-
-
-print("Open to ana:", ask("GET", "/survey", "ana").json()["open"])
-print("Without a sign-in:", ask("GET", "/survey").status_code)
-for user, truth in (("ana", True), ("ben", False), ("eva", True)):
-    said = ask("POST", "/answers/doped", user, json={"truth": truth})
-    print(f"{user} answers: {said.status_code}; open then: {ask('GET', '/survey', user).json()['open']}")
-again = ask("POST", "/answers/doped", "eva", json={"truth": False})
-print(f"eva asked again: {again.status_code}, and the first answer stands")
-print("ben would rather not:", ask("DELETE", "/answers/doped", "ben").json())
-print("dan sees nothing of theirs:", ask("GET", "/survey", "dan").json()["open"])
-
-collector = rr.SimulatedCollector([publication.survey])
-print(f"Delivered {clients.deliver(collector).delivered}; the collector has {len(collector.reports)} reports.")
-print("Ledgers:", len(list(folder.rglob("*.sqlite3"))), "with a name on the disk:", len(list(folder.rglob("*ana*"))))
-print(ask("GET", "/budget", "ana").json()["explained"])
+if __name__ == "__main__":
+    play("fastapi-server", host)

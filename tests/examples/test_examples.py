@@ -254,3 +254,15 @@ def test_the_audit_reads_designs_exactly_and_refutes_the_leaking_box_only(ran: R
     assert 0.8 < float(bounds["A"]) <= 1
     assert 1.3 < float(bounds["B"]) <= 1.54  # the majority of three draws: ε = 1.53
     assert out.count("the claim is refuted") == 1
+
+
+@pytest.mark.parametrize("name", ["flask_server.py", "fastapi_server.py", "django_server.py"])
+def test_a_web_server_has_one_ledger_per_person_and_its_own_collector(ran: Runner, name: str) -> None:
+    """What each prints is on the page; here: nobody's name lies where it was served, nor does the token."""
+    result = ran(name)
+    assert "Ledgers: 4 with a name on the disk: 0" in result.out
+    kept = [
+        path for path in result.folder.rglob("*") if path.is_file() and name.removesuffix("_server.py") in str(path)
+    ]
+    assert len([path for path in kept if path.suffix == ".sqlite3"]) == 5  # ana's, ben's, eva's, dan's, the reports
+    assert not any(word in path.read_bytes() for path in kept for word in (b"@example.org", b"the owner's"))

@@ -13,7 +13,8 @@ from tests.support.examples_page import PAGE, prints, sections
 
 
 def test_every_example_is_listed_and_nothing_else() -> None:
-    folders = {f"{path.name}/" for path in EXAMPLES.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    not_examples = ("__pycache__", "shared")
+    folders = {f"{path.name}/" for path in EXAMPLES.iterdir() if path.is_dir() and path.name not in not_examples}
     assert set(sections()) == {*names(), *folders}
     for name in sections():
         assert f"](#{name.replace('.', '').rstrip('/')})" in PAGE  # in the table at the top
