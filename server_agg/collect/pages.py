@@ -65,6 +65,8 @@ def asset(name: str) -> tuple[bytes, str] | None:
         return None
     package, folder, kind = ASSETS[name]
     text = resources.files(package).joinpath(folder, name).read_text("utf-8")
+    if name == "page.css":
+        text = resources.files("server_agg.report").joinpath("colours.css").read_text("utf-8") + text
     return (for_pages(text) if name.endswith(".mjs") else text).encode(), kind
 
 

@@ -22,9 +22,10 @@ ROW, TOP, FOOT = 38, 8, 34
 LONGEST = 15  # characters of a label
 
 
-def style(name: str) -> str:
-    """A style sheet of the demo."""
-    return resources.files("server_agg.demo").joinpath(name).read_text(encoding="utf-8")
+def style(*names: str) -> str:
+    """The colours of every page, and style sheets of the demo."""
+    places = [("server_agg.report", "colours.css"), *(("server_agg.demo", name) for name in names)]
+    return "".join(resources.files(package).joinpath(name).read_text(encoding="utf-8") for package, name in places)
 
 
 @dataclass(frozen=True)

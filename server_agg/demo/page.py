@@ -32,7 +32,7 @@ LEGEND = (
 def page(shown: DemoRun, program: str) -> str:
     """The whole page; `program` is how its reader calls rrcollect from the demo's folder."""
     survey = shown.publication.survey
-    dress = style("drawings.css") + style("page.css")
+    dress = style("drawings.css", "page.css")
     parts = [
         _opening(shown),
         "<h2>What the crowd said</h2>",
