@@ -19,6 +19,7 @@ from rrcollect.answer.ledger import Declined as Declined
 from rrcollect.answer.packed import randomise_packed as randomise_packed
 from rrcollect.answer.policy import Policy as Policy
 from rrcollect.answer.policy import TrustedPublisher as TrustedPublisher
+from rrcollect.answer.words import Words as Words
 from rrcollect.deliver.outbox import Deliveries as Deliveries
 from rrcollect.deliver.simulated import SimulatedCollector as SimulatedCollector
 from rrcollect.deliver.transport import HttpTransport as HttpTransport

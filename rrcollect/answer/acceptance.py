@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from rrcollect.answer.explanation import survey_lines
+from rrcollect.answer.headline import survey_headline
 from rrcollect.answer.policy import Policy
-from rrcollect.answer.words import shown_lines
+from rrcollect.answer.words import Words, shown_lines
 from rrcollect.errors import (
     BadSignature,
     Expired,
@@ -62,10 +63,15 @@ class AcceptedSurvey:
     digest: str
     signers: frozenset[PublicKey]
 
-    def explain(self, language: str | None = None, *, page: bool = False) -> str:
+    def explain(self, language: str | None = None, *, page: bool = False, words: Words | None = None) -> str:
         """What would be sent, for the person to read before deciding; the survey's texts in this language, if it has
-        it.  `page`: it is answered on its page, where every origin keeps a ledger of its own."""
-        return shown_lines(survey_lines(self.survey, language, page=page))
+        it, and ours likewise (without one in the survey's), or in the `words` that somebody else supplies.
+        `page`: it is answered on its page, where every origin keeps a ledger of its own."""
+        return shown_lines(survey_lines(self.survey, language, page=page, words=words))
+
+    def headline(self, language: str | None = None, *, page: bool = False, words: Words | None = None) -> str:
+        """The one or two sentences to read first: what happens to an answer, and what it proves; as in `explain`."""
+        return " ".join(survey_headline(self.survey, words or Words.of(language or self.survey.language), page=page))
 
 
 def accept_survey(

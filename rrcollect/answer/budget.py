@@ -13,9 +13,10 @@ from typing import Any
 
 from rrcollect.answer.bound import MOST_SHOWN, Bound, bound, telling
 from rrcollect.answer.explanation import NUMBER_WORDS, WORDS, chance_in_words
+from rrcollect.answer.headline import share_of_life
 from rrcollect.answer.ledger import Draw
 from rrcollect.answer.policy import Policy
-from rrcollect.answer.words import Line, sentence, shown_lines
+from rrcollect.answer.words import Line, Words, shown_lines
 from rrcollect.deliver.outbox import Outgoing
 from rrcollect.design.choice import SetDesign
 from rrcollect.design.chosen import PRACTICAL_PROOF
@@ -49,22 +50,27 @@ class Budget:
         names = (attribute, *self.aliases.get(attribute, ()))
         return total([draw.cost for draw in self.draws if draw.attribute in names])
 
-    def explain(self) -> str:
-        """For the person whose device this is."""
-        return shown_lines(self._lines())
+    def explain(self, language: str | None = None, *, words: Words | None = None) -> str:
+        """For the person whose device this is; in this language if it is one of ours, else in English, or in the
+        `words` that somebody else supplies."""
+        return shown_lines(self._lines(words or Words.of(language)))
 
-    def _lines(self) -> Iterator[Line]:
+    def _lines(self, words: Words) -> Iterator[Line]:
+        if words.supplied:
+            yield Line(Words.of("en").say("supplied"))
         if self.draws:
-            yield Line(_together(bound((draw.design, 1) for draw in self.draws)))
+            yield Line(_together(bound((draw.design, 1) for draw in self.draws), words))
         else:
-            yield Line(sentence("nothing_drawn"))
-        yield Line(_cap(self.policy))
+            yield Line(words.say("nothing_drawn"))
+        yield Line(_cap(self.policy, words))
+        if share := share_of_life(self.spent, self.policy, words, "spent"):
+            yield Line(share)
         for draw in self.draws:
             times = self._reports(draw)
             yield Line(draw.attribute, foreign=True)
-            yield Line(_sent(draw, times))
+            yield Line(_sent(draw, times, words))
             if times:
-                yield Line(_meaning(draw))
+                yield Line(_meaning(draw, words))
 
     def _reports(self, draw: Draw) -> int:
         """How many reports around this draw, under its name or one that it is an alias of, have left or may have."""
@@ -72,8 +78,9 @@ class Budget:
         left = [r for r in self.reports if r.state in LEFT or r.attempts > 0]
         return sum(r.attribute in names and r.round == draw.round for r in left)
 
-    def export(self) -> dict[str, Any]:
+    def export(self, language: str | None = None) -> dict[str, Any]:
         """Everything the ledger knows about the person, as plain JSON values; numbers that matter are exact strings."""
+        words = Words.of(language)
         return {
             "spent": self.spent.to_wire(),
             "lifetime": Promise(self.policy.lifetime_epsilon, self.policy.lifetime_delta).to_wire(),
@@ -85,7 +92,7 @@ class Budget:
                     "sent": draw.answer if self._reports(draw) else None,
                     "design": draw.design.to_wire(),
                     "cost": draw.cost.to_wire(),
-                    "meaning": _meaning(draw) if self._reports(draw) else sentence("not_sent"),
+                    "meaning": _meaning(draw, words) if self._reports(draw) else words.say("not_sent"),
                 }
                 for draw in self.draws
             ],
@@ -107,43 +114,43 @@ class Budget:
         }
 
 
-def _together(limits: Bound) -> str:
+def _together(limits: Bound, words: Words) -> str:
     if limits.ratio is None:
-        return sentence("drawn_no_limit")
-    return sentence("drawn_besides" if limits.telling else "drawn", ratio=at_most(limits.ratio))
+        return words.say("drawn_no_limit")
+    return words.say("drawn_besides" if limits.telling else "drawn", ratio=at_most(limits.ratio))
 
 
-def _cap(policy: Policy) -> str:
+def _cap(policy: Policy, words: Words) -> str:
     if policy.lifetime_epsilon > Epsilon.of_ratio(Fraction(MOST_SHOWN)):
-        return sentence("cap_no_limit")
+        return words.say("cap_no_limit")
     ratio = at_most(policy.lifetime_epsilon.exp)
     if policy.allow_disclosure:
-        return sentence("cap_besides", ratio=ratio, chance=chance_in_words(policy.lifetime_delta))
-    return sentence("cap", ratio=ratio)
+        return words.say("cap_besides", ratio=ratio, chance=chance_in_words(policy.lifetime_delta, words))
+    return words.say("cap", ratio=ratio)
 
 
-def _sent(draw: Draw, times: int) -> str:
+def _sent(draw: Draw, times: int, words: Words) -> str:
     number = str(draw.round + 1)  # people count from 1
     if not times:
-        return sentence("not_sent_in_round", round=number) if draw.round else sentence("not_sent")
-    key, places = "sent", {"reports": sentence("report") if times == 1 else sentence("reports", count=str(times))}
+        return words.say("not_sent_in_round", round=number) if draw.round else words.say("not_sent")
+    key, places = "sent", {"reports": words.say("reports", count=str(times))}
     if isinstance(draw.design, SetDesign):
         key = "sent_option" if draw.design.size == 1 else "sent_set"
         places["list"] = ", ".join(str(place) for place, bit in enumerate(draw.answer, 1) if bit == "1")
     else:
-        places["word"] = sentence((NUMBER_WORDS if draw.of_a_number else WORDS)[int(draw.answer)])
-    return sentence(f"{key}_in_round", round=number, **places) if draw.round else sentence(key, **places)
+        places["word"] = words.say((NUMBER_WORDS if draw.of_a_number else WORDS)[int(draw.answer)])
+    return words.say(f"{key}_in_round", round=number, **places) if draw.round else words.say(key, **places)
 
 
-def _meaning(draw: Draw) -> str:
+def _meaning(draw: Draw, words: Words) -> str:
     """What the answer, once sent, can tell about the person, by the design it was drawn with."""
     design = draw.design
     if isinstance(design, SetDesign):
         ratio = design.worst_likelihood_ratio
         if ratio >= PRACTICAL_PROOF:
-            return sentence("means_set_proof" if design.p == 1 else "means_set_nearly_proof")
-        return sentence("means_option", ratio=at_most(Fraction(ratio)))
+            return words.say("means_set_proof" if design.p == 1 else "means_set_nearly_proof")
+        return words.say("means_option", ratio=at_most(Fraction(ratio)))
     answer, start = int(draw.answer), "means_number" if draw.of_a_number else "means"
     if answer in telling(design):
-        return sentence(f"{start}_proof" if WORDS[answer] in design.proofs else f"{start}_nearly_proof")
-    return sentence(start, ratio=at_most(Fraction(design.likelihood_ratio(answer))))
+        return words.say(f"{start}_proof" if WORDS[answer] in design.proofs else f"{start}_nearly_proof")
+    return words.say(start, ratio=at_most(Fraction(design.likelihood_ratio(answer))))

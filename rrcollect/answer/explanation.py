@@ -10,18 +10,17 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 from fractions import Fraction
 
 from rrcollect.answer.bound import Bound, bound, greatest, telling
-from rrcollect.answer.words import Line, sentence
+from rrcollect.answer.words import Line, Words
 from rrcollect.design.choice import SetDesign
 from rrcollect.design.rounding import at_least, at_most
 from rrcollect.publish.kinds import Number
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import CARRIED, Survey
 
-__all__ = ["NUMBER_WORDS", "WORDS", "chance_in_words", "survey_lines"]
+__all__ = ["NUMBER_WORDS", "WORDS", "chance_in_words", "limit_sentences", "proof_sentences", "survey_lines"]
 
 WORDS = ("no", "yes")  # of the answers 0 and 1
 NUMBER_WORDS = ("low", "high")  # of the answers 0 and 1 about a number
@@ -29,8 +28,11 @@ RARE = Fraction(1, 10**4)
 UNLIKELY = Fraction(1, 10**6)
 
 
-def survey_lines(survey: Survey, language: str | None = None, *, page: bool = False) -> Iterator[Line]:
-    """What would be sent, for the person to read before deciding; the survey's texts in this language, if it has it.
+def survey_lines(
+    survey: Survey, language: str | None = None, *, page: bool = False, words: Words | None = None
+) -> Iterator[Line]:
+    """What would be sent, for the person to read before deciding; the survey's texts in this language, if it has it,
+    and ours likewise, or in the `words` that somebody else supplies.
 
     `page`: the survey is answered on its page, so that every origin keeps a ledger of its own."""
 
@@ -38,51 +40,49 @@ def survey_lines(survey: Survey, language: str | None = None, *, page: bool = Fa
         if text:
             yield Line(text, True, question)
 
-    ledgers = max(1, len(survey.origins)) if page else 1
-    yield Line(sentence("mark"))
+    words = words or Words.of(language or survey.language)
+    say, ledgers = words.say, max(1, len(survey.origins)) if page else 1
+    if words.supplied:
+        yield Line(Words.of("en").say("supplied"))
+    yield Line(say("mark"))
     yield from theirs(survey.say(survey.title, language))
-    yield Line(sentence("publisher"))
+    yield Line(say("publisher"))
     yield from theirs(survey.publisher)
     if survey.pilot:
-        yield Line(sentence("pilot"))
-    opens, expires = survey.opens, _moment(survey.expires)
-    yield Line(sentence("from_until", opens=_moment(opens), expires=expires) if opens else _until(expires))
+        yield Line(say("pilot"))
+    opens, expires = survey.opens, words.moment(survey.expires)
+    yield Line(
+        say("from_until", opens=words.moment(opens), expires=expires) if opens else say("until", expires=expires)
+    )
+    count = str(len(survey.questions))
     alone = survey.ask == "one" and len(survey.questions) > 1
     if alone:
-        yield Line(sentence("ask_one", count=str(len(survey.questions))))
+        yield Line(say("ask_one", count=count))
     for number, question in enumerate(survey.questions, 1):
-        yield Line(sentence("question", number=str(number), count=str(len(survey.questions))), question=question.id)
+        yield Line(say("question", number=str(number), count=count), question=question.id)
         yield from theirs(survey.say(question.text, language), question.id)
         yield from theirs(survey.say(question.help, language), question.id)
-        for told in _question_sentences(question, ledgers):
+        for told in _question_sentences(question, ledgers, words):
             yield Line(told, question=question.id)
     if len(survey.questions) > 1:
         draws = [(question.design, question.answered_rounds * ledgers) for question in survey.questions]
         whole = greatest(bound([drawn]) for drawn in draws) if alone else bound(draws)
-        yield from map(Line, _limits(whole, "survey_"))
+        yield from map(Line, limit_sentences(whole, "survey_", words))
     if ledgers > 1:
-        yield Line(sentence("origins", count=str(ledgers)))
+        yield Line(say("origins", count=str(ledgers)))
         yield from theirs("\n".join(survey.origins))
     if survey.collector == CARRIED:
-        yield Line(sentence("carried"))
+        yield Line(say("carried"))
     else:
-        yield Line(sentence("collector"))
+        yield Line(say("collector"))
         yield from theirs(survey.collector)
     if survey.segments:
-        yield Line(sentence("segments"))
+        yield Line(say("segments"))
         yield from theirs("\n".join(_segments(survey, language)))
     if survey.invite_only:
-        yield Line(sentence("invite"))
-    yield Line(sentence("decline"))
-    yield Line(sentence("device"))
-
-
-def _until(expires: str) -> str:
-    return sentence("until", expires=expires)
-
-
-def _moment(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M}"
+        yield Line(say("invite"))
+    yield Line(say("decline"))
+    yield Line(say("device"))
 
 
 def _segments(survey: Survey, language: str | None) -> Iterator[str]:
@@ -96,70 +96,72 @@ def _segments(survey: Survey, language: str | None) -> Iterator[str]:
         yield f"{both(survey.say(segment.label, language), name)}: {values}"
 
 
-def _question_sentences(question: Question, ledgers: int) -> Iterator[str]:
+def _question_sentences(question: Question, ledgers: int, words: Words) -> Iterator[str]:
     """How the answer is changed, in how many rounds, and what all answers to the question can tell."""
-    yield from _draw(question)
+    yield from _draw(question, words)
     if question.panel:
-        yield sentence("panel", rounds=str(question.rounds))
+        yield words.say("panel", count=str(question.rounds))
     elif question.rounds > 1:
-        yield sentence("rounds", rounds=str(question.rounds))
-    yield from _proofs(question)
-    yield from _limits(bound([(question.design, question.answered_rounds * ledgers)]), "")
+        yield words.say("rounds", count=str(question.rounds))
+    yield from proof_sentences(question, words)
+    yield from limit_sentences(bound([(question.design, question.answered_rounds * ledgers)]), "", words)
 
 
-def _draw(question: Question) -> Iterator[str]:
+def _draw(question: Question, words: Words) -> Iterator[str]:
     """What is sent instead of the truth."""
-    design, kind = question.design, question.kind
+    design, kind, say = question.design, question.kind, words.say
     if isinstance(design, SetDesign):
-        out, sizes = _changed(1 - design.p), {"size": str(design.size), "options": str(design.options)}
+        out, sizes = _changed(1 - design.p, words), {"size": str(design.size), "options": str(design.options)}
         if design.p == 1:
-            yield sentence("unchanged") if design.size == 1 else sentence("choice_set_always", **sizes)
+            yield say("unchanged") if design.size == 1 else say("choice_set_always", **sizes)
         else:
-            yield sentence("choice_one", share=out) if design.size == 1 else sentence("choice_set", share=out, **sizes)
+            yield say("choice_one", share=out) if design.size == 1 else say("choice_set", share=out, **sizes)
     elif isinstance(kind, Number):
-        yield sentence("number", low=at_least(100 * (1 - design.p00)), high=at_most(100 * design.p11))
+        yield say("number", low=at_least(100 * (1 - design.p00)), high=at_most(100 * design.p11))
         if kind.clip:
-            yield sentence("clipped", low=kind.low, high=kind.high)
+            yield say("clipped", low=kind.low, high=kind.high)
     else:
-        no, yes = _changed(1 - design.p00), _changed(1 - design.p11)
+        no, yes = _changed(1 - design.p00, words), _changed(1 - design.p11, words)
         if no == yes:
-            yield sentence("unchanged") if no == sentence("never") else sentence("changed", share=no)
+            yield say("unchanged") if no == say("never") else say("changed", share=no)
         else:
-            yield sentence("changed_unequally", no=no, yes=yes)
+            yield say("changed_unequally", no=no, yes=yes)
 
 
-def _proofs(question: Question) -> Iterator[str]:
+def proof_sentences(question: Question, words: Words) -> Iterator[str]:
     """Which answers are proofs, or as good as proofs."""
     design = question.design
     if isinstance(design, SetDesign):
         if question.discloses:
-            yield sentence("set_proof" if design.p == 1 else "set_nearly_proof")
+            yield words.say("set_proof" if design.p == 1 else "set_nearly_proof")
         return
     number = isinstance(question.kind, Number)
     for answer in telling(design):
         key = "proof" if WORDS[answer] in design.proofs else "nearly_proof"
-        word = sentence((NUMBER_WORDS if number else WORDS)[answer])
-        yield sentence(f"number_{key}" if number else key, word=word)
+        word = words.say((NUMBER_WORDS if number else WORDS)[answer])
+        yield words.say(f"number_{key}" if number else key, word=word)
 
 
-def _changed(chance: Fraction) -> str:
+def _changed(chance: Fraction, words: Words) -> str:
     if not chance:
-        return sentence("never")
-    return sentence("share", number=at_least(100 * chance)) if chance >= RARE else sentence("rarely")
+        return words.say("never")
+    return words.say("share", number=at_least(100 * chance)) if chance >= RARE else words.say("rarely")
 
 
-def _limits(limits: Bound, prefix: str) -> Iterator[str]:
+def limit_sentences(limits: Bound, prefix: str, words: Words) -> Iterator[str]:
     """The chance of an answer that tells by itself, and what all others can tell."""
     if limits.telling:
-        yield sentence(f"{prefix}proof" if prefix else "proof_chance", chance=chance_in_words(limits.telling))
+        chance = chance_in_words(limits.telling, words)
+        yield words.say(f"{prefix}proof" if prefix else "proof_chance", chance=chance)
     if limits.ratio is None:
-        yield sentence(f"{prefix}no_limit")
+        yield words.say(f"{prefix}no_limit")
     elif limits.ratio > 1 and limits.telling < 1:
-        yield sentence(f"{prefix}limit_besides" if limits.telling else f"{prefix}limit", ratio=at_most(limits.ratio))
+        key = f"{prefix}limit_besides" if limits.telling else f"{prefix}limit"
+        yield words.say(key, ratio=at_most(limits.ratio))
 
 
-def chance_in_words(chance: Fraction) -> str:
+def chance_in_words(chance: Fraction, words: Words) -> str:
     """How often something happens at most, rounded up."""
     if chance == 1:
-        return sentence("certain")
-    return sentence("chance", number=at_most(100 * chance)) if chance >= UNLIKELY else sentence("never_likely")
+        return words.say("certain")
+    return words.say("chance", number=at_most(100 * chance)) if chance >= UNLIKELY else words.say("never_likely")

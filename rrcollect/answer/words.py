@@ -1,4 +1,4 @@
-"""What a person is told by this device: every sentence, in one table, and how others' text is kept apart from it.
+"""What a person is told by this device: every sentence, in one table per language, and how others' text is kept apart.
 
 Rules
 1. A sentence here is true of every survey and device that it is said of; its places hold numbers, moments and the words
@@ -6,130 +6,43 @@ Rules
 2. Text that somebody else wrote (a title, a publisher, a question, a segment, an attribute, an address) has lines of
    its own.  Each of them begins with "> ", also where it goes on: long lines are broken here, because a terminal that
    breaks them would begin a line without the mark.
-3. The table is the same in rrcollect.mjs.  Translations are further tables with the same keys.
+3. There is one file per language, rrcollect/web/words/de.mjs, which pages load and this module reads: JSON behind
+   `export default`.  All have the same keys and places.  What else a person is told is in no other place.
+4. A sentence that counts may have several forms, by the plural categories of Unicode (`plural`).  Numbers have the
+   language's decimal sign and the digits 0 to 9 in every language.
+5. Somebody else may supply a language that is not ours, whole and in the same form.  The first line then says so, in
+   our words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
 
-__all__ = ["SENTENCES", "Line", "marked", "sentence", "shown_lines"]
+from rrcollect.errors import ParameterError
+from rrcollect.publish.texts import LANGUAGE
+from rrcollect.publish.texts import words as one_line
 
+__all__ = ["LANGUAGES", "Line", "Words", "direction", "marked", "plural", "shown_lines"]
+
+LANGUAGES = ("en", "de", "fr", "es", "ar")
+RIGHT_TO_LEFT = {"ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"}
+FORMS = ("zero", "one", "two", "few", "many", "other")
+LONGEST = 2000  # characters of a sentence
 MARK = "> "
 COLUMNS = 76  # of a marked line, without the mark
 WIDE = "\u1100"  # from here on a character may take two columns
 
-SENTENCES = {
-    "mark": 'Lines that begin with ">" were written by whoever asks. All others are written by this program.',
-    "publisher": "Asked by:",
-    "pilot": "This is a trial: its answers are never counted with those of a real survey. What is drawn for it is "
-    "drawn for good, and is not drawn again for the real one.",
-    "until": "It can be answered until {expires} UTC.",
-    "from_until": "It can be answered from {opens} UTC until {expires} UTC.",
-    "question": "Question {number} of {count}:",
-    "changed": "Before your answer is sent, this device changes it by chance {share}.",
-    "changed_unequally": 'Before your answer is sent, this device changes it by chance: a true "no" {no}, a true '
-    '"yes" {yes}.',
-    "unchanged": "Your answer is sent as you give it: nothing is changed by chance.",
-    "choice_one": "Before your answer is sent, this device changes it to another option by chance {share}.",
-    "choice_set": "Your answer itself is not sent. This device sends {size} of the {options} options, drawn by chance; "
-    "yours is not among them {share}.",
-    "choice_set_always": "Your answer itself is not sent. This device sends {size} of the {options} options, drawn by "
-    "chance; yours is always among them.",
-    "number": 'Your number itself is not sent. This device sends only "high" or "low", drawn by chance: the higher '
-    'your number, the more often "high". Whatever your number is, "high" is sent in at least {low} and at most {high} '
-    "of 100 cases.",
-    "clipped": "A number below {low} counts as {low}, one above {high} as {high}.",
-    "never": "never",
-    "rarely": "in fewer than 1 of 10000 cases",
-    "share": "in at least {number} of 100 cases",
-    "yes": '"yes"',
-    "no": '"no"',
-    "high": '"high"',
-    "low": '"low"',
-    "rounds": "It is asked in up to {rounds} rounds, and your answer is changed anew in each.",
-    "panel": "It is asked in {rounds} rounds. This device answers in one of them only, which it draws by chance before "
-    "you answer.",
-    "proof": "If {word} is sent, this proves that your true answer is {word}.",
-    "nearly_proof": "If {word} is sent, this is as good as a proof that your true answer is {word}.",
-    "set_proof": "What is sent proves that your true answer is among the options sent.",
-    "set_nearly_proof": "What is sent is as good as a proof that your true answer is among the options sent.",
-    "number_proof": "If {word} is sent, this proves that your number is not at the other end of the range.",
-    "number_nearly_proof": "If {word} is sent, this is as good as a proof that your number is not at the other end of "
-    "the range.",
-    "proof_chance": "Such an answer is sent about you {chance}.",
-    "never_likely": "in fewer than 1 of a million cases",
-    "chance": "in up to {number} of 100 cases",
-    "certain": "for certain",
-    "limit": "Somebody who sees all that is sent for this question, and who thought two things about you equally "
-    "likely before, can come to think one of them at most {ratio} times as likely as the other.",
-    "limit_besides": "If no such answer is sent: somebody who sees all that is sent for this question, and who "
-    "thought two things about you equally likely before, can come to think one of them at most {ratio} times as "
-    "likely as the other.",
-    "no_limit": "There is no useful limit to what all that is sent for this question can tell about you.",
-    "ask_one": "This survey has {count} questions. This device asks you only one of them, which it draws by chance "
-    "before you answer. The limits are those of the question that tells most.",
-    "survey_proof": "An answer that proves something about you, or is as good as a proof, is sent by this whole "
-    "survey {chance}.",
-    "survey_limit": "All questions together: somebody who sees all that this survey can make this device send, and "
-    "who thought two things about you equally likely before, can come to think one of them at most {ratio} times as "
-    "likely as the other.",
-    "survey_limit_besides": "All questions together, if no such answer is sent: somebody who sees all that this "
-    "survey can make this device send, and who thought two things about you equally likely before, can come to "
-    "think one of them at most {ratio} times as likely as the other.",
-    "survey_no_limit": "All questions together: there is no useful limit to what everything that this survey can "
-    "make this device send can tell about you.",
-    "origins": "This survey can be answered at {count} addresses. This browser remembers your answers separately at "
-    "each of them, so each could make it draw anew. The numbers above are for all of them together:",
-    "collector": "Each answer is sent by itself, without your name, to the address below. Whoever receives it sees "
-    "the network address that it comes from.",
-    "carried": "Your answers are not sent by this device: the program that asks you passes them on. It can tell "
-    "that they come from one person, and so can whoever gets them from it.",
-    "segments": "You may also declare what follows. It is sent with each answer as you choose it, and is never "
-    "changed by chance. Taken together it can point to you:",
-    "invite": "This survey is by invitation. Each answer is sent with a ticket that this device makes from your "
-    "invite. Whoever issued the invites can tell which answers came from one invite.",
-    "decline": "You may decline any question. From then on nothing is sent for it.",
-    "device": "This device remembers what it drew and repeats it: asking the same again tells nobody more. A lost, "
-    "reset or new device does not remember. If you answer there again, that is a second draw, and the two together "
-    "tell more than one: the limits above are then those of each device by itself. If you have answered before, you "
-    "can decline.",
-    "nothing_drawn": "This device has drawn no answer yet.",
-    "drawn": "Somebody who sees all that this device has drawn so far, and who thought two things about you equally "
-    "likely before, can come to think one of them at most {ratio} times as likely as the other.",
-    "drawn_besides": "Apart from answers that tell by themselves, somebody who sees all that this device has drawn "
-    "so far, and who thought two things about you equally likely before, can come to think one of them at most "
-    "{ratio} times as likely as the other.",
-    "drawn_no_limit": "There is no useful limit to what all that this device has drawn so far can tell about you.",
-    "cap": "For your whole life this device stops at {ratio} times. Nothing renews.",
-    "cap_besides": "For your whole life this device stops at {ratio} times, not counting answers that disclose "
-    "more: those depend on what is true {chance}, and otherwise on chance alone. Nothing renews.",
-    "cap_no_limit": "This device sets no useful limit for your whole life.",
-    "sent": "{word} was sent or may have been sent, in {reports}.",
-    "sent_in_round": "In round {round}, {word} was sent or may have been sent, in {reports}.",
-    "sent_option": "The option {list} was sent or may have been sent, in {reports}.",
-    "sent_option_in_round": "In round {round}, the option {list} was sent or may have been sent, in {reports}.",
-    "sent_set": "The options {list} were sent or may have been sent, in {reports}.",
-    "sent_set_in_round": "In round {round}, the options {list} were sent or may have been sent, in {reports}.",
-    "report": "1 report",
-    "reports": "{count} reports",
-    "not_sent": "An answer was drawn. It is shown here after it was sent.",
-    "not_sent_in_round": "An answer was drawn for round {round}. It is shown here after it was sent.",
-    "means": "It can make one answer at most {ratio} times as likely as the other, to somebody who thought both "
-    "equally likely before.",
-    "means_option": "It can make one option at most {ratio} times as likely as another, to somebody who thought both "
-    "equally likely before.",
-    "means_number": "It can make one number at most {ratio} times as likely as another, to somebody who thought both "
-    "equally likely before.",
-    "means_set_proof": "It proves that your true answer is among the options sent.",
-    "means_set_nearly_proof": "It is as good as a proof that your true answer is among the options sent.",
-    "means_number_proof": "It proves that your number is not at the other end of the range.",
-    "means_number_nearly_proof": "It is as good as a proof that your number is not at the other end of the range.",
-    "means_proof": "It proves that this is your true answer.",
-    "means_nearly_proof": "It is as good as a proof that this is your true answer.",
-}
-"""Key → the sentence in English, with named places."""
+Forms = Mapping[str, str]
+Table = Mapping[str, str | Forms]
+_PLACE = re.compile(r"\{([a-z]+)\}")
+_DECIMAL = re.compile(r"(-?[0-9]+)\.([0-9]+)")
 
 
 @dataclass(frozen=True)
@@ -141,13 +54,124 @@ class Line:
     question: str | None = None
 
 
-def sentence(key: str, **places: str) -> str:
-    """The sentence with its places filled.
+def direction(language: str) -> str:
+    """The direction in which a language is written.
 
-    >>> sentence("share", number="25")
-    'in at least 25 of 100 cases'
+    >>> direction("ar-EG"), direction("uz-Arab"), direction("de")
+    ('rtl', 'rtl', 'ltr')
     """
-    return SENTENCES[key].format(**places)
+    parts = language.split("-")
+    return "rtl" if parts[0] in RIGHT_TO_LEFT or {"Arab", "Hebr"} & set(parts) else "ltr"
+
+
+def plural(language: str, count: int) -> str:
+    """The form that so many things take.  Other languages than ours are given that of English.
+
+    >>> [plural("ar", count) for count in (0, 1, 2, 3, 11, 100)]
+    ['zero', 'one', 'two', 'few', 'many', 'other']
+    """
+    if language == "ar":
+        if count < 3:
+            return FORMS[count]
+        return "few" if 3 <= count % 100 <= 10 else "many" if count % 100 > 10 else "other"
+    return "one" if count == 1 or (language == "fr" and count == 0) else "other"
+
+
+class Words:
+    """The sentences of one language.
+
+    >>> Words.of("de-AT").say("progress", number="2", count="5")
+    'Frage 2 von 5'
+    """
+
+    def __init__(self, language: str, table: Table) -> None:
+        """A language that is not ours, as somebody else supplies it; it must be whole."""
+        if not re.match(LANGUAGE, language) or _base(language) in LANGUAGES:
+            raise ParameterError("language", language, f"a language such as 'it' that is not ours ({_listed()})")
+        _check(language, table)
+        self._set(language, table, supplied=True)
+
+    def _set(self, language: str, table: Table, *, supplied: bool) -> None:
+        self.language, self.table, self.supplied = language, MappingProxyType(dict(table)), supplied
+        self.direction = direction(language)
+
+    @staticmethod
+    def of(language: str | None) -> Words:
+        """Our words in this language, or in English if it is none of ours."""
+        base = _base(language or "en")
+        return _ours(base if base in LANGUAGES else "en")
+
+    def say(self, key: str, **places: str) -> str:
+        """The sentence with its places filled; `count` chooses its form.
+
+        >>> Words.of("en").say("share", number="25"), Words.of("fr").say("share", number="2.5")
+        ('in at least 25 of 100 cases', 'dans au moins 2,5 cas sur 100')
+        """
+        text = self.table[key]
+        if not isinstance(text, str):
+            text = text.get(plural(self.language, int(places["count"])), text["other"])
+        return _PLACE.sub(lambda found: self._number(places[found[1]]), text)
+
+    def _number(self, text: str) -> str:
+        """A number with the decimal sign of this language; anything else as it is."""
+        found = _DECIMAL.fullmatch(text)
+        return f"{found[1]}{self.table['decimal']}{found[2]}" if found else text
+
+    def counted(self, number: int) -> str:
+        """A small number as a word, as the sentences with "one in four" need it."""
+        small = str(self.table["numbers"]).split()
+        return small[number - 2] if 2 <= number < 2 + len(small) else str(number)
+
+    def moment(self, moment: datetime) -> str:
+        """A day and a time of it.
+
+        >>> from datetime import UTC
+        >>> Words.of("fr").moment(datetime(2100, 1, 1, tzinfo=UTC))
+        '1er janvier 2100 à 00:00'
+        """
+        month, time = str(self.table["months"]).split()[moment.month - 1], f"{moment:%H:%M}"
+        return self.say("moment", count=str(moment.day), month=month, year=str(moment.year), time=time)
+
+
+@cache
+def _ours(language: str) -> Words:
+    text = resources.files("rrcollect.web").joinpath("words", f"{language}.mjs").read_text("utf-8")
+    made = Words.__new__(Words)
+    made._set(language, json.loads(text.removeprefix("export default ").rstrip().rstrip(";")), supplied=False)
+    return made
+
+
+def _base(language: str) -> str:
+    return language.partition("-")[0].lower()
+
+
+def _listed() -> str:
+    return ", ".join(LANGUAGES)
+
+
+def _forms(text: str | Forms) -> Forms:
+    return {"other": text} if isinstance(text, str) else text
+
+
+def _check(language: str, table: Table) -> None:
+    """Refuse a table that lacks a sentence or a place, or has one too many, or hides something."""
+    form, what = _ours("en").table, f"words[{language!r}]"
+    if missing := sorted(set(form) ^ set(table)):
+        raise ParameterError(what, missing[0], f"the keys of words/en.mjs; {len(missing)} are missing or too many")
+    for key, ours in form.items():
+        places = {place for text in _forms(ours).values() for place in _PLACE.findall(text)}
+        forms = _forms(table[key])
+        if not isinstance(forms, Mapping) or not {"other"} <= set(forms) <= set(FORMS):
+            raise ParameterError(f"{what}[{key!r}]", forms, f"a text, or texts by {', '.join(FORMS)}")
+        for text in forms.values():
+            if not isinstance(text, str) or set(_PLACE.findall(text)) - places - {"count"} or len(text) > LONGEST:
+                raise ParameterError(f"{what}[{key!r}]", text, f"at most {LONGEST} characters; places: {places or '-'}")
+            try:
+                one_line(text)
+            except ValueError as error:
+                raise ParameterError(f"{what}[{key!r}]", text, f"text that can be shown ({error})") from None
+        if places - set(_PLACE.findall(forms["other"])):
+            raise ParameterError(f"{what}[{key!r}]", forms["other"], f"a text with the places {sorted(places)}")
 
 
 def marked(text: str) -> list[str]:

@@ -94,18 +94,41 @@ export function acceptSurvey(envelope: Uint8Array, policy: Policy, given?: {
     signers: Set<any>;
     costs: Record<string, Promised>;
 }>;
+/** @typedef {string | Record<string, string>} Said a sentence, or its forms by the plural categories of Unicode */
+/** @typedef {Record<string, Said>} Table key to sentence, as in words/en.mjs */
+/** The direction in which a language is written, for `dir`. @param {string} language @returns {"ltr" | "rtl"} */
+export function direction(language: string): "ltr" | "rtl";
+/** The words of the first of these languages that there are words for, else English.  `own`: further languages, supplied by
+ * whoever asks or made the page, each whole and in the form of words/en.mjs; they are marked as such.
+ * @param {string | readonly string[]} [languages] such as navigator.languages @param {Record<string, Table>} [own] @returns {Promise<Words>} */
+export function loadWords(languages?: string | readonly string[], own?: Record<string, Table>): Promise<Words>;
 /** What would be sent, in words: ours and theirs, line by line, for a page to show each in its own way; the survey's texts
- * in this language, if it has it.  `page`: it is answered on its page, where every origin keeps a ledger of its own.
- * @param {Survey} survey @param {{language?: string | null, page?: boolean}} [given] @returns {Line[]} */
-export function surveyLines(survey: Survey, given?: {
+ * in this language, if it has it, ours in the `words` that `loadWords` gave.  `page`: it is answered on its page, where every
+ * origin keeps a ledger of its own.
+ * @param {Survey} survey @param {{words: Words, language?: string | null, page?: boolean}} given @returns {Line[]} */
+export function surveyLines(survey: Survey, given: {
+    words: Words;
     language?: string | null;
     page?: boolean;
 }): Line[];
-/** The same as one text, for a terminal. @param {Survey} survey @param {{language?: string | null, page?: boolean}} [given] */
-export function explainSurvey(survey: Survey, given?: {
+/** The same as one text, for a terminal. @param {Survey} survey @param {{words: Words, language?: string | null, page?: boolean}} given */
+export function explainSurvey(survey: Survey, given: {
+    words: Words;
     language?: string | null;
     page?: boolean;
 }): string;
+/** What happens to an answer, and what it proves, in one or two sentences: of the whole survey, and of each question by its id.
+ * The survey's says where to look, if the questions' differ.
+ * @param {Survey} survey @param {{words: Words, page?: boolean}} given @returns {{survey: string[], questions: Record<string, string[]>}} */
+export function headlines(survey: Survey, given: {
+    words: Words;
+    page?: boolean;
+}): {
+    survey: string[];
+    questions: Record<string, string[]>;
+};
+/** What one answer takes of all that a device gives away for life, in words. @param {Question} question @param {Policy} policy @param {Words} words */
+export function shareOfLife(question: Question, policy: Policy, words: Words): string;
 /** @typedef {Readonly<{survey: string, publisher: string, name: string, version: number, moment: Date}>} Withdrawal */
 /** The withdrawal of a signed envelope, by as many of the publisher's keys as a survey needs.
  * @param {Uint8Array} envelope @param {Policy} policy @returns {Promise<Withdrawal>} */
@@ -271,6 +294,28 @@ export class Policy {
     get keys(): Set<string>;
     /** What one answer is charged; an error if this policy does not allow the question. @param {Question} question @returns {Promised} */
     cost(question: Question): Promised;
+}
+/** The sentences of one language; made by `loadWords` only. */
+export class Words {
+    /** @param {string} language @param {Table} table @param {string | null} [notice] our sentence that somebody else supplied it */
+    constructor(language: string, table: Table, notice?: string | null);
+    language: string;
+    table: Record<string, Said>;
+    notice: string | null;
+    direction: "ltr" | "rtl";
+    /** The sentence with its places filled; `count` chooses its form. @param {string} key @param {Record<string, string | number>} [places] */
+    say(key: string, places?: Record<string, string | number>): string;
+    /** The sentence in parts, for places that are not text, such as elements of a page.
+     * @template T @param {string} key @param {Record<string, T>} places @returns {(T | string)[]} */
+    parts<T>(key: string, places: Record<string, T>): (T | string)[];
+    /** A number with the decimal sign of this language; anything else as it is. @template T @param {T} value */
+    number<T>(value: T): string | (T & object) | (T & null);
+    /** A small number as a word, as the sentences with "one in four" need it. @param {number} number */
+    counted(number: number): string;
+    /** A day and a time of it, in UTC or where this device is. @param {Date} date @param {{local?: boolean}} [given] */
+    moment(date: Date, { local }?: {
+        local?: boolean;
+    }): string;
 }
 /** A ledger for tests, which forgets. @implements {Ledger} */
 export class MemoryLedger implements Ledger {
@@ -486,13 +531,15 @@ export class Client {
         draws: Draw[];
         reports: Outgoing[];
         declined: string[];
-        /** In words, for the person whose device this is; `lines` for a page. */
-        explain: () => string;
-        lines: () => Readonly<{
+        /** In words, for the person whose device this is; `lines` for a page. @param {Words} words */
+        explain: (words: Words) => string;
+        lines: (words: Words) => Readonly<{
             text: string;
             foreign: boolean;
             question: string | null;
         }>[];
+        /** What was drawn so far as a share of all that this device gives away for life. @param {Words} words */
+        share: (words: Words) => string;
     }>;
     /** Send every waiting report whose moment has come, or comes within so many seconds, at its moment, in a request of its
      * own; safe to repeat.  What a collector or a network does is told in the result; only an address that can never work is an
@@ -602,6 +649,14 @@ export type AcceptedSurvey = Awaited<ReturnType<typeof acceptSurvey>>;
  * a number over another, not reduced: that would take longer than everything else
  */
 export type Pair = readonly [bigint, bigint];
+/**
+ * a sentence, or its forms by the plural categories of Unicode
+ */
+export type Said = string | Record<string, string>;
+/**
+ * key to sentence, as in words/en.mjs
+ */
+export type Table = Record<string, Said>;
 export type Withdrawal = Readonly<{
     survey: string;
     publisher: string;

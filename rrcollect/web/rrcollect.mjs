@@ -1417,88 +1417,114 @@ function downward(chance) {
 
 // ---- answer/words: every sentence a person is told by this device, and how others' text is kept apart ---------------
 
-/** The same table as in answer/words.py. @type {Record<string, string>} */
-const SENTENCES = {
-  "mark": "Lines that begin with \">\" were written by whoever asks. All others are written by this program.",
-  "publisher": "Asked by:",
-  "pilot": "This is a trial: its answers are never counted with those of a real survey. What is drawn for it is drawn for good, and is not drawn again for the real one.",
-  "until": "It can be answered until {expires} UTC.",
-  "from_until": "It can be answered from {opens} UTC until {expires} UTC.",
-  "question": "Question {number} of {count}:",
-  "changed": "Before your answer is sent, this device changes it by chance {share}.",
-  "changed_unequally": "Before your answer is sent, this device changes it by chance: a true \"no\" {no}, a true \"yes\" {yes}.",
-  "unchanged": "Your answer is sent as you give it: nothing is changed by chance.",
-  "choice_one": "Before your answer is sent, this device changes it to another option by chance {share}.",
-  "choice_set": "Your answer itself is not sent. This device sends {size} of the {options} options, drawn by chance; yours is not among them {share}.",
-  "choice_set_always": "Your answer itself is not sent. This device sends {size} of the {options} options, drawn by chance; yours is always among them.",
-  "number": "Your number itself is not sent. This device sends only \"high\" or \"low\", drawn by chance: the higher your number, the more often \"high\". Whatever your number is, \"high\" is sent in at least {low} and at most {high} of 100 cases.",
-  "clipped": "A number below {low} counts as {low}, one above {high} as {high}.",
-  "never": "never",
-  "rarely": "in fewer than 1 of 10000 cases",
-  "share": "in at least {number} of 100 cases",
-  "yes": "\"yes\"",
-  "no": "\"no\"",
-  "high": "\"high\"",
-  "low": "\"low\"",
-  "rounds": "It is asked in up to {rounds} rounds, and your answer is changed anew in each.",
-  "panel": "It is asked in {rounds} rounds. This device answers in one of them only, which it draws by chance before you answer.",
-  "proof": "If {word} is sent, this proves that your true answer is {word}.",
-  "nearly_proof": "If {word} is sent, this is as good as a proof that your true answer is {word}.",
-  "set_proof": "What is sent proves that your true answer is among the options sent.",
-  "set_nearly_proof": "What is sent is as good as a proof that your true answer is among the options sent.",
-  "number_proof": "If {word} is sent, this proves that your number is not at the other end of the range.",
-  "number_nearly_proof": "If {word} is sent, this is as good as a proof that your number is not at the other end of the range.",
-  "proof_chance": "Such an answer is sent about you {chance}.",
-  "never_likely": "in fewer than 1 of a million cases",
-  "chance": "in up to {number} of 100 cases",
-  "certain": "for certain",
-  "limit": "Somebody who sees all that is sent for this question, and who thought two things about you equally likely before, can come to think one of them at most {ratio} times as likely as the other.",
-  "limit_besides": "If no such answer is sent: somebody who sees all that is sent for this question, and who thought two things about you equally likely before, can come to think one of them at most {ratio} times as likely as the other.",
-  "no_limit": "There is no useful limit to what all that is sent for this question can tell about you.",
-  "ask_one": "This survey has {count} questions. This device asks you only one of them, which it draws by chance before you answer. The limits are those of the question that tells most.",
-  "survey_proof": "An answer that proves something about you, or is as good as a proof, is sent by this whole survey {chance}.",
-  "survey_limit": "All questions together: somebody who sees all that this survey can make this device send, and who thought two things about you equally likely before, can come to think one of them at most {ratio} times as likely as the other.",
-  "survey_limit_besides": "All questions together, if no such answer is sent: somebody who sees all that this survey can make this device send, and who thought two things about you equally likely before, can come to think one of them at most {ratio} times as likely as the other.",
-  "survey_no_limit": "All questions together: there is no useful limit to what everything that this survey can make this device send can tell about you.",
-  "origins": "This survey can be answered at {count} addresses. This browser remembers your answers separately at each of them, so each could make it draw anew. The numbers above are for all of them together:",
-  "collector": "Each answer is sent by itself, without your name, to the address below. Whoever receives it sees the network address that it comes from.",
-  "carried": "Your answers are not sent by this device: the program that asks you passes them on. It can tell that they come from one person, and so can whoever gets them from it.",
-  "segments": "You may also declare what follows. It is sent with each answer as you choose it, and is never changed by chance. Taken together it can point to you:",
-  "invite": "This survey is by invitation. Each answer is sent with a ticket that this device makes from your invite. Whoever issued the invites can tell which answers came from one invite.",
-  "decline": "You may decline any question. From then on nothing is sent for it.",
-  "device": "This device remembers what it drew and repeats it: asking the same again tells nobody more. A lost, reset or new device does not remember. If you answer there again, that is a second draw, and the two together tell more than one: the limits above are then those of each device by itself. If you have answered before, you can decline.",
-  "nothing_drawn": "This device has drawn no answer yet.",
-  "drawn": "Somebody who sees all that this device has drawn so far, and who thought two things about you equally likely before, can come to think one of them at most {ratio} times as likely as the other.",
-  "drawn_besides": "Apart from answers that tell by themselves, somebody who sees all that this device has drawn so far, and who thought two things about you equally likely before, can come to think one of them at most {ratio} times as likely as the other.",
-  "drawn_no_limit": "There is no useful limit to what all that this device has drawn so far can tell about you.",
-  "cap": "For your whole life this device stops at {ratio} times. Nothing renews.",
-  "cap_besides": "For your whole life this device stops at {ratio} times, not counting answers that disclose more: those depend on what is true {chance}, and otherwise on chance alone. Nothing renews.",
-  "cap_no_limit": "This device sets no useful limit for your whole life.",
-  "sent": "{word} was sent or may have been sent, in {reports}.",
-  "sent_in_round": "In round {round}, {word} was sent or may have been sent, in {reports}.",
-  "sent_option": "The option {list} was sent or may have been sent, in {reports}.",
-  "sent_option_in_round": "In round {round}, the option {list} was sent or may have been sent, in {reports}.",
-  "sent_set": "The options {list} were sent or may have been sent, in {reports}.",
-  "sent_set_in_round": "In round {round}, the options {list} were sent or may have been sent, in {reports}.",
-  "report": "1 report",
-  "reports": "{count} reports",
-  "not_sent": "An answer was drawn. It is shown here after it was sent.",
-  "not_sent_in_round": "An answer was drawn for round {round}. It is shown here after it was sent.",
-  "means": "It can make one answer at most {ratio} times as likely as the other, to somebody who thought both equally likely before.",
-  "means_option": "It can make one option at most {ratio} times as likely as another, to somebody who thought both equally likely before.",
-  "means_number": "It can make one number at most {ratio} times as likely as another, to somebody who thought both equally likely before.",
-  "means_set_proof": "It proves that your true answer is among the options sent.",
-  "means_set_nearly_proof": "It is as good as a proof that your true answer is among the options sent.",
-  "means_number_proof": "It proves that your number is not at the other end of the range.",
-  "means_number_nearly_proof": "It is as good as a proof that your number is not at the other end of the range.",
-  "means_proof": "It proves that this is your true answer.",
-  "means_nearly_proof": "It is as good as a proof that this is your true answer.",
-};
+const OURS = ["en", "de", "fr", "es", "ar"], RIGHT_TO_LEFT = ["ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"];
+const FORMS = ["zero", "one", "two", "few", "many", "other"];
 const MARK = "> ", COLUMNS = 76, WIDE = 0x1100;
 
-/** @param {string} key @param {Record<string, string>} [places] */
-function sentence(key, places = {}) {
-  return SENTENCES[key].replace(/\{([a-z]+)\}/g, (_, place) => places[place]);
+/** @typedef {string | Record<string, string>} Said a sentence, or its forms by the plural categories of Unicode */
+/** @typedef {Record<string, Said>} Table key to sentence, as in words/en.mjs */
+
+/** The direction in which a language is written, for `dir`. @param {string} language @returns {"ltr" | "rtl"} */
+export function direction(language) {
+  const parts = language.split("-");
+  return RIGHT_TO_LEFT.includes(parts[0]) || parts.includes("Arab") || parts.includes("Hebr") ? "rtl" : "ltr";
+}
+
+/** The form that so many things take; other languages than ours are given that of English. @param {string} language @param {number} count */
+function plural(language, count) {
+  if (language === "ar") return count < 3 ? FORMS[count] : count % 100 >= 3 && count % 100 <= 10 ? "few" : count % 100 > 10 ? "many" : "other";
+  return count === 1 || (language === "fr" && count === 0) ? "one" : "other";
+}
+
+/** The sentences of one language; made by `loadWords` only. */
+export class Words {
+  /** @param {string} language @param {Table} table @param {string | null} [notice] our sentence that somebody else supplied it */
+  constructor(language, table, notice = null) {
+    this.language = language;
+    this.table = table;
+    this.notice = notice;
+    this.direction = direction(language);
+    Object.freeze(this);
+  }
+  /** The sentence with its places filled; `count` chooses its form. @param {string} key @param {Record<string, string | number>} [places] */
+  say(key, places = {}) {
+    return this.parts(key, places).join("");
+  }
+  /** The sentence in parts, for places that are not text, such as elements of a page.
+   * @template T @param {string} key @param {Record<string, T>} places @returns {(T | string)[]} */
+  parts(key, places) {
+    const said = this.table[key];
+    if (said === undefined) refuse("ParameterError", `there are no words ${shown(key)}`);
+    const text = typeof said === "string" ? said : said[plural(this.language, Number(places.count))] ?? said.other;
+    return text.split(/\{([a-z]+)\}/).map((part, i) => (i % 2 ? this.number(places[part]) : part));
+  }
+  /** A number with the decimal sign of this language; anything else as it is. @template T @param {T} value */
+  number(value) {
+    return typeof value === "object" ? value : String(value).replace(/^(-?[0-9]+)\.([0-9]+)$/, (_, whole, rest) => `${whole}${this.table.decimal}${rest}`);
+  }
+  /** A small number as a word, as the sentences with "one in four" need it. @param {number} number */
+  counted(number) {
+    return String(this.table.numbers).split(" ")[number - 2] ?? String(number);
+  }
+  /** A day and a time of it, in UTC or where this device is. @param {Date} date @param {{local?: boolean}} [given] */
+  moment(date, { local = false } = {}) {
+    const at = new Date(local ? date.getTime() - date.getTimezoneOffset() * 60_000 : date).toISOString();
+    const month = String(this.table.months).split(" ")[Number(at.slice(5, 7)) - 1];
+    return this.say("moment", { count: Number(at.slice(8, 10)), month, year: Number(at.slice(0, 4)), time: at.slice(11, 16) });
+  }
+}
+
+/** The words of the first of these languages that there are words for, else English.  `own`: further languages, supplied by
+ * whoever asks or made the page, each whole and in the form of words/en.mjs; they are marked as such.
+ * @param {string | readonly string[]} [languages] such as navigator.languages @param {Record<string, Table>} [own] @returns {Promise<Words>} */
+export async function loadWords(languages = [], own = {}) {
+  const base = (/** @type {string} */ language) => language.split("-")[0].toLowerCase();
+  for (const language of Object.keys(own)) {
+    if (!LANGUAGE.test(language) || OURS.includes(base(language))) badSetting("words", language, `a language such as 'it' that is not ours (${OURS.join(", ")})`);
+  }
+  for (const wanted of [languages].flat()) {
+    const found = [wanted, base(wanted)].find((one) => Object.hasOwn(own, one));
+    if (found !== undefined) {
+      const english = await ourTable("en");
+      checkTable(found, own[found], english);
+      return new Words(found, own[found], new Words("en", english).say("supplied"));
+    }
+    if (OURS.includes(base(wanted))) return new Words(base(wanted), await ourTable(base(wanted)));
+  }
+  return new Words("en", await ourTable("en"));
+}
+
+/** @param {string} language @returns {Promise<Table>} */
+async function ourTable(language) {
+  return (await import(`./words/${language}.mjs`)).default;
+}
+
+/** Refuse a table that lacks a sentence or a place, or has one too many, or hides something.
+ * @param {string} language @param {Table} table @param {Table} english */
+function checkTable(language, table, english) {
+  const formsOf = (/** @type {Said} */ said) => (isObject(said) ? said : { other: said }), needText = written(2000, NON_JOINER);
+  const placesOf = (/** @type {string} */ text) => [...text.matchAll(/\{([a-z]+)\}/g)].map((found) => found[1]);
+  const odd = [...Object.keys(english), ...Object.keys(table)].find((key) => Object.hasOwn(english, key) !== Object.hasOwn(table, key));
+  if (odd !== undefined) badSetting(`words.${language}`, odd, "the keys of words/en.mjs, all of them and no other");
+  for (const [key, ours] of Object.entries(english)) {
+    const places = new Set(Object.values(formsOf(ours)).flatMap(placesOf)), forms = formsOf(table[key]), what = `words.${language}.${key}`;
+    const texts = Object.values(forms), known = Object.keys(forms).every((form) => FORMS.includes(form)) && "other" in forms;
+    if (!known || !texts.every((text) => typeof text === "string")) badSetting(what, Object.keys(forms), `a text, or texts by ${FORMS.join(", ")}`);
+    const stray = texts.flatMap(placesOf).some((place) => !places.has(place) && place !== "count");
+    if (stray || [...places].some((place) => !placesOf(forms.other).includes(place))) badSetting(what, forms.other, `a text with the places ${[...places].join(", ")}`);
+    for (const text of texts) {
+      try {
+        needText(text, what);
+      } catch {
+        badSetting(what, text, "text of 1 to 2000 characters with nothing hidden in it");
+      }
+    }
+  }
+}
+
+/** @param {string} what @param {unknown} words @returns {Words} */
+function wordsOf(what, words) {
+  return words instanceof Words ? words : badSetting(`${what}: words`, words, "what loadWords(language) gave");
 }
 
 /** @typedef {Readonly<{text: string, foreign: boolean, question: string | null}>} Line
@@ -1545,47 +1571,43 @@ const RARE = new Fraction(1n, 10000n), UNLIKELY = new Fraction(1n, 1000000n);
 const HUNDRED = new Fraction(100n);
 
 /** What would be sent, in words: ours and theirs, line by line, for a page to show each in its own way; the survey's texts
- * in this language, if it has it.  `page`: it is answered on its page, where every origin keeps a ledger of its own.
- * @param {Survey} survey @param {{language?: string | null, page?: boolean}} [given] @returns {Line[]} */
-export function surveyLines(survey, given = {}) {
-  needSettings("surveyLines", given, ["language", "page"]);
-  const { language = null, page = globalThis.location?.origin !== undefined } = given;
-  const { questions, origins, opens } = survey, expires = minute(survey.expires);
+ * in this language, if it has it, ours in the `words` that `loadWords` gave.  `page`: it is answered on its page, where every
+ * origin keeps a ledger of its own.
+ * @param {Survey} survey @param {{words: Words, language?: string | null, page?: boolean}} given @returns {Line[]} */
+export function surveyLines(survey, given) {
+  needSettings("surveyLines", given, ["words", "language", "page"]);
+  const { language = null, page = globalThis.location?.origin !== undefined } = given, words = wordsOf("surveyLines", given.words);
+  const { questions, origins, opens } = survey, expires = words.moment(survey.expires), count = questions.length;
   const ledgers = page ? Math.max(1, origins.length) : 1, alone = survey.ask === "one" && questions.length > 1;
   const lines = [
-    ours(sentence("mark")), ...theirs(say(survey, survey.title, language)), ours(sentence("publisher")), ...theirs(survey.publisher),
-    ...(survey.pilot ? [ours(sentence("pilot"))] : []),
-    ours(opens ? sentence("from_until", { opens: minute(opens), expires }) : sentence("until", { expires })),
-    ...(alone ? [ours(sentence("ask_one", { count: String(questions.length) }))] : []),
+    ...(words.notice === null ? [] : [ours(words.notice)]), ours(words.say("mark")), ...theirs(say(survey, survey.title, language)), ours(words.say("publisher")), ...theirs(survey.publisher),
+    ...(survey.pilot ? [ours(words.say("pilot"))] : []),
+    ours(opens ? words.say("from_until", { opens: words.moment(opens), expires }) : words.say("until", { expires })),
+    ...(alone ? [ours(words.say("ask_one", { count }))] : []),
   ];
   questions.forEach((question, i) => {
     const { id, text, help } = question;
     lines.push(
-      ours(sentence("question", { number: String(i + 1), count: String(questions.length) }), id),
+      ours(words.say("question", { number: i + 1, count }), id),
       ...theirs(say(survey, text, language), id), ...theirs(say(survey, help, language), id),
-      ...questionSentences(question, ledgers).map((told) => ours(told, id)),
+      ...questionSentences(question, ledgers, words).map((told) => ours(told, id)),
     );
   });
   if (questions.length > 1) {
     const draws = questions.map((q) => drawsOf(q, ledgers)), whole = alone ? greatest(draws.map((one) => boundOf([one]))) : boundOf(draws);
-    lines.push(...limitSentences(whole, "survey_").map((told) => ours(told)));
+    lines.push(...limitSentences(whole, "survey_", words).map((told) => ours(told)));
   }
-  if (ledgers > 1) lines.push(ours(sentence("origins", { count: String(ledgers) })), ...theirs(origins.join("\n")));
-  if (survey.collector === CARRIED) lines.push(ours(sentence("carried")));
-  else lines.push(ours(sentence("collector")), ...theirs(survey.collector));
-  if (Object.keys(survey.segments).length) lines.push(ours(sentence("segments")), ...theirs(segmentsInWords(survey, language).join("\n")));
-  if (survey.inviteOnly) lines.push(ours(sentence("invite")));
-  return [...lines, ours(sentence("decline")), ours(sentence("device"))];
+  if (ledgers > 1) lines.push(ours(words.say("origins", { count: ledgers })), ...theirs(origins.join("\n")));
+  if (survey.collector === CARRIED) lines.push(ours(words.say("carried")));
+  else lines.push(ours(words.say("collector")), ...theirs(survey.collector));
+  if (Object.keys(survey.segments).length) lines.push(ours(words.say("segments")), ...theirs(segmentsInWords(survey, language).join("\n")));
+  if (survey.inviteOnly) lines.push(ours(words.say("invite")));
+  return [...lines, ours(words.say("decline")), ours(words.say("device"))];
 }
 
-/** The same as one text, for a terminal. @param {Survey} survey @param {{language?: string | null, page?: boolean}} [given] */
-export function explainSurvey(survey, given = {}) {
+/** The same as one text, for a terminal. @param {Survey} survey @param {{words: Words, language?: string | null, page?: boolean}} given */
+export function explainSurvey(survey, given) {
   return shownLines(surveyLines(survey, given));
-}
-
-/** @param {Date} moment */
-function minute(moment) {
-  return moment.toISOString().slice(0, 16).replace("T", " ");
 }
 
 /** @param {Survey} survey @param {string | null} language */
@@ -1605,53 +1627,53 @@ function drawsOf({ design, rounds, panel }, ledgers) {
   return [design, (panel ? 1 : rounds) * ledgers];
 }
 
-/** @param {Question} question @param {number} ledgers */
-function questionSentences(question, ledgers) {
+/** @param {Question} question @param {number} ledgers @param {Words} words */
+function questionSentences(question, ledgers, words) {
   const { rounds, panel } = question, key = panel ? "panel" : "rounds";
   return [
-    ...drawInWords(question), ...(rounds > 1 ? [sentence(key, { rounds: String(rounds) })] : []), ...proofsInWords(question),
-    ...limitSentences(boundOf([drawsOf(question, ledgers)]), ""),
+    ...drawInWords(question, words), ...(rounds > 1 ? [words.say(key, { count: rounds })] : []), ...proofsInWords(question, words),
+    ...limitSentences(boundOf([drawsOf(question, ledgers)]), "", words),
   ];
 }
 
-/** What is sent instead of the truth. @param {Question} question */
-function drawInWords({ design, kind }) {
+/** What is sent instead of the truth. @param {Question} question @param {Words} words */
+function drawInWords({ design, kind }, words) {
   if (design instanceof SetDesign) {
-    const out = ONE.minus(design.p), places = { share: changedInWords(out), size: String(design.size), options: String(design.options) };
-    if (!out.sign()) return [sentence(design.size === 1 ? "unchanged" : "choice_set_always", places)];
-    return [sentence(design.size === 1 ? "choice_one" : "choice_set", places)];
+    const out = ONE.minus(design.p), places = { share: changedInWords(out, words), size: String(design.size), options: String(design.options) };
+    if (!out.sign()) return [words.say(design.size === 1 ? "unchanged" : "choice_set_always", places)];
+    return [words.say(design.size === 1 ? "choice_one" : "choice_set", places)];
   }
   const { p00, p11 } = design;
   if (kind.kind === "number") {
     const { low, high, clip } = kind, told = { low: atLeast(ONE.minus(p00).times(HUNDRED)), high: ratioInWords(p11.times(HUNDRED)) };
-    return [sentence("number", told), ...(clip ? [sentence("clipped", { low, high })] : [])];
+    return [words.say("number", told), ...(clip ? [words.say("clipped", { low, high })] : [])];
   }
-  const no = changedInWords(ONE.minus(p00)), yes = changedInWords(ONE.minus(p11));
-  if (no !== yes) return [sentence("changed_unequally", { no, yes })];
-  return [no === sentence("never") ? sentence("unchanged") : sentence("changed", { share: no })];
+  const no = changedInWords(ONE.minus(p00), words), yes = changedInWords(ONE.minus(p11), words);
+  if (no !== yes) return [words.say("changed_unequally", { no, yes })];
+  return [no === words.say("never") ? words.say("unchanged") : words.say("changed", { share: no })];
 }
 
-/** Which answers are proofs, or as good as proofs. @param {Question} question */
-function proofsInWords({ design, kind }) {
+/** Which answers are proofs, or as good as proofs. @param {Question} question @param {Words} words */
+function proofsInWords({ design, kind }, words) {
   const proof = (/** @type {Fraction | null} */ ratio) => (ratio === null ? "proof" : "nearly_proof");
-  if (design instanceof SetDesign) return tells(design.worstRatio) ? [sentence(`set_${proof(design.worstRatio)}`)] : [];
-  const [words, start] = kind.kind === "number" ? [NUMBER_ANSWERS, "number_"] : [ANSWERS, ""];
-  return tellingAnswers(design).map((answer) => sentence(start + proof(design.likelihoodRatio(answer)), { word: sentence(words[answer]) }));
+  if (design instanceof SetDesign) return tells(design.worstRatio) ? [words.say(`set_${proof(design.worstRatio)}`)] : [];
+  const [answers, start] = kind.kind === "number" ? [NUMBER_ANSWERS, "number_"] : [ANSWERS, ""];
+  return tellingAnswers(design).map((answer) => words.say(start + proof(design.likelihoodRatio(answer)), { word: words.say(answers[answer]) }));
 }
 
-/** @param {Fraction} chance */
-function changedInWords(chance) {
-  if (chance.sign() === 0) return sentence("never");
-  return chance.compare(RARE) >= 0 ? sentence("share", { number: atLeast(chance.times(HUNDRED)) }) : sentence("rarely");
+/** @param {Fraction} chance @param {Words} words */
+function changedInWords(chance, words) {
+  if (chance.sign() === 0) return words.say("never");
+  return chance.compare(RARE) >= 0 ? words.say("share", { number: atLeast(chance.times(HUNDRED)) }) : words.say("rarely");
 }
 
-/** @param {{ratio: Fraction | null, telling: Fraction}} limits @param {string} prefix */
-function limitSentences({ ratio, telling }, prefix) {
+/** @param {{ratio: Fraction | null, telling: Fraction}} limits @param {string} prefix @param {Words} words */
+function limitSentences({ ratio, telling }, prefix, words) {
   const told = [];
-  if (telling.sign()) told.push(sentence(prefix ? `${prefix}proof` : "proof_chance", { chance: chanceInWords(telling) }));
-  if (ratio === null) told.push(sentence(`${prefix}no_limit`));
+  if (telling.sign()) told.push(words.say(prefix ? `${prefix}proof` : "proof_chance", { chance: chanceInWords(telling, words) }));
+  if (ratio === null) told.push(words.say(`${prefix}no_limit`));
   else if (ratio.compare(ONE) > 0 && telling.compare(ONE) < 0) {
-    told.push(sentence(telling.sign() ? `${prefix}limit_besides` : `${prefix}limit`, { ratio: ratioInWords(ratio) }));
+    told.push(words.say(telling.sign() ? `${prefix}limit_besides` : `${prefix}limit`, { ratio: ratioInWords(ratio) }));
   }
   return told;
 }
@@ -1661,25 +1683,105 @@ function ratioInWords(ratio) {
   return atMost((number) => ratio.compare(number) <= 0);
 }
 
-/** @param {Fraction} chance */
-function chanceInWords(chance) {
-  if (chance.compare(ONE) === 0) return sentence("certain");
-  return chance.compare(UNLIKELY) >= 0 ? sentence("chance", { number: ratioInWords(chance.times(HUNDRED)) }) : sentence("never_likely");
+/** @param {Fraction} chance @param {Words} words */
+function chanceInWords(chance, words) {
+  if (chance.compare(ONE) === 0) return words.say("certain");
+  return chance.compare(UNLIKELY) >= 0 ? words.say("chance", { number: ratioInWords(chance.times(HUNDRED)) }) : words.say("never_likely");
+}
+
+// ---- answer/headline: the first thing a person reads -----------------------------------------------------------------
+
+const PROVES_NOTHING = new Fraction(4n), NEXT = new Fraction(1n, 1n << 60n), FINEST = 50n, MOST_COUNTED = 1000n, TINY = 1e-9;
+
+/** What happens to an answer, and what it proves, in one or two sentences: of the whole survey, and of each question by its id.
+ * The survey's says where to look, if the questions' differ.
+ * @param {Survey} survey @param {{words: Words, page?: boolean}} given @returns {{survey: string[], questions: Record<string, string[]>}} */
+export function headlines(survey, given) {
+  needSettings("headlines", given, ["words", "page"]);
+  const { page = globalThis.location?.origin !== undefined } = given, words = wordsOf("headlines", given.words), ledgers = page ? Math.max(1, survey.origins.length) : 1;
+  const told = survey.questions.map((question) => [happens(question, words), ...proves(question, words, ledgers)]);
+  const same = told.every((one) => JSON.stringify(one) === JSON.stringify(told[0]));
+  return { survey: same ? told[0] : [words.say("at_each")], questions: Object.fromEntries(survey.questions.map(({ id }, i) => [id, told[i]])) };
+}
+
+/** What one answer takes of all that a device gives away for life, in words. @param {Question} question @param {Policy} policy @param {Words} words */
+export function shareOfLife(question, policy, words) {
+  return shareInWords(policy.cost(question), policy, wordsOf("shareOfLife", words), "life");
+}
+
+/** @param {Promised} cost @param {Policy} policy @param {Words} words @param {"life" | "spent"} what */
+function shareInWords({ epsilon, delta }, { lifetimeEpsilon, lifetimeDelta }, words, what) {
+  let share = epsilon.toNumber() / Math.max(lifetimeEpsilon.toNumber(), TINY);
+  if (delta.sign()) share = Math.max(share, lifetimeDelta.sign() ? delta.over(lifetimeDelta).toNumber() : 2);
+  if (share < TINY) return "";
+  if (share > 1 + TINY && what === "life") return words.say("life_over");
+  if (share < 1 / Number(MOST_COUNTED) - TINY) return words.say(`${what}_little`);
+  const parts = Math.floor(1 / share + TINY);
+  if (parts >= 2 && (share <= 0.1 || Math.abs(parts * share - 1) <= TINY)) return words.say(`${what}_part`, { count: parts, number: words.counted(parts) });
+  return words.say(`${what}_percent`, { number: Math.min(100, Math.ceil(100 * share - TINY)) });
+}
+
+/** @param {Question} question @param {Words} words */
+function happens({ design, kind }, words) {
+  if (design instanceof SetDesign) {
+    const { size, options } = design, out = ONE.minus(design.p);
+    if (!out.sign()) return words.say(size === 1 ? "unchanged" : "choice_set_always", { size, options });
+    return words.say(size === 1 ? "replaced" : "set_drawn", { size, options, share: chanceOf("case", out, words) });
+  }
+  const no = ONE.minus(design.p00), yes = ONE.minus(design.p11);
+  if (kind.kind === "number") return words.say("number_drawn");
+  if (no.compare(yes)) return words.say("switched_unequally", { no: chanceOf("case", no, words), yes: chanceOf("case", yes, words) });
+  return no.sign() ? chanceOf("switched", no, words) : words.say("unchanged");
+}
+
+/** A chance in words, never above what it is. @param {string} key @param {Fraction} chance @param {Words} words */
+function chanceOf(key, chance, words) {
+  if (!chance.sign()) return words.say("never");
+  const whole = (chance.d + chance.n - 1n) / chance.n;
+  if (whole > MOST_COUNTED) return words.say(`${key}_few`);
+  if (whole > FINEST || (whole > 1n && chance.minus(new Fraction(1n, whole)).compare(NEXT) <= 0)) {
+    return words.say(`${key}_one`, { count: Number(whole), number: words.counted(Number(whole)) });
+  }
+  return words.say(`${key}_about`, { number: String((100n * chance.n) / chance.d) });
+}
+
+/** @param {Question} question @param {Words} words @param {number} ledgers */
+function proves(question, words, ledgers) {
+  const { design, kind } = question, draws = drawsOf(question, ledgers), limits = boundOf([draws]), told = proofsInWords(question, words);
+  const quiet = !limits.telling.sign() && limits.ratio !== null, nothing = quiet && /** @type {Fraction} */ (limits.ratio).compare(PROVES_NOTHING) <= 0;
+  if (draws[1] > 1) return [...told, ...(nothing ? [words.say("all_proves_nothing")] : limitSentences(limits, "", words))];
+  if (kind.kind === "yes_no") return [...told, ...yesAndNo(/** @type {Design} */ (design), words)];
+  if (!quiet) return told;
+  const number = kind.kind === "number", what = number ? "number" : /** @type {SetDesign} */ (design).size === 1 ? "option" : "set";
+  return [words.say(nothing ? `${what}_proves_nothing` : number ? "still_number" : "still_option", { ratio: ratioInWords(/** @type {Fraction} */ (limits.ratio)) })];
+}
+
+/** What a single "yes" or "no" proves that is not a proof by itself. @param {Design} design @param {Words} words */
+function yesAndNo(design, words) {
+  const tell = tellingAnswers(design), others = (/** @type {(0 | 1)[]} */ ([1, 0])).filter((answer) => !tell.includes(answer)), same = design.p00.compare(design.p11) === 0;
+  const ratioOf = (/** @type {number} */ answer) => /** @type {Fraction} */ (design.likelihoodRatio(answer));
+  const strong = others.filter((answer) => ratioOf(answer).compare(PROVES_NOTHING) > 0);
+  if (others.length === 2 && !strong.length) return [words.say(same ? "proves_nothing" : "neither_proves")];
+  if (strong.length && same) return [words.say("still_sent", { ratio: ratioInWords(ratioOf(1)) })];
+  return strong.map((answer) => words.say("still", { word: words.say(ANSWERS[answer]), ratio: ratioInWords(ratioOf(answer)) }));
 }
 
 // ---- answer/budget: what was drawn and sent --------------------------------------------------------------------------
 
 /** What a device has drawn so far, in words; what was drawn is shown only after a report around it has left, or may have.
  * `later`: the name that an attribute has today, under which its draw may have been reported.
- * @param {Draw[]} draws @param {Outgoing[]} reports @param {Policy} policy @param {(name: string) => string} [later] @returns {Line[]} */
-function budgetLines(draws, reports, policy, later = (name) => name) {
+ * @param {Draw[]} draws @param {Outgoing[]} reports @param {Policy} policy @param {(name: string) => string} later @param {Words} words @returns {Line[]} */
+function budgetLines(draws, reports, policy, later, words) {
   const designs = draws.map((draw) => needDesign(JSON.parse(draw.design), "design")), left = reports.filter(hasLeft);
-  const lines = [ours(draws.length ? drawnInWords(designs) : sentence("nothing_drawn")), ours(capInWords(policy))];
+  const lines = [ours(draws.length ? drawnInWords(designs, words) : words.say("nothing_drawn")), ours(capInWords(policy, words))];
+  const share = shareInWords(total(draws), policy, words, "spent");
+  if (share) lines.push(ours(share));
+  if (words.notice !== null) lines.unshift(ours(words.notice));
   draws.forEach((draw, i) => {
     const names = [draw.attribute, later(draw.attribute)];
     const around = left.filter((report) => names.includes(report.attribute) && report.round === draw.round).length;
-    lines.push(...theirs(draw.attribute), ours(sentInWords(designs[i], draw, around)));
-    if (around) lines.push(ours(meaningInWords(designs[i], draw)));
+    lines.push(...theirs(draw.attribute), ours(sentInWords(designs[i], draw, around, words)));
+    if (around) lines.push(ours(meaningInWords(designs[i], draw, words)));
   });
   return lines;
 }
@@ -1689,19 +1791,19 @@ function hasLeft(report) {
   return ["delivered", "refused", CARRIED].includes(report.state) || report.attempts > 0;
 }
 
-/** @param {AnyDesign[]} designs */
-function drawnInWords(designs) {
+/** @param {AnyDesign[]} designs @param {Words} words */
+function drawnInWords(designs, words) {
   const { ratio, telling } = boundOf(designs.map((design) => [design, 1]));
-  if (ratio === null) return sentence("drawn_no_limit");
-  return sentence(telling.sign() ? "drawn_besides" : "drawn", { ratio: ratioInWords(ratio) });
+  if (ratio === null) return words.say("drawn_no_limit");
+  return words.say(telling.sign() ? "drawn_besides" : "drawn", { ratio: ratioInWords(ratio) });
 }
 
-/** @param {Policy} policy */
-function capInWords({ lifetimeEpsilon: cap, lifetimeDelta, allowDisclosure }) {
+/** @param {Policy} policy @param {Words} words */
+function capInWords({ lifetimeEpsilon: cap, lifetimeDelta, allowDisclosure }, words) {
   const covers = (/** @type {Fraction} */ number) => cap.compare(new Epsilon(ZERO, number)) <= 0;
-  if (!covers(MOST_SHOWN)) return sentence("cap_no_limit");
+  if (!covers(MOST_SHOWN)) return words.say("cap_no_limit");
   const ratio = atMost(covers);
-  return allowDisclosure ? sentence("cap_besides", { ratio, chance: chanceInWords(lifetimeDelta) }) : sentence("cap", { ratio });
+  return allowDisclosure ? words.say("cap_besides", { ratio, chance: chanceInWords(lifetimeDelta, words) }) : words.say("cap", { ratio });
 }
 
 /** @param {Draw} draw */
@@ -1709,25 +1811,25 @@ function ofANumber({ kind }) {
   return kind.startsWith("number");
 }
 
-/** @param {AnyDesign} design @param {Draw} draw @param {number} reports */
-function sentInWords(design, draw, reports) {
+/** @param {AnyDesign} design @param {Draw} draw @param {number} reports @param {Words} words */
+function sentInWords(design, draw, reports, words) {
   const round = String(draw.round + 1), end = draw.round ? "_in_round" : ""; // people count from 1
-  if (!reports) return sentence(`not_sent${end}`, { round });
-  const counted = reports === 1 ? sentence("report") : sentence("reports", { count: String(reports) });
+  if (!reports) return words.say(`not_sent${end}`, { round });
+  const counted = words.say("reports", { count: reports });
   if (design instanceof SetDesign) {
     const list = [...draw.answer].flatMap((bit, i) => (bit === "1" ? [i + 1] : [])).join(", ");
-    return sentence((design.size === 1 ? "sent_option" : "sent_set") + end, { round, list, reports: counted });
+    return words.say((design.size === 1 ? "sent_option" : "sent_set") + end, { round, list, reports: counted });
   }
-  const word = sentence((ofANumber(draw) ? NUMBER_ANSWERS : ANSWERS)[Number(draw.answer)]);
-  return sentence(`sent${end}`, { round, word, reports: counted });
+  const word = words.say((ofANumber(draw) ? NUMBER_ANSWERS : ANSWERS)[Number(draw.answer)]);
+  return words.say(`sent${end}`, { round, word, reports: counted });
 }
 
-/** @param {AnyDesign} design @param {Draw} draw */
-function meaningInWords(design, draw) {
+/** @param {AnyDesign} design @param {Draw} draw @param {Words} words */
+function meaningInWords(design, draw, words) {
   const set = design instanceof SetDesign, ratio = set ? design.worstRatio : design.likelihoodRatio(Number(draw.answer));
   const start = ofANumber(draw) ? "means_number" : "means";
-  if (ratio === null || tells(ratio)) return sentence(`${set ? "means_set" : start}_${ratio === null ? "proof" : "nearly_proof"}`);
-  return sentence(set ? "means_option" : start, { ratio: ratioInWords(ratio) });
+  if (ratio === null || tells(ratio)) return words.say(`${set ? "means_set" : start}_${ratio === null ? "proof" : "nearly_proof"}`);
+  return words.say(set ? "means_option" : start, { ratio: ratioInWords(ratio) });
 }
 
 // ---- publish/withdrawal: a survey that ends early -------------------------------------------------------------------
@@ -2556,13 +2658,15 @@ export class Client {
   async budget() {
     const state = await this.ledger.transact((s) => s);
     const spent = total(state.draws), later = (/** @type {string} */ name) => this.attributes.earlier.get(name)?.name ?? name;
-    const lines = () => budgetLines(state.draws, state.reports, this.policy, later);
+    const lines = (/** @type {Words} */ words) => budgetLines(state.draws, state.reports, this.policy, later, wordsOf("lines", words));
     return {
       spent, lifetime: { epsilon: this.policy.lifetimeEpsilon, delta: this.policy.lifetimeDelta },
       draws: state.draws, reports: state.reports, declined: state.declined,
-      /** In words, for the person whose device this is; `lines` for a page. */
-      explain: () => shownLines(lines()),
+      /** In words, for the person whose device this is; `lines` for a page. @param {Words} words */
+      explain: (words) => shownLines(lines(words)),
       lines,
+      /** What was drawn so far as a share of all that this device gives away for life. @param {Words} words */
+      share: (words) => shareInWords(spent, this.policy, wordsOf("share", words), "spent"),
     };
   }
 

@@ -50,6 +50,7 @@ def add_answer(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--spread", type=float, default=5.0, help="send each report at a random moment within so many seconds (5)"
     )
+    parser.add_argument("--language", metavar="LANGUAGE", help="what you read, such as de; default: the survey's")
     parser.add_argument("--segment", action="append", default=[], metavar="NAME=VALUE", help="a group you declare")
 
 
@@ -71,22 +72,23 @@ def answer(options: Namespace) -> int:
     _check_declared(segments, accepted.survey.segment_values)
     if client.open_questions(accepted) and not _can_hide():
         raise _needs_terminal()
-    sys.stderr.write(plain(accepted.explain()) + "\n\n")
+    told, say = options.language, lambda texts: accepted.survey.say(texts, options.language)
+    sys.stderr.write(plain(f"{accepted.headline(told)}\n\n{accepted.explain(told)}") + "\n\n")
     for question in client.open_questions(accepted):
         if (later := _later(client, accepted, question)) is not None:
             sys.stderr.write(f"question {question.id!r}: {later}\n")
             continue
-        reply = _ask(question, accepted.survey.say)
+        reply = _ask(question, say)
         if reply is None:
             client.decline(accepted, question.id)
         else:
             client.answer(accepted, question.id, reply, segments=segments)
         del reply
     done = _delivered(client, transport, spread) if options.send else None
-    words = client.budget().explain()
+    words = client.budget().explain(told or accepted.survey.language)
     if done is not None:
         words += f"\ndelivered {done.delivered}, waiting {done.waiting}, refused {len(done.refused)}"
-    emit(options, client.budget().export(), words)
+    emit(options, client.budget().export(told or accepted.survey.language), words)
     return 0 if done is None else _report_deliveries(done)
 
 

@@ -102,7 +102,7 @@ class Collector:
             Route("/results", answered(self.results)),
             Route("/", answered(self.results_page)),
             Route("/s/{digest}", answered(self.survey_page)),
-            Route("/assets/{name}", answered(self.asset)),
+            Route("/assets/{name:path}", answered(self.asset)),
             Route("/livez", answered(self.alive)),
             Route("/readyz", answered(self.ready)),
             Route("/metrics", answered(self.metrics_page)),

@@ -13,6 +13,7 @@ import html
 from functools import cache
 from importlib import resources
 
+from rrcollect.answer.words import LANGUAGES
 from rrcollect.publish.survey import CARRIED
 from rrcollect.web import for_pages
 from server_agg.collect.catalogue import CatalogueEntry
@@ -26,6 +27,7 @@ ASSETS = {
     "results.mjs": ("server_agg.collect", "static", "text/javascript"),
     "icon.svg": ("server_agg.collect", "static", "image/svg+xml"),
     "page.css": ("server_agg.collect", "static", "text/css"),
+    **{f"words/{language}.mjs": ("rrcollect", "web", "text/javascript") for language in LANGUAGES},
 }
 
 FRAME = """<!doctype html>

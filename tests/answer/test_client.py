@@ -253,7 +253,7 @@ def test_a_disclosing_design_needs_both_and_is_charged_as_delta(tmp_path):
         client(tmp_path).accept(signed)
     device = client(tmp_path, policy=Policy(POLICY.publishers, allow_disclosure=True))
     accepted = device.accept(signed)
-    assert 'If "yes" is sent, this proves that your true answer is "yes".' in accepted.explain()
+    assert "If “yes” is sent, this proves that your true answer is “yes”." in accepted.explain()
     device.answer(accepted, "q1", True)
     assert (float(device.budget().spent.epsilon), float(device.budget().spent.delta)) == (0, 1 / 128)
     exact = Policy(POLICY.publishers, allow_disclosure=True, lifetime_delta="1/128", attribute_delta="1/128")
@@ -327,7 +327,7 @@ def test_the_budget_in_words_and_as_data(tmp_path):
     device.deliver(SimulatedCollector([device.accept(envelope()).survey]))
     words = device.budget().explain()
     assert "at most 3 times as likely as the other" in words
-    assert '> doped\n"yes" was sent or may have been sent, in 1 report.' in words
+    assert "> doped\n“yes” was sent or may have been sent, in 1 report." in words
     data = json.loads(json.dumps(device.budget().export()))
     assert data["answers"][0]["cost"] == {"epsilon": "ln(3)", "delta": "0"}
     assert data["reports"][0]["text"] == "Ever doped?"
@@ -359,17 +359,18 @@ def test_the_budget_word_for_word(tmp_path):
         "likely as the other.",
         "For your whole life this device stops at 59100 times, not counting answers that disclose more: those depend "
         "on what is true in up to 1 of 100 cases, and otherwise on chance alone. Nothing renews.",
+        "So far this device has given away about 40 of 100 parts of what it will ever give away about you.",
         "> doped",
-        '"yes" was sent or may have been sent, in 2 reports.',
+        "“yes” was sent or may have been sent, in 2 reports.",
         f"It can make one answer at most 3 times as likely as the other, {held}",
         "> doped",
-        'In round 3, "yes" was sent or may have been sent, in 1 report.',
+        "In round 3, “yes” was sent or may have been sent, in 1 report.",
         f"It can make one answer at most 3 times as likely as the other, {held}",
         "> b",
-        '"yes" was sent or may have been sent, in 1 report.',
+        "“yes” was sent or may have been sent, in 1 report.",
         "It proves that this is your true answer.",
         "> c",
-        '"no" was sent or may have been sent, in 1 report.',
+        "“no” was sent or may have been sent, in 1 report.",
         f"It can make one answer at most 1.01 times as likely as the other, {held}",
     ]
     data = told.export()

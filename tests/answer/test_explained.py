@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import re
 from fractions import Fraction
@@ -13,20 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import rrcollect.answer.words
 from rrcollect import Design, Disclosure, Epsilon, Policy, SimulatedCollector, accept_survey, optimal_design
 from rrcollect.answer.bound import MOST_SHOWN, bound, telling
 from rrcollect.answer.explanation import survey_lines
-from rrcollect.answer.words import SENTENCES, marked, shown_lines
+from rrcollect.answer.words import LANGUAGES, Words, marked, shown_lines
 from rrcollect.design.chosen import PRACTICAL_PROOF
 from rrcollect.design.rounding import at_least, at_most, decimal, rounded_down, rounded_up
 from rrcollect.errors import MalformedDocument
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Segment, SegmentValue, Survey
 from rrcollect.publish.texts import passage, words
-from tests.support.devices import POLICY, VECTORS, client, envelope, load, question, survey, unb64
+from tests.support.devices import POLICY, VECTORS, client, envelope, load, question, survey
 from tests.support.republishing import CountingSource
-from tests.vectors.explained_cases import budget_of, explained
+from tests.vectors.explained_cases import budget_of, drawn_of, explained, said_of
 
 OPEN = Policy(POLICY.publishers, allow_disclosure=True, max_ratio=10**30, max_epsilon=100)
 EIGHTHS = [Design(Fraction(a, 8), Fraction(b, 8)) for a in range(1, 9) for b in range(1, 9) if a + b > 8]
@@ -160,11 +158,11 @@ def test_four_rounds_of_a_factor_of_3_are_a_factor_of_81_and_a_page_of_two_origi
 @pytest.mark.parametrize(
     ("design", "rounds", "said"),
     [
-        (Design(1, "1/128"), 1, ['If "yes" is sent, this proves', "in up to 0.782 of 100 cases", "at most 1.01 times"]),
+        (Design(1, "1/128"), 1, ["If “yes” is sent, this proves", "in up to 0.782 of 100 cases", "at most 1.01 times"]),
         (Design(1, "1/128"), 3, ["in up to 2.33 of 100 cases", "in up to 3 rounds", "at most 1.03 times"]),
-        (Design("1/4", 1), 2, ['If "no" is sent, this proves', "in up to 43.8 of 100 cases", "at most 1.78 times"]),
+        (Design("1/4", 1), 2, ["If “no” is sent, this proves", "in up to 43.8 of 100 cases", "at most 1.78 times"]),
         (Design(1, 1), 1, ["Your answer is sent as you give it", "is sent about you for certain"]),
-        (Design("1023/1024", "1000/1024"), 1, ['If "yes" is sent, this is as good as a proof', "97.7 of 100 cases"]),
+        (Design("1023/1024", "1000/1024"), 1, ["If “yes” is sent, this is as good as a proof", "97.7 of 100 cases"]),
     ],
     ids=str,
 )
@@ -202,7 +200,7 @@ def test_what_the_publisher_is_told_is_rounded_up_too():
         ({"pilot": True}, "This is a trial"),
         ({"invite_only": True}, "Whoever issued the invites can tell which answers came from one invite."),
         ({"collector": "carried"}, "It can tell that they come from one person"),
-        ({"opens": "2026-02-01T10:30:00Z"}, "from 2026-02-01 10:30 UTC until 2100-01-01 00:00 UTC"),
+        ({"opens": "2026-02-01T10:30:00Z"}, "from 1 February 2026, 10:30 UTC until 1 January 2100, 00:00 UTC"),
         (
             {"segments": {"sport": ["run", "ski"]}},
             "never changed by chance. Taken together it can point to you:\n> sport",
@@ -213,32 +211,34 @@ def test_every_circumstance_has_its_sentence(changes, said):
     assert said in accept_survey(envelope(**changes), POLICY).explain()
 
 
+KEYS = list(Words.of("en").table)
+TOLD = set(KEYS[: KEYS.index("asked_by")]) - {
+    "name",
+    "decimal",
+    "numbers",
+    "months",
+    "supplied",
+}  # the rest is a page's
+
+
 def test_every_sentence_is_said_somewhere_in_the_vectors(monkeypatch):
-    said = set()
+    said, real = set(), Words.say
 
-    class Recorded(dict[str, str]):
-        def __getitem__(self, key: str) -> str:
-            said.add(key)
-            return super().__getitem__(key)
+    def say(words: Words, key: str, **places: str) -> str:
+        said.add((words.language, key))
+        return real(words, key, **places)
 
-    monkeypatch.setattr(rrcollect.answer.words, "SENTENCES", Recorded(SENTENCES))
+    monkeypatch.setattr(Words, "say", say)
     explained()
-    assert said == set(SENTENCES)
+    assert said == set(itertools.product(LANGUAGES, TOLD))
 
 
 def test_the_vectors_are_what_this_client_says():
     stored = load(VECTORS / "explained.json")
     for case in stored["surveys"]:
-        lines = survey_lines(Survey.from_payload(unb64(case["survey"])), case["language"], page=case["page"])
-        assert shown_lines(lines) == case["text"]
+        assert {**case, **said_of(case, case["words"])} == case
     for case in stored["budgets"]:
-        assert budget_of(case["draws"], case["reports"], case["caps"]).explain() == case["text"]
-
-
-def test_the_browser_client_has_the_same_table_of_sentences():
-    module = (VECTORS.parents[1] / "rrcollect/web/rrcollect.mjs").read_text(encoding="utf-8")
-    (table,) = re.findall(r"^const SENTENCES = (\{.*?\n\});", module, re.DOTALL | re.MULTILINE)
-    assert json.loads(re.sub(r",\n\}", "\n}", table)) == SENTENCES
+        assert {**case, **drawn_of(case, case["words"])} == case
 
 
 def test_the_survey_is_told_in_the_persons_language_if_it_has_it():
@@ -248,12 +248,14 @@ def test_the_survey_is_told_in_the_persons_language_if_it_has_it():
     assert "> Ever doped?" in accepted.explain("fr")
 
 
+OURS_IN_ENGLISH = [text for text in Words.of("en").table.values() if isinstance(text, str)]
+
 # ---- text of others cannot imitate ours -----------------------------------------------------------------------------
 
 HOSTILE = st.one_of(
     st.text(st.characters(exclude_categories=["C"]), min_size=1),
     st.text(st.sampled_from("> \nab.\u0645\u200c\u200d🏅清"), min_size=1, max_size=400),
-    st.lists(st.sampled_from(["\n", "> ", " ", "x" * 70, *SENTENCES.values()]), min_size=1).map("".join),
+    st.lists(st.sampled_from(["\n", "> ", " ", "x" * 70, *OURS_IN_ENGLISH]), min_size=1).map("".join),
 )
 
 
@@ -332,7 +334,7 @@ def test_until_a_report_has_left_nothing_that_is_shown_depends_on_the_draw(tmp_p
         shown.append((budget.explain(), budget.export()["answers"], budget.spent))
         device.deliver(SimulatedCollector([accepted.survey]))
         after = device.budget()
-        assert f'"{name}" was sent or may have been sent' in after.explain()
+        assert f"“{name}” was sent or may have been sent" in after.explain()
         assert after.export()["answers"][0]["sent"] == ("1" if name == "yes" else "0")
     assert shown[0] == shown[1]
     assert "It is shown here after it was sent." in shown[0][0]
@@ -373,4 +375,4 @@ def test_an_answer_sent_under_a_later_name_is_told_as_sent(tmp_path):
     renamed.answer(accepted, "q1", lambda: 1 / 0)
     assert "may have been sent" not in renamed.budget().explain()
     renamed.deliver(SimulatedCollector([accepted.survey]))
-    assert '> doped\n"yes" was sent or may have been sent, in 1 report.' in renamed.budget().explain()
+    assert "> doped\n“yes” was sent or may have been sent, in 1 report." in renamed.budget().explain()

@@ -144,7 +144,7 @@ def test_two_promises_are_an_ordinary_question_charged_the_larger(tmp_path):
     accepted = device.accept(envelope(question(design=two_sided_design("ln 2", "ln 6"))))
     device.answer(accepted, "q1", True)
     assert float(device.budget().spent.epsilon) == pytest.approx(1.791759, abs=1e-6)
-    assert 'a true "no" in at least 45.4 of 100 cases, a true "yes" in at least 9.09' in accepted.explain()
+    assert "a true “no” in at least 45.4 of 100 cases, a true “yes” in at least 9.09" in accepted.explain()
 
 
 def test_numbers_are_drawn_as_the_vectors_say():
@@ -243,7 +243,7 @@ def test_words_of_each_kind_are_true_of_it(tmp_path):
     accepted = device.accept(envelope(*made))
     told = accepted.explain()
     assert "sends 2 of the 5 options, drawn by chance; yours is not among them in at least 25 of 100 cases" in told
-    assert '"high" is sent in at least 25 and at most 75 of 100 cases.' in told
+    assert "“high” is sent in at least 25 and at most 75 of 100 cases." in told
     assert "A number below 0 counts as 0, one above 24 as 24." in told
     assert "changes it to another option by chance in at least 25 of 100 cases" in told
     for number, truth in enumerate((0, 3.5, 1), 1):
@@ -253,7 +253,7 @@ def test_words_of_each_kind_are_true_of_it(tmp_path):
     said = device.budget().explain()
     assert "The options 1, 2 were sent or may have been sent, in 1 report." in said
     assert "It can make one option at most 4.5 times as likely as another" in said
-    assert '"high" was sent or may have been sent' in said
+    assert "“high” was sent or may have been sent" in said
     assert "It can make one number at most 3 times as likely as another" in said
     assert "The option 2 was sent or may have been sent" in said
 

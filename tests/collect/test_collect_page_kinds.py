@@ -81,7 +81,7 @@ def test_every_kind_is_answered_by_keyboard_alone(collector, visit):
     lands = asked("land", options(*LANDS), optimal_choice(1, len(LANDS)))
     page = visit.page(f"{collector.url}/s/{collector.page_of(often(), lands, hours())}")
     page.get_by_text("changes it to another option by chance in at least 50 of 100 cases").wait_for()
-    page.get_by_text('"high" is sent in at least 25 and at most 75 of 100 cases').wait_for()
+    page.get_by_text("“high” is sent in at least 25 and at most 75 of 100 cases").wait_for()
     accessible(page)
     checked = lambda: page.evaluate("document.querySelector('[aria-checked=true]')?.textContent")  # noqa: E731
     card(page, "often").get_by_role("button", name=SEND).focus()

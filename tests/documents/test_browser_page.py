@@ -8,7 +8,7 @@ from tests.support.browser import Visit, chromium
 from tests.support.collector_running import BEARER, JSON, Running
 
 (PAGE,) = [block.text for block in blocks_of((ROOT / "docs" / "browser.md").read_text()) if block.name == "page.html"]
-MODULE = (ROOT / "rrcollect" / "web" / "rrcollect.mjs").read_text(encoding="utf-8")
+WEB = ROOT / "rrcollect" / "web"
 APP, COLLECT = "https://app.example.org", "https://collect.example.org"
 PUBLISHED = publish_survey(SURVEY.model_copy(update={"origins": (APP,)}), [KEY])
 
@@ -18,8 +18,10 @@ def visit(collector, page, clicked):
 
     def app(route):
         asked = route.request.url.removeprefix(APP).partition("#")[0]
-        kind = "text/javascript" if asked == "/rrcollect.mjs" else "text/html; charset=utf-8"
-        route.fulfill(body=MODULE if asked == "/rrcollect.mjs" else page, content_type=kind)
+        if asked.endswith(".mjs"):
+            route.fulfill(body=(WEB / asked[1:]).read_text(encoding="utf-8"), content_type="text/javascript")
+        else:
+            route.fulfill(body=page, content_type="text/html; charset=utf-8")
 
     def collect(route):
         request = route.request

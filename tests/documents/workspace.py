@@ -68,6 +68,7 @@ class Workspace:
         for name in ("examples", "tests"):
             (self.folder / name).symlink_to(ROOT / name)
         shutil.copy(ROOT / "rrcollect" / "web" / "rrcollect.mjs", self.folder)
+        (self.folder / "words").symlink_to(ROOT / "rrcollect" / "web" / "words")
 
     def __enter__(self) -> Workspace:
         self._came_from = Path.cwd()

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
 from rrcollect import Budget, Design, Policy, SetDesign, optimal_choice
 from rrcollect.answer.explanation import survey_lines
+from rrcollect.answer.headline import question_headline, share_of_life, survey_headline
 from rrcollect.answer.ledger import Draw
-from rrcollect.answer.words import shown_lines
+from rrcollect.answer.words import LANGUAGES, Words, shown_lines
 from rrcollect.deliver.outbox import Outgoing
 from rrcollect.design.mechanism import AnyDesign, from_text
+from rrcollect.errors import RRCollectError
 from rrcollect.publish.canonical import canonical
+from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey
 from tests.vectors.parts import (
     FAMILY,
@@ -90,6 +93,33 @@ EVERY_KIND: dict[str, dict[str, Any]] = {
     "panel_of_a_choice": optioned(4, 1, "5/8", rounds=2, panel=True),
 }
 
+THIRD = Fraction(2**64 * 2 // 3, 2**64)  # 2/3 as a device draws it
+FIRST_READ: dict[str, dict[str, Any]] = {
+    "one_in_two": designed(Fraction(1, 2) + STEP, Fraction(1, 2) + STEP),
+    "one_in_three": designed(THIRD, THIRD),
+    "one_in_five": designed(Fraction(2**64 * 4 // 5, 2**64), Fraction(2**64 * 4 // 5, 2**64)),
+    "nearly_one_in_four": designed("47/64", "47/64"),
+    "one_in_64": designed("63/64", "63/64"),
+    "one_in_31": designed("31/32", "125/128"),
+    "one_in_86": designed(1 - Fraction(3, 256), 1 - Fraction(3, 256)),
+    "very_few": designed("2047/2048", "2047/2048"),
+    "strong_and_weak": designed("15/16", "1/2"),
+    "proof_and_strong": designed("1", "7/8"),
+    "two_weak_rounds": designed("5/8", "5/8", rounds=2),
+    "two_rounds": {**QUESTION, "rounds": 2},
+    "eleven_rounds": {**QUESTION, "rounds": 11},
+    "hundred_rounds": {**QUESTION, "rounds": 100},
+    "option_of_eight": optioned(9, 1, "3/4"),
+    "set_of_two": optioned(4, 2, "7/8"),
+    "set_of_three": optioned(6, 3, "3/4"),
+    "strong_number": designed("15/16", "15/16", kind=KINDS["number"]),
+}
+WIDE = {"allow_disclosure": True, "max_epsilon": "20", "max_ratio": "1000000"}
+CAPS: list[dict[str, Any]] = [
+    {**WIDE, "attribute_epsilon": "20", "lifetime_epsilon": epsilon, "lifetime_delta": delta, "attribute_delta": delta}
+    for epsilon, delta in (("ln(59049)", "1/100"), ("20", "1/2"), ("3", "1"), ("2000", "1/3"), ("ln(9)", "0"))
+]
+
 
 def surveys() -> Iterator[tuple[dict[str, Any], str | None, bool]]:
     """(survey, language, whether on its page)."""
@@ -117,6 +147,12 @@ def surveys() -> Iterator[tuple[dict[str, Any], str | None, bool]]:
             yield {**SURVEY, "ask": ask, "questions": listed}, None, False
             yield {**SURVEY, "ask": ask, "questions": listed, "origins": ORIGINS[:2]}, None, True
     yield {**SURVEY, "ask": "one", "questions": several[:6]}, None, False
+    for number, question in enumerate(FIRST_READ.values()):
+        yield (
+            {**SURVEY, "questions": [question, {**question, "id": "q2", "attribute": "b"}][: 1 + number % 2]},
+            None,
+            False,
+        )
     told = {"pilot": True, "invite_only": True, "collector": "carried", "opens": NOW, "publisher": "All is well."}
     labelled = segments([{"value": "run", "label": {"en": "Running", "fa": PERSIAN}}, "ski"], label={"en": "Sport"})
     numbered = {"10": segments(["a"])["sport"], "9": segments(["b", "c"])["sport"], **labelled}
@@ -169,20 +205,71 @@ def budgets() -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]], dict
     yield [drawn(f"a{n}", three, "1") for n in range(13)], [], {"lifetime_epsilon": "14", "lifetime_delta": "0"}
     yield [], [], {**disclosing, "lifetime_epsilon": "13.8155105579642741", "lifetime_delta": "0"}
     yield [], [], {"lifetime_epsilon": "0"}
+    yield [drawn("a", three, "1")], [], {"lifetime_epsilon": "2000"}
 
 
 def explained() -> dict[str, Any]:
     """The content of explained.json."""
-    told = []
-    for document, language, page in surveys():
-        payload = canonical(document)
-        lines = survey_lines(Survey.from_payload(payload), language, page=page)
-        told.append({"survey": b64(payload), "language": language, "page": page, "text": shown_lines(lines)})
-    spent = [
-        {"draws": draws, "reports": reports, "caps": caps, "text": budget_of(draws, reports, caps).explain()}
-        for draws, reports, caps in budgets()
-    ]
+    told, spent, heard = [], [], Heard()
+    for number, (document, language, page) in enumerate(surveys()):
+        given = {
+            "survey": b64(canonical(document)),
+            "language": language,
+            "page": page,
+            "caps": CAPS[number % len(CAPS)],
+        }
+        own = Words.of(language or document["language"]).language
+        told += [{**given, "words": words, **said_of(given, words)} for words in spoken(heard, own, said_of, given)]
+    for draws, reports, caps in budgets():
+        made = {"draws": draws, "reports": reports, "caps": caps}
+        spent += [{**made, "words": words, **drawn_of(made, words)} for words in spoken(heard, "en", drawn_of, made)]
     return {"surveys": told, "budgets": spent}
+
+
+class Heard(Words):
+    """English, and which of its sentences were said."""
+
+    def __init__(self) -> None:
+        self._set("en", Words.of("en").table, supplied=False)
+        self.keys: set[str] = set()
+
+    def say(self, key: str, **places: str) -> str:
+        self.keys.add(key)
+        return super().say(key, **places)
+
+
+def spoken(heard: Heard, own: str, tell: Callable[[dict[str, Any], Words], object], case: dict[str, Any]) -> list[str]:
+    """The languages a case is told in: its own, and all if it says something that no case before it said."""
+    before = len(heard.keys)
+    tell(case, heard)
+    return sorted(LANGUAGES) if len(heard.keys) > before else [own]
+
+
+def said_of(case: dict[str, Any], words: Words | str) -> dict[str, Any]:
+    """What is told about a survey: all of it, the first sentences, and the share of the budget of each question."""
+    words = words if isinstance(words, Words) else Words.of(words)
+    survey, page = Survey.from_payload(base64.b64decode(case["survey"])), case["page"]
+    ledgers = max(1, len(survey.origins)) if page else 1
+    top = {
+        "survey": survey_headline(survey, words, page=page),
+        "questions": {q.id: question_headline(q, words, ledgers) for q in survey.questions},
+    }
+    shares = [_share(question, Policy(**case["caps"]), words) for question in survey.questions]
+    lines = survey_lines(survey, case["language"], page=page, words=words)
+    return {"text": shown_lines(lines), "headlines": top, "shares": shares}
+
+
+def _share(question: Question, policy: Policy, words: Words) -> str:
+    try:
+        return share_of_life(policy.cost(question), policy, words)
+    except RRCollectError:  # it does not allow the question
+        return ""
+
+
+def drawn_of(case: dict[str, Any], words: Words | str) -> dict[str, Any]:
+    """What is told about a ledger."""
+    words = words if isinstance(words, Words) else Words.of(words)
+    return {"text": budget_of(case["draws"], case["reports"], case["caps"]).explain(words=words)}
 
 
 def budget_of(draws: list[dict[str, Any]], reports: list[dict[str, Any]], caps: dict[str, Any]) -> Budget:

@@ -8,9 +8,9 @@
 // 3. What was drawn is shown when it has left: who declined on seeing it would bias the estimate.
 // 4. An invite comes after the # of the address, which is not sent to the server, and is taken out of the address bar.
 import { Choice, NumberEntry } from "./choice.mjs";
-import { Client, IndexedDBLedger, Policy, checkInvite, say, segmentValues, surveyLines } from "./rrcollect.mjs";
+import { Client, IndexedDBLedger, Policy, checkInvite, loadWords, say, segmentValues, surveyLines } from "./rrcollect.mjs";
 
-const main = document.querySelector("main");
+const main = document.querySelector("main"), words = await loadWords("en"); // what else this page says is English too
 const { digest, publisher, keys } = main.dataset;
 const given = new URLSearchParams(location.hash.slice(1)); // after the #: it stays on this device
 const linked = given.get("invite"), WITHIN = 10; // seconds in which a report is sent: the client spreads them over 5
@@ -76,7 +76,7 @@ class Page {
     this.status = make("p", { id: "status", role: "status", "aria-live": "polite" });
     this.spent = make("p", { class: "small quiet", id: "spent" });
     this.thanks = foreign("p", this.said(this.survey.thanks), { id: "thanks", hidden: true });
-    this.told = surveyLines(this.survey, { language: navigator.language, page: true });
+    this.told = surveyLines(this.survey, { words, language: navigator.language, page: true });
     this.cards = new Map();
     this.fields = new Map();
     this.rounds = new Map(); // of each question that this device answers
@@ -304,7 +304,7 @@ class Page {
       if (report && this.cards.get(question.id)?.dataset.report === report.id) this.showDone(question, report);
     }
     this.status.textContent = waiting && lastFailure ? "The collector cannot be reached. Your answer is kept here and is sent later." : "";
-    this.spent.textContent = budget.lines().slice(0, 2).map((line) => line.text).join(" "); // all that was drawn, and the limit
+    this.spent.textContent = budget.lines(words).slice(0, 2).map((line) => line.text).join(" "); // all that was drawn, and the limit
   }
 }
 

@@ -45,7 +45,7 @@ test("the budgets are for life and compared exactly", async () => {
   for (let round = 0; round < 4; round++) await many.answer(survey, "q1", true, { round }); // 4 ln 3 = ln 81
   await assert.rejects(many.answer(survey, "q1", true, { round: 4 }), refused("BudgetExhausted"));
   assert.equal(String((await many.budget()).spent.epsilon), "ln(81)");
-  assert.match((await many.budget()).explain(), /at most 81 times as likely as the other\.\nFor your whole life this device stops at 59100 times\./);
+  assert.match((await many.budget()).explain(await rr.loadWords("en")), /at most 81 times as likely as the other\.\nFor your whole life this device stops at 59100 times\./);
 });
 
 test("what is not registered, listed or invited is refused before the truth is read", async () => {

@@ -9,6 +9,16 @@ export function policyOf(rr, { publishers, ...caps }) {
   return new rr.Policy(publishers, Object.fromEntries(Object.entries(caps).map(([name, value]) => [camel(name), value])));
 }
 
+/** What an answer takes of the budget for life; "" if the policy does not allow the question. */
+function shareOf(rr, question, policy, words) {
+  try {
+    return rr.shareOfLife(question, policy, words);
+  } catch (error) {
+    if (error instanceof rr.RRCollectError) return "";
+    throw error;
+  }
+}
+
 /** A generator that gives these bytes. */
 class Tape {
   constructor(text) {
@@ -102,15 +112,18 @@ export async function judge(rr, { surveys, reports, draws, settings, withdrawals
     if (said !== good) wrong.push(`settings ${number}: ${said}, not ${good}: ${JSON.stringify(policy).slice(0, 500)}`);
     judged++;
   }
-  for (const [number, { survey, language, page, text }] of explained.surveys.entries()) {
-    const said = rr.explainSurvey(rr.readSurvey(unb64(survey)), { language, page });
+  for (const [number, { survey, language, page, words: spoken, text, headlines, caps, shares }] of explained.surveys.entries()) {
+    const document = rr.readSurvey(unb64(survey)), words = await rr.loadWords(spoken), said = rr.explainSurvey(document, { words, language, page });
     if (said !== text) wrong.push(`explained ${number}: ${said}`);
+    const inOrder = ({ survey: all, questions }) => JSON.stringify([all, Object.entries(questions).sort()]), top = inOrder(rr.headlines(document, { words, page }));
+    const policy = policyOf(rr, { publishers: [], ...caps }), took = document.questions.map((one) => shareOf(rr, one, policy, words));
+    if (top !== inOrder(headlines) || String(took) !== String(shares)) wrong.push(`headlines ${number}: ${top} ${took}`);
     judged++;
   }
-  for (const [number, { draws: drawn, reports: sent, caps, text }] of explained.budgets.entries()) {
+  for (const [number, { draws: drawn, reports: sent, caps, words: spoken, text }] of explained.budgets.entries()) {
     const ledger = new rr.MemoryLedger();
     Object.assign(ledger.state, { draws: drawn, reports: sent });
-    const said = (await new rr.Client({ ledger, attributes: [], policy: policyOf(rr, { publishers: [], ...caps }) }).budget()).explain();
+    const said = (await new rr.Client({ ledger, attributes: [], policy: policyOf(rr, { publishers: [], ...caps }) }).budget()).explain(await rr.loadWords(spoken));
     if (said !== text) wrong.push(`budget ${number}: ${said}`);
     judged++;
   }
