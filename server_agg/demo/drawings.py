@@ -1,6 +1,10 @@
-"""The demo's pictures: SVG in its own colours (`drawings.css`), light and dark, wide enough for a phone.
+"""The demo's drawings, light and dark (`drawings.css`).
 
-Every picture has a title for those who do not see it; every text is escaped.
+Rules
+1. On the page a drawing is made of boxes whose places are shares of its width: its words keep their size on a phone.
+   The picture that is a file of its own is SVG.
+2. All shares of one page are drawn on one axis.  A number has the axis of its own range.
+3. Every drawing has words for those who do not see it; every text is escaped.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from rrcollect.design.yes_no import Design
 from server_agg.estimates.scale import SHARES, Scale
 from server_agg.report.words import percent
 
-__all__ = ["Mark", "forest", "mechanism", "picture", "scale", "style"]
+__all__ = ["Mark", "axis_end", "forest", "mechanism", "picture", "style"]
 
 WIDTH, LEFT, RIGHT = 480, 116, 64
 ROW, TOP, FOOT = 38, 8, 34
@@ -61,8 +65,8 @@ class Mark:
         return self.low <= self.truth <= self.high
 
 
-def _end(marks: Sequence[Mark]) -> float:
-    """Where the axis ends: a round share above everything drawn."""
+def axis_end(marks: Sequence[Mark]) -> float:
+    """Where the axis of these ends: a round share above everything drawn, or the end of a number's range."""
     if not marks[0].scale.is_share:
         return marks[0].scale.ends[1]
     most = max(max(mark.high, mark.truth) for mark in marks)
@@ -70,21 +74,49 @@ def _end(marks: Sequence[Mark]) -> float:
     return min(1.0, math.ceil(most / step + 0.2) * step)
 
 
-def _ticks(end: float) -> list[float]:
+def _ticks(end: float) -> list[tuple[float, str]]:
+    """Marks of the axis and their words."""
     step = next(s * 10**power for power in range(12) for s in (0.02, 0.05, 0.1) if end / (s * 10**power) <= 7)
-    return [i * step for i in range(round(end / step) + 1) if i * step <= end + 1e-9]
+    return [(i * step, f"{100 * i * step:.0f} %") for i in range(round(end / step) + 1) if i * step <= end + 1e-9]
 
 
-def forest(marks: Sequence[Mark], title: str) -> str:
-    """Estimates one below the other: a dot with its bar, and a diamond above it for the truth."""
-    return _svg(WIDTH, TOP + ROW * len(marks) + FOOT, title, _forest(marks, TOP))
+def _number_ticks(end: float) -> list[tuple[float, str]]:
+    return [(tick, f"{tick:g}") for tick, _ in _ticks(end)]
+
+
+def _at(value: float, end: float) -> str:
+    """A place on the axis, as a share of its width."""
+    return f"{100 * min(max(value, 0.0), end) / end:.2f}%"
+
+
+def forest(marks: Sequence[Mark], title: str, end: float | None = None) -> str:
+    """Estimates one below the other on an axis up to `end`: a dot with its bar, and a diamond for the truth."""
+    end = end or axis_end(marks)
+    ticks = _ticks(end) if marks[0].scale.is_share else _number_ticks(end)
+    grid = "".join(f'<i class="grid" style="left:{_at(tick, end)}"></i>' for tick, _ in ticks)
+    rows = "".join(
+        f'<div class="line"><span class="name">{escape(mark.label)} <small>n = {mark.n:,}</small></span>'
+        f'<span class="plot">{grid}<i class="band" style="left:{_at(mark.low, end)};'
+        f'width:calc({_at(mark.high, end)} - {_at(mark.low, end)})"></i>'
+        f'<i class="dot" style="left:{_at(mark.shown, end)}"></i>'
+        f'<i class="truth" style="left:{_at(mark.truth, end)}"></i></span>'
+        f'<span class="number">{escape(mark.words(mark.shown))}</span></div>'
+        for mark in marks
+    )
+    axis = "".join(f'<b style="left:{_at(tick, end)}">{words}</b>' for tick, words in ticks)
+    told = "; ".join(
+        f"{mark.label} {mark.words(mark.shown)}, bar {mark.bar_words}, truth {mark.words(mark.truth)}" for mark in marks
+    )
+    return (
+        f'<div class="forest" role="img" aria-label="{escape(f"{title} {told}.")}">{rows}'
+        f'<div class="line axis"><span class="plot">{axis}</span></div></div>'
+    )
 
 
 def _forest(marks: Sequence[Mark], top: float) -> list[str]:
-    end = _end(marks)
+    end = axis_end(marks)
     lines = [_line(mark, top + ROW * place + ROW / 2, end) for place, mark in enumerate(marks)]
-    shares = marks[0].scale.is_share
-    return [_axis(end, top, top + ROW * len(marks), LEFT, WIDTH - RIGHT, shares=shares), *lines]
+    return [_axis(end, top, top + ROW * len(marks), LEFT, WIDTH - RIGHT), *lines]
 
 
 def picture(marks: Sequence[Mark], head: Sequence[str], foot: Sequence[str]) -> str:
@@ -110,12 +142,11 @@ def _x(share: float, end: float, left: float, right: float) -> float:
     return round(left + (right - left) * min(share, end) / end, 1)
 
 
-def _axis(end: float, top: float, bottom: float, left: float, right: float, *, shares: bool = True) -> str:
+def _axis(end: float, top: float, bottom: float, left: float, right: float) -> str:
     parts = []
-    for tick in _ticks(end):
+    for tick, words in _ticks(end):
         x = _x(tick, end, left, right)
         parts.append(f'<line class="grid" x1="{x}" y1="{top}" x2="{x}" y2="{bottom}"/>')
-        words = f"{100 * tick:.0f} %" if shares else f"{tick:g}"
         parts.append(f'<text class="quiet" x="{x}" y="{bottom + 18}" text-anchor="middle">{words}</text>')
     return "".join(parts)
 
@@ -136,20 +167,6 @@ def _line(mark: Mark, y: float, end: float) -> str:
     )
 
 
-def scale(mark: Mark, title: str) -> str:
-    """One estimate large, on an axis of its own."""
-    left, right, y, end = 8.0, WIDTH - 8.0, 30.0, _end([mark])
-    low, high, dot, truth = (_x(v, end, left, right) for v in (mark.low, mark.high, mark.shown, mark.truth))
-    body = [
-        _axis(end, 6, 54, left, right, shares=mark.scale.is_share),
-        f'<rect class="band" x="{low}" y="{y - 13}" width="{max(high - low, 1):.1f}" height="26" rx="13"/>',
-        f'<line class="bar" x1="{low}" y1="{y}" x2="{high}" y2="{y}"/>',
-        f'<circle class="dot" cx="{dot}" cy="{y}" r="7"/>',
-        f'<path class="truth" d="M{truth} {y - 24}l7 8l-7 8l-7 -8z"/>',
-    ]
-    return _svg(WIDTH, 80, title, body)
-
-
 def mechanism(
     design: Design,
     truths: tuple[str, str] = ("in truth yes", "in truth no"),
@@ -158,28 +175,25 @@ def mechanism(
 ) -> str:
     """What is said for each truth: two bars, cut where chance decides."""
     rows = ((truths[0], float(design.p11)), (truths[1], float(1 - design.p00)))
-    body = []
-    for place, (label, yes) in enumerate(rows):
-        y, left, width = 8 + 38 * place, 100.0, 300.0
-        cut = width * yes
-        body.append(f'<text class="quiet" x="0" y="{y + 19}">{label}</text>')
-        body.append(f'<rect class="says-yes" x="{left}" y="{y}" width="{cut:.1f}" height="28" rx="4"/>')
-        body.append(
-            f'<rect class="says-no" x="{left + cut:.1f}" y="{y}" width="{width - cut:.1f}" height="28" rx="4"/>'
+    body = ""
+    for label, yes in rows:
+        cells = "".join(
+            f'<i class="{kind}" style="flex-basis:{100 * share:.2f}%">{_told(verb, word, share)}</i>'
+            for share, word, kind in ((yes, said[0], "says-yes"), (1 - yes, said[1], "says-no"))
         )
-        for share, middle, word, kind in (
-            (yes, left + cut / 2, said[0], "on-yes"),
-            (1 - yes, left + cut + (width - cut) / 2, said[1], "on-no"),
-        ):
-            whole, brief = f"{verb}{word} {100 * share:.0f} %", f"{word} {100 * share:.0f} %"
-            told = whole if share >= 0.3 else brief
-            if share * width >= 6 * len(told):  # room for it
-                body.append(f'<text class="{kind}" x="{middle:.1f}" y="{y + 19}" text-anchor="middle">{told}</text>')
+        body += f'<span>{escape(label)}</span><span class="cut">{cells}</span>'
     words = (
         f"{truths[0].capitalize()}: {verb}{said[0]} with probability {float(design.p11):.3g}. "
         f"{truths[1].capitalize()}: {verb}{said[1]} with probability {float(design.p00):.3g}."
     )
-    return _svg(404, 82, words, body)
+    return f'<div class="mechanism" role="img" aria-label="{escape(words)}">{body}</div>'
+
+
+def _told(verb: str, word: str, share: float) -> str:
+    """What fits into this share of the bar."""
+    if share < 0.14:
+        return ""
+    return f"{verb if share >= 0.55 else ''}{word if share >= 0.3 else ''} {100 * share:.0f} %".lstrip()
 
 
 def _svg(width: int, height: float, title: str, body: Sequence[str], *, margin: int = 0) -> str:

@@ -1,11 +1,13 @@
 """The report of the demo: one HTML file that loads nothing from anywhere.
 
 A reader meets the result first, then what a single answer gives away, then how it came about, then how to go on.  All
-text that is not this module's own is escaped.
+shares stand on one axis.  What only some readers want is folded.  All text that is not this module's own is escaped.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 
@@ -13,8 +15,8 @@ from rrcollect import __version__
 from rrcollect.design.choice import SetDesign
 from rrcollect.publish.kinds import Number
 from rrcollect.publish.question import Question
-from server_agg.demo.drawings import Mark, forest, mechanism, picture, scale, style
-from server_agg.demo.page_text import flow, how_it_was_done, how_to_go_on, what_it_does_not_say
+from server_agg.demo.drawings import Mark, axis_end, forest, mechanism, picture, style
+from server_agg.demo.page_text import flow, folded, how_it_was_done, how_to_go_on, what_it_does_not_say
 from server_agg.demo.population import true_value
 from server_agg.demo.run import DemoRun
 from server_agg.estimates.choice import ChoiceEstimate
@@ -27,40 +29,37 @@ LEGEND = (
     '<div class="legend"><span class="l-dot">estimate</span><span class="l-band">95 % bar</span>'
     '<span class="l-truth">the truth, which only the simulation knows</span></div>'
 )
+PARTS = {
+    "crowd": "What the crowd said",
+    "single": "What a single answer gives away",
+    "flow": "The flow, with the data of this run",
+    "real": "What was real here",
+    "limits": "What the bars do not cover",
+    "on": "How to go on",
+}
+BY_SPORT = "doped"  # the question that is shown by sport
+BELIEF = 0.2  # of somebody before an answer is seen
 
 
 def page(shown: DemoRun, program: str) -> str:
     """The whole page; `program` is how its reader calls rrcollect from the demo's folder."""
     survey = shown.publication.survey
-    dress = style("drawings.css", "page.css")
-    parts = [
-        _opening(shown),
-        "<h2>What the crowd said</h2>",
-        "<p>Nobody’s own answer is known to the collector, nor to this page. The share of “yes” in the crowd is, the "
-        "shares of options, and the mean of a number, as closely as these bars say.</p>",
-        LEGEND,
-        *[_result(shown, question) for question in survey.questions],
-        _by_sport(shown),
-        _by_round(shown),
-        "<h2>What a single answer gives away</h2>",
-        "<p>Before an answer leaves the device, chance may change it. How often is published, signed, and applied "
-        "exactly: these are the numbers the device ran, the report carries and the estimate uses.</p>",
-        *[_reveals(shown, question) for question in survey.questions],
-        f"<p>{escape(shown.publication.composition.explain().splitlines()[-1])}</p>",
-        "<h2>The flow, with the data of this run</h2>",
-        flow(shown),
-        "<h2>What was real here</h2>",
-        how_it_was_done(shown),
-        "<h2>What the bars do not cover</h2>",
-        what_it_does_not_say(),
-        "<h2>How to go on</h2>",
-        how_to_go_on(shown, program),
-    ]
+    contents = "".join(f'<li><a href="#{name}">{words}</a></li>' for name, words in PARTS.items())
+    inside = {
+        "crowd": _crowd(shown),
+        "single": _single(shown),
+        "flow": flow(shown),
+        "real": how_it_was_done(shown),
+        "limits": what_it_does_not_say(),
+        "on": how_to_go_on(shown, program),
+    }
+    parts = [f'<h2 id="{name}">{words}</h2>\n{inside[name]}' for name, words in PARTS.items()]
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(survey.say(survey.title))}: a demo of rrcollect</title>\n<style>{dress}</style>\n</head>\n"
-        "<body>\n<main>\n"
+        f"<title>{escape(survey.say(survey.title))}: a demo of rrcollect</title>\n"
+        f"<style>{style('drawings.css', 'page.css')}</style>\n</head>\n<body>\n<main>\n"
+        f'{_opening(shown)}\n<nav aria-label="Contents"><ol>{contents}</ol></nav>\n'
         + "\n".join(parts)
         + f"\n<footer>Made by <code>rrcollect demo</code>, rrcollect {__version__}. All people on this page are made "
         "up.</footer>\n</main>\n</body>\n</html>\n"
@@ -88,7 +87,7 @@ def _opening(shown: DemoRun) -> str:
         ("reports judged and stored, each once", f"{shown.tallies.n:,}"),
         ("from signing to estimates", f"{shown.seconds:.0f} s"),
     ]
-    cells = "".join(f"<div><dd>{value}</dd><dt>{name}</dt></div>" for name, value in facts)
+    cells = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts)
     return (
         f'<p class="kicker">{escape(survey.say(survey.title))} · {escape(survey.publisher)} · a rehearsal</p>'
         "<h1>Sensitive questions, asked without learning anyone’s answer</h1>"
@@ -97,51 +96,82 @@ def _opening(shown: DemoRun) -> str:
     )
 
 
-def _result(shown: DemoRun, question: Question) -> str:
-    """The latest round of one question, large."""
-    number = question.rounds - 1
-    found = shown.estimate(question.id, number)
-    if isinstance(found, ChoiceEstimate):
-        return _options(shown, question, found)
-    mark, asked = shown.mark(question.id, number), shown.population.share(question.id, number)
-    holds = "The truth lies inside the bar." if mark.holds else (
-        "The truth lies outside this bar: about one bar in twenty misses, and this is one."
-    )  # fmt: skip
-    value, unit = f"{percent(mark.shown)} %", ""
-    if not mark.scale.is_share:
-        value, unit = mark.scale.text(mark.shown, mark.high - mark.low), f"{mark.scale.unit}, "
-    said = f"{shown.words(question.id)} Estimate {mark.words(mark.shown)}, truth {mark.words(mark.truth)}."
-    price = "" if isinstance(found, MeanEstimate) else (
-        f" Asked directly, {found.effective_sample_size:,.0f} honest answers would have told as much: that is the "
-        "price of privacy."
-    )  # fmt: skip
-    which = f" · round {number + 1} of {question.rounds}" if question.rounds > 1 else ""
+def _crowd(shown: DemoRun) -> str:
+    """Every question with its rows: everybody, the rounds, the sports or the options."""
+    rows = {question.id: _rows(shown, question) for question in shown.publication.survey.questions}
+    end = axis_end([mark for marks in rows.values() for mark in marks if mark.scale.is_share])
     return (
-        f'<section class="card result"><h3>{escape(shown.words(question.id))}</h3>'
-        f'<div class="value">{value}<small>{escape(unit)}estimated{which}</small></div>'
-        f"<div>{scale(mark, said)}</div>"
-        f'<p class="words">{escape(found.sentence())}.<br>'
-        f'<span class="truth-word">In truth {escape(mark.words(mark.truth))}</span> '
-        f"in the population the people were drawn from ({escape(mark.words(asked))} of those who were asked). {holds}"
-        f"{price}</p></section>"
+        "<p>Nobody’s own answer is known to the collector, nor to this page. The share of “yes” in the crowd is, the "
+        "shares of options, and the mean of a number, as closely as these bars say.</p>"
+        + LEGEND
+        + "".join(_result(shown, q, rows[q.id], end) for q in shown.publication.survey.questions)
     )
 
 
-def _options(shown: DemoRun, question: Question, found: ChoiceEstimate) -> str:
-    """The options of a choice, their bars holding at once, beside their truths."""
+def _rows(shown: DemoRun, question: Question) -> list[Mark]:
     marks = shown.marks(question.id, question.rounds - 1)
-    outside = [mark.label for mark in marks if not mark.holds]
-    holds = f"All {len(marks)} truths lie inside their bars." if not outside else (
-        f"{escape(', '.join(outside))}: the truth lies outside. In about one survey of twenty some option does, and "
-        "this is one."
+    if question.rounds > 1:
+        found = shown.trend(question.id)
+        return [
+            Mark(f"round {number + 1}", row.n, row.estimate.value, *row.interval, true_value(question.id, number))
+            for number, row in zip(found.rounds, found.table.rows, strict=True)
+        ]
+    if len(marks) > 1:
+        return sorted(marks, key=lambda mark: -mark.value)
+    everybody = replace(marks[0], label="everybody")
+    return [everybody, *(_sport_marks(shown) if question.id == BY_SPORT else [])]
+
+
+def _result(shown: DemoRun, question: Question, rows: Sequence[Mark], end: float) -> str:
+    """One question: the result in words, its rows on the page's axis, and folded how it was made."""
+    text = shown.words(question.id)
+    drawn = forest(rows, text, end if rows[0].scale.is_share else None)
+    outside = [mark.label for mark in rows if not mark.holds]
+    holds = "Every bar holds its truth." if not outside else (
+        f"{escape(', '.join(outside))}: the truth lies outside. About one bar in twenty misses, and this is one."
     )  # fmt: skip
-    order = sorted(marks, key=lambda mark: -mark.value)
-    drawn = forest(order, f"{shown.words(question.id)} Shares of the options, bars for all at once.")
+    chief = rows[-1] if question.rounds > 1 else rows[0]
+    first = {True: "", False: f"{escape(chief.label)}: "}[chief.label in ("everybody", question.id)]
+    truth = f"In truth {escape(chief.words(chief.truth))} of the whole population."
+    if not chief.scale.is_share:
+        truth = f"In truth {escape(chief.words(chief.truth))} in the whole population."
     return (
-        f'<section class="card"><h3>{escape(shown.words(question.id))}</h3>{drawn}'
-        f'<p class="words">{escape(found.sentence())}.<br>The shares are unbiased and add up to 100 %; a share below 0 '
-        f"is drawn at 0. {holds}</p></section>"
+        f'<section class="card"><h3>{escape(text)}</h3><p class="headline">{first}{_about(chief)}</p>{drawn}'
+        f'<div class="truths"><p class="small"><span class="truth-word">{truth}</span> {holds}</p>'
+        f"{folded('Method', _method(shown, question))}</div></section>"
     )
+
+
+def _about(mark: Mark) -> str:
+    """A value as people say it; ends of a bar are rounded outward."""
+    if not mark.scale.is_share:
+        low, high = (mark.scale.text(end, mark.high - mark.low) for end in (mark.low, mark.high))
+        return f"<strong>About {escape(mark.words(mark.shown))}</strong> (between {low} and {high})"
+    low, high = math.floor(100 * mark.low), math.ceil(100 * mark.high)
+    return f"<strong>About {100 * mark.shown:.0f} of 100</strong> (between {low} and {high})"
+
+
+def _method(shown: DemoRun, question: Question) -> str:
+    found, number = shown.estimate(question.id, question.rounds - 1), question.rounds - 1
+    said = [escape(found.sentence())]
+    if isinstance(found, ChoiceEstimate):
+        said.append("The shares are unbiased and add up to 100 %; a share below 0 is drawn at 0")
+    else:
+        mark, asked = shown.mark(question.id, number), shown.population.share(question.id, number)
+        said.append(f"Of those who were asked, in truth {escape(mark.words(asked))}")
+        if not isinstance(found, MeanEstimate):
+            said.append(
+                f"Asked directly, {found.effective_sample_size:,.0f} honest answers would have told as much: that is "
+                "the price of privacy"
+            )
+    if question.id == BY_SPORT:
+        said.append(f"By sport: {_sentence(shown.segments(question.id).describe())}")
+        said.append("The sport is declared by the respondent and sent as it is; only the answer is randomised")
+    if question.rounds > 1:
+        trend = shown.trend(question.id)
+        said.append("Two rounds, answered by different people")
+        said += [_sentence(trend.table.describe()), _sentence(trend.describe())]
+    return f"<p>{'. '.join(said)}.</p>"
 
 
 def _sentence(words: str) -> str:
@@ -150,33 +180,8 @@ def _sentence(words: str) -> str:
 
 
 def _sport_marks(shown: DemoRun) -> list[Mark]:
-    rows = shown.segments("doped").rows
-    return [Mark(r.label, r.n, r.estimate.value, *r.interval, true_value("doped", 0, r.label)) for r in rows]
-
-
-def _by_sport(shown: DemoRun) -> str:
-    table = shown.segments("doped")
-    drawn = forest(_sport_marks(shown), "Estimates by sport with simultaneous bars.")
-    text = shown.words("doped")
-    return (
-        f'<section class="card"><h3>By sport: {escape(text)}</h3>'
-        f'<p class="quiet small">{_sentence(table.describe())}. The sport is declared by the respondent and sent as it '
-        f"is; only the answer is randomised.</p>{drawn}</section>"
-    )
-
-
-def _by_round(shown: DemoRun) -> str:
-    found = shown.trend("pressed")
-    marks = [
-        Mark(f"round {number + 1}", row.n, row.estimate.value, *row.interval, true_value("pressed", number))
-        for number, row in zip(found.rounds, found.table.rows, strict=True)
-    ]
-    text = shown.words("pressed")
-    return (
-        f'<section class="card"><h3>From round to round: {escape(text)}</h3><p class="quiet small">Two rounds, '
-        f"answered by different people. {_sentence(found.table.describe())}. {_sentence(found.describe())}.</p>"
-        f"{forest(marks, 'Estimates by round with simultaneous bars.')}</section>"
-    )
+    rows = shown.segments(BY_SPORT).rows
+    return [Mark(r.label, r.n, r.estimate.value, *r.interval, true_value(BY_SPORT, 0, r.label)) for r in rows]
 
 
 def _losses(question: Question) -> str:
@@ -188,53 +193,44 @@ def _losses(question: Question) -> str:
     return f"Promised {promised}, δ = {float(promise.delta):.3g}; tight without a δ {tight}"
 
 
+def _single(shown: DemoRun) -> str:
+    cells = "".join(_reveals(shown, question) for question in shown.publication.survey.questions)
+    return (
+        "<p>Before an answer leaves the device, chance may change it. How often is published, signed, and applied "
+        "exactly: these are the numbers the device ran, the report carries and the estimate uses. No answer proves "
+        f'anything.</p><div class="reveals">{cells}</div>'
+        f"<p>{escape(shown.publication.composition.explain().splitlines()[-1])}</p>"
+    )
+
+
 def _reveals(shown: DemoRun, question: Question) -> str:
+    """What the device does with one answer, and what somebody believes who saw it."""
     design = question.design
     if isinstance(design, SetDesign):
-        return _reveals_of_a_set(shown, question, design)
-    drawn, words, believed = mechanism(design), ("a “yes”", "a “no”"), "who believed before"
-    if isinstance(question.kind, Number):
-        top = (f"at {question.kind.high}", f"at {question.kind.low}")
-        drawn, words = mechanism(design, top, ("high", "low")), ("“high”", "“low”")
-        believed = f"who believed in {question.kind.high} rather than {question.kind.low}"
-    yes, no = (float(design.likelihood_ratio(answer)) for answer in (1, 0))
-
-    def after(before: float, ratio: float) -> str:
-        odds = before / (1 - before) * ratio
-        return percent(odds / (1 + odds), 0)
-
-    rows = "".join(
-        f"<tr><td>{100 * before:.0f} %</td><td>{after(before, yes)} %</td><td>{after(before, 1 / no)} %</td></tr>"
-        for before in (0.05, 0.2, 0.5)
-    )
-    return (
-        f'<section class="card reveal"><h3>{escape(shown.words(question.id))}</h3><div>{drawn}'
-        f'<p class="small">{escape(_losses(question))}: {words[0]} multiplies the odds of the truth by at most '
-        f"{yes:.3g}, {words[1]} divides them by at most {no:.3g}. Neither proves anything.</p></div>"
-        f"<table><thead><tr><th>{believed}</th><th>believes after {words[0]}</th><th>after {words[1]}</th>"
-        f"</tr></thead><tbody>{rows}</tbody></table></section>"
-    )
-
-
-def _reveals_of_a_set(shown: DemoRun, question: Question, design: SetDesign) -> str:
-    column = design.column
-    drawn = mechanism(column, ("the true one", "another one"), ("sent", "not sent"), verb="is ")
-    rows = ""
-    for before in (0.05, 0.2, 0.5):
-        sent, unsent = (
-            before * one / (before * one + (1 - before) * other)
-            for one, other in (
-                (float(design.p), float(design.q)),
-                (float(1 - design.p), float(1 - design.q)),
-            )
+        column, sets = design.column, f"{design.size} of the {design.options} options"
+        drawn = mechanism(column, ("the true one", "another one"), ("sent", "not sent"), verb="is ")
+        words, after = ("an option", "an option"), ("after it was sent", "after it was not")
+        loss = (
+            f"the device sends {'one option' if design.size == 1 else sets}, drawn by chance. Between any two options "
+            f"an answer changes the odds by a factor of at most {float(design.worst_likelihood_ratio):.3g}"
         )
-        rows += f"<tr><td>{100 * before:.0f} %</td><td>{percent(sent, 0)} %</td><td>{percent(unsent, 0)} %</td></tr>"
-    sets = "one option" if design.size == 1 else f"{design.size} of the {design.options} options"
+    else:
+        column, drawn, words = design, mechanism(design), ("a “yes”", "a “no”")
+        if isinstance(question.kind, Number):
+            ends = (f"at {question.kind.high}", f"at {question.kind.low}")
+            drawn, words = mechanism(design, ends, ("high", "low")), ("“high”", "“low”")
+        after = (f"after {words[0]}", f"after {words[1]}")
+        yes, no = (float(design.likelihood_ratio(answer)) for answer in (1, 0))
+        loss = (
+            f"{words[0]} multiplies the odds of the truth by at most {yes:.3g}, {words[1]} divides them by at most "
+            f"{no:.3g}"
+        )
+    believed = [
+        percent(BELIEF * true / (BELIEF * true + (1 - BELIEF) * false), 0)
+        for true, false in ((column.p11, 1 - column.p00), (1 - column.p11, column.p00))
+    ]
     return (
-        f'<section class="card reveal"><h3>{escape(shown.words(question.id))}</h3><div>{drawn}'
-        f'<p class="small">{escape(_losses(question))}: the device sends {sets}, drawn by chance. Between any two '
-        f"options one answer changes the odds by a factor of at most {float(design.worst_likelihood_ratio):.3g}. It "
-        "proves nothing.</p></div>"
-        "<table><thead><tr><th>who believed in an option before</th><th>believes after it was sent</th>"
-        f"<th>after it was not</th></tr></thead><tbody>{rows}</tbody></table></section>"
+        f'<section class="card"><h3>{escape(shown.words(question.id))}</h3>{drawn}'
+        f'<p class="small">{escape(_losses(question))}: {loss}. Who believed it with {100 * BELIEF:.0f} % believes it '
+        f"with {believed[0]} % {after[0]} and with {believed[1]} % {after[1]}.</p></section>"
     )

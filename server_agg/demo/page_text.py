@@ -10,7 +10,7 @@ from html import escape
 
 from server_agg.demo.run import DemoRun
 
-__all__ = ["COMMANDS", "flow", "how_it_was_done", "how_to_go_on", "what_it_does_not_say"]
+__all__ = ["COMMANDS", "flow", "folded", "how_it_was_done", "how_to_go_on", "what_it_does_not_say"]
 
 COMMANDS = (
     ("Look at the survey as a device does", "verify survey.signed.json --key publisher.pem.pub"),
@@ -40,6 +40,12 @@ COMMANDS = (
 
 def _code(text: str) -> str:
     return f"<pre><code>{escape(text)}</code></pre>"
+
+
+def folded(name: str, inside: str, words: str = "") -> str:
+    """What opens when a reader asks for it; `words` stand beside its name."""
+    beside = f" <span>{escape(words)}</span>" if words else ""
+    return f"<details><summary>{escape(name)}{beside}</summary>{inside}</details>"
 
 
 def _json(value: object) -> str:
@@ -81,34 +87,29 @@ def flow(shown: DemoRun) -> str:
         (
             "Answer",
             "A device verifies the signature, checks its own policy, draws once, and writes that down before anything "
-            "leaves. One device’s account:",
+            "leaves. One device’s account.",
             shown.budget,
         ),
-        ("Deliver", "All that ever leaves a device, one request each (one such report):", _json(report)),
-        ("Tally", "The collector judges and stores each report once; what is counted is this:", _json(counted)),
-        ("Estimate", "Unbiased, with a bar whose coverage is computed:", shown.estimate(question.id, 0).sentence()),
+        ("Deliver", "All that ever leaves a device, one request each (one such report).", _json(report)),
+        ("Tally", "The collector judges and stores each report once; this is counted.", _json(counted)),
+        ("Estimate", "Unbiased, with a bar whose coverage is computed.", shown.estimate(question.id, 0).sentence()),
     ]
-    items = "".join(f"<li><h3>{name}</h3><p>{escape(words)}</p>{_code(data)}</li>" for name, words, data in steps)
-    return f'<ol class="flow">{items}</ol>'
+    items = "".join(f"<li>{folded(f'{name}.', _code(data), words)}</li>" for name, words, data in steps)
+    return f'<p>A sample of the data at every step: open one to see it.</p><ol class="flow">{items}</ol>'
 
 
 def how_it_was_done(shown: DemoRun) -> str:
     """Which respondents were which, and what was simulated."""
-    place = "in memory (a RAM disk), which syncs quickly," if shown.in_memory else "on this machine’s disk"
+    place = "in memory, which syncs quickly," if shown.in_memory else "on this machine’s disk"
     rate = shown.full / max(shown.full_seconds, 1e-9)
     said = [
-        f"<strong>{shown.full:,} respondents by full clients</strong> ({shown.full_seconds:.1f} s, {rate:.0f} a "
-        "second): each with a ledger of its own, the signature verified, the default policy applied, every draw "
-        "committed before it left, every report acknowledged after it was stored.",
-        f"<strong>{shown.gateway:,} through a gateway in bulk</strong> ({shown.gateway_seconds:.1f} s): the same "
-        "law and the same secure generator applied to many truths at once, every answer a report with a fresh id. A "
-        "gateway sees the truths it randomises, and keeps no ledger and no budget.",
-        "Both ways end at the same judge of reports and the same durable store as the collector’s; only its web server "
-        "is left out. Nobody went both ways: the store holds exactly one answer for every person and question, which "
-        "the demo checks.",
-        f"Ledgers and database lay {place} while the demo ran. The database was then copied to this folder.",
-        "Simulated are the people and what is true of them. Half of them were asked the second question in its first "
-        "round, the other half in its second.",
+        f"<strong>{shown.full:,} respondents by full clients</strong> ({shown.full_seconds:.1f} s, {rate:.0f} per "
+        "second): a ledger each, the signature verified, the default policy, every draw committed before it left.",
+        f"<strong>{shown.gateway:,} through a gateway in bulk</strong> ({shown.gateway_seconds:.1f} s): the same law "
+        "and secure generator for many truths at once. A gateway sees the truths; it keeps no ledger and no budget.",
+        "Both ways end at the collector’s own judge and durable store; only its web server is left out. The store "
+        "holds exactly one answer for every person and question, which the demo checks.",
+        f"Simulated are the people and what is true of them. Ledgers and database lay {place} while the demo ran.",
     ]
     return _list(said if shown.gateway else [said[0], *said[2:]])
 
@@ -133,12 +134,12 @@ def what_it_does_not_say() -> str:
 
 def how_to_go_on(shown: DemoRun, program: str) -> str:
     """Commands that work in the demo's folder as they are printed."""
-    items = [f"{escape(words)}:{_code(f'{program} {command}')}" for words, command in COMMANDS]
+    items = "".join(
+        f"<div><dt>{escape(words)}</dt><dd>{_code(f'{program} {command}')}</dd></div>" for words, command in COMMANDS
+    )
     enter = f"cd {shlex.quote(os.path.relpath(shown.folder))}"
     return (
         "<p>This folder holds the survey as written and as signed, the key (of no worth: it is a demo’s), the "
-        "collector’s database and the tallies. Go into it from where the demo was started:</p>"
-        + _code(enter)
-        + "<p>There:</p>"
-        + _list(items)
+        "collector’s database and the tallies. Go into it from where the demo was started, then:</p>"
+        f'{_code(enter)}<dl class="commands">{items}</dl>'
     )

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from rrcollect import Attribute, Publication, SigningKey, publish_survey
+from rrcollect import Attribute, Publication, Report, SigningKey, publish_survey
 from rrcollect.errors import Blame, RRCollectError
 from rrcollect.publish.survey_file import parse, survey_from, template
 from server_agg.compare.segments import SegmentTable
@@ -168,14 +168,15 @@ def desk_of(publication: Publication, key: SigningKey, folder: Path) -> Desk:
 
 
 class _Overheard:
-    """A counter that keeps the first report it was sent, to show it."""
+    """A counter that keeps the report to one question, to show it; reports come in any order."""
 
-    def __init__(self, counter: Counter) -> None:
-        self.counter = counter
-        self.first = b""
+    def __init__(self, counter: Counter, question: str) -> None:
+        self.counter, self.question = counter, question
+        self.report = b""
 
     def send(self, destination: str, body: bytes) -> None:
-        self.first = self.first or body
+        if Report.from_bytes(body).question == self.question:
+            self.report = body
         self.counter.send(destination, body)
 
 
@@ -191,7 +192,7 @@ def run_demo(
         desk = desk_of(publication, key, work)
         counter = Counter(desk.store)
         counter.publish(publication.envelope, key.public.raw.hex())
-        overheard = _Overheard(counter)
+        overheard = _Overheard(counter, publication.survey.questions[0].id)
         budget = one_device(desk, people[0], overheard, work / "first.sqlite3").budget().explain()
         answered = time.monotonic()
         full = 1 + by_full_clients(desk, people[1:], seconds, lambda done: tell((1 + done) / respondents), processes)
@@ -215,7 +216,7 @@ def run_demo(
         in_memory=in_memory,
         tallies=tallies,
         budget=budget,
-        report=overheard.first,
+        report=overheard.report,
     )
 
 
