@@ -147,8 +147,8 @@ def _about(mark: Mark) -> str:
     if not mark.scale.is_share:
         low, high = (mark.scale.text(end, mark.high - mark.low) for end in (mark.low, mark.high))
         return f"<strong>About {escape(mark.words(mark.shown))}</strong> (between {low} and {high})"
-    low, high = math.floor(100 * mark.low), math.ceil(100 * mark.high)
-    return f"<strong>About {100 * mark.shown:.0f} of 100</strong> (between {low} and {high})"
+    ends = f"between {math.floor(100 * mark.low)} and {math.ceil(100 * mark.high)}"
+    return f"<strong>About {100 * mark.shown:.0f} of 100</strong> ({ends})"
 
 
 def _method(shown: DemoRun, question: Question) -> str:
