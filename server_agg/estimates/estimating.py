@@ -39,6 +39,7 @@ def estimate(tally: Tally | ChoiceTally, target: TargetLike = "population") -> E
     option 1  72.5          66.9–78.0            72.5
     option 2  21.1          16.4–26.1            21.1
     option 3   6.4           2.6–10.7             6.4
+    n = 1000, ε = 2; exact bars for the population, guaranteed
     """
     if isinstance(tally, ChoiceTally):
         return ChoiceEstimate(tally, target)
