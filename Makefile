@@ -11,7 +11,7 @@ TOOLS := strace java node npm chromium firefox-esr libatomic pg_ctl curl sqlite3
 unexport PYTHONDONTWRITEBYTECODE
 
 .NOTPARALLEL:
-.PHONY: browsers help demo demo-web tools quick test coverage lint site bench bench-check assure reach mutate clean FORCE
+.PHONY: browsers help demo demo-web tools quick test coverage lint site bench bench-check assure reach mutate release clean FORCE
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -82,6 +82,13 @@ reach: $(VENV)/test.stamp  ## heavy and rare parts, each in an environment of it
 
 mutate: $(VENV)/test.stamp  ## do the tests notice a changed line?  docs/mutation.md; MODULE=… for one module
 	$(BIN)/python -m tests.assurance.mutation --jobs $(WORKERS) $(MODULE)
+
+$(VENV)/release.stamp: FORCE
+	@$(MACHINE) tools node npm
+	@$(MACHINE) packages $@ '.[all,release]'
+
+release: $(VENV)/release.stamp  ## build and check what a release consists of, in dist/; docs/releasing.md
+	$(BIN)/python -m tests.release
 
 clean:  ## remove what make built
 	rm -rf $(VENV) .venv-reach build dist site .bench .coverage .hypothesis rrcollect-demo

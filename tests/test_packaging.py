@@ -1,9 +1,12 @@
-"""What a user installs: a wheel with both packages that imports in a clean environment, and a light client."""
+"""What a user installs: a wheel whose README's session runs in a clean environment, and a light client."""
 
+import re
 import subprocess
 import sys
 import venv
 import zipfile
+from email.message import Message
+from email.parser import HeaderParser
 from pathlib import Path
 
 import pytest
@@ -43,20 +46,78 @@ def test_the_wheel_holds_both_packages_and_their_types(wheel):
     assert not [name for name in names if name.startswith(("tests/", "examples/", "docs/"))]
 
 
-def test_the_wheel_installs_into_a_clean_environment_and_both_import(wheel, tmp_path):
-    venv.create(tmp_path / "env", with_pip=True)
+# ---- what a package index shows -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def metadata(wheel) -> Message:
+    archive = zipfile.ZipFile(wheel)
+    (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+    return HeaderParser().parsestr(archive.read(name).decode())
+
+
+def relative_links(page: str) -> list[str]:
+    """Links and pictures of a page in Markdown that lead to files beside it."""
+    return [target for target in re.findall(r"\]\(([^)\s]+)\)", page) if not re.match(r"[a-z]+:|#", target)]
+
+
+def test_the_wheel_says_what_a_package_index_shows(metadata):
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata["Author"] == "The rrcollect authors"
+    assert (metadata["Version"], metadata["Requires-Python"]) == (rrcollect.__version__, ">=3.11")
+    classifiers = metadata.get_all("Classifier")
+    assert not [one for one in classifiers if one.startswith("License ::")]  # the expression is the one place
+    assert {f"Programming Language :: Python :: 3.{minor}" for minor in range(11, 15)} <= set(classifiers)
+
+
+def test_the_readme_of_an_index_has_no_link_to_a_file_that_is_not_there(metadata):
+    page = metadata.get_payload()
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert page.startswith("# rrcollect\n")
+    assert relative_links(page) == []
+    assert relative_links((ROOT / "README.md").read_text(encoding="utf-8"))  # in the source they are links
+    assert "concepts (`docs/concepts.md`)" in page.lower()
+    assert "pip install 'rrcollect[estimate]'" in page
+
+
+def test_the_extra_for_postgresql_brings_no_engine(metadata):
+    asked = [one for one in metadata.get_all("Requires-Dist") if one.endswith("extra == 'postgres'")]
+    assert [re.match(r"[\w-]+", one)[0] for one in asked] == ["psycopg"]
+
+
+# ---- in a clean environment -----------------------------------------------------------------------------------------
+
+SESSION = """
+import doctest, sys
+done = doctest.testfile(sys.argv[1], module_relative=False, encoding="utf-8", optionflags=doctest.ELLIPSIS)
+import rrcollect
+print(done.failed, done.attempted, "numpy" in sys.modules, rrcollect.__file__)
+sys.exit(done.failed > 0)"""
+
+
+def session(python: Path, page: str, folder: Path) -> str:
+    """Run the session of a page in a fresh folder: what failed, what ran, NumPy's presence, where rrcollect lies."""
+    folder.mkdir()
+    (folder / "README.md").write_text(page, encoding="utf-8")
+    return run(python, "-I", "-c", SESSION, folder / "README.md", cwd=folder)
+
+
+def test_the_session_of_the_readme_runs_from_the_wheel_and_on_a_device_without_numpy(wheel, metadata, tmp_path):
+    venv.create(tmp_path / "env")
     python = tmp_path / "env" / "bin" / "python"
-    run(python, "-m", "pip", "install", "--quiet", wheel, cwd=tmp_path)
-    said = run(
-        python,
-        "-I",
-        "-c",
-        "from rrcollect import *; import rrcollect, server_agg; server_agg.Tally; d = optimal_design('ln 3'); "
-        "print(d.p00, rrcollect.__file__)",
-        cwd=tmp_path,
-    )
-    assert said.startswith("3/4 ")
-    assert str(tmp_path) in said
+    pip = (sys.executable, "-m", "pip", "--python", python)
+    run(*pip, "install", "--quiet", "--no-compile", f"{wheel}[estimate]", cwd=tmp_path)
+    page = metadata.get_payload()
+    assert re.match(rf"0 1\d True {re.escape(str(tmp_path))}", session(python, page, tmp_path / "whole"))
+
+    run(*pip, "uninstall", "--quiet", "--yes", "numpy", "scipy", cwd=tmp_path)
+    device, cut, _ = page.partition(">>> from server_agg import")
+    named = [name for name in rrcollect.__all__ if re.search(rf"\b{name}\b", device)]
+    device = device.replace("import *", f"import {', '.join(named)}")  # all names at once are those for bulk, too
+    assert cut
+    assert re.match(r"0 1\d False ", session(python, device, tmp_path / "device"))
+    with pytest.raises(AssertionError, match="No module named 'numpy'"):  # the check can fail
+        session(python, page, tmp_path / "owner")
 
 
 def modules_after(statement: str) -> set[str]:

@@ -58,6 +58,7 @@ MARKS = {
     "tests/batch/test_new_file.py": [process],
     "tests/test_machine.py": [process],
     "tests/test_packaging.py": [process],
+    "tests/test_npm_package.py": [browser],
     "rrcollect/design/figures.py": [needs("matplotlib")],
     "server_agg/batch/": [engine],
     "server_agg/models/formulas.py": [needs("formulaic")],

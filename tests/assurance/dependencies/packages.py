@@ -40,7 +40,7 @@ __all__ = [
     "weak_copyleft",
 ]
 
-DEVELOPMENT = frozenset({"quick", "test", "bench", "assure", "docs", "all"})
+DEVELOPMENT = frozenset({"quick", "test", "bench", "assure", "release", "docs", "all"})
 CORE = "everybody"
 STRONG, WEAK = (
     re.compile(r"(?<!L)A?GPL|General Public License v?\d", re.I),

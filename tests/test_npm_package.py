@@ -1,0 +1,80 @@
+"""What a user of JavaScript installs: a package from a tarball, in which the README's session runs."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import rrcollect
+from rrcollect.publish.envelope import seal
+from tests.documents.blocks import blocks_of
+from tests.documents.wire_example import KEY, SURVEY
+
+ROOT = Path(__file__).resolve().parent.parent
+WEB = ROOT / "rrcollect" / "web"
+README = (WEB / "README.md").read_text(encoding="utf-8")
+(SESSION,) = [block.text for block in blocks_of(README) if block.language == "js"]
+TOLD = json.loads((WEB / "package.json").read_text(encoding="utf-8"))
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    done = subprocess.run([str(c) for c in command], cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory) -> Path:
+    """An empty project with the package from its tarball, and without the network."""
+    folder = tmp_path_factory.mktemp("project")
+    (packed,) = json.loads(run("npm", "pack", "--json", "--pack-destination", folder, cwd=WEB))
+    (folder / "package.json").write_text('{"private": true, "type": "module"}')
+    (folder / "survey.signed.json").write_bytes(seal(SURVEY.payload(), [KEY]))
+    run("npm", "install", "--offline", "--no-audit", "--no-fund", f"./{packed['filename']}", cwd=folder)
+    return folder
+
+
+def exported(told: dict[str, object]) -> list[str]:
+    """The places that a package's `exports` name."""
+    return [
+        place for entry in told["exports"].values() for place in ([entry] if isinstance(entry, str) else entry.values())
+    ]
+
+
+def test_the_package_holds_what_it_says_and_nothing_else(project):
+    here = project / "node_modules" / "rrcollect"
+    assert {path.name for path in here.iterdir()} == {*TOLD["files"], "package.json", "README.md", "LICENSE"}
+    assert (here / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
+    assert [place for place in exported(TOLD) if not list(here.glob(place.removeprefix("./")))] == []
+    ours = {path.name for path in WEB.iterdir()} - {
+        "__init__.py",
+        "__pycache__",
+        "package.json",
+        "README.md",
+        "LICENSE",
+    }
+    assert ours == set(TOLD["files"])  # no module is forgotten
+
+
+def test_it_is_the_version_of_the_wheel():
+    assert TOLD["version"] == rrcollect.__version__
+    assert f"version: {rrcollect.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_the_session_of_its_readme_runs_in_an_empty_project(project):
+    (project / "session.mjs").write_text(SESSION)
+    said = run("node", "session.mjs", cwd=project)
+    assert "Clean sport" in said
+    assert re.search(r"^true$", said, re.MULTILINE)
+    assert "Example Institute" in said
+    (project / "planted.mjs").write_text(SESSION.replace("03a107", "13a107").replace('"ledger"', '"other"'))
+    with pytest.raises(AssertionError, match="UntrustedKey"):  # the check can fail
+        run("node", "planted.mjs", cwd=project)
+
+
+def test_its_readme_has_no_link_to_a_file_that_is_not_there():
+    assert re.findall(r"\]\((?![a-z]+:|#)[^)]*\)", README) == []
