@@ -1456,7 +1456,7 @@ export class Words {
     const said = this.table[key];
     if (said === undefined) refuse("ParameterError", `there are no words ${shown(key)}`);
     const text = typeof said === "string" ? said : said[plural(this.language, Number(places.count))] ?? said.other;
-    return text.split(/\{([a-z]+)\}/).map((part, i) => (i % 2 ? this.number(places[part]) : part));
+    return text.split(/\{([a-z]+)\}/).map((part, i) => (i % 2 ? this.number(places[part] ?? refuse("ParameterError", `${key} needs ${part}`)) : part));
   }
   /** A number with the decimal sign of this language; anything else as it is. @template T @param {T} value */
   number(value) {

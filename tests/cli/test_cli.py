@@ -281,9 +281,12 @@ def test_answering_shows_neither_what_is_typed_nor_the_truth(desk):
     assert shown.count("Have you ever doped?") == 3  # once explained, twice asked
     assert "> Have you ever doped?\r\n[yes/no, empty to decline; not shown]" in shown  # theirs, and marked
     assert "at most 3 times as likely as the other" in shown
-    again, code = at_a_terminal([*PROGRAM, *words], [])
+    assert "One answer in four is switched before it leaves this device." in shown
+    again, code = at_a_terminal([*PROGRAM, *words, "--language", "de"], [])
     assert code == 0  # nothing is asked twice
     assert "not shown]" not in again
+    assert "Eine von vier Antworten wird umgedreht" in again
+    assert "Sie können jede Frage ablehnen." in again
 
 
 @pytest.mark.process

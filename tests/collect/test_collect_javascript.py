@@ -29,7 +29,7 @@ def node(*arguments, **options):
 
 
 @pytest.mark.parametrize(
-    "name", ["vectors", "client", "answering", "kinds", "delivery", "ledger", "misbehaving", "clocks"]
+    "name", ["vectors", "client", "answering", "kinds", "delivery", "ledger", "misbehaving", "clocks", "words"]
 )
 def test_the_tests_in_node_pass(name):
     done = node("--test", HERE / f"{name}.test.mjs")
