@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from rrcollect.answer.ledger import Ledger
+from rrcollect.errors import LedgerCorrupt, LedgerRestored
 from tests.assurance.ledger import check as ledger
 from tests.assurance.ledger.moments import AFTER, BEFORE, BETWEEN, OUTSIDE, PHASES, disturbed
-from tests.assurance.ledger.world import SURVEYS, TRUTHS
+from tests.assurance.ledger.world import SURVEYS, TRUTHS, Plant
 from tests.support.devices import client
 from tests.support.ledger_crashing import rows
 
@@ -70,3 +72,23 @@ def test_a_long_life_fails_if_no_answer_was_disturbed_in_some_phase(monkeypatch,
     assert not found.passed
     assert found.remark == f"no answer was disturbed {missing}"
     assert found.figures[f"answers disturbed {missing}"] == 0
+
+
+@pytest.mark.parametrize("error", [LedgerRestored, LedgerCorrupt])
+def test_a_fault_that_does_not_come_again_is_told_as_what_it_was(error):
+    """A life that failed is lived again; forks and random ids may then lead it elsewhere."""
+
+    class Once(Ledger):
+        asked = False
+
+        def outbox(self, *told):
+            Once.asked, before = True, Once.asked
+            if not before:
+                raise error("only this once")
+            return super().outbox(*told)
+
+    class Fleeting(Plant):
+        ledger = Once
+
+    *_, fault = ledger.lived(Fleeting(), 2000, longest=25)  # one step in ten delivers
+    assert fault.startswith("Refuted: ")

@@ -5,9 +5,9 @@ answers at some moment (see `ledger_moments`); ask in a fork, alone or against i
 version of it; move the clock; keep a copy of the ledger; restore it, or remove or empty the ledger, or remove its
 rollback guard; deliver over a network that loses replies; restart.
 
-In addition to the rules of `ledger_world`: a ledger that lacks a report which left the device (with its draw), and one
-with reports but without a rollback guard, is refused (`LedgerRestored`); put back, it is used again.  An old copy that
-lacks no report is used, and knows no newer version of a survey than it knew then.
+In addition to the rules of `ledger_world`: a ledger that lacks a report which left the device (with its draw), one that
+is older than the last state in its rollback guard, and one without a guard is refused (`LedgerRestored`); put back, it
+is used again.  A copy that lacks nothing but a change which was cut off before it was guarded may be used.
 """
 
 from __future__ import annotations
@@ -15,15 +15,17 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import ClassVar
+from functools import wraps
+from typing import ClassVar, Concatenate, ParamSpec
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from rrcollect.answer import ledger_file
-from rrcollect.errors import Expired, LedgerRestored, LedgerUnavailable, RolledBack
+from rrcollect.errors import Expired, LedgerCorrupt, LedgerRestored, LedgerUnavailable, RolledBack
 from tests.assurance.ledger.moments import AROUND, MOMENTS, PHASES, THEN, Around, Moment, disturbed
 from tests.assurance.ledger.world import (
     GONE,
@@ -49,6 +51,25 @@ class Interrupted(BaseException):
     """What stops an answer in mid-air, as Ctrl-C does."""
 
 
+P = ParamSpec("P")
+
+
+def on_a_good_ledger(step: Callable[Concatenate[Life, P], None]) -> Callable[Concatenate[Life, P], None]:
+    """A step of a life: what `_probe` replaced it has put back, so whoever calls the ledger restored or damaged
+    is wrong.
+
+    Said here, where it happens: a life that is lived again may go another way, and then another error is told."""
+
+    @wraps(step)
+    def judged(life: Life, /, *given: P.args, **named: P.kwargs) -> None:
+        try:
+            step(life, *given, **named)
+        except (LedgerCorrupt, LedgerRestored) as error:
+            raise Refuted(f"a good ledger was refused: {error}") from None
+
+    return judged
+
+
 class Life(RuleBasedStateMachine):
     """One device, from its first start to the end of the sequence."""
 
@@ -59,7 +80,7 @@ class Life(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.world = World(self.plant)
-        self.copy: tuple[bytes, set[object], int] | None = None
+        self.copy: tuple[bytes, set[object], int, int] | None = None
         self.newest = 1
 
     def teardown(self) -> None:
@@ -85,11 +106,13 @@ class Life(RuleBasedStateMachine):
         self.fallen[PHASES[phase]] = self.fallen.get(PHASES[phase], 0) + 1
 
     @rule(which=WHICH)
+    @on_a_good_ledger
     def ask(self, which: Which) -> None:
         self.world.judged(which, lambda: self.world.ask(which))
         self._done("asked")
 
     @rule(which=WHICH, around=AROUND, moment=MOMENTS, delivering=st.sampled_from([False, False, True]))
+    @on_a_good_ledger
     def killed(self, which: Which, around: Around, moment: Moment, delivering: bool) -> None:
         """A program is gone at some moment; what it had let out is out."""
         asked = self._before(which, around)
@@ -111,6 +134,7 @@ class Life(RuleBasedStateMachine):
         self._done("killed while delivering" if delivering else "killed while answering")
 
     @rule(which=WHICH, around=AROUND, moment=MOMENTS)
+    @on_a_good_ledger
     def interrupted(self, which: Which, around: Around, moment: Moment) -> None:
         asked = self._before(which, around)
 
@@ -125,6 +149,7 @@ class Life(RuleBasedStateMachine):
         self._done("interrupted")
 
     @rule(which=WHICH, also=st.none() | WHICH, around=AROUND, moment=MOMENTS)
+    @on_a_good_ledger
     def meanwhile(self, which: Which, also: Which | None, around: Around, moment: Moment) -> None:
         """A second client answers while the first stands at some moment; locked out, it gives up."""
         asked = self._before(which, around)
@@ -146,6 +171,7 @@ class Life(RuleBasedStateMachine):
         self._done("a second client meanwhile")
 
     @rule(which=WHICH, together=st.booleans())
+    @on_a_good_ledger
     def forked(self, which: Which, together: bool) -> None:
         """A client carried into a child; `together`: parent and child answer at the same time."""
 
@@ -156,6 +182,7 @@ class Life(RuleBasedStateMachine):
         self._done("two processes at once" if together else "forked")
 
     @rule(place=st.integers(0, len(SURVEYS) - 1))
+    @on_a_good_ledger
     def accept(self, place: int) -> None:
         try:
             self.world.accepted[place] = self.world.client.accept(SURVEYS[place])
@@ -172,16 +199,19 @@ class Life(RuleBasedStateMachine):
         self._done("republished")
 
     @rule(now=TIMES)
+    @on_a_good_ledger
     def clock(self, now: datetime) -> None:
         self.world.now = now
         self._done("clock moved")
 
     @rule()
+    @on_a_good_ledger
     def restart(self) -> None:
         self.world.client = self.world.start()
         self._done("restarted")
 
     @rule(lost=st.integers(0, 3))
+    @on_a_good_ledger
     def deliver(self, lost: int) -> None:
         self.world.client.deliver(Network(self.world.leaves, lost))
         self._done("delivered")
@@ -192,39 +222,43 @@ class Life(RuleBasedStateMachine):
 
     def _keep(self) -> None:
         content = self._content()  # closing the last connection leaves everything in the one file
-        self.copy = self.world.ledger.read_bytes(), content, self.newest
+        self.copy = self.world.ledger.read_bytes(), content, self.newest, self.world.serial()
 
     @rule()
+    @on_a_good_ledger
     def keep(self) -> None:
         self._keep()
         self._done("copied")
 
     @precondition(lambda self: self.copy is not None)
     @rule(which=WHICH)
+    @on_a_good_ledger
     def restore(self, which: Which) -> None:
         assert self.copy is not None
         self._probe(which, *self.copy)
         self._done("old copy restored")
 
     @rule(which=WHICH, what=st.sampled_from(["ledger removed", "ledger emptied", "guard removed"]))
+    @on_a_good_ledger
     def remove(self, which: Which, what: str) -> None:
         if what == "guard removed":
             self.world.rows()
-            self._probe(which, self.world.ledger.read_bytes(), set(), self.newest, guard=False)
+            self._probe(which, self.world.ledger.read_bytes(), set(), self.newest, 0, guard=False)
         else:
-            self._probe(which, None if what == "ledger removed" else b"", set(), 0)
+            self._probe(which, None if what == "ledger removed" else b"", set(), 0, -1)
         self._done(what)
 
     def _probe(
-        self, which: Which, data: bytes | None, content: set[object], newest: int, *, guard: bool = True
+        self, which: Which, data: bytes | None, content: set[object], newest: int, serial: int, *, guard: bool = True
     ) -> None:
-        """Ask a device whose ledger was replaced (or whose guard is gone); `newest`: the version this ledger has seen.
+        """Ask a device whose ledger was replaced (or whose guard is gone); `newest`: the version this ledger has seen;
+        `serial`: the number of its last change.
 
-        If something is lost that has left the device, or the guard is, it must say so; if nothing is lost, it must
-        answer; in between are changes that were cut off before they were guarded, and others whose loss would be borne
-        outside, and both are right.  Refused, the files are put back."""
+        If something is lost that has left the device or was guarded, or the guard is, it must say so; if nothing is
+        lost, it must answer; in between are changes that were cut off before they were guarded, and both are right.
+        Refused, the files are put back."""
         world = self.world
-        must = not guard or bool(set(world.reports.values()) - content)
+        must = not guard or serial < world.guarded() or bool(set(world.reports.values()) - content)
         may = not guard or self._content() != content
         files = {path: path.read_bytes() for path in (world.ledger, world.guard) if path.exists()}
         world.ledger.unlink()
@@ -248,5 +282,5 @@ class Life(RuleBasedStateMachine):
         else:
             world.leaves(made.to_bytes())
         if must:
-            raise Refuted("a ledger that had lost what left the device was used")
+            raise Refuted("a ledger that had lost what left the device, or what was guarded, was used")
         self.newest = newest

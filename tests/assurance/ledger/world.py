@@ -188,6 +188,19 @@ class World:
         finally:
             connection.close()
 
+    def serial(self) -> int:
+        """The number of the ledger's last change."""
+        connection = sqlite3.connect(self.ledger)
+        try:
+            return int(connection.execute("SELECT value FROM meta WHERE key = 'serial'").fetchone()[0])
+        finally:
+            connection.close()
+
+    def guarded(self) -> int:
+        """The number of the last change that the rollback guard remembers."""
+        lines = self.guard.read_bytes().split(b"\n")[:-1] if self.guard.exists() else []
+        return max((int(line[:16]) for line in lines if len(line) == 81), default=-1)
+
     def check(self) -> None:
         """Rules 2 and 3."""
         self.ticks += 1
