@@ -74,6 +74,7 @@ class Database(ABC):
     """What the two kinds do each in their own way."""
 
     mark = "?"
+    page: str  # selects so many rows of a survey, or of all, after an id, as one text: see `Store.pages`
     keys: KeyFolder
     _name: str  # of the database, in the folder of keys
     _epoch: Epoch | None = None
@@ -83,8 +84,8 @@ class Database(ABC):
         """A cursor in one durable transaction."""
 
     @abstractmethod
-    def reading(self, *, streaming: bool = False) -> AbstractContextManager[Any]:
-        """A cursor that sees one committed state; `streaming`: its rows are fetched as they are read."""
+    def reading(self, *, snapshot: bool = False) -> AbstractContextManager[Any]:
+        """A cursor that sees a committed state in each statement; `snapshot`: in all of them the same one."""
 
     @abstractmethod
     def put(self, cursor: Any, marked: Sequence[Marked]) -> tuple[int, set[bytes]]:

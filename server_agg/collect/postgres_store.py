@@ -32,7 +32,7 @@ from server_agg.collect.errors import (
 )
 from server_agg.collect.store import Outcome, Store
 from server_agg.collect.stored_report import IncomingReport
-from server_agg.collect.tables import STEPS
+from server_agg.collect.tables import BETWEEN, PAGE_COLUMNS, STEPS
 
 try:
     import psycopg
@@ -51,6 +51,11 @@ PUT = (
     "1 FROM spent WHERE spent.survey = new.survey AND spent.ticket = new.ticket AND spent.question = new.question AND "
     "spent.round = new.round))) ON CONFLICT DO NOTHING RETURNING mark, place"
 )
+PAGE = (
+    f"SELECT string_agg(line, chr(10) ORDER BY id) FROM (SELECT id, concat_ws(chr({ord(BETWEEN)}), "  # noqa: S608
+    f"{', '.join(PAGE_COLUMNS).replace('ticket', 'coalesce(ticket, $$$$)')}) AS line FROM reports WHERE id > ? AND "
+    "(?::text IS NULL OR survey = ?) ORDER BY id LIMIT ?) AS lines"
+)
 ADD_IDS = "INSERT INTO ids (id, survey) SELECT new.id, %b FROM unnest(%b::bytea[]) AS new(id)"
 NEEDED = {"fsync": ("on",), "full_page_writes": ("on",), "synchronous_commit": ("on", "remote_apply")}
 SETUP_LOCK = 7237_2331  # one collector at a time makes the tables
@@ -66,6 +71,7 @@ class PostgresStore(Store):
     """The store behind a postgresql:// address."""
 
     mark = "%s"
+    page = PAGE
 
     def __init__(
         self,
@@ -142,12 +148,14 @@ class PostgresStore(Store):
                 raise
 
     @contextmanager
-    def reading(self, *, streaming: bool = False) -> Iterator[Any]:
+    def reading(self, *, snapshot: bool = False) -> Iterator[Any]:
         with (
             _translated(),
             psycopg.connect(self.address, connect_timeout=self._connect_seconds, application_name="rrcollect") as c,
-            c.cursor("rows") if streaming else c.cursor() as cursor,
+            c.cursor() as cursor,
         ):
+            if snapshot:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield cursor
 
     def take(self, reports: Sequence[IncomingReport]) -> list[Outcome]:

@@ -21,7 +21,7 @@ from server_agg.collect.database import Marked, closed_on_failure
 from server_agg.collect.epoch_key import KeyFolder
 from server_agg.collect.errors import StoreError, StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
 from server_agg.collect.store import Store
-from server_agg.collect.tables import STEPS
+from server_agg.collect.tables import BETWEEN, PAGE_COLUMNS, STEPS
 
 __all__ = ["SqliteStore"]
 
@@ -42,11 +42,18 @@ PUT_WITH_TICKET = (
     "EXISTS (SELECT 1 FROM invites WHERE survey = ?5 AND ticket = ?6) AND NOT EXISTS (SELECT 1 FROM spent WHERE survey "
     "= ?5 AND ticket = ?6 AND question = ?7 AND round = ?8) ON CONFLICT DO NOTHING"
 )
+PAGE = (
+    f"SELECT group_concat(line, char(10)) FROM (SELECT printf('{BETWEEN.join(['%s'] * len(PAGE_COLUMNS))}', "  # noqa: S608
+    f"{', '.join(PAGE_COLUMNS)}) AS line FROM reports WHERE id > ?1 AND (?2 IS NULL OR survey = ?3) ORDER BY id LIMIT "
+    "?4)"
+)
 ADD_IDS = f"INSERT INTO ids (id, survey) {PIECES} substr(?1, at, 16), ?2 FROM piece"
 
 
 class SqliteStore(Store):
     """The store in the file at `path`; only its owner may read it."""
+
+    page = PAGE
 
     def __init__(
         self,
@@ -126,12 +133,14 @@ class SqliteStore(Store):
             connection.close()
 
     @contextmanager
-    def reading(self, *, streaming: bool = False) -> Iterator[Any]:
+    def reading(self, *, snapshot: bool = False) -> Iterator[Any]:
         with _translated():
             address = f"file:{quote(self.path)}?mode=rw"  # never makes a new, empty file
             connection = sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)
             try:
                 connection.execute("PRAGMA query_only = ON")
+                if snapshot:
+                    connection.execute("BEGIN")
                 yield connection.cursor()
             finally:
                 connection.close()

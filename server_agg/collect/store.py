@@ -33,7 +33,7 @@ from server_agg.collect.epoch_key import EpochKey
 from server_agg.collect.errors import Refusal
 from server_agg.collect.fold import FoldResult, folded_from, ripe_groups, waiting_in
 from server_agg.collect.stored_report import Crowd, IncomingReport, Spending, packed, unpacked
-from server_agg.collect.tables import ADD_COUNT, ADD_INVITE, ADD_SURVEY, COLUMNS, READ_COUNTS
+from server_agg.collect.tables import ADD_COUNT, ADD_INVITE, ADD_SURVEY, BETWEEN, COLUMNS, READ_COUNTS
 from server_agg.count.tallies import Tallies
 
 __all__ = ["Outcome", "PublishedSurvey", "Store"]
@@ -266,13 +266,19 @@ class Store(Database):
             cells = self.run(cursor, READ_COUNTS + where, values).fetchall()
         return tallies_of(cells, {digest for (digest,) in pilots})
 
-    def rows(self, survey: str | None = None) -> Iterator[list[tuple[Any, ...]]]:
-        """The rows that are kept, in the order of their ids, some thousands at a time."""
-        where, values = (" WHERE survey = ?", (survey,)) if survey is not None else ("", ())
-        with self.reading(streaming=True) as cursor:
-            self.run(cursor, f"SELECT {COLUMNS} FROM reports{where} ORDER BY id", values)  # noqa: S608
-            while found := cursor.fetchmany(ROWS_PER_READ):
-                yield found
+    def pages(self, survey: str | None = None) -> Iterator[str]:
+        """The rows that are kept, in the order of their ids, some thousands at a time: a line for each, its fields in
+        the order of `PAGE_COLUMNS` with `BETWEEN` between them, nothing for no ticket.  The database joins the text,
+        which is several times as fast as handing over value by value; no field holds a control character: names are
+        plain, and canonical JSON escapes them."""
+        last = ""
+        with self.reading(snapshot=True) as cursor:
+            while True:
+                (text,) = self.run(cursor, self.page, (last, survey, survey, ROWS_PER_READ)).fetchone()
+                if text is None:
+                    return
+                yield text
+                last = text[text.rindex(BETWEEN) + 1 :]
 
     def waiting(self) -> list[IncomingReport]:
         """The reports that are not folded yet, as whoever has the database and the key can read them."""

@@ -7,11 +7,11 @@ from axe_playwright_python.sync_playwright import Axe
 
 from rrcollect import optimal_choice, optimal_design
 from rrcollect.publish.kinds import Choice, Number
-from rrcollect.publish.report import ReportRow
 from server_agg import open_store
 from tests.support.browser import Visit
 from tests.support.collector_running import Running
 from tests.support.devices import question
+from tests.support.kept_rows import kept_rows
 
 AXE = Axe()
 SEND = "Change at random and send"
@@ -72,9 +72,7 @@ def card(page, name):
 
 def rows(collector):
     waiting = [report.row for report in collector.store.waiting()]
-    return {
-        row.question: row for row in waiting + [ReportRow._make(r) for some in collector.store.rows() for r in some]
-    }
+    return {row.question: row for row in waiting + kept_rows(collector.store)}
 
 
 def test_every_kind_is_answered_by_keyboard_alone(collector, visit):

@@ -9,12 +9,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from rrcollect import Design, SigningKey, publish_survey, withdraw_survey
-from rrcollect.publish.report import ReportRow
 from server_agg import open_store
 from server_agg.collect.stored_report import incoming
 from tests.support.browser import Visit
 from tests.support.collector_running import BEARER, JSON, ROOT, TOKEN, Running, report
 from tests.support.devices import KEY, VECTORS, load, question, survey
+from tests.support.kept_rows import kept_rows
 
 HOSTILE = '<img src=x onerror="document.title=\'owned\'"> <script>document.title="owned"</script> =cmd|calc!A1'
 AXE = Axe()
@@ -118,9 +118,7 @@ def test_the_surveys_own_texts_are_shown_in_the_persons_language(collector, brow
 
 
 def open_rows(collector):
-    return [report.row for report in collector.store.waiting()] + [
-        ReportRow._make(row) for some in collector.store.rows() for row in some
-    ]
+    return [report.row for report in collector.store.waiting()] + kept_rows(collector.store)
 
 
 @pytest.fixture

@@ -110,7 +110,7 @@ def test_a_file_that_was_moved_takes_no_more_reports(store, path, replaced):
         with pytest.raises(StoreUnavailable, match="cannot be opened: No such file"):
             store.take([arrival()])
     with pytest.raises(StoreUnavailable, match="SQLITE_CANTOPEN"):
-        list(store.rows())
+        list(store.pages())
     assert not path.exists()  # nothing was made in its place
 
 

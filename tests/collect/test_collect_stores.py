@@ -23,6 +23,7 @@ from server_agg.collect.tables import STEPS
 from tests.support.collector_crashing import ids_of
 from tests.support.collector_running import DIGEST, LARGE, TABLES, report
 from tests.support.devices import survey
+from tests.support.kept_rows import kept_rows
 
 
 def arrival(ticket=None, survey=DIGEST, **changes):
@@ -33,10 +34,6 @@ def arrival(ticket=None, survey=DIGEST, **changes):
 def hashed(text):
     """The hash of some ticket, as a collector knows it."""
     return known_as(text, "q1", 0)
-
-
-def rows_of(store):
-    return [ReportRow._make(row) for some in store.rows() for row in some]
 
 
 @pytest.mark.parametrize("folded", [False, True])
@@ -58,7 +55,7 @@ def test_of_an_id_that_was_folded_without_its_row_only_the_id_is_known(where):
     store.take([first, arrival()])
     assert store.fold() == 2
     assert store.take([first, IncomingReport(first.row._replace(answer="0"))]) == [Outcome.SAME] * 2
-    assert (store.tallies().n, rows_of(store)) == (2, [])
+    assert (store.tallies().n, kept_rows(store)) == (2, [])
     store.close()
 
 
@@ -89,7 +86,7 @@ def test_every_column_comes_back_as_it_went_in(store):
     assert store.take(arrived) == [Outcome.NEW] * 2
     assert sorted(store.waiting()) == sorted(arrived)
     assert store.fold() == 2
-    found = rows_of(store)
+    found = kept_rows(store)
     assert sorted(found) == sorted(one.row for one in arrived)
     assert made.row in [row._replace(ticket=secret) for row in found]
     assert "5ec4e7" not in "".join(map(str, found))
@@ -393,6 +390,31 @@ def test_what_is_exported_is_counted_by_the_batch_path_as_it_was_stored(store, w
         export_reports(store, tmp_path / "night.csv")
 
 
+AWKWARD = (
+    'a "quoted", one',
+    "back\\slash",
+    "NULL",
+    "nan",
+    "%s {0} $$",
+    "it's; 1,5",
+    "日本 é 🙂",
+    "a\u2029b\x85c\x7f",
+    "\x1f\n\t",
+)
+
+
+def test_whatever_a_segment_says_is_exported_as_it_was_stored(store, tmp_path, monkeypatch):
+    """Rows leave the database as text: nothing in a field ends it, or is read as a missing value."""
+    monkeypatch.setattr("server_agg.collect.store.ROWS_PER_READ", 4)
+    rows = [arrival(segments={value: value}) for value in AWKWARD]
+    store.take(rows)
+    assert store.fold() == len(AWKWARD)
+    assert export_reports(store, tmp_path / "rows.parquet", survey=DIGEST) == len(AWKWARD)
+    exported = pq.read_table(tmp_path / "rows.parquet").to_pylist()
+    assert exported == sorted((made.row._asdict() for made in rows), key=lambda row: row["id"])
+    assert kept_rows(store) == sorted((made.row for made in rows), key=lambda row: row.id)
+
+
 def test_rows_that_were_not_kept_are_not_exported(where, tmp_path):
     store = open_store(where)
     with pytest.raises(ParameterError, match="rows are kept only if asked for"):
@@ -486,13 +508,13 @@ def test_a_database_of_the_step_before_is_brought_up_to_date_and_loses_nothing(w
     old.add_invites(DIGEST, [ticket])
     rows.append(arrival(ticket))
     assert (old.take(rows), old.fold(), number_of(old)[0]) == ([Outcome.NEW] * 4, 4, 1)
-    kept = rows_of(old)
+    kept = kept_rows(old)
     old.take([arrival(question="q2")])
     old.close()
     second_step()
     new = open_store(where)
     assert number_of(new) == (2, (4, 4))
-    assert (rows_of(new), len(new.waiting())) == (kept, 1)
+    assert (kept_rows(new), len(new.waiting())) == (kept, 1)
     assert new.take([rows[0], arrival(), arrival(ticket)]) == [Outcome.SAME, Outcome.NEW, Outcome.TICKET_REUSED]
     new.close()
     open_store(where).close()  # nothing is done twice
