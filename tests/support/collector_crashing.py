@@ -291,6 +291,7 @@ def read_by_strangers(
                 acknowledged.append((made, Spending(published.digest, known_as(ticket, "q1", 0), "q1", 0), ticket))
             if number in (reports // 2, reports - 1):
                 running.results()  # folds what is ripe
+                link.close()  # idle for too long on a busy machine, it would be hung up on; the next request opens it
         link.close()
         running.process.kill()
         running.process.wait(10)
