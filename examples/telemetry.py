@@ -1,21 +1,24 @@
 """For developers of an application with telemetry that people switch on.
 
-Shows weekly rounds: every week a fresh draw at ε = 1/2, a cap of ε = 2 for life on "crashed", what a device does when
-that is spent, and how a fleet in which every device falls silent after four weeks still gives a trend, because new
-devices join every week.
+Shows a crash hook (shared/crash_hook.py) that answers "did it crash this week?": a file that is there while the program
+runs, and stays if an exception, a signal or a pulled plug ends it.  The next start finds it, and the client randomises
+what was found.  The question has a panel of eight weekly rounds: each device answers in one of them, drawn by chance,
+and pays once; in the others it is silent, and the fleet still shows the week in which a release made it worse.
 
     python examples/telemetry.py
 
-One device is the real client with its ledger; the fleet's truths are made up with NumPy, independent from week to
-week as `trend` assumes, and randomised in bulk.
+The device is real: programs that end well, by an exception and by a signal, and the client with its ledger.  The
+fleet's truths are made up with NumPy and randomised in bulk.
 """
 
+import subprocess
+import sys
 import tempfile
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 import numpy as np
+from shared import crash_hook
 
 from rrcollect import (
     AnswerRefused,
@@ -33,11 +36,16 @@ from rrcollect import (
 )
 from server_agg import margin_of_error, tally_from_answers, trend
 
-WEEKS, JOINING, ACTIVE = 8, 100_000, 4  # devices that join every week, and weeks until they have spent their budget
+WEEKS, FLEET = 8, 400_000
 CRASHES = [0.05] * 4 + [0.09] * 4  # in truth: the release of week 4 made it worse
+ENDINGS = ["well", "well", "raising", "well", "killed", "raising", "well", "well"]  # of the one device, by week
 
-design = optimal_design("1/2")
+
+design = optimal_design(2)
 key = SigningKey.generate()
+asked = Question(
+    id="crash", attribute="crashed", text="Did it crash this week?", design=design, rounds=WEEKS, panel=True
+)
 survey = Survey(
     name="stability",
     version=1,
@@ -45,51 +53,46 @@ survey = Survey(
     publisher="Example Software",
     collector="https://collect.example.org/reports",
     expires=datetime(2100, 1, 1, tzinfo=UTC),
-    questions=[
-        Question(id="crash", attribute="crashed", text="Did it crash this week?", design=design, rounds=WEEKS),
-    ],
+    questions=[asked],
 )
 envelope = publish_survey(survey, [key]).envelope
 collector = SimulatedCollector([survey])
-
-
-def crashed_in(week: int) -> bool:
-    """What this device's own log says."""
-    return week == 4
-
+policy = Policy([TrustedPublisher("Example Software", [key.public])], attribute_epsilon=2)
 
 print("One device, switched on by its owner")
-policy = Policy([TrustedPublisher("Example Software", [key.public])], attribute_epsilon=2)
 with tempfile.TemporaryDirectory() as folder:
     # In life leave `spread` out: reports then leave at random moments of the next six hours, and `deliver` is called at
     # every start of the program and at the `next_moment` it returns.
-    ledger, asked = Path(folder, "ledger.sqlite3"), [Attribute("crashed", rounds=WEEKS)]
-    device = Client(ledger, attributes=asked, policy=policy, spread=0)
+    ledger, running = Path(folder, "ledger.sqlite3"), Path(folder, "running")
+    device = Client(ledger, attributes=[Attribute("crashed", rounds=WEEKS)], policy=policy, spread=0)
     accepted = device.accept(envelope)
-    for week in range(WEEKS):
+    for week, ending in enumerate(ENDINGS):
+        subprocess.run([sys.executable, crash_hook.__file__, running, ending], check=False, stderr=subprocess.DEVNULL)
+        found = "found" if running.exists() else "not found"
         try:
-            device.answer(accepted, "crash", truth=partial(crashed_in, week), round=week)
-            said = f"delivered {device.deliver(collector).delivered}"
-        except AnswerRefused as refusal:  # decided before the truth is read; to be silent is all the app has to do
-            said, why = f"silent ({type(refusal).__name__})", str(refusal)
-        print(f"  week {week}: {said}")
-    print(f"  why: {why}")
+            device.answer(accepted, "crash", truth=running.exists, round=week)  # called only if this is the week
+            said = f"randomised, delivered {device.deliver(collector).delivered}"
+        except AnswerRefused as refusal:
+            said = f"not asked ({type(refusal).__name__})"
+        running.unlink(missing_ok=True)  # the program's own record, asked or not: it is not kept
+        print(f"  week {week}: ended {ending}, file {found}: {said}")
+    print(" ", device.budget().explain().splitlines()[0])
 
-print(f"\nThe fleet: {JOINING:,} devices join every week and answer for {ACTIVE} weeks")
+print(f"\nThe fleet: {FLEET:,} devices, each answers in one of {WEEKS} weeks")
 truths = np.random.default_rng()
+drawn = np.bincount(truths.integers(WEEKS, size=FLEET), minlength=WEEKS)
 weeks = {}
-for week in range(WEEKS):
-    answering = JOINING * min(week + 1, ACTIVE)
+for week, answering in enumerate(drawn):
     crashed = truths.random(answering) < CRASHES[week]
     weeks[week] = tally_from_answers(design, randomise_many(crashed, design))
-found = trend(weeks)
-print(found.table)
-print(found.describe())
-for week, change in enumerate(found.changes(), start=1):
+trends = trend(weeks)
+print(trends.table)
+print(trends.describe())
+for week, change in enumerate(trends.changes(), start=1):
     low, high = (100 * end for end in change.interval(level=1 - 0.05 / (WEEKS - 1)))  # all the changes at once
     if low > 0 or high < 0:
         print(f"week {week}: {100 * change.difference:+.1f} points in one week (bar: {low:+.1f} to {high:+.1f})")
 print(f"in truth {CRASHES[0]:.0%}, and {CRASHES[-1]:.0%} from week 4 on")
-
-margins = [margin_of_error(design, n, prevalence="0.05") for n in (JOINING, JOINING * ACTIVE)]
-print("±{:.1f} points in week 0, ±{:.1f} with all {} weeks' devices".format(*(100 * m for m in margins), ACTIVE))
+every = margin_of_error(optimal_design("1/4"), FLEET, prevalence="0.05")  # the same ε = 2 in eight weeks
+print(f"±{100 * margin_of_error(design, FLEET // WEEKS, prevalence='0.05'):.1f} points per week; were everybody asked "
+      f"every week at the same cost: ±{100 * every:.1f}")  # fmt: skip

@@ -7,7 +7,7 @@ Fraction(5, 1)
 """
 
 from rrcollect.classic.comparison import ProcedureGrade, compare, comparison_table
-from rrcollect.classic.others import OtherDesign, compare_choices, compare_numbers, plot_choices
+from rrcollect.classic.others import OtherDesign, compare_choices, compare_numbers, k_ary_response, plot_choices
 from rrcollect.classic.procedures import (
     NOMINAL,
     crosswise,
@@ -16,6 +16,7 @@ from rrcollect.classic.procedures import (
     mangat,
     mangat_singh,
     moors,
+    rappor,
     triangular,
     unrelated_question,
     warner,
@@ -35,11 +36,13 @@ __all__ = [
     "comparison_table",
     "crosswise",
     "forced_response",
+    "k_ary_response",
     "kuk",
     "mangat",
     "mangat_singh",
     "moors",
     "plot_choices",
+    "rappor",
     "triangular",
     "unrelated_question",
     "warner",

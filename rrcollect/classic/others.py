@@ -29,13 +29,13 @@ from rrcollect.design.choice import MOST_OPTIONS, SetDesign
 from rrcollect.design.figures import axes_for
 from rrcollect.design.optimal import optimal_design
 from rrcollect.design.optimal_choice import made_for, optimal_choice
-from rrcollect.design.parameters import Epsilon, EpsilonLike, whole_number
+from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability, whole_number
 from rrcollect.errors import ParameterError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["OtherDesign", "compare_choices", "compare_numbers", "plot_choices"]
+__all__ = ["OtherDesign", "compare_choices", "compare_numbers", "k_ary_response", "plot_choices"]
 
 HEAD = ("design", "n·MSE", "people", "bits sent", "a liar moves an option", "and all of them")
 NUMERIC = frozenset({1, 2, 3, 4, 5})
@@ -61,6 +61,20 @@ class OtherDesign:
         """The line as text, under `HEAD`."""
         moved = ["without end" if value == math.inf else f"{value:.4g}/n" for value in (self.option, self.all)]
         return (self.design, f"{self.n_mse:.6g}", f"{self.people:.3g} ×", str(self.bits), *moved)
+
+
+def k_ary_response(options: int, replaced: NumberLike) -> SetDesign:
+    """[HLM16] told the other way round: with probability `replaced` the truth is replaced by one of all `options`, each
+    as likely (itself among them).
+
+    p = 1 − replaced + replaced/options.
+
+    >>> design = k_ary_response(3, "0.0000025")                 # Chrome's, for a view of an advertisement
+    >>> round(design.epsilon(), 2)
+    14.0
+    """
+    k, rate = whole_number("options", options, 2), probability("replaced", replaced)
+    return SetDesign(k, 1, 1 - rate + rate / k)
 
 
 def compare_choices(epsilon: EpsilonLike, options: int) -> list[OtherDesign]:

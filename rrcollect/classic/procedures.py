@@ -27,6 +27,7 @@ __all__ = [
     "mangat",
     "mangat_singh",
     "moors",
+    "rappor",
     "triangular",
     "unrelated_question",
     "warner",
@@ -166,3 +167,18 @@ def moors(p: NumberLike) -> MoorsDesign:
     if exact == 0:
         raise ParameterError("p", p, "a probability above 0: at 0 the sensitive question is never asked")
     return MoorsDesign(Fraction(exact))
+
+
+def rappor(f: NumberLike, p: NumberLike, q: NumberLike) -> Design:
+    """Erlingsson, Pihur and Korolova 2014 [EPK14], one bit of a report: "With probability f replace the bit, once and
+    for ever, by a coin's; each time send 1 with probability q if the bit is now 1, with probability p if it is 0."
+
+    p11 = q(1 − f/2) + pf/2, p00 = 1 − p(1 − f/2) − qf/2.  Its ε is that of one bit in one report; what all reports of
+    a bit together can tell is the ε of `forced_response(f/2, f/2)`.  Two strings of h bits each differ in up to 2h
+    bits: for them one report has ε = h ln(p11 p00/((1 − p11)(1 − p00))), all together 2h times that of the forced one.
+
+    >>> rappor(f="1/2", p="1/4", q="3/4")                       # Chrome's, for the bits of strings
+    Design('5/8', '5/8')
+    """
+    replaced, zero, one = probability("f", f), probability("p", p), probability("q", q)
+    return Design(1 - zero * (1 - replaced / 2) - one * replaced / 2, one * (1 - replaced / 2) + zero * replaced / 2)

@@ -11,9 +11,14 @@ from hypothesis import strategies as st
 
 from rrcollect import Design, Epsilon, ParameterError, classic, optimal_design
 from rrcollect.errors import UninformativeDesign
+from server_agg import Tally, estimate
 from tests.support.strategies import epsilons, prevalences, unit
 
 inner = st.fractions(min_value=Fraction(1, 50), max_value=Fraction(49, 50), max_denominator=50)
+RAPPOR_COUNTS = [
+    16170, 6268, 6102, 6187, 6143, 6414, 6090, 6032, 6454, 6013, 6105, 6086, 6399, 6093, 6265, 6256, 6167,
+    6049, 6110, 6188, 6348, 6190, 6131, 6163, 6035, 6568, 6123, 6399, 6094, 6048, 6295, 6227, 6310,
+]  # fmt: skip
 
 
 def ln(design) -> Fraction:
@@ -150,6 +155,54 @@ def test_moors_variance_and_split(p, u, pi):
             assert float(here) <= float(moors.variance(pi, u, other, 1000 - other)) * (1 + 1e-4)
 
 
+@given(inner, inner, inner)
+def test_rappor_by_enumerating_its_two_stages(f, p, q):
+    assume(p != q)
+    stages = {(bit, kept): (f / 2 if kept != bit else 1 - f / 2) for bit, kept in product((0, 1), (0, 1))}
+    ones = [sum(stages[bit, kept] * (q if kept else p) for kept in (0, 1)) for bit in (0, 1)]
+    assert classic.rappor(f, p, q).matrix == ((1 - ones[0], ones[0]), (1 - ones[1], ones[1]))
+    assert classic.rappor(0, p, q) == Design(1 - p, q)
+
+
+@pytest.mark.parametrize(("f", "one_report", "for_ever"), [("1/2", 1.0743, 4.3944), ("3/4", 0.5343, 2.0433)])
+def test_rappor_promises_what_its_authors_print(f, one_report, for_ever):
+    """[EPK14]: p = 1/2, q = 3/4, two bits per string."""
+    bit, half = classic.rappor(f, "1/2", "3/4"), Fraction(f) / 2
+    assert round(2 * math.log(bit.p11 * bit.p00 / ((1 - bit.p11) * (1 - bit.p00))), 4) == one_report
+    assert round(4 * classic.forced_response(half, half).epsilon(), 4) == for_ever
+
+
+def test_the_bits_of_rappor_s_own_page_are_estimated_as_its_authors_do():
+    """The first cohort of case_counts.csv in RAPPOR's doc/data-flow.md (32 bits, p = 1/4, q = 3/4, f = 1/2): their
+    unbiased count of a bit is (v − p01 N)/(p11 − p01), its variance N r(1 − r)/(p11 − p01)², r the share of ones."""
+    n, design = RAPPOR_COUNTS[0], classic.rappor("1/2", "1/4", "3/4")
+    p11, p01 = Fraction(3, 4) * Fraction(3, 4) + Fraction(1, 16), Fraction(1, 4) * Fraction(3, 4) + Fraction(3, 16)
+    for ones in RAPPOR_COUNTS[1:]:
+        found, r = estimate(Tally(design, n, ones)), Fraction(ones, n)
+        assert found.value == pytest.approx(float((ones - p01 * n) / (p11 - p01) / n), abs=1e-12)
+        assert found.standard_error == pytest.approx(math.sqrt(r * (1 - r) / n) / (p11 - p01), rel=1e-3)
+    whole = sum(estimate(Tally(design, n, ones)).value for ones in RAPPOR_COUNTS[1:])
+    assert abs(whole - 1) < 0.3  # every report sets one bit; 32 standard errors of 0.0152 make 0.086
+
+
+def test_rappor_decoded_without_its_permanent_stage_is_wrong():
+    """The planted bug: f forgotten.  A bit that nobody sets then seems to be set by a quarter."""
+    expected = 10_000 * (1 - classic.rappor("1/2", "1/4", "3/4").p00)
+    assert estimate(Tally(classic.rappor(0, "1/4", "3/4"), 10_000, int(expected))).value == pytest.approx(0.25)
+
+
+def test_k_ary_response_by_enumeration_and_as_chrome_prints_it():
+    """The Attribution Reporting API replaces one of k outputs with probability k/(k − 1 + e^ε), ε = 14; for views
+    k = 3, and 0.00025 % is printed."""
+    for k, rate in ((2, Fraction(1, 3)), (3, Fraction(1, 7)), (8, Fraction(1, 2))):
+        design = classic.k_ary_response(k, rate)
+        assert (design.options, design.size, design.p) == (k, 1, 1 - rate * Fraction(k - 1, k))
+    exact = 3 / (2 + math.exp(14))
+    assert f"{exact:.7f}" == "0.0000025"
+    assert classic.k_ary_response(3, exact).epsilon() == pytest.approx(14, abs=1e-9)
+    assert classic.k_ary_response(3, "0.0000025").epsilon() < 14
+
+
 def test_the_die_with_forced_yes_on_1_and_forced_no_on_6():
     die = classic.forced_response("1/6", "1/6")
     assert die.tight_epsilon == Epsilon("ln 5")
@@ -170,6 +223,9 @@ def test_the_die_with_forced_yes_on_1_and_forced_no_on_6():
         lambda: classic.kuk("0.8", "0.2", draws=0),
         lambda: classic.kuk("0.8", "0.2", draws=1.5),
         lambda: classic.moors(0),
+        lambda: classic.rappor("1/2", 2, "3/4"),
+        lambda: classic.k_ary_response(3, "-0.1"),
+        lambda: classic.k_ary_response(1, "0.1"),
         lambda: classic.compare(1, 2),
         lambda: classic.compare(1, "0.1", innocuous=1),
         lambda: classic.moors("0.5").variance("0.1", "0.5", 0, 5),
@@ -182,7 +238,12 @@ def test_bad_parameters(call):
 
 @pytest.mark.parametrize(
     "call",
-    [lambda: classic.warner("1/2"), lambda: classic.forced_response("1/2", "1/2"), lambda: classic.kuk("0.3", "0.3")],
+    [
+        lambda: classic.warner("1/2"),
+        lambda: classic.forced_response("1/2", "1/2"),
+        lambda: classic.kuk("0.3", "0.3"),
+        lambda: classic.rappor(1, "1/4", "3/4"),
+    ],
 )
 def test_procedures_that_teach_nothing(call):
     with pytest.raises(UninformativeDesign):

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 import math
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -155,17 +157,29 @@ def near(rows: dict[str, tuple[int, float, float, float]], truths: dict[str, flo
     )
 
 
-def test_telemetry_stops_when_the_budget_is_spent_and_sees_the_release(ran: Runner) -> None:
+def test_telemetry_finds_crashes_answers_once_and_sees_the_release(ran: Runner) -> None:
     out = ran("telemetry.py").out
-    said = re.findall(r"^  week (\d): (.+)$", out, re.MULTILINE)
-    assert said == [(str(w), "delivered 1" if w < 4 else "silent (BudgetExhausted)") for w in range(8)]
-    rows, design = rows_of(out), optimal_design("1/2")
-    assert [row[0] for row in rows.values()] == [100_000 * min(w + 1, 4) for w in range(8)]
+    said = re.findall(r"^  week (\d): ended (\w+), file (found|not found): (.+)$", out, re.MULTILINE)
+    assert [week for week, *_ in said] == [str(w) for w in range(8)]
+    assert all((found == "found") == (ending != "well") for _, ending, found, _ in said)
+    assert {ending for _, ending, *_ in said} == {"well", "raising", "killed"}
+    assert sorted(told for *_, told in said) == ["not asked (NotDrawn)"] * 7 + ["randomised, delivered 1"]
+    rows, design = rows_of(out), optimal_design(2)
+    assert sum(row[0] for row in rows.values()) == 400_000
     assert near(rows, {str(w): 0.05 if w < 4 else 0.09 for w in range(8)}, design)
     assert not near(rows, {str(w): 0.05 for w in range(8)}, design)  # the check can fail
     found = re.search(r"^week 4: \+([\d.]+) points in one week \(bar: \+([\d.]+) to", out, re.MULTILINE)
-    assert found is not None  # 4 points are 9 standard errors
+    assert found is not None  # 4 points are 10 standard errors
     assert "slope +" in out
+
+
+@pytest.mark.parametrize(("ending", "left"), [("well", False), ("raising", True), ("killed", True)])
+def test_the_crash_hook_tells_a_bad_end_from_a_good_one(tmp_path: Path, ending: str, left: bool) -> None:
+    hook, running = EXAMPLES / "shared" / "crash_hook.py", tmp_path / "running"
+    done = subprocess.run([sys.executable, hook, running, ending], capture_output=True, check=False, cwd=tmp_path)
+    assert running.exists() is left
+    assert (done.returncode == 0) is not left
+    assert (b"a defect" in done.stderr) is (ending == "raising")  # the traceback is still printed
 
 
 def test_the_tour_ends_at_the_truth(ran: Runner) -> None:

@@ -15,6 +15,13 @@ PARTS: tuple[Part, ...] = (
         extras=("batch",),
         tools=("java",),
     ),
+    Part(
+        "others",
+        "Answers that OpenDP and diffprivlib randomised",
+        by_pytest("test_others.py"),
+        packages=("opendp", "diffprivlib", "scikit-learn<1.8"),
+        extras=("estimate",),
+    ),
 )
 
 NOT_RUN: dict[str, str] = {
