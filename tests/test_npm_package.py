@@ -4,38 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 import rrcollect
-from rrcollect.publish.envelope import seal
-from tests.documents.blocks import blocks_of
-from tests.documents.wire_example import KEY, SURVEY
+from tests.support.npm_package import README, ROOT, SESSION, WEB, new_project, run
 
-ROOT = Path(__file__).resolve().parent.parent
-WEB = ROOT / "rrcollect" / "web"
-README = (WEB / "README.md").read_text(encoding="utf-8")
-(SESSION,) = [block.text for block in blocks_of(README) if block.language == "js"]
 TOLD = json.loads((WEB / "package.json").read_text(encoding="utf-8"))
-
-
-def run(*command: str | Path, cwd: Path) -> str:
-    done = subprocess.run([str(c) for c in command], cwd=cwd, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory) -> Path:
-    """An empty project with the package from its tarball, and without the network."""
-    folder = tmp_path_factory.mktemp("project")
-    (packed,) = json.loads(run("npm", "pack", "--json", "--pack-destination", folder, cwd=WEB))
-    (folder / "package.json").write_text('{"private": true, "type": "module"}')
-    (folder / "survey.signed.json").write_bytes(seal(SURVEY.payload(), [KEY]))
-    run("npm", "install", "--offline", "--no-audit", "--no-fund", f"./{packed['filename']}", cwd=folder)
-    return folder
+    return new_project(tmp_path_factory.mktemp("project"))
 
 
 def exported(told: dict[str, object]) -> list[str]:

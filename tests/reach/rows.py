@@ -22,6 +22,14 @@ PARTS: tuple[Part, ...] = (
         packages=("opendp", "diffprivlib", "scikit-learn<1.8"),
         extras=("estimate",),
     ),
+    Part(
+        "npm",
+        "The npm package: publint, arethetypeswrong, TypeScript --strict",
+        by_pytest("test_npm.py"),
+        tools=("node", "npm"),
+        node=("publint@0.3", "@arethetypeswrong/cli@0.18", "typescript@5.9", "@types/node@20"),
+    ),
+    Part("pythons", "CPython 3.12 and 3.13: the quick tests", by_pytest("test_pythons.py"), timeout=3600),
 )
 
 NOT_RUN: dict[str, str] = {
