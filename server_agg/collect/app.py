@@ -25,28 +25,26 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from rrcollect.errors import SurveyRefused
-from rrcollect.publish.canonical import read
-from rrcollect.publish.envelope import LARGEST_ENVELOPE
 from server_agg.collect import openapi, pages
-from server_agg.collect.catalogue import Catalogue, CatalogueEntry
+from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.endpoint import answered, not_here
 from server_agg.collect.errors import Refusal, StoreError
 from server_agg.collect.group_commit import GroupCommit
 from server_agg.collect.housekeeping import keep_house
 from server_agg.collect.intake import Intake
-from server_agg.collect.invites import LARGEST_REQUEST, MOST_INVITES, asked_invites
-from server_agg.collect.logs import Watch, said
+from server_agg.collect.invites import MOST_INVITES
+from server_agg.collect.logs import Watch
 from server_agg.collect.metrics import Metrics
 from server_agg.collect.mounting import CollectorApp, below
 from server_agg.collect.owner import OwnerToken
-from server_agg.collect.releasing import SAME, PublicResults, live_results, release_survey
+from server_agg.collect.releasing import PublicResults, live_results
 from server_agg.collect.replies import reply
-from server_agg.collect.request_body import BodyBudget, body_of, header
-from server_agg.collect.security_headers import Guard, own_origin, own_path, survey_policy
+from server_agg.collect.request_body import BodyBudget, header
+from server_agg.collect.security_headers import Guard, own_origin, own_path, results_policy, survey_policy
 from server_agg.collect.settings import Settings
 from server_agg.collect.spreadsheet import as_csv
 from server_agg.collect.store import Store
+from server_agg.collect.survey_routes import SurveyRoutes
 
 __all__ = ["Collector", "create_app"]
 
@@ -82,6 +80,9 @@ class Collector:
             fold_seconds=settings.fold_seconds,
             watch=self._committed,
         )
+        self.surveys = SurveyRoutes(
+            store, owner, self.catalogue, settings, budget=self.budget, changed=self._forget_findings
+        )
         self._found: dict[bool, tuple[float, list[dict[str, Any]]]] = {}  # live or not
         self._public = PublicResults(store)
         self._counting = asyncio.Lock()
@@ -93,14 +94,12 @@ class Collector:
         )
         routes = [
             Route("/reports", intake, methods=["POST"]),
-            Route("/surveys", answered(self.publish), methods=["POST"]),
-            Route("/surveys/{digest}", answered(self.envelope)),
-            Route("/surveys/{digest}/invites", answered(self.invites), methods=["POST"]),
-            Route("/surveys/{digest}/release", answered(self.release), methods=["POST"]),
-            Route("/surveys/{digest}/withdrawal", answered(self.withdraw), methods=["POST"]),
-            Route("/surveys/{digest}/withdrawal", answered(self.withdrawal)),
+            *self.surveys.routes(),
             Route("/results", answered(self.results)),
-            Route("/", answered(self.results_page)),
+            Route("/", answered(self.board_page)),
+            Route("/r/{digest}", answered(self.results_page)),
+            Route("/r/{digest}/embed", answered(self.embedded_page)),
+            Route("/owner", answered(self.owner_page)),
             Route("/s/{digest}", answered(self.survey_page)),
             Route("/assets/{name:path}", answered(self.asset)),
             Route("/livez", answered(self.alive)),
@@ -131,6 +130,10 @@ class Collector:
         await asyncio.to_thread(self.store.close)
         self.watch.tell()
 
+    def _forget_findings(self) -> None:
+        """What was counted is counted again: something was published, released, closed or withdrawn."""
+        self._found.clear()
+
     def _committed(self, reports: int, seconds: float, trouble: StoreError | None) -> None:
         """Called by the writer after every transaction."""
         self.watch.store(trouble)
@@ -147,52 +150,6 @@ class Collector:
     def _owner_only(self, request: Request) -> None:
         self.owner.check(header(request.scope, b"authorization"))
 
-    async def _body(self, request: Request, limit: int) -> bytes:
-        seconds = self.settings.body_seconds
-        return await body_of(request.scope, request.receive, limit=limit, seconds=seconds, budget=self.budget)
-
-    async def publish(self, request: Request) -> Response:
-        """POST /surveys"""
-        self._owner_only(request)
-        envelope = await self._body(request, LARGEST_ENVELOPE)
-        keys = request.query_params.getlist("key")
-        listed, new = await asyncio.to_thread(self.catalogue.publish, envelope, keys)
-        digest = listed.published.digest
-        return reply({"digest": digest, "pages": listed.pages(self._prefix(request))}, 201 if new else 200)
-
-    def _prefix(self, request: Request) -> str:
-        """The path below which people reach us."""
-        return self.settings.prefix or str(request.scope.get("root_path", ""))
-
-    async def invites(self, request: Request) -> Response:
-        """POST /surveys/{digest}/invites"""
-        self._owner_only(request)
-        listed = await self._listed(request.path_params["digest"])
-        body = await self._body(request, LARGEST_REQUEST)
-        try:
-            asked = await asyncio.to_thread(read, body, LARGEST_REQUEST)
-        except SurveyRefused as error:
-            raise Refusal(400, "malformed", str(error)) from None
-        made, hashes = await asyncio.to_thread(asked_invites, asked, listed.survey)
-        await asyncio.to_thread(self.store.add_invites, listed.published.digest, hashes)
-        return reply({"hashes": len(hashes)} if made is None else {"invites": made}, 201)
-
-    async def release(self, request: Request) -> Response:
-        """POST /surveys/{digest}/release"""
-        self._owner_only(request)
-        listed = await self._listed(request.path_params["digest"])
-        try:
-            asked = read(await self._body(request, 1024), 1024)
-        except SurveyRefused as error:
-            raise Refusal(400, "malformed", str(error)) from None
-        headline = asked.get("round", SAME) if isinstance(asked, dict) and set(asked) <= {"round"} else False
-        last = max(question.rounds for question in listed.survey.questions) - 1
-        if headline is not None and (type(headline) is not int or not SAME <= headline <= last):
-            raise Refusal(400, "round", f'send {{}}, or {{"round": N}} with N from 0 to {last}, or null for the whole')
-        made = await asyncio.to_thread(release_survey, self.store, listed.survey, headline=headline)
-        self._found.clear()
-        return reply(made.as_dict(), 201 if made.added else 200)
-
     async def results(self, request: Request) -> Response:
         """GET /results"""
         live = not self.settings.public_results or header(request.scope, b"authorization") is not None
@@ -203,7 +160,7 @@ class Collector:
             raise Refusal(400, "query", "the query takes survey=<digest> and format=json or format=csv")
         digest = request.query_params.get("survey")
         if digest is not None:
-            await self._listed(digest)
+            await self.surveys.listed(digest)
         found = [one for one in await self._findings(live=live) if digest in (None, one["digest"])]
         if form == "json":
             return reply({"surveys": found})
@@ -221,59 +178,49 @@ class Collector:
     def _count(self) -> list[dict[str, Any]]:
         self.catalogue.refresh()
         self.store.fold()
-        tallies, minimum = self.store.tallies(), self.settings.minimum
-        return [live_results(self.store, listed.survey, tallies, minimum) for listed in self.catalogue.all()]
+        tallies, minimum, states = self.store.tallies(), self.settings.minimum, self.surveys.states()
+        return [
+            live_results(self.store, listed.survey, tallies, minimum) | states[listed.published.digest]
+            for listed in self.catalogue.all()
+        ]
 
     def _released(self) -> list[dict[str, Any]]:
         self.catalogue.refresh()
-        return [self._public.of(listed.survey) for listed in self.catalogue.all()]
+        states = self.surveys.states()
+        return [self._public.of(listed.survey) | states[listed.published.digest] for listed in self.catalogue.all()]
 
     # ---- everybody's ------------------------------------------------------------------------------------------
 
-    async def _listed(self, digest: str) -> CatalogueEntry:
-        listed = self.catalogue.known(digest) or await asyncio.to_thread(self.catalogue.find, digest)
-        if listed is None:
-            raise Refusal.of("unknown_survey")
-        return listed
-
-    async def envelope(self, request: Request) -> Response:
-        """GET /surveys/{digest}"""
-        listed = await self._listed(request.path_params["digest"])
-        headers = {"cache-control": "public, max-age=3600, immutable"}
-        return Response(listed.published.envelope, 200, headers, "application/json")
-
-    async def withdraw(self, request: Request) -> Response:
-        """POST /surveys/{digest}/withdrawal: the publisher's signature is asked for, and nobody's token."""
-        listed = await self._listed(request.path_params["digest"])
-        envelope = await self._body(request, LARGEST_ENVELOPE)
-        new = await asyncio.to_thread(self.catalogue.withdraw, listed, envelope)
-        if new:
-            said("survey withdrawn", survey=listed.published.digest)
-        return reply({"withdrawn": listed.published.digest}, 201 if new else 200)
-
-    async def withdrawal(self, request: Request) -> Response:
-        """GET /surveys/{digest}/withdrawal: the signed notice; 204 while the survey stands."""
-        listed = await self._listed(request.path_params["digest"])
-        notice = self.catalogue.withdrawn.get(listed.published.digest)
-        headers = {"cache-control": "no-store"}
-        return (
-            Response(status_code=204, headers=headers)
-            if notice is None
-            else Response(notice, 200, headers, "application/json")
-        )
-
     async def survey_page(self, request: Request) -> Response:
         """GET /s/{digest}"""
-        listed = await self._listed(request.path_params["digest"])
+        listed = await self.surveys.listed(request.path_params["digest"])
         origin = own_origin(request.scope, https=self.settings.https)
-        page, status = pages.survey_page(listed, origin, self._prefix(request))
+        page, status = pages.survey_page(listed, origin, self.surveys.prefix(request))
         headers = {"cache-control": "no-cache"} | (survey_policy(listed.survey.collector) if status == 200 else {})
         return Response(page, status, headers, "text/html")
 
+    async def board_page(self, request: Request) -> Response:
+        """GET /: what was released of every survey; where results are not public, on to the owner's page."""
+        if not self.settings.public_results:
+            return Response(status_code=307, headers={"location": "./owner", "cache-control": "no-cache"})
+        return _page(pages.board_page())
+
     async def results_page(self, request: Request) -> Response:
-        """GET /"""
-        page = pages.results_page(public=self.settings.public_results)
-        return Response(page, 200, {"cache-control": "no-cache"}, "text/html")
+        """GET /r/{digest}: what was released of one survey."""
+        return _page(pages.results_page(await self._public_digest(request)))
+
+    async def embedded_page(self, request: Request) -> Response:
+        """GET /r/{digest}/embed: the same without buttons, for a frame in another page."""
+        return _page(pages.embedded_page(await self._public_digest(request)), framed=True)
+
+    async def _public_digest(self, request: Request) -> str:
+        if not self.settings.public_results:
+            raise Refusal(404, "not_public", "results are not public here")
+        return (await self.surveys.listed(request.path_params["digest"])).published.digest
+
+    async def owner_page(self, request: Request) -> Response:
+        """GET /owner: the frame; what it shows needs the token."""
+        return _page(pages.owner_page(public=self.settings.public_results))
 
     async def asset(self, request: Request) -> Response:
         """GET /assets/{name}"""
@@ -305,3 +252,7 @@ class Collector:
         """GET /openapi.json"""
         settings = self.settings
         return reply(openapi.description(settings.list_limit, MOST_INVITES, public_results=settings.public_results))
+
+
+def _page(page: str, *, framed: bool = False) -> Response:
+    return Response(page, 200, {"cache-control": "no-cache", **results_policy(framed=framed)}, "text/html")

@@ -1,10 +1,10 @@
 """The pages and what they load.  All of it is served from here; no page asks a third party for anything, and every
 address in them is relative: they work below any path.
 
-A page is an empty frame: what it shows comes from the signed envelope, verified in the browser, or from /results with
-the owner's token, and is put into the document as text, never as markup.  The frame itself holds a digest and public
-keys, escaped.  A survey's page is served at the origins that the survey lists and nowhere else: every origin has a
-ledger of its own in a person's browser, and would draw once more.
+A page is an empty frame: what it shows comes from the signed envelope, verified in the browser, or from /results and,
+with the owner's token, from the routes under /surveys; it is put into the document as text, never as markup.  The frame
+itself holds a digest and public keys, escaped.  A survey's page is served at the origins that the survey lists and
+nowhere else: every origin has a ledger of its own in a person's browser, and would draw once more.
 """
 
 from __future__ import annotations
@@ -18,13 +18,17 @@ from rrcollect.publish.survey import CARRIED
 from rrcollect.web import for_pages
 from server_agg.collect.catalogue import CatalogueEntry
 
-__all__ = ["ASSETS", "asset", "missing_page", "results_page", "survey_page"]
+__all__ = ["ASSETS", "asset", "board_page", "embedded_page", "missing_page", "owner_page", "results_page",
+           "survey_page"]  # fmt: skip
 
 ASSETS = {
     "rrcollect.mjs": ("rrcollect", "web", "text/javascript"),
     "choice.mjs": ("server_agg.collect", "static", "text/javascript"),
     "survey.mjs": ("server_agg.collect", "static", "text/javascript"),
-    "results.mjs": ("server_agg.collect", "static", "text/javascript"),
+    "figures.mjs": ("server_agg.collect", "static", "text/javascript"),
+    "findings.mjs": ("server_agg.collect", "static", "text/javascript"),
+    "board.mjs": ("server_agg.collect", "static", "text/javascript"),
+    "owner.mjs": ("server_agg.collect", "static", "text/javascript"),
     "icon.svg": ("server_agg.collect", "static", "image/svg+xml"),
     "page.css": ("server_agg.collect", "static", "text/css"),
     **{f"words/{language}.mjs": ("rrcollect", "web", "text/javascript") for language in LANGUAGES},
@@ -49,6 +53,7 @@ FRAME = """<!doctype html>
 SCRIPT = '\n<script type="module" src="{root}assets/{kind}.mjs"></script>'
 NO_SCRIPT = """<noscript><p class="notice">This page needs JavaScript: your answer is changed at random on this device,
 before anything is sent.</p></noscript>"""
+NO_DRAWINGS = '<noscript><p class="notice">This page needs JavaScript: it draws its figures itself.</p></noscript>'
 NO_PAGE = "Its publisher lists no web page for it: it is answered in apps. Nothing was asked and nothing was sent."
 NOWHERE = (
     "Perhaps the link was cut off or mistyped: a survey's link ends in 64 letters and digits. Please ask whoever gave "
@@ -97,9 +102,24 @@ def _places(listed: CatalogueEntry, prefix: str) -> str:
     return f"<p>It may be answered at:</p>\n<ul>\n{''.join(items)}\n</ul>\n"
 
 
-def results_page(*, public: bool) -> str:
-    """The page on which the owner reads."""
-    return _frame("Results", "results", {"public": "yes" if public else "no"}, "./")
+def board_page() -> str:
+    """The page that lists what was released."""
+    return _frame("Results", "board", {"view": "all"}, "./", NO_DRAWINGS)
+
+
+def results_page(digest: str) -> str:
+    """The page of what was released of one survey."""
+    return _frame("Results", "board", {"view": "one", "digest": digest}, "../", NO_DRAWINGS)
+
+
+def embedded_page(digest: str) -> str:
+    """The same for a frame in another page: nothing to press that leads away from it."""
+    return _frame("Results", "board", {"view": "embedded", "digest": digest}, "../../", NO_DRAWINGS)
+
+
+def owner_page(*, public: bool) -> str:
+    """The page on which the owner publishes, invites, releases, closes and reads."""
+    return _frame("Owner", "owner", {"public": "yes" if public else "no"}, "./", NO_DRAWINGS)
 
 
 def missing_page(path: str) -> str:
@@ -111,10 +131,10 @@ def missing_page(path: str) -> str:
     return _notice("There is nothing at this address", NOWHERE, root="../" * (path.count("/") - 1) or "./")
 
 
-def _frame(title: str, kind: str, data: dict[str, str], root: str) -> str:
+def _frame(title: str, kind: str, data: dict[str, str], root: str, inside: str = NO_SCRIPT) -> str:
     attributes = "".join(f' data-{name}="{html.escape(value)}"' for name, value in data.items())
     script = SCRIPT.format(kind=kind, root=root)
-    return FRAME.format(title=title, kind=kind, data=attributes, script=script, inside=NO_SCRIPT, root=root)
+    return FRAME.format(title=title, kind=kind, data=attributes, script=script, inside=inside, root=root)
 
 
 def _notice(title: str, words: str, more: str = "", root: str = "../") -> str:

@@ -38,8 +38,8 @@ from server_agg.count.tallies import Tallies
 from server_agg.report.released import ReleaseFacts
 from server_agg.report.survey_results import released_results, survey_results
 
-__all__ = ["SAME", "LastRelease", "PublicResults", "ReleaseOutcome", "due", "last_release", "live_results",
-           "release_all", "release_survey", "unreleased"]  # fmt: skip
+__all__ = ["SAME", "LastRelease", "PublicResults", "ReleaseOutcome", "checked_headline", "due", "last_release",
+           "live_results", "release_all", "release_survey", "unreleased"]  # fmt: skip
 
 SAME: Final = -1  # the headline stays what it is
 
@@ -97,9 +97,7 @@ def release_survey(
     >>> release_survey(store, survey).added, store.close()
     (0, None)
     """
-    rounds = max(question.rounds for question in survey.questions)
-    if headline is not None and headline != SAME and not 0 <= headline < rounds:
-        raise ParameterError("headline", headline, f"a round of the survey, 0 to {rounds - 1}, or None for the whole")
+    checked_headline(survey, headline)
     store.fold()
     with store.writing(alone=True) as cursor:
         found = store.run(cursor, LAST_RELEASE, (survey.digest,)).fetchone()
@@ -119,6 +117,13 @@ def release_survey(
         store.run_many(cursor, MARK_PUBLISHED, [(n, *cell) for cell, n in made.taken.items()])
         store.run(cursor, ADD_RELEASE, line)
     return ReleaseOutcome(_facts(*line[1:]), made.answers, made.waiting, survey.minimum)
+
+
+def checked_headline(survey: Survey, headline: int | None) -> None:
+    """Return if the survey has this round; None is the whole, `SAME` what it is."""
+    rounds = max(question.rounds for question in survey.questions)
+    if headline is not None and headline != SAME and not 0 <= headline < rounds:
+        raise ParameterError("headline", headline, f"a round of the survey, 0 to {rounds - 1}, or None for the whole")
 
 
 def unreleased(store: Store, survey: Survey) -> Release:

@@ -2,7 +2,8 @@
 
 Rules
 1. A strict content security policy: scripts and styles from here alone, nothing inline, no frames, no third party but
-   the collector that a survey names.
+   the collector that a survey names.  One page may stand in a frame of another site: released results without buttons,
+   which anybody may read and with which nobody can do anything.
 2. No cookie is set or read, so that a foreign page can do nothing in anybody's name.
 3. CORS: the declared origins may POST reports and GET surveys; nobody else, and nothing else.
 4. The origin a request was made to is what its Host says, once, with the scheme of the connection or of the settings.
@@ -21,14 +22,21 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from server_agg.collect.replies import reply
 from server_agg.collect.request_body import header
 
-__all__ = ["Guard", "own_origin", "own_path", "survey_policy"]
+__all__ = ["Guard", "own_origin", "own_path", "results_policy", "survey_policy"]
 
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src {connect}; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'{images}; connect-src {connect}; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors {frames}"
 )
+FRAMED = "frame-ancestors *"
+
+
+def _policy(connect: str = "'self'", images: str = "", frames: str = "'none'") -> str:
+    return POLICY.format(connect=connect, images=images, frames=frames)
+
+
 HEADERS = [
-    (b"content-security-policy", POLICY.format(connect="'self'").encode()),
+    (b"content-security-policy", _policy().encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
@@ -59,6 +67,8 @@ class Guard:
             if message["type"] == "http.response.start":
                 started = True
                 own = {name for name, _ in message["headers"]}  # a survey's page has a policy of its own
+                if any(FRAMED.encode() in value for _, value in message["headers"]):
+                    own.add(b"x-frame-options")
                 usual = [one for one in HEADERS if one[0] not in own]
                 message["headers"] = [*message["headers"], *usual, *extra]
             await send(message)
@@ -107,7 +117,16 @@ def survey_policy(collector: str) -> dict[str, str]:
     True
     """
     parts = urlsplit(collector)
-    return {"content-security-policy": POLICY.format(connect=f"'self' {parts.scheme}://{parts.netloc}")}
+    return {"content-security-policy": _policy(connect=f"'self' {parts.scheme}://{parts.netloc}")}
+
+
+def results_policy(*, framed: bool) -> dict[str, str]:
+    """The policy of a page of results, which turns its own drawings into images; `framed`: in whatever page.
+
+    >>> results_policy(framed=True)["content-security-policy"].endswith(FRAMED)
+    True
+    """
+    return {"content-security-policy": _policy(images=" blob:", frames="*" if framed else "'none'")}
 
 
 def own_origin(scope: Scope, *, https: bool) -> str | None:

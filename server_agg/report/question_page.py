@@ -12,7 +12,6 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -27,10 +26,21 @@ from server_agg.count.tallies import Tallies
 from server_agg.estimates.choice import ChoiceEstimate
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.mean import MeanEstimate
+from server_agg.estimates.numerics import exact_level
 from server_agg.estimates.one import Estimate
 from server_agg.estimates.scale import OneValue, Scale
+from server_agg.report.differences import differences
 from server_agg.report.headline import Headline, headline_of
-from server_agg.report.released import JOINED, ReleaseFacts, crowd_words, fakes_words, missing_words, waiting_words
+from server_agg.report.plain_words import about, largest_words, trend_words
+from server_agg.report.released import (
+    JOINED,
+    ReleaseFacts,
+    crowd_words,
+    dishonest_words,
+    fakes_words,
+    missing_words,
+    waiting_words,
+)
 from server_agg.report.round_results import UNDECLARED, AskedAs, ResultOptions, RoundResults, group_name
 from server_agg.report.words import bar_words
 from server_agg.weigh.smoothed import SmoothedCurve
@@ -86,7 +96,8 @@ def question_page(results: Results, survey: Survey, question: Question) -> dict[
         "n": sum(answers),
         "estimate": None,
         "segments": [],
-        "trend": None if line is None else _trend(line, results.smoothed(question.id)),
+        "beside": [],
+        "trend": None if line is None else _trend(line, results, question.id),
         "notes": [waiting_words(results.options.minimum, question.rounds, fullest)],
     }
     if enough:
@@ -98,8 +109,9 @@ def question_page(results: Results, survey: Survey, question: Question) -> dict[
         if shown["round"] is not None:
             for name, segment in survey.segments.items():
                 rows = len(segment.names) + NOT_DECLARED + ALL_MERGED if looking else 0
-                shown["segments"].append(_segment(name, enough[0].segments(name, over=rows)))
-        shown["notes"] = _notes(results, survey, question, shown, whole)
+                shown["segments"].append(_segment(survey, name, enough[0].segments(name, over=rows), results))
+        shown["beside"], method = _notes(results, survey, question, shown, whole)
+        shown["notes"] = [*shown["beside"], *method]
     return shown
 
 
@@ -156,14 +168,17 @@ class _Whole:
         }
         if not self.choice:
             words = bar_words(bar) if self.scale.is_share else _words(self.scale, bar)
-            return {**shown, "bar": words, **_value(self.lines[0], bar, self.scale)}
+            return {**shown, "guaranteed": bar.guaranteed, "bar": words, **_value(self.lines[0], bar, self.scale)}
         inside = self.choice.simplex() if self.single else [None] * len(self.lines)
         options = [
             {"label": label, **_value(line, own, self.scale), "simplex": simplex}
             for label, line, own, simplex in zip(self.choice.labels, self.lines, self.bars, inside, strict=True)
         ]
         words = f"{100 * float(self.level):.10g} % {bar.method} intervals, all options at once"
-        return {**shown, "bar": words, "options": options}
+        bars = [(one["label"], one["value"], one["low"], one["high"]) for one in options]
+        largest = dict(zip(("label", "words"), largest_words(bars, self.level), strict=True))
+        sure = all(own.guaranteed for own in self.bars)
+        return {**shown, "guaranteed": sure, "bar": words, "largest": largest, "options": options}
 
     def _worth(self, first: OneValue) -> float | None:
         """How many direct answers tell as much: of one share, in one round."""
@@ -202,37 +217,41 @@ def _words(scale: Scale, bar: Interval) -> str:
 
 def _value(line: Headline, bar: Interval, scale: Scale) -> dict[str, Any]:
     values = {"value": line.value, "shown": scale.clipped(line.value), "standard_error": line.standard_error}
-    return {**values, "low": bar.low, "high": bar.high}
+    return {**values, "low": bar.low, "high": bar.high, "about": about(line.value, *bar, scale)}
 
 
-def _notes(results: Results, survey: Survey, question: Question, shown: dict[str, Any], whole: _Whole) -> list[str]:
-    """What is said of a question beside its estimate."""
-    notes = []
+def _notes(
+    results: Results, survey: Survey, question: Question, shown: dict[str, Any], whole: _Whole
+) -> tuple[list[str], list[str]]:
+    """What is said of a question: what must be read beside its estimate, and what belongs to the method."""
+    beside, method = [], []
     if shown["round"] is None:
         numbers = ", ".join(str(number + 1) for number in whole.rounds)
-        notes.append(
+        beside.append(
             f"This is the whole: round {numbers} of {question.rounds}, each by its answers. Tables by group are of one "
             "round, if the owner chooses it for the headline."
         )
     if question.panel:
-        notes.append(
+        beside.append(
             "Each device answered in one round, which it drew by chance beforehand: the rounds are of different people."
         )
     if survey.ask == "one":
-        notes.append(
+        beside.append(
             "Each device was asked one of the survey's questions, which it drew by chance beforehand: those who "
             "answered this one are a fair sample of all."
         )
-    if not survey.invite_only:
-        notes.append(fakes_words(question.design, whole.n, whole.scale))
+    if survey.invite_only:
+        shown["estimate"]["dishonest"] = dishonest_words(question.design, whole.scale)
+    else:
+        method.append(fakes_words(question.design, whole.n, whole.scale))
     if results.release is not None and not results.live:
         for table in shown["segments"]:
             groups = [*map(group_name, survey.segments[table["name"]].names), UNDECLARED]
             rows = [row["label"] for row in (table["options"][0]["rows"] if "options" in table else table["rows"])]
-            notes.append(missing_words(table["name"], groups, rows, survey.minimum))
+            beside.append(missing_words(table["name"], groups, rows, survey.minimum))
         crowd = results.release.crowds.get(question.id, survey.minimum)
-        notes.append(JOINED if survey.collector == CARRIED else crowd_words(question.design, crowd))
-    return [note for note in notes if note]
+        method.append(JOINED if survey.collector == CARRIED else crowd_words(question.design, crowd))
+    return [note for note in beside if note], method
 
 
 def _misfit(found: OneValue) -> str | None:
@@ -242,22 +261,26 @@ def _misfit(found: OneValue) -> str | None:
 def _row(row: Row, scale: Scale) -> dict[str, Any]:
     found, (low, high) = row.estimate, row.interval
     values = {"n": row.n, "shown": scale.clipped(found.value), "value": found.value, "low": low, "high": high}
-    return {**values, "misfit": _misfit(found)}
+    return {**values, "about": about(found.value, low, high, scale), "misfit": _misfit(found)}
 
 
 def _rows(table: SegmentTable) -> list[dict[str, Any]]:
     return [{"label": row.label, "cells": list(row.cells), **_row(row, table.scale)} for row in table.rows]
 
 
-def _segment(name: str, found: SegmentTable | OptionTables) -> dict[str, Any]:
+def _segment(survey: Survey, name: str, found: SegmentTable | OptionTables, results: Results) -> dict[str, Any]:
+    segment, level, looking = survey.segments[name], exact_level(results.options.level), results.looking
+    labels = {group_name(value.value): survey.say(value.label) or value.value for value in segment.values}
+    shown: dict[str, Any] = {"name": name, "label": survey.say(segment.label) or name, "labels": labels}
     if isinstance(found, SegmentTable):
-        return {"name": name, "rows": _rows(found), "note": _note(found)}
-    tables = zip(found.labels, found.tables_by_option, strict=True)
-    return {
-        "name": name,
-        "options": [{"label": label, "rows": _rows(table)} for label, table in tables],
-        "note": found.describe(),
-    }
+        pairs = differences(found, level, looking=looking)
+        return {**shown, "rows": _rows(found), "differences": pairs, "note": _note(found)}
+    many = 1 if len(found.labels) == 2 else len(found.labels)  # two options are one question
+    options = [
+        {"label": label, "rows": _rows(table), "differences": differences(table, level, looking=looking, tables=many)}
+        for label, table in zip(found.labels, found.tables_by_option, strict=True)
+    ]
+    return {**shown, "options": options, "note": found.describe()}
 
 
 def _rounds(line: Trend) -> list[dict[str, Any]]:
@@ -265,23 +288,33 @@ def _rounds(line: Trend) -> list[dict[str, Any]]:
     return [{"round": number, **_row(row, line.table.scale)} for number, row in rows]
 
 
-def _trend(line: Trend | OptionTrends, smooth: Mapping[str, SmoothedCurve]) -> dict[str, Any]:
+def _trend(line: Trend | OptionTrends, results: Results, question: str) -> dict[str, Any]:
     curves = {
         label: [
             {"round": one.round, "value": one.value, "shown": curve.scale.clipped(one.value), "low": one.interval.low,
              "high": one.interval.high}
             for one in curve.points_by_round
         ]
-        for label, curve in smooth.items()
+        for label, curve in results.smoothed(question).items()
     }  # fmt: skip
     if isinstance(line, Trend):
         note = f"{line.describe()}; {_note(line.table)}"
-        return {"rounds": _rounds(line), "smooth": curves.get(""), "slope": line.slope, "p": line.p, "note": note}
+        return {**_line(line, results), "smooth": curves.get(""), "note": note}
+    many = 1 if len(line.labels) == 2 else len(line.labels)
     options = [
-        {"label": label, "rounds": _rounds(one), "smooth": curves.get(label), "slope": one.slope, "p": one.p}
+        {"label": label, **_line(one, results, many), "smooth": curves.get(label)}
         for label, one in zip(line.labels, line.trends, strict=True)
     ]
     return {"options": options, "note": f"{line.describe()}; {line.caption()}"}
+
+
+def _line(line: Trend, results: Results, many: int = 1) -> dict[str, Any]:
+    """The rounds and the line through them; with `many` options p is Bonferroni's."""
+    p, words = min(1.0, many * line.p), ""
+    if line.slope_standard_error is not None:
+        words = trend_words(line.slope, p, line.table.scale, results.options.level)
+        words += ", for one look that was planned beforehand" if results.looking else ""
+    return {"rounds": _rounds(line), "slope": line.slope, "p": p, "words": words}
 
 
 def _note(table: SegmentTable) -> str:

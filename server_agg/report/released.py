@@ -21,7 +21,7 @@ from server_agg.plan.central_privacy import central_privacy
 from server_agg.report.words import privacy_words
 
 __all__ = ["DELTA", "JOINED", "LIVE", "LOOKING", "MIXED", "NOT_TOLD", "ReleaseFacts", "conditions", "crowd_words",
-           "fakes_words", "missing_words", "release_words", "waiting_words"]  # fmt: skip
+           "dishonest_words", "fakes_words", "missing_words", "release_words", "waiting_words"]  # fmt: skip
 
 MIXED = ""  # the value of a segment that released answers are not told apart by; no survey can declare it
 NOT_TOLD = "(not told apart)"
@@ -139,14 +139,32 @@ def fakes_words(design: AnyDesign, n: int, scale: Scale = SHARES) -> str:
     >>> fakes_words(Design("3/4", "3/4"), 500)  # doctest: +ELLIPSIS
     'Without invitations one person can send many answers: ... 2.00 points, 10 fakes by up to 4.00, 100 ... 40.00.'
     """
-    factor = (100 if scale.is_share else scale.span) * float(design.manipulation_factor)
+    factor, what, unit = _moved(design, scale)
     counted = "".join(f", {many} fakes by up to {many / n * factor:.2f}" for many in FAKES if many < n)
-    what = "the share of one option" if isinstance(design, SetDesign) else "this estimate"
-    unit = f" {'points' if scale.is_share else scale.unit}".rstrip()
     return (
         "Without invitations one person can send many answers: if 1 % of the answers were fakes, they could move "
         f"{what} by up to {factor / 100:.2f}{unit}{counted}."
     )
+
+
+def dishonest_words(design: AnyDesign, scale: Scale = SHARES) -> str:
+    """What invited people could do who do not follow the protocol.
+
+    >>> from rrcollect import Design
+    >>> dishonest_words(Design("3/4", "3/4"))
+    'If 1 % of those who answered sent what they liked, they could move this estimate by up to 2.00 points.'
+    """
+    factor, what, unit = _moved(design, scale)
+    return (
+        f"If 1 % of those who answered sent what they liked, they could move {what} by up to {factor / 100:.2f}{unit}."
+    )
+
+
+def _moved(design: AnyDesign, scale: Scale) -> tuple[float, str, str]:
+    """By how much all answers together could move what, in which unit."""
+    factor = (100 if scale.is_share else scale.span) * float(design.manipulation_factor)
+    what = "the share of one option" if isinstance(design, SetDesign) else "this estimate"
+    return factor, what, f" {'points' if scale.is_share else scale.unit}".rstrip()
 
 
 def _up(epsilon: float) -> str:

@@ -173,6 +173,7 @@ class SurveyResults(Result):
             "view": "live" if self.live else "released",
             "released": None if self.release is None else {"number": self.release.number, "at": self.release.when},
             "headline": self.headline,
+            "beside": notes,
             "notes": [*notes, *conditions(note for question in questions for note in question["notes"])],
             "questions": questions,
         }

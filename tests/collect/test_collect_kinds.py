@@ -116,19 +116,21 @@ def test_the_page_draws_options_means_and_rounds(collector, visit):
     sent(collector, digest)
     results = visit.page(f"{collector.url}/")
     results.get_by_label("Owner's token").fill(TOKEN)
-    results.get_by_role("button", name="Show results").click()
+    results.get_by_role("button", name="Enter").click()
+    results.get_by_role("button", name="Clean sport").click()
     party = results.locator('[data-question="party"]')
     party.get_by_role("img", name=re.compile("^Options: ")).wait_for()
-    assert party.get_by_role("img", name=re.compile("^Trend: round 1")).count() == 4
+    assert party.get_by_role("img", name=re.compile("by round: round 1")).count() == 4
     assert party.locator("b").count() == 0  # a label is text
     assert "<b>red</b>" in party.inner_text()
     hours = results.locator('[data-question="hours"]')
-    assert re.search(r"hours", hours.get_by_role("img", name=re.compile("^Estimate ")).get_attribute("aria-label"))
+    assert re.search(r"hours", hours.get_by_role("img", name=re.compile("^Estimate")).get_attribute("aria-label"))
     colour = results.locator('[data-question="colour"]')
-    assert colour.locator("svg.options circle").count() == 10
-    assert "all options at once" in colour.inner_text()
-    assert colour.get_by_role("img", name=re.compile("^sport: ")).count() == 10
-    assert "Adding up to 100 %" in colour.inner_text()
+    assert colour.locator("figure").first.locator("circle").count() == 10
+    assert colour.get_by_role("img", name=re.compile("^by sport, ")).count() == 10
+    colour.get_by_text("Method").click()
+    colour.get_by_text("all options at once").first.wait_for()
+    assert "add up to 100 %" in colour.inner_text()
     for width in (390, 1280):
         results.set_viewport_size({"width": width, "height": 900})
         assert results.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

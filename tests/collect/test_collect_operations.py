@@ -164,7 +164,7 @@ def test_it_works_below_a_path(tmp_path, strips):
         )
         assert (status, said["pages"]) == (201, [f"{collector.url}/ask/us/s/{made.digest}"])
         assert collector.json("POST", f"{front}/reports", body(made.digest), JSON)[0] == 201
-        for path, root in ((f"/s/{made.digest}", "../"), ("/", "./")):
+        for path, root in ((f"/s/{made.digest}", "../"), ("/owner", "./")):
             page = collector.request("GET", front + path)[1].decode()
             links = re.findall(r'(?:src|href)="([^"]+)"', page)
             assert len(links) == 3

@@ -25,7 +25,6 @@ from server_agg import (
     pool,
     poststratified_estimate,
     segment_table,
-    smoothed,
     stratified_estimate,
     trend,
     trend_across,
@@ -35,6 +34,7 @@ from server_agg.estimates.methods import METHODS, methods_for
 from server_agg.estimates.score_tests import Groups
 from server_agg.estimates.small_counts import p_value
 from server_agg.report.survey_results import survey_results
+from tests.support.devices import question, survey
 
 E1 = optimal_design(1)
 UNFIT, FIT = Tally(E1, 300, 40), Tally(E1, 300, 120)
@@ -121,17 +121,17 @@ def test_one_count_does_not_decide_about_words():
 
 
 def test_misfit_is_shown_on_the_results_page():
-    key = {name: TallyKey("s", "q", E1, segments=(("sport", name),)) for name in ("a", "b")}
-    found = survey_results(Tallies({key["a"]: UNFIT, key["b"]: FIT}), minimum=30)
-    table = found.round("q", 0).segments("sport")
-    from server_agg.report import question_page as page
-
-    shown = page._segment("sport", table)
-    assert FLAG in shown["rows"][0]["misfit"]
-    assert shown["rows"][1]["misfit"] is None
-    assert f"a: {FLAG}" in shown["note"]
-    rounds = {0: UNFIT, 1: FIT}
-    drawn = page._trend(trend(rounds), {"": smoothed(rounds)})
+    asked = survey(question(id="q", design=E1, rounds=2), segments={"sport": ["a", "b"]})
+    cells = [("a", 0, UNFIT), ("b", 0, FIT), ("a", 1, FIT)]
+    key = {(name, r): TallyKey(asked.digest, "q", E1, (("sport", name),), r) for name, r, _ in cells}
+    counted = Tallies({key[name, r]: tally for name, r, tally in cells})
+    (shown,) = survey_results(counted, asked, minimum=30, headline=0).as_dict()["questions"]
+    (table,) = shown["segments"]
+    assert FLAG in table["rows"][0]["misfit"]
+    assert table["rows"][1]["misfit"] is None
+    assert f"a: {FLAG}" in table["note"]
+    unfit = Tallies({key["a", 0]: UNFIT, key["a", 1]: FIT})
+    drawn = survey_results(unfit, asked, minimum=30).as_dict()["questions"][0]["trend"]
     assert FLAG in drawn["rounds"][0]["misfit"]
     assert f"0: {FLAG}" in drawn["note"]
 

@@ -1,0 +1,184 @@
+// What was found about a survey, for a board: the number in words, one axis, groups, differences, rounds; the method folded.
+// The owner's page shows the same, live.  The words are the collector's; the survey's own texts are marked as foreign.
+
+import { count, figure, make, rowsFigure, scaleOf, trendFigure } from "./figures.mjs";
+
+const TOGETHER = ["(merged)", "(not told apart)"]; // the collector's names for groups put together
+const MOST_DRAWN = 12; // options that get a figure of their own by group or round: more would hide the page
+
+export const foreign = (text, tag = "span") => make(tag, { class: "foreign" }, text);
+export const moment = (text) => new Date(text).toLocaleString("en", { dateStyle: "long", timeStyle: "short", timeZone: "UTC" }) + " UTC";
+const plural = (n, one, many) => `${count(n)} ${n === 1 ? one : many}`;
+const notice = (words) => make("p", { class: "notice" }, words);
+const parts = (whole) => (!whole ? [] : whole.options ? whole.options.slice(0, MOST_DRAWN) : [whole]);
+const kept = (words) => words.replaceAll(" %", "\u00a0%");
+const slug = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 40) || "figure";
+
+// ---- the method ----------------------------------------------------------------------------------------------------
+
+const percent = (share) => (100 * share).toFixed(1).replace("-", "−");
+
+function chance({ kind, changed }) {
+  if (kind === "choice") {
+    return changed.size === 1
+      ? `every answer was changed to another option with chance ${percent(changed.missing)} %`
+      : `every answer is a set of ${changed.size} of the ${changed.options} options, without the true one with chance ${percent(changed.missing)} %`;
+  }
+  if (kind === "number") return "every device sent only “high” or “low”, drawn at random: the higher the number, the more often “high”";
+  return Math.abs(changed.no - changed.yes) < 5e-4
+    ? `every answer was changed at random with chance ${percent(changed.no)} %`
+    : `a “no” was changed at random with chance ${percent(changed.no)} %, a “yes” with ${percent(changed.yes)} %`;
+}
+
+function facts(pairs) {
+  return make("dl", { class: "facts" }, ...pairs.map(([term, value]) => make("div", {}, make("dt", {}, term), make("dd", {}, value))));
+}
+
+function cut(question, scale) {
+  const it = question.estimate, found = [];
+  for (const one of it.options ?? [it]) {
+    if (one.value === one.shown) continue;
+    const name = one.label ? ["The unbiased value of ", foreign(one.label)] : ["The unbiased value"];
+    found.push(make("p", {}, ...name, ` is ${scale.write(one.value, one.high - one.low)} ${scale.unit}; it is drawn hollow, cut to ${scale.tick(scale.low)}–${scale.tick(scale.high)}.`));
+  }
+  return found;
+}
+
+function method(question, scale) {
+  const it = question.estimate, promise = question.promise;
+  const list = [["privacy promise", `ε = ${Number(promise.epsilon.toPrecision(4))}, δ = ${Number(promise.delta.toPrecision(3))}`]];
+  const inside = [make("p", {}, `To protect the respondents ${chance(question)}; the bars account for it.`)];
+  if (it) {
+    const level = Number((100 * it.level).toPrecision(6)), sure = it.guaranteed ? "its coverage is guaranteed" : "its coverage is approximate";
+    list.push(["answers", count(it.n)], ["bars", `${level} %, ${it.method}`], ["target", it.target]);
+    const worth = Math.round(it.direct_answers ?? 0); // 0 where the estimate lies on the edge: no figure worth showing
+    if (worth > 0) list.push(["worth", `${plural(worth, "direct answer", "direct answers")}`]);
+    inside.push(make("p", {}, `${it.bar}; ${it.options ? sure.replace("its", "their") : sure}, for independent respondents who follow the protocol. Who chose not to answer is in no bar.`));
+    inside.push(...cut(question, scale));
+    if (it.options?.[0].simplex != null) {
+      const shares = it.options.flatMap((one, i) => [i ? ", " : "", foreign(one.label), ` ${percent(one.simplex)} %`]);
+      inside.push(make("p", {}, "The nearest shares that add up to 100 % (biased, for reading): ", ...shares, "."));
+    }
+    if (it.dishonest) inside.push(make("p", {}, it.dishonest));
+    inside.push(make("p", {}, it.misfit ? `How well the counts fit: ${it.misfit}.` : "The counts fit the protocol: no misfit to be told."));
+  }
+  inside.push(...question.notes.filter((note) => it && !question.beside.includes(note)).map((note) => make("p", {}, note)));
+  for (const each of [question.trend, ...question.segments]) {
+    if (each?.note) inside.push(make("p", {}, each.label ? make("strong", {}, foreign(`${each.label}: `)) : make("strong", {}, "Rounds: "), `${each.note}.`));
+  }
+  return make("details", { class: "method" }, make("summary", {}, "Method"), facts(list), ...inside);
+}
+
+// ---- one question --------------------------------------------------------------------------------------------------
+
+function headline(question) {
+  const it = question.estimate, [value, bar] = it.about?.split(" (") ?? [];
+  if (!it.options) return [make("p", { class: "about" }, make("strong", {}, value), ` (${bar}`)];
+  const top = it.options.find((one) => one.label === it.largest.label), [most, ends] = top.about.split(" (");
+  return [
+    make("p", { class: "about" }, "The largest share: ", foreign(top.label), ". ", make("strong", {}, most), ` (${ends}`),
+    make("p", {}, kept(`That it is the largest is ${it.largest.words}.`)),
+  ];
+}
+
+const named = (segment, label) => segment.labels[label] ?? label;
+const ours = (segment, label) => !(label in segment.labels);
+
+function compared(segment, part) {
+  if (!part.differences.length) return "";
+  const items = part.differences.map((one) => make("li", {}, foreign(named(segment, one.higher)), ` ${one.verb} `, foreign(named(segment, one.lower)), `, ${kept(one.words)}.`));
+  return make("ul", { class: "differences" }, ...items);
+}
+
+function atOnce(segment) {
+  const [one] = (segment.options ?? [segment]).flatMap((part) => part.differences);
+  return one && one.comparisons > 1 ? make("p", { class: "small quiet" }, kept(`What is called certain is so for all ${one.comparisons} comparisons at once, at the level ${Number((100 * one.level).toPrecision(6))} %.`)) : "";
+}
+
+function misfits(rows, name) {
+  return rows.filter((row) => row.misfit).map((row) => make("p", { class: "notice" }, "How well the count of ", ...name(row), ` fits: ${row.misfit}.`));
+}
+
+function groups(question, scale, story, how) {
+  const found = [];
+  for (const segment of question.segments) {
+    const [first, ...others] = (segment.options ?? [segment])[0].rows;
+    if (!first || (!others.length && TOGETHER.includes(first.label))) continue; // all in one: the headline again
+    found.push(make(`h${how.level + 1}`, { class: "part" }, "By ", foreign(segment.label)));
+    for (const part of parts(segment)) {
+      const rows = part.rows.map((row) => ({ ...row, label: named(segment, row.label), foreign: !ours(segment, row.label) }));
+      const name = `by ${segment.label}${segment.options ? `, ${part.label}` : ""}`;
+      if (segment.options) found.push(make(`h${how.level + 2}`, { class: "option" }, foreign(part.label)));
+      found.push(figure((width) => rowsFigure(rows, scale, width, { name }), story(name, segment.note), how), compared(segment, part));
+      found.push(...misfits(rows, (row) => [foreign(row.label)]));
+    }
+    found.push(atOnce(segment));
+  }
+  return found;
+}
+
+function rounds(question, scale, story, how) {
+  const found = [];
+  for (const part of parts(question.trend)) {
+    const name = `over rounds${part.label ? `, ${part.label}` : ""}`;
+    found.push(make(`h${how.level + 1}`, { class: "part" }, part.label ? "Over the rounds: " : "Over the rounds", part.label ? foreign(part.label) : ""));
+    found.push(figure((width) => trendFigure(part, scale, width, part.label ?? ""), story(name, question.trend.note), how));
+    if (part.words) found.push(make("p", {}, kept(`${part.words}.`)));
+    found.push(...misfits(part.rounds, (row) => [`round ${row.round + 1}`]));
+  }
+  return found;
+}
+
+function questionCard(question, survey, how) {
+  const card = make("article", { class: "card", "data-question": question.id }), it = question.estimate, scale = scaleOf(question);
+  card.append(make(`h${how.level}`, { class: "question foreign" }, question.text));
+  if (!it) {
+    card.append(...question.notes.map((note) => make("p", { class: "quiet" }, note)), method(question, scale));
+    return card;
+  }
+  const when = survey.released && survey.view === "released" ? `Release ${survey.released.number} of ${moment(survey.released.at)}` : "Live view";
+  const story = (name, note) => ({
+    name: `${question.text}, ${name}`, title: `${question.text}${name === "all" ? "" : ` (${name})`}`, file: slug(`${survey.name} ${question.id} ${name}`),
+    foot: [`${it.bar}; n = ${count(it.n)}; target: ${it.target}.${note ? ` ${note}.` : ""}${it.misfit ? ` Misfit: ${it.misfit}.` : ""}`,
+      `${survey.pilot ? "Pilot: trial data. " : ""}${when}, “${survey.title}” of ${survey.publisher}, version ${survey.version}.`],
+  });
+  const round = question.rounds > 1 ? (question.round === null ? ` in all of ${question.rounds} rounds` : ` in round ${question.round + 1} of ${question.rounds}`) : "";
+  card.append(...headline(question), make("p", { class: "small quiet" }, `From ${plural(it.n, "answer", "answers")}${round}, each changed by chance on the device it came from.`));
+  if (it.misfit) card.append(notice(`How well these counts fit: ${it.misfit}.`));
+  const rows = it.options ? [...it.options].sort((a, b) => b.value - a.value) : [{ ...it, label: "All", foreign: false, n: undefined, misfit: null }];
+  card.append(figure((width) => rowsFigure(rows, scale, width, { filled: Boolean(it.options), name: it.options ? "Options" : "Estimate" }), story("all", ""), how));
+  card.append(...question.beside.map((note) => make("p", { class: "small quiet note" }, note)));
+  card.append(...groups(question, scale, story, how), ...rounds(question, scale, story, how), method(question, scale));
+  return card;
+}
+
+// ---- one survey ----------------------------------------------------------------------------------------------------
+
+/** The survey's head and all its questions; `level` is its heading's, `buttons`: whether figures can be saved. */
+export function surveyFindings(survey, { level = 1, buttons = true, head = true } = {}) {
+  const section = make("section", { "data-survey": survey.digest });
+  if (head) {
+    section.append(make("header", {}, make(`h${level}`, { class: "foreign" }, survey.title),
+      make("p", { class: "quiet" }, "Asked by ", foreign(survey.publisher), ` · version ${survey.version}${survey.invite_only ? " · by invitation" : " · open to everybody"}`),
+      survey.pilot ? make("p", { class: "bad" }, "pilot: trial data") : "",
+      survey.state.state === "withdrawn" ? notice(survey.state.words) : make("p", { class: "small" }, survey.state.words)));
+  }
+  const total = survey.view === "released" && !survey.released ? "" : `${plural(survey.answers, "answer is", "answers are")} ${survey.view === "released" ? "in this release" : "counted"}.`;
+  section.append(make("div", { class: "notes" }, total ? make("p", {}, make("strong", { class: "answers" }, count(survey.answers)), total.slice(count(survey.answers).length)) : "",
+    ...survey.beside.map((note) => make("p", { class: "small quiet" }, note))));
+  section.append(...survey.questions.map((question) => questionCard(question, survey, { buttons, level: level + 1 })));
+  const rest = survey.notes.filter((note) => !survey.beside.includes(note));
+  if (rest.length) section.append(make("details", { class: "method" }, make("summary", {}, "Method of the release"), ...rest.map((note) => make("p", {}, note))));
+  return section;
+}
+
+/** One line per question, for a list of surveys. */
+export function summary(survey) {
+  const items = survey.questions.map((question) => {
+    const it = question.estimate, most = it?.options ? it.options.find((one) => one.label === it.largest.label) : it;
+    const told = !it ? [make("span", { class: "quiet" }, "nothing released yet")] : it.options ? [foreign(most.label), `: ${most.about}`] : [most.about];
+    if (it?.misfit) told.push(make("span", { class: "bad" }, ` (fit: ${it.misfit})`));
+    return make("li", {}, foreign(question.text), make("br"), ...told);
+  });
+  return make("ul", { class: "summary" }, ...items);
+}

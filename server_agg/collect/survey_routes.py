@@ -1,0 +1,214 @@
+"""The routes under /surveys: published, listed, invited to, released, closed and withdrawn.
+
+Rules
+1. What needs the owner's token asks for it before it reads anything else; a withdrawal asks for the publisher's
+   signature instead, and for nobody's token.
+2. The rules are those of the command line: each route calls what the command calls.
+3. A release can be asked for as a preview: what would change is told, and nothing does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from rrcollect.errors import ParameterError, SurveyRefused
+from rrcollect.publish.canonical import read
+from rrcollect.publish.envelope import LARGEST_ENVELOPE
+from server_agg.collect.catalogue import Catalogue, CatalogueEntry
+from server_agg.collect.closing import close_survey
+from server_agg.collect.endpoint import answered
+from server_agg.collect.errors import Refusal
+from server_agg.collect.invites import LARGEST_REQUEST, asked_invites
+from server_agg.collect.logs import said
+from server_agg.collect.owner import OwnerToken
+from server_agg.collect.previewing import preview_release
+from server_agg.collect.releasing import SAME, last_release, release_survey
+from server_agg.collect.replies import reply
+from server_agg.collect.request_body import BodyBudget, body_of, header
+from server_agg.collect.settings import Settings
+from server_agg.collect.states import state_of
+from server_agg.collect.store import Store
+
+__all__ = ["SurveyRoutes"]
+
+PREVIEW = {(): False, (("preview", "1"),): True}  # by the query
+
+
+class SurveyRoutes:
+    """What may be done with surveys; `changed` is called when results are to be counted again."""
+
+    def __init__(
+        self,
+        store: Store,
+        owner: OwnerToken,
+        catalogue: Catalogue,
+        settings: Settings,
+        *,
+        budget: BodyBudget,
+        changed: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._owner = owner
+        self._catalogue = catalogue
+        self._settings = settings
+        self._budget = budget
+        self._changed = changed
+
+    def routes(self) -> list[Route]:
+        """All of them."""
+        post = ["POST"]
+        return [
+            Route("/surveys", answered(self.publish), methods=post),
+            Route("/surveys", answered(self.overview)),
+            Route("/surveys/{digest}", answered(self.envelope)),
+            Route("/surveys/{digest}/invites", answered(self.invites), methods=post),
+            Route("/surveys/{digest}/release", answered(self.release), methods=post),
+            Route("/surveys/{digest}/close", answered(self.close), methods=post),
+            Route("/surveys/{digest}/withdrawal", answered(self.withdraw), methods=post),
+            Route("/surveys/{digest}/withdrawal", answered(self.withdrawal)),
+        ]
+
+    async def listed(self, digest: str) -> CatalogueEntry:
+        """The survey of this digest; a `Refusal` if there is none."""
+        found = self._catalogue.known(digest) or await asyncio.to_thread(self._catalogue.find, digest)
+        if found is None:
+            raise Refusal.of("unknown_survey")
+        return found
+
+    def prefix(self, request: Request) -> str:
+        """The path below which people reach us."""
+        return self._settings.prefix or str(request.scope.get("root_path", ""))
+
+    def states(self) -> dict[str, dict[str, Any]]:
+        """By digest what each survey is now."""
+        closed = {one.digest for one in self._store.surveys() if one.closed}
+        withdrawn, now, grace = self._catalogue.withdrawn, datetime.now(UTC), self._settings.grace
+        found = {}
+        for entry in self._catalogue.all():
+            digest = entry.published.digest
+            how = {"withdrawn": digest in withdrawn, "closed": digest in closed}
+            found[digest] = {"state": state_of(entry.survey, **how, grace=grace, now=now)}
+        return found
+
+    def _check(self, request: Request) -> None:
+        self._owner.check(header(request.scope, b"authorization"))
+
+    async def _body(self, request: Request, limit: int) -> bytes:
+        seconds = self._settings.body_seconds
+        return await body_of(request.scope, request.receive, limit=limit, seconds=seconds, budget=self._budget)
+
+    async def _read(self, request: Request, limit: int) -> Any:
+        body = await self._body(request, limit)
+        try:
+            return await asyncio.to_thread(read, body, limit)
+        except SurveyRefused as error:
+            raise Refusal(400, "malformed", str(error)) from None
+
+    async def publish(self, request: Request) -> Response:
+        """POST /surveys"""
+        self._check(request)
+        envelope = await self._body(request, LARGEST_ENVELOPE)
+        keys = request.query_params.getlist("key")
+        listed, new = await asyncio.to_thread(self._catalogue.publish, envelope, keys)
+        self._changed()
+        digest = listed.published.digest
+        return reply({"digest": digest, "pages": listed.pages(self.prefix(request))}, 201 if new else 200)
+
+    async def overview(self, request: Request) -> Response:
+        """GET /surveys"""
+        self._check(request)
+        return reply({"surveys": await asyncio.to_thread(self._overview, self.prefix(request))})
+
+    def _overview(self, prefix: str) -> list[dict[str, Any]]:
+        self._catalogue.refresh()
+        self._store.fold()
+        answers: Counter[str] = Counter()
+        for key, tally in self._store.tallies().items():
+            answers[key.survey] += tally.n
+        states, found = self.states(), []
+        for entry in self._catalogue.all():
+            survey, digest = entry.survey, entry.published.digest
+            last = last_release(self._store, survey)
+            known = {"digest": digest, "name": survey.name, "version": survey.version, "pilot": survey.pilot}
+            known |= {"title": survey.say(survey.title), "publisher": survey.publisher, "minimum": survey.minimum}
+            known |= {"invite_only": survey.invite_only, "pages": entry.pages(prefix), "answers": answers[digest]}
+            released = None if last is None else {"number": last.facts.number, "at": last.facts.when}
+            found.append({**known, "released": released, **states[digest]})
+        return found
+
+    async def invites(self, request: Request) -> Response:
+        """POST /surveys/{digest}/invites"""
+        self._check(request)
+        listed = await self.listed(request.path_params["digest"])
+        asked = await self._read(request, LARGEST_REQUEST)
+        made, hashes = await asyncio.to_thread(asked_invites, asked, listed.survey)
+        await asyncio.to_thread(self._store.add_invites, listed.published.digest, hashes)
+        return reply({"hashes": len(hashes)} if made is None else {"invites": made}, 201)
+
+    async def release(self, request: Request) -> Response:
+        """POST /surveys/{digest}/release; with ?preview=1 nothing is released"""
+        self._check(request)
+        preview = PREVIEW.get(tuple(request.query_params.multi_items()))
+        if preview is None:
+            raise Refusal(400, "query", "the query takes preview=1, or nothing")
+        listed = await self.listed(request.path_params["digest"])
+        asked = await self._read(request, 1024)
+        headline = asked.get("round", SAME) if isinstance(asked, dict) and set(asked) <= {"round"} else False
+        last = max(question.rounds for question in listed.survey.questions) - 1
+        if headline is not None and (type(headline) is not int or not SAME <= headline <= last):
+            raise Refusal(400, "round", f'send {{}}, or {{"round": N}} with N from 0 to {last}, or null for the whole')
+        if preview:
+            return reply(await asyncio.to_thread(preview_release, self._store, listed.survey, headline=headline))
+        made = await asyncio.to_thread(release_survey, self._store, listed.survey, headline=headline)
+        self._changed()
+        return reply(made.as_dict(), 201 if made.added else 200)
+
+    async def close(self, request: Request) -> Response:
+        """POST /surveys/{digest}/close"""
+        self._check(request)
+        listed = await self.listed(request.path_params["digest"])
+        if await self._read(request, 1024) != {}:
+            raise Refusal(400, "malformed", "send {}")
+        digest, grace = listed.published.digest, self._settings.grace
+        try:
+            kept = await asyncio.to_thread(close_survey, self._store, digest, grace=grace)
+        except ParameterError as error:
+            raise Refusal(409, "not_over", f"only {error.allowed}") from None
+        said("survey closed", survey=digest)
+        self._changed()
+        return reply({"closed": digest, "reports": kept.n})
+
+    async def envelope(self, request: Request) -> Response:
+        """GET /surveys/{digest}"""
+        listed = await self.listed(request.path_params["digest"])
+        headers = {"cache-control": "public, max-age=3600, immutable"}
+        return Response(listed.published.envelope, 200, headers, "application/json")
+
+    async def withdraw(self, request: Request) -> Response:
+        """POST /surveys/{digest}/withdrawal: the publisher's signature is asked for, and nobody's token."""
+        listed = await self.listed(request.path_params["digest"])
+        envelope = await self._body(request, LARGEST_ENVELOPE)
+        new = await asyncio.to_thread(self._catalogue.withdraw, listed, envelope)
+        if new:
+            said("survey withdrawn", survey=listed.published.digest)
+            self._changed()
+        return reply({"withdrawn": listed.published.digest}, 201 if new else 200)
+
+    async def withdrawal(self, request: Request) -> Response:
+        """GET /surveys/{digest}/withdrawal: the signed notice; 204 while the survey stands."""
+        listed = await self.listed(request.path_params["digest"])
+        notice = self._catalogue.withdrawn.get(listed.published.digest)
+        headers = {"cache-control": "no-store"}
+        return (
+            Response(status_code=204, headers=headers)
+            if notice is None
+            else Response(notice, 200, headers, "application/json")
+        )
