@@ -13,7 +13,7 @@ from server_agg.collect.releasing import release_survey
 from server_agg.collect.stored_report import incoming
 from tests.support.boards import CITY, answered, doped, hours, often
 from tests.support.browser import Visit, chromium
-from tests.support.collector_running import BEARER, JSON, Hosted, Running, report
+from tests.support.collector_running import BEARER, JSON, HostedApp, Running, report
 from tests.support.devices import KEY
 
 AXE = Axe()
@@ -263,7 +263,7 @@ async def host_page(scope, receive, send):
 
 def test_the_embed_stands_in_a_foreign_page_and_nothing_else_does(board, visit):
     digest = board.made["kinds"]
-    with Hosted(host_page) as host:
+    with HostedApp(host_page) as host:
         for path, shown in ((f"/r/{digest}/embed", True), (f"/r/{digest}", False), ("/", False), ("/owner", False)):
             page = visit.page(f"http://localhost:{host.port}/?{board.url}{path}")
             page.wait_for_timeout(500)
