@@ -1,9 +1,10 @@
-"""docs/assurance.md, made of the recorded evidence.
+"""docs/assurance.md, made of the recorded evidence: one table, then the claims with their limits.
 
 Rules
 1. The page contains nothing that is not in `tests/assurance/results` or in the words of a check.
-2. A line for each part, with as many of its figures as fit; all of them are in the files.
-3. What failed, is missing or was recorded for other sources is said; what a check does not show stands under Limits.
+2. A line for each part, with as many of its figures as fit, and one for all planted bugs of a check; everything is in
+   the files.
+3. What failed, is missing or was recorded for other sources is said, by name.
 """
 
 from __future__ import annotations
@@ -61,16 +62,17 @@ def table(rows: Mapping[str, Mapping[str, str]]) -> list[str]:
     return [f"|  | {' | '.join(columns)} |", f"| --- |{' ---: |' * len(columns)}", *body, ""] if rows else []
 
 
-def part_line(row: Row) -> str:
+def part_line(row: Row, check: Check) -> str:
     """A part with as many of its figures as a line holds.
 
     >>> from tests.assurance.check import Outcome, Part
     >>> part = Part("search", lambda piece, step: Outcome(True))
-    >>> part_line({"part": part, "missing": 0, "outcome": Outcome(True, {"promises": 1000, "broken": 0})})
-    '| search | held | 1,000 promises; 0 broken |'
+    >>> check = Check(7, "sample", "Sample", "All is well.", (), lambda size: [part])
+    >>> part_line({"part": part, "missing": 0, "stale": [], "outcome": Outcome(True, {"promises": 1000})}, check)
+    '| 7 | search | held | 1,000 promises |'
     """
-    name = ("planted bug: " if row["part"].planted else "") + row["part"].name
-    start, told = f"| {name} | {verdict(row)} | ", ""
+    old = ", of earlier sources" if row["stale"] else ""
+    start, told = f"| {check.number} | {row['part'].name} | {verdict(row)}{old} | ", ""
     for what, value in row["outcome"].figures.items():
         said = f"{shown(value)} {what}" if isinstance(value, int) else f"{what}: {shown(value)}"
         longer = f"{told}; {said}" if told else said
@@ -80,21 +82,31 @@ def part_line(row: Row) -> str:
     return f"{start}{told} |".replace("|  |", "| |")
 
 
-def section(check: Check, found: list[Row]) -> list[str]:
-    """One check."""
-    text = [f"## {check.number}. {check.title}", "", *lines(check.claim), ""]
-    text += [f"`python -m tests.assurance {check.name}`", ""]
-    text += table({name: cells for row in found for name, cells in row["outcome"].rows.items()})
-    text += ["| part | found | figures |", "| --- | --- | --- |", *map(part_line, found), ""]
-    remarks = []
+def planted_lines(found: list[Row], check: Check) -> list[str]:
+    """All planted bugs of a check in one line, and a line for each that was not caught."""
+    bugs = [row for row in found if row["part"].planted]
+    good = [row for row in bugs if row["outcome"].passed and not row["missing"]]
+    old = sum(bool(row["stale"]) for row in good)
+    of_old = f", {old} of them of earlier sources" if old else ""
+    bad = [part_line(row, check).replace("| ", "| planted bug: ", 2).replace("| planted bug: ", "| ", 1)
+           for row in bugs if row not in good]  # fmt: skip
+    return [f"| {check.number} | planted bugs | {len(good)} of {len(bugs)} caught{of_old} | |", *bad] if bugs else []
+
+
+def claim(check: Check, found: list[Row]) -> list[str]:
+    """What a check claims, what it does not show, and what is to be said of its parts."""
+    limits = f" *Limits:* {check.limits}" if check.limits else ""
+    text = lines(
+        f"**{check.number}. {check.title}** (`python -m tests.assurance {check.name}`). {check.claim}{limits}", "* "
+    )
     for row in found:
         if row["outcome"].remark and not row["part"].planted:
-            remarks += lines(f"{row['part'].name}: {row['outcome'].remark}", "* ")
+            text += lines(f"{row['part'].name}: {row['outcome'].remark}", "  * ")
     stale = sorted({file for row in found for file in row["stale"]})
     if stale:
-        more = f" and {len(stale) - 6} other files" if len(stale) > 6 else ""
-        remarks += lines(f"recorded for an earlier version of {', '.join(stale[:6])}{more}", "* ")
-    return [*text, *remarks, *([""] if remarks else [])]
+        more = f" and {len(stale) - 3} other files" if len(stale) > 3 else ""
+        text += lines(f"recorded in part for an earlier version of {', '.join(stale[:3])}{more}", "  * ")
+    return text
 
 
 def page(checks: list[tuple[Check, list[Row]]]) -> str:
@@ -105,7 +117,7 @@ def page(checks: list[tuple[Check, list[Row]]]) -> str:
     old = sum(bool(row["stale"]) for row in rows)
     machines = sorted({m for row in rows for m in row["machines"]})
     dates = sorted({d for row in rows for d in row["dates"]})
-    minutes = {check.name: sum(row["seconds"] for row in found) / 60 for check, found in checks}
+    minutes = sum(row["seconds"] for row in rows) / 60
     text = [
         "# Assurance",
         "",
@@ -120,21 +132,19 @@ def page(checks: list[tuple[Check, list[Row]]]) -> str:
         *lines(
             f"**{len(fresh) - caught} of {len(rows) - bugs} parts held, {caught} of {bugs} planted bugs were caught"
             f"{f'; {old} more are recorded for earlier versions of files' if old else ''}.** "
-            f"{dates[0] + ' to ' + dates[-1] if len(dates) > 1 else ''.join(dates)}; {'; '.join(machines)}."
+            f"{dates[0] + ' to ' + dates[-1] if len(dates) > 1 else ''.join(dates)}; {minutes:.0f} minutes of one "
+            f"core; {'; '.join(machines)}."
         ),
         "",
-        "| check | parts | planted bugs | minutes of pieces |",
-        "| --- | ---: | ---: | ---: |",
-        *(
-            f"| {check.number}. {check.title} | {sum(not row['part'].planted for row in found)} | "
-            f"{sum(row['part'].planted for row in found)} | {minutes[check.name]:.1f} |"
-            for check, found in checks
-        ),
-        "",
+        "| check | part | found | figures |",
+        "| ---: | --- | --- | --- |",
     ]
     for check, found in checks:
-        text += section(check, found)
-    text += ["## Limits", ""]
-    for check, _ in checks:
-        text += lines(f"**{check.title}.** {check.limits[0].upper()}{check.limits[1:]}", "* ") if check.limits else []
-    return "\n".join([*text, ""])
+        text += [part_line(row, check) for row in found if not row["part"].planted] + planted_lines(found, check)
+    text += ["", "## Claims and limits", ""]
+    for check, found in checks:
+        text += claim(check, found)
+    compared = {name: cells for _, found in checks for row in found for name, cells in row["outcome"].rows.items()}
+    if compared:
+        text += ["", "## What clients claim, and what was audited", "", *table(compared)]
+    return "\n".join([*text, ""]).replace("\n\n\n", "\n\n")

@@ -52,8 +52,8 @@ def test_pieces_add_up_and_are_not_run_again(project, capsys):
     assert rows[0]["outcome"].figures == {"things": 30, "least margin": 3}
     text = page([(check, rows)])
     assert "1 of 1 parts held, 1 of 1 planted bugs were caught" in text
-    assert "| search | held | 30 things; 3 least margin |" in text
-    assert "| planted bug: planted | caught | |" in text
+    assert "| 1 | search | held | 30 things; 3 least margin |" in text
+    assert "| 1 | planted bugs | 1 of 1 caught | |" in text
     assert "sample: search [3/3]: held" in capsys.readouterr().err
 
 
@@ -82,6 +82,8 @@ def test_a_change_of_the_sources_makes_evidence_stale(project):
     assert version(check, project) != before
     text = page([(check, evidence.rows(check.parts(runner.Size.SMALL)))])
     assert "for an earlier version of judged/module.py" in text
+    assert "| 1 | search | held, of earlier sources | 30 things; 3 least margin |" in text
+    assert "| 1 | planted bugs | 1 of 1 caught, 1 of them of earlier sources | |" in text
     counted = "0 of 1 parts held, 0 of 1 planted bugs were caught; 2 more are recorded for earlier versions of files"
     assert counted in " ".join(text.split())
     run(check, project)
@@ -108,6 +110,7 @@ def test_what_failed_and_what_is_missing_is_said(project):
     evidence = run(check, project)
     text = page([(check, evidence.rows(check.parts(runner.Size.SMALL)))])
     assert text.count("**FAILED**") == 2
+    assert "| 1 | planted bugs | 0 of 1 caught | |\n| 1 | planted bug: planted | **FAILED** | |" in text
     assert "0 of 1 parts held, 0 of 1 planted bugs" in text
     pieces = json.loads(evidence.path.read_text())
     del pieces["pieces"]["search/1"]
@@ -120,7 +123,7 @@ def test_what_could_not_be_decided_is_neither_held_nor_failed(project):
     silent = Part("service", lambda piece, step: Outcome(False, {"asked": 1}, "not decided: no reply"))
     check = Check(1, "sample", "Sample", "All is well.", ("judged",), lambda size: [silent])
     text = page([(check, run(check, project).rows([silent]))])
-    assert "| service | **not decided** | 1 asked |" in text
+    assert "| 1 | service | **not decided** | 1 asked |" in text
     assert "* service: not decided: no reply" in text
     assert "0 of 1 parts held" in text
 

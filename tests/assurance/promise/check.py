@@ -27,6 +27,7 @@ from rrcollect.design.yes_no import GRID
 from rrcollect.errors import UninformativeDesign
 from tests.assurance.check import FULL, Check, Outcome, Part, Size, Step
 from tests.assurance.promise.choices import PLANTED_CHOICES, search_choices
+from tests.assurance.promise.two_sided import PLANTED_TWO_SIDED, search_two_sided
 
 __all__ = ["CHECK", "Case", "Judge", "by_doubles", "cases"]
 
@@ -216,9 +217,9 @@ def with_planted_bug(build: Builder, each: int, expected: str) -> Callable[[int,
 
 
 def parts(size: Size) -> list[Part]:
-    """A quarter of a million promises, or a thousand; for choices 100,000, or 500."""
-    pieces, each, planted = (10, 25_000, 20_000) if size is FULL else (1, 1_000, 300)
-    choices, some = (5, 20_000) if size is FULL else (1, 500)
+    """A million promises: half a million of yes and no, 300,000 of choices, 200,000 of two sides; or 2,000."""
+    pieces, each, planted = (20, 25_000, 20_000) if size is FULL else (1, 1_000, 300)
+    (choices, sides), some = ((15, 10), 20_000) if size is FULL else ((1, 1), 500)
     return [
         Part("the library's designs", search(shipped, each), pieces),
         Part("the same formula in doubles", with_planted_bug(by_doubles, planted, "broken promises"), planted=True),
@@ -234,6 +235,11 @@ def parts(size: Size) -> list[Part]:
             Part(f"choices, {name}", search_choices(400, build, seed=10**6, expected=fault), planted=True)
             for name, (build, fault) in PLANTED_CHOICES.items()
         ],
+        Part("the library's designs with two promises", search_two_sided(some), sides),
+        *[
+            Part(f"two promises, {name}", search_two_sided(200, made, seed=10**6, expected=fault), planted=True)
+            for name, (made, fault) in PLANTED_TWO_SIDED.items()
+        ],
     ]
 
 
@@ -242,11 +248,11 @@ CHECK = Check(
     "promise",
     "The exact promise",
     "For every (ε, δ) the design the library makes keeps the promise exactly, and one step of 1/2^64 more would break "
-    "it; for choices the size of the set is the best too. Judged by FLINT's ball arithmetic from the numbers as they "
-    "were spelled.",
-    ("tests/assurance/promise/choices.py", "rrcollect/design"),
+    "it; for choices the size of the set is the best too, and of two promises both are kept. Judged by FLINT's ball "
+    "arithmetic from the numbers as they were spelled.",
+    ("tests/assurance/promise/choices.py", "tests/assurance/promise/two_sided.py", "rrcollect/design"),
     parts,
     "a random search and not a proof (proofs are in the modules' docstrings and tests/design/test_proofs.py); designs "
-    "made by `optimal_design`, without a cap on the likelihood ratio, and by `optimal_choice`.",
+    "made by `optimal_design`, without a cap on the likelihood ratio, by `optimal_choice` and by `two_sided_design`.",
     alone=False,
 )

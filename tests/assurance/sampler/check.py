@@ -30,6 +30,7 @@ from tests.assurance.sampler.draws import (
     single_faults,
     small_designs,
 )
+from tests.assurance.sampler.sets import PATHS, PLANTED_SETS, number_law, set_law
 from tests.support.biased_draws import biased, seven_bit
 from tests.support.forks import drawn_by_children, repeated_draws
 from tests.support.tape import Tape
@@ -195,6 +196,18 @@ def parts(size: Size) -> list[Part]:
         Part("distribution and independence, packed", distribution(statistics.eight_per_byte, words, runs)),
         Part("black-box audit, booleans", audit(statistics.booleans, 10**8 if full else 10**6)),
         Part("black-box audit, packed", audit(statistics.eight_per_byte, 10**8 if full else 10**6)),
+        *(
+            Part(
+                f"distribution and independence, {name}", set_law(design, (10**9 if full else 10**6) // pieces), pieces
+            )
+            for name, design in PATHS.items()
+        ),
+        Part("distribution and independence, numbers", number_law(10**9 if full else 2 * 10**6)),
+        *(
+            Part(f"{name}, sets", caught(set_law(PATHS["sets from a table"], 1 << 20, draw)), planted=True)
+            for name, draw in PLANTED_SETS.items()
+        ),
+        Part("numbers a twentieth too high", caught(number_law(9 << 18, 0.05)), planted=True),
         Part("a generator kept across forks", kept_across_forks, planted=True),
         Part('"at most" for "below"', caught(exhaust(lambda _: iter(few), 2, one_off(biased))), planted=True),
         Part("a probability of 7 bits", caught(exhaust(lambda _: iter(few), 2, one_off(seven_bit))), planted=True),
@@ -231,16 +244,21 @@ CHECK = Check(
     2,
     "sampler",
     "The sampler",
-    "An answer is yes with exactly the probability the design says, whichever path made it, and independently of "
-    "every other answer.",
+    "An answer is yes, or a set of options, with exactly the probability the design says, whichever path made it, and "
+    "independently of every other answer.",
     (
         "tests/assurance/audit/epsilon_audit.py",
         "tests/assurance/sampler/draws.py",
+        "tests/assurance/sampler/sets.py",
         "tests/assurance/sampler/statistics.py",
         "rrcollect/answer/bulk.py",
+        "rrcollect/answer/bulk_choice.py",
+        "rrcollect/answer/bulk_numbers.py",
+        "rrcollect/answer/chosen_sets.py",
         "rrcollect/answer/draw.py",
         "rrcollect/answer/keystream.py",
         "rrcollect/answer/packed.py",
+        "rrcollect/design/choice.py",
         "rrcollect/design/yes_no.py",
         "tests/support/biased_draws.py",
         "tests/support/forks.py",
