@@ -1,11 +1,11 @@
 """What can be inferred about the truth from what leaves the device?  A black-box audit of the client, and of peers.
 
-Everything goes through the client as an app uses it: a signed survey is accepted, a question is answered through the
-ledger, the report's bytes are read.  Ten rounds of a question share a ledger, on a file system in memory where there is
-one; every round is a draw of its own, and the policy's budgets are raised accordingly.  Then `epsilon_audit` says how
-large ε must be at least.  Each bound printed holds at 99.9 % by itself (the largest of four pieces does not; the one of
-all pieces together does).  A claim is refuted beyond a doubt of 1e-10 only, which is the false-alarm rate of a
-piece: 6e-10 for all of them, and below 1e-9 for the few that the tests run.
+Everything goes through the client, in Python and in Node, as an app uses it: a signed survey is accepted, a question is
+answered through the ledger, the report's bytes are read.  Ten rounds of a question share a ledger, in Python on a file
+system in memory where there is one; every round is a draw of its own, and the policy's budgets are raised accordingly.
+Then `epsilon_audit` says how large ε must be at least.  Each bound printed holds at 99.9 % by itself (the largest of
+four pieces does not; the one of all pieces together does).  A claim is refuted beyond a doubt of 1e-10 only, which is
+the false-alarm rate of a piece: 1e-9 for the ten that the tests run, 2e-9 for all of them.
 
 What is judged is the answer in the report; that nothing else in it depends on the truth is the check `traces`.
 
@@ -15,10 +15,12 @@ report.  A client without memory gives itself away, and so do clients called lon
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import multiprocessing
 import os
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -84,8 +86,12 @@ class NoMemory:
 
 
 def said_yes(report: Report, no: Truth = False, yes: Truth = True) -> bool:
-    """What the bytes on the wire say: 1, or a set that holds the option "yes" and not the option "no"."""
-    answer = json.loads(report.to_bytes())["answer"]
+    """What the bytes on the wire say."""
+    return looks_like_yes(json.loads(report.to_bytes())["answer"], no, yes)
+
+
+def looks_like_yes(answer: str, no: Truth, yes: Truth) -> bool:
+    """1, or a set that holds the option "yes" and not the option "no"."""
     return bool(answer == "1" if len(answer) == 1 else answer[int(yes)] + answer[int(no)] == "10")
 
 
@@ -101,6 +107,24 @@ def rounds_of_one_ledger(
             reports = [client.answer(accepted, "q1", truths[truth], round=number) for number in range(ROUNDS)]
             seen += sum(said_yes(report, *truths) for report in reports)
     return ledgers * ROUNDS, seen
+
+
+def rounds_in_node(
+    ledgers: int, truth: bool, kind: str = "yes or no", design: AnyDesign | None = None
+) -> tuple[int, int]:
+    """The same by the JavaScript client, in Node."""
+    asked, usual, truths = KINDS[kind]
+    signed = envelope(question(kind=asked, rounds=ROUNDS, design=design or usual))
+    given = {
+        "envelope": base64.b64encode(signed).decode(),
+        "publishers": [{"name": PUBLISHER, "keys": [KEY.public.raw.hex()], "threshold": 1}],
+        "truth": truths[truth],
+        "ledgers": ledgers,
+        "rounds": ROUNDS,
+    }
+    program = ["node", str(Path(__file__).with_name("client.mjs"))]
+    done = subprocess.run(program, input=json.dumps(given), capture_output=True, text=True, check=True)
+    return ledgers * ROUNDS, sum(looks_like_yes(answer, *truths) for answer in json.loads(done.stdout))
 
 
 def truth_first(people: int, truth: bool) -> tuple[int, int]:
@@ -216,10 +240,19 @@ def parts(size: Size) -> list[Part]:
         )
         for kind in list(KINDS)[1:]
     ]
+    in_node = [
+        Part(
+            f"first answers in Node: {kind}",
+            audit(partial(rounds_in_node, 500 if full else 5, kind=kind), 2 if full else 1),
+        )
+        for kind in KINDS
+    ]
+    node_leaky = partial(rounds_in_node, 21, design=Design("63/64", "63/64"))
     return [
         first,
         *together,
         *every,
+        *in_node,
         Part("one person asked again, majority of 9 reports", again),
         Part("peers in the same harness", about, len(peers)),
         Part(
@@ -228,6 +261,7 @@ def parts(size: Size) -> list[Part]:
             planted=True,
         ),
         Part("a mechanism with p = 63/64 that claims ln 3", caught(audit(leaky, 1)), planted=True),
+        Part("in Node, a mechanism with p = 63/64 that claims ln 3", caught(audit(node_leaky, 1)), planted=True),
         Part("sets with p = 63/64 that claim ln 3", caught(audit(set_leaky, 1)), planted=True),
         Part(
             "sets of options in the order they were drawn",
@@ -253,6 +287,7 @@ CHECK = Check(
         "tests/assurance/audit/epsilon_audit.py",
         "tests/assurance/audit/peer_clients.py",
         "tests/assurance/audit/peers.py",
+        "rrcollect/web/rrcollect.mjs",
         "rrcollect/answer/acceptance.py",
         "rrcollect/answer/client.py",
         "rrcollect/answer/asking.py",
