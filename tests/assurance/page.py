@@ -71,7 +71,7 @@ def part_line(row: Row, check: Check) -> str:
     >>> part_line({"part": part, "missing": 0, "stale": [], "outcome": Outcome(True, {"promises": 1000})}, check)
     '| 7 | search | held | 1,000 promises |'
     """
-    old = ", of earlier sources" if row["stale"] else ""
+    old = ", older sources" if row["stale"] else ""
     start, told = f"| {check.number} | {row['part'].name} | {verdict(row)}{old} | ", ""
     for what, value in row["outcome"].figures.items():
         said = f"{shown(value)} {what}" if isinstance(value, int) else f"{what}: {shown(value)}"
@@ -87,7 +87,7 @@ def planted_lines(found: list[Row], check: Check) -> list[str]:
     bugs = [row for row in found if row["part"].planted]
     good = [row for row in bugs if row["outcome"].passed and not row["missing"]]
     old = sum(bool(row["stale"]) for row in good)
-    of_old = f", {old} of them of earlier sources" if old else ""
+    of_old = f", {old} of them of older sources" if old else ""
     bad = [part_line(row, check).replace("| ", "| planted bug: ", 2).replace("| planted bug: ", "| ", 1)
            for row in bugs if row not in good]  # fmt: skip
     return [f"| {check.number} | planted bugs | {len(good)} of {len(bugs)} caught{of_old} | |", *bad] if bugs else []

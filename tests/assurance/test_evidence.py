@@ -82,8 +82,8 @@ def test_a_change_of_the_sources_makes_evidence_stale(project):
     assert version(check, project) != before
     text = page([(check, evidence.rows(check.parts(runner.Size.SMALL)))])
     assert "for an earlier version of judged/module.py" in text
-    assert "| 1 | search | held, of earlier sources | 30 things; 3 least margin |" in text
-    assert "| 1 | planted bugs | 1 of 1 caught, 1 of them of earlier sources | |" in text
+    assert "| 1 | search | held, older sources | 30 things; 3 least margin |" in text
+    assert "| 1 | planted bugs | 1 of 1 caught, 1 of them of older sources | |" in text
     counted = "0 of 1 parts held, 0 of 1 planted bugs were caught; 2 more are recorded for earlier versions of files"
     assert counted in " ".join(text.split())
     run(check, project)
