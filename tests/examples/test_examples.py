@@ -108,7 +108,7 @@ def test_a_script_that_stays_inside_is_let_be(tmp_path: Path) -> None:
 
 
 def sent(result: ExampleRun) -> str:
-    found = re.search(r'> doped\n"(yes|no)" was sent or may have been sent, in 2 reports', result.out)
+    found = re.search(r"> doped\n“(yes|no)” was sent or may have been sent, in 2 reports", result.out)
     assert found is not None, result.out
     return found[1]
 

@@ -6,7 +6,7 @@ export default {
   "moment": "{count}. {month} {year}, {time} Uhr",
   "supplied": "Die Worte dieses Programms in dieser Sprache stammen von denen, die fragen oder diese Seite gemacht haben, nicht von diesem Programm.",
   "mark": "Zeilen, die mit „>“ beginnen, stammen von denen, die fragen. Alle anderen stammen von diesem Programm.",
-  "publisher": "Es fragt:",
+  "publisher": "Umfrage von:",
   "pilot": "Dies ist ein Probelauf: Seine Antworten werden nie mit denen einer echten Umfrage gezählt. Was dafür ausgelost wird, gilt endgültig und wird für die echte Umfrage nicht neu ausgelost.",
   "until": "Antworten können Sie bis {expires} (UTC).",
   "from_until": "Antworten können Sie von {opens} (UTC) bis {expires} (UTC).",
@@ -108,7 +108,7 @@ export default {
   "spent_percent": "Bisher hat dieses Gerät etwa {number} von 100 Teilen dessen preisgegeben, was es jemals über Sie preisgibt.",
   "spent_little": "Bisher hat dieses Gerät weniger als ein Tausendstel dessen preisgegeben, was es jemals über Sie preisgibt.",
 
-  "asked_by": "Es fragt: {publisher}",
+  "asked_by": "Umfrage von {publisher}",
   "type": "Worte in {type} stammen von denen, die fragen. Alle anderen stammen von dieser Seite.",
   "this_type": "dieser Schrift",
   "trial": "Dies ist ein Probelauf.",

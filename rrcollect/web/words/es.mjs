@@ -6,7 +6,7 @@ export default {
   "moment": "{count} de {month} de {year}, {time}",
   "supplied": "En este idioma, las palabras de este programa las aportó quien pregunta o quien hizo esta página, no este programa.",
   "mark": "Las líneas que empiezan con «>» las escribió quien pregunta. Todas las demás las escribe este programa.",
-  "publisher": "Pregunta:",
+  "publisher": "Encuesta de:",
   "pilot": "Esto es una prueba: sus respuestas nunca se cuentan junto con las de una encuesta real. Lo que se sortea para ella queda sorteado para siempre y no se vuelve a sortear para la real.",
   "until": "Puede responder hasta el {expires} UTC.",
   "from_until": "Puede responder desde el {opens} UTC hasta el {expires} UTC.",
@@ -108,7 +108,7 @@ export default {
   "spent_percent": "Hasta ahora este dispositivo ha revelado unas {number} de cada 100 partes de todo lo que revelará jamás sobre usted.",
   "spent_little": "Hasta ahora este dispositivo ha revelado menos de una milésima de todo lo que revelará jamás sobre usted.",
 
-  "asked_by": "Pregunta: {publisher}",
+  "asked_by": "Encuesta de {publisher}",
   "type": "Las palabras en {type} son de quien pregunta. Todas las demás son de esta página.",
   "this_type": "esta letra",
   "trial": "Esto es una prueba.",

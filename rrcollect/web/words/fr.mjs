@@ -112,7 +112,7 @@ export default {
   "type": "Les mots en {type} sont de ceux qui posent les questions. Tous les autres sont de cette page.",
   "this_type": "cette écriture",
   "trial": "Ceci est un essai.",
-  "how": "Comment suis-je protégé ?",
+  "how": "Comment cela me protège-t-il ?",
   "what_leaves": "Ce qui quitte cet appareil",
   "progress": "Question {number} sur {count}",
   "send": "Envoyer",
