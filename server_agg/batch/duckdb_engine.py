@@ -36,6 +36,7 @@ __all__ = ["DuckBatch", "Options", "Relation", "connected"]
 
 RELATION = "rr_relation"
 CHUNK = 10_000  # rows
+NO_DOWNLOADS = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 MEMORY = "a number with its unit, such as 512MB or 4GB"
 FORMATS = {"parquet": "(FORMAT parquet)", "jsonl": "(FORMAT json)"}  # CSV has one writer, `csv_cells`
 
@@ -58,7 +59,7 @@ def connected(options: Options) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection of our own, with the limits asked for."""
     duckdb = extra("duckdb", "batch")
     with tempfile.TemporaryDirectory(prefix="rrcollect-", dir=options.temp_directory) as spill:
-        settings: dict[str, Any] = {"temp_directory": spill, "preserve_insertion_order": False}
+        settings: dict[str, Any] = {"temp_directory": spill, "preserve_insertion_order": False, **NO_DOWNLOADS}
         if options.memory_limit is not None:
             settings["memory_limit"] = options.memory_limit
         if options.threads is not None:

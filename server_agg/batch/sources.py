@@ -4,7 +4,8 @@ Rules
 1. A row is `rrcollect.publish.report.ReportRow`: all its columns must be there, in any order; further ones are not
    looked at.  `round` is a whole number, all else text.  A missing value is judged like a wrong one: a null survey is
    an unknown survey, a null answer a bad answer; only `ticket` may be missing.
-2. A source is a path, a glob, a folder (with all partitions below it) or a list of these; the kind of a file is told by
+2. A source is a path, a glob, a folder (with all partitions below it) or a list of these, on disk or as an address in
+   an object store; the kind of a file is told by
    its ending.  Names that begin with "_" or "." are markers of other programs and are passed over in folders.
    A name that is a file's is that file; what was found is never taken for a pattern again.
 3. A file is read once however often it is named; the order of files never matters.
@@ -16,16 +17,18 @@ from __future__ import annotations
 import csv
 import glob
 import gzip
+import io
 import json
 import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from rrcollect.errors import ParameterError, shown
 from rrcollect.publish.report import ReportRow
 from server_agg.batch.errors import BadColumn, SourceUnavailable, UnreadableRow
+from server_agg.batch.object_stores import is_url, opened, urls_of
 
 __all__ = ["COLUMNS", "KINDS", "NUMBER", "PathLike", "csv_header", "files_of", "first_fault", "kind_of", "wanted"]
 
@@ -66,8 +69,8 @@ def files_of(source: PathLike | Iterable[PathLike]) -> dict[str, list[str]]:
         name = os.fspath(part)
         if not isinstance(name, str):
             raise ParameterError("source", part, "paths as text")
-        paths = [name] if Path(name).is_file() else _below(name) if Path(name).is_dir() else _matching(name)
-        if not paths and not Path(name).is_dir() and not glob.has_magic(name):
+        paths, folder = _named(name)
+        if not paths and not folder and not glob.has_magic(name):
             raise SourceUnavailable(f"there is no file {name!r}; check the name and its folder")
         if not paths:
             raise SourceUnavailable(f"{name!r} names no file of reports; allowed endings: {', '.join(KINDS)}")
@@ -75,11 +78,23 @@ def files_of(source: PathLike | Iterable[PathLike]) -> dict[str, list[str]]:
             kind = kind_of(path)
             if kind is None:
                 raise ParameterError("source", path, f"files ending in {', '.join(KINDS)}")
-            real = os.path.realpath(path)
+            if kind == "packed" and is_url(path):
+                raise ParameterError("source", path, "packed files on this machine's disk: copy it first")
+            real = path if is_url(path) else os.path.realpath(path)
             if "\\" in real and glob.has_magic(real):  # the engine has no spelling for it
                 raise ParameterError("source", path, "a name without a backslash beside *, ? or [")
             found.setdefault(kind, set()).add(real)
     return {kind: sorted(paths) for kind, paths in sorted(found.items())}
+
+
+def _named(name: str) -> tuple[list[str], bool]:
+    """The files that a name means, and whether it is a folder's."""
+    if is_url(name):
+        found, folder = urls_of(name)
+        return ([path for path in found if kind_of(path)] if folder else found), folder
+    if Path(name).is_dir():
+        return _below(name), True
+    return ([name] if Path(name).is_file() else _matching(name)), False
 
 
 def _below(folder: str) -> list[str]:
@@ -94,7 +109,7 @@ def _matching(pattern: str) -> list[str]:
 
 
 def _lines(path: str) -> Iterable[bytes]:
-    with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
+    with _bytes(path) as file:
         yield from file
 
 
@@ -150,9 +165,16 @@ def _first_bad_row(path: str) -> UnreadableRow:
 
 
 def _text(path: str, errors: str = "strict") -> IO[str]:
-    if path.endswith(".gz"):
-        return gzip.open(path, "rt", newline="", encoding="utf-8", errors=errors)
-    return open(path, newline="", encoding="utf-8", errors=errors)
+    return io.TextIOWrapper(_bytes(path), encoding="utf-8", errors=errors, newline="")
+
+
+def _bytes(path: str) -> Any:
+    file: Any = opened(path) if is_url(path) else open(path, "rb")  # noqa: SIM115 (the caller closes it)
+    if not path.endswith(".gz"):
+        return file
+    unzipped: Any = gzip.GzipFile(fileobj=file)
+    unzipped.myfileobj = file  # so that closing the one closes the other
+    return unzipped
 
 
 def _line_fault(line: bytes) -> str | None:

@@ -25,6 +25,7 @@ from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.survey import Survey
 from server_agg.batch.databases import copy_table, is_database
 from server_agg.batch.duckdb_engine import DuckBatch, Options, Relation, connected
+from server_agg.batch.object_stores import file_systems
 from server_agg.batch.packed_batch import tally_packed
 from server_agg.batch.progress import Progress, reporter
 from server_agg.batch.sources import files_of
@@ -35,7 +36,7 @@ from server_agg.count.tallies import Tallies
 
 __all__ = ["tally_reports"]
 
-ALLOWED = "a path, a glob, a list of them, a postgresql:// or sqlite:/// URL, or a frame that narwhals takes"
+ALLOWED = "paths, globs, s3:// addresses, a postgresql:// or sqlite:/// URL, or a frame of a tested engine"
 
 
 def tally_reports(
@@ -54,8 +55,9 @@ def tally_reports(
 ) -> BatchResult:
     """Count the reports of a source by survey × question × design × segments × round.
 
-    source: files (.jsonl, .csv, either with .gz, .parquet, .rrbits), folders, globs, lists of these; the URL of the
-        collector's database; a DuckDB relation; a Polars, pandas, pyarrow, Dask or PySpark frame of rows.
+    source: files (.jsonl, .csv, either with .gz, .parquet, .rrbits), folders, globs, lists of these, also as s3://,
+        gs://, az:// or memory:// addresses; the URL of the collector's database; a DuckDB relation; a Polars, pandas,
+        pyarrow, Dask, PySpark or ibis frame of rows (`backends.TESTED` has the list).
     surveys: `Survey`, `Publication` or envelope bytes (verified under `trusted`); none are needed for packed files
         whose envelopes are signed by a trusted key.
     deduplicate: False for data known to hold every report once; then ids are not looked at, and tickets not compared.
@@ -141,7 +143,10 @@ def _tally_files(
         if files or copied:
             if not known:
                 raise ParameterError("surveys", known, "one survey or more")
-            duck = DuckBatch(stack.enter_context(connected(options)), SurveyTables.of(known), options)
+            connection = stack.enter_context(connected(options))
+            for store in file_systems(path for some in (files, old) for paths in some.values() for path in paths):
+                connection.register_filesystem(store)
+            duck = DuckBatch(connection, SurveyTables.of(known), options)
             scans = [
                 duck.file_scans(rows) + duck.file_scans({"csv": copies}, escaped=False)
                 for rows, copies in ((files, copied), (old, old_copied))
@@ -167,6 +172,7 @@ def _on_disk(source: Any, options: Options, stack: ExitStack) -> tuple[dict[str,
 
 def _tally_frame(source: Any, tables: SurveyTables, earlier: Any, options: Options) -> BatchResult:
     nw = extra("narwhals.stable.v2", "batch")
+    from server_agg.batch.backends import refuse_untested
     from server_agg.batch.frame_engine import FrameBatch
 
     try:
@@ -174,6 +180,7 @@ def _tally_frame(source: Any, tables: SurveyTables, earlier: Any, options: Optio
         before = None if earlier is None else nw.from_native(nw.to_native(earlier, pass_through=True))
     except TypeError:
         raise ParameterError("source", source, ALLOWED) from None
+    refuse_untested(frame)
     if before is not None and before.implementation != frame.implementation:
         raise ParameterError("earlier", type(earlier).__name__, "a frame of the same library as the source")
     batch = FrameBatch(frame, tables, options.lenient, options.deduplicate, before, options.refused_to)

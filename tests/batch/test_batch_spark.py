@@ -15,11 +15,11 @@ import pytest
 
 from rrcollect import Report, publish_survey
 from server_agg import BadColumn, tally_reports, write_reports
-from server_agg.batch.sources import COLUMNS, NUMBER
 from tests.documents.blocks import blocks_of
 from tests.support.batch_contract import OWN, check, refusal
 from tests.support.batch_reference import SURVEYS, faulty_rows, generated, own_fault
 from tests.support.devices import KEY, survey
+from tests.support.engines import spark_frame as frame
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # Spark's and py4j's own deprecations
@@ -43,13 +43,6 @@ def spark() -> Iterator[Any]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
-
-
-def frame(spark: Any, rows: list[dict[str, Any]]) -> Any:
-    from pyspark.sql.types import LongType, StringType, StructField, StructType
-
-    schema = StructType([StructField(n, LongType() if n == NUMBER else StringType()) for n in COLUMNS])
-    return spark.createDataFrame([tuple(row[name] for name in COLUMNS) for row in rows], schema)
 
 
 def test_generated_rows(spark: Any) -> None:

@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 from tests.assurance.evidence import ROOT
@@ -38,13 +39,15 @@ def made(part: Part, folder: Path = ENVIRONMENTS) -> Path:
     python, stamp = place / "bin" / "python", place / "made.json"
     if part.tools:
         subprocess.run([*MACHINE, "tools", *part.tools], check=True, cwd=ROOT)
-    wanted = json.dumps([requirements(part), (ROOT / "pyproject.toml").read_text(encoding="utf-8")])
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {name: project["optional-dependencies"][name] for name in part.extras}
+    wanted = json.dumps([requirements(part), project["dependencies"], extras])
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != wanted:
         sys.stderr.write(f"{part.name}: making {place}\n")
         shutil.rmtree(place, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
-        project, *packages = requirements(part)
-        install = [str(python), "-m", "pip", "install", "--quiet", "--editable", project, *packages]
+        editable, *packages = requirements(part)
+        install = [str(python), "-m", "pip", "install", "--quiet", "--editable", editable, *packages]
         subprocess.run(install, check=True)
         stamp.write_text(wanted, encoding="utf-8")
     if part.node:

@@ -33,11 +33,11 @@ class Part:
     timeout: int = 1800
 
 
-def by_pytest(*selection: str) -> tuple[str, ...]:
+def by_pytest(*selection: str, only: str = "") -> tuple[str, ...]:
     """The command for tests of `tests/reach/parts`, or of elsewhere by their path.
 
     >>> by_pytest("test_moto.py")
     ('-m', 'pytest', '-q', '-x', 'tests/reach/parts/test_moto.py')
     """
-    places = (one if one.startswith(("tests/", "-")) else f"tests/reach/parts/{one}" for one in selection)
-    return ("-m", "pytest", "-q", "-x", *places)
+    places = (one if one.startswith("tests/") else f"tests/reach/parts/{one}" for one in selection)
+    return ("-m", "pytest", "-q", "-x", *places, *(("-k", only) if only else ()))

@@ -8,6 +8,35 @@ __all__ = ["NOT_RUN", "PARTS"]
 
 PARTS: tuple[Part, ...] = (
     Part(
+        "ibis_duckdb",
+        "DuckDB by ibis",
+        by_pytest("test_engine.py", only="ibis_duckdb"),
+        packages=("ibis-framework[duckdb]", "narwhals"),
+        extras=("batch",),
+    ),
+    Part(
+        "ibis_polars",
+        "Polars by ibis",
+        by_pytest("test_engine.py", only="ibis_polars"),
+        packages=("ibis-framework[polars]", "polars", "narwhals"),
+        extras=("batch",),
+    ),
+    Part(
+        "ibis_clickhouse",
+        "ClickHouse by ibis",
+        by_pytest("test_engine.py", only="ibis_clickhouse"),
+        packages=("chdb", "ibis-framework[clickhouse]", "clickhouse-connect[chdb]"),
+        extras=("batch",),
+    ),
+    Part(
+        "spark_connect",
+        "Spark Connect",
+        by_pytest("test_engine.py", only="spark_connect"),
+        packages=("pyspark[connect]==4.*",),
+        extras=("batch",),
+        tools=("java",),
+    ),
+    Part(
         "spark35",
         "Spark 3.5",
         by_pytest("tests/batch/test_batch_spark.py"),

@@ -107,5 +107,13 @@ def dask(rows: Rows, folder: Path) -> Any:
     return dd.from_pandas(pandas(rows, folder), npartitions=2)
 
 
+def spark_frame(session: Any, rows: Rows) -> Any:
+    """A frame of this session."""
+    from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+    schema = StructType([StructField(n, LongType() if n == NUMBER else StringType()) for n in COLUMNS])
+    return session.createDataFrame([tuple(row[name] for name in COLUMNS) for row in rows], schema)
+
+
 FILES = (parquet, comma, jsonl)
 QUICK = (*FILES, relation, polars, polars_lazy, pandas, pandas_objects, pyarrow)

@@ -1,0 +1,85 @@
+"""The batch contract on an engine of `sources`: `pytest tests/reach/parts/test_engine.py -k NAME`.
+
+The rows have every reason of refusal, rounds, tickets, choices with few and with many texts, and numbers.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import pytest
+
+from rrcollect.publish.rules import COMPARED
+from server_agg import tally_reports
+from server_agg.batch import backends
+from server_agg.batch.sources import COLUMNS
+from tests.reach.parts.sources import SOURCES
+from tests.support.batch_contract import OWN, check, refusal
+from tests.support.batch_reference import CLOSED, SURVEYS, faulty_rows, generated, own_fault, reasons_of
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # deprecations of others
+
+Rows = list[dict[str, Any]]
+
+
+@pytest.fixture(params=SOURCES.values(), ids=list(SOURCES))
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """The function; while the contract runs its engine counts as tested."""
+    made = request.param(generated(random.Random(0), 2), tmp_path)
+    monkeypatch.setitem(backends.TESTED, backends.backend_of(nw.from_native(made)), "under test")
+    return request.param
+
+
+def rows_of(seed: int) -> Rows:
+    rows = [*generated(random.Random(seed), 300), *random.Random(seed).sample(faulty_rows(), 500)]
+    assert {*OWN, *COMPARED, "repeated", None} <= {*reasons_of(rows)}
+    assert {"q1", "q2", "q4", "q5", "q6"} <= {row["question"] for row in rows}
+    return rows
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_rows_with_every_fault(engine: Any, seed: int, tmp_path: Path) -> None:
+    rows = rows_of(seed)
+    check(tally_reports(engine(rows, tmp_path), SURVEYS), rows)
+
+
+def test_reports_by_invitation_alone(engine: Any, tmp_path: Path) -> None:
+    """With no other rows, a rule that took the absent for the present would refuse all of them."""
+    rows = [row for row in generated(random.Random(3), 200) if row["survey"] == CLOSED.digest and not own_fault(row)]
+    result = tally_reports(engine(rows, tmp_path), SURVEYS)
+    check(result, rows)
+    assert result.summary.accepted > 20
+
+
+def test_earlier_rows_are_not_counted_again(engine: Any, tmp_path: Path) -> None:
+    rows = rows_of(3)
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+    old, new = rows[:300], rows[200:]
+    earlier = engine(old, tmp_path / "old")
+    check(tally_reports(engine(new, tmp_path / "new"), SURVEYS, earlier=earlier), new, old)
+
+
+def test_no_rows_and_no_deduplication(engine: Any, tmp_path: Path) -> None:
+    assert tally_reports(engine([], tmp_path), SURVEYS).summary.rows == 0
+    rows = rows_of(4)
+    for number, row in enumerate(rows):  # so that the reference has nothing to compare
+        row["id"] = f"{number:032x}"
+        row["ticket"] = f"{number:032x}" if row["ticket"] else None
+    (tmp_path / "again").mkdir()
+    check(tally_reports(engine(rows, tmp_path / "again"), SURVEYS, deduplicate=False), rows)
+
+
+def test_refused_rows_are_written_with_their_reason(engine: Any, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    rows, out = rows_of(5), tmp_path / "refused.parquet"
+    check(tally_reports(engine(rows, tmp_path), SURVEYS, refused_to=out), rows)
+    told = zip(rows, reasons_of(rows), strict=True)
+    expected = Counter(refusal(row, reason) for row, reason in told if reason not in (None, "repeated"))
+    written = pq.read_table(out).select([*COLUMNS, "reason"]).to_pylist()
+    assert Counter(refusal(row, row.pop("reason")) for row in written) == expected
