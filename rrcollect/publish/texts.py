@@ -11,7 +11,7 @@ Rules
    cover the lines above and below, which are not its writer's.
 5. A text for people is a map from language to text, {"en": "Ever doped?"}; the survey's own language is always there.
 6. Two texts say the same if their letters and digits do (`fingerprint`): a question asked again in capitals, with other
-   punctuation or spacing, or in letters of another script that look the same (`ALIKE`), is the same question.
+   punctuation, spacing or accents, or in letters of another script that look the same (`ALIKE`), is the same question.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ HIDDEN = (
     (0x06DD, 0x06DD), (0x070F, 0x070F), (0x0890, 0x0891), (0x08E2, 0x08E2), (0x115F, 0x1160), (0x17B4, 0x17B5),
     (0x180B, 0x180F), (0x200B, 0x200F), (0x2028, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xD800, 0xF8FF),
     (0xFDD0, 0xFDEF), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFFB), (0xFFFE, 0xFFFF), (0x110BD, 0x110BD),
-    (0x110CD, 0x110CD), (0x13430, 0x1343F), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0x1FFFE, 0x1FFFF),
-    (0x2FFFE, 0x2FFFF), (0x3FFFE, 0x3FFFF), (0x4FFFE, 0x4FFFF), (0x5FFFE, 0x5FFFF), (0x6FFFE, 0x6FFFF),
-    (0x7FFFE, 0x7FFFF), (0x8FFFE, 0x8FFFF), (0x9FFFE, 0x9FFFF), (0xAFFFE, 0xAFFFF), (0xBFFFE, 0xBFFFF),
-    (0xCFFFE, 0xCFFFF), (0xDFFFE, 0xDFFFF), (0xE0000, 0xE0FFF), (0xEFFFE, 0x10FFFF),
+    (0x110CD, 0x110CD), (0x13430, 0x13442), (0x16FE4, 0x16FE4), (0x1BCA0, 0x1BCA3), (0x1D159, 0x1D159),
+    (0x1D173, 0x1D17A), (0x1FFFE, 0x1FFFF), (0x2FFFE, 0x2FFFF), (0x3FFFE, 0x3FFFF), (0x4FFFE, 0x4FFFF),
+    (0x5FFFE, 0x5FFFF), (0x6FFFE, 0x6FFFF), (0x7FFFE, 0x7FFFF), (0x8FFFE, 0x8FFFF), (0x9FFFE, 0x9FFFF),
+    (0xAFFFE, 0xAFFFF), (0xBFFFE, 0xBFFFF), (0xCFFFE, 0xCFFFF), (0xDFFFE, 0xDFFFF), (0xE0000, 0xE0FFF),
+    (0xEFFFE, 0x10FFFF),
 )  # fmt: skip
 BLANK = "\u0020\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000"  # shows nothing, but takes room
 TALLEST = 4
@@ -48,10 +49,10 @@ MARKS = (  # that are written above or below a letter, and pile up
 # Letters and digits that can be taken for one another, in small letters or in capitals; the first stands for all.  To
 # see too much as alike costs nothing: two different questions hardly differ in these alone.
 ALIKE = (
-    "a\u0430\u03b1", "b\u0432\u03b2", "c\u0441", "d\u0501", "e\u0435\u03b5", "h\u043d\u04bb\u03b7n\u043fv\u03bd",
-    "i\u0456\u03b9l\u04cf1", "j\u0458", "k\u043a\u03ba", "m\u043c\u03bc", "o\u043e\u03bf0", "p\u0440\u03c1",
-    "q\u051b", "s\u0455", "t\u0442\u03c4", "w\u051d", "x\u0445\u03c7", "y\u0443\u03c5\u03b3", "z\u03b6",
-    "\u00eb\u0451", "\u00ef\u0457",
+    "a\u0430\u03b1\u0251", "b\u0432\u03b2", "c\u0441", "d\u0501", "e\u0435\u03b5", "g\u0261\u0581",
+    "h\u043d\u04bb\u03b7n\u043fv\u03bd\u0570\u0578", "i\u0456\u03b9l\u04cf1\u0269", "j\u0458", "k\u043a\u03ba",
+    "m\u043c\u03bc", "o\u043e\u03bf0\u0585\u00f8", "p\u0440\u03c1", "q\u051b", "s\u0455", "t\u0442\u03c4",
+    "u\u057d", "w\u051d", "x\u0445\u03c7", "y\u0443\u03c5\u03b3", "z\u03b6",
 )  # fmt: skip
 _HIDDEN = re.compile("[" + "".join(f"{re.escape(chr(a))}-{re.escape(chr(b))}" for a, b in HIDDEN) + "]")
 _VISIBLE = re.compile(f"[^{BLANK}\n{JOINER}{NON_JOINER}\ufe00-\ufe0f]")
@@ -99,11 +100,11 @@ def in_language(texts: Mapping[str, str], wanted: str | None, default: str) -> s
 
 
 def fingerprint(text: str) -> str:
-    """A hash that is equal for texts with the same letters and digits, however they are spaced, dotted or cased.
+    """A hash that is equal for texts with the same letters and digits, however they are spaced, marked or cased.
 
     >>> fingerprint("Ever doped?") == fingerprint("ever  DOPED") == fingerprint("Ever d\\u043eped?")
     True
     """
-    folded = "".join(c.upper().lower() for c in unicodedata.normalize("NFKC", text))  # each by itself: ß is ss
+    folded = "".join(c.upper().lower() for c in unicodedata.normalize("NFKD", text))  # each by itself: ß is ss
     plain = "".join(c for c in folded if unicodedata.category(c)[0] in "LN").translate(_ALIKE)
     return hashlib.sha256((plain or text).encode()).hexdigest()

@@ -171,6 +171,39 @@ def test_decline_and_attempt_at_once_agree(tmp_path):
         assert (told[0], left[0]) in ((Declined(stopped=1, left=0), False), (Declined(stopped=0, left=1), True))
 
 
+@pytest.mark.parametrize("declined", [True, False])
+def test_a_cancelled_task_does_not_send_if_it_declines_once_its_thread_is_done(tmp_path, declined):
+    """As docs/embedders.md says it; without the decline, the planted bug, the thread's report waits to leave."""
+    device, begun, go = client(tmp_path), threading.Event(), threading.Event()
+    accepted = device.accept(envelope())
+
+    def looked_up():
+        begun.set()
+        go.wait(30)
+        return True
+
+    async def answered():
+        working = asyncio.ensure_future(asyncio.to_thread(device.answer, accepted, "q1", looked_up))
+        try:
+            await asyncio.shield(working)
+        except asyncio.CancelledError:
+            await asyncio.wait([working])
+            if declined:
+                await asyncio.to_thread(device.decline, accepted, "q1")
+            raise
+
+    async def person():
+        task = asyncio.create_task(answered())
+        await asyncio.to_thread(begun.wait, 30)
+        task.cancel()
+        go.set()
+        await asyncio.wait([task])
+        return task.cancelled()
+
+    assert asyncio.run(person())
+    assert states(device) == [("q1", 0, "cancelled" if declined else "waiting")]
+
+
 def test_the_rule_catches_a_client_that_does_not_cancel(tmp_path, monkeypatch):
     """The planted bug: an interrupted answer that waits in the outbox."""
     monkeypatch.setattr("rrcollect.answer.ledger.Ledger.cancel", lambda *told, **more: None)

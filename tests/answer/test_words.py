@@ -163,6 +163,10 @@ TWINS = [
     ("Auf der Straße gedopt?", "AUF DER STRASSE GEDOPT?"),
     ("Έχετε ντοπαριστεί ποτέ μόνος;", "ΈΧΕΤΕ ΝΤΟΠΑΡΙΣΤΕΊ ΠΟΤΈ ΜΌΝΟΣ;"),
     ("Вы принимали допинг?", "ВЫ ПРИНИМАЛИ ДОПИНГ"),
+    ("Ever doped?", "Ẹver dọpẹd?"),  # dots that are hardly seen
+    ("Ever doped?", "Éver do\u0323ped?"),
+    ("Have you ever gambled?", "H\u0251ve yo\u057d ever \u0261ambled?"),  # letters of phonetics and of Armenian
+    ("Вы ещё курите?", "Вы еще курите?"),
 ]
 APART = [
     ("Ever doped?", "Ever hoped?"),

@@ -16,6 +16,7 @@ HIDES = {
     "annotation": "a\ufffab", "noncharacter": "a\ufffeb", "last_character": "a\U0010ffffb", "private": "a\ue000b",
     "private_plane": "a\U000f0000b", "tag": "a\U000e0041b", "selector_of_a_plane": "a\U000e0100b",
     "shorthand": "a\U0001bca0b", "musical": "a\U0001d173b", "hieroglyph_joiner": "a\U00013430b",
+    "hieroglyph_blank": "\U00013441", "null_notehead": "\U0001d159", "khitan_filler": "a\U00016fe4b",
 }  # fmt: skip
 SHOWS_NOTHING = {
     "empty": "", "space": " ", "no_break_space": "\u00a0", "braille_blank": "\u2800", "ideographic_space": "\u3000",

@@ -279,6 +279,7 @@ test("words that look the same are the same, in whatever script or case", async 
   for (const [one, other, same] of [
     ["Ever doped?", "Ever d\u043eped?", true], ["Ever doped?", "\u0395\u03bder doped?", true], ["HAVE YOU EVER?", "\u041d\u0410V\u0415 Y\u041eU EVER?", true],
     ["Were you ill in 2010?", "Were you iIl in 2O1O?", true], ["Auf der Straße gedopt?", "AUF DER STRASSE GEDOPT?", true], ["Ever doped?", "Ever hoped?", false],
+    ["Ever doped?", "Ẹver dọpẹd?", true], ["Ever doped?", "Éver do\u0323ped?", true], ["Вы ещё курите?", "Вы еще курите?", true],
   ]) {
     const client = device({ attributes: ["a", "b"] }), asked = (attribute, text) => client.accept(envelope({ name: `of-${attribute}` }, { attribute, text: { en: text } }));
     await client.answer(await asked("a", one), "q1", true);
