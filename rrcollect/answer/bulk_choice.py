@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rrcollect.answer.chosen_sets import ChosenSets
+from rrcollect.answer.draw import wrong_design
 from rrcollect.answer.keystream import fresh_keystream
 from rrcollect.design.choice import SetDesign
 from rrcollect.design.yes_no import GRID
@@ -52,6 +53,8 @@ def randomise_choices(truths: Any, design: SetDesign, *, fill: Fill | None = Non
     >>> answers.counts().tolist(), answers[2]
     ([1, 1, 2], '001')
     """
+    if not isinstance(design, SetDesign):
+        wrong_design(design, SetDesign)
     limit, stream = design.applied_limit, fill or fresh_keystream()
     asked = as_options(truths, design.options)
     k, w = design.options, design.size

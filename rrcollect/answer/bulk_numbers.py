@@ -54,9 +54,11 @@ class _Rule:
     def __init__(self, limits: tuple[int, int], low: Fraction, high: Fraction, *, clip: bool, fill: Fill) -> None:
         self.limits, self.low, self.high, self.clip, self.fill = limits, low, high, clip, fill
         self.ends = double_above(low), double_below(high)
-        self.slope = (limits[1] - limits[0]) / 2.0**48 / float(high - low)
-        self.base = limits[0] / 2.0**48 - float(low) * self.slope
-        self.exact = 8 * self.slope * float(max(abs(low), abs(high))) > 2.0**51  # a product or sum may be off by 1/4
+        width = near_double(high - low)
+        self.exact = not 0.0 < width < np.inf  # no double is near it
+        self.slope = (limits[1] - limits[0]) / 2.0**48 / (1.0 if self.exact else width)
+        self.base = limits[0] / 2.0**48 - near_double(low) * self.slope
+        self.exact |= not 8 * self.slope * max(map(abs, self.ends)) <= 2.0**51  # a product or sum may be off by 1/4
         self.near, self.upper = np.empty(CHUNK, np.float64), np.empty(CHUNK, np.uint16)
 
     def answer(self, part: NDArray[np.float64], out: NDArray[np.bool_]) -> None:
@@ -115,13 +117,21 @@ def _as_floats(truths: Any) -> NDArray[np.float64]:
     return floats
 
 
+def near_double(number: Fraction) -> float:
+    """The nearest double; beyond all of them an infinity."""
+    try:
+        return float(number)
+    except OverflowError:
+        return np.inf if number > 0 else -np.inf
+
+
 def double_above(end: Fraction) -> float:
     """The least double that is not below an exact number."""
-    near = float(end)
+    near = near_double(end)
     return near if near >= end else float(np.nextafter(near, np.inf))
 
 
 def double_below(end: Fraction) -> float:
     """The greatest double that is not above an exact number."""
-    near = float(end)
+    near = near_double(end)
     return near if near <= end else float(np.nextafter(near, -np.inf))

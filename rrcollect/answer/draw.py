@@ -17,14 +17,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from rrcollect.design.yes_no import Design
-from rrcollect.errors import BadTruth, NoRandomness, NotOriented, OffGridDesign
+from rrcollect.errors import BadTruth, NoRandomness, NotOriented, OffGridDesign, ParameterError
 
-__all__ = ["Source", "plain_truth", "random_bytes", "randomise", "thresholds"]
+if TYPE_CHECKING:
+    from typing import Never
+
+__all__ = ["Source", "plain_truth", "random_bytes", "randomise", "thresholds", "wrong_design"]
 
 Source = Callable[[int], bytes]
 _BOOLEANS: dict[type, None] = {bool: None}
+
+
+def wrong_design(design: object, kind: type) -> Never:
+    """The error for what is not the design that a draw needs; found out by its missing numbers, which costs nothing."""
+    raise ParameterError("design", design, f"a {kind.__name__}: what the answer is drawn with")
 
 
 def thresholds(design: Design) -> tuple[int, int]:
@@ -33,11 +42,15 @@ def thresholds(design: Design) -> tuple[int, int]:
     >>> thresholds(Design("3/4", "1"))
     (4611686018427387904, 18446744073709551616)
     """
-    if design.limits is None:
+    try:
+        limits = design.limits
+    except AttributeError:
+        wrong_design(design, Design)
+    if limits is None:
         if design.c <= 0:
             raise NotOriented(f"{design} has p00 + p11 <= 1: its answers would mean their opposite")
         raise OffGridDesign(f"{design!r} is off the grid of 1/2^64: a device applies design.to_grid()")
-    return design.limits
+    return limits
 
 
 def plain_truth(truth: object) -> bool:
@@ -61,7 +74,10 @@ def randomise(truth: bool, design: Design, *, source: Source = os.urandom) -> in
     >>> randomise(True, Design("3/4", "3/4"), source=lambda n: bytes(n)), randomise(False, Design(1, "1/2"))
     (1, 0)
     """
-    limits = design.limits or thresholds(design)
+    try:
+        limits = design.limits or thresholds(design)
+    except AttributeError:
+        wrong_design(design, Design)
     row = plain_truth(truth)
     drawn = int.from_bytes(random_bytes(8, source), "big")
     no, yes = drawn < limits[0], drawn < limits[1]

@@ -23,7 +23,7 @@ import math
 import os
 from functools import lru_cache
 
-from rrcollect.answer.draw import Source, random_bytes
+from rrcollect.answer.draw import Source, random_bytes, wrong_design
 from rrcollect.design.choice import SetDesign
 from rrcollect.errors import BadTruth
 
@@ -47,7 +47,10 @@ def randomise_choice(truth: int, design: SetDesign, *, source: Source = os.urand
     >>> [randomise_choice(2, design, source=lambda n, byte=byte: byte * n) for byte in (b"\\x00", b"\\xff")]
     ['0100', '0010']
     """
-    limit, k = design.limit, design.options
+    try:
+        limit, k = design.limit, design.options
+    except AttributeError:
+        wrong_design(design, SetDesign)
     if limit is None:
         limit = design.applied_limit
     index = option_index(truth, k)

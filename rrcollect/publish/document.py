@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
     AfterValidator,
@@ -52,9 +52,13 @@ class Document(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
-    def __init__(self, /, **fields: Any) -> None:
+    by_place: ClassVar[tuple[str, ...]] = ()  # fields that may be given without their names, in this order
+
+    def __init__(self, /, *given: Any, **fields: Any) -> None:
+        if len(given) > len(self.by_place):
+            raise TypeError(f"{type(self).__name__} takes {len(self.by_place)} values without a name, not {len(given)}")
         try:
-            super().__init__(**fields)
+            super().__init__(**dict(zip(self.by_place, given, strict=False)), **fields)
         except ValidationError as error:
             raise _refusal(error) from None
 

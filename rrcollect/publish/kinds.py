@@ -3,7 +3,8 @@
 Rules
 1. A kind says which truths there are; the design beside it says how they are randomised.  They must fit: a yes/no and
    a number go with a 2×2 design, a choice of k options with a design for k options.
-2. The order of options is part of the document: the first option is the first bit of an answer.
+2. The order of options is part of the document: the first option is the first bit of an answer.  No two have the same
+   label in a language: nobody could tell them apart.
 3. A number lies in [low, high], both written exactly.  What lies outside is refused by the device, or brought to the
    nearer end if the survey says `clip`; never silently.
 """
@@ -61,6 +62,7 @@ class Choice(Document):
     {'en': 'Never'}
     """
 
+    by_place = ("options",)
     kind: Literal["choice"] = "choice"
     options: Annotated[
         tuple[Annotated[Texts, Field(min_length=1)], ...],
@@ -70,7 +72,7 @@ class Choice(Document):
 
     if TYPE_CHECKING:  # what a caller may give, where it is more than what is kept
 
-        def __init__(self, *, options: Sequence[str | Mapping[str, str]]) -> None: ...
+        def __init__(self, options: Sequence[str | Mapping[str, str]]) -> None: ...
 
     @classmethod
     def filled(cls, given: Any) -> Any:
@@ -79,6 +81,13 @@ class Choice(Document):
         if not isinstance(options, list | tuple):
             return given
         return {**given, "options": [{"en": one} if isinstance(one, str) else one for one in options]}
+
+    @model_validator(mode="after")
+    def _told_apart(self) -> Choice:
+        labels = [(language, label) for option in self.options for language, label in option.items()]
+        if len(set(labels)) < len(labels):
+            raise ValueError("two options have the same label")
+        return self
 
     @property
     def truths(self) -> str:
@@ -95,10 +104,11 @@ class Number(Document):
     """A number from `low` to `high`, in `unit` (plain words are English); `clip` brings what lies outside to the nearer
     end.
 
-    >>> Number(low=0, high="37.5", unit="hours").high
+    >>> Number(0, "37.5", "hours").high
     '75/2'
     """
 
+    by_place = ("low", "high", "unit")
     kind: Literal["number"] = "number"
     low: Exact
     high: Exact
@@ -108,7 +118,7 @@ class Number(Document):
     if TYPE_CHECKING:  # as above
 
         def __init__(
-            self, *, low: NumberLike, high: NumberLike, unit: str | Mapping[str, str] = ..., clip: bool = ...
+            self, low: NumberLike, high: NumberLike, unit: str | Mapping[str, str] = ..., *, clip: bool = ...
         ) -> None: ...
 
     @classmethod

@@ -942,6 +942,10 @@ const KINDS = {
 function needKind(value, place) {
   need(isObject(value) && typeof value.kind === "string" && Object.hasOwn(KINDS, value.kind), place, "must be of a known kind");
   const kind = needFields(value, place, { kind: (name) => name, ...KINDS[value.kind] });
+  if (kind.kind === "choice") {
+    const labels = kind.options.flatMap((/** @type {Texts} */ option) => Object.entries(option).map(([language, label]) => `${language} ${label}`));
+    need(new Set(labels).size === labels.length, place, "two options have the same label");
+  }
   if (kind.kind === "number") {
     const [low, high] = [kind.low, kind.high].map((text) => /** @type {Fraction} */ (parseFraction(text)));
     need(low.compare(high) < 0, place, "low must be below high");

@@ -15,8 +15,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from rrcollect.design.parameters import NumberLike, whole_number
+from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.estimates.difference import score_test
 from server_agg.estimates.estimating import estimate
@@ -207,5 +209,9 @@ def compare_groups(
     >>> round(both.difference, 3), "{:.3f} to {:.3f}".format(*both.interval())
     (0.321, '0.209 to 0.432')
     """
-    pair = [e if isinstance(e, Estimate) else estimate(e) for e in (a, b)]
+    pair: list[Any] = [e if isinstance(e, Estimate) else estimate(e) for e in (a, b)]
+    for one in pair:
+        if not isinstance(one, Estimate):
+            allowed = "tallies of yes and no: compare one option, tally[j], or all of them by option_tables"
+            raise ParameterError("groups", "a choice", allowed)
     return Comparison(pair[0], pair[1], whole_number("family", family), (str(names[0]), str(names[1])))

@@ -11,7 +11,7 @@ Rules
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rrcollect.design.choice import SetDesign
@@ -44,6 +44,8 @@ class ChoiceTally:
         if n > LARGEST_COUNT:
             raise ParameterError("n", n, f"at most 2^63 − 1 = {LARGEST_COUNT}")
         k, size = self.design.options, self.design.size
+        if not isinstance(self.counts, Iterable) or isinstance(self.counts, str | bytes):
+            raise ParameterError("counts", self.counts, f"one for each of {k} options")
         counts = tuple(whole_number("counts", count, minimum=0) for count in self.counts)
         if len(counts) != k:
             raise ParameterError("counts", list(counts), f"one for each of {k} options")

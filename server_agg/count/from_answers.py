@@ -222,10 +222,15 @@ def tally_from_packed(design: Design, packed: Any, n: int, *, bitorder: str = "l
 
 
 def answer_array(answers: Any) -> NDArray[np.uint8]:
-    """The answers as an array of 0 and 1; refuses everything else with its position."""
+    """The answers as an array of 0 and 1; refuses everything else with its position.
+
+    0.0 and 1.0 are 0 and 1: pandas makes them of every column that ever had a NaN.
+    """
     import numpy as np
 
     values = answers.to_numpy() if hasattr(answers, "to_numpy") else answers
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes):
+        raise ParameterError("answers", answers, f"{ALLOWED} for every record, in a list, an array or a column")
     if isinstance(values, np.ma.MaskedArray):
         raise ParameterError("answers", "a masked array", f"{ALLOWED} for every record; drop the masked ones first")
     array = values if isinstance(values, np.ndarray) else np.asarray(list(values))
@@ -234,12 +239,11 @@ def answer_array(answers: Any) -> NDArray[np.uint8]:
     if array.dtype == np.bool_:
         ones: NDArray[np.uint8] = (array.view(np.uint8) != 0).astype(np.uint8)  # a byte of 2 is True as well
         return ones
-    if array.dtype.kind not in "iu" and array.size:
+    if array.dtype.kind not in "iuf" and array.size:
         values = array.tolist()
-        missing = (i for i, value in enumerate(values) if value not in (0, 1))  # before floats that happen to be whole
-        unclear = (i for i, value in enumerate(values) if not isinstance(value, bool | int))
-        for position in (*missing, *unclear)[:1]:
-            raise ParameterError(f"answer {position}", values[position], ALLOWED)
+        for position, value in enumerate(values):
+            if not isinstance(value, bool | int | float) or value not in (0, 1):
+                raise ParameterError(f"answer {position}", value, ALLOWED)
     wrong = np.flatnonzero((array != 0) & (array != 1))
     if wrong.size:
         raise ParameterError(f"answer {wrong[0]}", array[wrong[0]].item(), ALLOWED)

@@ -27,16 +27,17 @@ from rrcollect.errors import ParameterError
 from server_agg.count.choice_tally import ChoiceTally
 from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers
-from server_agg.estimates.combination import Combination
+from server_agg.estimates.combination import Combination, ScoreMean, ShareAmong, ends_of
 from server_agg.estimates.diagnostics import Misfit
 from server_agg.estimates.interval import Interval, TargetLike, checked_target
 from server_agg.estimates.numerics import binomial_at_least, exact_level, float_below
 from server_agg.estimates.one import Estimate
+from server_agg.estimates.simplex import likeliest_shares, nearest_shares
 from server_agg.report.drawing import Point
 from server_agg.report.result import Result
 from server_agg.report.words import digits_for, percent, privacy_words, share_point
 
-__all__ = ["ChoiceEstimate", "named_options", "nearest_shares"]
+__all__ = ["ChoiceEstimate", "named_options"]
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class ChoiceEstimate(Result):
         return [float(value) for value in (self._inside())]
 
     def _inside(self) -> list[Fraction]:
-        return _likeliest(self.tally) if self.tally.design.size == 1 else nearest_shares(self.exact_values)
+        return likeliest_shares(self.tally) if self.tally.design.size == 1 else nearest_shares(self.exact_values)
 
     @property
     def misfit(self) -> Misfit:
@@ -197,16 +198,36 @@ class ChoiceEstimate(Result):
         weights = [fraction("scores", score) for score in scores]
         if len(weights) != len(self.tally):
             raise ParameterError("scores", list(scores), f"one for each of {len(self.tally)} options")
-        return self._combined(weights, "mean of the scores", (float(min(weights)), float(max(weights))))
+        return self._combined(weights, "mean of the scores", (float(min(weights)), float(max(weights))), ScoreMean)
 
-    def _combined(self, weights: list[Fraction], what: str, span: tuple[float, float]) -> Combination:
+    def among(self, option: int, options: Iterable[int]) -> ShareAmong:
+        """The share of an option among the people of several, such as all to whom the question applies.
+
+        >>> from rrcollect.design.choice import SetDesign
+        >>> e = ChoiceEstimate(ChoiceTally(SetDesign(4, 1, "1/2"), 1000, [320, 260, 180, 240]))
+        >>> found = e.among(0, [0, 1, 2])                       # the fourth: does not apply
+        >>> round(found.value, 3), [round(end, 3) for end in found.interval()]
+        (0.59, [0.446, 0.758])
+        """
+        of = sorted({self._checked(one) for one in options})
+        if self._checked(option) not in of or len(of) < 2:
+            raise ParameterError("options", of, f"two options or more, {option} among them")
+        share = sum((self.exact_values[j] for j in of), Fraction(0))
+        crossed = sum((self._covariance(option, j) for j in of), Fraction(0))
+        square = sum((self._covariance(i, j) for i in of for j in of), Fraction(0))
+        return ShareAmong(
+            self.n, (self.values[option], float(share)), (float(self[option].variance), float(crossed), float(square)),
+            f"{self.labels[option]} among {', '.join(self.labels[j] for j in of)}", len(of), self.tally.design,
+        )  # fmt: skip
+
+    def _combined(
+        self, weights: list[Fraction], what: str, span: tuple[float, float], kind: type[Combination] = Combination
+    ) -> Combination:
         value = sum((w * v for w, v in zip(weights, self.exact_values, strict=True)), Fraction(0))
         used = [j for j, weight in enumerate(weights) if weight]
         square = sum((weights[i] * weights[j] * self._covariance(i, j) for i in used for j in used), Fraction(0))
-        ordered, size = sorted(weights), self.tally.design.size
-        width = (sum(ordered[-size:]) - sum(ordered[:size])) / self.tally.design.c
-        reach = abs(float(width)) / math.sqrt(self.tally.n)
-        return Combination(float(value), math.sqrt(max(square, Fraction(0))), what, span, reach)
+        ends = ends_of(weights, self.tally.design)
+        return kind(self.n, float(value), math.sqrt(max(square, Fraction(0))), what, span, ends)
 
     def _checked(self, option: int) -> int:
         self.tally[option]  # the check of an option stands there
@@ -278,33 +299,9 @@ class ChoiceEstimate(Result):
         return "; ".join([", ".join(told), *([self.misfit.describe()] if self.misfit.told else [])])
 
 
-def _likeliest(tally: ChoiceTally) -> list[Fraction]:
-    """The shares of greatest likelihood for sets of one option, in closed form: those that would be negative are 0."""
-    design, k = tally.design, len(tally)
-    order = sorted(range(k), key=lambda j: (-tally.counts[j], j))
-    for m in range(k, 0, -1):
-        top = order[:m]
-        held = sum(tally.counts[j] for j in top)
-        chances = {j: tally.counts[j] * (m * design.q + design.c) / held for j in top} if held else {}
-        if chances and min(chances.values()) >= design.q:
-            return [(chances[j] - design.q) / design.c if j in chances else Fraction(0) for j in range(k)]
-    return [Fraction(int(j == order[0])) for j in range(k)]
-
-
 def named_options(labels: Iterable[str], options: int) -> tuple[str, ...]:
     """The labels, one for each option; without any, their numbers."""
     names = tuple(labels) or tuple(f"option {j + 1}" for j in range(options))
-    if len(names) != options:
-        raise ParameterError("labels", list(names), f"one for each of {options} options")
+    if len(names) != options or len(set(names)) < options:
+        raise ParameterError("labels", list(names), f"{options} different names, one for each option")
     return names
-
-
-def nearest_shares(shares: Sequence[Fraction]) -> list[Fraction]:
-    """The nearest shares in [0, 1] that add up to 1 (Euclid)."""
-    values = sorted(shares, reverse=True)
-    shift, total = Fraction(0), Fraction(0)
-    for m, value in enumerate(values, start=1):
-        total += value
-        if value - (total - 1) / m > 0:
-            shift = (total - 1) / m
-    return [max(value - shift, Fraction(0)) for value in shares]

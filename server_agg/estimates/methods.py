@@ -21,6 +21,7 @@ Rules
                 sample the bars of the parts are Korn and Graubard's, and the parts are correlated [Z07].
     guaranteed  the exact bars of k independent parts at level^(1/k) each: all hold at once with probability >= level
     profile     likelihood with everything else maximised; a regression makes its own ends
+    adjusted    wald with three answers more, for sums of options: approximate, near its level    see `combination`
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ from server_agg.estimates.numerics import (
 from server_agg.estimates.problem import ANYWHERE, Kind, Problem, Request
 from server_agg.estimates.score import NO_VARIANCE, chebyshev_k2, score_lower, wilson_k2
 
-__all__ = ["ALL_CUT", "METHODS", "TOO_LARGE", "WALD_WARNING", "Method", "checked_method", "interval_of", "methods_for",
-           "too_large", "unclipped_exact", "wald_interval"]  # fmt: skip
+__all__ = ["ALL_CUT", "METHODS", "NO_ERROR", "NO_WIDTH", "TOO_LARGE", "WALD_WARNING", "Method", "checked_method",
+           "interval_of", "methods_for", "too_large", "unclipped_exact", "wald_interval"]  # fmt: skip
 
 LARGEST_EXACT = {True: 10**12, False: 10**9}  # by "no finite size given"; see `too_large`
 TOO_LARGE = "n is beyond the reach of exact tails in doubles; Hoeffding's bound was used, which is guaranteed as well"
@@ -150,12 +151,12 @@ METHODS = {row.name: row for row in (
            ("one design", "several designs", "repeated draws", "plan")),
     Method("hoeffding", lambda p, r: hoeffding_lower(p.value, p.squares, r.tail), True,
            ("one design", "several designs", "repeated draws", "two samples", "weighted records", "strata",
-            "list experiment", "plan")),
+            "list experiment", "options", "plan")),
     Method("likelihood", lambda p, r: deviance_lower(p.tallies, chi_squared_quantile(2 * r.tail)), False,
            ("one design", "several designs"), ("population",)),
     Method("wald", lambda p, r: float(p.value) - t_quantile(r.tail, p.freedom) * p.error(), False,
            ("one design", "several designs", "two samples", "weighted records", "strata", "complex sample",
-            "complex difference", "list experiment", "difference", "coefficient", "plan"),
+            "complex difference", "list experiment", "difference", "coefficient", "options", "plan"),
            warning=lambda p, r: WALD_WARNING if p.kind != "coefficient" else "", edge=False),
     Method("credible", lambda p, r: credible_lower(p.tallies[0], r.tail, r.prior), False, ("one design",),
            ("population",), lambda p, r: f"{r.prior.words}; posterior probability, not coverage", False),
@@ -166,6 +167,7 @@ METHODS = {row.name: row for row in (
     Method("mover", _mover, False, ("difference", "ratio", "complex difference")),
     Method("guaranteed", _guaranteed, True, ("two samples", "strata", "difference", "ratio")),
     Method("profile", _by_the_model, False, ("coefficient",)),
+    Method("adjusted", _by_the_model, False, ("options",)),
 )}  # fmt: skip
 
 

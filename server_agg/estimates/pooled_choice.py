@@ -21,11 +21,12 @@ from rrcollect.errors import ParameterError
 from server_agg.count.choice_tally import ChoiceTally
 from server_agg.count.tallies import merged
 from server_agg.errors import EmptySelection
-from server_agg.estimates.choice import named_options, nearest_shares
+from server_agg.estimates.choice import named_options
 from server_agg.estimates.diagnostics import Misfit
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.numerics import exact_level
 from server_agg.estimates.pooled import PooledEstimate, pool
+from server_agg.estimates.simplex import nearest_shares
 from server_agg.report.result import Result
 from server_agg.report.words import digits_for, percent
 

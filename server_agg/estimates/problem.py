@@ -31,7 +31,7 @@ __all__ = ["ANYWHERE", "DIFFERENCE", "SHARE", "Kind", "Problem", "Request"]
 
 Kind = Literal["one design", "several designs", "repeated draws", "two samples", "weighted records", "strata",
                "complex sample", "complex difference", "list experiment", "difference", "ratio", "coefficient",
-               "plan"]  # fmt: skip
+               "options", "plan"]  # fmt: skip
 
 SHARE, DIFFERENCE, ANYWHERE = (0.0, 1.0), (-1.0, 1.0), (-math.inf, math.inf)  # where a bar must lie
 

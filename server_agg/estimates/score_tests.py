@@ -8,7 +8,8 @@ With, at the common prevalence π0 (the maximum-likelihood estimate of all answe
 The line of the trend is the score's own: slope Σ x U°/S with standard error 1/√S, so that (slope/SE)² is X².  With one
 design per group it is the least-squares line through the unbiased values, weights I.
 `shift` moves a tally's prevalence: with shift δ for group a the test is that of a − b = δ; it may have a row per table.
-An answer that is certain at π0 tells nothing and counts nothing, unless it was another one.
+An answer that is certain at π0 tells nothing and counts nothing, unless it was another one.  Of shifted groups it fixes
+the prevalence of its own group: all of the difference is then looked for in the others.
 """
 
 from __future__ import annotations
@@ -125,8 +126,9 @@ class Groups:
         p, yes, no = self.rates(common, shift)
         v = yes * no / c**2 - (1 - sampling) * p * (1 - p)
         impossible = np.abs(counts / n - yes) > 1e-9  # of an answer that is certain
-        each = np.where((v > CERTAIN) | impossible, n / np.maximum(v, CERTAIN), 0.0)
-        u = each * ((counts / n - yes0) / c - p)
+        certain = (v <= CERTAIN) & ~impossible
+        each = np.where(certain & (not np.any(shift)), 0.0, n / np.maximum(v, CERTAIN))
+        u = np.where(certain, 0.0, each * ((counts / n - yes0) / c - p))
         member = np.array([[float(t is x) for x in self.tallies] for t in self.tallies for _ in t])
         scores, information = u @ member, each @ member
         total = information.sum(axis=1)

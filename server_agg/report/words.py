@@ -40,8 +40,9 @@ class EstimateLike(Protocol):
     def misfit(self) -> Misfit: ...
 
 
-__all__ = ["EstimateLike", "bar_note", "estimate_dict", "estimate_table", "estimate_tables", "misfit_note", "percent",
-           "sentence", "share_cells", "share_point", "share_table", "value_notes"]  # fmt: skip
+__all__ = ["EstimateLike", "bar_note", "estimate_dict", "estimate_table", "estimate_tables", "figure_table",
+           "misfit_note", "percent", "plain_number", "sentence", "share_cells", "share_point", "share_table",
+           "value_notes"]  # fmt: skip
 
 
 def percent(share: float, digits: int = 1) -> str:
@@ -123,6 +124,32 @@ def share_table(rows: Iterable[tuple[str, EstimateLike, Interval]], first: str =
     return [first, *SHARE_HEAD], [[name, *share_cells(estimate, bar)] for name, estimate, bar in rows]
 
 
+def figure_table(
+    name: str, n: int | None, value: float | None, bar: Interval, *, percentage: bool = True, unit: str = ""
+) -> Table:
+    """One figure with its bar: a share or a difference of shares in percent, or a number with its unit."""
+
+    def text(given: float) -> str:
+        return percent(given, digits_for(bar.width)) if percentage else plain_number(given, bar.width)
+
+    count = [] if n is None else [str(n)]
+    shown = ["none" if value is None else text(value), text(bar.low), text(bar.high)]
+    how = f"{float(100 * bar.level):.4g} % {bar.method}"
+    why = bar.warning[bar.warning.index("width 0") :] if "width 0" in bar.warning else ""
+    head = f"estimate{' %' if percentage else f', {unit}' if unit else ''}"
+    return ["", *(["n"] if count else []), head, "low", "high", "bar", ""], [[name, *count, *shown, how, why]]
+
+
+def plain_number(value: float, width: float) -> str:
+    """A number with as many decimals as its bar needs to show two digits; the minus sign is a real one.
+
+    >>> plain_number(-12.3456, 3.1), plain_number(0.0001234, 0.002), plain_number(5e9, 3e8)
+    ('−12.3', '0.0001', '5000000000')
+    """
+    digits = min(12, max(0, 1 - math.floor(math.log10(width)))) if width > 0 else 1
+    return f"{value:.{digits}f}".replace("-", "−")
+
+
 def share_point(name: str, estimate: EstimateLike, bar: Interval[float]) -> Point:
     """A share as it is drawn; how well its count fits stands under its name."""
     return Point(
@@ -137,9 +164,8 @@ def misfit_note(misfit: Misfit) -> str:
 
 def bar_note(bar: Interval) -> str:
     """What a bar covers and what it warns of; why it has no width stands beside the value."""
-    return "; ".join(
-        [bar.describe(), *(words for words in bar.warning.split("; ") if words and "width 0" not in words)]
-    )
+    warned = bar.warning.partition("width 0")[0].rstrip("; ")
+    return f"{bar.describe()}; {warned}" if warned else bar.describe()
 
 
 def _fit_notes(estimate: EstimateLike, bar: Interval) -> list[str]:

@@ -16,8 +16,10 @@ import numpy as np
 import pytest
 
 from rrcollect.answer import bulk_choice, bulk_numbers
+from rrcollect.answer.bulk import randomise_many
 from rrcollect.answer.bulk_choice import _closed, _plane, _selected, randomise_choices
 from rrcollect.answer.bulk_numbers import randomise_numbers
+from rrcollect.answer.draw import randomise
 from rrcollect.answer.draw_number import randomise_number, threshold
 from rrcollect.answer.draw_set import randomise_choice
 from rrcollect.answer.keystream import fresh_keystream
@@ -209,6 +211,30 @@ def test_truths_that_are_not_options_are_refused(truths: Any) -> None:
     with pytest.raises((BadTruth, ValueError)) as caught:
         randomise_choices(truths, made_for(1, 4, 1))
     assert "not shown" in str(caught.value) or "masked" in str(caught.value) or "inhomogeneous" in str(caught.value)
+
+
+def test_a_design_of_another_kind_is_refused_by_name() -> None:
+    yes_no, choice = optimal_design(1), optimal_choice(1, 4)
+    calls: list[tuple[Callable[[], Any], str]] = [
+        (lambda: randomise_choice(0, yes_no), "SetDesign"),  # type: ignore[arg-type]
+        (lambda: randomise_choices([0], yes_no), "SetDesign"),  # type: ignore[arg-type]
+        (lambda: randomise(True, choice), "Design"),  # type: ignore[arg-type]
+        (lambda: randomise_many([True], choice), "Design"),  # type: ignore[arg-type]
+        (lambda: randomise_number(0, choice, 0, 1), "Design"),  # type: ignore[arg-type]
+        (lambda: randomise_numbers([0.0], choice, 0, 1), "Design"),  # type: ignore[arg-type]
+        (lambda: randomise(True, None), "Design"),  # type: ignore[arg-type]
+    ]
+    for call, wanted in calls:
+        with pytest.raises(ParameterError, match=f"allowed: a {wanted}:"):
+            call()
+
+
+@pytest.mark.parametrize(("low", "high"), [(-(Fraction(10) ** 400), Fraction(10) ** 400), (0, Fraction(1, 10**400))])
+def test_a_range_that_no_double_is_near_to_is_drawn_from_exactly(low: Any, high: Any) -> None:
+    design, zeros = Design("1/2", 1), np.zeros(2000)
+    said = randomise_numbers(zeros, design, low, high)
+    chance = threshold(0.0, (GRID // 2, GRID), Fraction(low), Fraction(high)) / GRID
+    assert abs(said.mean() - chance) < 6.5 * math.sqrt(chance * (1 - chance) / zeros.size)  # 1e-10
 
 
 def test_a_design_off_the_grid_is_refused_in_bulk_too() -> None:

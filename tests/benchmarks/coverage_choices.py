@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -28,6 +28,7 @@ __all__ = ["choice_settings"]
 
 E1, P3 = optimal_design(1), Design(1, "0.3")
 AT_ONCE = tuple(method for method in methods_for("one design") if method != "credible")
+SUMS = methods_for("options")
 SHARES = np.array([0, 0.05, 0.2, 0.5, 0.8, 0.95, 1])
 
 
@@ -90,7 +91,32 @@ def _groups_of_options(n: int) -> Iterator[Setting]:
                 yield float(share), multinomial.pmf(outcomes, n, share * one + (1 - share) * other)
 
         where = f"2 of 5 options, p = {design.p}; n = {n}"
-        yield Setting("group of options", "population", where, ("hoeffding", "wald"), outcomes, bar, laws)
+        yield Setting("group of options", "population", where, SUMS, outcomes, bar, laws)
+
+
+def _sums_of_options(n: int) -> Iterator[Setting]:
+    """One option minus another, the mean of scores, and one option among two, by sets of one option of three."""
+    outcomes = [(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)]
+    kinds: dict[str, tuple[Callable[[ChoiceEstimate], Any], Callable[[Any], float | None]]] = {
+        "two options of a choice": (lambda e: e.compare(0, 1), lambda p: p[0] - p[1]),
+        "mean of scores": (lambda e: e.mean([0, 1, 2]), lambda p: p[1] + 2 * p[2]),
+        "option among several": (lambda e: e.among(0, [0, 1]), lambda p: p[0] / (p[0] + p[1]) if p[2] < 1 else None),
+    }
+    for kind, (make, truth) in kinds.items():
+        for design in (SetDesign(3, 1, "3/5"), SetDesign(3, 1, "24/25")):
+
+            def bar(counts: Any, method: str, make: Any = make, design: SetDesign = design) -> Ends:
+                found = make(ChoiceEstimate(ChoiceTally(design, n, counts)))
+                return tuple(found.interval(method=method))
+
+            def laws(truth: Any = truth, design: SetDesign = design) -> Iterator[Law]:
+                by_truth = np.array([_chances(design, x) for x in range(3)])
+                for shares in _simplex(3):
+                    if truth(shares) is not None:
+                        yield truth(shares), multinomial.pmf(outcomes, n, shares @ by_truth)
+
+            where = f"1 of 3 options, p = {design.p}; n = {n}"
+            yield Setting(kind, "population", where, SUMS, outcomes, bar, laws)
 
 
 def _means(n: int) -> Iterator[Setting]:
@@ -139,5 +165,5 @@ def _segments(n: int) -> Iterator[Setting]:
 
 def choice_settings(n: int) -> Iterator[Setting]:
     """With about n answers."""
-    for family in (_at_once, _groups_of_options, _means, _segments):
+    for family in (_at_once, _groups_of_options, _sums_of_options, _means, _segments):
         yield from family(n)

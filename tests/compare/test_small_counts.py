@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import barnard_exact, binom, norm
 
-from rrcollect import Design, optimal_design
-from server_agg import Tally, compare_groups, compare_many, estimate, segment_table, trend
+from rrcollect import Design, ParameterError, SetDesign, optimal_design
+from server_agg import ChoiceTally, Tally, compare_groups, compare_many, estimate, segment_table, trend
 from server_agg.estimates.score_tests import Groups
 
 E1, P3, DIRECT = optimal_design(1), Design(1, "0.3"), Design(1, 1)
@@ -118,6 +118,33 @@ def test_the_score_bar_is_the_inverted_test():
         ).x  # fmt: skip
         variance = (best + end) * (1 - best - end) / 700 + best * (1 - best) / 650
         assert (330 / 700 - 210 / 650 - end) ** 2 / variance == pytest.approx(3.8414588207, rel=1e-6)
+
+
+@pytest.mark.parametrize("design", [P3, DIRECT], ids=str)
+@pytest.mark.parametrize(
+    ("a", "b"), [((40, 0), (15, 0)), ((300, 0), (300, 0)), ((40, 1), (15, 0)), ((200, 2), (200, 0))]
+)
+def test_zero_counts_bound_a_difference_as_well_as_the_parts_do(design, a, b):
+    """A group that is at its edge for certain fixes itself; taken for no information it left the bar at −1 to 1."""
+    found = compare_groups(Tally(design, *a), Tally(design, *b))
+    score, sure = found.interval(), found.interval(method="guaranteed")
+    assert sure.low <= score.low
+    assert score.high <= sure.high
+    assert score.width < 0.95 * sure.width
+
+
+def test_the_score_bar_of_zero_counts_is_miettinen_and_nurminens():
+    """With group a at 0 for certain, b's prevalence is −δ: (δ/√(−δ(1+δ)/n))² is the statistic."""
+    groups = Groups(((Tally(DIRECT, 40, 0),), (Tally(DIRECT, 15, 0),)))
+    for difference in (-0.1, -0.3):
+        found = groups.scores(groups.counts, np.array([difference, 0.0])).equality()[0]
+        assert found == pytest.approx(difference**2 * 15 / (-difference * (1 + difference)))
+    assert groups.scores(groups.counts).equality()[0] == 0  # equal groups: nothing is told
+
+
+def test_a_choice_is_compared_option_by_option():
+    with pytest.raises(ParameterError, match=r"tally\[j\]"):
+        compare_groups(*[ChoiceTally(SetDesign(3, 1, "1/2"), 30, [10, 10, 10])] * 2)
 
 
 def test_coverage_of_the_score_bar_by_exact_double_sums():

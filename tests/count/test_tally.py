@@ -268,11 +268,29 @@ def test_padding_bits_are_not_counted():
 
 @pytest.mark.parametrize(
     "answers",
-    [[0, 2], [1, None], [1, float("nan")], ["0", "1"], [0.0, 1.0], np.array([[0, 1]]), pd.Series([True, None])],
+    [
+        [0, 2],
+        [1, None],
+        [1, float("nan")],
+        ["0", "1"],
+        [0.0, 0.5],
+        "01",
+        5,
+        None,
+        np.array([[0, 1]]),
+        pd.Series([True, None]),
+    ],
 )
 def test_invalid_answers_are_refused(answers):
     with pytest.raises(ParameterError, match="answer"):
         tally_from_answers(D, answers)
+
+
+def test_floats_that_pandas_made_of_a_column_with_a_gap_are_0_and_1():
+    column = pd.Series([1, None, 0, 1]).dropna()
+    assert column.dtype == float
+    for answers in (column, column.to_numpy(), column.tolist(), column.astype(object)):
+        assert tally_from_answers(D, answers) == Tally(D, 3, 2)
 
 
 def test_columns_and_bytes_that_do_not_fit():

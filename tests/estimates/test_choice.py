@@ -150,18 +150,19 @@ def test_groups_differences_and_scores() -> None:
 
 
 def test_a_sum_of_options_has_a_guaranteed_bar_and_never_one_of_no_width_without_a_reason() -> None:
-    """By sets of two: Hoeffding's with the edge rule; the normal one says why it has no width."""
+    """By sets of two: Hoeffding's and the default with the edge rule; the normal one says why it has no width."""
     design = SetDesign(5, 2, "2/3")
     low = estimate(ChoiceTally(design, 300, [20, 20, 190, 185, 185])).group([0, 1])
     assert isinstance(low, Combination)
     assert low.value < 0
-    normal, sure = low.interval(), low.interval(method="hoeffding")
+    normal, sure, default = (low.interval(method=method) for method in ("wald", "hoeffding", "adjusted"))
+    assert 0 == default.low < default.high < sure.high
     assert (normal.width, normal.guaranteed) == (0, False)
     assert "width 0: the whole bar lies beyond" in normal.warning
     assert (sure.low, sure.guaranteed, sure.warning) == (0, True, "")
     half = 3 * 2 * math.sqrt(math.log(40) / 2 / 300)  # an answer moves the sum of two options by 2/c = 6 at most
     assert near(sure.high, min(1.0, half))
-    with pytest.raises(ParameterError, match="'wald' or 'hoeffding'"):
+    with pytest.raises(ParameterError, match="one of hoeffding, wald, adjusted"):
         low.interval(method="exact")
 
 
@@ -175,7 +176,17 @@ def test_two_options_are_a_yes_no_question() -> None:
 
 def test_what_was_not_counted_from_such_answers_is_refused() -> None:
     design = SetDesign(3, 2, "3/4")
-    for n, counts in ((2, [2, 1]), (2, [2, 2, 1]), (2, [3, 1, 0]), (2, [-1, 3, 2]), (2, [2.0, 1, 1]), (-1, [0, 0, 0])):
+    for n, counts in (
+        (2, [2, 1]),
+        (2, [2, 2, 1]),
+        (2, [3, 1, 0]),
+        (2, [-1, 3, 2]),
+        (2, [2.0, 1, 1]),
+        (-1, [0, 0, 0]),
+        (2, None),
+        (2, 5),
+        (2, "211"),
+    ):
         with pytest.raises(ParameterError):
             ChoiceTally(design, n, counts)  # type: ignore[arg-type]
     with pytest.raises(TooFewAnswers):
@@ -185,7 +196,8 @@ def test_what_was_not_counted_from_such_answers_is_refused() -> None:
     assert sum([ChoiceTally(design, 1, [1, 1, 0]), ChoiceTally(design, 1, [0, 1, 1])]).counts == (1, 2, 1)
     e = estimate(FOUR)
     for call in (lambda: e.interval(4), lambda: e.compare(0, 0), lambda: e.group([]), lambda: e.group(range(4)),
-                 lambda: e.mean([1, 2]), lambda: ChoiceEstimate(FOUR, labels=("a",)), lambda: FOUR[True]):  # fmt: skip
+                 lambda: e.mean([1, 2]), lambda: ChoiceEstimate(FOUR, labels=("a",)),
+                 lambda: ChoiceEstimate(FOUR, labels=("a", "b", "c", "a")), lambda: FOUR[True]):  # fmt: skip
         with pytest.raises(ParameterError):
             call()
 

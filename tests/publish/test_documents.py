@@ -59,6 +59,10 @@ def test_a_fault_is_told_with_its_place():
 
 def test_a_kind_may_be_written_plainly_by_a_program():
     assert Number(low=0, high="24").high == "24"
+    assert Number(0, 24, "hours") == Number(low=0, high="24", unit={"en": "hours"})
+    assert Choice(["a", "b"]) == Choice(options=["a", "b"])
+    with pytest.raises(TypeError, match="takes 3 values without a name, not 4"):
+        Number(0, 24, "hours", True)  # type: ignore[call-arg]
     assert Choice(options=[{"en": "a"}, {"en": "b"}]).texts == ({"en": "a"}, {"en": "b"})
 
 

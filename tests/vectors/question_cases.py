@@ -50,6 +50,8 @@ def bad_kinds() -> Iterator[tuple[str, str, bytes]]:
         "choice_plain": {**choice, "options": ["Never", "Often"]}, "choice_null": {**choice, "options": None},
         "choice_unlabelled": {**choice, "options": [{}, {"en": "x"}]},
         "choice_line": {**choice, "options": [{"en": "a\nb"}, {"en": "x"}]},
+        "choice_of_equals": {**choice, "options": [{"en": "x"}, {"en": "y"}, {"en": "x"}]},
+        "choice_of_equals_abroad": {**choice, "options": [{"en": "x", "de": "z"}, {"en": "y", "de": "z"}, {"en": "w"}]},
         "choice_not_in_the_language": {**choice, "options": [{"de": "Nie"}, {"en": "x"}]},
         "number_without_clip": {k: v for k, v in number.items() if k != "clip"},
         "number_without_unit": {k: v for k, v in number.items() if k != "unit"},
