@@ -36,7 +36,7 @@ ORDER: dict[str, list[list[str]]] = {
         ["report.tables", "report.drawing"],
         ["report.words"],
         ["report.result"],
-        ["estimates.one"],
+        ["estimates.one", "estimates.combination"],
         ["estimates.choice", "estimates.mean", "estimates.pooled", "estimates.kuk", "estimates.moors"],
         ["estimates.estimating", "estimates.pooled_choice", "estimates.scale"],
         ["compare", "weigh"],

@@ -127,7 +127,7 @@ class Combination(_OfOptions):
     def _why_no_width(self) -> str:
         if self.ends[0] == self.ends[1]:
             return "width 0: all scores are equal, so nothing is random"
-        return NO_ERROR if self.standard_error == 0 else ALL_CUT
+        return NO_ERROR if self.span[0] <= self.value <= self.span[1] else ALL_CUT
 
     def as_dict(self, level: NumberLike = 0.95, method: str = "adjusted") -> dict[str, object]:
         """Plain values, ready for JSON."""

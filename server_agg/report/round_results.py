@@ -61,19 +61,13 @@ class AskedAs(NamedTuple):
         """What this survey says."""
         kind = question.kind
         if isinstance(kind, Choice):
-            return cls(distinct(survey.say(option) for option in kind.options))
+            return cls(tuple(survey.say(option) for option in kind.options))
         if isinstance(kind, Number):
             return cls((), Scale.of_number(kind.low, kind.high, survey.say(kind.unit) if kind.unit else ""))
         return cls()
 
 
 PLAIN = AskedAs()
-
-
-def distinct(labels: Any) -> tuple[str, ...]:
-    """The labels; equal ones with their numbers."""
-    found = list(labels)
-    return tuple(label if found.count(label) == 1 else f"{label} ({j + 1})" for j, label in enumerate(found))
 
 
 class Finding(NamedTuple):

@@ -162,7 +162,7 @@ NAMES_ON_THE_PAGE = {  # of the kinds of `methods`; a plan has no data to cover
     "two samples": "two samples", "weighted records": "weights fixed beforehand", "strata": "post-stratified",
     "difference": "difference", "ratio": "ratio", "coefficient": "logistic coefficient",
     "complex sample": "complex sample", "complex difference": "complex difference",
-    "list experiment": "list experiment",
+    "list experiment": "list experiment", "options": "two options of a choice",
 }  # fmt: skip
 
 

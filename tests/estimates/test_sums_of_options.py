@@ -90,7 +90,7 @@ def test_where_nobody_is_seen_in_the_group_every_share_is_possible():
     assert (found.value, tuple(found.interval())) == (None, (0.0, 1.0))
     assert "every share is possible" in found.interval().warning
     assert "none" in str(found)
-    wide = estimate(ChoiceTally(optimal_choice("1/2", 4), 60, [10, 10, 10, 30])).among(0, [0, 1])
+    wide = estimate(ChoiceTally(SetDesign(4, 1, "1/3"), 60, [10, 10, 10, 30])).among(0, [0, 1])
     assert tuple(wide.interval()) == (0.0, 1.0)
 
 

@@ -242,10 +242,3 @@ def test_csv_has_a_line_for_every_option_and_the_unit_of_a_number():
     assert {line["unit"] for line in party} == {""}
     assert [line["option"] for line in party[:4]] == ["red", "blue", "green", "other"]
     assert set(lines[0]) == set(HEAD)
-
-
-def test_equal_labels_are_told_apart():
-    twice = Choice(options=[{"en": "yes"}, {"en": "yes"}, {"en": "no"}])
-    made = survey(question(kind=twice, design=optimal_choice(1, 3)))
-    found = survey_results(counted(made, {("q1", 0, ()): (100, [50, 30, 20])}), made)
-    assert [one.label for one in found.round("q1", 0).findings] == ["yes (1)", "yes (2)", "no"]
