@@ -44,7 +44,6 @@ MARKS = {
     "tests/design/test_mechanism_contract.py::test_the_contract[one of several options-estimates_are_unbiased]": [long],
     "tests/design/test_promise.py": [long],
     "tests/deliver/test_chaining.py::test_the_same_with_real_clients": [long],
-    "tests/documents/test_api.py::test_the_pages_are_up_to_date": [long],
     "tests/documents/test_blocks.py": [process],
     "tests/documents/test_browser_page.py": [browser],
     "tests/documents/test_site.py": [process, needs("mkdocs", "mkdocstrings", "yaml")],
