@@ -26,7 +26,7 @@ OURS, OURS_WILSON = "rrcollect, exact interval", "rrcollect, Wilson interval"
 STATSMODELS, SCIPY = "statsmodels proportion_confint, mapped by hand", "SciPy binomtest, mapped by hand"
 STATSMODELS_WILSON = "statsmodels, Wilson, mapped by hand"
 FLOORS = {(OURS, STATSMODELS): None, (OURS, SCIPY): 1.0, (OURS_WILSON, STATSMODELS_WILSON): None}
-SIZES = (100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+SIZES = (100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 1_000_000_000)
 Bars = tuple[float, float, float]
 
 

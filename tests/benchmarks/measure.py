@@ -51,7 +51,12 @@ def take_turns(contestants: Mapping[str, Callable[[], float]], repetitions: int)
         random.Random(turn).shuffle(order)
         for name in order:
             told[name].append(contestants[name]())
-    return {name: Timing(name, min(figures), statistics.median(figures)) for name, figures in told.items()}
+    return {name: timing_of(name, figures) for name, figures in told.items()}
+
+
+def timing_of(name: str, figures: list[float]) -> Timing:
+    """The best and the median of what was told."""
+    return Timing(name, min(figures), statistics.median(figures))
 
 
 def tell(text: str) -> None:
