@@ -25,7 +25,6 @@ MARKS = {
     "tests/benchmarks/test_competitors.py": [process],
     "tests/cli/test_cli_completion.py": [process],
     "tests/compare/test_small_counts.py::test_p_and_bar_do_not_contradict_each_other": [long],
-    "tests/compare/test_trends.py::test_the_size_of_the_score_trend_by_an_exact_sum": [long],
     "tests/compare/test_trends.py::test_two_designs_per_round_hold_the_size": [long],
     "tests/count/test_pilot.py": [engine],
     "tests/collect/test_collect_crashes.py": [process],
