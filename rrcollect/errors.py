@@ -161,10 +161,6 @@ class OffGridMatrix(SurveyRefused):
     """The published matrix is not made of multiples of 1/2^64."""
 
 
-class NotServed(SurveyRefused):
-    """The document asks for something that this version can read and cannot do."""
-
-
 class CertainDisclosure(SurveyRefused):
     """An answer would be a proof, or as good as one, without the opt-in this needs."""
 

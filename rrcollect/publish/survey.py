@@ -7,7 +7,7 @@ Rules
 3. The survey names where its reports go (`collector`: an address, or "carried" by the tool that embeds the client,
    which can then join a person's answers) and at which `origins` its page may be answered.  A `pilot` is a trial: its
    reports are never counted with real ones.
-4. What this version parses but does not serve is refused by name (`check`).
+4. A `look` is a colour and an image that stands in the document: a page loads nothing from elsewhere for it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from rrcollect.errors import MalformedDocument, NotCanonical, NotServed, ParameterError
+from rrcollect.errors import MalformedDocument, NotCanonical, ParameterError
 from rrcollect.publish.canonical import canonical, read_canonical
 from rrcollect.publish.document import Document, Language, Moment, Name, Passages, Texts, Words, by_language
 from rrcollect.publish.envelope import LARGEST_ENVELOPE
@@ -268,9 +268,7 @@ class Survey(Document):
         return all(name in self.segments and value in self.segments[name].names for name, value in segments.items())
 
     def check(self) -> None:
-        """Every question's own check, and what is parsed but not served."""
-        if self.look != Look():
-            raise NotServed("look: a colour or logo is not served by this version")
+        """Every question's own check."""
         for question in self.questions:
             question.check()
 

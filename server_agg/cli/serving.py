@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_serve", "serve"]
 
-REPEATED = {"origins": "--origin"}
 HIDDEN = {"owner_token"}  # a command line is read by everybody on the machine
 
 
@@ -49,13 +48,11 @@ def add_serve(parser: ArgumentParser) -> None:
         how: dict[str, Any] = {"dest": name, "default": None, "help": words}
         if field.annotation is bool:
             how["action"] = BooleanOptionalAction
-        elif name in REPEATED:
-            how["action"] = "append"
         parser.add_argument(_flag(name), **how)
 
 
 def _flag(name: str) -> str:
-    return REPEATED.get(name, "--" + name.replace("_", "-"))
+    return "--" + name.replace("_", "-")
 
 
 def serve(options: Namespace) -> int:

@@ -118,7 +118,7 @@ class Collector:
             reports = http and path == "/reports" and scope["method"] == "POST"
             await (intake if reports else app)(scope, receive, send)
 
-        guarded = below(self.settings.prefix, Guard(at_once, self.settings.origins))
+        guarded = below(self.settings.prefix, Guard(at_once, self._lists))
         return CollectorApp(guarded, partial(self._lifespan, None))
 
     @asynccontextmanager
@@ -191,6 +191,13 @@ class Collector:
 
     # ---- everybody's ------------------------------------------------------------------------------------------
 
+    async def _lists(self, origin: str, digest: str | None) -> bool:
+        """Whether this survey, or any, lists an origin; one that another process published is looked for too."""
+        if self.catalogue.lists(origin, digest):
+            return True
+        await asyncio.to_thread(self.catalogue.look_again)
+        return self.catalogue.lists(origin, digest)
+
     async def survey_page(self, request: Request) -> Response:
         """GET /s/{digest}"""
         listed = await self.surveys.listed(request.path_params["digest"])
@@ -223,11 +230,12 @@ class Collector:
         return _page(pages.owner_page(public=self.settings.public_results))
 
     async def asset(self, request: Request) -> Response:
-        """GET /assets/{name}"""
+        """GET /assets/{name}, also of a folder below"""
         found = pages.asset(request.path_params["name"])
         if found is None:
             raise Refusal(404, "unknown", "there is no such file")
-        return Response(found[0], 200, {"cache-control": "no-cache"}, found[1])
+        headers = {"cache-control": "no-cache", "service-worker-allowed": "/"}
+        return Response(found[0], 200, headers, found[1])
 
     async def alive(self, request: Request) -> Response:
         """GET /livez: the process answers."""

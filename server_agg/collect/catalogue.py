@@ -51,6 +51,7 @@ class Catalogue:
         self._store = store
         self._lock = threading.Lock()
         self._listed: dict[str, CatalogueEntry] = {}
+        self._origins: set[str] = set()  # of all of them
         self._looked = 0.0
         self.withdrawn: dict[str, bytes] = {}  # by digest; changed in place
         self._look()
@@ -59,8 +60,12 @@ class Catalogue:
         for published in self._store.surveys():
             if published.digest not in self._listed:
                 survey = _read(published.envelope, _keys(published.keys))
-                self._listed[published.digest] = CatalogueEntry(survey, published)
+                self._keep(CatalogueEntry(survey, published))
         self.withdrawn.update(self._store.withdrawals())
+
+    def _keep(self, entry: CatalogueEntry) -> None:
+        self._listed[entry.published.digest] = entry
+        self._origins.update(entry.survey.origins)
 
     def withdraw(self, entry: CatalogueEntry, envelope: bytes) -> bool:
         """Check and keep the withdrawal of a survey; whether it is new."""
@@ -88,11 +93,22 @@ class Catalogue:
     def find(self, digest: str) -> CatalogueEntry | None:
         """The survey, looked up in the store if it is not known here; may wait for the database."""
         if digest not in self._listed:
-            with self._lock:
-                if digest not in self._listed and time.monotonic() - self._looked >= LOOK_AGAIN:
-                    self._look()
-                    self._looked = time.monotonic()
+            self.look_again()
         return self._listed.get(digest)
+
+    def look_again(self) -> None:
+        """Read what other processes have published, if that was not done a moment ago; may wait for the database."""
+        with self._lock:
+            if time.monotonic() - self._looked >= LOOK_AGAIN:
+                self._look()
+                self._looked = time.monotonic()
+
+    def lists(self, origin: str, digest: str | None = None) -> bool:
+        """Whether the survey with this digest, or without one any survey, lists an origin; never touches the disk."""
+        if digest is None:
+            return origin in self._origins
+        entry = self._listed.get(digest)
+        return entry is not None and origin in entry.survey.origins
 
     def named(self, digest: str) -> CatalogueEntry:
         """The survey that the owner named; a `ParameterError` lists those that there are."""
@@ -127,7 +143,8 @@ class Catalogue:
         published = PublishedSurvey(survey.digest, envelope, given, *of)
         with self._lock:
             new = self._store.publish(published)
-            self._listed.setdefault(survey.digest, CatalogueEntry(survey, published))
+            if survey.digest not in self._listed:
+                self._keep(CatalogueEntry(survey, published))
         return self._listed[survey.digest], new
 
 

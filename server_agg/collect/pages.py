@@ -1,10 +1,11 @@
 """The pages and what they load.  All of it is served from here; no page asks a third party for anything, and every
 address in them is relative: they work below any path.
 
-A page is an empty frame: what it shows comes from the signed envelope, verified in the browser, or from /results and,
-with the owner's token, from the routes under /surveys; it is put into the document as text, never as markup.  The frame
-itself holds a digest and public keys, escaped.  A survey's page is served at the origins that the survey lists and
-nowhere else: every origin has a ledger of its own in a person's browser, and would draw once more.
+A survey's page is the element <rr-survey> of `rrcollect.web` and nothing more: it is given the survey's address, its
+publisher and public keys, escaped; what it shows comes from the signed envelope, verified in the browser, and is put
+into the document as text, never as markup.  So is what the other pages read from /results and, with the owner's token,
+from the routes under /surveys.  A survey's page is served at the origins that the survey lists and nowhere else: every
+origin has a ledger of its own in a person's browser, and would draw once more.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ __all__ = ["ASSETS", "asset", "board_page", "embedded_page", "missing_page", "ow
 
 ASSETS = {
     "rrcollect.mjs": ("rrcollect", "web", "text/javascript"),
-    "choice.mjs": ("server_agg.collect", "static", "text/javascript"),
-    "survey.mjs": ("server_agg.collect", "static", "text/javascript"),
+    "rr-survey.mjs": ("rrcollect", "web", "text/javascript"),
+    "rr-entries.mjs": ("rrcollect", "web", "text/javascript"),
+    "offline.mjs": ("server_agg.collect", "static", "text/javascript"),
     "figures.mjs": ("server_agg.collect", "static", "text/javascript"),
     "findings.mjs": ("server_agg.collect", "static", "text/javascript"),
     "board.mjs": ("server_agg.collect", "static", "text/javascript"),
@@ -50,7 +52,10 @@ FRAME = """<!doctype html>
 </body>
 </html>
 """
-SCRIPT = '\n<script type="module" src="{root}assets/{kind}.mjs"></script>'
+SCRIPT = '\n<script type="module" src="{root}assets/{module}"></script>'
+SURVEY = """<rr-survey page src="../surveys/{digest}" publisher="{keys}" publisher-name="{publisher}"
+worker="../assets/offline.mjs"></rr-survey>
+"""
 NO_SCRIPT = """<noscript><p class="notice">This page needs JavaScript: your answer is changed at random on this device,
 before anything is sent.</p></noscript>"""
 NO_DRAWINGS = '<noscript><p class="notice">This page needs JavaScript: it draws its figures itself.</p></noscript>'
@@ -84,12 +89,11 @@ def survey_page(listed: CatalogueEntry, origin: str | None, prefix: str = "") ->
         return _notice("This survey has no page", NO_PAGE), 404
     if origin not in listed.survey.origins:
         return _notice("This survey is not answered here", ELSEWHERE, _places(listed, prefix)), 421
-    data = {
-        "digest": listed.published.digest,
-        "publisher": listed.survey.publisher,
-        "keys": " ".join(listed.published.keys),
-    }
-    return _frame("Survey", "survey", data, "../"), 200
+    keys, publisher = " ".join(listed.published.keys), html.escape(listed.survey.publisher)
+    element = SURVEY.format(digest=listed.published.digest, keys=keys, publisher=publisher)
+    script = SCRIPT.format(module="rr-survey.mjs", root="../")
+    inside = element + NO_SCRIPT
+    return FRAME.format(title="Survey", kind="survey", data="", script=script, inside=inside, root="../"), 200
 
 
 def _places(listed: CatalogueEntry, prefix: str) -> str:
@@ -133,7 +137,7 @@ def missing_page(path: str) -> str:
 
 def _frame(title: str, kind: str, data: dict[str, str], root: str, inside: str = NO_SCRIPT) -> str:
     attributes = "".join(f' data-{name}="{html.escape(value)}"' for name, value in data.items())
-    script = SCRIPT.format(kind=kind, root=root)
+    script = SCRIPT.format(module=f"{kind}.mjs", root=root)
     return FRAME.format(title=title, kind=kind, data=attributes, script=script, inside=inside, root=root)
 
 

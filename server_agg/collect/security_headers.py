@@ -5,7 +5,8 @@ Rules
    the collector that a survey names.  One page may stand in a frame of another site: released results without buttons,
    which anybody may read and with which nobody can do anything.
 2. No cookie is set or read, so that a foreign page can do nothing in anybody's name.
-3. CORS: the declared origins may POST reports and GET surveys; nobody else, and nothing else.
+3. CORS: an origin that a survey lists may GET that survey; one that any survey here lists may POST reports.  Nobody
+   else may, and nothing else: the publisher's signature decides, and no setting.
 4. The origin a request was made to is what its Host says, once, with the scheme of the connection or of the settings.
    No forwarded header is believed: anybody can send one.
 5. An unforeseen error becomes a 500 without details; its type is logged, nothing that was sent is.
@@ -14,7 +15,8 @@ Rules
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+import re
+from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -44,23 +46,25 @@ HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
+OPEN_TO_ORIGINS = re.compile("/reports|/surveys/([0-9a-f]{64})(?:/withdrawal)?")
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 log = logging.getLogger("rrcollect.collect")
 
 
 class Guard:
-    """Wraps the whole application."""
+    """Wraps the whole application.  `listed(origin, digest)` tells whether that survey, or without a digest any survey,
+    lists an origin."""
 
-    def __init__(self, app: ASGIApp, origins: Iterable[str]) -> None:
+    def __init__(self, app: ASGIApp, listed: Callable[[str, str | None], Awaitable[bool]]) -> None:
         self._app = app
-        self._origins = frozenset(origin.encode() for origin in origins)
+        self._listed = listed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         started = False
-        extra = self._cors(scope) if self._origins and _open_to_origins(own_path(scope)) else ()
+        extra = await self._cors(scope)
 
         async def guarded(message: Message) -> None:
             nonlocal started
@@ -83,9 +87,12 @@ class Guard:
             if not started:
                 await reply({"error": "unforeseen", "reason": "a fault of the collector"}, 500)(scope, receive, guarded)
 
-    def _cors(self, scope: Scope) -> tuple[tuple[bytes, bytes], ...]:
+    async def _cors(self, scope: Scope) -> tuple[tuple[bytes, bytes], ...]:
+        match = OPEN_TO_ORIGINS.fullmatch(own_path(scope))
+        if match is None:
+            return ()
         origin = header(scope, b"origin")
-        if origin not in self._origins or origin is None:
+        if origin is None or not await self._listed(origin.decode("latin-1"), match[1]):
             return ((b"vary", b"origin"),) if scope["method"] != "OPTIONS" else ()
         return (
             (b"vary", b"origin"),
@@ -94,10 +101,6 @@ class Guard:
             (b"access-control-allow-headers", b"content-type"),
             (b"access-control-max-age", b"600"),
         )
-
-
-def _open_to_origins(path: str) -> bool:
-    return path == "/reports" or path.startswith("/surveys/")
 
 
 def own_path(scope: Scope) -> str:
@@ -111,13 +114,14 @@ def own_path(scope: Scope) -> str:
 
 
 def survey_policy(collector: str) -> dict[str, str]:
-    """The policy of a survey's page, which sends reports to the survey's collector: usually, but not always, here.
+    """The policy of a survey's page, which sends reports to the survey's collector (usually, but not always, here) and
+    shows the logo that stands in the signed survey.
 
     >>> "connect-src 'self' https://collect.example.org;" in str(survey_policy("https://collect.example.org/reports"))
     True
     """
     parts = urlsplit(collector)
-    return {"content-security-policy": _policy(connect=f"'self' {parts.scheme}://{parts.netloc}")}
+    return {"content-security-policy": _policy(connect=f"'self' {parts.scheme}://{parts.netloc}", images=" data:")}
 
 
 def results_policy(*, framed: bool) -> dict[str, str]:

@@ -58,7 +58,6 @@ class Settings(BaseModel):
     port: Port = Field(8000, description="the port to listen on")
     prefix: str = Field("", description="the path below which people reach it, such as /surveys")
     https: bool = Field(False, description="people reach it by https, through a proxy in front of it")
-    origins: tuple[str, ...] = Field((), description="web origins that may send reports, with commas between them")
     workers: Count = Field(1, description="processes; more than one need PostgreSQL")
     metrics_port: Port | None = Field(None, description="a port for /metrics without the token")
     metrics_host: str = Field("127.0.0.1", description="the address of that port")
@@ -110,20 +109,6 @@ class Settings(BaseModel):
     def _is_coarse(cls, given: timedelta | None) -> timedelta | None:
         if given is not None and given < SHORTEST_STEP:
             raise ValueError(f"a step of {SHORTEST_STEP} or more, or none")
-        return given
-
-    @field_validator("origins", mode="before")
-    @classmethod
-    def _are_listed(cls, given: Any) -> Any:
-        return given.replace(",", " ").split() if isinstance(given, str) else given
-
-    @field_validator("origins")
-    @classmethod
-    def _are_origins(cls, given: tuple[str, ...]) -> tuple[str, ...]:
-        for origin in given:
-            scheme, _, host = origin.partition("://")
-            if scheme not in ("http", "https") or not host or "/" in host or "*" in host:
-                raise ValueError("origins such as https://app.example.org, without a path or *")
         return given
 
     @field_validator("prefix")

@@ -14,7 +14,7 @@ import pytest
 from rrcollect import Design, HttpTransport, ParameterError, SigningKey, publish_survey
 from rrcollect.publish.rules import REASONS, STATUS
 from rrcollect.publish.tickets import known_as, ticket
-from server_agg import CollectorSettings, OwnerToken
+from server_agg import OwnerToken
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.environment import settings_from_environment
@@ -502,22 +502,41 @@ def test_every_reply_is_guarded_and_sets_no_cookie(collector, path):
     assert "server" not in headers
 
 
-def test_declared_origins_may_send_reports_and_nobody_else(tmp_path):
-    with Running(str(tmp_path / "a.sqlite3"), origins=("https://app.example.org",)) as collector:
-        digest = collector.publish(publication())
-        asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
-        _, _, good = collector.request("OPTIONS", "/reports", None, {"Origin": "https://app.example.org", **asks})
-        assert good["access-control-allow-origin"] == "https://app.example.org"
-        status, _, sent = collector.request(
-            "POST", "/reports", body(digest), {"Origin": "https://app.example.org", **JSON}
-        )
-        assert (status, sent["access-control-allow-origin"]) == (201, "https://app.example.org")
-        for origin, path in (("https://evil.example.org", "/reports"), ("https://app.example.org", "/results")):
-            _, _, refused = collector.request("OPTIONS", path, None, {"Origin": origin, **asks})
-            assert "access-control-allow-origin" not in refused
-    for bad in ("*", "app.example.org", "https://*.example.org", "https://a/b"):
-        with pytest.raises(ParameterError):
-            CollectorSettings(origins=(bad,))
+def test_the_origins_that_surveys_list_may_read_them_and_send_reports(tmp_path):
+    app, other, evil = "https://app.example.org", "https://other.example.org", "https://evil.example.org"
+    asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
+    with Running(str(tmp_path / "a.sqlite3")) as collector:
+        digest = collector.publish(publication(origins=[app]))
+        other_digest = collector.publish(publication(name="other", origins=[other]))
+
+        def allowed(method, path, origin, sent=None):
+            status, _, headers = collector.request(method, path, sent, {"Origin": origin, **JSON, **asks})
+            return status, headers.get("access-control-allow-origin"), headers.get("access-control-allow-credentials")
+
+        assert allowed("OPTIONS", "/reports", app) == (200, app, None)
+        assert allowed("POST", "/reports", app, body(digest)) == (201, app, None)
+        assert allowed("GET", f"/surveys/{digest}", app) == (200, app, None)
+        assert allowed("GET", f"/surveys/{digest}/withdrawal", app) == (204, app, None)
+        for method, path, origin in (
+            ("GET", f"/surveys/{other_digest}", app),  # a survey is read where it is answered
+            ("GET", f"/surveys/{digest}", other),
+            ("OPTIONS", "/reports", evil),
+            ("OPTIONS", "/reports", "null"),
+            ("GET", "/results", app),
+            ("OPTIONS", "/surveys", app),
+            ("OPTIONS", f"/surveys/{digest}/invites", app),
+            ("OPTIONS", f"/surveys/{digest}/release", app),
+            ("GET", "/assets/rr-survey.mjs", app),
+        ):
+            assert allowed(method, path, origin)[1] is None, (method, path, origin)
+
+
+def test_the_origins_of_a_survey_that_another_process_published_are_known(tmp_path):
+    where = str(tmp_path / "a.sqlite3")
+    with Running(where) as one, Running(where) as two:
+        one.publish(publication(origins=["https://app.example.org"]))
+        asks = {"Origin": "https://app.example.org", "Access-Control-Request-Method": "POST"}
+        assert "access-control-allow-origin" in two.request("OPTIONS", "/reports", None, asks)[2]
 
 
 def test_nothing_that_was_sent_is_logged(collector, digest, caplog, capfd):

@@ -28,12 +28,10 @@ def empty_environment(monkeypatch):
 def test_what_is_given_wins_over_the_environment_and_that_over_the_default(monkeypatch, tmp_path):
     (tmp_path / "store").write_text(ADDRESS + "\n")
     for name, value in (("PORT", "8001"), ("GRACE", "P1D"), ("HTTPS", "true"),
-                        ("ORIGINS", "https://a.example, https://b.example"),
                         ("STORE_FILE", str(tmp_path / "store"))):  # fmt: skip
         monkeypatch.setenv(f"RRCOLLECT_{name}", value)
     made = settings_from_environment(port="8002")
     assert (made.port, made.grace, made.https) == (8002, timedelta(days=1), True)
-    assert made.origins == ("https://a.example", "https://b.example")
     assert made.store.get_secret_value() == ADDRESS
     assert made.minimum == Settings().minimum == 30
     assert Settings().port == 8000  # a program that makes its own settings reads no environment

@@ -116,7 +116,7 @@ def test_no_file_of_the_profile_tells_a_truth(browser, saved, collector, tmp_pat
 def test_the_same_search_finds_the_truth_behind_form_controls(browser, saved, collector, tmp_path, monkeypatch):
     """Planted bug: the page with form controls."""
     planted, real = (ROOT / "tests/support/saved_choice.mjs").read_bytes(), pages.asset
-    asset = lambda name: (planted, "text/javascript") if name == "choice.mjs" else real(name)  # noqa: E731
+    asset = lambda name: (planted, "text/javascript") if name == "rr-entries.mjs" else real(name)  # noqa: E731
     monkeypatch.setattr(pages, "asset", asset)
     found, entered, shown = visited(collector, browser, tmp_path / "profile")
     assert shown["after"] == len(entered.truths) // 2  # those not sent are still there after going away and back

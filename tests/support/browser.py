@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, sync_playwright
 
 FLAGS = [
@@ -19,6 +20,23 @@ FLAGS = [
     "--disable-sync",
     "--disable-dev-shm-usage",
 ]
+
+
+AXE = Axe()
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
+
+
+def accessible(page: Any) -> None:
+    """axe finds nothing in the page, nor in the elements inside it."""
+    found = AXE.run(page, options=RULES).response["violations"]
+    told = [(one["id"], [(node["target"], node["failureSummary"]) for node in one["nodes"]]) for one in found]
+    assert told == []
+
+
+def unfold(page: Any) -> None:
+    """Open everything that is folded."""
+    page.locator("summary").first.wait_for()
+    page.locator("details").evaluate_all("all => all.forEach((one) => { one.open = true; })")
 
 
 @contextmanager
@@ -37,7 +55,7 @@ class Visit:
     """A person at a browser: one profile, its pages, and every request and complaint they made."""
 
     def __init__(self, browser: Browser, **options: Any) -> None:
-        self.context = browser.new_context(**options)
+        self.context = browser.new_context(**{"service_workers": "block", **options})
         self.requests: list[str] = []
         self.complaints: list[str] = []
         self.context.on("request", lambda request: self.requests.append(request.url))

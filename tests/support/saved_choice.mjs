@@ -1,26 +1,39 @@
-// Planted bug: form controls, which browsers save.  The interface is that of choice.mjs.
+// Planted bug: form controls, which browsers save.  The interface is that of rr-entries.mjs.  They stand in the page itself,
+// shown by a slot: what is inside an element's shadow, browsers do not save.
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== false && value !== null) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children);
+  return element;
+}
+
 class SavedControl {
-  constructor() {
-    this.element = document.createElement("fieldset");
+  constructor(labelledBy) {
+    this.element = make("slot", { name: labelledBy });
+    this.controls = make("fieldset", { slot: labelledBy });
+    document.querySelector("rr-survey").append(this.controls);
   }
   get fault() {
     return this.truth === null ? "Nothing was entered." : null;
   }
   clear() {}
-  close() {}
+  close() {
+    this.controls.remove();
+  }
   focus() {}
 }
 
 export class Choice extends SavedControl {
   constructor(labelledBy, options) {
-    super();
+    super(labelledBy);
     this.truths = options.map(([truth]) => truth);
-    this.element.className = options.length > 2 ? "choices many" : "choices";
+    if (options.length > 2) Object.assign(this.controls.style, { maxHeight: "20rem", overflowY: "auto" });
     this.inputs = options.map(([truth, word]) => {
       const input = Object.assign(document.createElement("input"), { type: "radio", name: labelledBy, value: String(truth) });
-      const label = document.createElement("label");
-      label.append(input, word);
-      this.element.append(label);
+      this.controls.append(make("label", {}, input, word));
       return input;
     });
   }
@@ -31,9 +44,9 @@ export class Choice extends SavedControl {
 
 export class NumberEntry extends SavedControl {
   constructor(labelledBy) {
-    super();
+    super(labelledBy);
     this.input = Object.assign(document.createElement("input"), { type: "text", name: labelledBy });
-    this.element.append(this.input);
+    this.controls.append(this.input);
   }
   get truth() {
     return this.input.value || null;

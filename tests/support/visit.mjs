@@ -23,32 +23,33 @@ const browser = await puppeteer.launch({
 try {
   const page = (await browser.pages())[0] ?? (await browser.newPage());
   await page.goto(given.url);
-  const choices = '[role="radio"], input[type="radio"]', cardOf = (id) => `[data-question="${id}"]`;
-  await page.waitForSelector(choices);
+  const choices = ':is([role="radio"], input[type="radio"])'; // in the element's shadow, or (planted) in the page itself
+  const of = (id, what) => `rr-survey >>> [data-question="${id}"] ${what}, fieldset[slot="text-${id}"] ${what}`;
+  await page.waitForSelector(`rr-survey >>> ${choices}, ${choices}`);
   await page.evaluate(() => addEventListener("pageshow", (event) => { document.body.dataset.kept = String(event.persisted); }));
   for (const [id, truth] of Object.entries(given.truths)) {
     if (typeof truth === "string") {
-      await page.focus(`${cardOf(id)} :is([role="spinbutton"], input)`);
+      await page.focus(of(id, ':is([role="spinbutton"], input)'));
       await page.keyboard.type(truth);
     } else {
-      const options = await page.$$(`${cardOf(id)} :is(${choices})`);
+      const options = await page.$$(of(id, choices));
       await options[typeof truth === "number" ? truth : truth ? 0 : 1].click();
     }
   }
   const held = () => page.evaluate(() => {
-    const fields = [...document.querySelectorAll(".ask input:not([type=radio])")].filter((field) => field.value);
-    return document.querySelectorAll("[aria-checked=true], input[type=radio]:checked, [aria-valuenow]").length + fields.length;
+    const places = [document, document.querySelector("rr-survey").shadowRoot], all = (what) => places.flatMap((place) => [...place.querySelectorAll(what)]);
+    return all("[aria-checked=true], input[type=radio]:checked, [aria-valuenow]").length + all("fieldset input:not([type=radio])").filter((field) => field.value).length;
   });
   const before = await held();
   await pause(2); // a person reads on, and the browser saves its session
-  for (const id of given.send) await page.$eval(`${cardOf(id)} .actions button`, (button) => button.click()); // the page moves meanwhile
-  await page.waitForFunction((many) => document.querySelectorAll(".sent").length === many, { timeout: 60_000 }, given.send.length);
+  for (const id of given.send) await page.$eval(`rr-survey >>> [data-question="${id}"] .actions button`, (button) => button.click()); // the page moves meanwhile
+  await page.waitForFunction((many) => document.querySelector("rr-survey").shadowRoot.querySelectorAll(".sent").length === many, { timeout: 60_000 }, given.send.length);
   await pause(2);
   await page.goto(given.away);
   await pause(2);
   await page.evaluate(() => { setTimeout(() => history.back()); }); // goBack() waits for a load event, which a kept page has not
   await pause(1);
-  await page.waitForSelector(choices);
+  await page.waitForSelector(`rr-survey >>> ${choices}, ${choices}`);
   const kept = await page.evaluate(() => document.body.dataset.kept ?? "loaded again");
   const after = await held();
   await pause(2);

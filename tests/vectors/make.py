@@ -41,7 +41,6 @@ from tests.vectors.survey_cases import (
     bad_segments,
     bad_surveys,
     good,
-    not_served,
 )
 from tests.vectors.text_cases import bad_texts
 from tests.vectors.ticket_cases import tickets, typed
@@ -55,7 +54,7 @@ def bad() -> Iterator[tuple[str, str, bytes, dict[str, Any]]]:
     """(name, error, envelope, policy)."""
     makers = (bad_bytes, bad_parts, bad_signatures, bad_payloads, bad_fields, bad_surveys, bad_texts, bad_places,
               bad_moments, bad_segments, bad_questions, bad_kinds, bad_fits, bad_numbers,
-              not_served, bad_in_order)  # fmt: skip
+              bad_in_order)  # fmt: skip
     for make in makers:
         for name, error, envelope in make():
             yield name, error, envelope, POLICY

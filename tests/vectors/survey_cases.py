@@ -26,7 +26,6 @@ from tests.vectors.parts import (
     PNG,
     POLICY,
     QUESTION,
-    SET_DESIGN,
     SURVEY,
     TWO_KEYS,
     TWO_OF_FIVE,
@@ -84,6 +83,8 @@ def good() -> Iterator[tuple[str, bytes, dict[str, Any]]]:
     many = {f"{a}{b}": "x" for a in "abcde" for b in "abcdefghij"}
     yield "fifty_languages", with_survey(language="aa", title=many, questions=[{**QUESTION, "text": many}]), POLICY
     yield "pilot", with_survey(pilot=True), POLICY
+    yield "look", with_survey(look={**COLOUR, "logo": PNG}), POLICY
+    yield "look_colour", with_survey(look=COLOUR), POLICY
     for name, address in {"carried": "carried", "here": "http://127.0.0.1:8000/reports",
                           "here_by_name": "http://localhost/reports", "here_by_six": "http://[::1]:80/reports",
                           "deep": "https://a.b-c.example:8443/v1/reports~x_y"}.items():  # fmt: skip
@@ -298,12 +299,6 @@ def bad_segments() -> Iterator[tuple[str, str, bytes]]:
         yield f"segments_{name}", "MalformedDocument", with_survey(segments=value)
 
 
-def not_served() -> Iterator[tuple[str, str, bytes]]:
-    """What this version reads and refuses by name."""
-    yield "not_served_colour", "NotServed", with_survey(look=COLOUR)
-    yield "not_served_logo", "NotServed", with_survey(look={"colour": None, "logo": PNG})
-
-
 def bad_in_order() -> Iterator[tuple[str, str, bytes]]:
     """Of several faults the first is told: fields before values, in their order, then the rules between them."""
     sum_one, lowest = {"p00": "1/4", "p11": "3/4"}, {"p00": "6/8", "p11": "3/4"}
@@ -339,26 +334,11 @@ def bad_in_order() -> Iterator[tuple[str, str, bytes]]:
         "MalformedDocument",
         with_survey(questions=[QUESTION, {**QUESTION, "promise": {"epsilon": "ln 3", "delta": "0"}}]),
     )
-    yield (
-        "order_spelling_then_served",
-        "NotCanonical",
-        with_survey(look=COLOUR, questions=[{**QUESTION, "promise": {"epsilon": "ln 3", "delta": "0"}}]),
-    )
-    yield (
-        "order_served_then_claim",
-        "NotServed",
-        with_survey(look=COLOUR, questions=[{**QUESTION, "promise": {"epsilon": "1", "delta": "0"}}]),
-    )
     yield "order_panel_then_grid", "MalformedDocument", with_question(panel=True, design={"p00": "2/3", "p11": "3/4"})
     yield (
         "order_misfit_then_claim",
         "MalformedDocument",
         with_question(kind=KINDS["choice"], promise={"epsilon": "1", "delta": "0"}),
-    )
-    yield (
-        "order_served_then_misfit",
-        "NotServed",
-        with_survey(look=COLOUR, questions=[{**QUESTION, "design": SET_DESIGN}]),
     )
     yield (
         "order_questions_one_by_one",

@@ -220,5 +220,10 @@ export default {
   "switched_mark": "durch Zufall umgedreht",
   "crowd": "Die Menge: {sent} von {count} haben „Ja“ gesendet. Weil bekannt ist, wie oft Antworten umgedreht werden, lässt sich ausrechnen, dass es auf etwa {estimate} zutrifft. In Wahrheit sind es {truth}.",
   "one_person": "Eine Person: {word} wurde gesendet. Ob das wahr ist oder umgedreht wurde, ist nicht zu erkennen.",
+  "crowd_option": "Die Menge: {sent} von {count} sendeten die erste Möglichkeit. Weil bekannt ist, wie oft Antworten geändert werden, lässt sich errechnen, dass sie auf etwa {estimate} zutrifft. In Wahrheit sind es {truth}.",
+  "one_person_option": "Eine Person: Möglichkeiten wurden gesendet. Ob sie wahr sind oder durch Zufall bestimmt wurden, ist nicht zu erkennen.",
+  "crowd_number": "Die Menge: {sent} von {count} sendeten „hoch“. Weil die Wahrscheinlichkeiten bekannt sind, lässt sich errechnen, dass der Mittelwert bei etwa {estimate} von 100 Teilen des Bereichs liegt. In Wahrheit sind es 50.",
+  "one_person_number": "Eine Person: {word} wurde gesendet. Ob die Zahl hoch oder niedrig ist, ist nicht zu erkennen.",
+  "framed": "Diese Umfrage steht innerhalb einer anderen Seite. Was hier ausgelost wird, wird getrennt von der eigenen Seite der Umfrage gemerkt: Wenn Sie auch dort antworten, wird ein zweites Mal ausgelost.",
   "draw_again": "Noch einmal auslosen"
 };

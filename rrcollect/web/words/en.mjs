@@ -220,5 +220,10 @@ export default {
   "switched_mark": "switched by chance",
   "crowd": "The crowd: {sent} of {count} sent “yes”. Because it is known how often answers are switched, one can work out that it is true of about {estimate}. In truth it is {truth}.",
   "one_person": "One person: {word} was sent. Whether it is true or was switched cannot be seen.",
+  "crowd_option": "The crowd: {sent} of {count} sent the first option. Because it is known how often answers are changed, one can work out that it is true of about {estimate}. In truth it is {truth}.",
+  "one_person_option": "One person: options were sent. Whether they are true or were drawn by chance cannot be seen.",
+  "crowd_number": "The crowd: {sent} of {count} sent “high”. Because the odds are known, one can work out that the mean lies at about {estimate} of 100 parts of the range. In truth it is 50.",
+  "one_person_number": "One person: {word} was sent. Whether the number is high or low cannot be seen.",
+  "framed": "This survey stands inside another page. What is drawn here is remembered apart from the survey’s own page: if you answer there too, that is a second draw.",
   "draw_again": "Draw again"
 };

@@ -220,5 +220,10 @@ export default {
   "switched_mark": "invertida al azar",
   "crowd": "El conjunto: {sent} de {count} enviaron «sí». Como se sabe cuántas respuestas se invierten, se puede calcular que es verdad de unas {estimate}. En realidad son {truth}.",
   "one_person": "Una persona: se envió {word}. No se puede ver si es verdad o si se invirtió.",
+  "crowd_option": "El conjunto: {sent} de {count} enviaron la primera opción. Como se sabe con qué frecuencia se cambian las respuestas, se puede calcular que es verdadera para unas {estimate}. En realidad son {truth}.",
+  "one_person_option": "Una persona: se enviaron opciones. No se puede ver si son verdaderas o salieron por azar.",
+  "crowd_number": "El conjunto: {sent} de {count} enviaron «alto». Como se conocen las probabilidades, se puede calcular que la media está en unas {estimate} de 100 partes del intervalo. En realidad son 50.",
+  "one_person_number": "Una persona: se envió {word}. No se puede ver si el número es alto o bajo.",
+  "framed": "Esta encuesta está dentro de otra página. Lo que se sortea aquí se recuerda aparte de la página propia de la encuesta: si responde también allí, es un segundo sorteo.",
   "draw_again": "Sortear de nuevo"
 };

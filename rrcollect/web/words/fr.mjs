@@ -220,5 +220,10 @@ export default {
   "switched_mark": "inversée au hasard",
   "crowd": "La foule : {sent} sur {count} ont envoyé « oui ». Comme on sait combien de réponses sont inversées, on peut calculer que c’est vrai pour environ {estimate}. En réalité, c’est {truth}.",
   "one_person": "Une personne : {word} a été envoyé. On ne peut pas voir si c’est vrai ou si la réponse a été inversée.",
+  "crowd_option": "La foule : {sent} sur {count} ont envoyé la première option. Comme on sait combien de fois les réponses sont modifiées, on peut calculer qu’elle est vraie pour environ {estimate}. En vérité, c’est {truth}.",
+  "one_person_option": "Une personne : des options ont été envoyées. On ne peut pas voir si elles sont vraies ou tirées au sort.",
+  "crowd_number": "La foule : {sent} sur {count} ont envoyé « haut ». Comme les probabilités sont connues, on peut calculer que la moyenne se situe à environ {estimate} centièmes de l’intervalle. En vérité, c’est 50.",
+  "one_person_number": "Une personne : {word} a été envoyé. On ne peut pas voir si le nombre est haut ou bas.",
+  "framed": "Cette enquête se trouve dans une autre page. Ce qui est tiré au sort ici est retenu à part de la page de l’enquête : si vous y répondez aussi, c’est un second tirage.",
   "draw_again": "Tirer de nouveau"
 };

@@ -1,20 +1,29 @@
-// What a person enters: one of several options, or a number.
-//
-// Rules
-// 1. A browser saves the state of form controls (radio buttons, check boxes, fields) in its session files, and puts it
-//    back later.  So there are none here: the truth is in a private field of an object, and leaves it by `truth` alone.
-// 2. It is forgotten when it was sent, and when the page is left, also into the browser's cache of pages.  So is how far a
-//    list was scrolled, and whether it was: Firefox saves both.
-// 3. Options behave as radio buttons do: one stop for Tab, arrows move and choose, Space and Enter choose; Home and End go to
-//    the ends, a letter to the next option that begins with it.
-// 4. A number is a dial: one stop for Tab, digits are typed, arrows go up and down.  The keypad is for fingers and mice.
-// 5. A number stays the text that was typed: nothing is rounded.
+// @ts-check
+/**
+ * What a person enters: one of several options, or a number.
+ *
+ * Rules
+ * 1. A browser saves the state of form controls (radio buttons, check boxes, fields) in its session files, and puts it
+ *    back later.  So there are none here: the truth is in a private field of an object, and leaves it by `truth` alone.
+ * 2. It is forgotten when it was sent, and when the page is left, also into the browser's cache of pages.  So is how far a
+ *    list was scrolled, and whether it was: Firefox saves both.
+ * 3. Options behave as radio buttons do: one stop for Tab, arrows move and choose, Space and Enter choose; Home and End go to
+ *    the ends, a letter to the next option that begins with it.
+ * 4. A number is a dial: one stop for Tab, digits are typed, arrows go up and down.  The keypad is for fingers and mice.
+ * 5. A number stays the text that was typed: nothing is rounded.
+ */
 import { parseFraction } from "./rrcollect.mjs";
 
-/** @param {string} tag @param {Record<string, string>} attributes @param {(Node | string)[]} children */
-function made(tag, attributes, ...children) {
+/** @typedef {import("./rrcollect.mjs").Words} Words */
+
+/** An element with attributes (or, for names in "on…", listeners); true is an empty attribute, false and null are none.
+ * @param {string} tag @param {Record<string, any>} [attributes] @param {(Node | string)[]} children @returns {HTMLElement} */
+export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== false && value !== null) element.setAttribute(name, value === true ? "" : value);
+  }
   element.append(...children);
   return element;
 }
@@ -24,6 +33,8 @@ class Entry {
   /** @type {boolean | number | string | null} */
   #truth = null;
   #forget = () => this.clear();
+  /** @type {HTMLElement} */
+  element = document.createElement("div");
 
   constructor() {
     addEventListener("pagehide", this.#forget);
@@ -34,10 +45,14 @@ class Entry {
     return this.#truth;
   }
 
+  /** @param {boolean | number | string | null} truth */
   keep(truth) {
     this.#truth = truth;
     this.show(truth);
   }
+
+  /** @param {any} _truth */
+  show(_truth) {}
 
   /** Forget it, and stay usable. */
   clear() {
@@ -52,28 +67,29 @@ class Entry {
 }
 
 const IN_VIEW = 6; // options that are seen without scrolling
+/** @type {Record<string, number>} */
 const STEPS = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 };
 
 /** One of several options. */
 export class Choice extends Entry {
+  /** @type {{button: HTMLElement, truth: boolean | number}[]} */
   #buttons;
   #list;
 
   /** @param {string} labelledBy the id of the question's heading @param {[boolean | number, Node | string][]} options each with its label
-   * @param {string} missing what is said if nothing was chosen */
-  constructor(labelledBy, options, missing) {
+   * @param {string} missing what is said if nothing was chosen @param {Words} words */
+  constructor(labelledBy, options, missing, words) {
     super();
     this.missing = missing;
     this.#buttons = options.map(([truth, label]) => {
-      const button = made("button", { type: "button", class: "choice", role: "radio" }, label);
-      button.addEventListener("click", () => this.keep(truth));
+      const button = make("button", { type: "button", class: "choice", part: "option", role: "radio", onclick: () => this.keep(truth) }, label);
       return { button, truth };
     });
     const kind = options.length > 2 ? "choices many" : "choices", group = { class: kind, role: "radiogroup", "aria-labelledby": labelledBy };
-    const list = made("div", group, ...this.#buttons.map(({ button }) => button)), more = options.length > IN_VIEW;
+    const list = make("div", group, ...this.#buttons.map(({ button }) => button)), more = options.length > IN_VIEW;
     list.addEventListener("keydown", (event) => this.#move(event));
     this.#list = list;
-    this.element = made("div", {}, ...(more ? [made("p", { class: "small quiet" }, `${options.length} options: scroll to see them all.`)] : []), list);
+    this.element.append(...(more ? [make("p", { class: "small quiet" }, words.say("scroll", { count: options.length }))] : []), list);
     this.show(null);
   }
 
@@ -83,9 +99,10 @@ export class Choice extends Entry {
   }
 
   focus() {
-    this.#buttons.find(({ button }) => button.tabIndex === 0).button.focus();
+    this.#buttons.find(({ button }) => button.tabIndex === 0)?.button.focus();
   }
 
+  /** @param {boolean | number | null} chosen */
   show(chosen) {
     if (chosen === null) for (const place of [1, 0]) this.#list.scrollTop = place; // also where nothing was scrolled (rule 2)
     this.#buttons.forEach(({ button, truth }, place) => {
@@ -111,37 +128,40 @@ export class Choice extends Entry {
     if (key === "End") return many - 1;
     if ([...key].length !== 1 || key === " ") return -1;
     const letter = key.toLocaleLowerCase(), after = [...Array(many).keys()].map((i) => (now + 1 + i) % many);
-    return after.find((place) => this.#buttons[place].button.textContent.trim().toLocaleLowerCase().startsWith(letter)) ?? -1;
+    return after.find((place) => this.#buttons[place].button.textContent?.trim().toLocaleLowerCase().startsWith(letter)) ?? -1;
   }
 }
 
 const LONGEST = 24, POINT = (1.5).toLocaleString().includes(",") ? "," : ".";
 const KEYS = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "−", "0", POINT];
-const NAMES = { "−": "minus", [POINT]: "decimal point" };
+/** @type {Record<string, string>} */
+const NAMES = { "−": "minus", [POINT]: "point" };
 
 /** A number from `low` to `high`. */
 export class NumberEntry extends Entry {
   #dial;
-  #digits = made("span", { class: "digits" });
+  #digits = make("span", { class: "digits" });
   #kind;
   #unit;
+  #words;
 
-  /** @param {string} labelledBy the id of the question's heading @param {{low: string, high: string, clip: boolean}} kind @param {string} unit */
-  constructor(labelledBy, kind, unit) {
+  /** @param {string} labelledBy the id of the question's heading @param {{low: string, high: string, clip: boolean}} kind @param {string} unit @param {Words} words */
+  constructor(labelledBy, kind, unit, words) {
     super();
     this.#kind = kind;
     this.#unit = unit;
-    this.low = parseFraction(kind.low);
-    this.high = parseFraction(kind.high);
-    this.#dial = made("div", {
-      class: "dial", role: "spinbutton", tabindex: "0", "aria-labelledby": labelledBy, "aria-live": "polite",
-      "aria-valuemin": String(this.low.toNumber()), "aria-valuemax": String(this.high.toNumber()),
-    }, this.#digits, made("span", { class: "foreign unit", dir: "auto" }, unit));
-    const keys = KEYS.map((key) => this.#key(key, NAMES[key] ?? key, () => this.#type(key)));
+    this.#words = words;
+    this.low = exact(kind.low);
+    this.high = exact(kind.high);
+    this.#dial = make("div", {
+      class: "dial", part: "number", role: "spinbutton", tabindex: "0", "aria-labelledby": labelledBy, "aria-live": "polite",
+      "aria-valuemin": this.low.toNumber(), "aria-valuemax": this.high.toNumber(),
+    }, this.#digits, make("span", { class: "foreign unit", dir: "auto" }, unit));
+    const keys = KEYS.map((key) => this.#key(key, key in NAMES ? words.say(NAMES[key]) : key, key));
     if (this.low.sign() >= 0) keys[KEYS.indexOf("−")].style.visibility = "hidden";
-    const erase = this.#key("⌫", "delete the last digit", () => this.#type("Backspace"));
-    const range = made("p", { class: "small quiet" }, `From ${kind.low} to ${kind.high}`, ...(unit ? [" ", made("span", { class: "foreign", dir: "auto" }, unit)] : []));
-    this.element = made("div", { class: "number" }, made("div", { class: "row" }, this.#dial, erase), range, made("div", { class: "keypad" }, ...keys));
+    const range = make("p", { class: "small quiet" }, words.say("from_to", { low: kind.low, high: kind.high }), ...(unit ? [" ", make("span", { class: "foreign", dir: "auto" }, unit)] : []));
+    this.element.className = "number";
+    this.element.append(make("div", { class: "row" }, this.#dial, this.#key("⌫", words.say("delete_digit"), "Backspace")), range, make("div", { class: "keypad", dir: "ltr" }, ...keys));
     this.element.addEventListener("keydown", (event) => {
       if (!event.ctrlKey && !event.metaKey && !event.altKey && this.#type(event.key)) event.preventDefault();
     });
@@ -150,33 +170,33 @@ export class NumberEntry extends Entry {
 
   /** Why it cannot be sent; null if it can. */
   get fault() {
-    const number = this.truth === null ? null : parseFraction(this.truth), { low, high, clip } = this.#kind;
-    if (number === null) return "Enter a number first, or decline.";
-    return clip || (number.compare(this.low) >= 0 && number.compare(this.high) <= 0) ? null : `Enter a number from ${low} to ${high}, or decline.`;
+    const number = this.truth === null ? null : parseFraction(String(this.truth)), { low, high, clip } = this.#kind;
+    if (number === null) return this.#words.say("enter_number");
+    return clip || (number.compare(this.low) >= 0 && number.compare(this.high) <= 0) ? null : this.#words.say("enter_between", { low, high });
   }
 
   focus() {
     this.#dial.focus();
   }
 
+  /** @param {string | null} text */
   show(text) {
     const number = text === null ? null : parseFraction(text);
     this.#digits.textContent = text === null ? "" : text.replace("-", "−").replace(".", POINT);
     this.#dial.classList.toggle("empty", text === null);
-    this.#dial.setAttribute("aria-valuetext", text === null ? "no number yet" : `${text} ${this.#unit}`.trim());
+    this.#dial.setAttribute("aria-valuetext", text === null ? this.#words.say("no_number") : `${text} ${this.#unit}`.trim());
     if (number === null) this.#dial.removeAttribute("aria-valuenow");
     else this.#dial.setAttribute("aria-valuenow", String(number.toNumber()));
   }
 
-  #key(sign, name, press) {
-    const button = made("button", { type: "button", class: "key", tabindex: "-1", "aria-label": name }, sign);
-    button.addEventListener("click", press);
-    return button;
+  /** @param {string} sign @param {string} name @param {string} key */
+  #key(sign, name, key) {
+    return make("button", { type: "button", class: "key", tabindex: "-1", "aria-label": name, onclick: () => this.#type(key) }, sign);
   }
 
   /** What a key makes of the number; false if it means nothing. @param {string} key */
   #type(key) {
-    const text = this.truth ?? "";
+    const text = /** @type {string | null} */ (this.truth) ?? "";
     if (key === "ArrowUp" || key === "ArrowDown") this.#step(key === "ArrowUp" ? 1 : -1);
     else if (key === "Backspace") this.keep(text.slice(0, -1) || null);
     else if (key === "Delete") this.keep(null);
@@ -189,9 +209,12 @@ export class NumberEntry extends Entry {
 
   /** One step up or down: 1, or less in a short range; from nothing to the nearer end. @param {1 | -1} direction */
   #step(direction) {
-    const [low, high] = [this.low.toNumber(), this.high.toNumber()], now = this.truth === null ? null : parseFraction(this.truth);
+    const [low, high] = [this.low.toNumber(), this.high.toNumber()], now = this.truth === null ? null : parseFraction(String(this.truth));
     const places = Math.max(0, Math.ceil(-Math.log10((high - low) / 10))), unit = 10 ** -places;
     const next = now === null ? (direction > 0 ? low : high) : Math.min(high, Math.max(low, now.toNumber() + direction * unit));
     this.keep(String(Number(next.toFixed(places))));
   }
 }
+
+/** @param {string} text of a signed survey */
+const exact = (text) => /** @type {import("./rrcollect.mjs").Fraction} */ (parseFraction(text));

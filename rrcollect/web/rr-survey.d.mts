@@ -1,0 +1,22 @@
+export class RRSurvey extends HTMLElement {
+    static observedAttributes: string[];
+    connectedCallback(): void;
+    disconnectedCallback(): void;
+    attributeChangedCallback(): void;
+    /** Say something to the page around: at most which question it is about. @param {"answered" | "declined" | "finished"} what @param {string} [question] */
+    tell(what: "answered" | "declined" | "finished", question?: string | undefined): void;
+    /** @param {(Node | string)[]} children */
+    show(...children: (Node | string)[]): void;
+    /** What an error means to a person; what was entered is in none. @param {Error} error @param {Words} words */
+    inWords({ name, message }: Error, words: Words): string;
+    #private;
+}
+export type Survey = import("./rrcollect.mjs").Survey;
+export type Question = import("./rrcollect.mjs").Question;
+export type Texts = import("./rrcollect.mjs").Texts;
+export type AcceptedSurvey = import("./rrcollect.mjs").AcceptedSurvey;
+export type Outgoing = import("./rrcollect.mjs").Outgoing;
+export type AnyDesign = import("./rrcollect.mjs").AnyDesign;
+export type Words = import("./rrcollect.mjs").Words;
+export type Budget = Awaited<ReturnType<Client["budget"]>>;
+import { Client } from "./rrcollect.mjs";
