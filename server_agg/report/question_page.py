@@ -246,9 +246,9 @@ def _notes(
         method.append(fakes_words(question.design, whole.n, whole.scale))
     if results.release is not None and not results.live:
         for table in shown["segments"]:
-            groups = [*map(group_name, survey.segments[table["name"]].names), UNDECLARED]
-            rows = [row["label"] for row in (table["options"][0]["rows"] if "options" in table else table["rows"])]
-            beside.append(missing_words(table["name"], groups, rows, survey.minimum))
+            called, part = table["labels"], table["options"][0] if "options" in table else table
+            rows = [called.get(row["label"], row["label"]) for row in part["rows"]]
+            beside.append(missing_words(table["label"], [*called.values(), UNDECLARED], rows, survey.minimum))
         crowd = results.release.crowds.get(question.id, survey.minimum)
         method.append(JOINED if survey.collector == CARRIED else crowd_words(question.design, crowd))
     return [note for note in beside if note], method

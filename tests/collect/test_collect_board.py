@@ -148,7 +148,7 @@ def test_rounds_are_drawn_and_told(board, visit):
 
 def test_what_is_suppressed_withdrawn_unfit_or_not_there_is_said(board, visit):
     few = opened(visit, board, "few")
-    few.get_by_text("By city, Oslo and (not declared) are not shown: they had no whole crowd of 20").wait_for()
+    few.get_by_text("By City, Oslo and (not declared) are not shown: they had no whole crowd of 20").wait_for()
     gone = opened(visit, board, "gone")
     gone.get_by_text("Withdrawn by its publisher, for good").wait_for()
     assert gone.locator(".about").count() == 1  # what was released stays
@@ -224,7 +224,7 @@ def test_a_figure_is_saved_with_its_question_and_what_its_bars_are(board, browse
         with page.expect_download() as got:
             page.get_by_role("button", name="Save as SVG: Have you ever doped?, by City").click()
         text = got.value.path().read_text()
-        for wanted in ("Have you ever doped? (by City)", "95 % exact interval", "n = 900", "Release 1 of", "Berlin"):
+        for wanted in ("Have you ever doped? (by City)", "95 % exact bars", "n = 300", "Release 1 of", "Berlin"):
             assert wanted in text
         assert "class=" not in text
         assert 'fill="rgb(255, 255, 255)"' in text  # on white, whatever the screen

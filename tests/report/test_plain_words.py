@@ -1,6 +1,8 @@
 """The words of a board: never narrower than the bar, never certain without a level, comparisons all at once."""
 
+import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from rrcollect import Design, optimal_design
 from server_agg import Tally, compare_groups, segment_table
 from server_agg.estimates.scale import SHARES, Scale
+from server_agg.report import plain_words
 from server_agg.report.differences import MOST, differences
 from server_agg.report.plain_words import about, difference_words, largest_words, trend_words
 
@@ -23,16 +26,30 @@ def ends(words):
     return [float(one) for one in inside.split(" and ")]
 
 
-@given(low=shares, value=shares, high=shares)
-def test_the_bar_that_is_told_holds_the_bar_that_was_found(low, value, high):
-    low, value, high = sorted((low, value, high))
+def holds(low, value, high):
+    """Whether the words hold the bar, and are not wider than rounding makes them."""
     words = about(value, low, high, SHARES)
     base = int(words.split(" of ")[1].split(" ")[0].replace(",", ""))
-    told = ends(words)
-    assert told[0] / base <= low + 1e-9 <= high + 1e-9 <= told[1] / base + 2e-9
-    assert told[1] / base - told[0] / base <= high - low + 2 / base
+    told = [end / base for end in ends(words)]
     hours = ends(about(40 * value, 40 * low, 40 * high, HOURS))
-    assert hours[0] <= 40 * low + 1e-7 <= 40 * high + 1e-7 <= hours[1] + 2e-7
+    return (
+        told[0] <= low + 1e-9
+        and high <= told[1] + 1e-9
+        and told[1] - told[0] <= high - low + 2 / base
+        and hours[0] <= 40 * low + 1e-7
+        and 40 * high <= hours[1] + 1e-7
+    )
+
+
+@given(low=shares, value=shares, high=shares)
+def test_the_bar_that_is_told_holds_the_bar_that_was_found(low, value, high):
+    assert holds(*sorted((low, value, high)))
+
+
+def test_the_check_sees_a_bar_that_is_rounded_to_the_nearest(monkeypatch):
+    nearest = SimpleNamespace(floor=round, ceil=round, log10=math.log10)
+    monkeypatch.setattr(plain_words, "math", nearest)
+    assert not holds(0.128, 0.3, 0.522)
 
 
 def test_a_narrow_bar_is_told_of_more_people():

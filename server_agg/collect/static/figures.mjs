@@ -97,7 +97,7 @@ export function rowsFigure(rows, scale, width, { filled = false, name = "" } = {
   rows.forEach((row, i) => {
     const top = i * tall, y = top + (slim ? 42 : 22), words = row.foreign === false ? "" : "foreign";
     const side = [row.n === undefined ? "" : `n = ${count(row.n)}`, row.misfit ? "fit: see below" : ""].filter(Boolean).join(", ");
-    const label = slim ? lines(row.label, Math.floor((width - 130) / 8), 1) : lines(row.label, 25, side ? 1 : 2);
+    const label = slim ? lines(row.label, Math.floor((width - 110) / 7.5), 1) : lines(row.label, 25, side ? 1 : 2);
     const first = slim ? top + 15 : label.length > 1 || side ? y - 3 : y + 5;
     label.forEach((line, j) => svg.append(draw("text", { class: words, x: slim ? 12 : 0, y: first + 17 * j }, draw("title", {}, row.label), line)));
     if (side) svg.append(draw("text", { class: row.misfit ? "small warn" : "small quiet", x: slim ? 12 : 0, y: slim ? top + 30 : y + 13 }, side));

@@ -123,6 +123,7 @@ function rounds(question, scale, story, how) {
     const name = `over rounds${part.label ? `, ${part.label}` : ""}`;
     found.push(make(`h${how.level + 1}`, { class: "part" }, part.label ? "Over the rounds: " : "Over the rounds", part.label ? foreign(part.label) : ""));
     found.push(figure((width) => trendFigure(part, scale, width, part.label ?? ""), story(name, question.trend.note), how));
+    if (part.smooth) found.push(make("p", { class: "small quiet" }, "The dashed line and its band are smoothed over neighbouring rounds; the bars are of each round alone."));
     if (part.words) found.push(make("p", {}, kept(`${part.words}.`)));
     found.push(...misfits(part.rounds, (row) => [`round ${row.round + 1}`]));
   }
@@ -136,10 +137,11 @@ function questionCard(question, survey, how) {
     card.append(...question.notes.map((note) => make("p", { class: "quiet" }, note)), method(question, scale));
     return card;
   }
+  const level = Number((100 * it.level).toPrecision(6));
   const when = survey.released && survey.view === "released" ? `Release ${survey.released.number} of ${moment(survey.released.at)}` : "Live view";
   const story = (name, note) => ({
     name: `${question.text}, ${name}`, title: `${question.text}${name === "all" ? "" : ` (${name})`}`, file: slug(`${survey.name} ${question.id} ${name}`),
-    foot: [`${it.bar}; n = ${count(it.n)}; target: ${it.target}.${note ? ` ${note}.` : ""}${it.misfit ? ` Misfit: ${it.misfit}.` : ""}`,
+    foot: [note ? `${level} % ${it.method} bars; target: ${it.target}. ${note}.` : `${it.bar}; n = ${count(it.n)}; target: ${it.target}.${it.misfit ? ` How well the counts fit: ${it.misfit}.` : ""}`,
       `${survey.pilot ? "Pilot: trial data. " : ""}${when}, “${survey.title}” of ${survey.publisher}, version ${survey.version}.`],
   });
   const round = question.rounds > 1 ? (question.round === null ? ` in all of ${question.rounds} rounds` : ` in round ${question.round + 1} of ${question.rounds}`) : "";

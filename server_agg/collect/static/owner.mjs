@@ -92,8 +92,8 @@ const state = (survey) => make("span", { class: `state ${survey.state.state.repl
 const tags = (survey) => [state(survey), survey.pilot ? make("span", { class: "state pilot" }, "pilot") : "", survey.invite_only ? make("span", { class: "state" }, "by invitation") : ""];
 
 function table(head, lines) {
-  const cell = (tag) => (value) => make(tag, { class: typeof value === "number" ? "number" : null }, typeof value === "number" ? count(value) : value);
-  return make("table", {}, make("thead", {}, make("tr", {}, ...head.map((words) => make("th", { scope: "col" }, words)))), make("tbody", {}, ...lines.map((line) => make("tr", {}, ...line.map(cell("td"))))));
+  const cell = (value, i) => make("td", { class: typeof value === "number" ? "number" : null, "data-head": head[i] }, typeof value === "number" ? count(value) : value);
+  return make("table", {}, make("thead", {}, make("tr", {}, ...head.map((words) => make("th", { scope: "col" }, words)))), make("tbody", {}, ...lines.map((line) => make("tr", {}, ...line.map(cell)))));
 }
 
 // ---- what may be done ----------------------------------------------------------------------------------------------
