@@ -45,6 +45,13 @@ PARTS: tuple[Part, ...] = (
         tools=("java",),
     ),
     Part(
+        "otree",
+        "oTree: an app, played by its bots",
+        by_pytest("test_otree.py"),
+        packages=("otree", "requests"),
+        extras=("data",),
+    ),
+    Part(
         "others",
         "Answers that OpenDP and diffprivlib randomised",
         by_pytest("test_others.py"),
