@@ -7,7 +7,9 @@ Rules
    as every device that saw the first would refuse it.
 3. A withdrawal enters with a signature by one of the keys that the survey was published with; nobody's token is asked
    for.  It is for good.
-4. Collectors may share a database: an unknown digest is looked up again, at most once a second.
+4. Collectors may share a database.  A survey is called unknown only after the database was asked for it: devices take
+   that for final, and another process may have published it a moment ago.  Strangers choose digests, so the database
+   is asked `MOST_LOOKS` times a second at most; beyond that nothing is said about a survey (`StoreUnavailable`).
 """
 
 from __future__ import annotations
@@ -23,12 +25,13 @@ from rrcollect.publish.envelope import verify
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.survey import Survey
 from rrcollect.publish.withdrawal import read_withdrawal
-from server_agg.collect.errors import Refusal
+from server_agg.collect.errors import Refusal, StoreUnavailable
 from server_agg.collect.store import PublishedSurvey, Store
 
 __all__ = ["Catalogue", "CatalogueEntry"]
 
 LOOK_AGAIN = 1.0  # seconds
+MOST_LOOKS = 200  # in a second
 MOST_KEYS = 16
 
 
@@ -53,15 +56,18 @@ class Catalogue:
         self._listed: dict[str, CatalogueEntry] = {}
         self._origins: set[str] = set()  # of all of them
         self._looked = 0.0
+        self._looks = 0, 0  # a second of the clock, and how often the database was asked for one survey in it
         self.withdrawn: dict[str, bytes] = {}  # by digest; changed in place
         self._look()
 
-    def _look(self) -> None:
-        for published in self._store.surveys():
-            if published.digest not in self._listed:
-                survey = _read(published.envelope, _keys(published.keys))
-                self._keep(CatalogueEntry(survey, published))
-        self.withdrawn.update(self._store.withdrawals())
+    def _look(self, digest: str | None = None) -> None:
+        """Read what is new: all surveys, or one."""
+        found = [one for one in self._store.surveys(digest) if one.digest not in self._listed]
+        if found or digest is None:
+            self.withdrawn.update(self._store.withdrawals())
+        for published in found:
+            survey = _read(published.envelope, _keys(published.keys))
+            self._keep(CatalogueEntry(survey, published))
 
     def _keep(self, entry: CatalogueEntry) -> None:
         self._listed[entry.published.digest] = entry
@@ -93,8 +99,19 @@ class Catalogue:
     def find(self, digest: str) -> CatalogueEntry | None:
         """The survey, looked up in the store if it is not known here; may wait for the database."""
         if digest not in self._listed:
-            self.look_again()
+            with self._lock:
+                if digest not in self._listed:
+                    self._count_a_look()
+                    self._look(digest)
         return self._listed.get(digest)
+
+    def _count_a_look(self) -> None:
+        second, looks = self._looks
+        now = int(time.monotonic())
+        looks = looks + 1 if second == now else 1
+        if looks > MOST_LOOKS:
+            raise StoreUnavailable("too many surveys are asked for that are not known here; send it again in a moment")
+        self._looks = now, looks
 
     def look_again(self) -> None:
         """Read what other processes have published, if that was not done a moment ago; may wait for the database."""

@@ -89,11 +89,12 @@ class Store(Database):
                 )
         return False
 
-    def surveys(self) -> list[PublishedSurvey]:
-        """Every published survey."""
+    def surveys(self, digest: str | None = None) -> list[PublishedSurvey]:
+        """Every published survey, or the one of this digest."""
         columns = "digest, envelope, keys, publisher, name, version, minimum, pilot, closed"
+        where, values = (" WHERE digest = ?", (digest,)) if digest is not None else ("", ())
         with self.reading() as cursor:
-            rows = self.run(cursor, f"SELECT {columns} FROM surveys ORDER BY digest").fetchall()  # noqa: S608
+            rows = self.run(cursor, f"SELECT {columns} FROM surveys{where} ORDER BY digest", values).fetchall()  # noqa: S608
         return [
             PublishedSurvey(of, bytes(made), tuple(keys.split()), by, name, version, least, bool(pilot), bool(closed))
             for of, made, keys, by, name, version, least, pilot, closed in rows

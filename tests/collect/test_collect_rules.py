@@ -94,6 +94,34 @@ def test_a_survey_published_by_another_process_is_found(tmp_path):
     store.close()
 
 
+def test_a_survey_is_called_unknown_only_after_the_database_was_asked(tmp_path):
+    """A device takes "unknown survey" for final: somebody else's question a moment before must not decide it."""
+    store = SqliteStore(tmp_path / "a.sqlite3")
+    here, there = Catalogue(store), Catalogue(store)
+    assert here.find("0" * 64) is None
+    listed, _ = there.publish(publication().envelope, [KEY.public.raw.hex()])
+    assert here.find(listed.published.digest) is not None
+    store.close()
+
+
+def test_a_flood_of_unknown_surveys_is_bounded_and_decides_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("server_agg.collect.catalogue.time.monotonic", lambda: 7.5)
+    monkeypatch.setattr("server_agg.collect.catalogue.MOST_LOOKS", 5)
+    store = SqliteStore(tmp_path / "a.sqlite3")
+    here, there = Catalogue(store), Catalogue(store)
+    listed, _ = there.publish(publication().envelope, [KEY.public.raw.hex()])
+    asked, known = [], store.surveys
+    monkeypatch.setattr(store, "surveys", lambda digest=None: asked.append(digest) or known(digest))
+    assert [here.find(f"{number:064x}") for number in range(5)] == [None] * 5
+    for digest in ("f" * 64, listed.published.digest):
+        with pytest.raises(StoreUnavailable, match="send it again in a moment"):
+            here.find(digest)
+    assert len(asked) == 5
+    monkeypatch.setattr("server_agg.collect.catalogue.time.monotonic", lambda: 8.0)
+    assert here.find(listed.published.digest) is not None
+    store.close()
+
+
 def test_what_is_remembered_of_reports_is_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr("server_agg.collect.admission.MOST_REMEMBERED", 2)
     store = SqliteStore(tmp_path / "a.sqlite3")
