@@ -30,7 +30,8 @@ from server_agg.estimates.interval import Interval, TargetLike
 from server_agg.estimates.one import Estimate
 from server_agg.report.drawing import Picture, Point
 from server_agg.report.result import Result
-from server_agg.report.words import privacy_words
+from server_agg.report.tables import Table
+from server_agg.report.words import bar_note, figure_table, plain_number, privacy_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,6 +94,9 @@ class MeanEstimate(Result):
         """Whether the count is too extreme for any mean in the range."""
         return self._share.misfit
 
+    def _fit(self) -> str:
+        return self.misfit.describe().replace("[0, 1]", "the range")
+
     def interval(self, level: NumberLike = 0.95, method: str = "exact") -> Interval:
         """The bar of the mean, within the range."""
         if self.target != "population" and method not in REALISED:
@@ -119,9 +123,23 @@ class MeanEstimate(Result):
             f"{bar.low:.{digits}f}–{bar.high:.{digits}f}{unit}), n = {self.tally.n}, "
             f"{privacy_words(self.tally.mechanism)}; target: the {bar.target}"
         )
-        return "; ".join([told, *([self.misfit.describe()] if self.misfit.told else [])])
+        return "; ".join([told, *([self._fit()] if self.misfit.told else [])])
 
     in_percent = False
+    numeric = frozenset(range(1, 5))
+
+    def cells(self) -> Table:
+        """The mean with its bar, and how well the count fits."""
+        bar, ends = self.interval(), (float(self.low), float(self.high))
+        inside = min(max(self.value, ends[0]), ends[1])
+        head, [line] = figure_table("mean", self.n, inside, bar, percentage=False, unit=self.unit)
+        cut = [] if inside == self.value else [f"unclipped {plain_number(self.value, bar.width)}"]
+        fit = [self._fit()] if self.misfit.told else []
+        return head, [[*line[:-1], "; ".join(filter(None, [line[-1], *cut, *fit]))]]
+
+    def notes(self) -> list[str]:
+        """By which promise, and what the bar is."""
+        return [f"{privacy_words(self.tally.mechanism)}; {bar_note(self.interval())}"]
 
     def points(self) -> list[Point]:
         """The mean with its bar."""

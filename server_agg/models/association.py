@@ -28,6 +28,8 @@ from server_agg.estimates.problem import DIFFERENCE
 from server_agg.models.columns import vector_of
 from server_agg.models.errors import NoInformation
 from server_agg.report.result import Result
+from server_agg.report.tables import Table
+from server_agg.report.words import bar_note, figure_table, percent
 from server_agg.weigh.unbiased_values import unbiased_values
 
 if TYPE_CHECKING:
@@ -72,6 +74,21 @@ class Association(Result):
     def interval(self, level: NumberLike = 0.95) -> Interval:
         """correlation ∓ z·SE within [−1, 1]; approximate."""
         return wald_interval(self.correlation, self.standard_error, level, "correlation of the truths", span=DIFFERENCE)
+
+    numeric = frozenset(range(1, 5))
+
+    def cells(self) -> Table:
+        """The correlation with its bar."""
+        return figure_table("correlation", self.n, self.correlation, self.interval(), percentage=False)
+
+    def notes(self) -> list[str]:
+        """The test, what the bar is, and the table of two answers."""
+        told = [f"no correlation: p = {self.p:.3g}; {bar_note(self.interval())}"]
+        if self.table is not None:
+            cells = (self.table.both, self.table.first_only, self.table.second_only, self.table.neither)
+            names = ("both", "the first only", "the second only", "neither")
+            told.append(", ".join(f"{name} {percent(cell)} %" for name, cell in zip(names, cells, strict=True)))
+        return told
 
     def as_dict(self, level: NumberLike = 0.95) -> dict[str, object]:
         """Plain values, ready for JSON."""

@@ -43,6 +43,8 @@ from server_agg.models.errors import NotIdentified
 from server_agg.models.inference import Test, chi_squared
 from server_agg.models.three_kinds import Group, Triple, determinant, held, linear_shares, maximum
 from server_agg.report.result import Result
+from server_agg.report.tables import Table
+from server_agg.report.words import figure_table, percent
 
 __all__ = ["CheatingFit", "detect_cheating", "explain_identification"]
 
@@ -112,6 +114,22 @@ class CheatingFit(Result):
         low = turning_point(lambda v: not inside(v), 0.0, best)
         high = turning_point(inside, best, 1.0)
         return Interval((low, high), method="profile", level=exact, target=f"share of {share}")
+
+    numeric = frozenset(range(1, 5))
+
+    def cells(self) -> Table:
+        """The three shares with their bars."""
+        n, lines = sum(t.n for t in self.tallies), []
+        for name, value in zip(SHARES, self.shares, strict=True):
+            head, line = figure_table(name, n, value, self.interval(name))
+            lines += line
+        return head, lines
+
+    def notes(self) -> list[str]:
+        """The tests, and what the shares say about the prevalence."""
+        low, high = (percent(end) for end in self.prevalence_bounds)
+        tests = [test.describe() for test in (self.no_cheaters, self.fit) if test is not None]
+        return [f"prevalence: {low} % if no cheater is a carrier, {high} % if all are", *tests]
 
     def as_dict(self, level: NumberLike = 0.95) -> dict[str, object]:
         """Plain values, ready for JSON."""

@@ -208,7 +208,7 @@ def _lines(given: object, name: str = "") -> list[list[str]]:
         return [line for key, value in given.items() for line in _lines(value, f"{name}.{key}" if name else str(key))]
     if isinstance(given, list):
         return [line for place, value in enumerate(given) for line in _lines(value, f"{name}.{place}")]
-    return [[name, f"{given:.6g}" if isinstance(given, float) else str(given)]]
+    return [[name.replace("_", " "), f"{given:.6g}" if isinstance(given, float) else str(given)]]
 
 
 def _bar_line(bar: dict[str, Any]) -> str:

@@ -28,10 +28,11 @@ from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.estimates.effective import EffectiveSample
 from server_agg.sampling.answer_values import AnswerValues
-from server_agg.sampling.figures import MeanFigure, SurveyFigure, Total
+from server_agg.sampling.figures import MeanFigure, SurveyFigure
 from server_agg.sampling.replicates import Replicates, replicates_of
 from server_agg.sampling.sample import Sample, coded
 from server_agg.sampling.survey_figures import SurveyEstimate, SurveyMeans
+from server_agg.sampling.totals import Total
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -126,10 +127,6 @@ def _estimated(
     for place in range(tops.shape[1]):
         group, option = divmod(place, len(names))
         here = (groups == group) & (sample.weights > 0)
-        total = None
-        if sample.weighted:
-            error = math.sqrt(max(float(totals[place, place]), 0.0))
-            total = Total(float(sample.weights @ numbers[:, place]), error, sample.freedom)
         free = min(sample.freedom_of(here), sample.freedom)
         if replicates is not None and replicates.freedom is not None:
             free = min(replicates.freedom, free) if not replicates.own else replicates.freedom
@@ -137,11 +134,16 @@ def _estimated(
         weights = sample.weights[here] / sums[place]
         n = int(here.sum())
         simple = float(weights @ spread**2) / max(n - 1, 1)
+        effective = _effective(sample, here, weights, given, min(free, _freedom_shown(apart[:, place])))
+        total = None
+        if sample.weighted:
+            error = math.sqrt(max(float(totals[place, place]), 0.0))
+            sum_of = float(sample.weights @ numbers[:, place])
+            total = Total(sum_of, error, sample.freedom, float(sums[place]), effective, *scale)
         figure = (SurveyFigure if scale == SHARE else MeanFigure)(
             _name(called[group], names[option], len(called)), n, float(shares[place]),
             math.sqrt(max(float(covariance[place, place]), 0.0)), free,
-            _effective(sample, here, weights, given, min(free, _freedom_shown(apart[:, place]))),
-            simple, *scale, unit, total,
+            effective, simple, *scale, unit, total,
         )  # fmt: skip
         figures.append(figure)
     kind = "linearisation" if replicates is None else f"{replicates.kind}, {replicates.count} replicates"

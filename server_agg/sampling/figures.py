@@ -23,38 +23,20 @@ from fractions import Fraction
 
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
+from server_agg.estimates.diagnostics import Misfit
 from server_agg.estimates.effective import EffectiveSample
 from server_agg.estimates.interval import Interval, Side
-from server_agg.estimates.methods import interval_of, wald_interval
-from server_agg.estimates.numerics import t_tail
+from server_agg.estimates.methods import interval_of
+from server_agg.estimates.numerics import t_tail, turning_point
 from server_agg.estimates.problem import DIFFERENCE, Problem
 from server_agg.report.result import Result
-from server_agg.report.words import digits_for, percent
+from server_agg.report.tables import Table
+from server_agg.report.words import bar_note, digits_for, figure_table, percent, plain_number
+from server_agg.sampling.totals import Total
 
-__all__ = ["MeanFigure", "SurveyDifference", "SurveyFigure", "Total"]
+__all__ = ["MeanFigure", "SurveyDifference", "SurveyFigure"]
 
-
-@dataclass(frozen=True)
-class Total(Result):
-    """How many people, or the sum of their numbers."""
-
-    axis, in_percent = "total", False
-    value: float
-    standard_error: float
-    freedom: int
-
-    def interval(self, level: NumberLike = 0.95) -> Interval:
-        """value ∓ t·SE."""
-        return wald_interval(self.value, self.standard_error, level, "total", freedom=self.freedom)
-
-    def as_dict(self, level: NumberLike = 0.95) -> dict[str, object]:
-        """Plain values, ready for JSON."""
-        return {
-            "value": self.value,
-            "standard_error": self.standard_error,
-            "degrees_of_freedom": self.freedom,
-            "interval": self.interval(level).as_dict(),
-        }
+ROUNDING, SMALLEST = 1e-9, 1e-9  # beyond a range but for rounding; the least p that is looked for
 
 
 @dataclass(frozen=True)
@@ -97,8 +79,9 @@ class SurveyFigure(Result):
 
     @property
     def design_effect(self) -> float | None:
-        """The variance over that of a simple random sample; None if that is 0."""
-        return self.share_error**2 / self.simple if self.simple > 0 else None
+        """The variance over that of a simple random sample; None if that is 0 but for rounding."""
+        least = (ROUNDING * float(self.sample.most - self.sample.least)) ** 2
+        return self.share_error**2 / self.simple if self.simple > least else None
 
     @property
     def coefficient_of_variation(self) -> float | None:
@@ -128,6 +111,20 @@ class SurveyFigure(Result):
         told = {"method": method, "level": bar.level, "target": bar.target, "side": side, "warning": bar.warning}
         return Interval(ends, **told)  # type: ignore[arg-type]
 
+    @property
+    def misfit(self) -> Misfit:
+        """Whether the share is too extreme for any in [0, 1], by the law of its bar; approximate."""
+        return self.sample.misfit(self.share, self.share_error)
+
+    def beside(self, bar: Interval) -> str:
+        """What stands beside a value that is shown cut to its range."""
+        low, high = float(self.low), float(self.high)
+        width = bar.width or high - low
+        raw = percent(self.value, digits_for(width)) if self.is_share else plain_number(self.value, width)
+        slack = ROUNDING * (high - low)
+        cut = [] if low - slack <= self.value <= high + slack else [f"unclipped {raw}"]
+        return "; ".join([*cut, *([self.misfit.describe()] if self.misfit.told else [])])
+
     def shown(self, bar: Interval) -> tuple[str, str, str, str]:
         """Value and ends as they are printed, cut to the range, and their unit."""
         inside = min(max(self.value, float(self.low)), float(self.high))
@@ -146,7 +143,21 @@ class SurveyFigure(Result):
         return (
             f"{value}{unit} ({float(100 * bar.level):.10g} % {method} interval {low}–{high}{unit}), n = {self.n}, "
             f"{self.freedom} degrees of freedom{effect}; target: the population"
+            + (f"; {self.beside(bar)}" if self.beside(bar) else "")
         )
+
+    numeric = frozenset(range(1, 5))
+
+    def cells(self) -> Table:
+        """The figure with its bar."""
+        bar = self.interval()
+        inside = min(max(self.value, float(self.low)), float(self.high))
+        head, [line] = figure_table(self.name, self.n, inside, bar, percentage=self.is_share, unit=self.unit)
+        return head, [[*line[:-1], self.beside(bar)]]
+
+    def notes(self) -> list[str]:
+        """What the bar is."""
+        return [f"{self.freedom} degrees of freedom; {bar_note(self.interval())}"]
 
     def as_dict(self, level: NumberLike = 0.95, method: str = "korn-graubard") -> dict[str, object]:
         """Plain values, ready for JSON."""
@@ -158,6 +169,7 @@ class SurveyFigure(Result):
             "degrees_of_freedom": self.freedom,
             "design_effect": self.design_effect,
             "interval": self.interval(level, method).as_dict(),
+            "misfit": self.misfit.as_dict(),
             "total": None if self.sum is None else self.sum.value,
             "total_standard_error": None if self.sum is None else self.sum.standard_error,
         }
@@ -195,9 +207,9 @@ class SurveyDifference(Result):
 
     @property
     def p_value(self) -> float:
-        """Two-sided, of no difference, by Student's t."""
+        """Two-sided, of no difference, by Student's t; where the estimated error is 0, by the mover bar."""
         if self.standard_error == 0:
-            return 1.0 if self.value == 0 else 0.0
+            return turning_point(lambda p: _holds_0(self.interval(1 - p)), SMALLEST, 1 - SMALLEST)
         return min(1.0, 2 * t_tail(abs(self.value) / self.standard_error, self.freedom))
 
     @property
@@ -217,13 +229,39 @@ class SurveyDifference(Result):
         told = {"method": method, "level": bar.level, "target": bar.target, "side": side, "warning": bar.warning}
         return Interval((width * bar.low, width * bar.high), **told)  # type: ignore[arg-type]
 
+    numeric = frozenset(range(1, 4))
+
+    @property
+    def in_percent(self) -> bool:  # type: ignore[override]
+        """Whether it is a difference of shares."""
+        return self.first.is_share
+
+    def cells(self) -> Table:
+        """Both figures with their bars, and the difference in points or in their unit."""
+        how = {"percentage": self.first.is_share, "unit": self.first.unit}
+        head, lines = figure_table(self._name, None, self.value, self.interval(), **how)  # type: ignore[arg-type]
+        return head, lines
+
+    @property
+    def _name(self) -> str:
+        return f"{self.first.name} − {self.second.name}"
+
+    def notes(self) -> list[str]:
+        """The test, and what the bar is."""
+        how = "the mover bar" if self.standard_error == 0 else f"Student's t, {self.freedom} degrees of freedom"
+        return [f"no difference: p = {self.p_value:.3g} ({how}); {bar_note(self.interval())}"]
+
     def as_dict(self, level: NumberLike = 0.95, method: str = "mover") -> dict[str, object]:
         """Plain values, ready for JSON."""
         return {
-            "name": f"{self.first.name} − {self.second.name}",
+            "name": self._name,
             "difference": self.value,
             "standard_error": self.standard_error,
             "degrees_of_freedom": self.freedom,
             "p": self.p_value,
             "interval": self.interval(level, method).as_dict(),
         }
+
+
+def _holds_0(bar: Interval) -> bool:
+    return bar.low <= 0 <= bar.high

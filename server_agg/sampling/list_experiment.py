@@ -34,7 +34,8 @@ from server_agg.estimates.methods import interval_of
 from server_agg.estimates.numerics import normal_tail
 from server_agg.estimates.problem import Problem
 from server_agg.report.result import Result
-from server_agg.report.words import bar_words, digits_for, percent, privacy_words
+from server_agg.report.tables import Table
+from server_agg.report.words import bar_note, bar_words, digits_for, figure_table, percent, privacy_words
 from server_agg.sampling.sample import Sample, vector
 
 if TYPE_CHECKING:
@@ -120,9 +121,19 @@ class ListEstimate(Result):
             f"{self.without_item}; no ε: {percent(self.revealed)} % of the longer lists' counts prove the truth"
         )
 
+    numeric = frozenset(range(1, 5))
+
+    def cells(self) -> Table:
+        """The prevalence with its bar."""
+        return figure_table(f"list of {self.items} items", self.n, self.value, self.interval())
+
     def notes(self) -> list[str]:
-        """What the estimate rests on."""
-        return [f"no design effect: p = {self.design_effect_p:.3g}"]
+        """What the bar is, what the estimate rests on, and what the list gave away."""
+        return [
+            bar_note(self.interval()),
+            f"no design effect: p = {self.design_effect_p:.3g}; no ε: {percent(self.revealed)} % of the longer lists' "
+            "counts prove the truth",
+        ]
 
     def as_dict(self, level: NumberLike = 0.95, method: str = "wald") -> dict[str, object]:
         """Plain values, ready for JSON."""

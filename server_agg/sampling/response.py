@@ -74,6 +74,9 @@ def response_weights(weights: Any, responded: Any, covariates: Any) -> ResponseW
     """
     there = answer_array(responded).astype(bool)
     n = there.size
+    if there.all() or not there.any():
+        allowed = "people of both kinds; if everybody answered, take the weights as they are"
+        raise ParameterError("responded", "everybody" if there.all() else "nobody", allowed)
     base = np.ones(n) if weights is None else checked_weights(weights, n)
     given = np.asarray(covariates.to_numpy() if hasattr(covariates, "to_numpy") else covariates, dtype=np.float64)
     given = given[:, None] if given.ndim == 1 else given

@@ -15,10 +15,13 @@ from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.numerics import exact_level
+from server_agg.report.drawing import Point
 from server_agg.report.result import Result
 from server_agg.report.tables import Table
-from server_agg.sampling.figures import SurveyDifference, SurveyFigure, Total
+from server_agg.report.words import misfit_note
+from server_agg.sampling.figures import SurveyDifference, SurveyFigure
 from server_agg.sampling.sample import Sample
+from server_agg.sampling.totals import Total
 
 if TYPE_CHECKING:
     from server_agg.sampling.sample import Floats
@@ -112,9 +115,15 @@ class SurveyEstimate(Result):
             bar = figure.interval(level)
             value, low, high, unit = figure.shown(bar)
             effect = "none" if figure.design_effect is None else f"{figure.design_effect:.2f}"
-            count = "" if figure.sum is None else f"{figure.sum.value:.0f}"
-            lines.append([figure.name, str(figure.n), value + unit, low, high, effect, count])
-        return ["", "n", "estimate", "low", "high", "design effect", "total"], lines
+            count = "" if figure.sum is None else f"{figure.sum.clipped:.0f}".replace("-", "−")
+            lines.append([figure.name, str(figure.n), value + unit, low, high, effect, count, figure.beside(bar)])
+        return ["", "n", "estimate", "low", "high", "design effect", "total", ""], lines
+
+    def points(self) -> list[Point]:
+        """Every figure, with how well it fits."""
+        return [
+            Point(f"{f.name} (n = {f.n:,})", f.value, *f.interval(), misfit_note(f.misfit)) for f in self.figures
+        ]  # fmt: skip
 
     def notes(self, level: NumberLike = 0.95) -> list[str]:
         """How the people were drawn, and what the bars are."""
