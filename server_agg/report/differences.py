@@ -3,8 +3,9 @@
 Rules
 1. The comparisons of one table hold all at once, those of every option of a choice with them (Bonferroni); how many
    they are does not depend on what was answered.
-2. What is released is looked at once: bar and p of a difference are those of the score (`compare.groups`).  In the live
-   view the bar of a difference is made of the two groups' own, which hold at all looks and all at once.
+2. What is released is looked at once: the bar of a difference is made of two exact ones by MOVER, in closed form, since
+   a page is made for many pairs (the score's bar and p of one pair: `compare_groups`).  In the live view it is made of
+   the two groups' own, which hold at all looks and all at once.
 3. Groups that were put together (merged, not told apart, not declared) are compared with nobody.
 4. Of more than `MOST` pairs, those of all options together, the highest group is told against the lowest ones; the
    level stays that of all pairs.
@@ -28,7 +29,7 @@ from server_agg.report.round_results import UNDECLARED
 
 __all__ = ["MOST", "differences"]
 
-MOST = 30  # pairs that are told of one segment: each takes a tenth of a second
+MOST = 30  # pairs that are told of one segment
 TOGETHER = (MERGED, NOT_TOLD, UNDECLARED)
 
 
@@ -65,13 +66,13 @@ def _pair(
 ) -> dict[str, Any]:
     (a, one), (b, other) = pair
     if looking:
-        low, high, p = a.interval.low - b.interval.high, a.interval.high - b.interval.low, None
+        low, high = a.interval.low - b.interval.high, a.interval.high - b.interval.low
         value, method = a.estimate.value - b.estimate.value, "anytime"
     else:
         compared, span = Comparison(one, other, family, (a.label, b.label)), table.scale.span
-        bar = compared.interval(level)
+        bar = compared.interval(level, "mover")
         low, high, value = span * bar.low, span * bar.high, span * compared.difference
-        p, method = compared.p, bar.method
+        method = bar.method
     verb, words = difference_words(value, (low, high), table.scale, level)
     shown = {"higher": a.label, "verb": verb, "lower": b.label, "words": words, "comparisons": family}
-    return {**shown, "value": value, "low": low, "high": high, "p": p, "level": float(level), "method": method}
+    return {**shown, "value": value, "low": low, "high": high, "level": float(level), "method": method}

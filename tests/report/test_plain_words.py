@@ -62,7 +62,7 @@ def groups(**ones):
     return segment_table({name: Tally(D, 300, many) for name, many in ones.items()}, minimum=30)
 
 
-def test_certain_is_what_the_test_of_all_pairs_rejects():
+def test_certain_is_what_the_bars_of_all_pairs_exclude():
     """The family is all pairs: a difference that one test alone would call certain is not certain among ten."""
     many = groups(a=150, b=120, c=121, d=122, e=123)
     found = {(one["higher"], one["lower"]): one for one in differences(many, LEVEL, looking=False)}
@@ -70,12 +70,13 @@ def test_certain_is_what_the_test_of_all_pairs_rejects():
     alone = compare_groups(Tally(D, 300, 150), Tally(D, 300, 120))
     assert alone.p < 0.05 < 10 * alone.p
     pair = found["a", "b"]
-    assert pair["p"] == pytest.approx(10 * alone.p)
+    bar = alone.interval(1 - (1 - LEVEL) / 10, "mover")
+    assert (pair["low"], pair["high"], pair["method"]) == (bar.low, bar.high, "mover")
     assert pair["words"].endswith(": not certain at the level 95 %")
     (two,) = differences(groups(a=150, b=120), LEVEL, looking=False)
     assert two["words"].endswith(": certain at the level 95 %")
     for one in [*found.values(), two]:
-        assert (one["p"] < 0.05) is (one["low"] > 0 or one["high"] < 0) is ("not certain" not in one["words"])
+        assert (one["low"] > 0 or one["high"] < 0) is ("not certain" not in one["words"])
 
 
 def test_options_of_a_choice_are_one_family():
@@ -109,7 +110,7 @@ def test_in_a_live_view_the_bars_of_the_groups_decide():
     table = segment_table(cells, minimum=30, method="anytime", over=5)
     (one,) = differences(table, LEVEL, looking=True)
     a, b = (row.interval for row in table.rows)
-    assert (one["low"], one["high"], one["p"]) == (a.low - b.high, a.high - b.low, None)
+    assert (one["low"], one["high"]) == (a.low - b.high, a.high - b.low)
 
 
 def test_means_are_compared_in_their_unit():
@@ -117,7 +118,7 @@ def test_means_are_compared_in_their_unit():
     (one,) = differences(segment_table(cells, minimum=30, scale=HOURS), LEVEL, looking=False)
     share = compare_groups(*cells.values())
     assert one["value"] == pytest.approx(40 * share.difference)
-    assert one["low"] == pytest.approx(40 * share.interval().low)
+    assert one["low"] == pytest.approx(40 * share.interval(method="mover").low)
     assert " hours (between " in one["words"]
 
 
