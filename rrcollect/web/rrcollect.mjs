@@ -425,6 +425,9 @@ function needSettings(what, given, names) {
   for (const name of Object.keys(/** @type {object} */ (given))) {
     if (!names.includes(name)) refuse("ParameterError", `${what}: ${shown(name)} means nothing; known are ${names.join(", ")}`);
   }
+  for (const name of names) { // what is inherited would be ignored here and taken there
+    if (name in /** @type {object} */ (given) && !Object.hasOwn(/** @type {object} */ (given), name)) badSetting(`${what}: ${name}`, "inherited", "settings of the object's own");
+  }
 }
 
 // ---- design/yes_no: the published matrix; design/mechanism: its one spelling ----------------------------------------

@@ -121,7 +121,8 @@ test("settings that are unknown, or not exactly of their type, are refused", asy
   const publishers = vector("good_plain").policy.publishers, [known] = publishers;
   const wrong = (make) => assert.throws(make, refused("ParameterError"));
   for (const caps of [{ lifetime_epsilon: "1" }, { maxEpsilom: "1" }, { maxEpsilon: undefined }, { maxEpsilon: NaN }, { maxEpsilon: Infinity },
-    { maxRatio: NaN }, { lifetimeDelta: NaN }, { allowDisclosure: "false" }, { maxEpsilon: ["1"] }, { maxEpsilon: new String("1") }, [], null]) {
+    { maxRatio: NaN }, { lifetimeDelta: NaN }, { allowDisclosure: "false" }, { maxEpsilon: ["1"] }, { maxEpsilon: new String("1") }, [], null,
+    Object.create({ maxEpsilon: "ln 2" }), new (class { get lifetimeEpsilon() { return "ln 3"; } })(), JSON.parse('{"__proto__": {"maxRatio": "1000"}}')]) {
     wrong(() => policy(caps));
   }
   for (const threshold of [NaN, Infinity, 0, -1, 1.5, "1", null, true, 2]) wrong(() => new rr.Policy([{ ...known, threshold }]));
