@@ -1,12 +1,16 @@
 export class RRSurvey extends HTMLElement {
     static observedAttributes: string[];
+    /** Words in further languages, which the page supplies; they are marked as such. @type {Record<string, import("./rrcollect.mjs").Table>} */
+    words: Record<string, import("./rrcollect.mjs").Table>;
     connectedCallback(): void;
     disconnectedCallback(): void;
     attributeChangedCallback(): void;
     /** Say something to the page around: at most which question it is about. @param {"answered" | "declined" | "finished"} what @param {string} [question] */
-    tell(what: "answered" | "declined" | "finished", question?: string | undefined): void;
+    tell(what: "answered" | "declined" | "finished", question?: string): void;
     /** @param {(Node | string)[]} children */
     show(...children: (Node | string)[]): void;
+    /** The person's languages, the best first. */
+    get languages(): readonly string[];
     /** What an error means to a person; what was entered is in none. @param {Error} error @param {Words} words */
     inWords({ name, message }: Error, words: Words): string;
     #private;

@@ -16,6 +16,7 @@
  * between them; `publisher-name`, whose keys they are (else what the signed survey says); `threshold`, how many of them must
  * have signed (else 1); `steps`, one question at a time; `lang`, the language (else the browser's).  `page` is for a page that is
  * this survey: it gives that page its title; `worker` the service worker that keeps such a page for use without a network.
+ * The property `words` takes words in further languages, in the form of words/en.mjs; set it before the element is in the page.
  * Events: `answered` and `declined`, with the question's id as `detail.question`, and `finished`.
  */
 import { Choice, NumberEntry, make } from "./rr-entries.mjs";
@@ -183,7 +184,9 @@ class View {
     this.survey = accepted.survey;
     this.round = round;
     this.level = host.hasAttribute("page") ? 1 : 2;
-    this.language = host.lang || navigator.language;
+    this.noticed = words.notice === null ? 0 : 1; // lines that say who supplied the words, which the head shows
+    const wanted = host.languages, has = (/** @type {string} */ one) => [one, one.split("-")[0]].some((each) => Object.hasOwn(this.survey.title, each));
+    this.language = wanted.find(has) ?? wanted[0];
     /** @type {string | null} */
     this.invite = null;
     this.status = make("p", { id: "status", role: "status" });
@@ -281,6 +284,7 @@ class View {
     return [
       make("header", { part: "header" }, ...logo, this.heading(0, { part: "title" }, this.foreign("span", title)), make("p", { class: "quiet" }, ...this.words.parts("asked_by", { publisher: name }))),
       make("p", { class: "small quiet" }, ...this.words.parts("type", { type })),
+      ...(this.words.notice === null ? [] : [make("p", { class: "notice", id: "supplied", lang: "en", dir: "ltr" }, this.words.notice)]),
       ...(pilot ? [this.line("pilot", { class: "notice", id: "pilot" })] : []),
       ...(globalThis.top === globalThis.self ? [] : [this.line("framed", { class: "notice", id: "framed" })]),
       ...this.passages("introduction", "consent"),
@@ -297,7 +301,7 @@ class View {
   /** What a person should know, in a few words with a drawing; all of it one tap away. @param {Question[]} asked */
   promise(asked) {
     const about = this.told.map((one) => one.question !== null), first = about.indexOf(true), last = about.lastIndexOf(true);
-    const before = this.told.slice(0, first).filter((one) => !one.foreign).slice(2); // after the mark and "Asked by:", which are shown otherwise
+    const before = this.told.slice(0, first).filter((one) => !one.foreign).slice(2 + this.noticed); // after the mark and "Asked by:", which are shown otherwise
     const rest = [...before, ...this.told.slice(last + 1)].map(({ text, foreign }) => (foreign ? this.foreign("p", text) : make("p", {}, text)));
     const more = this.details("how", "protection", simulation(asked[0], this.words), this.heading(1, {}, this.words.say("what_leaves")), ...rest, this.line("private"), this.spent);
     return make("section", { class: "card promise", part: "promise", "aria-label": this.words.say("how") }, ...this.inShort(this.headlines.survey, this.alike ? asked[0] : null), more);
@@ -541,7 +545,7 @@ class View {
     const state = !waiting ? "close_page" : lastFailure === null ? "drawn_text" : navigator.onLine ? "kept" : "kept_offline";
     this.status.textContent = this.words.say(state);
     this.share.textContent = budget.share(this.words);
-    this.spent.textContent = budget.lines(this.words).slice(0, 2).map(({ text }) => text).join(" "); // all that was drawn, and the limit
+    this.spent.textContent = budget.lines(this.words).slice(this.noticed, this.noticed + 2).map(({ text }) => text).join(" "); // all that was drawn, and the limit
   }
 }
 
@@ -550,9 +554,10 @@ class View {
 /** The page of each state: its title, and what it means; states that are not here are told as "refused".
  * @type {Record<string, [title: string, words: string]>} */
 const STATES = {
-  Unset: ["cannot_show", "not_handed_out"], Unavailable: ["cannot_show", "not_handed_out"], Missing: ["nowhere", "mistyped"],
+  Unset: ["cannot_show", "unset"], Unavailable: ["cannot_show", "not_handed_out"], Missing: ["nowhere", "mistyped"],
   Offline: ["cannot_show", "offline"], Another: ["other_survey", "digest_differs"], Expired: ["ended", ""], SurveyWithdrawn: ["withdrawn", ""],
   WrongOrigin: ["not_here", "elsewhere"], LedgerUnavailable: ["cannot_show", "storage"], NoEd25519: ["cannot_show", "old_browser"],
+  Insecure: ["cannot_show", "insecure"],
   BadSignature: ["was_refused", "bad_signature"], UntrustedKey: ["was_refused", "untrusted_key"], RolledBack: ["was_refused", "older"],
   OverPolicy: ["was_refused", "too_much"], CertainDisclosure: ["was_refused", "too_much"], BudgetExhausted: ["was_refused", "used_up"],
 };
@@ -566,6 +571,8 @@ export class RRSurvey extends HTMLElement {
   #root;
   /** @type {HTMLElement} */
   #inside;
+  /** Words in further languages, which the page supplies; they are marked as such. @type {Record<string, import("./rrcollect.mjs").Table>} */
+  words = {};
 
   constructor() {
     super();
@@ -624,7 +631,7 @@ export class RRSurvey extends HTMLElement {
       this.#view = new View(this, accepted.client, accepted.survey, words, round);
       await this.#view.start();
     } catch (error) {
-      if (run === this.#run) this.#failed(/** @type {StateError} */ (error), await this.#words());
+      if (run === this.#run) this.#failed(/** @type {StateError} */ (error), await this.#words().catch(() => loadWords(this.languages))); // if the words themselves failed, ours
     }
   }
 
@@ -646,9 +653,14 @@ export class RRSurvey extends HTMLElement {
     return { client, survey };
   }
 
+  /** The person's languages, the best first. */
+  get languages() {
+    return this.lang ? [this.lang] : navigator.languages;
+  }
+
   /** Our words in the person's language; the element, and a page that is the survey, are marked with it. */
   async #words() {
-    const words = await loadWords(this.lang ? [this.lang] : navigator.languages);
+    const words = await loadWords(this.languages, this.words);
     for (const one of [this.#inside, ...(this.hasAttribute("page") ? [document.documentElement] : [])]) {
       one.lang = words.language;
       one.dir = words.direction;
@@ -658,13 +670,13 @@ export class RRSurvey extends HTMLElement {
 
   /** What an error means to a person; what was entered is in none. @param {Error} error @param {Words} words */
   inWords({ name, message }, words) {
-    const key = STATES[name]?.[1] ?? name;
+    const [title, told] = STATES[name] ?? [name, ""], key = told || title;
     return Object.hasOwn(words.table, key) ? words.say(key) : `${words.say("failed")} ${words.say("technical", { detail: `${name}: ${message}` })}`;
   }
 
   /** A page for what went wrong, in a person's words. @param {StateError} error @param {Words} words */
   #failed(error, words) {
-    const { name, message, places = [] } = error, [title, told] = STATES[name] ?? ["was_refused", "failed"], line = (/** @type {string} */ key) => make("p", {}, words.say(key));
+    const { name, message, places = [] } = error, known = name === "NoEd25519" && !isSecureContext ? "Insecure" : name, [title, told] = STATES[known] ?? ["was_refused", "failed"], line = (/** @type {string} */ key) => make("p", {}, words.say(key));
     const again = make("button", { type: "button", onclick: () => this.#restart() }, words.say("retry"));
     const list = [line("answered_at"), make("ul", {}, ...places.map((place) => make("li", { class: "foreign" }, place)))];
     this.show(make("section", { class: "card", part: "card failure", role: "alert", "data-state": name },

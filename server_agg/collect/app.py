@@ -33,6 +33,7 @@ from server_agg.collect.group_commit import GroupCommit
 from server_agg.collect.housekeeping import keep_house
 from server_agg.collect.intake import Intake
 from server_agg.collect.invites import MOST_INVITES
+from server_agg.collect.languages import words_for
 from server_agg.collect.logs import Watch
 from server_agg.collect.metrics import Metrics
 from server_agg.collect.mounting import CollectorApp, below
@@ -202,8 +203,9 @@ class Collector:
         """GET /s/{digest}"""
         listed = await self.surveys.listed(request.path_params["digest"])
         origin = own_origin(request.scope, https=self.settings.https)
-        page, status = pages.survey_page(listed, origin, self.surveys.prefix(request))
-        headers = {"cache-control": "no-cache"} | (survey_policy(listed.survey.collector) if status == 200 else {})
+        page, status = pages.survey_page(listed, origin, words_for(request.scope), self.surveys.prefix(request))
+        headers = {"cache-control": "no-cache", "vary": "accept-language"}
+        headers |= survey_policy(listed.survey.collector) if status == 200 else {}
         return Response(page, status, headers, "text/html")
 
     async def board_page(self, request: Request) -> Response:

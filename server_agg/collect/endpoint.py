@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from server_agg.collect import pages
 from server_agg.collect.errors import Refusal, StoreError
+from server_agg.collect.languages import words_for
 from server_agg.collect.replies import refusal_reply, reply, trouble_reply
 from server_agg.collect.request_body import header
 from server_agg.collect.security_headers import own_path
@@ -41,7 +42,8 @@ def _is_person(request: Request) -> bool:
 
 
 def _for_people(request: Request) -> Response:
-    return Response(pages.missing_page(own_path(request.scope)), 404, {"cache-control": "no-store"}, "text/html")
+    page = pages.missing_page(own_path(request.scope), words_for(request.scope))
+    return Response(page, 404, {"cache-control": "no-store"}, "text/html")
 
 
 async def not_here(request: Request, error: HTTPException) -> Response:

@@ -14,7 +14,7 @@ import html
 from functools import cache
 from importlib import resources
 
-from rrcollect.answer.words import LANGUAGES
+from rrcollect.answer.words import LANGUAGES, Words
 from rrcollect.publish.survey import CARRIED
 from rrcollect.web import for_pages
 from server_agg.collect.catalogue import CatalogueEntry
@@ -37,7 +37,7 @@ ASSETS = {
 }
 
 FRAME = """<!doctype html>
-<html lang="en">
+<html lang="{language}" dir="{direction}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -56,18 +56,7 @@ SCRIPT = '\n<script type="module" src="{root}assets/{module}"></script>'
 SURVEY = """<rr-survey page src="../surveys/{digest}" publisher="{keys}" publisher-name="{publisher}"
 worker="../assets/offline.mjs"></rr-survey>
 """
-NO_SCRIPT = """<noscript><p class="notice">This page needs JavaScript: your answer is changed at random on this device,
-before anything is sent.</p></noscript>"""
 NO_DRAWINGS = '<noscript><p class="notice">This page needs JavaScript: it draws its figures itself.</p></noscript>'
-NO_PAGE = "Its publisher lists no web page for it: it is answered in apps. Nothing was asked and nothing was sent."
-NOWHERE = (
-    "Perhaps the link was cut off or mistyped: a survey's link ends in 64 letters and digits. Please ask whoever gave "
-    "it to you for the whole link. Nothing was asked and nothing was sent."
-)
-ELSEWHERE = (
-    "Each address keeps its own record of what you answered, so the publisher has listed where this survey may be "
-    "answered. This address is not among them. Nothing was asked and nothing was sent."
-)
 
 
 @cache
@@ -82,28 +71,28 @@ def asset(name: str) -> tuple[bytes, str] | None:
     return (for_pages(text) if name.endswith(".mjs") else text).encode(), kind
 
 
-def survey_page(listed: CatalogueEntry, origin: str | None, prefix: str = "") -> tuple[str, int]:
+def survey_page(listed: CatalogueEntry, origin: str | None, words: Words, prefix: str = "") -> tuple[str, int]:
     """The page on which a person answers, if the survey lists this origin, else one that says where; and its status.
     `prefix`: the path below which this collector is reached."""
     if not listed.survey.origins or listed.survey.collector == CARRIED:
-        return _notice("This survey has no page", NO_PAGE), 404
+        return _notice(words, "no_page", "in_apps"), 404
     if origin not in listed.survey.origins:
-        return _notice("This survey is not answered here", ELSEWHERE, _places(listed, prefix)), 421
+        return _notice(words, "not_here", "elsewhere", _places(listed, words, prefix)), 421
     keys, publisher = " ".join(listed.published.keys), html.escape(listed.survey.publisher)
     element = SURVEY.format(digest=listed.published.digest, keys=keys, publisher=publisher)
     script = SCRIPT.format(module="rr-survey.mjs", root="../")
-    inside = element + NO_SCRIPT
-    return FRAME.format(title="Survey", kind="survey", data="", script=script, inside=inside, root="../"), 200
+    inside = f'{element}<noscript><p class="notice">{words.say("needs_script")}</p></noscript>'
+    return _filled(words, title=words.say("survey"), kind="survey", script=script, inside=inside, root="../"), 200
 
 
-def _places(listed: CatalogueEntry, prefix: str) -> str:
+def _places(listed: CatalogueEntry, words: Words, prefix: str) -> str:
     """The origins as a list; where the survey's collector is, with a link to the page it serves."""
     items = []
     for origin, page in zip(listed.survey.origins, listed.pages(prefix), strict=True):
         here = listed.survey.collector.startswith(f"{origin}/")
         shown = f'<a href="{html.escape(page)}">{html.escape(origin)}</a>' if here else html.escape(origin)
         items.append(f"<li>{shown}</li>")
-    return f"<p>It may be answered at:</p>\n<ul>\n{''.join(items)}\n</ul>\n"
+    return f"<p>{words.say('answered_at')}</p>\n<ul>\n{''.join(items)}\n</ul>\n"
 
 
 def board_page() -> str:
@@ -126,21 +115,27 @@ def owner_page(*, public: bool) -> str:
     return _frame("Owner", "owner", {"public": "yes" if public else "no"}, "./", NO_DRAWINGS)
 
 
-def missing_page(path: str) -> str:
+def missing_page(path: str, words: Words) -> str:
     """The page for a person whose link leads nowhere, at this path of ours.
 
-    >>> '<link rel="stylesheet" href="../assets/page.css">' in missing_page("/s/abc")
+    >>> '<link rel="stylesheet" href="../assets/page.css">' in missing_page("/s/abc", Words.of("fr"))
     True
     """
-    return _notice("There is nothing at this address", NOWHERE, root="../" * (path.count("/") - 1) or "./")
+    return _notice(words, "nowhere", "mistyped", root="../" * (path.count("/") - 1) or "./")
 
 
-def _frame(title: str, kind: str, data: dict[str, str], root: str, inside: str = NO_SCRIPT) -> str:
+def _frame(title: str, kind: str, data: dict[str, str], root: str, inside: str) -> str:
     attributes = "".join(f' data-{name}="{html.escape(value)}"' for name, value in data.items())
     script = SCRIPT.format(module=f"{kind}.mjs", root=root)
-    return FRAME.format(title=title, kind=kind, data=attributes, script=script, inside=inside, root=root)
+    return _filled(Words.of("en"), title=title, kind=kind, data=attributes, script=script, inside=inside, root=root)
 
 
-def _notice(title: str, words: str, more: str = "", root: str = "../") -> str:
-    inside = f'<section class="card">\n<h1>{title}</h1>\n<p>{words}</p>\n{more}</section>'
-    return FRAME.format(title=title, kind="survey", data="", script="", inside=inside, root=root)
+def _notice(words: Words, title: str, text: str, more: str = "", root: str = "../") -> str:
+    """A page of these two sentences, and that nothing was asked."""
+    told = f"{words.say(text)} {words.say('nothing_asked')}"
+    inside = f'<section class="card">\n<h1>{words.say(title)}</h1>\n<p>{told}</p>\n{more}</section>'
+    return _filled(words, title=words.say(title), kind="survey", inside=inside, root=root)
+
+
+def _filled(words: Words, data: str = "", script: str = "", **places: str) -> str:
+    return FRAME.format(language=words.language, direction=words.direction, data=data, script=script, **places)
