@@ -100,7 +100,7 @@ def test_an_answer_that_would_be_certain_is_not_asked_for_on_a_page(collector, b
     """So what a page says of an answer, that it may or may not be what was chosen, is true of all that it sends."""
     proof = question(id="q1", attribute="a", design=Design(1, 1), disclosure=Disclosure(exposed=1, respondents=1))
     with Visit(browser, locale="en-GB") as visit:
-        page = visit.page(f"{collector.url}/s/{collector.page_of(proof)}")
+        page = visit.page(f"{collector.url}/s/{collector.page_of(proof, name='certain')}")
         page.get_by_text("It asks for more than this device gives away.").wait_for()
 
 
@@ -116,7 +116,7 @@ def test_a_link_that_leads_nowhere_is_told_in_the_browsers_language(collector, l
     assert status == 404
     assert f'<html lang="{language}" dir="{words.direction}">' in text
     assert words.say("mistyped") in text
-    digest = collector.publish(collector.publication(origins=["https://elsewhere.example"]))
+    digest = collector.publish(collector.publication(name="elsewhere", origins=["https://elsewhere.example"]))
     status, page, headers = collector.request("GET", f"/s/{digest}", headers=asking)
     assert (status, headers["vary"]) == (421, "accept-language")
     assert words.say("answered_at") in page.decode()
