@@ -31,6 +31,7 @@ MARKS = {
     "tests/collect/test_collect_board.py": [browser],
     "tests/collect/test_collect_browser_client.py": [browser],
     "tests/collect/test_collect_forensics.py": [process],
+    "tests/collect/test_collect_element.py": [browser],
     "tests/collect/test_collect_javascript.py": [browser],
     "tests/collect/test_collect_event_loop.py": [long],
     "tests/collect/test_collect_openapi.py": [long],
