@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -194,9 +194,9 @@ class Collector:
 
     async def _lists(self, origin: str, digest: str | None) -> bool:
         """Whether this survey, or any, lists an origin; one that another process published is looked for too."""
-        if self.catalogue.lists(origin, digest):
-            return True
-        await asyncio.to_thread(self.catalogue.look_again)
+        if not self.catalogue.lists(origin, digest):
+            with suppress(StoreError):  # the request itself will tell
+                await asyncio.to_thread(self.catalogue.look_again)
         return self.catalogue.lists(origin, digest)
 
     async def survey_page(self, request: Request) -> Response:
