@@ -24,7 +24,15 @@ from rrcollect.publish.report import LARGEST_REPORT
 from server_agg.batch.errors import RefusedNotWritten, SourceUnavailable, UnreadableRow
 from server_agg.batch.progress import Progress, watched
 from server_agg.batch.sources import COLUMNS, csv_header, first_fault
-from server_agg.batch.sql_readers import Scan, csv_scan, jsonl_scan, path_list, typed_scan
+from server_agg.batch.sql_readers import (
+    Scan,
+    csv_scan,
+    folder_columns,
+    jsonl_scan,
+    parquet_relation,
+    path_list,
+    typed_scan,
+)
 from server_agg.batch.sql_rules import Query, quoted
 from server_agg.batch.summary import Counts
 from server_agg.batch.survey_tables import SurveyTables, set_size
@@ -122,8 +130,12 @@ class DuckBatch:
         found = []
         try:
             for same in self._alike(paths):
-                relation = f"read_parquet({path_list(same)}, union_by_name = true, hive_partitioning = false)"
-                found.append(typed_scan(relation, self._types(relation), min(same), lenient=self.options.lenient))
+                relation = parquet_relation(same)
+                types = self._types(relation)
+                if keys := folder_columns(same, types):
+                    relation = parquet_relation(same, keys)
+                    types = self._types(relation)
+                found.append(typed_scan(relation, types, min(same), lenient=self.options.lenient))
         except RRCollectError:
             raise
         except Exception as error:

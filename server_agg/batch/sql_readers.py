@@ -9,7 +9,9 @@ Rules
    and judged as such; objects of JSON (`design`, `segments`) are their text.
 3. In CSV an empty field is a missing value, and the two columns that may hold any text (ticket, segments) lose the
    apostrophes of `csv_cells`.
-4. A path is a file's name.  DuckDB would take one with *, ? or [ for a pattern: each of these stands in brackets.
+4. A column that Parquet files do not have may be told by the folders that all of them lie in, as Hive and Spark write
+   them (`round=0/`).  One that both tell is an error: nobody knows which is meant.  Other folders mean nothing.
+5. A path is a file's name.  DuckDB would take one with *, ? or [ for a pattern: each of these stands in brackets.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from server_agg.batch.sources import COLUMNS, NUMBER, wanted
 from server_agg.batch.sql_rules import quoted, text_as_number
 from server_agg.csv_cells import APOSTROPHE
 
-__all__ = ["Scan", "csv_scan", "jsonl_scan", "path_list", "typed_scan"]
+__all__ = ["Scan", "csv_scan", "folder_columns", "jsonl_scan", "parquet_relation", "path_list", "typed_scan"]
 
 WHOLE = {
     "TINYINT",
@@ -57,6 +59,27 @@ def path_list(paths: Sequence[str]) -> str:
     "['/night [[]1].csv']"
     """
     return "[" + ", ".join(quoted(PATTERN.sub(r"[\g<0>]", path)) for path in paths) + "]"
+
+
+def parquet_relation(paths: Sequence[str], keys: Sequence[str] = ()) -> str:
+    """The rows of Parquet files, with these columns from the names of their folders."""
+    types = ", ".join(f"{quoted(key)}: {'BIGINT' if key == NUMBER else 'VARCHAR'}" for key in keys)
+    folders = f"true, hive_types = {{{types}}}" if keys else "false"
+    return f"read_parquet({path_list(paths)}, union_by_name = true, hive_partitioning = {folders})"
+
+
+def folder_columns(paths: Sequence[str], types: Mapping[str, str]) -> list[str]:
+    """The columns that files of these types lack and that the folders of all of them tell.
+
+    >>> folder_columns(["/lake/round=0/a.parquet", "/lake/round=1/b.parquet"], {"survey": "VARCHAR"})
+    ['round']
+    """
+    told = [column for column in COLUMNS if all(f"/{column}=" in path for path in paths)]
+    lacking = [column for column in told if column not in types]
+    both = [column for column in told if column in types]
+    if lacking and both:
+        raise BadColumn(both[0], "in the files and in the names of their folders", "in one of them", min(paths))
+    return lacking
 
 
 def typed_scan(relation: str, types: Mapping[str, str], where: str, *, lenient: bool) -> Scan:

@@ -269,7 +269,7 @@ def section(effort: Effort = FULL) -> Section:
         "the sum of unpacked bits and against NumPy's `bitwise_count` of words, the best line one would write. All "
         "count the same, which is checked. Sets of options (10 and 100) are counted "
         "from a file of as many reports as the bits. How a batch of 100 million reports behaves is in "
-        "[batch-growth.md](batch-growth.md).",
+        "[scale.md](scale.md).",
         unit="million reports per second",
         rows=rates(timings),
         ratios=compare(timings, FLOORS),

@@ -19,6 +19,7 @@ MARKS = {
     "tests/batch/test_batch_databases.py": [engine],
     "tests/batch/test_batch_faults.py": [engine],
     "tests/batch/test_batch_flow.py": [engine],
+    "tests/batch/test_batch_folders.py": [engine],
     "tests/batch/test_batch_rules.py": [engine],
     "tests/batch/test_batch_spark.py": [engine, process],
     "tests/batch/test_batch_stores.py": [engine],

@@ -15,9 +15,7 @@ __all__ = ["SOURCES"]
 
 
 def ibis_duckdb(rows: Rows, folder: Path) -> Any:
-    import ibis
-
-    return ibis.duckdb.connect().read_parquet(_parquet(rows, folder))
+    return _duckdb().read_parquet(_parquet(rows, folder))
 
 
 def ibis_polars(rows: Rows, folder: Path) -> Any:
@@ -44,6 +42,13 @@ def _parquet(rows: Rows, folder: Path) -> str:
     path = folder / "rows.parquet"
     pq.write_table(arrow_table(rows), path)
     return str(path)
+
+
+@cache
+def _duckdb() -> Any:
+    import ibis
+
+    return ibis.duckdb.connect()
 
 
 @cache

@@ -35,7 +35,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def rows_of(seed: int) -> Rows:
-    rows = [*generated(random.Random(seed), 300), *random.Random(seed).sample(faulty_rows(), 500)]
+    rows = [*generated(random.Random(seed), 500), *random.Random(seed).sample(faulty_rows(), 500)]
     assert {*OWN, *COMPARED, "repeated", None} <= {*reasons_of(rows)}
     assert {"q1", "q2", "q4", "q5", "q6"} <= {row["question"] for row in rows}
     return rows
@@ -59,7 +59,7 @@ def test_earlier_rows_are_not_counted_again(engine: Any, tmp_path: Path) -> None
     rows = rows_of(3)
     for name in ("old", "new"):
         (tmp_path / name).mkdir()
-    old, new = rows[:300], rows[200:]
+    old, new = rows[:500], rows[300:]
     earlier = engine(old, tmp_path / "old")
     check(tally_reports(engine(new, tmp_path / "new"), SURVEYS, earlier=earlier), new, old)
 
