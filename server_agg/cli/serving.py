@@ -93,8 +93,12 @@ def serve(options: Namespace) -> int:
     for listed in published:
         lines = [f"survey:  {page}" for page in listed.pages(settings.prefix)]
         said += lines or [f"survey:  {listed.published.digest} (lists no page)"]
-    said.append("stop with Ctrl-C")
-    emit(options, {"results": f"{here}/", "reports": f"{here}/reports", "surveys": pages}, "\n".join(said))
+    said += [f"owner:   {here}/owner (it asks for the owner's token)", "stop with Ctrl-C"]
+    emit(
+        options,
+        {"results": f"{here}/", "owner": f"{here}/owner", "reports": f"{here}/reports", "surveys": pages},
+        "\n".join(said),
+    )
     sys.stdout.flush()
     with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
         run(settings)

@@ -68,11 +68,13 @@ def _pair(
     if looking:
         low, high = a.interval.low - b.interval.high, a.interval.high - b.interval.low
         value, method = a.estimate.value - b.estimate.value, "anytime"
+        guaranteed = a.interval.guaranteed and b.interval.guaranteed
     else:
         compared, span = Comparison(one, other, family, (a.label, b.label)), table.scale.span
         bar = compared.interval(level, "mover")
         low, high, value = span * bar.low, span * bar.high, span * compared.difference
-        method = bar.method
+        method, guaranteed = bar.method, bar.guaranteed
     verb, words = difference_words(value, (low, high), table.scale, level)
     shown = {"higher": a.label, "verb": verb, "lower": b.label, "words": words, "comparisons": family}
-    return {**shown, "value": value, "low": low, "high": high, "level": float(level), "method": method}
+    ends = {"value": value, "low": low, "high": high, "level": float(level)}
+    return {**shown, **ends, "method": method, "guaranteed": guaranteed}

@@ -54,6 +54,7 @@ def board(tmp_path_factory):
             for city in ("Dublin", "Berlin") for _ in range(60)
         ])  # fmt: skip
         release_survey(running.store, unfit.survey)
+        assert running.json("GET", "/results")[0] == 200  # computed once per release
         yield running
 
 
@@ -109,6 +110,7 @@ def test_a_board_reads_every_kind_in_words_on_one_axis(board, visit):
     assert len(differences) == 3
     card(page, "doped").get_by_text("certain is so for all 3 comparisons at once, at the level 95 %").wait_for()
     card(page, "often").get_by_text("certain is so for all 9 comparisons at once").wait_for()
+    assert card(page, "doped").get_by_text("Bars of differences: mover, their coverage is approximate.").count() == 1
     page.get_by_text("2700 answers are in this release.".replace("2700", "2\u202f700")).wait_for()
     page.get_by_text("(release 1). Nothing changes before the next one.").wait_for()
     for folded in ("ε = 1.099", "target", "its coverage is guaranteed", "1 % of the answers were fakes"):

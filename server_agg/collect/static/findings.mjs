@@ -92,7 +92,9 @@ function compared(segment, part) {
 
 function atOnce(segment) {
   const [one] = (segment.options ?? [segment]).flatMap((part) => part.differences);
-  return one && one.comparisons > 1 ? make("p", { class: "small quiet" }, kept(`What is called certain is so for all ${one.comparisons} comparisons at once, at the level ${Number((100 * one.level).toPrecision(6))} %.`)) : "";
+  if (!one) return "";
+  const many = one.comparisons > 1 ? `What is called certain is so for all ${one.comparisons} comparisons at once, at the level ${Number((100 * one.level).toPrecision(6))} %. ` : "";
+  return make("p", { class: "small quiet" }, kept(`${many}Bars of differences: ${one.method}, their coverage is ${one.guaranteed ? "guaranteed" : "approximate"}.`));
 }
 
 function misfits(rows, name) {
