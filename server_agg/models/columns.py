@@ -7,6 +7,7 @@ Rules
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["matrix_of", "probabilities", "vector_of"]
+__all__ = ["matrix_of", "names_of", "probabilities", "vector_of"]
 
 
 def probabilities(design: Any, n: int) -> tuple[Floats, NDArray[np.intp]]:
@@ -54,8 +55,20 @@ def vector_of(name: str, given: Any, n: int | None = None, *, least: float = -1e
     return array
 
 
+def names_of(given: Any) -> list[str] | None:
+    """The names of covariates that have some: the columns of a frame, the keys of a mapping."""
+    named = given if isinstance(given, Mapping) else getattr(given, "columns", None)
+    return None if named is None else [str(name) for name in named]
+
+
 def matrix_of(given: Any, n: int) -> Floats:
-    """Covariates as a matrix of n rows of finite numbers; one covariate may be given as a plain vector."""
+    """Covariates as a matrix of n rows of finite numbers: a matrix, a frame, a mapping of names to columns; one
+    covariate may be given as a plain vector, none as None."""
+    if given is None:
+        return np.empty((n, 0))
+    if isinstance(given, Mapping):
+        columns = [vector_of(f"covariate {name}", column, n) for name, column in given.items()]
+        return np.column_stack(columns) if columns else np.empty((n, 0))
     array = np.asarray(given.to_numpy() if hasattr(given, "to_numpy") else given)
     if array.ndim == 1:
         array = array[:, None]

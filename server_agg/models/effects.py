@@ -11,7 +11,7 @@ Effects are on the truth's prevalence, not on the randomised answer's rate.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from rrcollect.errors import ParameterError
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import wald_interval
 from server_agg.estimates.numerics import exact_level, t_quantile, t_tail
-from server_agg.models.columns import matrix_of
+from server_agg.models.columns import matrix_of, names_of
 from server_agg.models.summary import Coefficient, coefficient_dicts, coefficient_table
 from server_agg.report.result import Result
 
@@ -98,7 +98,7 @@ def predict(fit: LogisticFit, covariates: Any, level: NumberLike = 0.95, kind: s
     """The prevalence for each row of covariates, which are those of the fit without the intercept it added: the columns
     of a frame by their names, those of an array by position."""
     wanted = list(fit.names[1:] if fit.intercept else fit.names)
-    if hasattr(covariates, "columns"):
+    if names_of(covariates) is not None:
         covariates = _by_name(covariates, wanted)
     given = np.atleast_2d(np.asarray(covariates.to_numpy() if hasattr(covariates, "to_numpy") else covariates))
     rows = matrix_of(given, len(given))
@@ -111,11 +111,14 @@ def predict(fit: LogisticFit, covariates: Any, level: NumberLike = 0.95, kind: s
 
 def _by_name(frame: Any, wanted: list[str]) -> Any:
     """The frame's columns in the order of the fit; foreign and missing ones are refused."""
-    there = {str(name): name for name in frame.columns}
-    if set(there) != set(wanted) or len(there) != len(list(frame.columns)):
+    columns = list(frame) if isinstance(frame, Mapping) else list(frame.columns)
+    there = {str(name): name for name in columns}
+    if set(there) != set(wanted) or len(there) != len(columns):
         missing, foreign = [x for x in wanted if x not in there], [x for x in there if x not in wanted]
         fault = "; ".join(f"{words} {names}" for words, names in (("without", missing), ("with", foreign)) if names)
         raise ParameterError("covariates", f"a frame {fault or 'with a name twice'}", f"exactly the columns {wanted}")
+    if isinstance(frame, Mapping):
+        return np.column_stack([np.asarray(frame[there[name]], np.float64) for name in wanted])
     return frame[[there[name] for name in wanted]]
 
 

@@ -29,7 +29,7 @@ from server_agg.count.from_answers import answer_array
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import wald_interval
 from server_agg.estimates.numerics import t_tail
-from server_agg.models.columns import matrix_of, vector_of
+from server_agg.models.columns import matrix_of, names_of, vector_of
 from server_agg.models.errors import Collinear, NoInformation
 from server_agg.models.inference import Test, chi_squared
 from server_agg.models.joint import JointLikelihood, joint_maximum
@@ -205,9 +205,8 @@ def named_covariates(
     covariates: Any, n: int, names: Sequence[str] | None, taken: Sequence[str]
 ) -> tuple[Floats, list[str]]:
     """Covariates as a matrix with a name per column, none of the taken ones."""
-    if names is None and hasattr(covariates, "columns"):
-        names = [str(name) for name in covariates.columns]
-    x = np.empty((n, 0)) if covariates is None else matrix_of(covariates, n)
+    names = names_of(covariates) if names is None else names
+    x = matrix_of(covariates, n)
     columns = [f"x{j + 1}" for j in range(x.shape[1])] if names is None else [str(name) for name in names]
     if len(columns) != x.shape[1] or len({*columns, *taken}) != x.shape[1] + len(taken):
         others = ", ".join(map(repr, taken[:-1])) + f" or {taken[-1]!r}" if len(taken) > 1 else repr(taken[0])

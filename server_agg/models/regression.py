@@ -30,7 +30,7 @@ from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import checked_method, wald_interval
 from server_agg.estimates.numerics import t_tail
 from server_agg.models import effects, inference, summary
-from server_agg.models.columns import vector_of
+from server_agg.models.columns import names_of, vector_of
 from server_agg.models.fitting import maximise
 from server_agg.models.inference import Test
 from server_agg.models.links import checked_link
@@ -257,8 +257,7 @@ def fit_logistic(
     kind = covariance or ("survey" if drawn or adjusted else "sandwich" if weights_kind == "sampling" else "expected")
     if kind not in inference.COVARIANCES:
         raise ParameterError("covariance", covariance, f"one of {', '.join(inference.COVARIANCES)}")
-    if names is None and hasattr(covariates, "columns"):
-        names = [str(name) for name in covariates.columns]
+    names = names_of(covariates) if names is None else names
     weights = sampling_weights.weights if adjusted else sampling_weights
     model = replace(Outcome.of(answers, covariates, design, repeats, weights), link=checked_link(link))
     if model.n == 0:

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import fit_logistic, fit_logistic_formula
+from server_agg import estimate, fit_logistic, fit_logistic_formula, tally_from_answers
 
 E2 = optimal_design(2)
 GENERATOR = np.random.default_rng(8)
@@ -38,6 +38,20 @@ def test_predictions_go_by_the_names_of_a_frame():
 def test_foreign_and_missing_columns_are_refused(columns, words):
     with pytest.raises(ParameterError, match=words):
         FIT.predict(pd.DataFrame(columns))
+
+
+def test_covariates_may_be_a_mapping_or_none():
+    named = fit_logistic(ANSWERS, {"age": FRAME["age"], "income": FRAME["income"].tolist()}, E2)
+    assert named.names == FIT.names
+    assert named.coefficients == pytest.approx(FIT.coefficients)
+    assert named.predict({"income": [-2.0], "age": [1.0]})[0].prevalence == FIT.predict([[1.0, -2.0]])[0].prevalence
+    with pytest.raises(ParameterError, match="without"):
+        named.predict({"age": [1.0]})
+    with pytest.raises(ParameterError, match="covariate age of record 1 is nan"):
+        fit_logistic([1, 0], {"age": [1.0, float("nan")]}, E2)
+    alone = fit_logistic(ANSWERS, None, E2)
+    assert alone.names == ("intercept",)
+    assert 1 / (1 + np.exp(-alone["intercept"])) == pytest.approx(estimate(tally_from_answers(E2, ANSWERS)).value)
 
 
 def test_only_nested_models_of_the_same_data_are_compared():
