@@ -23,6 +23,7 @@ from server_agg import (
     pool,
     poststratified_estimate,
     stratified_estimate,
+    survey_estimate,
     weighted_estimate,
 )
 from server_agg.estimates.methods import methods_for
@@ -252,10 +253,29 @@ def _with_the_truth(n: int) -> Iterator[Setting]:
         )
 
 
+def _totals(n: int) -> Iterator[Setting]:
+    """How many people, each answer standing for ten."""
+    for design in (E1, P3, DIRECT):
+
+        def bar(ones: Any, method: str, design: Design = design) -> Ends:
+            answers = [1] * ones + [0] * (n - ones)
+            total = survey_estimate(answers, design, weights=np.full(n, 10.0)).total
+            return tuple(total.interval(method=method))  # type: ignore[return-value]
+
+        def laws(design: Design = design) -> Iterator[Law]:
+            for pi in np.arange(101) / 100:
+                yield float(10 * n * pi), binom.pmf(np.arange(n + 1), n, says(design, pi))
+
+        methods = methods_for("complex sample")
+        yield Setting(
+            "total of a sample", "population", f"{NAMES[design]}; n = {n}", methods, list(range(n + 1)), bar, laws
+        )
+
+
 FAMILIES: tuple[tuple[Callable[[int], Iterator[Setting]], ...], ...] = (  # of about the same cost, in the page's order
     (_counted, _dishonest, _repeated, _moors),
     (_groups,),
-    (_pooled, _strata, choice_settings),
+    (_pooled, _strata, _totals, choice_settings),
     (lambda n: _with_the_truth(min(n, 14)), model_settings),
 )
 
