@@ -33,6 +33,7 @@ __all__ = ["LANGUAGES", "Line", "Words", "direction", "marked", "plural", "shown
 
 LANGUAGES = ("en", "de", "fr", "es", "ar")
 RIGHT_TO_LEFT = {"ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"}
+LEFT_TO_RIGHT = "\u200e"  # the mark that Unicode writes before the minus of such a language
 FORMS = ("zero", "one", "two", "few", "many", "other")
 LONGEST = 2000  # characters of a sentence
 MARK = "> "
@@ -113,9 +114,10 @@ class Words:
         return _PLACE.sub(lambda found: self._number(places[found[1]]), text)
 
     def _number(self, text: str) -> str:
-        """A number with the decimal sign of this language; anything else as it is."""
+        """A number with the decimal sign of this language, and its minus where it is read; anything else as it is."""
         found = _DECIMAL.fullmatch(text)
-        return f"{found[1]}{self.table['decimal']}{found[2]}" if found else text
+        written = f"{found[1]}{self.table['decimal']}{found[2]}" if found else text
+        return f"{LEFT_TO_RIGHT}{written}" if self.direction == "rtl" and re.match("-[0-9]", text) else written
 
     def counted(self, number: int) -> str:
         """A small number as a word, as the sentences with "one in four" need it."""

@@ -132,15 +132,15 @@ export class Choice extends Entry {
   }
 }
 
-const LONGEST = 24, POINT = (1.5).toLocaleString().includes(",") ? "," : ".";
-const KEYS = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "−", "0", POINT];
+const LONGEST = 24, KEYS = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "−", "0", "."];
 /** @type {Record<string, string>} */
-const NAMES = { "−": "minus", [POINT]: "point" };
+const NAMES = { "−": "minus", ".": "point" };
+const OTHER_DIGITS = "٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹"; // of Arabic and Persian keyboards
 
 /** A number from `low` to `high`. */
 export class NumberEntry extends Entry {
   #dial;
-  #digits = make("span", { class: "digits" });
+  #digits = make("span", { class: "digits", dir: "ltr" });
   #kind;
   #unit;
   #words;
@@ -157,7 +157,7 @@ export class NumberEntry extends Entry {
       class: "dial", part: "number", role: "spinbutton", tabindex: "0", "aria-labelledby": labelledBy, "aria-live": "polite",
       "aria-valuemin": this.low.toNumber(), "aria-valuemax": this.high.toNumber(),
     }, this.#digits, make("span", { class: "foreign unit", dir: "auto" }, unit));
-    const keys = KEYS.map((key) => this.#key(key, key in NAMES ? words.say(NAMES[key]) : key, key));
+    const keys = KEYS.map((key) => this.#key(key === "." ? String(words.table.decimal) : key, key in NAMES ? words.say(NAMES[key]) : key, key));
     if (this.low.sign() >= 0) keys[KEYS.indexOf("−")].style.visibility = "hidden";
     const range = make("p", { class: "small quiet" }, words.say("from_to", { low: kind.low, high: kind.high }), ...(unit ? [" ", make("span", { class: "foreign", dir: "auto" }, unit)] : []));
     this.element.className = "number";
@@ -182,7 +182,7 @@ export class NumberEntry extends Entry {
   /** @param {string | null} text */
   show(text) {
     const number = text === null ? null : parseFraction(text);
-    this.#digits.textContent = text === null ? "" : text.replace("-", "−").replace(".", POINT);
+    this.#digits.textContent = text === null ? "" : text.replace("-", "−").replace(".", String(this.#words.table.decimal));
     this.#dial.classList.toggle("empty", text === null);
     this.#dial.setAttribute("aria-valuetext", text === null ? this.#words.say("no_number") : `${text} ${this.#unit}`.trim());
     if (number === null) this.#dial.removeAttribute("aria-valuenow");
@@ -194,14 +194,15 @@ export class NumberEntry extends Entry {
     return make("button", { type: "button", class: "key", tabindex: "-1", "aria-label": name, onclick: () => this.#type(key) }, sign);
   }
 
-  /** What a key makes of the number; false if it means nothing. @param {string} key */
+  /** What a key makes of the number; false if it means nothing. @param {string} key @returns {boolean} */
   #type(key) {
-    const text = /** @type {string | null} */ (this.truth) ?? "";
+    const text = /** @type {string | null} */ (this.truth) ?? "", other = key.length === 1 ? OTHER_DIGITS.indexOf(key) : -1;
+    if (other >= 0) return this.#type(String(other % 10));
     if (key === "ArrowUp" || key === "ArrowDown") this.#step(key === "ArrowUp" ? 1 : -1);
     else if (key === "Backspace") this.keep(text.slice(0, -1) || null);
     else if (key === "Delete") this.keep(null);
     else if ((key === "-" || key === "−") && this.low.sign() < 0) this.keep((text.startsWith("-") ? text.slice(1) : `-${text}`) || null);
-    else if ((key === "." || key === ",") && !text.includes(".") && text.length < LONGEST) this.keep(`${text}.`);
+    else if ([".", ",", "٫"].includes(key) && !text.includes(".") && text.length < LONGEST) this.keep(`${text}.`);
     else if (/^[0-9]$/.test(key) && text.length < LONGEST) this.keep((text + key).replace(/^(-?)0(?=[0-9])/, "$1"));
     else return false;
     return true;

@@ -400,7 +400,7 @@ class View {
   odds(question, ...sent) {
     const lines = this.told.filter((one) => one.question === question.id && !one.foreign).slice(1); // after "Question 1 of 2:"
     const { epsilon, delta } = this.accepted.costs[question.id], number = Math.ceil(epsilon.toNumber() * 1000 - 1e-6) / 1000;
-    return this.details("details", "odds", ...sent, ...lines.map(({ text }) => make("p", {}, text)), make("p", {}, `ε = ${number}, δ = ${delta.toNumber()}`));
+    return this.details("details", "odds", ...sent, ...lines.map(({ text }) => make("p", {}, text)), make("p", {}, `ε = ${this.words.number(number)}, δ = ${this.words.number(delta.toNumber())}`));
   }
 
   /** @param {Question} question @param {boolean} [focus] */

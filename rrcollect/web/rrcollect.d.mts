@@ -308,7 +308,7 @@ export class Words {
     /** The sentence in parts, for places that are not text, such as elements of a page.
      * @template T @param {string} key @param {Record<string, T>} places @returns {(T | string)[]} */
     parts<T>(key: string, places: Record<string, T>): (T | string)[];
-    /** A number with the decimal sign of this language; anything else as it is. @template T @param {T} value */
+    /** A number with the decimal sign of this language, and its minus where it is read; anything else as it is. @template T @param {T} value */
     number<T>(value: T): string | (T & object) | (T & null);
     /** A small number as a word, as the sentences with "one in four" need it. @param {number} number */
     counted(number: number): string;

@@ -1465,9 +1465,11 @@ export class Words {
     const text = typeof said === "string" ? said : said[plural(this.language, Number(places.count))] ?? said.other;
     return text.split(/\{([a-z]+)\}/).map((part, i) => (i % 2 ? this.number(places[part] ?? refuse("ParameterError", `${key} needs ${part}`)) : part));
   }
-  /** A number with the decimal sign of this language; anything else as it is. @template T @param {T} value */
+  /** A number with the decimal sign of this language, and its minus where it is read; anything else as it is. @template T @param {T} value */
   number(value) {
-    return typeof value === "object" ? value : String(value).replace(/^(-?[0-9]+)\.([0-9]+)$/, (_, whole, rest) => `${whole}${this.table.decimal}${rest}`);
+    if (typeof value === "object") return value;
+    const text = String(value).replace(/^(-?[0-9]+)\.([0-9]+)$/, (_, whole, rest) => `${whole}${this.table.decimal}${rest}`);
+    return this.direction === "rtl" && /^-[0-9]/.test(text) ? `\u200e${text}` : text;
   }
   /** A small number as a word, as the sentences with "one in four" need it. @param {number} number */
   counted(number) {

@@ -143,6 +143,8 @@ def test_numbers_have_the_sign_of_the_language_and_the_same_digits_everywhere():
     }  # fmt: skip
     assert "2.5" in said["ar"]
     assert Words.of("de").say("clipped", low="1/3", high="-0.5").count("-0,5") == 2
+    below = {language: Words.of(language).say("from_to", low="-5", high="5") for language in LANGUAGES}
+    assert [language for language, text in below.items() if "\u200e-5" in text] == ["ar"]  # else it is read as 5-
     assert not any(
         unicodedata.category(c) == "Nd" and c not in "0123456789" for text in map(str, tables().values()) for c in text
     )

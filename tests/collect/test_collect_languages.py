@@ -7,7 +7,7 @@ import pytest
 
 from rrcollect import Design, Disclosure, optimal_choice
 from rrcollect.answer.words import LANGUAGES, Words
-from rrcollect.publish.kinds import Choice
+from rrcollect.publish.kinds import Choice, Number
 from rrcollect.web import for_pages
 from server_agg import open_store
 from server_agg.collect.languages import preferred
@@ -76,6 +76,25 @@ def strange(texts, language):
     own = {text for text in Words.of(language).table.values() if isinstance(text, str)}
     latin = re.compile(r"\b(?!UTC\b)[A-Za-z]{2,}")
     return [text for text in texts if text in english - own or (language == "ar" and latin.search(text))]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("language", "typed", "shown"), [("ar", "-٣٫٥", "−3.5"), ("fa", "-۳.۵", "−3.5"), ("de", "-3,5", "−3,5")]
+)
+def test_a_number_is_typed_in_the_digits_of_the_keyboard_and_shown_in_the_languages_way(
+    collector, browser, language, typed, shown
+):
+    degrees = question(id="q1", attribute="a", kind=Number(low="-5", high="5"))
+    digest = collector.page_of(degrees, name="degrees")
+    with Visit(browser, locale=language) as visit:
+        page = visit.page(f"{collector.url}/s/{digest}")
+        dial = page.get_by_role("spinbutton")
+        dial.wait_for()
+        for key in typed:
+            dial.dispatch_event("keydown", {"key": key, "bubbles": True})
+        assert (dial.get_attribute("aria-valuenow"), dial.inner_text().strip()) == ("-3.5", shown)
+        assert page.locator(".digits").get_attribute("dir") == "ltr"
 
 
 @pytest.mark.browser

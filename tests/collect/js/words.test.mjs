@@ -32,6 +32,7 @@ test("a sentence is given in parts for a page, and its numbers in the language's
   const words = await rr.loadWords("de"), element = { tag: "strong" };
   assert.deepEqual(words.parts("asked_by", { publisher: element }), ["Umfrage von ", element, ""]);
   assert.equal(words.say("clipped", { low: "-0.5", high: "1/3" }), "Eine Zahl unter -0,5 zählt als -0,5, eine über 1/3 als 1/3.");
+  assert.ok((await rr.loadWords("ar")).say("from_to", { low: "-5", high: 5 }).includes(" \u200e-5 "));
   assert.throws(() => words.say("nothing of this name"), refused);
   assert.throws(() => words.say("clipped", { low: 0 }), refused);
   assert.throws(() => rr.explainSurvey({}, { words: english }), refused);
