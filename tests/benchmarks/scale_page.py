@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.assurance.page import lines
-from tests.benchmarks.scale import ENGINES, MEMORY, recorded
+from tests.benchmarks.scale import ENGINES, MEMORY, SIZES, recorded
 
 __all__ = ["exponent", "page", "write"]
 
@@ -85,9 +85,8 @@ def page(figures: dict[str, Any]) -> str:
         *(_slopes(name, batches) for name, batches in engines.items()),
         "",
         *lines(
-            "Not measured here: 10^8 rows on engines other than DuckDB, and 10^7 on pandas and Dask (they hold all "
-            "rows in memory, and the machine was shared). The largest DuckDB row is of an earlier day, which "
-            "recorded no CPU seconds."
+            f"Not measured, because the machine was shared: {_missing(engines)}. A row without CPU seconds is of an "
+            "earlier day, which did not record them."
         ),
         "",
         "![CPU seconds and peak memory against rows](scale.svg)",
@@ -97,6 +96,16 @@ def page(figures: dict[str, Any]) -> str:
         *_day(figures["collector"], engines["DuckDB"]),
     ]
     return "\n".join([*text, ""])
+
+
+def _missing(engines: dict[str, list[Batch]]) -> str:
+    """The sizes that each engine was not asked for."""
+    told = []
+    for name, batches in engines.items():
+        seen = {batch["size"] for batch in batches}
+        left = [f"10^{round(math.log10(size))}" for size in SIZES if size not in seen]
+        told += [f"{name} at {' and '.join(left)} rows"] if left else []
+    return "; ".join(told)
 
 
 def _row(batch: Batch) -> str:
@@ -155,6 +164,7 @@ def _day(collector: dict[str, Any], duck: list[Batch]) -> list[str]:
     disk, wire = collector["bytes on disk"], collector["bytes on the wire"]
     last, b = [batch for batch in duck if batch["cpu"]][-1], slope(duck, "cpu") or 1.0
     cpu = last["cpu"] * (REPORTS / last["rows"]) ** max(1.0, b)
+    most = duck[-1]
     one, kept, held = 1 / alone, REPORTS * disk / 1e9, REPORTS * last["file"] / last["rows"] / 1e9
     many = math.ceil(2 * peak / one)
     rows = [
@@ -172,6 +182,11 @@ def _day(collector: dict[str, Any], duck: list[Batch]) -> list[str]:
             "counting them by DuckDB",
             f"{last['cpu']:.0f} s × (10^9 / {last['rows']:,})^{max(1.0, b):.2f}",
             f"{cpu / 3600:.1f} core-hours",
+        ),
+        (
+            f"… if it spills as at {most['rows']:,} rows: at most",
+            f"{most['seconds']:.0f} s × 2 cores × {REPORTS // most['rows']:,}",
+            f"{most['seconds'] * 2 * REPORTS / most['rows'] / 3600:.1f} core-hours",
         ),
     ]  # fmt: skip
     return [

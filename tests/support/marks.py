@@ -29,6 +29,7 @@ MARKS = {
     "tests/compare/test_trends.py::test_two_designs_per_round_hold_the_size": [long],
     "tests/count/test_pilot.py": [engine],
     "tests/collect/test_collect_crashes.py": [process],
+    "tests/collect/test_many_collectors.py": [long],
     "tests/collect/test_collect_board.py": [browser],
     "tests/collect/test_collect_browser_client.py": [browser],
     "tests/collect/test_collect_forensics.py": [process],
