@@ -13,7 +13,7 @@ import pytest
 from server_agg.cli.main import COMMANDS, main
 from server_agg.cli.sources import read_envelope, read_keys
 from tests.support.command_line import PROGRAM, at_a_terminal, shell
-from tests.support.postgres_server import free_port
+from tests.support.ports import free_port
 
 QUIET = ("design", "plan", "verify", "estimate", "compare")  # examples that can be run twice
 

@@ -13,25 +13,18 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 from tests.documents.blocks import PageError
+from tests.support.ports import free_port
 
 __all__ = ["PATIENCE", "ROOT", "Shell"]
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 120.0  # seconds for one block
-
-
-def free_port() -> int:
-    """A port nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Shell:

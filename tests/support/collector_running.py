@@ -22,7 +22,7 @@ from rrcollect.publish.envelope import seal
 from server_agg import CollectorSettings, OwnerToken, create_app, open_store
 from server_agg.collect.serve import server_config
 from tests.support.devices import KEY, survey
-from tests.support.postgres_server import free_port
+from tests.support.ports import free_port
 
 TOKEN = "a token for the tests"  # noqa: S105
 BEARER = {"Authorization": f"Bearer {TOKEN}"}

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
+
+from tests.support.ports import free_port
 
 USER = "nobody"
 
@@ -23,12 +24,6 @@ def binary(name: str) -> str:
     found = shutil.which(name)
     assert found, f"{name} is needed: install PostgreSQL (Debian: apt-get install postgresql)"
     return found
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class PostgresServer:

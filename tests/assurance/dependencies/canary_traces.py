@@ -29,7 +29,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 import rrcollect.answer.draw as draw_module
 from rrcollect import Design, Question, SigningKey, Survey
 from rrcollect.errors import BadTruth
-from tests.support.postgres_server import free_port
+from tests.support.ports import free_port
 
 __all__ = [
     "CLOSED",
