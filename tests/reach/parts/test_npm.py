@@ -16,6 +16,10 @@ from tests.support.npm_package import SESSION, WEB, new_project, packed, run
 NODE = Path(os.environ["REACH_NODE"]) / "node_modules"
 BIN = NODE / ".bin"
 STRICT = ("--strict", "--noEmit", "--target", "es2022", "--module", "nodenext")
+PAGE = """import { RRSurvey } from "rrcollect/rr-survey";
+const survey: RRSurvey = document.createElement("rr-survey") as RRSurvey;
+survey.addEventListener("answered", (event) => console.log((event as CustomEvent).detail.question));
+"""
 
 
 @pytest.fixture
@@ -41,7 +45,8 @@ def test_the_types_are_right_for_every_way_of_importing_an_es_module(tmp_path: P
 
 def test_the_session_compiles_in_a_strict_project_and_a_wrong_call_does_not(project: Path) -> None:
     (project / "session.mts").write_text(SESSION)
-    run(BIN / "tsc", *STRICT, "session.mts", cwd=project)
+    (project / "page.mts").write_text(PAGE)
+    run(BIN / "tsc", *STRICT, "session.mts", "page.mts", cwd=project)
     (project / "planted.mts").write_text(SESSION.replace('"q1", () => true', '"q1", () => [1]'))
     with pytest.raises(AssertionError, match="planted.mts"):
         run(BIN / "tsc", *STRICT, "planted.mts", cwd=project)
