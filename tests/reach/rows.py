@@ -95,7 +95,7 @@ PARTS: tuple[Part, ...] = (
         tools=("node", "npm"),
         node=("publint@0.3", "@arethetypeswrong/cli@0.18", "typescript@5.9", "@types/node@20"),
     ),
-    Part("pythons", "CPython 3.12 and 3.13: the quick tests", by_pytest("test_pythons.py"), timeout=3600),
+    Part("pythons", "CPython 3.12 and 3.13: the quick tests", by_pytest("test_pythons.py"), timeout=7200),
 )
 
 NOT_RUN: dict[str, str] = {

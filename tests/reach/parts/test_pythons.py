@@ -25,7 +25,7 @@ def is_it(program: str, version: str) -> bool:
     return subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip() == version
 
 
-@pytest.mark.timeout(1700)
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("version", ["3.12", "3.13"])
 def test_the_quick_tests_pass(version: str, tmp_path: Path) -> None:
     found = [program for program in interpreters(version) if is_it(program, version)]
