@@ -82,6 +82,15 @@ PARTS: tuple[Part, ...] = (
         extras=("data",),
     ),
     Part(
+        "surveyjs",
+        "SurveyJS: a question type, in Node and in Chromium",
+        by_pytest("test_surveyjs.py"),
+        packages=("playwright",),
+        extras=("data",),
+        tools=("node", "npm", "chromium"),
+        node=("survey-core", "survey-js-ui"),
+    ),
+    Part(
         "others",
         "Answers that OpenDP and diffprivlib randomised",
         by_pytest("test_others.py"),
@@ -99,5 +108,7 @@ PARTS: tuple[Part, ...] = (
 )
 
 NOT_RUN: dict[str, str] = {
+    "Qualtrics, LimeSurvey, REDCap": "need an account, or a server of their own: see docs/survey-tools.md",
+    "SurveyJS in React, Angular, Vue": "the plain renderer is run; the others render the same widget",
     "BigQuery, Snowflake, Databricks": "need an account; no engine that can be installed",
 }

@@ -158,6 +158,8 @@ export default {
   "waiting": "Ob die Antwort angekommen ist, ist nicht bekannt. Sie wird noch einmal gesendet, jetzt oder wenn Sie diese Seite wieder öffnen.",
   "cancelled": "Die Antwort wird nicht mehr gesendet.",
   "over": "Die Umfrage wurde zurückgezogen; die Antwort wird nicht noch einmal gesendet.",
+  "put_in": "Durch Zufall ändern",
+  "in_form": "Beantwortet. Was durch Zufall herauskam, gehört jetzt zu diesem Formular.",
   "repeats": "Noch einmal gefragt, wiederholt dieses Gerät dieselbe Antwort: Zweimal zu fragen verrät niemandem mehr.",
   "declined": "Sie haben abgelehnt. Nichts wurde gesendet.",
   "declined_late": "Sie haben abgelehnt. Ihre durch Zufall geänderte Antwort ist vielleicht schon vorher gesendet worden.",

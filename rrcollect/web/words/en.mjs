@@ -158,6 +158,8 @@ export default {
   "waiting": "It is not known whether it arrived. It is sent again, now or when you open this page again.",
   "cancelled": "It is not sent any more.",
   "over": "The survey was withdrawn; it is not sent again.",
+  "put_in": "Change by chance",
+  "in_form": "Answered. What came out by chance is part of this form now.",
   "repeats": "Asked again, this device repeats the same answer: asking twice tells nobody more.",
   "declined": "You declined. Nothing was sent.",
   "declined_late": "You declined. Your randomised answer may have left before.",

@@ -158,6 +158,8 @@ export default {
   "waiting": "No se sabe si la respuesta llegó. Se envía otra vez, ahora o cuando vuelva a abrir esta página.",
   "cancelled": "La respuesta ya no se envía.",
   "over": "La encuesta fue retirada; la respuesta no se vuelve a enviar.",
+  "put_in": "Cambiar al azar",
+  "in_form": "Respondido. Lo que salió al azar forma parte ahora de este formulario.",
   "repeats": "Si se le pregunta otra vez, este dispositivo repite la misma respuesta: preguntar dos veces no revela nada más a nadie.",
   "declined": "Usted rechazó la pregunta. No se envió nada.",
   "declined_late": "Usted rechazó la pregunta. Es posible que su respuesta, cambiada al azar, ya hubiera salido.",

@@ -158,6 +158,8 @@ export default {
   "waiting": "On ne sait pas si la réponse est arrivée. Elle est renvoyée, maintenant ou quand vous rouvrirez cette page.",
   "cancelled": "La réponse n’est plus envoyée.",
   "over": "L’enquête a été retirée ; la réponse n’est pas renvoyée.",
+  "put_in": "Modifier au hasard",
+  "in_form": "Répondu. Ce que le hasard a donné fait maintenant partie de ce formulaire.",
   "repeats": "Si on lui repose la question, cet appareil répète la même réponse : demander deux fois n’apprend rien de plus à personne.",
   "declined": "Vous avez refusé. Rien n’a été envoyé.",
   "declined_late": "Vous avez refusé. Votre réponse modifiée au hasard est peut-être déjà partie.",
