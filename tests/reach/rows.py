@@ -85,7 +85,7 @@ PARTS: tuple[Part, ...] = (
         "surveyjs",
         "SurveyJS: a question type, in Node and in Chromium",
         by_pytest("test_surveyjs.py"),
-        packages=("playwright",),
+        packages=("playwright", "axe-playwright-python"),
         extras=("data",),
         tools=("node", "npm", "chromium"),
         node=("survey-core", "survey-js-ui"),
