@@ -1513,20 +1513,14 @@ async function ourTable(language) {
 function checkTable(language, table, english) {
   const formsOf = (/** @type {Said} */ said) => (isObject(said) ? said : { other: said }), needText = written(2000, NON_JOINER);
   const placesOf = (/** @type {string} */ text) => [...text.matchAll(/\{([a-z]+)\}/g)].map((found) => found[1]);
-  const odd = [...Object.keys(english), ...Object.keys(table)].find((key) => Object.hasOwn(english, key) !== Object.hasOwn(table, key));
-  if (odd !== undefined) badSetting(`words.${language}`, odd, "the keys of words/en.mjs, all of them and no other");
-  for (const [key, ours] of Object.entries(english)) {
-    const places = new Set(Object.values(formsOf(ours)).flatMap(placesOf)), forms = formsOf(table[key]), what = `words.${language}.${key}`;
-    const texts = Object.values(forms), known = Object.keys(forms).every((form) => FORMS.includes(form)) && "other" in forms;
-    if (!known || !texts.every((text) => typeof text === "string")) badSetting(what, Object.keys(forms), `a text, or texts by ${FORMS.join(", ")}`);
-    const stray = texts.flatMap(placesOf).some((place) => !places.has(place) && place !== "count");
-    if (stray || [...places].some((place) => !placesOf(forms.other).includes(place))) badSetting(what, forms.other, `a text with the places ${[...places].join(", ")}`);
-    for (const text of texts) {
-      try {
-        needText(text, what);
-      } catch {
-        badSetting(what, text, "text of 1 to 2000 characters with nothing hidden in it");
-      }
+  for (const key of new Set([...Object.keys(english), ...Object.keys(table)])) {
+    const places = Object.values(formsOf(english[key] ?? "")).flatMap(placesOf), forms = formsOf(table[key]);
+    try {
+      for (const text of Object.values(forms)) need(placesOf(needText(text, key)).every((place) => [...places, "count"].includes(place)), key, "");
+      need(Object.hasOwn(english, key) && "other" in forms && Object.keys(forms).every((form) => FORMS.includes(form)), key, "");
+      need(places.every((place) => placesOf(forms.other).includes(place)), key, "");
+    } catch {
+      badSetting(`words.${language}.${key}`, table[key], `as in words/en.mjs, with the places ${places.join(", ")}`);
     }
   }
 }
