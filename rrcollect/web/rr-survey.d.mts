@@ -6,7 +6,7 @@ export class RRSurvey extends HTMLElement {
     disconnectedCallback(): void;
     attributeChangedCallback(): void;
     /** Say something to the page around: at most which question it is about. @param {"answered" | "declined" | "finished"} what @param {string} [question] */
-    tell(what: "answered" | "declined" | "finished", question?: string): void;
+    tell(what: "answered" | "declined" | "finished", question?: string | undefined): void;
     /** @param {(Node | string)[]} children */
     show(...children: (Node | string)[]): void;
     /** The person's languages, the best first. */
@@ -20,7 +20,6 @@ export type Question = import("./rrcollect.mjs").Question;
 export type Texts = import("./rrcollect.mjs").Texts;
 export type AcceptedSurvey = import("./rrcollect.mjs").AcceptedSurvey;
 export type Outgoing = import("./rrcollect.mjs").Outgoing;
-export type AnyDesign = import("./rrcollect.mjs").AnyDesign;
 export type Words = import("./rrcollect.mjs").Words;
 export type Budget = Awaited<ReturnType<Client["budget"]>>;
 import { Client } from "./rrcollect.mjs";

@@ -10,6 +10,7 @@ origin has a ledger of its own in a person's browser, and would draw once more.
 
 from __future__ import annotations
 
+import gzip
 import html
 from functools import cache
 from importlib import resources
@@ -19,12 +20,22 @@ from rrcollect.publish.survey import CARRIED
 from rrcollect.web import for_pages
 from server_agg.collect.catalogue import CatalogueEntry
 
-__all__ = ["ASSETS", "asset", "board_page", "embedded_page", "missing_page", "owner_page", "results_page",
-           "survey_page"]  # fmt: skip
+__all__ = [
+    "ASSETS",
+    "asset",
+    "board_page",
+    "embedded_page",
+    "missing_page",
+    "owner_page",
+    "packed",
+    "results_page",
+    "survey_page",
+]  # fmt: skip
 
 ASSETS = {
     "rrcollect.mjs": ("rrcollect", "web", "text/javascript"),
     "rr-survey.mjs": ("rrcollect", "web", "text/javascript"),
+    "rr-drawings.mjs": ("rrcollect", "web", "text/javascript"),
     "rr-entries.mjs": ("rrcollect", "web", "text/javascript"),
     "offline.mjs": ("server_agg.collect", "static", "text/javascript"),
     "figures.mjs": ("server_agg.collect", "static", "text/javascript"),
@@ -69,6 +80,12 @@ def asset(name: str) -> tuple[bytes, str] | None:
     if name == "page.css":
         text = resources.files("server_agg.report").joinpath("colours.css").read_text("utf-8") + text
     return (for_pages(text) if name.endswith(".mjs") else text).encode(), kind
+
+
+@cache
+def packed(data: bytes) -> bytes:
+    """The bytes of an asset, gzipped: they are the same for everybody, so that their length tells nothing."""
+    return gzip.compress(data, 9, mtime=0)
 
 
 def survey_page(listed: CatalogueEntry, origin: str | None, words: Words, prefix: str = "") -> tuple[str, int]:

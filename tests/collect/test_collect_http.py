@@ -539,6 +539,15 @@ def test_the_origins_of_a_survey_that_another_process_published_are_known(tmp_pa
         assert "access-control-allow-origin" in two.request("OPTIONS", "/reports", None, asks)[2]
 
 
+def test_what_pages_load_is_packed_for_those_who_can_unpack_it(collector):
+    _, plain, _ = collector.request("GET", "/assets/rr-survey.mjs")
+    status, packed, headers = collector.request("GET", "/assets/rr-survey.mjs", None, {"Accept-Encoding": "gzip, br"})
+    assert (status, headers["content-encoding"], headers["vary"]) == (200, "gzip", "accept-encoding")
+    assert gzip.decompress(packed) == plain
+    assert len(packed) < len(plain) / 2
+    assert "content-encoding" not in collector.request("GET", "/livez", None, {"Accept-Encoding": "gzip"})[2]
+
+
 def test_nothing_that_was_sent_is_logged(collector, digest, caplog, capfd):
     caplog.set_level(logging.DEBUG)
     made = report(digest, segments={"sport": "ski"})

@@ -66,9 +66,16 @@ def test_a_page_loads_everything_but_the_ledger_of_files(tmp_path):
     assert len(gzip.compress(copy.read_bytes(), 9)) < 30_000
 
 
+def test_a_survey_page_loads_as_much_as_the_documents_say():
+    loaded = ["rrcollect.mjs", "rr-survey.mjs", "rr-drawings.mjs", "rr-entries.mjs", "words/en.mjs"]
+    kilobytes = sum(len(pages.packed(pages.asset(name)[0])) for name in loaded) / 1000
+    (said,) = re.findall(r"have ([0-9]+) kB gzipped with one\s+language", (ROOT / "docs/browser.md").read_text())
+    assert float(said) - 1.5 < kilobytes < float(said) + 0.5
+
+
 def test_a_module_loses_its_comments_and_nothing_else():
     text = 'const a = "https://b"; // c\n  // d\n  /** e\n   * f */\n  const g = /** @type {any} */ (a);\n//\n'
-    assert for_pages(text).splitlines()[1:] == ['const a = "https://b";', "const g = (a);"]
+    assert for_pages(text).splitlines()[1:] == ['const a="https://b";', "const g=(a);"]
 
 
 def exact(a, b, p00, p11, delta):
