@@ -21,8 +21,8 @@ def for_pages(module: str) -> str:
     """A module of ours without comments, blanks and what is for Node: a third less to load.  Names stay.
 
     It knows our way of writing and not JavaScript: a comment is `/* … */`, or what stands behind `// ` at the beginning
-    of a line or after a blank; no text and no pattern of ours has these signs, and none goes over several lines.  Blanks
-    around signs go, but for lines with a pattern, or with a text inside a text.
+    of a line or after a blank; no text and no pattern of ours has these signs, and none goes over several lines.
+    Blanks around signs go, but for lines with a pattern, or with a text inside a text.
 
     >>> print(for_pages('/** Doubles. */\\nfunction twice(n) {\\n  return 2 * n; // "https://"\\n}\\n'), end="")
     // Without comments and what is for Node; the source is in the Python packages rrcollect and server_agg.
