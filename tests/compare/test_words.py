@@ -82,6 +82,7 @@ EMPTY = {"source": [a for a, _ in PAIRS], "target": [b for _, b in PAIRS], "answ
 
 
 @pytest.mark.parametrize("name", EVERYWHERE)
+@pytest.mark.needs("matplotlib", "pandas")
 def test_misfit_stands_beside_every_value(name):
     """In words, in HTML, LaTeX and Markdown, in plain values, in the tidy frame, and under the name in a picture."""
     found = EVERYWHERE[name]()

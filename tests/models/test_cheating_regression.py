@@ -86,6 +86,7 @@ def test_the_gradient_is_that_of_differences() -> None:
             assert np.allclose(rates.at(theta)[1][:, j], slope, atol=1e-7)
 
 
+@pytest.mark.needs("pandas")
 def test_clusters_widen_the_bars_and_results_show_themselves() -> None:
     rng = np.random.default_rng(5)
     units = np.repeat(np.arange(60), 40)

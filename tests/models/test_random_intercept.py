@@ -62,6 +62,7 @@ def test_planted_bug_one_point_is_not_enough() -> None:
     assert abs(values[1] - values[2]) < 1e-5
 
 
+@pytest.mark.needs("pandas")
 def test_recovery_through_the_noise_and_attenuation_without_the_intercept() -> None:
     """80 clusters of 40, σ = 1.5, by one seed: the truth is within 4.5 standard errors, the naive fit's is not 1."""
     rng = np.random.default_rng(7)

@@ -78,6 +78,7 @@ def test_a_number_shows_its_mean_in_its_unit():
     assert any("hours" in note for note in found["notes"])
 
 
+@pytest.mark.needs("pandas")
 def test_the_table_and_the_frame_have_a_line_for_every_option():
     made = asked()
     found = survey_results(counted(made, WHOLE), made, minimum=30)

@@ -75,6 +75,7 @@ def test_a_design_effect_is_found_and_none_is_not() -> None:
     assert sum(pair[1] for pair in honest.joint) == pytest.approx(honest.value)
 
 
+@pytest.mark.needs("pandas")
 def test_the_cost_beside_randomised_response_at_equal_n() -> None:
     rng = np.random.default_rng(2)
     long = np.arange(4000) % 2
