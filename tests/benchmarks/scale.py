@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -85,8 +86,8 @@ ENGINES: dict[str, tuple[Callable[[Path], Any], int]] = {
 
 
 def recorded() -> Figures:
-    """What was measured: {"batches": […], "collector": {…}}."""
-    return json.loads(RECORDED.read_text()) if RECORDED.exists() else {"batches": [], "collector": {}}
+    """What was measured: {"batches": […], "killed": […], "collector": {…}}."""
+    return json.loads(RECORDED.read_text()) if RECORDED.exists() else {"batches": [], "killed": [], "collector": {}}
 
 
 def keep(figures: Figures) -> None:
@@ -114,8 +115,8 @@ def one(engine: str, path: Path) -> None:
 def measure(engines: list[str], largest: int) -> None:
     """Measure what is missing, the smallest sizes first."""
     for size in (size for size in SIZES if size <= largest):
-        done = {(batch["engine"], batch["size"]) for batch in recorded()["batches"]}
-        todo = [name for name in engines if size <= ENGINES[name][1] and (name, size) not in done]
+        seen = {(batch["engine"], batch["size"]) for kind in ("batches", "killed") for batch in recorded()[kind]}
+        todo = [name for name in engines if size <= ENGINES[name][1] and (name, size) not in seen]
         if not todo:
             continue
         with tempfile.TemporaryDirectory() as folder:
@@ -123,12 +124,16 @@ def measure(engines: list[str], largest: int) -> None:
             write_rows(path, size)
             for name in todo:
                 command = [sys.executable, "-m", "tests.benchmarks.scale", "--engine", name, "--one", str(path)]
-                said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()[-1]
+                done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
                 about = {"engine": name, "size": size, "date": str(datetime.now(UTC).date()), "load": round(load(), 1)}
                 figures = recorded()
-                figures["batches"].append({**about, **json.loads(said), "file": path.stat().st_size})
+                if done.returncode == -signal.SIGKILL:  # by the system, for want of memory
+                    figures["killed"].append(about)
+                else:
+                    said = json.loads(done.stdout.splitlines()[-1])
+                    figures["batches"].append({**about, **said, "file": path.stat().st_size})
                 keep(figures)
-                tell(str(figures["batches"][-1]))
+                tell(f"{about} {done.stdout[-200:]}")
 
 
 def stored_bytes(reports: int) -> int:

@@ -86,7 +86,7 @@ def page(figures: dict[str, Any]) -> str:
         "",
         *lines(
             f"Not measured, because the machine was shared: {_missing(engines)}. A row without CPU seconds is of an "
-            "earlier day, which did not record them."
+            f"earlier day, which did not record them.{_killed(figures['killed'])}"
         ),
         "",
         "![CPU seconds and peak memory against rows](scale.svg)",
@@ -96,6 +96,15 @@ def page(figures: dict[str, Any]) -> str:
         *_day(figures["collector"], engines["DuckDB"]),
     ]
     return "\n".join([*text, ""])
+
+
+def _killed(stopped: list[Batch]) -> str:
+    """The runs that the system ended."""
+    return "".join(
+        f" **{batch['engine']} at {batch['size']:,} rows was killed by the system**, which has 23 GB of memory, "
+        "shared: it holds all rows and what is made of them at once."
+        for batch in stopped
+    )
 
 
 def _missing(engines: dict[str, list[Batch]]) -> str:

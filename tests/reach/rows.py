@@ -111,4 +111,7 @@ NOT_RUN: dict[str, str] = {
     "Qualtrics, LimeSurvey, REDCap": "need an account, or a server of their own: see docs/survey-tools.md",
     "SurveyJS in React, Angular, Vue": "the plain renderer is run; the others render the same widget",
     "BigQuery, Snowflake, Databricks": "need an account; no engine that can be installed",
+    "gs:// and az:// addresses": "no server of theirs runs here; the code is that of s3://",
+    "a ClickHouse server, a Spark cluster": "one machine; chdb and local Spark run the same engines",
+    "an Iceberg REST catalogue, a Hive metastore": "services of their own; a catalogue in SQLite is run",
 }
