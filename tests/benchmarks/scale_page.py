@@ -85,8 +85,8 @@ def page(figures: dict[str, Any]) -> str:
         *(_slopes(name, batches) for name, batches in engines.items()),
         "",
         *lines(
-            f"Not measured, because the machine was shared: {_missing(engines)}. A row without CPU seconds is of an "
-            f"earlier day, which did not record them.{_killed(figures['killed'])}"
+            f"Not measured, because the machine was shared: {_missing(engines, figures['killed'])}. A row without "
+            f"CPU seconds is of an earlier day, which did not record them.{_killed(figures['killed'])}"
         ),
         "",
         "![CPU seconds and peak memory against rows](scale.svg)",
@@ -107,11 +107,11 @@ def _killed(stopped: list[Batch]) -> str:
     )
 
 
-def _missing(engines: dict[str, list[Batch]]) -> str:
+def _missing(engines: dict[str, list[Batch]], killed: list[Batch]) -> str:
     """The sizes that each engine was not asked for."""
     told = []
     for name, batches in engines.items():
-        seen = {batch["size"] for batch in batches}
+        seen = {batch["size"] for batch in [*batches, *killed] if batch["engine"] == name}
         left = [f"10^{round(math.log10(size))}" for size in SIZES if size not in seen]
         told += [f"{name} at {' and '.join(left)} rows"] if left else []
     return "; ".join(told)
@@ -199,7 +199,7 @@ def _day(collector: dict[str, Any], duck: list[Batch]) -> list[str]:
         ),
     ]  # fmt: skip
     return [
-        "## A thousand million reports a day",
+        "## A thousand million reports per day",
         "",
         *lines(
             "Arithmetic from the figures above (`python -m tests.benchmarks.scale`), not a measurement; the largest "
