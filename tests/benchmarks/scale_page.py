@@ -71,7 +71,8 @@ def page(figures: dict[str, Any]) -> str:
         "## Counting",
         "",
         *lines(
-            "`python -m tests.benchmarks.scale`: one Parquet file; every row is validated, deduplicated by report id and grouped. Memory is the peak of "
+            "`python -m tests.benchmarks.scale`: "
+            "one Parquet file; every row is validated, deduplicated by report id and grouped. Memory is the peak of "
             f"the process, and of Java for Spark; DuckDB is limited to {MEMORY}, beyond which it spills to disk. "
             "Cost ∝ rows^b; b is fitted from a million rows on, or from the smallest size where only one is as large."
         ),
