@@ -155,7 +155,7 @@ def test_the_language_is_read_from_what_the_browser_accepts(header, wanted):
 
 # ---- no sentence outside the table ----------------------------------------------------------------------------------
 
-ELEMENT = ("rr-survey.mjs", "rr-entries.mjs", "surveyjs.mjs")
+ELEMENT = ("rr-survey.mjs", "rr-drawings.mjs", "rr-entries.mjs", "surveyjs.mjs")
 BY_NAME = {"delivered", "waiting", "cancelled", "refused", "carried"}  # by the state of a report
 BY_KIND = {f"{start}{end}" for start in ("crowd", "one_person") for end in ("", "_option", "_number")}
 
