@@ -602,7 +602,7 @@ class StateError extends Error {
 // ---- style: the page around sets --rr-… and ::part(…) ---------------------------------------------------------------
 
 const STYLE = sheet([
-  `:host { display: block; --ink: var(--rr-ink, light-dark(#16202c, #e8edf2)); --quiet: var(--rr-quiet, light-dark(#51606f, #a9b6c3)); --card: var(--rr-card, light-dark(#ffffff, #1b222b)); --line: var(--rr-line, light-dark(#d7dde4, #323d49)); --accent: var(--rr-accent, light-dark(#1f5fbf, #8db8ff)); --accent-ink: var(--rr-accent-ink, light-dark(#ffffff, #0c1a30)); --warn: var(--rr-warn, light-dark(#8a4b00, #ffcf8f)); --warn-paper: var(--rr-warn-paper, light-dark(#fff4e3, #33260f)); --bad: var(--rr-bad, light-dark(#a3202b, #ff9aa2)); --good: var(--rr-good, light-dark(#1c6b3c, #8fdcae)); --radius: var(--rr-radius, 14px); }`,
+  `:host { display: block; --ink: var(--rr-ink, light-dark(#16202c, #e8edf2)); --quiet: var(--rr-quiet, light-dark(#51606f, #a9b6c3)); --card: var(--rr-card, light-dark(#ffffff, #1b222b)); --line: var(--rr-line, light-dark(#d7dde4, #323d49)); --accent: var(--rr-accent, light-dark(#0067a1, #7cc4ee)); --accent-ink: var(--rr-accent-ink, light-dark(#ffffff, #0b1c28)); --warn: var(--rr-warn, light-dark(#8a4b00, #ffcf8f)); --warn-paper: var(--rr-warn-paper, light-dark(#fff4e3, #33260f)); --bad: var(--rr-bad, light-dark(#a3202b, #ff9aa2)); --good: var(--rr-good, light-dark(#1c6b3c, #8fdcae)); --radius: var(--rr-radius, 14px); }`,
   `:host([hidden]), [hidden] { display: none !important; }`,
   `* { box-sizing: border-box; }`,
   `.survey { font: max(16px, 1.0625rem)/1.55 var(--rr-font, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif); color: var(--ink); }`,
@@ -633,6 +633,7 @@ const STYLE = sheet([
   `.choices.many { grid-template-columns: 1fr; gap: .5rem; max-height: min(62vh, 24.5rem); overflow-y: auto; padding: 5px; margin-inline: -5px; }`,
   `button { font: inherit; font-weight: 600; border-radius: 12px; border: 2px solid var(--accent); padding: .6rem 1.2rem; min-height: 2.9rem; cursor: pointer; background: var(--accent); color: var(--accent-ink); }`,
   `button.plain { background: transparent; color: var(--accent); }`,
+  `details button { margin-block: .4rem .8rem; }`,
   `button:disabled { opacity: .55; cursor: default; }`,
   `button.choice { display: flex; align-items: center; gap: .6rem; border-color: var(--line); padding: .8rem 1rem; min-height: 3.2rem; background: transparent; color: inherit; text-align: start; }`,
   `.many button.choice { font-weight: 400; }`,
