@@ -207,7 +207,7 @@ class ChoiceEstimate(Result):
         >>> e = ChoiceEstimate(ChoiceTally(SetDesign(4, 1, "1/2"), 1000, [320, 260, 180, 240]))
         >>> found = e.among(0, [0, 1, 2])                       # the fourth: does not apply
         >>> round(found.value, 3), [round(end, 3) for end in found.interval()]
-        (0.59, [0.446, 0.758])
+        (0.59, [0.488, 0.696])
         """
         of = sorted({self._checked(one) for one in options})
         if self._checked(option) not in of or len(of) < 2:

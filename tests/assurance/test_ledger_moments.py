@@ -74,6 +74,7 @@ def test_a_long_life_fails_if_no_answer_was_disturbed_in_some_phase(monkeypatch,
     assert found.figures[f"answers disturbed {missing}"] == 0
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("error", [LedgerRestored, LedgerCorrupt])
 def test_a_fault_that_does_not_come_again_is_told_as_what_it_was(error):
     """A life that failed is lived again; forks and random ids may then lead it elsewhere."""

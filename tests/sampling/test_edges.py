@@ -28,6 +28,7 @@ def test_the_misfit_of_a_simple_sample_is_nearly_that_of_its_count(ones):
         assert found.side == exact.side
 
 
+@pytest.mark.needs("pandas")
 def test_misfit_stands_beside_every_value_of_a_complex_sample():
     few = (np.arange(200) % 10 == 0).astype(int)
     found = survey_estimate(few, E1, clusters=np.arange(200) // 10, weights=np.linspace(1, 1.1, 200))
