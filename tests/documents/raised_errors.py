@@ -36,7 +36,7 @@ def raised_by(thing: Any) -> list[str]:
 
     >>> from rrcollect import randomise
     >>> raised_by(randomise)
-    ['BadTruth', 'NoRandomness', 'NotOriented', 'OffGridDesign']
+    ['BadTruth', 'NoRandomness', 'NotOriented', 'OffGridDesign', 'ParameterError']
     """
     found = set().union(*(_function(function, owner, ()) for function, owner in functions_run(thing)))
     return sorted(error.__name__ for error in found)

@@ -42,6 +42,6 @@ def test_every_public_class_and_its_members_have_words():
 def test_errors_are_found_where_they_are_raised_and_not_where_they_are_caught():
     from rrcollect import Client, Report, randomise
 
-    assert raised_by(randomise) == ["BadTruth", "NoRandomness", "NotOriented", "OffGridDesign"]
+    assert raised_by(randomise) == ["BadTruth", "NoRandomness", "NotOriented", "OffGridDesign", "ParameterError"]
     assert {"BudgetExhausted", "Expired", "LedgerRestored", "UnknownAttribute"} <= set(raised_by(Client.answer))
     assert raised_by(Report.from_bytes) == ["MalformedReport"]  # what the reader raises is caught and renamed

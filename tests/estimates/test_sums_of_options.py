@@ -100,6 +100,7 @@ def test_an_option_is_asked_for_among_several_that_hold_it(options):
         estimate(ChoiceTally(optimal_choice(1, 3), 100, [40, 30, 30])).among(0, options)
 
 
+@pytest.mark.needs("pandas")
 def test_a_sum_of_options_shows_itself_as_every_result_does():
     e = estimate(ChoiceTally(optimal_choice(1, 3), 900, [450, 270, 180]))
     for found in (e.compare(0, 1), e.mean([0, 1, 2]), e.among(0, [0, 1])):
