@@ -241,7 +241,7 @@ def test_a_lost_connection_keeps_the_answer_and_sends_it_later(collector, visit)
     assert open_rows(collector) == []
     visit.context.unroute("**/reports")
     page.reload()
-    page.get_by_text("It was received.").wait_for()
+    page.get_by_text("It was received.").wait_for(timeout=60_000)  # at the moment drawn for its next attempt
     assert len(open_rows(collector)) == 1
 
 

@@ -158,7 +158,9 @@ def relayed(tmp_path, delays, drop=b"H", timeout=0.5):
         time.sleep(delays[1])
         with serving.wrap_socket(connection, server_side=True) as inside:
             if drop is None:
-                inside.recv(65536)
+                asked = b""
+                while not asked.endswith(b"{}"):  # closed with something unread, a connection is reset
+                    asked += inside.recv(65536)
                 inside.sendall(b"HTTP/1.1 201 Created\r\nContent-Length: 19\r\n\r\n" + TAKEN)
             else:
                 server.pour(inside, drop, 0.1)

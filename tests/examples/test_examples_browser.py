@@ -63,8 +63,8 @@ def running(tmp_path: Path) -> Iterator[Running]:
 def answer(page: object, question: str, said: str) -> None:
     part = page.locator(f'[data-question="{question}"]')  # type: ignore[attr-defined]
     part.get_by_role("radio", name=said, exact=True).click()
-    part.get_by_role("button", name="Change at random and send").click()
-    part.get_by_text("Received by the collector").wait_for()
+    part.get_by_role("button", name="Send").click()
+    part.get_by_text("It was received.").wait_for()
 
 
 def test_people_answer_where_it_says_and_the_owner_sees_it(running: Running, tmp_path: Path) -> None:
@@ -85,8 +85,8 @@ def test_people_answer_where_it_says_and_the_owner_sees_it(running: Running, tmp
             token = (running.folder / "browser-survey" / "token").read_text()
             page.get_by_label("Owner's token").fill(token)
             page.get_by_role("button", name="Enter").click()
-            page.locator("article button").first.click()
-            page.locator(".answers", has_text="2").first.wait_for()
+            page.get_by_role("button", name="Clean sport").click()
+            page.locator(".answers, .card", has_text="2 answers").first.wait_for()
     rest = running.stop()
     assert "2 reports counted, 0 wait for others to be counted with\n" in rest
     assert re.search(r"^doped: .*\(95 % exact interval [\d.]+–[\d.]+ %\), n = 2, ε = 1\.099", rest, re.MULTILINE)

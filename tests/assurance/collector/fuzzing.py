@@ -92,6 +92,7 @@ class Requests:
         self.bodies = [*self.reports, *lists, *seeds("body")[:40], self.publication.envelope, b'{"count":3}', b""]
         self.paths = [
             *["/reports"] * 12, "/surveys", f"/surveys/{digest}", f"/surveys/{digest}/invites", "/results", "/",
+            "/owner", f"/r/{digest}", f"/r/{digest}/embed", f"/surveys/{digest}/release", f"/surveys/{digest}/close",
             f"/s/{digest}", "/assets/page.css", "/readyz", "/metrics", "/openapi.json", "/../etc/passwd", "//",
             "/surveys/%00", "/assets/..",
         ]  # fmt: skip
@@ -178,7 +179,8 @@ def requested(store: Store, number: int, seed: int, step: Step) -> tuple[dict[st
             new += 1
         for query in (b"", b"format=csv"):
             await good("GET", "/results", query=query)
-        for path in ("/", f"/s/{made.publication.digest}", "/assets/page.css", "/readyz", "/metrics", "/openapi.json"):
+        digest = made.publication.digest
+        for path in ("/owner", "/surveys", f"/s/{digest}", "/assets/page.css", "/readyz", "/metrics", "/openapi.json"):
             await good("GET", path)
 
     async def work(share: int) -> None:
