@@ -22,7 +22,7 @@ import sqlite3
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -240,12 +240,15 @@ class _Passes:
         self._path = path
 
     def __enter__(self) -> _Passes:
-        try:
-            self._connection = sqlite3.connect(self._path, timeout=LOCK_SECONDS, isolation_level=None)
-            self._connection.execute("BEGIN")
-            self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except sqlite3.Error as error:
-            raise LedgerUnavailable(f"the folder of ledgers cannot be used: {error}") from None
+        with ExitStack() as opened:
+            try:
+                self._connection = sqlite3.connect(self._path, timeout=LOCK_SECONDS, isolation_level=None)
+                opened.callback(self._connection.close)  # unless it is kept, below
+                self._connection.execute("BEGIN")
+                self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            except sqlite3.Error as error:
+                raise LedgerUnavailable(f"the folder of ledgers cannot be used: {error}") from None
+            opened.pop_all()
         return self
 
     def alone(self) -> bool:
