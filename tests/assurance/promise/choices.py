@@ -22,7 +22,7 @@ from rrcollect.design.yes_no import GRID
 from rrcollect.errors import UninformativeDesign
 from tests.assurance.check import Outcome, Step
 
-__all__ = ["PLANTED_CHOICES", "search_choices"]
+__all__ = ["PLANTED_CHOICES", "judged_promises", "search_choices"]
 
 
 @dataclass(frozen=True)
@@ -154,20 +154,30 @@ def search_choices(
 ) -> Callable[[int, Step], Outcome]:
     """Judge `each` random promises per piece; with a planted bug, caught if the expected fault is found."""
 
+    def told(piece: int) -> Iterator[tuple[str, str]]:
+        for case in choice_cases(seed + piece, each):
+            yield choice_verdict(case, build), f"ε = {case.epsilon}, {case.k} options"
+
+    return judged_promises(told, each, "kept, tight and of the best size", WRONG, expected)
+
+
+def judged_promises(
+    told: Callable[[int], Iterator[tuple[str, str]]], each: int, good: str, wrong: tuple[str, ...], expected: str = ""
+) -> Callable[[int, Step], Outcome]:
+    """Count the verdicts of a piece's promises; `told` yields (verdict, which promise)."""
+
     def run(piece: int, step: Step) -> Outcome:
-        counts = dict.fromkeys(("promises", "kept, tight and of the best size", *WRONG), 0)
-        example = ""
-        for done, case in enumerate(choice_cases(seed + piece, each)):
-            found = choice_verdict(case, build)
+        counts, example = dict.fromkeys(("promises", good, *wrong), 0), ""
+        for done, (found, case) in enumerate(told(piece)):
             counts[found] = counts.get(found, 0) + 1
-            if found in WRONG and not example:
-                example = f"first of the {found}: ε = {case.epsilon}, {case.k} options"
+            if found in wrong and not example:
+                example = f"first of the {found}: {case}"
             if done % 1000 == 0:
                 step(done, each)
         counts["promises"] = each
         if expected:
             return Outcome(counts[expected] > 0, {"promises": each, expected: counts[expected]})
-        return Outcome(not any(counts[name] for name in WRONG), counts, example)
+        return Outcome(not any(counts[name] for name in wrong), counts, example)
 
     return run
 
