@@ -16,11 +16,12 @@ import numpy as np
 
 from rrcollect.answer.bulk_choice import few
 from rrcollect.answer.draw import thresholds
-from rrcollect.answer.draw_number import HIDDEN, bounds, threshold
+from rrcollect.answer.draw_number import HIDDEN, threshold
 from rrcollect.answer.keystream import fresh_keystream
 from rrcollect.design.parameters import NumberLike
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import BadTruth
+from rrcollect.publish.number_range import bounds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

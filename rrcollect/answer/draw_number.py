@@ -23,21 +23,14 @@ from decimal import Decimal
 from fractions import Fraction
 
 from rrcollect.answer.draw import Source, random_bytes, thresholds
-from rrcollect.design.parameters import NumberLike, fraction
+from rrcollect.design.parameters import NumberLike
 from rrcollect.design.yes_no import GRID, Design
-from rrcollect.errors import BadTruth, ParameterError
+from rrcollect.errors import BadTruth
+from rrcollect.publish.number_range import bounds
 
-__all__ = ["bounds", "randomise_number", "threshold"]
+__all__ = ["randomise_number", "threshold"]
 
 HIDDEN = "what was given is not shown"
-
-
-def bounds(low: NumberLike, high: NumberLike) -> tuple[Fraction, Fraction]:
-    """(low, high), exactly; low is below high."""
-    ends = fraction("low", low), fraction("high", high)
-    if ends[0] >= ends[1]:
-        raise ParameterError("low and high", (low, high), "low below high")
-    return ends
 
 
 def threshold(number: object, limits: tuple[int, int], low: Fraction, high: Fraction, *, clip: bool = False) -> int:

@@ -13,17 +13,19 @@ from server_agg.cli.terminal import emit, table
 
 __all__ = ["add_plan", "plan"]
 
-METHODS = ("wald", "chebyshev", "hoeffding", "exact")
 EPSILONS = ("0.25", "0.5", "1", "ln 3", "2", "3", "4")
 
 
 def add_plan(parser: ArgumentParser) -> None:
     """Options of `plan`."""
+    from server_agg.estimates.methods import methods_for
+
     parser.add_argument("--epsilon", help="ε of the strict optimal design")
     parser.add_argument("--margin", help="half the width of the bar, e.g. 0.03 for ±3 points")
     parser.add_argument("--n", type=int, help="respondents (with --difference: in each of two groups)")
     parser.add_argument("--level", default="0.95", help="confidence level (default: 0.95)")
-    parser.add_argument("--method", choices=METHODS, default="exact", help="how the bar is made (default: exact)")
+    bars = methods_for("plan")
+    parser.add_argument("--method", choices=bars, default="exact", help="how the bar is made (default: exact)")
     parser.add_argument("--prevalence", help="the expected share of yes (default: the worst one)")
     parser.add_argument("--difference", help="a difference between two groups to be found; with --n or --power")
     parser.add_argument("--power", help="with --difference: the probability to find it, e.g. 0.8")
@@ -175,9 +177,10 @@ def _prices(options: Namespace, how: dict[str, Any]) -> int:
 def _sizes(options: Namespace, how: dict[str, Any]) -> int:
     from rrcollect import optimal_design
     from server_agg import sample_size
+    from server_agg.estimates.methods import methods_for
     from server_agg.estimates.one import DIRECT
 
-    methods = METHODS if options.method == "exact" else (options.method,)
+    methods = methods_for("plan") if options.method == "exact" else (options.method,)
     design, rows, data = optimal_design(options.epsilon), [], {}
     for method in methods:
         n, direct = (sample_size(one, options.margin, **{**how, "method": method}) for one in (design, DIRECT))

@@ -24,6 +24,8 @@ BINS, WIDTH = 15, 40
 
 def add_simulate(parser: ArgumentParser) -> None:
     """Options of `simulate`."""
+    from server_agg.estimates.interval import TARGETS
+
     parser.add_argument("--epsilon", help="ε of the optimal design")
     parser.add_argument("--delta", default="0", help="δ (default: 0)")
     parser.add_argument("--p00", help="or the matrix: P(say no | truth no)")
@@ -33,7 +35,7 @@ def add_simulate(parser: ArgumentParser) -> None:
     parser.add_argument("--n", type=int, default=1000, help="respondents per survey (default: 1000)")
     parser.add_argument("--surveys", type=int, default=2000, help="how many surveys (default: 2000)")
     parser.add_argument("--level", default="0.95", help="confidence level of the bars (default: 0.95)")
-    parser.add_argument("--target", default="population", choices=("population", "sample"), help="what bars cover")
+    parser.add_argument("--target", default="population", choices=TARGETS, help="what bars cover")
     parser.add_argument("--method", action="append", help="only this method of making bars; repeatable")
     parser.add_argument("--plot", type=Path, help="a picture of the estimates: .png, .svg or .pdf")
     add_force(parser)

@@ -12,8 +12,9 @@ Rules
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
+from rrcollect.design.yes_no import Target
 from rrcollect.errors import ParameterError
 from server_agg.estimates.numerics import exact_level
 
@@ -26,10 +27,12 @@ else:
 
     End_co = TypeVar("End_co", covariant=True)
 
-__all__ = ["Interval", "Side", "TargetLike", "checked_target", "tail_probability", "target_words"]
+__all__ = ["TARGETS", "Interval", "Side", "TargetLike", "checked_target", "tail_probability", "target_words"]
 
 Side = Literal["both", "lower", "upper"]
 TargetLike = str | int
+TARGETS: tuple[str, ...] = get_args(Target)
+"""The targets that have a name; a finite population has a size instead."""
 
 
 class Interval(tuple[End_co, End_co]):
@@ -112,8 +115,8 @@ def _rebuilt(ends: tuple[float, float], given: dict[str, object]) -> Interval:
 
 def checked_target(target: object, drawn: int | None = None) -> TargetLike:
     """The target: 'population', 'sample', or, where `drawn` people were drawn from one, a finite population's size."""
-    if target in ("population", "sample"):
-        return str(target)
+    if isinstance(target, str) and target in TARGETS:
+        return target
     if drawn is None:
         raise ParameterError("target", target, "'population' or 'sample'")
     allowed = f"'population', 'sample', or the size M of a finite population, a whole number >= {drawn}"

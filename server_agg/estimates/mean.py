@@ -20,13 +20,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from rrcollect.answer.draw_number import bounds
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
+from rrcollect.publish.number_range import bounds
 from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.diagnostics import Misfit
-from server_agg.estimates.interval import Interval, TargetLike
+from server_agg.estimates.interval import Interval, TargetLike, checked_target
+from server_agg.estimates.methods import checked_method
 from server_agg.estimates.one import Estimate
 from server_agg.report.drawing import Picture, Point
 from server_agg.report.result import Result
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["MeanEstimate", "estimate_mean"]
-
-REALISED = ("exact", "hoeffding")  # what holds for the people who answered
 
 
 @dataclass(frozen=True)
@@ -99,8 +98,7 @@ class MeanEstimate(Result):
 
     def interval(self, level: NumberLike = 0.95, method: str = "exact") -> Interval:
         """The bar of the mean, within the range."""
-        if self.target != "population" and method not in REALISED:
-            raise ParameterError("method", method, f"'exact' or 'hoeffding' for the target {self.target!r}")
+        checked_method("mean", method, self.target)
         bar = self._share.interval(level, method)
         ends = (self._scaled(bar.low), self._scaled(bar.high))
         return Interval(
@@ -179,6 +177,4 @@ def estimate_mean(
         raise ParameterError("tally", tally, "a Tally")
     if tally.n < 2:
         raise TooFewAnswers(tally.n)
-    if target not in ("population", "sample"):
-        raise ParameterError("target", target, "'population' or 'sample'")
-    return MeanEstimate(tally, *bounds(low, high), unit, target)
+    return MeanEstimate(tally, *bounds(low, high), unit, checked_target(target))

@@ -3,7 +3,7 @@
 Rules
 1. A method is one row of `METHODS`: its name, its lower end, whether its coverage is guaranteed, the kinds of estimates
    and the targets it serves, whether the edge rule of `problem` applies (where ends rise with N), and what it warns of.
-   No other place checks a method's name.
+   Only `checked_method` judges whether a method may be asked for; lists of names come from `methods_for`.
 2. `interval_of` is the one way from a `Problem` to its bar.  A bar of width 0 says why.
 
     exact       Clopper-Pearson: {λ : P(N >= observed | λ) > tail}.  Guaranteed.                see `exact`, `finite`
@@ -27,8 +27,9 @@ Rules
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from types import MappingProxyType
 from typing import NamedTuple
 
 from rrcollect.errors import ParameterError
@@ -131,7 +132,7 @@ def _by_the_model(problem: Problem, request: Request) -> float:
 
 
 class Method(NamedTuple):
-    """One row; `targets` None: every target."""
+    """One row; `targets` None: every target.  `fewer`: kinds that it serves for fewer targets than the others."""
 
     name: str
     lower: Callable[[Problem, Request], float]
@@ -140,30 +141,41 @@ class Method(NamedTuple):
     targets: tuple[str, ...] | None = None
     warning: Callable[[Problem, Request], str] = lambda problem, request: ""
     edge: bool = True  # ends rise with N: the edge rule applies
+    fewer: Mapping[Kind, tuple[str, ...]] = MappingProxyType({})
+
+    def takes(self, kind: Kind, target: TargetLike) -> bool:
+        """Whether it serves this kind of estimate and this target."""
+        targets = self.fewer.get(kind, self.targets)
+        return kind in self.serves and (targets is None or target in targets)
+
+
+MEANS: Mapping[Kind, tuple[str, ...]] = MappingProxyType({"mean": ("population",)})  # see rule 2 of `mean`
 
 
 METHODS = {row.name: row for row in (
-    Method("exact", lambda p, r: _exact(p, r.tail), True, ("one design", "plan"),
+    Method("exact", lambda p, r: _exact(p, r.tail), True, ("one design", "mean", "plan"),
            warning=lambda p, r: TOO_LARGE if too_large(p) else ""),
     Method("wilson", lambda p, r: score_lower(p.value, p.line, wilson_k2(r.tail)), False,
-           ("one design", "repeated draws")),
+           ("one design", "mean", "repeated draws"), fewer=MEANS),
     Method("chebyshev", lambda p, r: score_lower(p.value, p.line, chebyshev_k2(r.level, r.side)), True,
-           ("one design", "several designs", "repeated draws", "plan")),
+           ("one design", "several designs", "several designs of a choice", "mean", "repeated draws", "plan"),
+           fewer=MEANS),
     Method("hoeffding", lambda p, r: hoeffding_lower(p.value, p.squares, r.tail), True,
-           ("one design", "several designs", "repeated draws", "two samples", "weighted records", "strata",
-            "list experiment", "options", "plan")),
+           ("one design", "several designs", "several designs of a choice", "mean", "repeated draws", "two samples",
+            "weighted records", "strata", "list experiment", "options", "plan")),
     Method("likelihood", lambda p, r: deviance_lower(p.tallies, chi_squared_quantile(2 * r.tail)), False,
-           ("one design", "several designs"), ("population",)),
+           ("one design", "several designs", "mean"), ("population",)),
     Method("wald", lambda p, r: float(p.value) - t_quantile(r.tail, p.freedom) * p.error(), False,
-           ("one design", "several designs", "two samples", "weighted records", "strata", "complex sample",
-            "complex difference", "list experiment", "difference", "coefficient", "options", "plan"),
-           warning=lambda p, r: WALD_WARNING if p.kind != "coefficient" else "", edge=False),
-    Method("credible", lambda p, r: credible_lower(p.tallies[0], r.tail, r.prior), False, ("one design",),
+           ("one design", "several designs", "several designs of a choice", "mean", "two samples", "weighted records",
+            "strata", "complex sample", "complex difference", "list experiment", "difference", "coefficient", "options",
+            "plan"),
+           warning=lambda p, r: WALD_WARNING if p.kind != "coefficient" else "", edge=False, fewer=MEANS),
+    Method("credible", lambda p, r: credible_lower(p.tallies[0], r.tail, r.prior), False, ("one design", "mean"),
            ("population",), lambda p, r: f"{r.prior.words}; posterior probability, not coverage", False),
     Method("korn-graubard", _korn_graubard, False, ("weighted records", "strata", "complex sample"),
            warning=lambda p, r: WITH_THE_TRUTH if _unequal(p) else ""),
     Method("score", score_difference_lower, False, ("difference",)),
-    Method("anytime", _anytime, True, ("one design", "difference", "plan"), ("population",)),
+    Method("anytime", _anytime, True, ("one design", "mean", "difference", "plan"), ("population",)),
     Method("mover", _mover, False, ("difference", "ratio", "complex difference")),
     Method("guaranteed", _guaranteed, True, ("two samples", "strata", "difference", "ratio")),
     Method("profile", _by_the_model, False, ("coefficient",)),
@@ -174,12 +186,10 @@ METHODS = {row.name: row for row in (
 def methods_for(kind: Kind, target: TargetLike = "population") -> tuple[str, ...]:
     """The names of the methods for a kind of estimate and a target.
 
-    >>> methods_for("strata")
-    ('hoeffding', 'wald', 'korn-graubard', 'guaranteed')
+    >>> methods_for("strata"), methods_for("mean", "sample")
+    (('hoeffding', 'wald', 'korn-graubard', 'guaranteed'), ('exact', 'hoeffding'))
     """
-    return tuple(
-        row.name for row in METHODS.values() if kind in row.serves and (row.targets is None or target in row.targets)
-    )
+    return tuple(row.name for row in METHODS.values() if row.takes(kind, target))
 
 
 def checked_method(kind: Kind, name: str, target: TargetLike = "population") -> Method:

@@ -24,6 +24,7 @@ from server_agg.errors import EmptySelection
 from server_agg.estimates.choice import named_options
 from server_agg.estimates.diagnostics import Misfit
 from server_agg.estimates.interval import Interval
+from server_agg.estimates.methods import checked_method, methods_for
 from server_agg.estimates.numerics import exact_level
 from server_agg.estimates.pooled import PooledEstimate, pool
 from server_agg.estimates.simplex import nearest_shares
@@ -32,12 +33,10 @@ from server_agg.report.words import digits_for, percent
 
 __all__ = ["PooledChoice", "pool_choices", "pooled_choice_method"]
 
-AROUND_UNBIASED = ("hoeffding", "chebyshev", "wald")
-
 
 def pooled_choice_method(method: str) -> str:
     """The method asked for, or the normal approximation where several designs have no such bar."""
-    return method if method in AROUND_UNBIASED else "wald"
+    return method if method in methods_for("several designs of a choice") else "wald"
 
 
 @dataclass(frozen=True)
@@ -106,8 +105,7 @@ class PooledChoice(Result):
 
     def intervals(self, level: NumberLike = 0.95, method: str = "wald") -> list[Interval]:
         """hoeffding, chebyshev: guaranteed, all options at once.  wald: approximate."""
-        if method not in AROUND_UNBIASED:
-            raise ParameterError("method", method, f"one of {', '.join(AROUND_UNBIASED)} for several designs")
+        checked_method("several designs of a choice", method)
         each = 1 - (1 - exact_level(level)) / len(self.labels)
         bars = [option.interval(each, method) for option in self.options]
         return [

@@ -29,9 +29,9 @@ from server_agg.estimates.score import NO_VARIANCE, VarianceLine
 
 __all__ = ["ANYWHERE", "DIFFERENCE", "SHARE", "Kind", "Problem", "Request"]
 
-Kind = Literal["one design", "several designs", "repeated draws", "two samples", "weighted records", "strata",
-               "complex sample", "complex difference", "list experiment", "difference", "ratio", "coefficient",
-               "options", "plan"]  # fmt: skip
+Kind = Literal["one design", "several designs", "several designs of a choice", "mean", "repeated draws", "two samples",
+               "weighted records", "strata", "complex sample", "complex difference", "list experiment", "difference",
+               "ratio", "coefficient", "options", "plan"]  # fmt: skip
 
 SHARE, DIFFERENCE, ANYWHERE = (0.0, 1.0), (-1.0, 1.0), (-math.inf, math.inf)  # where a bar must lie
 

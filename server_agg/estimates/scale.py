@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rrcollect.answer.draw_number import bounds
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
+from rrcollect.publish.number_range import bounds
 from server_agg.count.tally import Tally
 from server_agg.estimates.diagnostics import Misfit
 from server_agg.estimates.interval import Interval, TargetLike

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 
-from rrcollect.answer.draw_number import bounds
 from rrcollect.design.choice import SetDesign
 from rrcollect.design.optimal import optimal_design
 from rrcollect.design.optimal_choice import optimal_choice
 from rrcollect.design.parameters import EpsilonLike, NumberLike, fraction, probability
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
+from rrcollect.publish.number_range import bounds
 from server_agg.compare.options import option_level
 from server_agg.estimates.one import DIRECT
 from server_agg.plan.sample_size import margin_of_error, sample_size, worst_prevalence

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rrcollect.answer.draw_number import bounds
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
+from rrcollect.publish.number_range import bounds
 from server_agg.estimates.effective import EffectiveSample
 from server_agg.sampling.answer_values import AnswerValues
 from server_agg.sampling.figures import MeanFigure, SurveyFigure

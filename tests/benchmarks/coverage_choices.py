@@ -20,7 +20,6 @@ from rrcollect import Design, optimal_design
 from rrcollect.design.choice import SetDesign
 from server_agg import ChoiceTally, Tally, estimate_mean, segment_table
 from server_agg.estimates.choice import ChoiceEstimate
-from server_agg.estimates.mean import REALISED
 from server_agg.estimates.methods import methods_for
 from tests.benchmarks.coverage_rows import GRID, Ends, Law, Setting, says
 
@@ -139,8 +138,8 @@ def _means(n: int) -> Iterator[Setting]:
 
         where, counts = f"{name}; n = {n}", list(range(n + 1))
         yield Setting("mean of a number", "population", where, AT_ONCE, counts, bar, drawn)
-        realised = partial(bar, target="sample")
-        yield Setting("mean of a number", "those who answered", where, REALISED, counts, realised, given)
+        realised, allowed = partial(bar, target="sample"), methods_for("mean", "sample")
+        yield Setting("mean of a number", "those who answered", where, allowed, counts, realised, given)
 
 
 def _segments(n: int) -> Iterator[Setting]:

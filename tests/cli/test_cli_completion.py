@@ -7,6 +7,8 @@ import pytest
 
 from server_agg.cli.completing import SHELLS
 from server_agg.cli.main import COMMANDS, parser
+from server_agg.estimates.interval import TARGETS
+from server_agg.estimates.methods import methods_for
 from tests.support.command_line import at_a_terminal, refused, run
 
 
@@ -36,7 +38,8 @@ def test_commands_options_and_choices(script):
     assert completed(script, "rrcollect", "--") == ["--help", "--version"]
     assert completed(script, "rrcollect", "ra") == ["randomise"]
     assert completed(script, "rrcollect", "compare", "--eps") == ["--epsilon"]
-    assert completed(script, "rrcollect", "plan", "--method", "") == ["wald", "chebyshev", "hoeffding", "exact"]
+    assert completed(script, "rrcollect", "plan", "--method", "") == list(methods_for("plan"))
+    assert completed(script, "rrcollect", "simulate", "--target", "") == list(TARGETS)
     assert completed(script, "rrcollect", "completion", "") == list(SHELLS)
     assert completed(script, "rrcollect", "plot", "seg") == ["segments"]
 
