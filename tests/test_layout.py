@@ -5,6 +5,7 @@ The order of each package is the table ORDER; a rule that is broken is broken in
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,16 @@ CYCLES: dict[tuple[str, str], str] = {
 }
 """An edge that may close a cycle, and the reason."""
 
+APPLICATION = ["server_agg.cli", "server_agg.demo"]
+SETS = "the sets that `randomise_choices` returns are counted as they are"
+WORDS = "a collector's pages speak the languages of the device's words"
+USERS_OF_ANSWER: dict[tuple[str, str], str] = {
+    ("server_agg.count.from_answers", "rrcollect.answer.chosen_sets"): SETS,
+    ("server_agg.collect.languages", "rrcollect.answer.words"): WORDS,
+    ("server_agg.collect.pages", "rrcollect.answer.words"): WORDS,
+}
+"""What the owner's side takes from the device's, beside the application (decision 1), and the reason."""
+
 
 @pytest.fixture(scope="module")
 def packages() -> Tree:
@@ -77,6 +88,18 @@ def test_imports_point_down(packages: Tree, package: str) -> None:
 
 def test_the_device_s_package_does_not_import_the_aggregator_s(packages: Tree) -> None:
     assert layout.forbidden(packages, "rrcollect", "server_agg") == []
+
+
+def test_the_owner_s_side_does_not_import_how_a_device_answers(packages: Tree) -> None:
+    assert layout.unreserved(packages, "rrcollect.answer", APPLICATION, USERS_OF_ANSWER) == []
+
+
+def test_decision_1_names_every_package_and_every_module_that_takes_from_answer() -> None:
+    text = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8").split("\n2. ")[0]
+    named = set(re.findall(r"`([\w/.]+)`", text))
+    there = {path.parent.name for name in ORDER for path in (ROOT / name).glob("*/__init__.py")}
+    assert there - {name.split("/")[-1] for name in named} == set()
+    assert {f"{module.removeprefix('server_agg.').replace('.', '/')}.py" for module, _ in USERS_OF_ANSWER} <= named
 
 
 def test_the_packages_and_examples_import_no_tests(everything: Tree) -> None:
@@ -104,7 +127,8 @@ SOUND = {
     "device/low/b.py": "from device.low import a\nfrom . import a as same",
     "device/high/c.py": "from device.low.b import a",
     "device/beside/d.py": "import device.low.a",
-    "owner/e.py": "from device.high import c",
+    "owner/e.py": "from device.low import a",
+    "owner/front/f.py": "from device.high import c",
     "tests/helper.py": "from owner import e",
     "tests/test_e.py": "from tests.helper import e",
 }
@@ -127,6 +151,7 @@ def faults(tree: Tree, excepted: dict[tuple[str, str], str] | None = None) -> li
         *layout.of_test_modules(tree),
         *layout.cycles(tree, excepted or {}),
         *layout.too_long(tree, 10),
+        *layout.unreserved(tree, "device.high", ["owner.front"], {}),
     ]
 
 
@@ -149,6 +174,8 @@ def faults(tree: Tree, excepted: dict[tuple[str, str], str] | None = None) -> li
             "device.low.a and device.low.b import one another",
         ),
         ({"owner__long": "\n" * 11}, "owner.long has 11 lines"),
+        ({"owner__e": "from device.high.c import a"}, "owner.e imports device.high.c"),
+        ({"owner__fronts": "import device.high.c"}, "owner.fronts imports device.high.c"),
     ],
 )
 def test_a_planted_fault_is_found(tmp_path: Path, changes: dict[str, str], found: str) -> None:
@@ -160,3 +187,11 @@ def test_an_exception_is_one_edge_and_must_be_needed(tmp_path: Path) -> None:
     edge = ("device.low.a", "device.low.b")
     assert faults(planted(tmp_path), {edge: "why"}) == ["device.low.a → device.low.b is excepted (why) without need"]
     assert faults(planted(tmp_path, device__low__a="from device.low import b"), {edge: "why"}) == []
+
+
+def test_an_exception_from_a_reserved_part_is_one_edge_and_must_be_needed(tmp_path: Path) -> None:
+    excepted = {("owner.e", "device.high.c"): "why"}
+    found = layout.unreserved(planted(tmp_path), "device.high", ["owner.front"], excepted)
+    assert found == ["owner.e → device.high.c is excepted (why) without need"]
+    tree = planted(tmp_path, owner__e="from device.high import c")
+    assert layout.unreserved(tree, "device.high", ["owner.front"], excepted) == []

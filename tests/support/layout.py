@@ -9,6 +9,7 @@ Rules
    with its reason; an exception that is not needed is a fault.
 3. One package never imports another that the table forbids.  Nobody imports a test module (`test_*.py`, `conftest.py`).
 4. No module is longer than the limit.
+5. A part may be reserved for its users.  Whoever else imports it is an exception of a table, as in rule 2.
 """
 
 from __future__ import annotations
@@ -102,6 +103,24 @@ def forbidden(tree: Tree, importer: str, imported: str) -> list[str]:
         for other in sorted(imports)
         if other.split(".")[0] == imported
     ]
+
+
+def unreserved(tree: Tree, part: str, users: Sequence[str], excepted: Mapping[tuple[str, str], str]) -> list[str]:
+    """Imports of a part by others than its users, and exceptions that are not needed (rule 5)."""
+    edges = [
+        (module, other)
+        for module, imports in tree.imports.items()
+        if not _within(module, (part, *users))
+        for other in sorted(imports)
+        if _within(other, (part,))
+    ]
+    found = [f"{module} imports {other}" for module, other in edges if (module, other) not in excepted]
+    unneeded = [(edge, reason) for edge, reason in excepted.items() if edge not in edges]
+    return found + [f"{module} → {other} is excepted ({why}) without need" for (module, other), why in unneeded]
+
+
+def _within(module: str, parts: Iterable[str]) -> bool:
+    return any(module == part or module.startswith(part + ".") for part in parts)
 
 
 def of_test_modules(tree: Tree) -> list[str]:
