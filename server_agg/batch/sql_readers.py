@@ -9,8 +9,8 @@ Rules
    and judged as such; objects of JSON (`design`, `segments`) are their text.
 3. In CSV an empty field is a missing value, and the two columns that may hold any text (ticket, segments) lose the
    apostrophes of `csv_cells`.
-4. A column that Parquet files do not have may be told by the folders that all of them lie in, as Hive and Spark write
-   them (`round=0/`).  One that both tell is an error: nobody knows which is meant.  Other folders mean nothing.
+4. A column that Parquet files do not have may be told by the folders in which all of them are stored, as Hive and Spark
+   write them (`round=0/`).  One that both tell is an error: nobody knows which is meant.  Other folders mean nothing.
 5. A path is a file's name.  DuckDB would take one with *, ? or [ for a pattern: each of these stands in brackets.
 """
 
@@ -95,12 +95,12 @@ def typed_scan(relation: str, types: Mapping[str, str], where: str, *, lenient: 
         if fault:
             broken.append(fault)
     extra = f", ({' OR '.join(broken)}) AS malformed" if broken else ""
-    return Scan(f"SELECT {', '.join(listed)}{extra} FROM {relation} AS s", bool(broken))  # noqa: S608
+    return Scan(f"SELECT {', '.join(listed)}{extra} FROM {relation} AS source", bool(broken))  # noqa: S608
 
 
 def _read(column: str, kind: str) -> tuple[str, str]:  # noqa: PLR0911 (a table of cases)
     """The column as it is wanted, and the test of values that cannot be read ('' if all can)."""
-    name = f's."{column}"'
+    name = f'source."{column}"'
     if kind in NONE:
         return f"NULL::{'BIGINT' if column == NUMBER else 'VARCHAR'}", ""
     if column != NUMBER:
@@ -122,7 +122,7 @@ def _read(column: str, kind: str) -> tuple[str, str]:  # noqa: PLR0911 (a table 
 def csv_scan(paths: Sequence[str], header: Sequence[str], *, rejects: str, escaped: bool = True) -> Scan:
     """The rows of CSV files with this header; lines that cannot be split go to the table `rejects`."""
     columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in header)
-    given = {name: f's."{name}"' for name in COLUMNS}
+    given = {name: f'source."{name}"' for name in COLUMNS}
     round_ = given["round"]
     number = text_as_number(round_)
     given["round"] = f"({number})"
@@ -135,7 +135,7 @@ def csv_scan(paths: Sequence[str], header: Sequence[str], *, rejects: str, escap
         f"SELECT {listed}, ({round_} IS NOT NULL AND ({number}) IS NULL) AS malformed FROM "  # noqa: S608
         f"read_csv({path_list(paths)}, columns = {{{columns}}}, auto_detect = false, header = true, delim = ',', "
         f"quote = '\"', escape = '\"', ignore_errors = true, store_rejects = true, "
-        f"rejects_table = {quoted(rejects)}, rejects_scan = {quoted(rejects + '_scans')}, rejects_limit = 0) AS s",
+        f"rejects_table = {quoted(rejects)}, rejects_scan = {quoted(rejects + '_scans')}, rejects_limit = 0) AS source",
         malformed=True,
     )
 
@@ -143,14 +143,16 @@ def csv_scan(paths: Sequence[str], header: Sequence[str], *, rejects: str, escap
 def jsonl_scan(paths: Sequence[str]) -> Scan:
     """The rows of JSON lines, in the wire form of a report or with `design` and `segments` as texts."""
     fields = ", ".join(f"{name}: '{'JSON' if name in ('round', 'answer') else 'VARCHAR'}'" for name in COLUMNS)
-    number = text_as_number("s.round::VARCHAR")
-    answer = "CASE s.answer::VARCHAR WHEN '\"0\"' THEN '0' WHEN '\"1\"' THEN '1' ELSE s.answer ->> '$' END"  # quicker
-    given = {name: f"s.{name}" for name in COLUMNS} | {"round": f"({number})", "answer": answer}
+    number = text_as_number("source.round::VARCHAR")
+    text = "source.answer::VARCHAR"
+    answer = f"CASE {text} WHEN '\"0\"' THEN '0' WHEN '\"1\"' THEN '1' ELSE source.answer ->> '$' END"  # quicker
+    given = {name: f"source.{name}" for name in COLUMNS} | {"round": f"({number})", "answer": answer}
     listed = ", ".join(f"{expression} AS {name}" for name, expression in given.items())
-    nothing = " AND ".join(f"s.{name} IS NULL" for name in ("survey", "question", "answer", "id", "design", "round"))
-    broken = f"({nothing}) OR (s.round IS NOT NULL AND ({number}) IS NULL) OR NOT starts_with(s.answer::VARCHAR, '\"')"
+    needed = ("survey", "question", "answer", "id", "design", "round")
+    nothing = " AND ".join(f"source.{name} IS NULL" for name in needed)
+    broken = f"({nothing}) OR (source.round IS NOT NULL AND ({number}) IS NULL) OR NOT starts_with({text}, '\"')"
     return Scan(
         f"SELECT {listed}, coalesce({broken}, false) AS malformed FROM read_json({path_list(paths)}, format = "  # noqa: S608
-        f"'newline_delimited', columns = {{{fields}}}, ignore_errors = true, maximum_object_size = 1048576) AS s",
+        f"'newline_delimited', columns = {{{fields}}}, ignore_errors = true, maximum_object_size = 1048576) AS source",
         malformed=True,
     )

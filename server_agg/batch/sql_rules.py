@@ -68,19 +68,19 @@ class Query:
         """The test of each reason; the first that is true, in the order of `REASONS`, is the row's."""
         digests = ", ".join(f"'{digest}'" for digest in self.tables.surveys)
         return {
-            **({"malformed": "r.malformed"} if self.malformed else {}),
-            "unknown_survey": f"coalesce(q.number, 0) = 0 AND coalesce(r.survey, '') NOT IN ({digests})",
-            "unknown_question": "coalesce(q.number, 0) = 0",
-            "wrong_design": "coalesce(r.design, '') <> q.design",
-            "unknown_round": "coalesce(r.round, -1) NOT BETWEEN 0 AND q.rounds - 1",
-            "bad_answer": "strlen(coalesce(r.answer, '')) <> q.width "
-            "OR (r.answer NOT IN ('0', '1') AND NOT regexp_full_match(r.answer, '[01]+')) "
-            "OR (q.size > 0 AND strlen(replace(r.answer, '0', '')) <> q.size)",
-            "undeclared_segment": "coalesce(t.place, 0) = 0",
-            "missing_ticket": "q.invite_only AND r.ticket_fits IS NULL",
-            "unexpected_ticket": "NOT q.invite_only AND r.ticket_fits IS NOT NULL",
-            "bad_ticket": "NOT coalesce(r.ticket_fits, true)",
-            "bad_id": "r.uid IS NULL OR strlen(r.id) <> 32 OR r.id <> lower(r.id)",
+            **({"malformed": "rows_in.malformed"} if self.malformed else {}),
+            "unknown_survey": f"coalesce(questions.number, 0) = 0 AND coalesce(rows_in.survey, '') NOT IN ({digests})",
+            "unknown_question": "coalesce(questions.number, 0) = 0",
+            "wrong_design": "coalesce(rows_in.design, '') <> questions.design",
+            "unknown_round": "coalesce(rows_in.round, -1) NOT BETWEEN 0 AND questions.rounds - 1",
+            "bad_answer": "strlen(coalesce(rows_in.answer, '')) <> questions.width "
+            "OR (rows_in.answer NOT IN ('0', '1') AND NOT regexp_full_match(rows_in.answer, '[01]+')) "
+            "OR (questions.size > 0 AND strlen(replace(rows_in.answer, '0', '')) <> questions.size)",
+            "undeclared_segment": "coalesce(texts.place, 0) = 0",
+            "missing_ticket": "questions.invite_only AND rows_in.ticket_fits IS NULL",
+            "unexpected_ticket": "NOT questions.invite_only AND rows_in.ticket_fits IS NOT NULL",
+            "bad_ticket": "NOT coalesce(rows_in.ticket_fits, true)",
+            "bad_id": "rows_in.uid IS NULL OR strlen(rows_in.id) <> 32 OR rows_in.id <> lower(rows_in.id)",
         }
 
     def judged(self, rows: str, *, ids: bool = True, columns: str = "") -> str:
@@ -88,15 +88,16 @@ class Query:
         tests = {reason: test for reason, test in self.faults().items() if ids or reason != "bad_id"}
         cases = " ".join(f"WHEN {tests[reason]} THEN {NUMBER_OF[reason]}" for reason in NUMBER_OF if reason in tests)
         number = "INTEGER" if self.tables.codes < 2**31 else "BIGINT"
-        asked = f"(q.number::{number} * {MOST_ROUNDS} + r.round::{number})"
-        code = f"({asked} * {self.tables.places} + t.place::{number})::{number}"
+        asked = f"(questions.number::{number} * {MOST_ROUNDS} + rows_in.round::{number})"
+        code = f"({asked} * {self.tables.places} + texts.place::{number})::{number}"
         if ids:  # an id is read as a number once: it is judged, and grouped by
             rows = f"(SELECT *, try_cast(id AS UUID) AS uid, {TICKET_FITS} AS ticket_fits FROM {rows})"  # noqa: S608
         return (
             f"SELECT {columns} CASE {cases} ELSE 0 END AS fault, CASE WHEN fault = 0 THEN {code} END AS code "  # noqa: S608
-            f"FROM {rows} AS r "
-            "LEFT JOIN rr_questions AS q ON r.survey = q.survey AND r.question = q.question "
-            "LEFT JOIN rr_texts AS t ON r.survey = t.survey AND r.segments = t.segments"
+            f"FROM {rows} AS rows_in "
+            "LEFT JOIN rr_questions AS questions "
+            "ON rows_in.survey = questions.survey AND rows_in.question = questions.question "
+            "LEFT JOIN rr_texts AS texts ON rows_in.survey = texts.survey AND rows_in.segments = texts.segments"
         )
 
     def without_deduplication(self) -> str:
@@ -114,7 +115,7 @@ class Query:
                 f"SELECT *, CASE WHEN ticket_fits THEN holders ELSE all_rows - holders END AS n FROM ({counted}), "  # noqa: S608
                 "(VALUES (NULL), (true)) AS holding(ticket_fits) WHERE n > 0"
             )
-        judged = self.judged(f"({groups})", ids=False, columns="r.n, r.answer,")
+        judged = self.judged(f"({groups})", ids=False, columns="rows_in.n, rows_in.answer,")
         return self._lines(f"({judged})", "false", "n", "n")
 
     def _lines(self, relation: str, before: str, reports: str, rows: str, fault: str = "fault") -> str:
@@ -156,14 +157,14 @@ class Query:
         compared = ("code", "answer", "ticket") if self.tables.by_invitation else ("code", "answer")
         ends = ", ".join(f"min({name}) AS least_{name}, max({name}) AS greatest_{name}" for name in compared)
         conflict = " OR ".join(f"least_{name} <> greatest_{name}" for name in compared)
-        columns = "r.uid, r.answer, r.ticket," + (" r.earlier," if self.earlier else "")
+        columns = "rows_in.uid, rows_in.answer, rows_in.ticket," + (" rows_in.earlier," if self.earlier else "")
         return f"""
             SELECT uid, CASE WHEN fault = 0 AND ({conflict}) THEN {NUMBER_OF["conflicting_id"]} ELSE fault END AS fault,
                    CASE WHEN fault = 0 AND ({conflict}) THEN NULL ELSE least_code END AS code, least_answer AS answer,
                    {"least_ticket" if "ticket" in compared else "NULL::VARCHAR"} AS ticket, all_rows, earlier_rows
-            FROM (SELECT CASE WHEN fault = 0 THEN j.uid END AS uid, fault, {ends}, count(*) AS all_rows,
+            FROM (SELECT CASE WHEN fault = 0 THEN judged.uid END AS uid, fault, {ends}, count(*) AS all_rows,
                          {"count(*) FILTER (earlier)" if self.earlier else "0::BIGINT"} AS earlier_rows
-                  FROM ({self.judged(self.rows, columns=columns)}) AS j GROUP BY ALL)"""  # noqa: S608
+                  FROM ({self.judged(self.rows, columns=columns)}) AS judged GROUP BY ALL)"""  # noqa: S608
 
     def deduplicated(self, ids: str | None = None) -> str:
         """Counts of reports, each id and each ticket once; `ids` names a table of `grouped_by_id`, if there is one."""
@@ -190,7 +191,7 @@ class Query:
     def refused_rows(self, ids: str) -> str:
         """The refused rows themselves with their reason, given a table of `grouped_by_id`."""
         names = " ".join(f"WHEN {number} THEN '{reason}'" for reason, number in NUMBER_OF.items())
-        columns = "".join(f"r.{name}, " for name in COLUMNS) + ("r.earlier," if self.earlier else "")
+        columns = "".join(f"rows_in.{name}, " for name in COLUMNS) + ("rows_in.earlier," if self.earlier else "")
         bad = f"SELECT uid, fault FROM {ids} WHERE uid IS NOT NULL AND fault > 0"  # noqa: S608
         if self.tables.by_invitation:
             bad += (
@@ -199,8 +200,9 @@ class Query:
                 f"AND ticket IS NOT NULL GROUP BY code // {self.tables.places}, ticket) WHERE reports > 1"
             )
         return f"""
-            SELECT {", ".join(f"j.{name}" for name in COLUMNS)},
-                   CASE j.fault + coalesce(b.fault, 0) {names} END AS reason
-            FROM (SELECT * FROM ({self.judged(self.rows, columns=columns)}) {"WHERE NOT earlier" * self.earlier}) AS j
-            LEFT JOIN ({bad}) AS b ON j.fault = 0 AND try_cast(j.id AS UUID) = b.uid
-            WHERE j.fault + coalesce(b.fault, 0) > 0"""  # noqa: S608
+            SELECT {", ".join(f"judged.{name}" for name in COLUMNS)},
+                   CASE judged.fault + coalesce(refused.fault, 0) {names} END AS reason
+            FROM (SELECT * FROM ({self.judged(self.rows, columns=columns)})
+                  {"WHERE NOT earlier" * self.earlier}) AS judged
+            LEFT JOIN ({bad}) AS refused ON judged.fault = 0 AND try_cast(judged.id AS UUID) = refused.uid
+            WHERE judged.fault + coalesce(refused.fault, 0) > 0"""  # noqa: S608

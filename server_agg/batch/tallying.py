@@ -1,4 +1,4 @@
-"""`tally_reports`: from a night's reports, wherever they lie, to tallies and an account of every row.
+"""`tally_reports`: from a night's reports, wherever they are stored, to tallies and an account of every row.
 
 Rules
 1. The same call, the same integers: which engine runs is told by the source.
@@ -115,7 +115,7 @@ def tally_reports(
 
 
 def _split(scan: Scan) -> tuple[list[Scan], list[Scan]]:
-    new, earlier = (replace(scan, sql=f"{scan.sql} WHERE {which} s.rr_earlier") for which in ("NOT", ""))
+    new, earlier = (replace(scan, sql=f"{scan.sql} WHERE {which} source.rr_earlier") for which in ("NOT", ""))
     return [new], [earlier]
 
 
