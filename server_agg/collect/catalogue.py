@@ -9,7 +9,7 @@ Rules
    for.  It is for good.
 4. Collectors may share a database.  A survey is called unknown only after the database was asked for it: devices take
    that for final, and another process may have published it a moment ago.  Strangers choose digests, so the database
-   is asked `MOST_LOOKS` times a second at most; beyond that nothing is said about a survey (`StoreUnavailable`).
+   is asked `MOST_LOOKS` times per second at most; beyond that nothing is said about a survey (`StoreUnavailable`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from server_agg.collect.store import PublishedSurvey, Store
 __all__ = ["Catalogue", "CatalogueEntry"]
 
 LOOK_AGAIN = 1.0  # seconds
-MOST_LOOKS = 200  # in a second
+MOST_LOOKS = 200  # per second
 MOST_KEYS = 16
 
 

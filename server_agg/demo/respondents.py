@@ -1,7 +1,7 @@
 """How the simulated people answer.
 
 Full clients.  Each person gets a device of their own: a ledger on disk, the survey verified and accepted by the default
-policy, one draw a question committed before it leaves, each report judged and committed by the collector before it
+policy, one draw per question committed before it leaves, each report judged and committed by the collector before it
 counts as delivered.  Processes of a pool do this side by side, for as long as the time given lasts.
 
 The gateway.  Those for whom the time did not last: their truths are randomised in bulk (`randomise_many` and its like

@@ -50,7 +50,7 @@ class Derivatives(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Answers with their designs, covariates (one column a coefficient), weights and offset.
+    """Answers with their designs, covariates (one column per coefficient), weights and offset.
 
     >>> from rrcollect import Design
     >>> model = Outcome.of([1, 0, 1], [[1.0], [1.0], [1.0]], Design("3/4", "3/4"))

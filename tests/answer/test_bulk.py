@@ -162,7 +162,7 @@ def z_scores(truths, answers, design):
 
 @by_name
 def test_frequencies_with_the_real_keystream(design):
-    """|z| < 7 in at most 4 comparisons a design, 48 in all: false alarms below 48 · 2.6e-12 < 2e-10 per run."""
+    """|z| < 7 in at most 4 comparisons per design, 48 in all: false alarms below 48 · 2.6e-12 < 2e-10 per run."""
     n = 2_000_003
     truths = np.frombuffer(os.urandom(n), np.uint8) < 77
     answers = randomise_many(truths, design)

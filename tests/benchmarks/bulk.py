@@ -1,7 +1,7 @@
 """Many answers at once, against what a user would pick instead.  Run: python -m tests.benchmarks.bulk
 
-No NumPy form is secure or exact; the peers answer one question a call, OpenDP also a vector of bits; the C loop is the
-limit.  The C loop draws with the same cipher by the same law (see `tests.benchmarks.c_loop`), booleans for booleans
+No NumPy form is secure or exact; the peers answer one question per call, OpenDP also a vector of bits; the C loop is
+the limit.  The C loop draws with the same cipher by the same law (see `tests.benchmarks.c_loop`), booleans for booleans
 and packed for packed; with the cipher from a library, as ours, and with the cipher and the comparison in the same
 registers, which is a harder limit.
 """
@@ -73,7 +73,7 @@ def insecure_integers(truths: np.ndarray, design: Design) -> Callable[[], object
 
 
 def insecure_one_draw(truths: np.ndarray, design: Design) -> Callable[[], object]:
-    """Faster for any design: one draw an answer, in single precision."""
+    """Faster for any design: one draw per answer, in single precision."""
     rng, p01, p11 = np.random.default_rng(1), np.float32(1 - design.p00), np.float32(design.p11)
     return lambda: rng.random(truths.size, np.float32) < np.where(truths, p11, p01)
 
@@ -115,7 +115,7 @@ def growth(sizes: tuple[int, ...]) -> Curve:
         name="bulk",
         title="Answers per second against answers per call",
         xlabel="answers in one call",
-        ylabel="million a second",
+        ylabel="million per second",
         lines=lines,
     )
 
@@ -145,7 +145,7 @@ def section(effort: Effort = FULL) -> Section:
         text=f"{n:,} answers in one call, 30 % of the truths yes; symmetric: ε = 1; asymmetric: p00 = 0.7311, p11 = "
         "0.8177. The NumPy forms are what one would write without this library: a shortcut that flips, which "
         "fits symmetric designs only, and `np.where`, both with doubles, as is usual. Whoever cares more for speed "
-        "draws 16-bit integers, or once an answer in single precision: these are faster, less exact "
+        "draws 16-bit integers, or once per answer in single precision: these are faster, less exact "
         "still, and have no floor. None is secure or exact. Peers are timed on a few thousand single calls, OpenDP's "
         f"vector of bits on {effort.size(100_000):,} at once, in turns of their own.",
         unit="million answers per second",

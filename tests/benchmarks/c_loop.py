@@ -1,4 +1,4 @@
-"""The physical limit: C loops that draw one byte an answer, compiled on the spot where they can be.
+"""The physical limit: C loops that draw one byte per answer, compiled on the spot where they can be.
 
 The same law and the same rest as `rrcollect.answer.bulk`: the byte decides but for one value in 256, for which 56 more
 bits are drawn; and the same cipher, AES-256 in counter mode, keyed afresh.
@@ -35,7 +35,7 @@ class OpensslLoop:
     def booleans(
         self, truths: NDArray[np.bool_], limits: Limits, key: bytes = b"", nonce: bytes = b""
     ) -> NDArray[np.bool_]:
-        """One byte a truth, one byte an answer."""
+        """One byte per truth, one byte per answer."""
         said = np.empty(truths.size, np.bool_)
         secret = key or os.urandom(32), nonce or os.urandom(16)
         if not self.loaded.booleans(*_pointers(truths, said), _size(truths.size, 8), *secret, *_words(limits)):
@@ -52,7 +52,7 @@ class RegisterLoop:
     def booleans(
         self, truths: NDArray[np.bool_], limits: Limits, rounds: int = 14, key: bytes = b""
     ) -> NDArray[np.bool_]:
-        """One byte a truth, one byte an answer; AES-128 with 10 rounds, AES-256 with 14."""
+        """One byte per truth, one byte per answer; AES-128 with 10 rounds, AES-256 with 14."""
         said = np.empty(truths.size, np.bool_)
         self._run(self.loaded.booleans, truths, said, n=truths.size, limits=limits, key=key or _fresh_key(rounds))
         return said

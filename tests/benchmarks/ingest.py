@@ -1,10 +1,10 @@
-"""Ingest with durable acknowledgement: 64 connections, one report a request.  Run: python -m tests.benchmarks.ingest
+"""Ingest with durable acknowledgement: 64 connections, one report per request.  Run: python -m tests.benchmarks.ingest
 
 Four servers, each in a process of its own, take turns in every round; the load comes from this process.
     collector           the whole thing: limits, admission, sealing, headers, group commit, folds
     bare group commit   Starlette + SQLite (WAL, FULL): read the body, json.loads, one transaction for all that wait
-    bare each commit    the same, one transaction a request
-    collector, batch 1  the collector with one transaction a request
+    bare each commit    the same, one transaction per request
+    collector, batch 1  the collector with one transaction per request
 The collector should reach 0.9 of the bare group commit and 3 times the bare commit of each.
 """
 
@@ -136,7 +136,7 @@ def requests_of(report: Report, size: int = 1) -> Iterator[bytes]:
 
 
 async def load(port: int, requests: Iterator[bytes], seconds: float, connections: int, pid: int) -> tuple[float, float]:
-    """Requests a second, and CPU seconds of the server per request."""
+    """Requests per second, and CPU seconds of the server per request."""
     statuses: dict[bytes, int] = {}
     loop = asyncio.get_running_loop()
     made = [
@@ -159,7 +159,7 @@ def cpu_of(pid: int) -> float:
 
 
 def measure(kind: str, seconds: float, connections: int = CONNECTIONS) -> float:
-    """Requests a second of a fresh server."""
+    """Requests per second of a fresh server."""
     return served(kind, seconds, connections)[0]
 
 
@@ -216,10 +216,10 @@ def section(effort: Effort = FULL) -> Section:
     return Section(
         name="ingest",
         title="Ingest",
-        text=f"Durable reports over HTTP, one a request, {CONNECTIONS} connections; each server in a process of its "
+        text=f"Durable reports over HTTP, one per request, {CONNECTIONS} connections; each server in a process of its "
         "own, the load from another. The bare servers are Starlette and SQLite (WAL, synced) with no check at "
         "all, committing everything that waits at once, or each request alone.",
-        unit="requests a second",
+        unit="requests per second",
         rows=rates(timings, 1.0),
         ratios=compare(timings, {("collector", kind): floor for kind, floor in FLOORS.items()}),
         curves=[growth(seconds)] if effort.curves else [],
@@ -227,7 +227,7 @@ def section(effort: Effort = FULL) -> Section:
 
 
 def growth(seconds: float) -> Curve:
-    """Requests a second against connections."""
+    """Requests per second against connections."""
     lines: dict[str, list[tuple[float, float]]] = {kind: [] for kind in ("collector", *FLOORS)}
     for connections in (1, 8, 64, 256):
         tell(f"ingest: {connections} connections")
@@ -235,9 +235,9 @@ def growth(seconds: float) -> Curve:
             points.append((connections, measure(kind, seconds, connections)))
     return Curve(
         name="ingest",
-        title="Durable requests a second against connections",
+        title="Durable requests per second against connections",
         xlabel="connections",
-        ylabel="requests a second",
+        ylabel="requests per second",
         lines=lines,
     )
 

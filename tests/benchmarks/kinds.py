@@ -70,7 +70,7 @@ def insecure_unary(truths: np.ndarray, k: int) -> Callable[[], object]:
 
 
 def opendp(calls: int) -> Contestants:
-    """OpenDP's k-ary response, one call an answer; nothing if it cannot be imported."""
+    """OpenDP's k-ary response, one call per answer; nothing if it cannot be imported."""
     try:
         import opendp.prelude as dp
     except ImportError:

@@ -33,7 +33,7 @@ class Timing:
 def interleave(
     contestants: Contestants, repetitions: int, *, clock: Callable[[], float] = time.perf_counter
 ) -> dict[str, Timing]:
-    """Time contestants in turn; each is (items a call, function)."""
+    """Time contestants in turn; each is (items per call, function)."""
 
     def timed(items: int, work: Callable[[], object]) -> float:
         start = clock()

@@ -1,4 +1,4 @@
-"""Who else answers a yes/no question by randomised response, one question a call; each is used as its manual shows.
+"""Who else answers a yes/no question by randomised response, one question per call; each is used as its manual shows.
 
     OpenDP             make_randomized_response_bool; secure and exact, checked as a measurement
                        make_randomized_response_bitvec, the only one here that answers many truths in one call

@@ -124,10 +124,10 @@ def compare(
 
 
 def rates(timings: dict[str, Timing], factor: float = 1e-6) -> list[Row]:
-    """Items a second (in millions), best and median."""
+    """Items per second (in millions), best and median."""
     return [Row(name=t.name, best=factor / t.best, median=factor / t.median) for t in timings.values()]
 
 
 def durations(timings: dict[str, Timing], factor: float) -> list[Row]:
-    """Time an item, in the unit that `factor` makes of seconds."""
+    """Time per item, in the unit that `factor` makes of seconds."""
     return [Row(name=t.name, best=factor * t.best, median=factor * t.median) for t in timings.values()]

@@ -185,7 +185,7 @@ def section(effort: Effort = FULL) -> Section:
         title="The collector's store",
         text=f"Reports by groups of {GROUP} into PostgreSQL, folds included; reports over HTTP alone and in "
         f"lists of {LIST}, by the collector's CPU time; tallies of {cells} cells; rows into Parquet; hostile bodies.",
-        unit="thousand reports (or cells) a second",
+        unit="thousand reports (or cells) per second",
         rows=rates(timings, 1e-3),
         ratios=compare(timings, FLOORS) + held(rounds),
     )

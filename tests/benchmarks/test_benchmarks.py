@@ -44,7 +44,7 @@ def timings(ours, theirs):
 def found(ours, theirs, floor=None):
     timed = timings(ours, theirs)
     ratios = compare(timed, {("ours", "theirs"): floor, ("ours", "absent"): 5})
-    return Section(name="bulk", title="Bulk", text="Some.", unit="a second", rows=rates(timed), ratios=ratios)
+    return Section(name="bulk", title="Bulk", text="Some.", unit="per second", rows=rates(timed), ratios=ratios)
 
 
 def test_best_and_median_of_interleaved_repetitions():

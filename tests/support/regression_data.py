@@ -20,7 +20,7 @@ def grouped(**settings) -> LogisticFit:
 
 
 def expanded() -> tuple[np.ndarray, np.ndarray]:
-    """The same, one row a person."""
+    """The same, one row per person."""
     return np.repeat(ANSWERS, PEOPLE), np.repeat(X, PEOPLE)
 
 

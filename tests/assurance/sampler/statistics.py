@@ -158,7 +158,7 @@ def biased(truths: Words, design: Design) -> Words:
 
 
 def unresolved(truths: Words, design: Design) -> Words:
-    """One byte an answer, and the byte that decides nothing is not looked at again."""
+    """One byte per answer, and the byte that decides nothing is not looked at again."""
     limits = np.array([int(256 * row[1]) for row in design.matrix], np.uint16)
     asked = np.unpackbits(truths.view(np.uint8), bitorder="little")
     drawn = np.frombuffer(os.urandom(asked.size), np.uint8)
