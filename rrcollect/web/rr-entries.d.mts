@@ -1,7 +1,7 @@
 /** @typedef {import("./rrcollect.mjs").Words} Words */
 /** An element with attributes (or, for names in "on…", listeners); true is an empty attribute, false and null are none.
  * @param {string} tag @param {Record<string, any>} [attributes] @param {(Node | string)[]} children @returns {HTMLElement} */
-export function make(tag: string, attributes?: Record<string, any> | undefined, ...children: (Node | string)[]): HTMLElement;
+export function make(tag: string, attributes?: Record<string, any>, ...children: (Node | string)[]): HTMLElement;
 /** One of several options. */
 export class Choice extends Entry {
     /** @param {string} labelledBy the id of the question's heading @param {[boolean | number, Node | string][]} options each with its label

@@ -6,13 +6,13 @@ export class RRSurvey extends HTMLElement {
     disconnectedCallback(): void;
     attributeChangedCallback(): void;
     /** Say something to the page around: at most which question it is about. @param {"answered" | "declined" | "finished"} what @param {string} [question] */
-    tell(what: "answered" | "declined" | "finished", question?: string | undefined): void;
+    tell(what: "answered" | "declined" | "finished", question?: string): void;
     /** @param {(Node | string)[]} children */
     show(...children: (Node | string)[]): void;
     /** The person's languages, the best first. */
     get languages(): readonly string[];
     /** What an error means to a person; what was entered is in none. @param {Error} error @param {Words} words */
-    inWords({ name, message }: Error, words: Words): string;
+    inWords(error: Error, words: Words): string;
     #private;
 }
 export type Survey = import("./rrcollect.mjs").Survey;
@@ -21,5 +21,5 @@ export type Texts = import("./rrcollect.mjs").Texts;
 export type AcceptedSurvey = import("./rrcollect.mjs").AcceptedSurvey;
 export type Outgoing = import("./rrcollect.mjs").Outgoing;
 export type Words = import("./rrcollect.mjs").Words;
-export type Budget = Awaited<ReturnType<Client["budget"]>>;
-import { Client } from "./rrcollect.mjs";
+export type Budget = import("./rrcollect.mjs").Budget;
+export type Explanation = import("./rr-explanation.mjs").Explanation;

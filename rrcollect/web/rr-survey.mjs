@@ -18,16 +18,16 @@
  * The property `words` takes words in further languages, in the form of words/en.mjs; set it before the element is in the page.
  * Events: `answered` and `declined`, with the question's id as `detail.question`, and `finished`.
  */
-import { coloured, drawing, sheet, simulation } from "./rr-drawings.mjs";
+import { coloured, drawing, sheet } from "./rr-drawings.mjs";
 import { Choice, NumberEntry, make } from "./rr-entries.mjs";
 import {
-  Client, IndexedDBLedger, Policy, checkInvite, headlines, loadWords, readSurvey, say, segmentValues, surveyLines, verifyEnvelope,
+  Client, IndexedDBLedger, Policy, RRCollectError, checkInvite, headlines, loadWords, readSurvey, say, segmentValues, verifyEnvelope,
 } from "./rrcollect.mjs";
 
 /** @typedef {import("./rrcollect.mjs").Survey} Survey @typedef {import("./rrcollect.mjs").Question} Question
  * @typedef {import("./rrcollect.mjs").Texts} Texts @typedef {import("./rrcollect.mjs").AcceptedSurvey} AcceptedSurvey
  * @typedef {import("./rrcollect.mjs").Outgoing} Outgoing @typedef {import("./rrcollect.mjs").Words} Words
- * @typedef {Awaited<ReturnType<Client["budget"]>>} Budget */
+ * @typedef {import("./rrcollect.mjs").Budget} Budget @typedef {import("./rr-explanation.mjs").Explanation} Explanation */
 
 const WITHIN = 10; // seconds in which a report is sent: the client spreads them over 5
 
@@ -85,7 +85,6 @@ class View {
     this.survey = accepted.survey;
     this.round = round;
     this.level = host.hasAttribute("page") ? 1 : 2;
-    this.noticed = words.notice === null ? 0 : 1; // lines that say who supplied the words, which the head shows
     const wanted = host.languages, has = (/** @type {string} */ one) => [one, one.split("-")[0]].some((each) => Object.hasOwn(this.survey.title, each));
     this.language = wanted.find(has) ?? wanted[0];
     /** @type {string | null} */
@@ -94,7 +93,10 @@ class View {
     this.spent = make("p", { class: "small quiet", id: "spent" });
     this.share = make("p", { class: "small quiet", id: "share" });
     this.bar = make("div", { class: "bar", part: "progress", "aria-hidden": "true" }, make("div"));
-    this.told = surveyLines(this.survey, { words, language: this.language, page: true });
+    /** @type {Promise<Explanation> | null} what is folded, from when it is first wanted */
+    this.explained = null;
+    /** @type {Budget | null} of the last delivery */
+    this.budget = null;
     this.headlines = headlines(this.survey, { words, page: true });
     /** @type {Map<string, HTMLElement>} */
     this.cards = new Map();
@@ -201,10 +203,11 @@ class View {
 
   /** What a person should know, in a few words with a drawing; all of it one tap away. @param {Question[]} asked */
   promise(asked) {
-    const about = this.told.map((one) => one.question !== null), first = about.indexOf(true), last = about.lastIndexOf(true);
-    const before = this.told.slice(0, first).filter((one) => !one.foreign).slice(2 + this.noticed); // after the mark and "Asked by:", which are shown otherwise
-    const rest = [...before, ...this.told.slice(last + 1)].map(({ text, foreign }) => (foreign ? this.foreign("p", text) : make("p", {}, text)));
-    const more = this.details("how", "protection", simulation(asked[0], this.words), this.heading(1, {}, this.words.say("what_leaves")), ...rest, this.line("private"), this.spent);
+    const more = this.details("how", "protection", (told) => {
+      const rest = told.about.map(({ text, foreign }) => (foreign ? this.foreign("p", text) : make("p", {}, text)));
+      this.tellSpent(told);
+      return [told.simulation(asked[0]), this.heading(1, {}, told.words.say("what_leaves")), ...rest, make("p", {}, told.words.say("private")), this.spent];
+    });
     return make("section", { class: "card promise", part: "promise", "aria-label": this.words.say("how") }, ...this.inShort(this.headlines.survey, this.alike ? asked[0] : null), more);
   }
 
@@ -229,9 +232,33 @@ class View {
     return Object.values(questions).every((one) => one.join() === survey.join());
   }
 
-  /** What is folded until somebody wants it. @param {string} key @param {string} name @param {Node[]} children */
-  details(key, name, ...children) {
-    return make("details", { part: "details", class: name }, make("summary", {}, this.words.say(key)), ...children);
+  /** What is folded until somebody wants it; what `tell` makes is loaded then.
+   * @param {string} key @param {string} name @param {(told: Explanation) => Node[]} tell @param {Node[]} children */
+  details(key, name, tell, ...children) {
+    const place = make("div");
+    let told = false;
+    const ontoggle = async () => {
+      if (told || !made.hasAttribute("open")) return;
+      told = true;
+      place.replaceChildren(...await this.explanation().then(tell, () => {
+        told = false; // without a network: folded and opened again, it is tried again
+        return [this.line("failed")];
+      }));
+    };
+    const made = make("details", { part: "details", class: name, ontoggle }, make("summary", {}, this.words.say(key)), ...children, place);
+    return made;
+  }
+
+  /** All that there is to tell, loaded when it is first wanted. */
+  explanation() {
+    this.explained ??= import("./rr-explanation.mjs").then(({ explanation }) => explanation(this.survey, this.words, this.language));
+    this.explained.catch(() => { this.explained = null; });
+    return this.explained;
+  }
+
+  /** All that was drawn, and the limit. @param {Explanation} told */
+  tellSpent(told) {
+    this.spent.textContent = this.budget ? told.spent(this.budget) : "";
   }
 
   /** Why a question cannot be answered at this moment; null if it can. @param {Question} question @param {Date} now @returns {string | null} */
@@ -299,9 +326,9 @@ class View {
 
   /** The odds of a question, and what was sent for it. @param {Question} question @param {Node[]} sent */
   odds(question, ...sent) {
-    const lines = this.told.filter((one) => one.question === question.id && !one.foreign).slice(1); // after "Question 1 of 2:"
     const { epsilon, delta } = this.accepted.costs[question.id], number = Math.ceil(epsilon.toNumber() * 1000 - 1e-6) / 1000;
-    return this.details("details", "odds", ...sent, ...lines.map(({ text }) => make("p", {}, text)), make("p", {}, `ε = ${this.words.number(number)}, δ = ${this.words.number(delta.toNumber())}`));
+    const exactly = `ε = ${this.words.number(number)}, δ = ${this.words.number(delta.toNumber())}`;
+    return this.details("details", "odds", (told) => [...told.of(question), exactly].map((text) => make("p", {}, text)), ...sent);
   }
 
   /** @param {Question} question @param {boolean} [focus] */
@@ -446,7 +473,8 @@ class View {
     const state = !waiting ? "close_page" : lastFailure === null ? "drawn_text" : navigator.onLine ? "kept" : "kept_offline";
     this.status.textContent = this.words.say(state);
     this.share.textContent = budget.share(this.words);
-    this.spent.textContent = budget.lines(this.words).slice(this.noticed, this.noticed + 2).map(({ text }) => text).join(" "); // all that was drawn, and the limit
+    this.budget = budget;
+    this.explained?.then((told) => this.tellSpent(told), () => {});
   }
 }
 
@@ -570,23 +598,28 @@ export class RRSurvey extends HTMLElement {
   }
 
   /** What an error means to a person; what was entered is in none. @param {Error} error @param {Words} words */
-  inWords({ name, message }, words) {
-    const [title, told] = STATES[name] ?? [name, ""], key = told || title;
-    return Object.hasOwn(words.table, key) ? words.say(key) : `${words.say("failed")} ${words.say("technical", { detail: `${name}: ${message}` })}`;
+  inWords(error, words) {
+    const [title, told] = STATES[error.name] ?? [error.name, ""], key = told || title;
+    return Object.hasOwn(words.table, key) ? words.say(key) : `${words.say("failed")} ${words.say("technical", { detail: technical(error) })}`;
   }
 
   /** A page for what went wrong, in a person's words. @param {StateError} error @param {Words} words */
   #failed(error, words) {
-    const { name, message, places = [] } = error, known = name === "NoEd25519" && !isSecureContext ? "Insecure" : name, [title, told] = STATES[known] ?? ["was_refused", "failed"], line = (/** @type {string} */ key) => make("p", {}, words.say(key));
+    const { name, places = [] } = error, known = name === "NoEd25519" && !isSecureContext ? "Insecure" : name, [title, told] = STATES[known] ?? ["was_refused", "failed"], line = (/** @type {string} */ key) => make("p", {}, words.say(key));
     const again = make("button", { type: "button", onclick: () => this.#restart() }, words.say("retry"));
     const list = [line("answered_at"), make("ul", {}, ...places.map((place) => make("li", { class: "foreign" }, place)))];
     this.show(make("section", { class: "card", part: "card failure", role: "alert", "data-state": name },
       make(this.hasAttribute("page") ? "h1" : "h2", { class: "h0" }, words.say(title)), ...(told ? [line(told)] : []), ...(places.length ? list : []), line("nothing_asked"),
       ...(["Offline", "Unavailable"].includes(name) ? [make("div", { class: "actions" }, again)] : []),
-      ...(title === "was_refused" ? [make("p", { class: "small quiet" }, words.say("technical", { detail: STATES[name] ? name : `${name}: ${message}` }))] : [])));
+      ...(title === "was_refused" ? [make("p", { class: "small quiet" }, words.say("technical", { detail: technical(error) }))] : [])));
     if (this.hasAttribute("page")) document.title = words.say(title);
     if (name === "Offline") addEventListener("online", () => this.isConnected && this.#restart(), { once: true });
   }
+}
+
+/** The name of a state or of an error of the client says it all; other errors have words of their own. @param {Error} error */
+function technical(error) {
+  return error instanceof RRCollectError || error instanceof StateError ? error.name : String(error);
 }
 
 /** A state of this element that no error of the client stands for. */

@@ -102,6 +102,8 @@ export function direction(language: string): "ltr" | "rtl";
  * whoever asks or made the page, each whole and in the form of words/en.mjs; they are marked as such.
  * @param {string | readonly string[]} [languages] such as navigator.languages @param {Record<string, Table>} [own] @returns {Promise<Words>} */
 export function loadWords(languages?: string | readonly string[], own?: Record<string, Table>): Promise<Words>;
+/** These words, with all that explanations say: the built element has a file of its own for that. @param {Words} words */
+export function wholeWords(words: Words): Promise<Words>;
 /** What would be sent, in words: ours and theirs, line by line, for a page to show each in its own way; the survey's texts
  * in this language, if it has it, ours in the `words` that `loadWords` gave.  `page`: it is answered on its page, where every
  * origin keeps a ledger of its own.
@@ -129,6 +131,12 @@ export function headlines(survey: Survey, given: {
 };
 /** What one answer takes of all that a device gives away for life, in words. @param {Question} question @param {Policy} policy @param {Words} words */
 export function shareOfLife(question: Question, policy: Policy, words: Words): string;
+/** @typedef {Awaited<ReturnType<Client["budget"]>>} Budget */
+/** What a device has drawn so far, in words, line by line for a page; what was drawn is shown only after a report around it
+ * has left, or may have. @param {Budget} budget @param {Words} given @returns {Line[]} */
+export function budgetLines({ draws, reports, policy, later }: Budget, given: Words): Line[];
+/** The same as one text, for the person whose device this is. @param {Budget} budget @param {Words} words */
+export function explainBudget(budget: Budget, words: Words): string;
 /** @typedef {Readonly<{survey: string, publisher: string, name: string, version: number, moment: Date}>} Withdrawal */
 /** The withdrawal of a signed envelope, by as many of the publisher's keys as a survey needs.
  * @param {Uint8Array} envelope @param {Policy} policy @returns {Promise<Withdrawal>} */
@@ -144,24 +152,11 @@ export function ticket(invite: string, survey: string, question: string, round: 
 export function reportBytes(report: Record<string, any>): Uint8Array<ArrayBufferLike>;
 /** The report of canonical bytes; every other spelling is refused. @param {Uint8Array} data @returns {Record<string, any>} */
 export function readReport(data: Uint8Array): Record<string, any>;
+/** A stored state in today's schema, for ledgers; what was never stored is empty. @param {any} state @returns {State} */
+export function broughtForward(state: any): State;
 /** A whole number below `count`, each with the same chance; 8 bytes are drawn for each attempt, for 1 none.
  * @param {number} count @param {Source} source */
 export function uniform(count: number, source: Source): number;
-/**
- * rrcollect for browsers and Node >= 20: the Python client's equal, in one module without dependencies.
- * Its sections carry the names of the Python modules they mirror.
- *
- * Rules
- * 1. A survey is accepted if its signed envelope is canonical, signed by trusted keys, keeps its own promises (decided
- *    exactly, in BigInt) and fits this device's policy; otherwise an error whose `name` says why.
- * 2. An answer is one comparison of 64 random bits from crypto.getRandomValues with an exact threshold.
- * 3. One attribute, one draw: answer, report and debit are committed to the ledger in one transaction before anything
- *    is sent; asked again, by whatever name in the same words, the device repeats itself or refuses.  Budgets are for life.
- * 4. The truth is not stored, logged or put into an error.  A report has the same length for all answers.
- * 5. Answering follows the script of docs/wire-format.md, "Answering", check by check, as the Python client does.
- * 6. A report goes to the survey's collector and nowhere else, at moments drawn with it, which no reply changes; after a
- *    decline, a cancel or a withdrawal it does not go at all.
- */
 /** Base of every error thrown on purpose; `name` is the reason. */
 export class RRCollectError extends Error {
     /** @param {string} name @param {string} message */
@@ -335,25 +330,6 @@ export class IndexedDBLedger implements Ledger {
     /** @template T @param {(state: State) => T} change @returns {Promise<T>} */
     transact<T>(change: (state: State) => T): Promise<T>;
 }
-/** The ledger of a Node program: a folder, and a rollback guard beside it.
- *
- * 1. The folder is found when the object is made, symbolic links resolved; `chdir` and other names change nothing.
- * 2. In it an empty file `now.N-digest` names the file `state.N-digest` that is the ledger.  A transaction writes the next
- *    state whole, flushes it, reads it back, and renames `now` from the state it began with to the new one.  Of all who
- *    rename from one name the first succeeds; the others begin again with its state, and what they made is thrown away.
- *    No name comes twice: a state holds fresh random bytes.
- * 3. Nothing is held meanwhile: a program killed at any moment leaves a whole ledger, and nobody has to wait for it.
- * 4. Before a state is followed by another, or anything of it is handed out, its folder is flushed and its number and digest
- *    are added to the file `<folder>.guard`, which is older than the folder.  A ledger that is older than the last state in it,
- *    or does not follow one that is in it, is refused: LedgerRestored.
- * @implements {Ledger} */
-export class FileLedger implements Ledger {
-    /** @param {string} path of its folder, which is made if its parent is there */
-    constructor(path: string);
-    place: Promise<LedgerFolder>;
-    /** @template T @param {(state: State) => T} change @returns {Promise<T>} */
-    transact<T>(change: (state: State) => T): Promise<T>;
-}
 /** The ledger of one person: what this device answers, and sends, on their behalf. */
 export class Client {
     /** `attributes`: what the app is willing to be asked about: names, {name, rounds, askedAs, aliases}, or
@@ -521,23 +497,19 @@ export class Client {
         stopped: number;
         left: number;
     }>;
-    /** What was answered, sent and spent. */
+    /** What was answered, sent and spent; `explainBudget` tells it in words. */
     budget(): Promise<{
         spent: Promised;
         lifetime: {
             epsilon: Epsilon;
             delta: Fraction;
         };
+        policy: Policy;
         draws: Draw[];
         reports: Outgoing[];
         declined: string[];
-        /** In words, for the person whose device this is; `lines` for a page. @param {Words} words */
-        explain: (words: Words) => string;
-        lines: (words: Words) => Readonly<{
-            text: string;
-            foreign: boolean;
-            question: string | null;
-        }>[];
+        /** The name that an attribute has today, under which its draw may have been reported. @param {string} name */
+        later: (name: string) => string;
         /** What was drawn so far as a share of all that this device gives away for life. @param {Words} words */
         share: (words: Words) => string;
     }>;
@@ -657,6 +629,7 @@ export type Said = string | Record<string, string>;
  * key to sentence, as in words/en.mjs
  */
 export type Table = Record<string, Said>;
+export type Budget = Awaited<ReturnType<Client["budget"]>>;
 export type Withdrawal = Readonly<{
     survey: string;
     publisher: string;
@@ -787,49 +760,6 @@ export type Deliveries = {
     nextMoment: Date | null;
     lastFailure: string | null;
 };
-/** The files of a ledger; every method ends in one go, without waiting. */
-declare class LedgerFolder {
-    /** @param {string} given */
-    static at(given: string): Promise<LedgerFolder>;
-    /** @param {any} fs @param {(data: Uint8Array) => string} digest @param {string} parent @param {string} name */
-    constructor(fs: any, digest: (data: Uint8Array) => string, parent: string, name: string);
-    fs: any;
-    digest: (data: Uint8Array) => string;
-    parent: string;
-    name: string;
-    path: string;
-    /** Change the ledger; null if somebody else was first.
-     * @template T @param {(state: State) => T} change @returns {{result: T} | null} */
-    once<T>(change: (state: State) => T): {
-        result: T;
-    } | null;
-    /** The state that is the ledger, and all that have files; null if there is no ledger. */
-    now(): {
-        now: string;
-        states: string[];
-    } | null;
-    /** @param {string} now @returns {{before: string, state: any} | null} null if it is not the ledger any more */
-    read(now: string): {
-        before: string;
-        state: any;
-    } | null;
-    /** From one state to the next; null if somebody else was first. @param {string} now @param {State} state */
-    swap(now: string, state: State): string | null;
-    /** Make an empty ledger, unless somebody else does: a folder is renamed to one that is empty or not there. @returns {null} */
-    make(): null;
-    /** Keep a state for good, before anything is handed out or follows it. @param {string} now */
-    settle(now: string): void;
-    /** The states that the guard knows, the newest last; none if it is gone, or was never finished. @returns {string[]} */
-    guarded(): string[];
-    /** A line of its own in the guard, also after one that was cut off. @param {string} now @param {number} [flag] */
-    append(now: string, flag?: number): void;
-    /** A new file, whole on the disk and read back. @param {string} path @param {Uint8Array} data */
-    write(path: string, data: Uint8Array): void;
-    /** The names in a folder, on the disk. @param {string} path */
-    flush(path: string): void;
-    /** What cannot be removed now is removed later. @param {string} path */
-    remove(path: string): void;
-}
 /** @typedef {{name: string, rounds: number, aliases: string[]}} Attribute */
 /** The registered attributes, and the rule that finds a question's own one. */
 declare class Attributes {
@@ -843,10 +773,6 @@ declare class Attributes {
     earlier: Map<string, Attribute>;
     /** @type {Map<string, number>} */
     publishers: Map<string, number>;
-    /** @param {any} entry */
-    addPublisher(entry: any): void;
-    /** @param {any} entry */
-    add(entry: any): void;
     /** What a question asks about, if it is registered. @param {Survey} survey @param {Question} question @returns {Attribute | undefined} */
     find({ publisher }: Survey, { attribute }: Question): Attribute | undefined;
 }

@@ -1,6 +1,7 @@
 // @ts-check
 /**
- * rrcollect for browsers and Node >= 20: the Python client's equal, in one module without dependencies.
+ * rrcollect for browsers and Node >= 20: the Python client's equal, in one module without dependencies.  The ledger of a Node
+ * program is beside it, in file-ledger.mjs.
  * Its sections carry the names of the Python modules they mirror.
  *
  * Rules
@@ -15,6 +16,10 @@
  *    decline, a cancel or a withdrawal it does not go at all.
  */
 
+/** Whether this is part of the built element (build.mjs sets it): sentences for developers are left out there, and our words
+ * are in two files for each language. @type {boolean} */
+const BUILT = false;
+
 // ---- errors: the names are the Python client's ----------------------------------------------------------------------
 
 /** Base of every error thrown on purpose; `name` is the reason. */
@@ -26,9 +31,14 @@ export class RRCollectError extends Error {
   }
 }
 
+/** @param {string} name @param {string} message */
+function fault(name, message) {
+  return new RRCollectError(name, BUILT ? "explained by rrcollect.mjs" : message);
+}
+
 /** @param {string} name @param {string} message @returns {never} */
 function refuse(name, message) {
-  throw new RRCollectError(name, message);
+  throw fault(name, message);
 }
 
 /** @param {unknown} value */
@@ -1125,17 +1135,18 @@ function surveyBytes({ opens, expires, rounds, questions, inviteOnly, ...rest })
 /** An answer that changes the odds by this factor is as good as a proof. */
 const PRACTICAL_PROOF = new Fraction(1000n);
 
-/** Why a design does not go with a kind; null if it does. @param {Kind} kind @param {AnyDesign} design */
-function misfit(kind, design) {
-  if (kind.kind !== "choice") return design instanceof Design ? null : `a ${kind.kind} question goes with a design of p00 and p11`;
-  const many = kind.options.length, fits = design instanceof SetDesign && design.options === many;
-  return fits ? null : `a choice of ${many} options goes with a design for ${many} options`;
+/** Whether a design goes with a kind. @param {Kind} kind @param {AnyDesign} design */
+function fits(kind, design) {
+  return kind.kind === "choice" ? design instanceof SetDesign && design.options === kind.options.length : design instanceof Design;
 }
 
 /** @param {Question} question */
 function checkQuestion(question) {
-  const where = `question '${question.id}'`, { design, promise, disclosure, kind } = question, fault = misfit(kind, design);
-  if (fault) refuse("MalformedDocument", `${where}: ${fault}`);
+  const where = `question '${question.id}'`, { design, promise, disclosure, kind } = question;
+  if (!fits(kind, design)) {
+    const many = kind.kind === "choice" ? `${kind.options.length} options` : "";
+    refuse("MalformedDocument", `${where}: a ${many ? `choice of ${many}` : `${kind.kind} question`} goes with a design ${many ? `for ${many}` : "of p00 and p11"}`);
+  }
   if (question.panel && question.rounds === 1) refuse("MalformedDocument", `${where}: a panel needs two rounds or more`);
   if (design.c.sign() <= 0) refuse("NotOriented", `${where}: p00 + p11 must be above 1`);
   if (!design.onGrid) refuse("OffGridMatrix", `${where}: the matrix is off the grid of 1/2^64`);
@@ -1494,7 +1505,7 @@ export async function loadWords(languages = [], own = {}) {
   for (const wanted of [languages].flat()) {
     const found = [wanted, base(wanted)].find((one) => Object.hasOwn(own, one));
     if (found !== undefined) {
-      const english = await ourTable("en");
+      const english = await wholeTable("en");
       checkTable(found, own[found], english);
       return new Words(found, own[found], new Words("en", english).say("supplied"));
     }
@@ -1503,9 +1514,19 @@ export async function loadWords(languages = [], own = {}) {
   return new Words("en", await ourTable("en"));
 }
 
-/** @param {string} language @returns {Promise<Table>} */
-async function ourTable(language) {
-  return (await import(`./words/${language}.mjs`)).default;
+/** @param {string} language @param {string} [part] @returns {Promise<Table>} */
+async function ourTable(language, part = "") {
+  return (await import(`./words/${language}${part}.mjs`)).default;
+}
+
+/** @param {string} language */
+async function wholeTable(language) {
+  return BUILT ? { ...(await ourTable(language)), ...(await ourTable(language, ".more")) } : ourTable(language);
+}
+
+/** These words, with all that explanations say: the built element has a file of its own for that. @param {Words} words */
+export async function wholeWords(words) {
+  return BUILT && words.notice === null ? new Words(words.language, await wholeTable(words.language)) : words;
 }
 
 /** Refuse a table that lacks a sentence or a place, or has one too many, or hides something.
@@ -1771,11 +1792,12 @@ function yesAndNo(design, words) {
 
 // ---- answer/budget: what was drawn and sent --------------------------------------------------------------------------
 
-/** What a device has drawn so far, in words; what was drawn is shown only after a report around it has left, or may have.
- * `later`: the name that an attribute has today, under which its draw may have been reported.
- * @param {Draw[]} draws @param {Outgoing[]} reports @param {Policy} policy @param {(name: string) => string} later @param {Words} words @returns {Line[]} */
-function budgetLines(draws, reports, policy, later, words) {
-  const designs = draws.map((draw) => needDesign(JSON.parse(draw.design), "design")), left = reports.filter(hasLeft);
+/** @typedef {Awaited<ReturnType<Client["budget"]>>} Budget */
+
+/** What a device has drawn so far, in words, line by line for a page; what was drawn is shown only after a report around it
+ * has left, or may have. @param {Budget} budget @param {Words} given @returns {Line[]} */
+export function budgetLines({ draws, reports, policy, later }, given) {
+  const words = wordsOf("budgetLines", given), designs = draws.map((draw) => needDesign(JSON.parse(draw.design), "design")), left = reports.filter(hasLeft);
   const lines = [ours(draws.length ? drawnInWords(designs, words) : words.say("nothing_drawn")), ours(capInWords(policy, words))];
   const share = shareInWords(total(draws), policy, words, "spent");
   if (share) lines.push(ours(share));
@@ -1787,6 +1809,11 @@ function budgetLines(draws, reports, policy, later, words) {
     if (around) lines.push(ours(meaningInWords(designs[i], draw, words)));
   });
   return lines;
+}
+
+/** The same as one text, for the person whose device this is. @param {Budget} budget @param {Words} words */
+export function explainBudget(budget, words) {
+  return shownLines(budgetLines(budget, words));
 }
 
 /** Whether a report has left this device, or may have. @param {Outgoing} report */
@@ -1959,8 +1986,8 @@ function emptyState() {
   return { schema: 1 + STEPS.length, draws: [], reports: [], words: {}, seen: {}, declined: [], withdrawn: [], panels: [], asked: {} };
 }
 
-/** A stored state in today's schema; what was never stored is empty. @param {any} state @returns {State} */
-function broughtForward(state) {
+/** A stored state in today's schema, for ledgers; what was never stored is empty. @param {any} state @returns {State} */
+export function broughtForward(state) {
   if (state === undefined) return emptyState();
   if (!Number.isInteger(state?.schema) || state.schema < 1) return refuse("LedgerCorrupt", "the ledger is damaged or is not one");
   if (state.schema > 1 + STEPS.length) {
@@ -1995,7 +2022,7 @@ export class IndexedDBLedger {
   }
   open() {
     this.opened ??= new Promise((resolve, reject) => {
-      const fail = () => reject(new RRCollectError("LedgerUnavailable", "this browser keeps no data for this page; nothing was drawn"));
+      const fail = () => reject(fault("LedgerUnavailable", "this browser keeps no data for this page; nothing was drawn"));
       let request;
       try {
         request = indexedDB.open(this.name, 1);
@@ -2016,7 +2043,7 @@ export class IndexedDBLedger {
   async transact(change) {
     const database = await this.open();
     return new Promise((resolve, reject) => {
-      const unwritten = () => new RRCollectError("LedgerUnavailable", "the ledger could not be written; nothing was sent");
+      const unwritten = () => fault("LedgerUnavailable", "the ledger could not be written; nothing was sent");
       let transaction;
       try {
         transaction = database.transaction("ledger", "readwrite", { durability: "strict" });
@@ -2028,258 +2055,21 @@ export class IndexedDBLedger {
       /** @type {T} */
       let result;
       /** @type {unknown} */
-      let fault = null;
+      let trouble = null;
       got.onsuccess = () => {
         try {
           const state = broughtForward(got.result);
           result = change(state);
           store.put(state, "state");
         } catch (error) {
-          fault = error;
+          trouble = error;
           transaction.abort();
         }
       };
       transaction.oncomplete = () => resolve(result);
-      transaction.onabort = transaction.onerror = () => reject(fault ?? unwritten());
+      transaction.onabort = transaction.onerror = () => reject(trouble ?? unwritten());
     });
   }
-}
-
-// ---- in Node alone: the same in a folder of files; pages load the module without this part -------------------------
-
-const PATIENCE = 30_000; // milliseconds to begin again for, while other programs are first
-/** The number and digest of a state; no state has those of the empty ledger. */
-const EDITION = /^\d{12}-[0-9a-f]{64}$/;
-const EMPTY = `${"0".repeat(12)}-${"0".repeat(64)}`;
-
-/** The ledger of a Node program: a folder, and a rollback guard beside it.
- *
- * 1. The folder is found when the object is made, symbolic links resolved; `chdir` and other names change nothing.
- * 2. In it an empty file `now.N-digest` names the file `state.N-digest` that is the ledger.  A transaction writes the next
- *    state whole, flushes it, reads it back, and renames `now` from the state it began with to the new one.  Of all who
- *    rename from one name the first succeeds; the others begin again with its state, and what they made is thrown away.
- *    No name comes twice: a state holds fresh random bytes.
- * 3. Nothing is held meanwhile: a program killed at any moment leaves a whole ledger, and nobody has to wait for it.
- * 4. Before a state is followed by another, or anything of it is handed out, its folder is flushed and its number and digest
- *    are added to the file `<folder>.guard`, which is older than the folder.  A ledger that is older than the last state in it,
- *    or does not follow one that is in it, is refused: LedgerRestored.
- * @implements {Ledger} */
-export class FileLedger {
-  /** @param {string} path of its folder, which is made if its parent is there */
-  constructor(path) {
-    this.place = LedgerFolder.at(path);
-    this.place.catch(() => {}); // told when it is used
-  }
-  /** @template T @param {(state: State) => T} change @returns {Promise<T>} */
-  async transact(change) {
-    const folder = await this.place;
-    for (const end = Date.now() + PATIENCE; ; ) {
-      const done = folder.once(change);
-      if (done) return done.result;
-      if (Date.now() > end) refuse("LedgerUnavailable", "other programs change the ledger all the time; nothing was answered");
-      await new Promise((resolve) => setTimeout(resolve, randomBytes(1, systemSource)[0] / 16));
-    }
-  }
-}
-
-/** The files of a ledger; every method ends in one go, without waiting. */
-class LedgerFolder {
-  /** @param {any} fs @param {(data: Uint8Array) => string} digest @param {string} parent @param {string} name */
-  constructor(fs, digest, parent, name) {
-    this.fs = fs;
-    this.digest = digest;
-    this.parent = parent;
-    this.name = name;
-    this.path = `${parent}/${name}`;
-  }
-  /** @param {string} given */
-  static async at(given) {
-    if (typeof given !== "string" || given === "") refuse("ParameterError", "the path of a ledger is a text");
-    try {
-      const from = /** @type {any} */ (globalThis).process.cwd(); // before anything is waited for
-      const node = (/** @type {string} */ name) => import(/* @vite-ignore */ `node:${name}`);
-      const [{ default: fs }, paths, { createHash }] = await Promise.all(["fs", "path", "crypto"].map(node));
-      const whole = paths.resolve(from, given), there = fs.lstatSync(whole, { throwIfNoEntry: false });
-      const { dir, base } = paths.parse(there ? fs.realpathSync.native(whole) : whole); // to a link to nothing: ENOENT
-      if (base === "") refuse("ParameterError", "a ledger has a folder of its own");
-      const digest = (/** @type {Uint8Array} */ data) => createHash("sha256").update(data).digest("hex");
-      return new LedgerFolder(fs, digest, fs.realpathSync.native(dir), base);
-    } catch (error) {
-      return unavailable("found", error);
-    }
-  }
-  /** Change the ledger; null if somebody else was first.
-   * @template T @param {(state: State) => T} change @returns {{result: T} | null} */
-  once(change) {
-    let known = this.guarded();
-    const found = this.now(), last = known.at(-1) ?? EMPTY; // in this order: the guard is never ahead of the ledger
-    if (found === null) {
-      if (last !== EMPTY) refuse("LedgerRestored", "the ledger is gone; its rollback guard knows it");
-      return this.make();
-    }
-    const { now, states } = found, stored = this.read(now);
-    if (stored === null) return null;
-    const follows = () => known.includes(now) || known.includes(stored.before);
-    if (!follows()) known = this.guarded(); // read once more: others may have gone on in between
-    if (known.length === 0) refuse("LedgerRestored", "the ledger's rollback guard is gone");
-    if (!follows() || number(last) > number(now) || (number(last) === number(now) && last !== now)) {
-      refuse("LedgerRestored", "the ledger is an old copy, or one of another history: its rollback guard knows a later one");
-    }
-    if (!known.includes(now)) this.settle(now);
-    const was = JSON.stringify(stored.state ?? emptyState()), state = broughtForward(stored.state);
-    const result = change(state), next = JSON.stringify(state) === was ? now : this.swap(now, state);
-    if (next === null) return null;
-    if (next !== now) this.settle(next);
-    for (const one of states) if (one !== next && number(one) <= number(next)) this.remove(`${this.path}/state.${one}`);
-    return { result };
-  }
-  /** The state that is the ledger, and all that have files; null if there is no ledger. */
-  now() {
-    for (let look = 0; look < 100; look++) { // a file renamed while the folder is listed may be seen twice, or not at all
-      /** @type {string[]} */
-      let names;
-      try {
-        names = this.fs.readdirSync(this.path);
-        const marks = names.filter((name) => name.startsWith("now.") && EDITION.test(name.slice(4)));
-        if (names.length === 0) return null;
-        if (marks.length !== 1) continue;
-        const now = marks[0].slice(4), links = this.fs.lstatSync(`${this.path}/${marks[0]}`).nlink;
-        if (links > 1) refuse("LedgerUnavailable", "the ledger has a copy made of hard links: one draw means one ledger");
-        const states = names.filter((name) => name.startsWith("state.")).map((name) => name.slice(6));
-        return { now, states: states.filter((one) => EDITION.test(one)) };
-      } catch (error) {
-        const { code } = /** @type {any} */ (error);
-        if (code === "ENOTDIR") refuse("LedgerCorrupt", "the ledger's path is not the folder of a ledger");
-        if (code !== "ENOENT") return unavailable("read", error);
-        if (!this.fs.existsSync(this.path)) return null;
-      }
-    }
-    return refuse("LedgerCorrupt", "the ledger's folder is damaged or is not one");
-  }
-  /** @param {string} now @returns {{before: string, state: any} | null} null if it is not the ledger any more */
-  read(now) {
-    if (now === EMPTY) return { before: EMPTY, state: undefined };
-    try {
-      const data = this.fs.readFileSync(`${this.path}/state.${now}`);
-      if (this.digest(data) === now.slice(13)) return JSON.parse(data.toString());
-    } catch (error) {
-      if (/** @type {any} */ (error).code !== "ENOENT") return unavailable("read", error);
-      if (!this.fs.existsSync(`${this.path}/now.${now}`)) return null;
-    }
-    return refuse("LedgerCorrupt", "the ledger's file is damaged or gone");
-  }
-  /** From one state to the next; null if somebody else was first. @param {string} now @param {State} state */
-  swap(now, state) {
-    const data = encoder.encode(JSON.stringify({ before: now, random: hex(randomBytes(16, systemSource)), state }));
-    const next = `${String(number(now) + 1).padStart(12, "0")}-${this.digest(data)}`, file = `${this.path}/state.${next}`;
-    let named = false; // from then on the file stays: over a network a rename can be done and yet be called failed
-    try {
-      this.write(file, data);
-      this.flush(this.path);
-      named = true;
-      this.fs.renameSync(`${this.path}/now.${now}`, `${this.path}/now.${next}`);
-      return next;
-    } catch (error) {
-      if (!named) this.remove(file);
-      return /** @type {any} */ (error).code === "ENOENT" ? null : unavailable("written", error);
-    }
-  }
-  /** Make an empty ledger, unless somebody else does: a folder is renamed to one that is empty or not there. @returns {null} */
-  make() {
-    const fresh = `${this.path}.${hex(randomBytes(16, systemSource))}.new`, { fs } = this;
-    try {
-      this.append(EMPTY, fs.constants.O_CREAT);
-      this.flush(this.parent);
-      fs.mkdirSync(fresh, 0o700);
-      this.write(`${fresh}/now.${EMPTY}`, new Uint8Array());
-      this.flush(fresh);
-      fs.renameSync(fresh, this.path);
-      this.flush(this.parent);
-      for (const name of fs.readdirSync(this.parent)) { // what programs killed at this left behind
-        const rest = name.startsWith(this.name) && name.slice(this.name.length);
-        if (rest && /^\.[0-9a-f]{32}\.new$/.test(rest)) this.remove(`${this.parent}/${name}`);
-      }
-    } catch (error) {
-      this.remove(fresh);
-      if (!["ENOTEMPTY", "EEXIST", "ENOENT"].includes(/** @type {any} */ (error).code)) return unavailable("made", error);
-      if (!fs.existsSync(this.path)) return unavailable("made", error);
-    }
-    return null;
-  }
-  /** Keep a state for good, before anything is handed out or follows it. @param {string} now */
-  settle(now) {
-    try {
-      if (number(now) === 1) this.flush(this.parent); // whoever made the folder may not have come to it
-      this.flush(this.path);
-      this.append(now);
-    } catch (error) {
-      unavailable("flushed", error);
-    }
-  }
-  /** The states that the guard knows, the newest last; none if it is gone, or was never finished. @returns {string[]} */
-  guarded() {
-    try {
-      const lines = this.fs.readFileSync(`${this.path}.guard`, "utf8").split("\n");
-      return lines.filter((/** @type {string} */ line) => EDITION.test(line)).sort();
-    } catch (error) {
-      return /** @type {any} */ (error).code === "ENOENT" ? [] : unavailable("read", error);
-    }
-  }
-  /** A line of its own in the guard, also after one that was cut off. @param {string} now @param {number} [flag] */
-  append(now, flag = 0) {
-    const { fs } = this, { O_APPEND, O_WRONLY } = fs.constants;
-    const file = fs.openSync(`${this.path}.guard`, O_APPEND | O_WRONLY | flag, 0o600), line = encoder.encode(`\n${now}\n`);
-    try {
-      if (fs.writeSync(file, line) !== line.length) throw Object.assign(new Error("cut off"), { code: "ENOSPC" });
-      fs.fsyncSync(file);
-    } finally {
-      fs.closeSync(file);
-    }
-  }
-  /** A new file, whole on the disk and read back. @param {string} path @param {Uint8Array} data */
-  write(path, data) {
-    const { fs } = this, file = fs.openSync(path, "wx", 0o600);
-    try {
-      for (let at = 0, more = 0; at < data.length; at += more) {
-        more = fs.writeSync(file, data, at);
-        if (more === 0) throw Object.assign(new Error("cut off"), { code: "ENOSPC" });
-      }
-      fs.fsyncSync(file);
-    } finally {
-      fs.closeSync(file);
-    }
-    if (!fs.readFileSync(path).equals(data)) throw Object.assign(new Error("read back otherwise"), { code: "EIO" });
-  }
-  /** The names in a folder, on the disk. @param {string} path */
-  flush(path) {
-    if (/** @type {any} */ (globalThis).process.platform === "win32") return; // it opens no folders
-    const folder = this.fs.openSync(path, "r");
-    try {
-      this.fs.fsyncSync(folder);
-    } finally {
-      this.fs.closeSync(folder);
-    }
-  }
-  /** What cannot be removed now is removed later. @param {string} path */
-  remove(path) {
-    try {
-      this.fs.rmSync(path, { force: true, recursive: true });
-    } catch {
-      return;
-    }
-  }
-}
-
-/** @param {string} edition */
-function number(edition) {
-  return Number(edition.slice(0, 12));
-}
-
-/** @param {string} what @param {unknown} error @returns {never} */
-function unavailable(what, error) {
-  if (error instanceof RRCollectError) throw error;
-  const { code = error } = /** @type {any} */ (error);
-  return refuse("LedgerUnavailable", `the ledger cannot be ${what} (${code}); nothing was answered`);
 }
 
 // ---- answer/ledger: what was spent, for life ------------------------------------------------------------------------
@@ -2321,45 +2111,47 @@ class Attributes {
     this.publishers = new Map();
     if (!Array.isArray(registered)) return badSetting("attributes", registered, "a list of names");
     for (const entry of registered) {
-      if (isObject(entry) && "everyAttributeOf" in entry) this.addPublisher(entry);
-      else this.add(typeof entry === "string" ? { name: entry } : entry);
+      if (isObject(entry) && "everyAttributeOf" in entry) addPublisher(this, entry);
+      else if (!BUILT) addAttribute(this, typeof entry === "string" ? { name: entry } : entry); // the element registers none
     }
     for (const alias of this.earlier.keys()) {
       if (this.own.has(alias)) badSetting("aliases", alias, "earlier names, which are not registered any more");
-    }
-  }
-  /** @param {any} entry */
-  addPublisher(entry) {
-    needSettings("everyAttributeOf", entry, ["everyAttributeOf", "rounds"]);
-    const { everyAttributeOf: publisher, rounds = 1 } = entry;
-    if (typeof publisher !== "string" || !publisher) badSetting("publisher", publisher, "its name");
-    if (this.publishers.has(publisher)) badSetting("attributes", publisher, "each publisher once");
-    this.publishers.set(publisher, wholeNumber("rounds", rounds, 1, MOST_ROUNDS));
-  }
-  /** @param {any} entry */
-  add(entry) {
-    needSettings("an attribute", entry, ["name", "rounds", "askedAs", "aliases"]);
-    const { name, rounds = 1, askedAs = [], aliases = [] } = entry;
-    if (typeof name !== "string" || !name || name.includes("/")) badSetting("attribute name", name, "a text without '/'");
-    for (const [what, list] of [["askedAs", askedAs], ["aliases", aliases]]) {
-      const names = Array.isArray(list) && list.every((one) => typeof one === "string" && one !== "");
-      if (!names) badSetting(what, list, "a list of names");
-    }
-    const made = { name, rounds: wholeNumber("rounds", rounds, 1, MOST_ROUNDS), aliases: [...aliases] };
-    this.own.set(name, made);
-    for (const as of askedAs.length ? askedAs : [name]) {
-      if (this.asked.has(as)) badSetting("attributes", as, "each name asked about belongs to one attribute");
-      this.asked.set(as, made);
-    }
-    for (const alias of aliases) {
-      if (this.earlier.has(alias)) badSetting("aliases", alias, "each earlier name belongs to one attribute");
-      this.earlier.set(alias, made);
     }
   }
   /** What a question asks about, if it is registered. @param {Survey} survey @param {Question} question @returns {Attribute | undefined} */
   find({ publisher }, { attribute }) {
     const name = `${publisher}/${attribute}`, rounds = this.publishers.get(publisher);
     return this.asked.get(attribute) ?? (rounds === undefined ? rounds : this.earlier.get(name) ?? { name, rounds, aliases: [] });
+  }
+}
+
+/** @param {Attributes} all @param {any} entry */
+function addPublisher(all, entry) {
+  needSettings("everyAttributeOf", entry, ["everyAttributeOf", "rounds"]);
+  const { everyAttributeOf: publisher, rounds = 1 } = entry;
+  if (typeof publisher !== "string" || !publisher) badSetting("publisher", publisher, "its name");
+  if (all.publishers.has(publisher)) badSetting("attributes", publisher, "each publisher once");
+  all.publishers.set(publisher, wholeNumber("rounds", rounds, 1, MOST_ROUNDS));
+}
+
+/** @param {Attributes} all @param {any} entry */
+function addAttribute(all, entry) {
+  needSettings("an attribute", entry, ["name", "rounds", "askedAs", "aliases"]);
+  const { name, rounds = 1, askedAs = [], aliases = [] } = entry;
+  if (typeof name !== "string" || !name || name.includes("/")) badSetting("attribute name", name, "a text without '/'");
+  for (const [what, list] of [["askedAs", askedAs], ["aliases", aliases]]) {
+    const names = Array.isArray(list) && list.every((one) => typeof one === "string" && one !== "");
+    if (!names) badSetting(what, list, "a list of names");
+  }
+  const made = { name, rounds: wholeNumber("rounds", rounds, 1, MOST_ROUNDS), aliases: [...aliases] };
+  all.own.set(name, made);
+  for (const as of askedAs.length ? askedAs : [name]) {
+    if (all.asked.has(as)) badSetting("attributes", as, "each name asked about belongs to one attribute");
+    all.asked.set(as, made);
+  }
+  for (const alias of aliases) {
+    if (all.earlier.has(alias)) badSetting("aliases", alias, "each earlier name belongs to one attribute");
+    all.earlier.set(alias, made);
   }
 }
 
@@ -2657,19 +2449,15 @@ export class Client {
     });
   }
 
-  /** What was answered, sent and spent. */
+  /** What was answered, sent and spent; `explainBudget` tells it in words. */
   async budget() {
-    const state = await this.ledger.transact((s) => s);
-    const spent = total(state.draws), later = (/** @type {string} */ name) => this.attributes.earlier.get(name)?.name ?? name;
-    const lines = (/** @type {Words} */ words) => budgetLines(state.draws, state.reports, this.policy, later, wordsOf("lines", words));
+    const { draws, reports, declined } = await this.ledger.transact((state) => state), spent = total(draws), { policy } = this;
     return {
-      spent, lifetime: { epsilon: this.policy.lifetimeEpsilon, delta: this.policy.lifetimeDelta },
-      draws: state.draws, reports: state.reports, declined: state.declined,
-      /** In words, for the person whose device this is; `lines` for a page. @param {Words} words */
-      explain: (words) => shownLines(lines(words)),
-      lines,
+      spent, lifetime: { epsilon: policy.lifetimeEpsilon, delta: policy.lifetimeDelta }, policy, draws, reports, declined,
+      /** The name that an attribute has today, under which its draw may have been reported. @param {string} name */
+      later: (name) => this.attributes.earlier.get(name)?.name ?? name,
       /** What was drawn so far as a share of all that this device gives away for life. @param {Words} words */
-      share: (words) => shareInWords(spent, this.policy, wordsOf("share", words), "spent"),
+      share: (words) => shareInWords(spent, policy, wordsOf("share", words), "spent"),
     };
   }
 
@@ -2883,25 +2671,30 @@ class Delivery {
 
 // ---- deliver/verdict: what a reply says about a report --------------------------------------------------------------
 
-/** The reasons for which a collector refuses a report for good: the status of each, and what it means.
- * @type {Record<string, [number, string]>} */
+/** The reasons for which a collector refuses a report for good, with the status of each. @type {Record<string, number>} */
 const REASONS = {
-  malformed: [400, "cut off, broken, or with a value of the wrong type"],
-  unknown_survey: [404, "no survey with this digest is published here"],
-  unknown_question: [422, "the survey has no question with this id"],
-  wrong_design: [422, "the recorded design is not the published one in its one spelling: it cannot be counted"],
-  unknown_round: [422, "not a round of the question: 0 to rounds − 1"],
-  bad_answer: [422, "not an answer the design can give: text of 0 and 1"],
-  undeclared_segment: [422, "a segment or value the survey does not declare, or not in canonical JSON"],
-  missing_ticket: [403, "the survey is by invitation, and the report has no ticket"],
-  unexpected_ticket: [422, "the survey is open to everybody, and the report has a ticket"],
-  bad_ticket: [422, "a ticket that is not 32 hexadecimal digits in lower case"],
-  bad_id: [422, "not 32 hexadecimal digits in lower case"],
-  conflicting_id: [409, "another report has this id"],
-  ticket_reused: [403, "another report has this ticket, question and round"],
-  unknown_ticket: [403, "no invitation of this survey gives this ticket"],
-  closed: [410, "the survey has expired, and its grace period is over"],
-  withdrawn: [410, "the survey's publisher has withdrawn it"],
+  malformed: 400, unknown_survey: 404, unknown_question: 422, wrong_design: 422, unknown_round: 422, bad_answer: 422,
+  undeclared_segment: 422, missing_ticket: 403, unexpected_ticket: 422, bad_ticket: 422, bad_id: 422,
+  conflicting_id: 409, ticket_reused: 403, unknown_ticket: 403, closed: 410, withdrawn: 410,
+};
+/** What each means. @type {Record<string, string>} */
+const MEANINGS = {
+  malformed: "cut off, broken, or with a value of the wrong type",
+  unknown_survey: "no survey with this digest is published here",
+  unknown_question: "the survey has no question with this id",
+  wrong_design: "the recorded design is not the published one in its one spelling: it cannot be counted",
+  unknown_round: "not a round of the question: 0 to rounds − 1",
+  bad_answer: "not an answer the design can give: text of 0 and 1",
+  undeclared_segment: "a segment or value the survey does not declare, or not in canonical JSON",
+  missing_ticket: "the survey is by invitation, and the report has no ticket",
+  unexpected_ticket: "the survey is open to everybody, and the report has a ticket",
+  bad_ticket: "a ticket that is not 32 hexadecimal digits in lower case",
+  bad_id: "not 32 hexadecimal digits in lower case",
+  conflicting_id: "another report has this id",
+  ticket_reused: "another report has this ticket, question and round",
+  unknown_ticket: "no invitation of this survey gives this ticket",
+  closed: "the survey has expired, and its grace period is over",
+  withdrawn: "the survey's publisher has withdrawn it",
 };
 const LONGEST_REPLY = 4096, NOT_A_COLLECTOR = [404, 405, 501];
 
@@ -2917,8 +2710,8 @@ function judge(destination, status, said) {
     const counts = [words.new, words.known], { error } = words;
     const one = counts.every((count) => count === 0 || count === 1) && words.new + words.known === 1;
     if ((status === 200 || status === 201) && one && Object.keys(words).length === 2) return;
-    if (typeof error === "string" && Object.hasOwn(REASONS, error) && REASONS[error][0] === status) {
-      refuse("ReportRefused", `${error}: ${REASONS[error][1]}`);
+    if (typeof error === "string" && Object.hasOwn(REASONS, error) && REASONS[error] === status) {
+      throw new RRCollectError("ReportRefused", BUILT ? error : `${error}: ${MEANINGS[error]}`); // it is kept with the report
     }
   }
   if (NOT_A_COLLECTOR.includes(status)) wrongAddress(destination, `there is not a collector (status ${status})`);

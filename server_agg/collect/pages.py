@@ -35,6 +35,7 @@ __all__ = [
 ASSETS = {
     "rrcollect.mjs": ("rrcollect", "web", "text/javascript"),
     "rr-survey.mjs": ("rrcollect", "web", "text/javascript"),
+    "rr-explanation.mjs": ("rrcollect", "web", "text/javascript"),
     "rr-drawings.mjs": ("rrcollect", "web", "text/javascript"),
     "rr-entries.mjs": ("rrcollect", "web", "text/javascript"),
     "offline.mjs": ("server_agg.collect", "static", "text/javascript"),

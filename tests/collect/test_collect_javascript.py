@@ -53,19 +53,6 @@ def test_modules_are_served_without_comments_and_otherwise_whole(name, tmp_path)
     assert not re.search(r"/\*\*|@param|@type", served)
 
 
-def test_a_page_loads_everything_but_the_ledger_of_files(tmp_path):
-    copy = tmp_path / "rrcollect.mjs"
-    copy.write_bytes(pages.asset("rrcollect.mjs")[0])
-    code = f"""
-        import * as whole from {json.dumps((ROOT / "rrcollect/web/rrcollect.mjs").as_uri())};
-        import * as served from {json.dumps(copy.as_uri())};
-        console.log(JSON.stringify(Object.keys(whole).filter((name) => !(name in served))));
-    """
-    done = node("--input-type=module", "-e", code)
-    assert json.loads(done.stdout) == ["FileLedger"], done.stderr
-    assert len(gzip.compress(copy.read_bytes(), 9)) < 30_000
-
-
 def test_a_survey_page_loads_as_much_as_the_documents_say():
     loaded = ["rrcollect.mjs", "rr-survey.mjs", "rr-drawings.mjs", "rr-entries.mjs", "words/en.mjs"]
     kilobytes = sum(len(pages.packed(pages.asset(name)[0])) for name in loaded) / 1000
@@ -182,9 +169,10 @@ def test_node_delivers_to_a_collector(tmp_path):
     with Running(str(tmp_path / "a.sqlite3")) as collector:
         digest = collector.publish(publication(collector=f"{collector.url}/reports"))
         code = f"""
+            import {{ FileLedger }} from {json.dumps((ROOT / "rrcollect/web/file-ledger.mjs").as_uri())};
             import * as rr from {json.dumps((ROOT / "rrcollect/web/rrcollect.mjs").as_uri())};
             const policy = new rr.Policy([{{ name: {json.dumps(PUBLISHER)}, keys: ["{KEY.public.raw.hex()}"] }}]);
-            const ledger = new rr.FileLedger({json.dumps(str(tmp_path / "ledger"))});
+            const ledger = new FileLedger({json.dumps(str(tmp_path / "ledger"))});
             const client = new rr.Client({{ ledger, attributes: ["doped"], policy, spread: 0 }});
             const got = await fetch("{collector.url}/surveys/{digest}");
             const survey = await client.accept(new Uint8Array(await got.arrayBuffer()));

@@ -69,7 +69,8 @@ class Workspace:
         self._shell = Shell(self.folder, own)
         for name in ("examples", "tests"):
             (self.folder / name).symlink_to(ROOT / name)
-        shutil.copy(ROOT / "rrcollect" / "web" / "rrcollect.mjs", self.folder)
+        for name in ("rrcollect.mjs", "file-ledger.mjs"):
+            shutil.copy(ROOT / "rrcollect" / "web" / name, self.folder)
         (self.folder / "words").symlink_to(ROOT / "rrcollect" / "web" / "words")
 
     def __enter__(self) -> Workspace:

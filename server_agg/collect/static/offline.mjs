@@ -6,7 +6,7 @@
 //    what stands behind the # of an address (an invite) is not part of any address here.
 const LANGUAGES = ["en", "de", "fr", "es", "ar"];
 const KEPT = "rrcollect", SCOPE = new URL(self.registration.scope), ROOT = new URL("..", SCOPE);
-const LOADED = ["page.css", "icon.svg", "rr-survey.mjs", "rr-drawings.mjs", "rr-entries.mjs", "rrcollect.mjs"];
+const LOADED = ["page.css", "icon.svg", "rr-survey.mjs", "rr-explanation.mjs", "rr-drawings.mjs", "rr-entries.mjs", "rrcollect.mjs"];
 
 /** Load it and keep it; what was kept, if the network fails. @param {Request} request */
 async function answered(request) {

@@ -1,7 +1,8 @@
 /** Ledgers with a planted bug, which the searches must find.  Each takes a path, as `FileLedger` does. */
 
 import fs from "node:fs";
-import { FileLedger, RRCollectError } from "../../../rrcollect/web/rrcollect.mjs";
+import { FileLedger } from "../../../rrcollect/web/file-ledger.mjs";
+import { RRCollectError } from "../../../rrcollect/web/rrcollect.mjs";
 
 function refuse(name, message) {
   throw new RRCollectError(name, message);

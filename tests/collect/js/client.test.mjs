@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 import { promisify } from "node:util";
+import { FileLedger } from "../../../rrcollect/web/file-ledger.mjs";
 import * as rr from "../../../rrcollect/web/rrcollect.mjs";
 
 import { INVITES, NOW, bytes, device, policy, refused, vector } from "./device.mjs";
@@ -45,7 +46,7 @@ test("the budgets are for life and compared exactly", async () => {
   for (let round = 0; round < 4; round++) await many.answer(survey, "q1", true, { round }); // 4 ln 3 = ln 81
   await assert.rejects(many.answer(survey, "q1", true, { round: 4 }), refused("BudgetExhausted"));
   assert.equal(String((await many.budget()).spent.epsilon), "ln(81)");
-  assert.match((await many.budget()).explain(await rr.loadWords("en")), /at most 81 times as likely as the other\.\nFor your whole life this device stops at 59100 times\./);
+  assert.match(rr.explainBudget(await many.budget(), await rr.loadWords("en")), /at most 81 times as likely as the other\.\nFor your whole life this device stops at 59100 times\./);
 });
 
 test("what is not registered, listed or invited is refused before the truth is read", async () => {
@@ -218,18 +219,19 @@ function put(path, text) {
 
 test("a state of the schema before is brought forward, and a newer one is refused by name", async () => {
   const folder = mkdtempSync(join(tmpdir(), "rr-")), path = join(folder, "ledger");
-  const source = readFileSync(new URL("../../../rrcollect/web/rrcollect.mjs", import.meta.url), "utf8");
+  const [source, ledgers] = ["rrcollect", "file-ledger"].map((name) => readFileSync(new URL(`../../../rrcollect/web/${name}.mjs`, import.meta.url), "utf8"));
   const step = "const STEPS = [(state) => { for (const report of state.reports) report.later = ''; }];";
   assert.equal(source.split("const STEPS = [];").length, 2);
-  writeFileSync(join(folder, "later.mjs"), source.replace("const STEPS = [];", step)); // a schema 2 of this test alone
+  writeFileSync(join(folder, "rrcollect.mjs"), source.replace("const STEPS = [];", step)); // a schema 2 of this test alone
+  writeFileSync(join(folder, "file-ledger.mjs"), ledgers);
   try {
-    const later = await import(join(folder, "later.mjs"));
-    const make = (rr_) => new rr_.Client({
-      ledger: new rr_.FileLedger(path), attributes: ["doped"], clock: () => NOW,
+    const later = await import(join(folder, "rrcollect.mjs")), { FileLedger: LaterLedger } = await import(join(folder, "file-ledger.mjs"));
+    const make = (rr_, Ledger) => new rr_.Client({
+      ledger: new Ledger(path), attributes: ["doped"], clock: () => NOW,
       policy: new rr_.Policy(vector("good_plain").policy.publishers),
     });
-    const old = make(rr), first = await old.answer(await old.accept(bytes("good_plain")), "q1", true);
-    const client = make(later), survey = await client.accept(bytes("good_plain"));
+    const old = make(rr, FileLedger), first = await old.answer(await old.accept(bytes("good_plain")), "q1", true);
+    const client = make(later, LaterLedger), survey = await client.accept(bytes("good_plain"));
     const again = await client.answer(survey, "q1", () => assert.fail("read"));
     assert.deepEqual(again, { ...first, later: "" });
     const kept = stored(path);
@@ -286,7 +288,7 @@ test("the draw follows its law", () => {
 test("a file ledger survives, is exclusive, and is refused when damaged", async () => {
   const folder = mkdtempSync(join(tmpdir(), "rr-")), path = join(folder, "ledger");
   try {
-    const make = () => device({ ledger: new rr.FileLedger(path) });
+    const make = () => device({ ledger: new FileLedger(path) });
     const first = await make().answer(await make().accept(bytes("good_plain")), "q1", true);
     const reopened = make();
     const again = await reopened.answer(await reopened.accept(bytes("good_plain")), "q1", () => assert.fail("read"));
@@ -297,7 +299,7 @@ test("a file ledger survives, is exclusive, and is refused when damaged", async 
     assert.equal(new Set(made.map((m) => m.id)).size, 1);
     for (const name of readdirSync(path)) writeFileSync(join(path, name), "{");
     await assert.rejects(make().budget(), refused("LedgerCorrupt"));
-    await assert.rejects(device({ ledger: new rr.FileLedger(join(folder, "none", "x")) }).budget(), refused("LedgerUnavailable"));
+    await assert.rejects(device({ ledger: new FileLedger(join(folder, "none", "x")) }).budget(), refused("LedgerUnavailable"));
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -305,9 +307,9 @@ test("a file ledger survives, is exclusive, and is refused when damaged", async 
 
 test("two processes that race draw once", async () => {
   const folder = mkdtempSync(join(tmpdir(), "rr-")), path = join(folder, "ledger");
-  const module = new URL("../../../rrcollect/web/rrcollect.mjs", import.meta.url).href;
-  const code = `import * as rr from ${JSON.stringify(module)};
-    const client = new rr.Client({ ledger: new rr.FileLedger(${JSON.stringify(path)}), attributes: ["doped"],
+  const [module, ledgers] = ["rrcollect", "file-ledger"].map((name) => new URL(`../../../rrcollect/web/${name}.mjs`, import.meta.url).href);
+  const code = `import * as rr from ${JSON.stringify(module)}; import { FileLedger } from ${JSON.stringify(ledgers)};
+    const client = new rr.Client({ ledger: new FileLedger(${JSON.stringify(path)}), attributes: ["doped"],
       policy: new rr.Policy(${JSON.stringify(vector("good_plain").policy.publishers)}), clock: () => new Date(${NOW.getTime()}) });
     const survey = await client.accept(Uint8Array.from(Buffer.from(${JSON.stringify(vector("good_plain").envelope)}, "base64")));
     console.log((await client.answer(survey, "q1", true)).id);`;

@@ -123,7 +123,8 @@ export async function judge(rr, { surveys, reports, draws, settings, withdrawals
   for (const [number, { draws: drawn, reports: sent, caps, words: spoken, text }] of explained.budgets.entries()) {
     const ledger = new rr.MemoryLedger();
     Object.assign(ledger.state, { draws: drawn, reports: sent });
-    const said = (await new rr.Client({ ledger, attributes: [], policy: policyOf(rr, { publishers: [], ...caps }) }).budget()).explain(await rr.loadWords(spoken));
+    const client = new rr.Client({ ledger, attributes: [], policy: policyOf(rr, { publishers: [], ...caps }) });
+    const said = rr.explainBudget(await client.budget(), await rr.loadWords(spoken));
     if (said !== text) wrong.push(`budget ${number}: ${said}`);
     judged++;
   }

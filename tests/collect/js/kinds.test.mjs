@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
+import { FileLedger } from "../../../rrcollect/web/file-ledger.mjs";
 import * as rr from "../../../rrcollect/web/rrcollect.mjs";
 
 import { NOW, device, document, envelope, policy, refused, signed, unread } from "./device.mjs";
@@ -156,13 +157,13 @@ test("of several faults the earliest of the script is told", async () => {
 test("what was drawn stays in the files of a ledger, and a failed transaction draws nothing", async () => {
   const folder = mkdtempSync(join(tmpdir(), "kinds-")), path = join(folder, "ledger");
   try {
-    const given = { attributes: ["a0", "a1", "a2"], ledger: new rr.FileLedger(path) };
+    const given = { attributes: ["a0", "a1", "a2"], ledger: new FileLedger(path) };
     const asked = signed(several(3, PANEL, { ask: "one" }));
     const first = device({ ...given, source: words(4n, 7n) }), survey = await first.accept(asked);
-    const later = device({ ...given, ledger: new rr.FileLedger(path), source: words() }), again = await later.accept(asked);
+    const later = device({ ...given, ledger: new FileLedger(path), source: words() }), again = await later.accept(asked);
     assert.deepEqual([await later.drawnQuestion(again), await later.panelRound(again, "q1"), await later.panelRound(again, "q0")], ["q1", 3, null]);
     assert.equal(survey.digest, again.digest);
-    const failing = device({ ...given, ledger: new rr.FileLedger(join(folder, "other")), source: (bytes) => bytes.subarray(1) });
+    const failing = device({ ...given, ledger: new FileLedger(join(folder, "other")), source: (bytes) => bytes.subarray(1) });
     await assert.rejects(failing.accept(asked), refused("NoRandomness"));
     assert.deepEqual(await failing.ledger.transact(({ seen, asked: drawn, panels }) => [seen, drawn, panels]), [{}, {}, []]);
   } finally {

@@ -9,11 +9,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 import { promisify } from "node:util";
-import * as rr from "../../../rrcollect/web/rrcollect.mjs";
+import { FileLedger } from "../../../rrcollect/web/file-ledger.mjs";
+import { IndexedDBLedger, RRCollectError } from "../../../rrcollect/web/rrcollect.mjs";
 
-const MODULE = new URL("../../../rrcollect/web/rrcollect.mjs", import.meta.url).href;
+const MODULE = new URL("../../../rrcollect/web/file-ledger.mjs", import.meta.url).href;
 const refused = (name, words = /./) => (error) =>
-  error instanceof rr.RRCollectError && error.name === name && (words.test(error.message) || assert.fail(error.message));
+  error instanceof RRCollectError && error.name === name && (words.test(error.message) || assert.fail(error.message));
 
 /** A folder for one test. */
 function tested(name, run) {
@@ -35,11 +36,11 @@ const asks = (attribute) => (state) => {
 };
 const ask = (ledger, attribute) => ledger.transact(asks(attribute));
 
-/** What a program prints; it has `rr`, `fs`, `path` and `ask(attribute)`. */
-const PROGRAM = (path, code) => `import * as rr from ${JSON.stringify(MODULE)}; import fs from "node:fs";
+/** What a program prints; it has `FileLedger`, `fs`, `path` and `ask(attribute)`. */
+const PROGRAM = (path, code) => `import { FileLedger } from ${JSON.stringify(MODULE)}; import fs from "node:fs";
   import { syncBuiltinESMExports } from "node:module";
   process.on("SIGXFSZ", () => {}); const path = ${JSON.stringify(path)}; let tokens = 0;
-  const asks = ${asks}; const ask = (attribute) => new rr.FileLedger(path).transact(asks(attribute));
+  const asks = ${asks}; const ask = (attribute) => new FileLedger(path).transact(asks(attribute));
   const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5); ${code}`;
 async function program(path, code, ...before) {
   const [command, ...rest] = [...before, process.execPath, "--input-type=module", "-e", PROGRAM(path, code)];
@@ -47,7 +48,7 @@ async function program(path, code, ...before) {
 }
 
 tested("a full disk leaves the ledger as it was, and nothing is answered", async (root, path) => {
-  const ledger = new rr.FileLedger(path), drawn = [];
+  const ledger = new FileLedger(path), drawn = [];
   for (let n = 0; n < 10; n++) drawn.push(await ask(ledger, `a${n}`));
   const code = `for (let n = 10; n < 13; n++) try { console.log("answered", await ask("a" + n)); }
     catch (error) { console.log(error.name, error.message); }`;
@@ -62,16 +63,16 @@ tested("a full disk leaves the ledger as it was, and nothing is answered", async
 });
 
 tested("every name of a ledger is the same ledger", async (root, path) => {
-  const first = await ask(new rr.FileLedger(path), "a");
+  const first = await ask(new FileLedger(path), "a");
   fs.mkdirSync(join(root, "far"));
   fs.symlinkSync(root, join(root, "far", "up"));
   fs.symlinkSync("ledger", join(root, "alias"));
   const names = [path, join(root, "alias"), join(root, "far", "up", "ledger"), join(root, "far", "up", "alias")];
-  const ledgers = names.map((name) => new rr.FileLedger(name));
+  const ledgers = names.map((name) => new FileLedger(name));
   for (const [n, ledger] of ledgers.entries()) {
     assert.equal(await ask(ledger, "a"), first);
     const other = await ask(ledger, `b${n}`);
-    for (const again of [...ledgers, ...names.map((name) => new rr.FileLedger(name))]) assert.equal(await ask(again, `b${n}`), other);
+    for (const again of [...ledgers, ...names.map((name) => new FileLedger(name))]) assert.equal(await ask(again, `b${n}`), other);
   }
   assert.ok(fs.lstatSync(join(root, "alias")).isSymbolicLink());
 });
@@ -81,19 +82,19 @@ tested("the ledger is the one that was there when it was made, wherever the prog
   fs.mkdirSync(join(root, "far"));
   try {
     process.chdir(root);
-    const ledger = new rr.FileLedger("ledger"), unmade = new rr.FileLedger("./far/../late");
+    const ledger = new FileLedger("ledger"), unmade = new FileLedger("./far/../late");
     process.chdir(join(root, "far"));
     const first = await ask(ledger, "a"), late = await ask(unmade, "a");
     process.chdir(home);
     assert.equal(await ask(ledger, "a"), first);
-    assert.equal(await ask(new rr.FileLedger(path), "a"), first);
-    assert.equal(await ask(new rr.FileLedger(join(root, "late")), "a"), late);
+    assert.equal(await ask(new FileLedger(path), "a"), first);
+    assert.equal(await ask(new FileLedger(join(root, "late")), "a"), late);
     assert.deepEqual(fs.readdirSync(join(root, "far")), []);
   } finally {
     process.chdir(home);
   }
   fs.symlinkSync(path, join(root, "alias")); // a link that leads elsewhere later
-  const ledger = new rr.FileLedger(join(root, "alias")), first = await ask(ledger, "a");
+  const ledger = new FileLedger(join(root, "alias")), first = await ask(ledger, "a");
   fs.rmSync(join(root, "alias"));
   fs.symlinkSync(join(root, "late"), join(root, "alias"));
   assert.equal(await ask(ledger, "a"), first);
@@ -101,38 +102,38 @@ tested("the ledger is the one that was there when it was made, wherever the prog
 
 tested("a path that cannot be a ledger is refused", async (root, path) => {
   fs.symlinkSync(join(root, "nothing"), join(root, "dangling"));
-  for (const name of ["dangling", "no/ledger"]) await assert.rejects(ask(new rr.FileLedger(join(root, name)), "a"), refused("LedgerUnavailable"));
-  for (const name of ["", 5, undefined, "/"]) await assert.rejects(ask(new rr.FileLedger(name), "a"), refused("ParameterError"));
+  for (const name of ["dangling", "no/ledger"]) await assert.rejects(ask(new FileLedger(join(root, name)), "a"), refused("LedgerUnavailable"));
+  for (const name of ["", 5, undefined, "/"]) await assert.rejects(ask(new FileLedger(name), "a"), refused("ParameterError"));
   fs.writeFileSync(path, "{}");
-  await assert.rejects(ask(new rr.FileLedger(path), "a"), refused("LedgerCorrupt"));
+  await assert.rejects(ask(new FileLedger(path), "a"), refused("LedgerCorrupt"));
   fs.rmSync(path);
   fs.mkdirSync(path); // an empty folder becomes one
-  await ask(new rr.FileLedger(path), "a");
+  await ask(new FileLedger(path), "a");
   assert.deepEqual([path, `${path}.guard`].map((name) => fs.statSync(name).mode & 0o777), [0o700, 0o600]);
 });
 
 tested("a copy made of hard links is refused", async (root, path) => {
-  const first = await ask(new rr.FileLedger(path), "a");
+  const first = await ask(new FileLedger(path), "a");
   fs.mkdirSync(join(root, "copy"));
   for (const name of fs.readdirSync(path)) fs.linkSync(join(path, name), join(root, "copy", name));
   fs.copyFileSync(`${path}.guard`, join(root, "copy.guard"));
-  for (const name of ["ledger", "copy"]) await assert.rejects(ask(new rr.FileLedger(join(root, name)), "b"), refused("LedgerUnavailable", /hard links/));
+  for (const name of ["ledger", "copy"]) await assert.rejects(ask(new FileLedger(join(root, name)), "b"), refused("LedgerUnavailable", /hard links/));
   fs.rmSync(join(root, "copy"), { recursive: true });
-  assert.equal(await ask(new rr.FileLedger(path), "a"), first);
+  assert.equal(await ask(new FileLedger(path), "a"), first);
 });
 
 tested("nothing that a program left behind blocks the next one", async (root, path) => {
-  await ask(new rr.FileLedger(path), "a");
+  await ask(new FileLedger(path), "a");
   for (const text of [String(process.pid), "", "1"]) { // the lock of a program that had our number, or none yet, or lives
     fs.writeFileSync(`${path}.lock`, text);
     const start = Date.now();
-    await ask(new rr.FileLedger(path), "b");
+    await ask(new FileLedger(path), "b");
     assert.ok(Date.now() - start < 2000);
   }
 });
 
 tested("a lock that was left behind lets nobody in twice", async (root, path) => {
-  await ask(new rr.FileLedger(path), "a");
+  await ask(new FileLedger(path), "a");
   fs.writeFileSync(`${path}.lock`, "999999999"); // of a program that is gone
   const [stands, go, done] = ["stands", "go", "done"].map((name) => join(root, name));
   const until = (ready) => { for (const end = Date.now() + 3000; !ready() && Date.now() < end; ) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5); };
@@ -151,18 +152,18 @@ tested("a lock that was left behind lets nobody in twice", async (root, path) =>
   let said = "", ended = new Promise((resolve) => other.once("close", resolve));
   other.stdout.on("data", (data) => { said += data; });
   until(() => fs.existsSync(stands) || fs.existsSync(done));
-  const mine = await new rr.FileLedger(path).transact((state) => { // this one is in: the other one goes on now
+  const mine = await new FileLedger(path).transact((state) => { // this one is in: the other one goes on now
     fs.writeFileSync(go, "");
     until(() => fs.existsSync(done));
     return asks("b")(state);
   });
   await ended;
   assert.equal(said.trim(), mine);
-  assert.equal(await ask(new rr.FileLedger(path), "b"), mine);
+  assert.equal(await ask(new FileLedger(path), "b"), mine);
 });
 
 tested("what was made from a state that is no longer the ledger is thrown away", async (root, path) => {
-  const [one, two] = [new rr.FileLedger(path), new rr.FileLedger(path)], second = await two.place;
+  const [one, two] = [new FileLedger(path), new FileLedger(path)], second = await two.place;
   let calls = 0, theirs;
   const mine = await one.transact((state) => {
     if (calls++ === 0 || state.draws.length === 0) theirs = (second.once(asks("a")) ?? second.once(asks("a"))).result;
@@ -174,20 +175,20 @@ tested("what was made from a state that is no longer the ledger is thrown away",
 });
 
 tested("an old copy, another history and a ledger without its rollback guard are refused", async (root, path) => {
-  const ledger = new rr.FileLedger(path), guard = `${path}.guard`, old = join(root, "old");
+  const ledger = new FileLedger(path), guard = `${path}.guard`, old = join(root, "old");
   const first = await ask(ledger, "a");
   fs.cpSync(path, old, { recursive: true });
   fs.copyFileSync(guard, `${old}.guard`);
   await ledger.transact((state) => { state.seen.survey = { version: 2, digest: "" }; }); // no draw: a version alone
   const put = (from, to) => (fs.rmSync(to, { recursive: true, force: true }), fs.cpSync(from, to, { recursive: true }));
   const restored = async () => {
-    await assert.rejects(ask(new rr.FileLedger(path), "b"), refused("LedgerRestored"));
+    await assert.rejects(ask(new FileLedger(path), "b"), refused("LedgerRestored"));
     await assert.rejects(ask(ledger, "a"), refused("LedgerRestored"));
   };
   put(path, join(root, "kept"));
   put(old, path);
   await restored();
-  const elsewhere = new rr.FileLedger(old); // as many changes, but others
+  const elsewhere = new FileLedger(old); // as many changes, but others
   await ask(elsewhere, "c");
   put(old, path);
   await restored();
@@ -211,7 +212,7 @@ tested("an old copy, another history and a ledger without its rollback guard are
 });
 
 tested("a rollback guard that cannot be written keeps the draw in, and the same draw leaves later", async (root, path) => {
-  const ledger = new rr.FileLedger(path), { fsyncSync } = fs;
+  const ledger = new FileLedger(path), { fsyncSync } = fs;
   await ask(ledger, "a");
   let flushed = 0, seen;
   fs.fsyncSync = (file) => {
@@ -227,7 +228,7 @@ tested("a rollback guard that cannot be written keeps the draw in, and the same 
 });
 
 tested("a damaged ledger is refused by name", async (root, path) => {
-  const ledger = new rr.FileLedger(path);
+  const ledger = new FileLedger(path);
   await ask(ledger, "a");
   const names = fs.readdirSync(path), [now, state] = ["now.", "state."].map((start) => join(path, names.find((name) => name.startsWith(start))));
   const whole = fs.readFileSync(state);
@@ -251,7 +252,7 @@ tested("a damaged ledger is refused by name", async (root, path) => {
 });
 
 tested("what changes nothing writes nothing", async (root, path) => {
-  const ledger = new rr.FileLedger(path);
+  const ledger = new FileLedger(path);
   await ask(ledger, "a");
   const before = [fs.readdirSync(path), fs.statSync(`${path}.guard`).size];
   await ask(ledger, "a");
@@ -280,7 +281,7 @@ test("the ledger of a page answers when its transaction is complete, and not bef
   const script = { end: (complete) => setTimeout(complete, 30) }, fake = database(script);
   Object.defineProperty(globalThis, "indexedDB", { value: fake, configurable: true });
   t.after(() => { delete globalThis.indexedDB; });
-  const ledger = new rr.IndexedDBLedger();
+  const ledger = new IndexedDBLedger();
   let inside;
   const first = await ledger.transact((state) => { inside = fake.told.running; return asks("a")(state); });
   assert.equal(inside, true); // inside the one transaction
