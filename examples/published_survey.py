@@ -76,7 +76,8 @@ for what in ("barbet [1]", "partridge [1]"):
     print(f"{what}: ±1.96 standard errors end at {100 * wald:.1f} %, a guaranteed bar at {100 * exact:.1f} %")
 bulbul = found["bulbul [1]"]
 print(f"bulbul [1]: the 189 answers tell as much as {bulbul.effective_sample_size:.0f} direct and honest ones,")
-print(f"    and each 1 % of liars could move the estimate by {100 * bulbul.manipulation('0.01'):.1f} points\n")
+moved = 100 * bulbul.manipulation("0.01")
+print(f"    and each 1 % of dishonest reporters could move the estimate by {moved:.1f} points\n")
 
 exercise = estimate(Tally(classic.unrelated_question(p="1/2", prevalence="1/2"), 400, 128))
 value, error = 2 * (128 / 400 - 1 / 4), math.sqrt(4 / 400 * 128 / 400 * (1 - 128 / 400))

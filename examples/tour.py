@@ -78,7 +78,7 @@ print("\nCounted:", {level: (tally.n, tally.ones) for level, tally in tallies.it
 elite = agg.estimate(tallies["elite"])
 print("\nElite, in truth 40 %:", elite.sentence())
 print(f"As good as {elite.effective_sample_size:.0f} direct answers; "
-      f"1 % of liars move it by {100 * elite.manipulation('0.01'):.1f} points at most")  # fmt: skip
+      f"1 % of dishonest reporters move it by {100 * elite.manipulation('0.01'):.1f} points at most")  # fmt: skip
 
 # %% 7. Groups side by side, with bars that hold all at once, and the difference with its own.
 print("\n" + str(agg.segment_table(tallies)))

@@ -9,9 +9,9 @@ For options with equal shares, E = e^ε, n times the mean squared error over all
     Hadamard, one sign of a row   [CMM21]  k((E + 1)/(E − 1))² − Σπ²                            ⌈log2 k⌉ + 1 bits
     Laplace noise on the answer   [WWH16]  8k/ε² + 1 − Σπ²                                      k numbers
 
-What one liar of n moves: an option's share by at most `option`/n, all shares together by at most `all`/n.  A bit moves
-an option by 1/(p − q); a set has as many ones whatever is sent, bits alone have none to k of them, and noise that is a
-real number has no end.
+What one dishonest reporter of n moves: an option's share by at most `option`/n, all shares together by at most
+`all`/n.  A bit moves an option by 1/(p − q); a set has as many ones whatever is sent, bits alone have none to k of
+them, and noise that is a real number has no end.
 
 For a number in [0, 1], n times the variance of the mean at the worst number: one bit 1/(4c²), the piecewise mechanism
 ([WXY19], on [−1, 1]: t²/(√E − 1) + (√E + 3)/(3(√E − 1)²)), Laplace noise 2/ε².
@@ -37,14 +37,15 @@ if TYPE_CHECKING:
 
 __all__ = ["OtherDesign", "compare_choices", "compare_numbers", "k_ary_response", "plot_choices"]
 
-HEAD = ("design", "n·MSE", "people", "bits sent", "a liar moves an option", "and all of them")
+HEAD = ("design", "n·MSE", "people", "bits sent", "a dishonest reporter moves an option", "and all of them")
 NUMERIC = frozenset({1, 2, 3, 4, 5})
 DOUBLE = 64  # bits of a number
 
 
 @dataclass(frozen=True)
 class OtherDesign:
-    """One line: n·MSE, the people needed against the best, bits per answer, what one liar of n moves times n."""
+    """One line: n·MSE, the people needed against the best, bits per answer, n times what one dishonest reporter
+    of n moves."""
 
     design: str
     n_mse: float

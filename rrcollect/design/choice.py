@@ -247,7 +247,8 @@ class SetDesign:
     # ---- in words ---------------------------------------------------------------------------------------------
 
     def explain(self, n: int = 1000) -> str:
-        """What a publisher should read before signing: what one answer tells, what it costs, what one liar can do.
+        """What a publisher should read before signing: what one answer tells, what it costs, what one dishonest
+        reporter can do.
 
         >>> print(SetDesign(10, 3, "9/16").explain().splitlines()[2])
         People    for shares of 1/10 each: 2.94 times as many as a yes/no about one option, 0.762 of k-ary response
@@ -269,7 +270,7 @@ class SetDesign:
                 f"yes/no about one option, {float(self.total_variance(even) / single):.3g} of k-ary response"
             )
         moved = 100 * float(self.manipulation_factor) / people
-        lines.append(f"Liars     one false report of {people} moves an option by at most {moved:.3g} percentage points")
+        lines.append(f"Cheating  one false report of {people} moves an option by at most {moved:.3g} percentage points")
         return "\n".join(lines)
 
     def _shares(self, prevalences: Sequence[NumberLike]) -> list[Fraction]:

@@ -13,7 +13,7 @@ from server_agg.cli.terminal import emit, table
 
 __all__ = ["design_choice", "design_two_sided", "refuse_others"]
 
-LEGEND = "n·MSE and people for equal shares; a liar: one false report of n, in shares"
+LEGEND = "n·MSE and people for equal shares; a dishonest reporter: one false report of n, in shares"
 
 
 def refuse_others(options: Namespace, word: str, *allowed: str) -> None:

@@ -212,7 +212,8 @@ def _summary(estimate: Estimate, level: NumberLike) -> list[list[str]]:
          if normal.half_width else "none: all answers are alike, so the estimated σ is 0; see the bars"],
         ["fit", estimate.misfit.describe()],
         ["privacy cost", f"{_worth(estimate)}{_direct(direct)}"],
-        ["liars", f"each 1 % of dishonest reporters moves it up to {percent(estimate.manipulation('0.01'), 2)} points"],
+        ["dishonesty", "each 1 % of dishonest reporters moves it up to "
+         f"{percent(estimate.manipulation('0.01'), 2)} points"],
     ]  # fmt: skip
 
 
@@ -223,7 +224,7 @@ def _direct(direct: Direct) -> str:
 
 
 def _worth(estimate: Estimate) -> str:
-    """How many direct answers tell as much; nothing where that is none, at an edge of what can be estimated."""
+    """How many direct answers tell as much; nothing where that rounds to 0, at an edge of what can be estimated."""
     worth = estimate.effective_sample_size
     return f"as many as {worth:.4g} direct answers; " if worth >= 0.5 else ""
 

@@ -102,8 +102,8 @@ def _dishonest(n: int) -> Iterator[Setting]:
         honest, rates = np.arange(n - m + 1), np.arange(101) / 100
         laws = [(float(pi), binom.pmf(honest, n - m, says(design, pi))) for pi in rates]
         yield Setting(
-            "at most m liars", "honest people", f"{NAMES[design]}; n = {n}, m = {m}", ("exact",), honest.tolist(), bar,
-            partial(list, laws),
+            "at most m dishonest reporters", "honest people", f"{NAMES[design]}; n = {n}, m = {m}", ("exact",),
+            honest.tolist(), bar, partial(list, laws),
         )  # fmt: skip
 
 

@@ -94,7 +94,7 @@ def test_its_width_can_be_planned():
     assert estimate(Tally(E1, n, k)).interval(method="anytime").width / 2 == pytest.approx(0.05, rel=0.02)
 
 
-def test_at_most_m_liars():
+def test_at_most_m_dishonest_reporters():
     found = estimate(Tally(E1, 1000, 400))
     bar = found.interval_with_dishonest("0.01")
     assert tuple(bar) == pytest.approx((0.204298668303, 0.360123166803), abs=1e-11)
@@ -110,9 +110,9 @@ def test_at_most_m_liars():
 
 
 @pytest.mark.parametrize("design", [E1, P3], ids=["ε = 1", "(1, 0.3)"])
-def test_the_bar_with_liars_covers_the_honest_whatever_they_send(design):
-    """Exact, over the honest count; the liars choose after seeing it, the worst for the bar.  The planted bug takes all
-    reports for honest ones."""
+def test_the_bar_with_dishonest_reporters_covers_the_honest_whatever_they_send(design):
+    """Exact, over the honest count; the dishonest choose after seeing it, the worst for the bar.  The planted bug takes
+    all reports for honest ones."""
     n, m = 60, 6
     bars = [estimate(Tally(design, n, k)).interval_with_dishonest("0.1") for k in range(n + 1)]
     naive = [estimate(Tally(design, n, k)).interval() for k in range(n + 1)]

@@ -162,7 +162,7 @@ def test_the_papers_margins_say_what_they_assume():
     assert "true σ" in chebyshev.assumes
 
 
-def test_liars_and_the_price_of_privacy():
+def test_dishonest_reporters_and_the_price_of_privacy():
     e = estimate(Tally(Design("3/4", "3/4"), 1000, 400))
     assert e.manipulation("0.01") == pytest.approx(0.02)
     assert e.effective_sample_size == pytest.approx(1000 * 0.3 * 0.7 * 0.25 / (0.4 * 0.6))

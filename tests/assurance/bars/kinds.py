@@ -45,8 +45,9 @@ ROUNDING = 1e-9
 Search = Callable[[int, Step], Outcome]
 EDGE_DESIGNS = [E1, P3, DIRECT, Design("0.05", 1), Design("0.9", "0.6"), Design("0.2", "0.3"), optimal_design("0.2")]
 RULED = ("exact", "wilson", "chebyshev", "hoeffding", "likelihood", "anytime")
-QUICK = frozenset(["one design", "at most m liars", "two samples", "difference", "post-stratified", "several designs",
-                   "choice, all options at once", "mean of a number", "segments, all at once"])  # fmt: skip
+QUICK = frozenset(["one design", "at most m dishonest reporters", "two samples", "difference", "post-stratified",
+                   "several designs", "choice, all options at once", "mean of a number",
+                   "segments, all at once"])  # fmt: skip
 KEEPING = {  # approximate, but held to their level in these settings
     ("difference", "score"), ("post-stratified", "korn-graubard"), ("weights fixed beforehand", "korn-graubard"),
 }  # fmt: skip
