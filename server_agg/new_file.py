@@ -1,7 +1,7 @@
 """A file that appears under its name when it is whole and on disk, or not at all.
 
 Rules
-1. Until then it lies beside its place under a hidden name with the same ending, by which formats are told.
+1. Until then it is stored beside its place under a hidden name with the same ending, by which formats are told.
 2. If anything fails (a full disk, a crash of the block) nothing of it is left, and what was there before still is.
 3. Two writers of one name have two hidden names: the last one to finish wins, and each file is whole.
 """
@@ -19,7 +19,7 @@ __all__ = ["new_file"]
 
 @contextmanager
 def new_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """The path to write to in this block; what lies there becomes `path` when the block ends well.
+    """The path to write to in this block; what is stored there becomes `path` when the block ends well.
 
     >>> import tempfile
     >>> wanted = Path(tempfile.mkdtemp(), "night.csv")

@@ -8,7 +8,7 @@ Rules
    whatever design.  The way on from a run that was cut off is the opt-in `again`: a reason, kept with its time.
 3. Every reservation is debited for life, exactly.  Whoever would come above the policy's caps for the attribute or for
    the lifetime is left out, opt-in or not.
-4. A person is 16 bytes of HMAC-SHA-256 of an id, under a key that was made with the ledger and lies in it.  Whoever has
+4. A person is 16 bytes of HMAC-SHA-256 of an id, under a key that was made and is stored with the ledger.  Whoever has
    the ledger can test whether an id they know was drawn, for which attribute, in which round, together with how many
    others; and can do no more: nothing in it depends on a truth or an answer.  Not even a digest of a file does: whoever
    has the key and knows all truths of the file but one could test that one.

@@ -98,7 +98,7 @@ class Words:
 
     @staticmethod
     def of(language: str | None) -> Words:
-        """Our words in this language, or in English if it is none of ours."""
+        """Our words in this language, or in English if we do not have it."""
         base = _base(language or "en")
         return _ours(base if base in LANGUAGES else "en")
 

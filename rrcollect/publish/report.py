@@ -8,9 +8,9 @@ Rules
 4. Its id is fresh random 128 bits.  No clock, no address, no device.
 5. One spelling: canonical JSON of exactly these fields, made with the report.  What does not fit into
    `LARGEST_REPORT` bytes is not a report; another answer takes the old one's place and nothing is spelled again.
-6. A row has the same eight columns wherever reports lie in a table, a frame or a file: `survey question round design
-   answer id ticket segments`.  `design` and `segments` are canonical JSON text, `round` is a whole number, all else is
-   text; `ticket` alone may be missing.  A row may hold anything: `rules` says what is wrong with it.
+6. A row has the same eight columns wherever reports are stored, in a table, a frame or a file: `survey question round
+   design answer id ticket segments`.  `design` and `segments` are canonical JSON text, `round` is a whole number, all
+   else is text; `ticket` alone may be missing.  A row may hold anything: `rules` says what is wrong with it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One call from a column of randomised answers, wherever it lies, to shares with their bars.
+"""One call from a column of randomised answers, wherever it is stored, to shares with their bars.
 
 Rules
 1. A row whose answer is missing is dropped and told, or refused (`missing="refuse"`); a row without a group keeps its

@@ -1,4 +1,4 @@
-"""One call from the columns of a complex sample, wherever they lie, to shares with their bars.
+"""One call from the columns of a complex sample, wherever they are stored, to shares with their bars.
 
 Rules
 1. Answers are read as `analyse` reads them: a row whose answer is missing is dropped and told, or refused.

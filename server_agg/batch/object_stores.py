@@ -5,7 +5,7 @@ Rules
    DuckDB is downloaded.  Who may read is fsspec's business: its settings and the variables of each store.
 2. What holds on disk holds here: a name that is a file's is that file, a folder means all below it, only what was given
    as a pattern is one, and what matches nothing is an error.
-3. Packed files are counted where they lie in memory: they are read from a disk only.
+3. Packed files are counted where they are in memory: they are read from a disk only.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _file_system(url: str) -> Any:
 
 
 def file_systems(names: Iterable[str]) -> list[Any]:
-    """The file systems that these names lie in, each once."""
+    """The file systems that these names are in, each once."""
     return [_file_system(f"{protocol}://") for protocol in sorted({n.partition("://")[0] for n in names if is_url(n)})]
 
 

@@ -12,7 +12,7 @@ Rules
 2. The header is in its one spelling, the lengths fit, and the digest of the bits is theirs; otherwise nothing is read.
    (A digest finds damage, not fraud: who may hand in a file is the owner's to decide.)
 3. The id is fresh random 128 bits and stands for the whole file: handed in twice, it counts once.
-4. Bits are counted where they lie, mapped and not read into memory.
+4. Bits are counted where they are stored, mapped and not read into memory.
 5. One bit per answer: yes/no and numbers.  A choice is refused by name; its sets go into rows.
 """
 

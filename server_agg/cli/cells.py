@@ -52,7 +52,7 @@ class Cells:
         return values.astype(self.kind)
 
     def truths(self, cells: Sequence[Any], wrong: Callable[[int], Exception]) -> NDArray[Any]:
-        """The truths of some cells; the error `wrong` makes of the place of the first that is none."""
+        """The truths of some cells; the error `wrong` makes of the place of the first that is not a truth."""
         found = np.empty(len(cells), self.kind)
         for place, cell in enumerate(cells):
             truth = self.read(cell)

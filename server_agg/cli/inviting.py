@@ -62,7 +62,7 @@ def invites(options: Namespace) -> int:
 
 
 def _base(survey: Survey) -> str:
-    """Where the survey's page lies: beside its collector, if that is at its first origin, below a path or not."""
+    """Where the survey's page is: beside its collector, if that is at its first origin, below a path or not."""
     origin, collector = survey.origins[0], survey.collector
     beside = collector.startswith(f"{origin}/") and collector.endswith("/reports")
     return collector.removesuffix("/reports") if beside else origin

@@ -1,6 +1,6 @@
 """The description at /openapi.json: what the collector takes and says.  A test sends requests made from it.
 
-It lies in `openapi.json`; this fills in what depends on the version and on the settings.
+It is stored in `openapi.json`; this fills in what depends on the version and on the settings.
 """
 
 from __future__ import annotations

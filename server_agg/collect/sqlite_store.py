@@ -1,4 +1,4 @@
-"""The store in one SQLite file: no configuration, no server.  Its keys lie beside it, in the folder `FILE.keys`.
+"""The store in one SQLite file: no configuration, no server.  Its keys are stored beside it, in the folder `FILE.keys`.
 
 The path must stay what it was: a file that was deleted or replaced while it is open takes no more reports.
 
@@ -203,7 +203,7 @@ class SqliteStore(Store):
 
 
 def _identity(path: str) -> tuple[int, int] | None:
-    """Which file lies at the path; None for a database without one."""
+    """Which file is at the path; None for a database without one."""
     if path == ":memory:" or path.startswith("file:"):
         return None
     found = os.stat(path)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["GroupScores", "Groups"]
 
 HALVINGS = 52
-CERTAIN = 1e-15  # a variance below is none but for rounding
+CERTAIN = 1e-15  # a variance below this is rounding error
 
 
 class GroupScores(NamedTuple):

@@ -26,7 +26,7 @@ __all__ = ["JointLikelihood", "em", "joint_maximum", "joint_start"]
 
 LONGEST = 500  # steps of EM before Newton's method is tried, and again after it fails
 LARGEST_LOG_ODDS = 25.0
-LEAST_RECORDS = 1e-6  # information below that of a millionth of one record is none: the likelihood is flat there
+LEAST_RECORDS = 1e-6  # with less information than a millionth of one record has, the likelihood counts as flat
 
 
 class JointLikelihood:

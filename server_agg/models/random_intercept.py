@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["RandomInterceptFit", "fit_random_intercept"]
 
 NODES = 15
-NO_SPREAD = 1e-3  # a σ below it is none
+NO_SPREAD = 1e-3  # a σ below this counts as 0
 STEPS = 25
 
 

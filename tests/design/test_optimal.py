@@ -81,7 +81,7 @@ def test_example_4_is_an_exact_tie():
     assert optimal_design("ln 2", "1/4", prevalence="1/4") == designs[0]
 
 
-def test_a_hair_beside_the_tie_there_is_none():
+def test_just_beside_the_tie_there_is_no_tie():
     hair = Fraction(1, 10**40)
     below = optimal_designs("ln 2", "1/4", prevalence=Fraction(1, 4) - hair)
     above = optimal_designs("ln 2", "1/4", prevalence=Fraction(1, 4) + hair)

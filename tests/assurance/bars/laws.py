@@ -2,7 +2,7 @@
 
 population   N ~ Bin(n, λ(π))
 sample       given t true "yes" among the n who answered: Bin(t, p11) + Bin(n−t, 1−p00)
-finite       T true "yes" among M, of whom n were drawn without replacement: t is hypergeometric besides
+finite       T true "yes" among M, of whom n were drawn without replacement, and t is also hypergeometric
 """
 
 from __future__ import annotations
