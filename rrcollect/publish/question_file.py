@@ -62,7 +62,7 @@ def _optimal(_: AnyKind, epsilon: Any, delta: Any = 0, **known: Any) -> AnyDesig
     return choose(epsilon, delta, **known)
 
 
-class Way(NamedTuple):
+class DesignForm(NamedTuple):
     """A way to say which design: for which kinds, by the names that must be there and those that may."""
 
     kinds: tuple[str, ...]
@@ -72,14 +72,14 @@ class Way(NamedTuple):
 
 
 DESIGNS = (
-    Way(("yes_no",), ("epsilon",), ("delta", "prevalence", "max_ratio"), _optimal),
-    Way(("yes_no",), ("epsilon_yes", "epsilon_no"), (), lambda _, epsilon_yes, epsilon_no: two_sided_design(
+    DesignForm(("yes_no",), ("epsilon",), ("delta", "prevalence", "max_ratio"), _optimal),
+    DesignForm(("yes_no",), ("epsilon_yes", "epsilon_no"), (), lambda _, epsilon_yes, epsilon_no: two_sided_design(
         epsilon_yes, epsilon_no)),
-    Way(("number",), ("epsilon",), (), lambda _, epsilon: optimal_design(epsilon)),
-    Way(("yes_no", "number"), ("p00", "p11"), (), lambda _, p00, p11: Design(p00, p11).to_grid()),
-    Way(("choice",), ("epsilon",), ("delta",), lambda kind, epsilon, delta=0: optimal_choice(
+    DesignForm(("number",), ("epsilon",), (), lambda _, epsilon: optimal_design(epsilon)),
+    DesignForm(("yes_no", "number"), ("p00", "p11"), (), lambda _, p00, p11: Design(p00, p11).to_grid()),
+    DesignForm(("choice",), ("epsilon",), ("delta",), lambda kind, epsilon, delta=0: optimal_choice(
         epsilon, len(kind.options), delta)),
-    Way(("choice",), ("size", "p"), (), lambda kind, size, p: SetDesign(len(kind.options), size, p).to_grid()),
+    DesignForm(("choice",), ("size", "p"), (), lambda kind, size, p: SetDesign(len(kind.options), size, p).to_grid()),
 )  # fmt: skip
 PROMISES = tuple(dict.fromkeys(name for way in DESIGNS for name in (*way.needed, *way.wanted)))
 

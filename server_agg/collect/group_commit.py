@@ -21,16 +21,16 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from server_agg.collect.errors import QueueFull, StoreError, StoreUnavailable
-from server_agg.collect.store import Outcome, Store
+from server_agg.collect.store import ReportOutcome, Store
 from server_agg.collect.stored_report import IncomingReport
 
 __all__ = ["GroupCommit"]
 
 Watched = Callable[[int, float, StoreError | None], object]  # how many reports, the seconds, what went wrong
-Waiting = tuple[Sequence[IncomingReport], "asyncio.Future[list[Outcome]]", asyncio.AbstractEventLoop]
+Waiting = tuple[Sequence[IncomingReport], "asyncio.Future[list[ReportOutcome]]", asyncio.AbstractEventLoop]
 FOLD_REPORTS = 5_000
 FOLD_PAUSE = 3  # as long as a fold took, so many times over
-Settled = list[tuple["asyncio.Future[list[Outcome]]", "list[Outcome] | StoreError"]]
+Settled = list[tuple["asyncio.Future[list[ReportOutcome]]", "list[ReportOutcome] | StoreError"]]
 
 
 class GroupCommit:
@@ -67,10 +67,10 @@ class GroupCommit:
         """Reports that are not on disk yet."""
         return self._waiting
 
-    async def take(self, reports: Sequence[IncomingReport]) -> list[Outcome]:
+    async def take(self, reports: Sequence[IncomingReport]) -> list[ReportOutcome]:
         """What became of these reports, once they are durable."""
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[list[Outcome]] = loop.create_future()
+        future: asyncio.Future[list[ReportOutcome]] = loop.create_future()
         with self._changed:
             if self._closed:
                 raise StoreUnavailable("the collector is stopping; send it again")
@@ -96,7 +96,7 @@ class GroupCommit:
                 self._fold()
                 continue
             reports = [report for group, _, _ in batch for report in group]
-            outcomes: list[Outcome] | StoreError
+            outcomes: list[ReportOutcome] | StoreError
             began = time.perf_counter()
             try:
                 outcomes = self.store.take(reports)
@@ -147,7 +147,7 @@ class GroupCommit:
             return batch
 
 
-def _settle(batch: list[Waiting], outcomes: list[Outcome] | StoreError) -> None:
+def _settle(batch: list[Waiting], outcomes: list[ReportOutcome] | StoreError) -> None:
     """Hand every request its own outcomes, with one wake-up for each event loop."""
     settled: dict[asyncio.AbstractEventLoop, Settled] = {}
     start = 0

@@ -31,7 +31,7 @@ from server_agg.collect.metrics import Metrics
 from server_agg.collect.replies import refusal_reply, reply, trouble_reply
 from server_agg.collect.request_body import BodyBudget, body_of
 from server_agg.collect.settings import Settings
-from server_agg.collect.store import Outcome
+from server_agg.collect.store import ReportOutcome
 from server_agg.collect.stored_report import IncomingReport
 
 __all__ = ["Intake"]
@@ -83,7 +83,7 @@ class Intake:
         except StoreError as error:
             response = trouble_reply(error)
         else:
-            if len(outcomes) == 1 and outcomes[0] is Outcome.NEW:
+            if len(outcomes) == 1 and outcomes[0] is ReportOutcome.NEW:
                 self._metrics.judged("new")
                 self._metrics.answered(201, time.perf_counter() - began)
                 await send({"type": "http.response.start", "status": 201, "headers": list(NEW_HEADERS)})

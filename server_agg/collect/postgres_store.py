@@ -30,7 +30,7 @@ from server_agg.collect.errors import (
     UnsafeDurability,
     WrongSchema,
 )
-from server_agg.collect.store import Outcome, Store
+from server_agg.collect.store import ReportOutcome, Store
 from server_agg.collect.stored_report import IncomingReport
 from server_agg.collect.tables import BETWEEN, PAGE_COLUMNS, STEPS
 
@@ -158,7 +158,7 @@ class PostgresStore(Store):
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield cursor
 
-    def take(self, reports: Sequence[IncomingReport]) -> list[Outcome]:
+    def take(self, reports: Sequence[IncomingReport]) -> list[ReportOutcome]:
         for _ in range(MOST_TRIES):
             with suppress(StoreContended):
                 return super().take(reports)
@@ -203,7 +203,7 @@ class PostgresStore(Store):
 
 
 def default_keys() -> Path:
-    """Where the keys of a PostgreSQL database lie if nothing else is said: the user's own state on this machine."""
+    """Where the keys of a PostgreSQL database are, if nothing else is said: the user's own state on this machine."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "rrcollect" / "keys"
 

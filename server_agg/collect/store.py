@@ -36,14 +36,14 @@ from server_agg.collect.stored_report import Crowd, IncomingReport, Spending, pa
 from server_agg.collect.tables import ADD_COUNT, ADD_INVITE, ADD_SURVEY, BETWEEN, COLUMNS, READ_COUNTS
 from server_agg.count.tallies import Tallies
 
-__all__ = ["Outcome", "PublishedSurvey", "Store"]
+__all__ = ["PublishedSurvey", "ReportOutcome", "Store"]
 
 ROWS_PER_READ = 20_000
 LEFT_PER_PLACE = 200  # reports that wait on together after a fold: a repeat of one opens them all
 SPENT = ", ".join(Spending._fields)
 
 
-class Outcome(Enum):
+class ReportOutcome(Enum):
     """What became of one report: taken, or refused for a reason of the rules."""
 
     NEW = "new"
@@ -119,11 +119,11 @@ class Store(Database):
 
     # ---- reports ----------------------------------------------------------------------------------------------
 
-    def take(self, reports: Sequence[IncomingReport]) -> list[Outcome]:
+    def take(self, reports: Sequence[IncomingReport]) -> list[ReportOutcome]:
         """What became of each report, after one durable commit of all of them."""
         if not reports:
             return []
-        outcomes = [Outcome.CLOSED] * len(reports)
+        outcomes = [ReportOutcome.CLOSED] * len(reports)
         with self.writing() as cursor:
             epoch = self.current(cursor)
             marked = dict(enumerate(marked_reports(epoch.key, reports)))
@@ -132,14 +132,14 @@ class Store(Database):
             self._put(cursor, epoch, marked, outcomes)
         return outcomes
 
-    def _put(self, cursor: Any, epoch: Epoch, marked: dict[int, Marked], outcomes: list[Outcome]) -> None:
+    def _put(self, cursor: Any, epoch: Epoch, marked: dict[int, Marked], outcomes: list[ReportOutcome]) -> None:
         """Tell what became of each: marks in one statement, contents in another, and the rest looked up in one go."""
         while marked:
             first = _firsts(marked)
             put = self._written(cursor, epoch.key, list(first.values()))
             for at, (mark, _, _) in first.items():
                 if mark in put:
-                    outcomes[at] = Outcome.NEW
+                    outcomes[at] = ReportOutcome.NEW
                     del marked[at]
             for at, outcome in self._explained(cursor, epoch, marked).items() if marked else ():
                 outcomes[at] = outcome
@@ -154,7 +154,7 @@ class Store(Database):
             self.run(cursor, "INSERT INTO intake (place, content) VALUES (?, ?)", (place, content))
         return put
 
-    def _explained(self, cursor: Any, epoch: Epoch, rest: dict[int, Marked]) -> dict[int, Outcome]:
+    def _explained(self, cursor: Any, epoch: Epoch, rest: dict[int, Marked]) -> dict[int, ReportOutcome]:
         """Why these were not put."""
         marks = sorted({mark for mark, _, _ in rest.values()})
         places = sorted({place for (place,) in self.select_in(cursor, "place", "marks", "mark", marks)})
@@ -163,7 +163,7 @@ class Store(Database):
         if unknown := sorted({report.id for _, _, report in rest.values()} - known.keys()):
             folded = self.select_in(cursor, "id", "ids", "id", [bytes.fromhex(id_) for id_ in unknown])
             known |= {bytes(id_).hex(): None for (id_,) in folded}
-        found: dict[int, Outcome] = {}
+        found: dict[int, ReportOutcome] = {}
         refused: dict[int, Marked] = {}
         folded_ids = [id_ for id_, waiting in known.items() if waiting is None]
         rows = {row[5]: row for row in self.select_in(cursor, COLUMNS, "reports", "id", folded_ids)}
@@ -174,10 +174,10 @@ class Store(Database):
                 continue
             waiting, row = known[report.id], rows.get(report.id)
             same = waiting == report if waiting else row is None or tuple(row) == report.row
-            found[at] = Outcome.SAME if same else Outcome.CONFLICTING_ID
+            found[at] = ReportOutcome.SAME if same else ReportOutcome.CONFLICTING_ID
         return found | self._by_tickets(cursor, refused)
 
-    def _by_tickets(self, cursor: Any, rest: dict[int, Marked]) -> dict[int, Outcome]:
+    def _by_tickets(self, cursor: Any, rest: dict[int, Marked]) -> dict[int, ReportOutcome]:
         """What is wrong with the tickets of reports whose ids are new."""
         tickets = sorted({report.ticket for _, _, report in rest.values() if report.ticket is not None})
         given = {tuple(row) for row in self.select_in(cursor, "survey, ticket", "invites", "ticket", tickets)}
@@ -188,9 +188,9 @@ class Store(Database):
         for at, (_, ticket, report) in rest.items():
             spending = report.spending
             if spending is not None and (spending.survey, spending.ticket) not in given:
-                found[at] = Outcome.UNKNOWN_TICKET
+                found[at] = ReportOutcome.UNKNOWN_TICKET
             elif spending in used or ticket in waiting:
-                found[at] = Outcome.TICKET_REUSED
+                found[at] = ReportOutcome.TICKET_REUSED
         return found
 
     # ---- the fold ---------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.numerics import exact_level
 
-__all__ = ["Direct", "Margin", "Misfit", "Total", "worst_misfit"]
+__all__ = ["Direct", "Margin", "Misfit", "PeopleTotal", "worst_misfit"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Direct:
 
 
 @dataclass(frozen=True)
-class Total:
+class PeopleTotal:
     """How many people have the attribute, of `people`; `interval` is the bar of the share it came from."""
 
     people: int

@@ -25,7 +25,7 @@ from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.credible import Prior
-from server_agg.estimates.diagnostics import Direct, Margin, Misfit, Total
+from server_agg.estimates.diagnostics import Direct, Margin, Misfit, PeopleTotal
 from server_agg.estimates.exact import squared_widths, unbiased
 from server_agg.estimates.interval import Interval, Side, TargetLike, checked_target, target_words
 from server_agg.estimates.methods import interval_of, methods_for
@@ -204,7 +204,7 @@ class Estimate(UnbiasedResult):
             warning=f"holds whatever any {m} of the {tally.n} reporters sent; they are given up",
         )
 
-    def total(self, people: int | None = None, level: NumberLike = 0.95, method: str = "exact") -> Total:
+    def total(self, people: int | None = None, level: NumberLike = 0.95, method: str = "exact") -> PeopleTotal:
         """How many people: the share times the size of the target (`people` must be given for a population).
 
         >>> from rrcollect import Design
@@ -218,7 +218,7 @@ class Estimate(UnbiasedResult):
             raise ParameterError("people", people, f"{size}, the size of the target, or nothing")
         size = whole_number("people", size)
         bar = self.interval(level, method)
-        return Total(
+        return PeopleTotal(
             size, float(size * self.exact_value), size * self.standard_error, size * bar[0], size * bar[1], bar
         )
 

@@ -35,7 +35,7 @@ TOLERANCE, LONGEST = 1e-12, 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Margin:
+class CalibrationMargin:
     """The cells of one margin with their totals."""
 
     name: str
@@ -61,7 +61,7 @@ class CalibratedWeights:
 
     kind: str
     before: Floats | WeightAdjustment
-    margins: tuple[Margin, ...]
+    margins: tuple[CalibrationMargin, ...]
     weights: Floats
     iterations: int
 
@@ -132,7 +132,7 @@ def _calibrated(kind: str, weights: Any, margins: Mapping[str, tuple[Any, Mappin
     return CalibratedWeights(kind, before, made, found, steps)
 
 
-def _margin(name: str, column: Any, totals: Mapping[Any, float], n: int) -> Margin:
+def _margin(name: str, column: Any, totals: Mapping[Any, float], n: int) -> CalibrationMargin:
     cell, labels = coded(name, column, n)
     if set(labels) != set(totals):
         both = [sorted(map(str, each)) for each in (totals, labels)]
@@ -140,10 +140,10 @@ def _margin(name: str, column: Any, totals: Mapping[Any, float], n: int) -> Marg
     given = np.array([float(totals[label]) for label in labels])
     for place in np.flatnonzero(~((given > 0) & np.isfinite(given))):
         raise ParameterError(f"total of {shown(labels[place])}", float(given[place]), "a number of people above 0")
-    return Margin(name, cell, labels, given)
+    return CalibrationMargin(name, cell, labels, given)
 
 
-def _raked(weights: Floats, margins: tuple[Margin, ...]) -> tuple[Floats, int]:
+def _raked(weights: Floats, margins: tuple[CalibrationMargin, ...]) -> tuple[Floats, int]:
     for step in range(1, LONGEST + 1):
         worst, name = 0.0, ""
         for margin in margins:

@@ -83,11 +83,11 @@ def survey_estimate(
     groups, called = (np.zeros(n, np.intp), (ALL,)) if by is None else coded("by", by, n)
     made = replicates_of(replicates, sample)
     return _estimated(
-        sample, given, Groups(groups, [str(name) for name in called]), scale=scale, unit=unit, replicates=made
+        sample, given, RecordGroups(groups, [str(name) for name in called]), scale=scale, unit=unit, replicates=made
     )
 
 
-class Groups(NamedTuple):
+class RecordGroups(NamedTuple):
     """Every record's group, and their names."""
 
     of: Places
@@ -97,7 +97,7 @@ class Groups(NamedTuple):
 def _estimated(
     sample: Sample,
     given: AnswerValues,
-    by: Groups,
+    by: RecordGroups,
     *,
     scale: tuple[Fraction, Fraction],
     unit: str,

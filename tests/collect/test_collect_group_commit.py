@@ -9,9 +9,9 @@ import pytest
 
 from server_agg.collect.errors import QueueFull, StoreFull, StoreUnavailable
 from server_agg.collect.group_commit import GroupCommit
-from server_agg.collect.store import Outcome
+from server_agg.collect.store import ReportOutcome
 
-KINDS = list(Outcome)
+KINDS = list(ReportOutcome)
 PATIENCE = 3  # seconds after which a test gives up on a wait that should have ended
 
 

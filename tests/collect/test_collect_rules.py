@@ -18,7 +18,7 @@ from server_agg.collect.fold import folded_from, waiting_in
 from server_agg.collect.group_commit import GroupCommit
 from server_agg.collect.pages import asset
 from server_agg.collect.sqlite_store import SqliteStore
-from server_agg.collect.store import Outcome
+from server_agg.collect.store import ReportOutcome
 from server_agg.collect.stored_report import incoming, packed, unpacked
 from tests.support.collector_running import body, publication
 from tests.support.devices import KEY
@@ -38,7 +38,7 @@ class Faulty:
         fault = self.faults.pop(0) if self.faults else None
         if fault is not None:
             raise fault
-        return [Outcome.NEW] * len(arrivals)
+        return [ReportOutcome.NEW] * len(arrivals)
 
 
 def gather(writer, *groups):
@@ -55,7 +55,7 @@ def test_a_failed_commit_is_told_to_every_request_in_it_and_the_next_one_works()
     (bug,) = gather(writer, ["b"])
     assert isinstance(bug, StoreUnavailable)
     assert "secret" not in str(bug)
-    assert gather(writer, ["c"]) == [[Outcome.NEW]]
+    assert gather(writer, ["c"]) == [[ReportOutcome.NEW]]
     writer.close()
     (late,) = gather(writer, ["d"])
     assert isinstance(late, StoreUnavailable)
@@ -67,7 +67,7 @@ def test_requests_gather_into_batches_of_limited_size():
     writer = GroupCommit(store, batch_limit=3, queue_limit=100)
     outcomes = gather(writer, [0, 0], *([n] for n in range(20)))
     writer.close()
-    assert all(own == [Outcome.NEW] * len(own) for own in outcomes)
+    assert all(own == [ReportOutcome.NEW] * len(own) for own in outcomes)
     assert max(len(batch) for batch in store.batches) <= 3
     assert writer.commits == len(store.batches)
 

@@ -10,7 +10,7 @@ from server_agg.collect import sqlite_store
 from server_agg.collect.database import marked_reports
 from server_agg.collect.errors import StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
 from server_agg.collect.sqlite_store import APPLICATION, SqliteStore, _translated
-from server_agg.collect.store import Outcome
+from server_agg.collect.store import ReportOutcome
 from server_agg.collect.stored_report import incoming
 from server_agg.collect.stores import open_store
 from tests.support.collector_running import TABLES, report
@@ -44,7 +44,7 @@ def test_a_failed_transaction_leaves_nothing_and_the_next_one_works(store):
     with pytest.raises(KeyError):
         fails()
     assert store.waiting() == []
-    assert store.take([made]) == [Outcome.NEW]
+    assert store.take([made]) == [ReportOutcome.NEW]
     assert store.waiting() == [made]
 
 
@@ -57,7 +57,7 @@ def test_a_connection_that_broke_is_opened_anew(store):
     for _ in range(2):
         with pytest.raises(KeyError):
             breaks()
-    assert store.take([arrival()]) == [Outcome.NEW]
+    assert store.take([arrival()]) == [ReportOutcome.NEW]
 
 
 def test_a_second_report_with_an_id_is_seen_in_bulk(store):
@@ -119,7 +119,7 @@ def test_a_closed_store_opens_again_and_closing_twice_is_allowed(store):
     store.take([made])
     store.close()
     store.close()
-    assert store.take([made]) == [Outcome.SAME]
+    assert store.take([made]) == [ReportOutcome.SAME]
 
 
 def test_a_lock_is_waited_for_as_long_as_said(path, monkeypatch):
@@ -131,7 +131,7 @@ def test_a_lock_is_waited_for_as_long_as_said(path, monkeypatch):
         store.take([arrival()])
     other.execute("ROLLBACK")
     other.close()
-    assert store.take([arrival()]) == [Outcome.NEW]
+    assert store.take([arrival()]) == [ReportOutcome.NEW]
     store.close()
 
 

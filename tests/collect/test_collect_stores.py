@@ -16,7 +16,7 @@ from server_agg.collect import postgres_store, sqlite_store
 from server_agg.collect.errors import EpochKeyMissing, Refusal, StoreUnavailable, UnsafeDurability, WrongSchema
 from server_agg.collect.export import export_reports
 from server_agg.collect.sqlite_store import SqliteStore
-from server_agg.collect.store import Outcome, PublishedSurvey
+from server_agg.collect.store import PublishedSurvey, ReportOutcome
 from server_agg.collect.stored_report import IncomingReport, incoming
 from server_agg.collect.stores import open_store
 from server_agg.collect.tables import STEPS
@@ -39,11 +39,11 @@ def hashed(text):
 @pytest.mark.parametrize("folded", [False, True])
 def test_a_report_is_stored_once_and_other_content_is_a_conflict(store, folded):
     first, other = arrival(), arrival()
-    assert store.take([first, other]) == [Outcome.NEW] * 2
+    assert store.take([first, other]) == [ReportOutcome.NEW] * 2
     assert not folded or store.fold() == 2
-    assert store.take([first]) == [Outcome.SAME]
+    assert store.take([first]) == [ReportOutcome.SAME]
     for change in ({"answer": "0"}, {"round": 1}, {"segments": '{"a":"b"}'}, {"design": "{}"}):
-        assert store.take([IncomingReport(first.row._replace(**change))]) == [Outcome.CONFLICTING_ID]
+        assert store.take([IncomingReport(first.row._replace(**change))]) == [ReportOutcome.CONFLICTING_ID]
     found, n = ids_of(store)
     assert (sorted(found), n) == (sorted([first.id, other.id]), 2)
 
@@ -54,7 +54,7 @@ def test_of_an_id_that_was_folded_without_its_row_only_the_id_is_known(where):
     first = arrival()
     store.take([first, arrival()])
     assert store.fold() == 2
-    assert store.take([first, IncomingReport(first.row._replace(answer="0"))]) == [Outcome.SAME] * 2
+    assert store.take([first, IncomingReport(first.row._replace(answer="0"))]) == [ReportOutcome.SAME] * 2
     assert (store.tallies().n, kept_rows(store)) == (2, [])
     store.close()
 
@@ -74,7 +74,13 @@ def test_one_batch_with_everything_in_it(store, folded):
     assert not folded or store.fold() == 2
     changed = IncomingReport(twice.row._replace(answer="0"))
     outcomes = store.take([old, new, twice, twice, changed])
-    assert outcomes == [Outcome.SAME, Outcome.NEW, Outcome.NEW, Outcome.SAME, Outcome.CONFLICTING_ID]
+    assert outcomes == [
+        ReportOutcome.SAME,
+        ReportOutcome.NEW,
+        ReportOutcome.NEW,
+        ReportOutcome.SAME,
+        ReportOutcome.CONFLICTING_ID,
+    ]
     assert len(set(ids_of(store)[0])) == ids_of(store)[1] == 4
 
 
@@ -83,7 +89,7 @@ def test_every_column_comes_back_as_it_went_in(store):
     made = report(DIGEST, segments={"sport": "ski ' \" ; DROP TABLE reports; --"}, round=3, answer="0", ticket=secret)
     arrived = [incoming(made.row), incoming(made.row._replace(id="0" * 32, ticket="ab" * 16))]
     store.add_invites(DIGEST, [one.ticket for one in arrived])
-    assert store.take(arrived) == [Outcome.NEW] * 2
+    assert store.take(arrived) == [ReportOutcome.NEW] * 2
     assert sorted(store.waiting()) == sorted(arrived)
     assert store.fold() == 2
     found = kept_rows(store)
@@ -104,25 +110,25 @@ def test_what_is_not_ripe_waits_and_everything_ripe_is_folded_at_once(store):
     store.take([arrival(survey=LARGE), arrival(question="q2")])
     assert store.fold() == 1002
     assert (store.tallies().n, store.waiting()) == (1007, [])
-    assert store.take([*few, *many, *large[:9]]) == [Outcome.SAME] * 15
+    assert store.take([*few, *many, *large[:9]]) == [ReportOutcome.SAME] * 15
 
 
 def test_many_that_wait_on_after_a_fold_are_still_known_one_by_one(store):
     """They lie in several places, before all that come later."""
     many = [arrival(survey=LARGE) for _ in range(450)]
-    assert set(store.take([*many, arrival(), arrival()])) == {Outcome.NEW}
+    assert set(store.take([*many, arrival(), arrival()])) == {ReportOutcome.NEW}
     for _ in range(2):
         assert store.fold() == 2
         with store.reading() as cursor:
             contents = cursor.execute("SELECT COUNT(*) FROM intake").fetchone()[0]
         assert contents == 3
-        assert set(store.take(many[::-1])) == {Outcome.SAME}
+        assert set(store.take(many[::-1])) == {ReportOutcome.SAME}
         changed = IncomingReport(many[7].row._replace(answer="0"))
         later = [arrival(), changed, arrival()]
-        assert store.take(later) == [Outcome.NEW, Outcome.CONFLICTING_ID, Outcome.NEW]
+        assert store.take(later) == [ReportOutcome.NEW, ReportOutcome.CONFLICTING_ID, ReportOutcome.NEW]
     assert store.fold() == 2
     assert sorted(store.waiting()) == sorted(many)
-    assert store.take([arrival(survey=LARGE) for _ in range(600)]) == [Outcome.NEW] * 600
+    assert store.take([arrival(survey=LARGE) for _ in range(600)]) == [ReportOutcome.NEW] * 600
     assert (store.fold(), store.tallies().n, store.waiting()) == (1050, 1056, [])
 
 
@@ -153,7 +159,7 @@ def test_without_its_key_a_database_takes_nothing_unless_what_waits_is_given_up(
     with pytest.raises(EpochKeyMissing, match="1 reports wait under a key that is not in"):
         open_store(where)
     again = open_store(where, discard_unreadable=True)
-    assert (again.waiting(), again.take([arrival()])) == ([], [Outcome.NEW])
+    assert (again.waiting(), again.take([arrival()])) == ([], [ReportOutcome.NEW])
     again.close()
     (key,) = store.keys.folder.glob(f"{store._name}.*.key")
     key.write_bytes(bytes(32))
@@ -183,7 +189,7 @@ def test_a_deadlock_is_tried_again_and_told_when_it_does_not_end(postgres, monke
         return sound(self, cursor, sealed)
 
     monkeypatch.setattr(type(store), "put", circle)
-    assert store.take([arrival()]) == [Outcome.NEW]
+    assert store.take([arrival()]) == [ReportOutcome.NEW]
     assert len(times) == 3
     monkeypatch.setattr(type(store), "put", lambda *_: (_ for _ in ()).throw(psycopg.errors.DeadlockDetected()))
     with pytest.raises(StoreUnavailable, match="PostgreSQL ended the transaction for others' sake 20 times"):
@@ -198,7 +204,7 @@ def test_a_lost_key_under_which_nothing_waits_is_made_anew(where):
         key.unlink()
     again = open_store(where)
     again.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
-    assert again.take([arrival()]) == [Outcome.NEW]
+    assert again.take([arrival()]) == [ReportOutcome.NEW]
     again.close()
 
 
@@ -223,7 +229,7 @@ def test_a_closed_survey_keeps_its_counts_and_nothing_else(store):
     with store.reading() as cursor:
         for table in ("ids", "reports", "invites", "spent"):
             assert cursor.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0] == 0  # noqa: S608
-    assert store.take([arrival(), arrival(survey=LARGE)]) == [Outcome.CLOSED, Outcome.NEW]
+    assert store.take([arrival(), arrival(survey=LARGE)]) == [ReportOutcome.CLOSED, ReportOutcome.NEW]
     assert [one.closed for one in store.surveys()] == [True, False]
 
 
@@ -301,13 +307,13 @@ def test_a_ticket_is_spent_once_per_question_and_round(store, folded):
     ticket, another = hashed("invite"), hashed("another")
     store.add_invites(DIGEST, [ticket, another])
     first = arrival(ticket)
-    assert store.take([first, arrival(another)]) == [Outcome.NEW] * 2
+    assert store.take([first, arrival(another)]) == [ReportOutcome.NEW] * 2
     assert not folded or store.fold() == 2
-    assert store.take([first]) == [Outcome.SAME]  # a retry does not need a second ticket
-    assert store.take([arrival(ticket)]) == [Outcome.TICKET_REUSED]
-    assert store.take([arrival(ticket, question="q2"), arrival(ticket, round=1)]) == [Outcome.NEW] * 2
-    assert store.take([arrival(hashed("forged"))]) == [Outcome.UNKNOWN_TICKET]
-    assert store.take([arrival(ticket, survey=LARGE)]) == [Outcome.UNKNOWN_TICKET]
+    assert store.take([first]) == [ReportOutcome.SAME]  # a retry does not need a second ticket
+    assert store.take([arrival(ticket)]) == [ReportOutcome.TICKET_REUSED]
+    assert store.take([arrival(ticket, question="q2"), arrival(ticket, round=1)]) == [ReportOutcome.NEW] * 2
+    assert store.take([arrival(hashed("forged"))]) == [ReportOutcome.UNKNOWN_TICKET]
+    assert store.take([arrival(ticket, survey=LARGE)]) == [ReportOutcome.UNKNOWN_TICKET]
     assert ids_of(store)[1] == 4
 
 
@@ -315,7 +321,7 @@ def test_of_two_reports_with_one_ticket_in_one_batch_one_is_taken(store):
     ticket = hashed("invite")
     store.add_invites(DIGEST, [ticket])
     outcomes = store.take([arrival(ticket), arrival(ticket), arrival()])
-    assert outcomes == [Outcome.NEW, Outcome.TICKET_REUSED, Outcome.NEW]
+    assert outcomes == [ReportOutcome.NEW, ReportOutcome.TICKET_REUSED, ReportOutcome.NEW]
 
 
 def test_surveys_are_kept_once(store):
@@ -333,7 +339,7 @@ def test_what_was_taken_is_there_when_the_database_is_opened_again(where):
     first.close()
     second = open_store(where)
     assert sorted(second.waiting()) == sorted(rows)
-    assert second.take(rows) == [Outcome.SAME] * 20
+    assert second.take(rows) == [ReportOutcome.SAME] * 20
     second.close()
 
 
@@ -373,7 +379,7 @@ def test_what_is_exported_is_counted_by_the_batch_path_as_it_was_stored(store, w
     tickets = [hashed(str(number)) for number in range(20)]
     store.add_invites(asked.digest, tickets)
     rows = [arrival(t, asked.digest, segments={"sport": "ski"}, answer=str(i % 2)) for i, t in enumerate(tickets)]
-    assert store.take(rows) == [Outcome.NEW] * 20
+    assert store.take(rows) == [ReportOutcome.NEW] * 20
     assert export_reports(store, tmp_path / "early.parquet") == 0
     store.fold()
     assert export_reports(store, tmp_path / "night.parquet") == 20
@@ -507,7 +513,7 @@ def test_a_database_of_the_step_before_is_brought_up_to_date_and_loses_nothing(w
     ticket, rows = hashed("invite"), [arrival() for _ in range(3)]
     old.add_invites(DIGEST, [ticket])
     rows.append(arrival(ticket))
-    assert (old.take(rows), old.fold(), number_of(old)[0]) == ([Outcome.NEW] * 4, 4, 1)
+    assert (old.take(rows), old.fold(), number_of(old)[0]) == ([ReportOutcome.NEW] * 4, 4, 1)
     kept = kept_rows(old)
     old.take([arrival(question="q2")])
     old.close()
@@ -515,7 +521,11 @@ def test_a_database_of_the_step_before_is_brought_up_to_date_and_loses_nothing(w
     new = open_store(where)
     assert number_of(new) == (2, (4, 4))
     assert (kept_rows(new), len(new.waiting())) == (kept, 1)
-    assert new.take([rows[0], arrival(), arrival(ticket)]) == [Outcome.SAME, Outcome.NEW, Outcome.TICKET_REUSED]
+    assert new.take([rows[0], arrival(), arrival(ticket)]) == [
+        ReportOutcome.SAME,
+        ReportOutcome.NEW,
+        ReportOutcome.TICKET_REUSED,
+    ]
     new.close()
     open_store(where).close()  # nothing is done twice
     monkeypatch.undo()

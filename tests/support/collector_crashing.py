@@ -22,7 +22,7 @@ from rrcollect.publish.tickets import known_as
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.errors import StoreError
 from server_agg.collect.export import export_reports
-from server_agg.collect.store import Outcome, PublishedSurvey, Store
+from server_agg.collect.store import PublishedSurvey, ReportOutcome, Store
 from server_agg.collect.stored_report import IncomingReport, Spending, incoming
 from server_agg.collect.stores import open_store
 from tests.support.collector_running import JSON, Process, body, publication, report
@@ -403,7 +403,7 @@ def folds_interrupted(
         found, n = ids_of(store)
         wrong["lost"] += len({one.id for one in sent} - set(found))
         wrong["twice"] += n - len(set(found)) + len(found) - len(set(found))
-        wrong["twice"] += sum(outcome is not Outcome.SAME for outcome in store.take(new))
+        wrong["twice"] += sum(outcome is not ReportOutcome.SAME for outcome in store.take(new))
         wrong["keys"] += len(list(store.keys.folder.glob(f"{store._name}.*.key"))) - 1
         store.close()
     return {

@@ -37,7 +37,7 @@ from server_agg.collect.errors import StoreError
 from server_agg.collect.fold import FoldResult
 from server_agg.collect.postgres_store import PostgresStore
 from server_agg.collect.sqlite_store import SqliteStore
-from server_agg.collect.store import SPENT, Outcome, Store
+from server_agg.collect.store import SPENT, ReportOutcome, Store
 from server_agg.collect.stored_report import IncomingReport, packed
 from server_agg.collect.tables import ADD_COUNT, COLUMNS, STEPS
 from tests.assurance.collector.fuzz_targets import unchecked_fields
@@ -68,22 +68,22 @@ KEYED = " {clustered}"
 class EarlyStore(SqliteStore):
     """Says yes before the commit."""
 
-    def take(self, reports: Sequence[IncomingReport]) -> list[Outcome]:
+    def take(self, reports: Sequence[IncomingReport]) -> list[ReportOutcome]:
         def later() -> None:
             with suppress(StoreError):
                 SqliteStore.take(self, reports)
 
         threading.Timer(DELAY, later).start()
-        return [Outcome.NEW] * len(reports)
+        return [ReportOutcome.NEW] * len(reports)
 
 
 class SureStore(SqliteStore):
     """Says yes after the commit, even if it failed."""
 
-    def take(self, reports: Sequence[IncomingReport]) -> list[Outcome]:
+    def take(self, reports: Sequence[IncomingReport]) -> list[ReportOutcome]:
         with suppress(StoreError):
             return super().take(reports)
-        return [Outcome.NEW] * len(reports)
+        return [ReportOutcome.NEW] * len(reports)
 
 
 class UnflushedStore(PostgresStore):
@@ -99,7 +99,7 @@ class UnflushedStore(PostgresStore):
 class TwiceStore(SqliteStore):
     """Gives every incoming report an id of its own."""
 
-    def take(self, reports: Sequence[IncomingReport]) -> list[Outcome]:
+    def take(self, reports: Sequence[IncomingReport]) -> list[ReportOutcome]:
         return super().take([r._replace(row=r.row._replace(id=secrets.token_hex(16))) for r in reports])
 
 
@@ -112,25 +112,25 @@ class KeylessStore(SqliteStore):
         with patch.object(sqlite_store, "STEPS", [keyless]):
             super()._prepare(connection)
 
-    def take(self, reports: Sequence[IncomingReport]) -> list[Outcome]:
+    def take(self, reports: Sequence[IncomingReport]) -> list[ReportOutcome]:
         with self.writing() as cursor:
             key = self.current(cursor).key
             self.append(cursor, "marks", "mark, place", [(one[0], 0) for one in marked_reports(key, reports)])
             self.append(cursor, "intake", "content", [(key.sealed(packed(reports), len(reports)),)])
-        return [Outcome.NEW] * len(reports)
+        return [ReportOutcome.NEW] * len(reports)
 
 
 class Plain(Store):
     """Writes rows, counts and spent tickets as they come: the store before there was an intake."""
 
-    def take(self, reports: Sequence[IncomingReport]) -> list[Outcome]:
+    def take(self, reports: Sequence[IncomingReport]) -> list[ReportOutcome]:
         with self.writing() as cursor:
             for report in reports:
                 survey, question, round_, design, answer, _, _, segments = report.row
                 self.append(cursor, "reports", COLUMNS, [report.row])
                 self.append(cursor, "spent", SPENT, [report.spending] if report.spending else [])
                 self.run(cursor, ADD_COUNT, (survey, question, round_, design, segments, answer, 1))
-        return [Outcome.NEW] * len(reports)
+        return [ReportOutcome.NEW] * len(reports)
 
 
 class PlainStore(Plain, SqliteStore):
