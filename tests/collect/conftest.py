@@ -6,7 +6,7 @@ import pytest
 
 from server_agg.collect.store import PublishedSurvey
 from server_agg.collect.stores import open_store
-from tests.support.collector_running import DIGEST, LARGE, Running
+from tests.support.collector_running import DIGEST, LARGE, RunningCollector
 from tests.support.postgres_server import running_postgres
 
 
@@ -46,5 +46,5 @@ def store(where):
 @pytest.fixture
 def collector(tmp_path):
     """A collector on SQLite, in a thread."""
-    with Running(str(tmp_path / "reports.sqlite3")) as running:
+    with RunningCollector(str(tmp_path / "reports.sqlite3")) as running:
         yield running

@@ -13,7 +13,7 @@ from server_agg.collect.releasing import release_survey
 from server_agg.collect.stored_report import incoming
 from tests.support.boards import CITY, answered, doped, hours, often
 from tests.support.browser import Visit, chromium
-from tests.support.collector_running import BEARER, JSON, HostedApp, Running, report
+from tests.support.collector_running import BEARER, JSON, HostedApp, RunningCollector, report
 from tests.support.devices import KEY
 
 AXE = Axe()
@@ -31,7 +31,7 @@ def browser():
 def board(tmp_path_factory):
     """A collector with public results, and by name the surveys on it."""
     where = tmp_path_factory.mktemp("board") / "public.sqlite3"
-    with Running(str(where), minimum=10, public_results=True) as running:
+    with RunningCollector(str(where), minimum=10, public_results=True) as running:
         running.made = made = {}
         for name, questions, changes, people in (
             ("kinds", [doped(), often(), hours()], {"segments": {"city": CITY}}, 900),
@@ -300,7 +300,7 @@ def test_paper_shows_figures_and_method_and_no_buttons(board, visit, tmp_path):
 
 
 def test_results_that_are_not_public_have_no_address(tmp_path):
-    with Running(str(tmp_path / "closed.sqlite3")) as collector:
+    with RunningCollector(str(tmp_path / "closed.sqlite3")) as collector:
         digest = collector.page_of()
         for path in (f"/r/{digest}", f"/r/{digest}/embed"):
             status, said = collector.json("GET", path)

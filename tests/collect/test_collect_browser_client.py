@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.browser import Visit
-from tests.support.collector_running import Running
+from tests.support.collector_running import RunningCollector
 from tests.support.devices import KEY, PUBLISHER, question
 from tests.vectors.ticket_cases import invite, ticket
 
@@ -24,7 +24,7 @@ CLIENT = """async (given) => {
 
 @pytest.fixture
 def collector(tmp_path):
-    with Running(str(tmp_path / "reports.sqlite3")) as running:
+    with RunningCollector(str(tmp_path / "reports.sqlite3")) as running:
         yield running
 
 

@@ -12,7 +12,7 @@ from rrcollect.publish.kinds import Choice, Number
 from rrcollect.publish.survey import Look
 from server_agg import open_store
 from tests.support.browser import FLAGS, Visit, accessible, unfold
-from tests.support.collector_running import Running
+from tests.support.collector_running import RunningCollector
 from tests.support.devices import KEY, question
 from tests.support.embedded import Site
 
@@ -36,7 +36,7 @@ ROOT = "document.querySelector('rr-survey').shadowRoot"
 
 @pytest.fixture
 def collector(tmp_path):
-    with Running("", open_store(tmp_path / "reports.sqlite3", keep_rows=True)) as running:
+    with RunningCollector("", open_store(tmp_path / "reports.sqlite3", keep_rows=True)) as running:
         yield running
 
 

@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.process, pytest.mark.engine]
 BATCH = ("duckdb", "narwhals", "pyarrow", "pandas", "polars")
 
 
-class Lacking(Process):
+class CollectorWithoutPackages(Process):
     """A collector that can import everything but these packages."""
 
     def __init__(self, where: str, *packages: str) -> None:
@@ -31,7 +31,7 @@ sys.exit(main())
 
 def test_postgresql_is_served_without_the_packages_of_the_batch_engines(postgres, monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))  # the folder of keys
-    with Lacking(postgres.new_database(), *BATCH) as collector:
+    with CollectorWithoutPackages(postgres.new_database(), *BATCH) as collector:
         digest = collector.page_of()
         for _ in range(2):
             assert collector.post(body(digest)) == (201, {"new": 1, "known": 0})
@@ -39,7 +39,7 @@ def test_postgresql_is_served_without_the_packages_of_the_batch_engines(postgres
 
 
 def test_without_its_own_package_it_names_the_extra(postgres) -> None:
-    collector = Lacking(postgres.new_database(), "psycopg")
+    collector = CollectorWithoutPackages(postgres.new_database(), "psycopg")
     try:
         _, said = collector.process.communicate(timeout=60)
     finally:

@@ -23,7 +23,7 @@ from server_agg.collect.sqlite_store import SqliteStore
 from server_agg.collect.store import Store
 from server_agg.collect.stores import open_store
 from tests.support.collector_crashing import ids_of
-from tests.support.collector_running import BEARER, JSON, Process, Running, body, expired, publication, report
+from tests.support.collector_running import BEARER, JSON, Process, RunningCollector, body, expired, publication, report
 from tests.support.devices import KEY, VECTORS, client, load, question, survey, unb64
 
 SEGMENTS = {"sport": ["run", "ski"]}
@@ -239,7 +239,7 @@ def test_a_list_is_taken_whole_or_refused_whole(collector, digest):
 def test_expiry_has_a_grace_period(tmp_path):
     now = datetime.now(UTC)
     late, dead = expired(expires=now - timedelta(days=1)), expired(version=2, expires=now - timedelta(days=8))
-    with Running(str(tmp_path / "a.sqlite3")) as collector:
+    with RunningCollector(str(tmp_path / "a.sqlite3")) as collector:
         assert collector.post(body(collector.publish(late)))[0] == 201
         gone = collector.publish(dead)
         for _ in range(2):
@@ -302,7 +302,7 @@ def test_compressed_bodies_and_other_types_are_refused(collector, digest):
 
 
 def test_slow_senders_are_let_go(tmp_path):
-    with Running(str(tmp_path / "a.sqlite3"), body_seconds=0.3, header_seconds=0.3) as collector:
+    with RunningCollector(str(tmp_path / "a.sqlite3"), body_seconds=0.3, header_seconds=0.3) as collector:
         head = b"POST /reports HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 300\r\n\r\n"
         with socket.create_connection(("127.0.0.1", collector.port), timeout=10) as sender:
             sender.sendall(head + b"{")
@@ -340,7 +340,8 @@ class SlowStore(SqliteStore):
 
 def test_a_full_queue_says_when_to_come_back_and_loses_nothing(tmp_path):
     SlowStore.gate.clear()
-    with Running("", SlowStore(tmp_path / "a.sqlite3"), queue_limit=4, list_limit=4, batch_limit=4) as collector:
+    slow = SlowStore(tmp_path / "a.sqlite3")
+    with RunningCollector("", slow, queue_limit=4, list_limit=4, batch_limit=4) as collector:
         digest = collector.publish(publication())
         statuses = []
 
@@ -364,7 +365,7 @@ def test_a_full_queue_says_when_to_come_back_and_loses_nothing(tmp_path):
 def test_a_graceful_stop_finishes_what_was_accepted(tmp_path):
     SlowStore.gate.clear()
     statuses = []
-    with Running("", SlowStore(tmp_path / "a.sqlite3")) as collector:
+    with RunningCollector("", SlowStore(tmp_path / "a.sqlite3")) as collector:
         digest = collector.publish(publication())
         threads = [threading.Thread(target=lambda: statuses.append(collector.post(body(digest))[0])) for _ in range(6)]
         for thread in threads:
@@ -399,7 +400,7 @@ def test_publishing_inviting_and_reading_need_the_token(collector, digest, heade
 
 
 def test_results_can_be_made_public(tmp_path):
-    with Running(str(tmp_path / "a.sqlite3"), public_results=True) as collector:
+    with RunningCollector(str(tmp_path / "a.sqlite3"), public_results=True) as collector:
         assert collector.request("GET", "/results")[0] == 200
         assert collector.request("POST", "/surveys", b"{}", JSON)[0] == 401
 
@@ -475,7 +476,7 @@ def test_an_invite_only_survey_takes_one_report_per_invite(collector):
 
 
 def test_the_database_does_not_hold_the_invites(tmp_path):
-    with Running(str(tmp_path / "a.sqlite3")) as collector:
+    with RunningCollector(str(tmp_path / "a.sqlite3")) as collector:
         digest = collector.publish(publication(invite_only=True))
         _, made = collector.json("POST", f"/surveys/{digest}/invites", b'{"count":5}', {**JSON, **BEARER})
         for invite in made["invites"]:
@@ -505,7 +506,7 @@ def test_every_reply_is_guarded_and_sets_no_cookie(collector, path):
 def test_the_origins_that_surveys_list_may_read_them_and_send_reports(tmp_path):
     app, other, evil = "https://app.example.org", "https://other.example.org", "https://evil.example.org"
     asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
-    with Running(str(tmp_path / "a.sqlite3")) as collector:
+    with RunningCollector(str(tmp_path / "a.sqlite3")) as collector:
         digest = collector.publish(publication(origins=[app]))
         other_digest = collector.publish(publication(name="other", origins=[other]))
 
@@ -533,7 +534,7 @@ def test_the_origins_that_surveys_list_may_read_them_and_send_reports(tmp_path):
 
 def test_the_origins_of_a_survey_that_another_process_published_are_known(tmp_path):
     where = str(tmp_path / "a.sqlite3")
-    with Running(where) as one, Running(where) as two:
+    with RunningCollector(where) as one, RunningCollector(where) as two:
         one.publish(publication(origins=["https://app.example.org"]))
         asks = {"Origin": "https://app.example.org", "Access-Control-Request-Method": "POST"}
         assert "access-control-allow-origin" in two.request("OPTIONS", "/reports", None, asks)[2]
@@ -565,7 +566,7 @@ class BrokenStore(SqliteStore):
 
 
 def test_an_unforeseen_error_tells_nothing(tmp_path, caplog):
-    with Running("", BrokenStore(tmp_path / "a.sqlite3")) as collector:
+    with RunningCollector("", BrokenStore(tmp_path / "a.sqlite3")) as collector:
         status, said, headers = collector.request("GET", "/results", None, BEARER)
     assert status == 500
     assert b"secrets" not in said

@@ -7,7 +7,7 @@ import pytest
 from rrcollect.publish.tickets import ticket
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.stores import open_store
-from tests.support.collector_running import BEARER, JSON, Running, body, publication, report
+from tests.support.collector_running import BEARER, JSON, RunningCollector, body, publication, report
 from tests.support.devices import KEY
 
 
@@ -62,7 +62,7 @@ def test_what_the_store_refuses_is_said_in_words(collector, several):
 
 def test_a_survey_that_another_process_published_a_moment_ago_is_found(tmp_path):
     where = str(tmp_path / "a.sqlite3")
-    with Running(where) as collector:
+    with RunningCollector(where) as collector:
         store = open_store(where)
         listed, _ = Catalogue(store).publish(publication().envelope, [KEY.public.raw.hex()])
         store.close()
@@ -72,6 +72,6 @@ def test_a_survey_that_another_process_published_a_moment_ago_is_found(tmp_path)
 def test_a_list_of_the_largest_reports_is_read_and_one_byte_more_is_not(tmp_path):
     from rrcollect.publish.report import LARGEST_REPORT
 
-    with Running(str(tmp_path / "a.sqlite3"), list_limit=2) as collector:
+    with RunningCollector(str(tmp_path / "a.sqlite3"), list_limit=2) as collector:
         for size, status in ((2 * LARGEST_REPORT, 400), (2 * LARGEST_REPORT + 1, 413)):
             assert collector.post(b" " * size)[0] == status

@@ -7,7 +7,7 @@ import pytest
 from rrcollect import publish_survey
 from rrcollect.publish.tickets import known_as, new_invite, ticket, ticket_hashes
 from server_agg.collect.invites import asked_invites
-from tests.support.collector_running import BEARER, JSON, Running, body, publication
+from tests.support.collector_running import BEARER, JSON, RunningCollector, body, publication
 from tests.support.devices import KEY, question, survey
 
 
@@ -76,7 +76,7 @@ def test_a_surveys_page_is_served_at_its_origins_and_nowhere_else(collector):
 
 
 def test_behind_https_the_origin_is_an_https_one(tmp_path):
-    with Running(str(tmp_path / "a.sqlite3"), https=True) as collector:
+    with RunningCollector(str(tmp_path / "a.sqlite3"), https=True) as collector:
         digest = collector.page_of(origins=["https://survey.example.org"])
         for host, wanted in (
             ("survey.example.org", 200),

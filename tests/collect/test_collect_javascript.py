@@ -17,7 +17,7 @@ from rrcollect.answer.draw import thresholds
 from rrcollect.answer.draw_number import threshold
 from rrcollect.web import HEAD, for_pages
 from server_agg.collect import pages
-from tests.support.collector_running import ROOT, Running, publication
+from tests.support.collector_running import ROOT, RunningCollector, publication
 
 HERE = Path(__file__).parent / "js"
 
@@ -166,7 +166,7 @@ def test_numbers_are_drawn_as_in_python(cases):
 def test_node_delivers_to_a_collector(tmp_path):
     from tests.support.devices import KEY, PUBLISHER
 
-    with Running(str(tmp_path / "a.sqlite3")) as collector:
+    with RunningCollector(str(tmp_path / "a.sqlite3")) as collector:
         digest = collector.publish(publication(collector=f"{collector.url}/reports"))
         code = f"""
             import {{ FileLedger }} from {json.dumps((ROOT / "rrcollect/web/file-ledger.mjs").as_uri())};

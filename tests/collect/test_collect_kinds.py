@@ -13,7 +13,7 @@ from rrcollect.publish.kinds import Choice, Number
 from server_agg import ChoiceTally, Tally, estimate
 from server_agg.collect.stored_report import incoming
 from tests.support.browser import Visit
-from tests.support.collector_running import BEARER, JSON, TOKEN, Running
+from tests.support.collector_running import BEARER, JSON, TOKEN, RunningCollector
 from tests.support.devices import question
 
 LABELS = ("<b>red</b>", "blue", "green", "none of these")
@@ -46,7 +46,7 @@ def made(digest, asked, source, **more):
 
 @pytest.fixture
 def collector(tmp_path):
-    with Running(str(tmp_path / "reports.sqlite3"), minimum=10) as running:
+    with RunningCollector(str(tmp_path / "reports.sqlite3"), minimum=10) as running:
         yield running
 
 

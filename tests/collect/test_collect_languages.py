@@ -12,7 +12,7 @@ from rrcollect.web import for_pages
 from server_agg import open_store
 from server_agg.collect.languages import preferred
 from tests.support.browser import Visit, accessible, unfold
-from tests.support.collector_running import Running
+from tests.support.collector_running import RunningCollector
 from tests.support.devices import question
 
 ROOT = Path(__file__).parents[2]
@@ -33,7 +33,8 @@ SUPPLIED = """async () => {
 
 @pytest.fixture(scope="module")
 def collector(tmp_path_factory):
-    with Running("", open_store(tmp_path_factory.mktemp("store") / "reports.sqlite3", keep_rows=True)) as running:
+    store = open_store(tmp_path_factory.mktemp("store") / "reports.sqlite3", keep_rows=True)
+    with RunningCollector("", store) as running:
         yield running
 
 

@@ -22,7 +22,17 @@ from server_agg import CollectorSettings, OwnerToken, collector_lifespan, create
 from server_agg.collect import logs
 from server_agg.collect.errors import StoreUnavailable
 from server_agg.collect.request_body import BodyBudget, body_of
-from tests.support.collector_running import BEARER, JSON, TOKEN, HostedApp, Process, Running, body, publication, report
+from tests.support.collector_running import (
+    BEARER,
+    JSON,
+    TOKEN,
+    HostedApp,
+    Process,
+    RunningCollector,
+    body,
+    publication,
+    report,
+)
 from tests.support.devices import KEY
 from tests.support.ports import free_port
 
@@ -84,7 +94,7 @@ def test_a_planted_line_with_a_report_in_it_is_found(tmp_path, lines, monkeypatc
         return seen[-1].encode()
 
     monkeypatch.setattr("server_agg.collect.intake.body_of", remembered)
-    with Running(str(tmp_path / "a.sqlite3")) as collector:
+    with RunningCollector(str(tmp_path / "a.sqlite3")) as collector:
         secret = traffic(collector, collector.publish(publication(segments={"sport": ["run", "ski"]})))
     assert [word for word in secret if word in json.dumps(lines())]
 
@@ -156,7 +166,7 @@ def test_several_processes_share_postgresql_and_their_metrics_add_up(postgres):
 
 @pytest.mark.parametrize("strips", [True, False], ids=["the proxy takes the path away", "the proxy does not"])
 def test_it_works_below_a_path(tmp_path, strips):
-    with Running(str(tmp_path / "a.sqlite3"), prefix="/ask/us") as collector:
+    with RunningCollector(str(tmp_path / "a.sqlite3"), prefix="/ask/us") as collector:
         front = "" if strips else "/ask/us"
         made = publication(collector=f"{collector.url}/ask/us/reports", origins=[collector.url])
         status, said = collector.json(
@@ -172,7 +182,7 @@ def test_it_works_below_a_path(tmp_path, strips):
                 assert link.startswith((root + "assets/", root + "surveys/"))
                 assert collector.request("GET", f"{front}/{link.removeprefix(root)}")[0] == 200
     if not strips:
-        with Running(str(tmp_path / "b.sqlite3"), prefix="/ask/us") as collector:
+        with RunningCollector(str(tmp_path / "b.sqlite3"), prefix="/ask/us") as collector:
             status, _, headers = collector.request("GET", "/ask/us")
             assert (status, headers["location"]) == (307, "us/")
 
@@ -218,7 +228,7 @@ def test_a_mistyped_link_gives_a_person_a_page_and_a_program_json(collector):
 
 def test_ready_needs_the_store_and_alive_does_not(tmp_path):
     store = open_store(tmp_path / "a.sqlite3")
-    with Running("", store) as collector:
+    with RunningCollector("", store) as collector:
         collector.publish(publication())
         store.alive = lambda: (_ for _ in ()).throw(StoreUnavailable("gone"))
         assert collector.json("GET", "/readyz")[0] == 503
@@ -237,7 +247,7 @@ def begun(port, declared, sent):
 
 
 def test_unfinished_bodies_hold_no_more_than_their_budget_in_sum(tmp_path):
-    with Running(str(tmp_path / "a.sqlite3"), body_budget=1_000_000) as collector:
+    with RunningCollector(str(tmp_path / "a.sqlite3"), body_budget=1_000_000) as collector:
         digest = collector.publish(publication())
         waiting = [begun(collector.port, 800_000, 200_000) for _ in range(30)]
         refused, end = 0, time.monotonic() + 10

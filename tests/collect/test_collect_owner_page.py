@@ -10,7 +10,7 @@ from rrcollect import SigningKey, withdraw_survey
 from server_agg import open_store
 from tests.support.boards import CITY, answered, doped, hours, often
 from tests.support.browser import Visit, chromium
-from tests.support.collector_running import BEARER, JSON, TOKEN, Running, expired
+from tests.support.collector_running import BEARER, JSON, TOKEN, RunningCollector, expired
 from tests.support.devices import KEY
 
 AXE = Axe()
@@ -32,7 +32,7 @@ def visit(browser):
 
 @pytest.fixture
 def collector(tmp_path):
-    with Running("", open_store(tmp_path / "owner.sqlite3"), minimum=10, public_results=True) as running:
+    with RunningCollector("", open_store(tmp_path / "owner.sqlite3"), minimum=10, public_results=True) as running:
         yield running
 
 
@@ -293,7 +293,7 @@ def test_all_of_it_works_by_keyboard_in_the_dark_at_320(collector, browser):
 
 
 def test_it_works_below_a_path(tmp_path, visit):
-    with Running(str(tmp_path / "below.sqlite3"), public_results=True, prefix="/surveys-of-us") as collector:
+    with RunningCollector(str(tmp_path / "below.sqlite3"), public_results=True, prefix="/surveys-of-us") as collector:
         page = visit.page(f"{collector.url}/surveys-of-us/owner")
         page.get_by_label("Owner's token").fill(TOKEN)
         page.get_by_role("button", name="Enter").click()

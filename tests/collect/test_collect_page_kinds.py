@@ -8,7 +8,7 @@ from rrcollect import optimal_choice, optimal_design
 from rrcollect.publish.kinds import Choice, Number
 from server_agg import open_store
 from tests.support.browser import Visit, accessible, unfold
-from tests.support.collector_running import Running
+from tests.support.collector_running import RunningCollector
 from tests.support.devices import question
 from tests.support.kept_rows import kept_rows
 
@@ -39,7 +39,7 @@ def visit(browser):
 
 @pytest.fixture
 def collector(tmp_path):
-    with Running("", open_store(tmp_path / "reports.sqlite3", keep_rows=True)) as running:
+    with RunningCollector("", open_store(tmp_path / "reports.sqlite3", keep_rows=True)) as running:
         yield running
 
 

@@ -9,7 +9,7 @@ from rrcollect import Design, SigningKey, publish_survey, withdraw_survey
 from server_agg import open_store
 from server_agg.collect.stored_report import incoming
 from tests.support.browser import Visit, accessible, unfold
-from tests.support.collector_running import BEARER, JSON, ROOT, TOKEN, Running, report
+from tests.support.collector_running import BEARER, JSON, ROOT, TOKEN, RunningCollector, report
 from tests.support.devices import KEY, VECTORS, load, question, survey
 from tests.support.kept_rows import kept_rows
 
@@ -131,7 +131,7 @@ def open_rows(collector):
 
 @pytest.fixture
 def collector(tmp_path):
-    with Running("", open_store(tmp_path / "reports.sqlite3", keep_rows=True)) as running:
+    with RunningCollector("", open_store(tmp_path / "reports.sqlite3", keep_rows=True)) as running:
         yield running
 
 

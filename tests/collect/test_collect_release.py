@@ -15,7 +15,7 @@ from server_agg.collect.errors import Refusal
 from server_agg.collect.releasing import due, last_release, release_all, release_survey, unreleased
 from server_agg.collect.spreadsheet import HEAD
 from server_agg.collect.stored_report import incoming
-from tests.support.collector_running import BEARER, JSON, Running, body, expired, publication, report
+from tests.support.collector_running import BEARER, JSON, RunningCollector, body, expired, publication, report
 from tests.support.devices import KEY, question
 from tests.support.release_judge import small_combination
 
@@ -25,7 +25,7 @@ OWNER = {**JSON, **BEARER}
 
 @pytest.fixture
 def public(tmp_path):
-    with Running(str(tmp_path / "a.sqlite3"), public_results=True) as running:
+    with RunningCollector(str(tmp_path / "a.sqlite3"), public_results=True) as running:
         yield running
 
 

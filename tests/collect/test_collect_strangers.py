@@ -9,7 +9,7 @@ import pytest
 from starlette.applications import Starlette
 
 from server_agg import OwnerToken
-from tests.support.collector_running import BEARER, JSON, Running, body
+from tests.support.collector_running import BEARER, JSON, RunningCollector, body
 
 ASKED = ("", "?format=csv", "?format=json", "?preview=1")
 MANY = 12
@@ -42,7 +42,7 @@ def seen(collector, digest, routes):
 
 def changed(folder, routes, *, public):
     """Which replies change when reports come in and are counted; and which at the next release."""
-    with Running(str(folder / f"{public}.sqlite3"), public_results=public, fold_seconds=0.01) as collector:
+    with RunningCollector(str(folder / f"{public}.sqlite3"), public_results=public, fold_seconds=0.01) as collector:
         digest = collector.page_of(minimum=5, segments={"sport": ["run", "ski"]})
         before = seen(collector, digest, routes)
         for number in range(MANY):

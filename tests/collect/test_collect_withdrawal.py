@@ -11,7 +11,7 @@ from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.closing import close_due
 from server_agg.collect.settings import Settings
 from server_agg.collect.stores import open_store
-from tests.support.collector_running import JSON, Running, body, expired, publication
+from tests.support.collector_running import JSON, RunningCollector, body, expired, publication
 from tests.support.devices import KEY, client
 
 
@@ -20,7 +20,7 @@ def post(collector, digest, notice):
 
 
 def test_a_withdrawn_survey_takes_nothing_more_and_says_why(tmp_path):
-    with Running(str(tmp_path / "a.sqlite3")) as collector:
+    with RunningCollector(str(tmp_path / "a.sqlite3")) as collector:
         made = publication(collector=f"{collector.url}/reports")
         digest, path = collector.publish(made), f"/surveys/{made.digest}/withdrawal"
         assert collector.post(body(digest))[0] == 201
@@ -37,7 +37,7 @@ def test_a_withdrawn_survey_takes_nothing_more_and_says_why(tmp_path):
         ((_, why),) = device.deliver().refused
         assert why == "withdrawn: the survey's publisher has withdrawn it"
         assert device.withdraw(collector.request("GET", path)[1]).survey == digest
-    with Running(str(tmp_path / "a.sqlite3")) as collector:  # for good
+    with RunningCollector(str(tmp_path / "a.sqlite3")) as collector:  # for good
         assert collector.post(body(digest))[0] == 410
 
 
@@ -59,7 +59,7 @@ def test_a_notice_that_is_not_the_publisher_s_ends_nothing(collector):
 
 def test_every_process_on_the_database_learns_of_it(where, monkeypatch):
     monkeypatch.setattr(housekeeping, "LOOK_SECONDS", 0.05)
-    with Running(where) as first, Running(where) as second:
+    with RunningCollector(where) as first, RunningCollector(where) as second:
         made = publication()
         digest = first.publish(made)
         assert second.post(body(digest))[0] == 201

@@ -23,7 +23,7 @@ def answered(path, **changes):
     return mine
 
 
-class Jumping(Clock):
+class JumpingClock(Clock):
     """A clock that jumps by so many seconds, once, in the n-th sleep."""
 
     def __init__(self, jump, at=1):
@@ -52,7 +52,7 @@ class Heard:
 
 def test_what_was_to_leave_apart_does_not_leave_together_after_the_device_slept(tmp_path):
     """A laptop is closed for a night in the middle of a pass: all moments have come when it is opened."""
-    clock = Jumping(8 * HOUR)
+    clock = JumpingClock(8 * HOUR)
     device = answered(tmp_path, clock=clock, sleep=clock.sleep, spread=HOUR)
     heard = Heard(clock)
     assert device.deliver(heard, within=2 * HOUR).delivered == len(MANY)
@@ -65,7 +65,7 @@ def test_what_was_to_leave_apart_does_not_leave_together_after_the_device_slept(
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_clock_that_is_set_back_during_a_pass_neither_stops_nor_hurries_it(tmp_path, fails):
     """The pass slept for a year; or it would have come again and again to moments that lie ahead once more."""
-    clock = Jumping(-YEAR, at=3)
+    clock = JumpingClock(-YEAR, at=3)
     device = answered(tmp_path, clock=clock, sleep=clock.sleep, spread=60)
     heard = Heard(clock, fails)
     done = device.deliver(heard, within=120)

@@ -153,7 +153,7 @@ class Sound(Design):
     """Breaks nothing: so it is not by being another class that the others are caught."""
 
 
-class Trusting(Design):
+class TrustingDesign(Design):
     """Keeps every promise, as it says."""
 
     def satisfies(self, epsilon: Any, delta: Any = 0) -> bool:
@@ -167,7 +167,7 @@ class WithoutDelta(Design):
         return super().satisfies(epsilon, 0)
 
 
-class Flattering(Design):
+class FlatteringDesign(Design):
     """States half of its worst ratio."""
 
     @property
@@ -267,9 +267,9 @@ def lenient_value(value: Any) -> Design:
 PLANTED = [
     (contract.a_promise_is_kept_and_tight, replace(YES_NO, kept=timid)),
     (contract.a_promise_is_kept_and_tight, replace(YES_NO, kept=lambda e, d: raised(YES_NO.kept(e, d)))),
-    (contract.privacy_is_the_definition, of(Trusting)),
+    (contract.privacy_is_the_definition, of(TrustingDesign)),
     (contract.privacy_is_the_definition, of(WithoutDelta)),
-    (contract.the_loss_is_the_least_promise, of(Flattering)),
+    (contract.the_loss_is_the_least_promise, of(FlatteringDesign)),
     (contract.the_loss_is_the_least_promise, of(Cheap)),
     (contract.every_draw_gives_the_law, replace(YES_NO, draw=at_most)),
     (contract.every_draw_gives_the_law, replace(YES_NO, draw=seven_bits, small=three_of_256, bits=8)),

@@ -5,7 +5,7 @@ from tests.documents.blocks import blocks_of
 from tests.documents.wire_example import KEY, SURVEY
 from tests.documents.workspace import ROOT
 from tests.support.browser import Visit, chromium
-from tests.support.collector_running import BEARER, JSON, Running
+from tests.support.collector_running import BEARER, JSON, RunningCollector
 
 (PAGE,) = [block.text for block in blocks_of((ROOT / "docs" / "browser.md").read_text()) if block.name == "page.html"]
 WEB = ROOT / "rrcollect" / "web"
@@ -43,7 +43,7 @@ def visit(collector, page, clicked):
 
 
 def test_a_person_answers_on_the_printed_page(tmp_path):
-    with Running(str(tmp_path / "reports.sqlite3")) as collector:
+    with RunningCollector(str(tmp_path / "reports.sqlite3")) as collector:
         where = f"/surveys?key={KEY.public.raw.hex()}"
         collector.json("POST", where, PUBLISHED.envelope, {**JSON, **BEARER})
         words, complaints = visit(collector, PAGE, "#yes")

@@ -16,7 +16,7 @@ from server_agg.collect.errors import QueueFull, StoreFull, StoreUnavailable
 from tests.documents.blocks import blocks_of
 from tests.documents.wire_example import KEY, SURVEY, blocks
 from tests.documents.workspace import ROOT
-from tests.support.collector_running import BEARER, JSON, Running
+from tests.support.collector_running import BEARER, JSON, RunningCollector
 
 PAGE = (ROOT / "docs" / "wire-format.md").read_text(encoding="utf-8")
 PRINTED = {block.name: block.text.removesuffix("\n") for block in blocks_of(PAGE) if block.name}
@@ -57,7 +57,7 @@ def test_the_request_is_what_the_client_sends():
 
 def test_a_collector_takes_the_printed_report_once(tmp_path):
     body = PRINTED["report.json"].encode()
-    with Running(str(tmp_path / "reports.sqlite3")) as collector:
+    with RunningCollector(str(tmp_path / "reports.sqlite3")) as collector:
         where = f"/surveys?key={KEY.public.raw.hex()}"
         status, said = collector.json("POST", where, PRINTED["envelope.json"].encode(), {**JSON, **BEARER})
         assert (status, said["digest"]) == (201, SURVEY.digest)

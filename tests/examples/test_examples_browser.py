@@ -18,7 +18,7 @@ from tests.support.examples_page import prints, sections
 SCRIPT = EXAMPLES / "browser_survey" / "run.py"
 
 
-class Running:
+class RunningExample:
     """The example at work: what it has printed, and how to stop it as one does at a keyboard."""
 
     def __init__(self, root: Path) -> None:
@@ -52,8 +52,8 @@ class Running:
 
 
 @pytest.fixture
-def running(tmp_path: Path) -> Iterator[Running]:
-    example = Running(tmp_path)
+def running(tmp_path: Path) -> Iterator[RunningExample]:
+    example = RunningExample(tmp_path)
     yield example
     if example.process.poll() is None:
         example.process.send_signal(signal.SIGINT)  # it stops its collector
@@ -67,7 +67,7 @@ def answer(page: object, question: str, said: str) -> None:
     part.get_by_text("It was received.").wait_for()
 
 
-def test_people_answer_where_it_says_and_the_owner_sees_it(running: Running, tmp_path: Path) -> None:
+def test_people_answer_where_it_says_and_the_owner_sees_it(running: RunningExample, tmp_path: Path) -> None:
     assert prints(sections()["browser_survey/"].shown, "".join(running.printed)), running.printed
     with chromium() as browser:
         for level in ("running", "skiing"):  # two people, each with a browser of their own

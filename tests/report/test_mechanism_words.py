@@ -20,7 +20,7 @@ class SetOfTwo:
     worst_likelihood_ratio = Fraction(3)
 
 
-class Revealing:
+class RevealingMechanism:
     """A mechanism that is not a yes/no design, and whose answers can be proofs."""
 
     loss = Design(1, "1/2").loss
@@ -52,4 +52,4 @@ def test_the_table_of_results_tells_the_published_epsilon():
 def test_a_proof_is_called_so_whatever_the_mechanism():
     assert privacy_words(Design(1, "1/2")) == 'ε = ∞ (a "yes" is a proof)'
     assert privacy_words(Design(1, 1)) == 'ε = ∞ (a "yes" and a "no" is a proof)'
-    assert privacy_words(Revealing()) == "ε = ∞ (an answer can be a proof)"
+    assert privacy_words(RevealingMechanism()) == "ε = ∞ (an answer can be a proof)"

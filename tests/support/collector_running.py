@@ -110,7 +110,7 @@ class HostedApp(Client):
         assert not self._thread.is_alive()
 
 
-class Running(HostedApp):
+class RunningCollector(HostedApp):
     """A collector in a thread."""
 
     def __init__(self, where: str, store: Any = None, **settings: Any) -> None:

@@ -36,7 +36,7 @@ from tests.assurance.collector.fuzz_targets import TARGETS, unchecked_fields
 from tests.assurance.collector.fuzzing import GROWN, KEPT, parsed, requested
 from tests.assurance.collector.planted import KeylessStore, UncheckedReport, hoarding, presuming
 from tests.assurance.ledger.world import SCRATCH
-from tests.support.collector_running import Running, publication
+from tests.support.collector_running import RunningCollector, publication
 from tests.support.described import schemathesis
 
 __all__ = [
@@ -125,7 +125,7 @@ def described(examples: int) -> Run:
     """Requests that schemathesis makes from the collector's own description."""
 
     def run(piece: int, step: Step) -> Outcome:
-        with folder() as made, Running(str(made / "a.sqlite3")) as running:
+        with folder() as made, RunningCollector(str(made / "a.sqlite3")) as running:
             running.publish(publication())
             done = schemathesis(running.url, made, examples=examples, seconds=1500.0)
             sent = int(running.server.server_state.total_requests)

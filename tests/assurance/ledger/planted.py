@@ -63,7 +63,7 @@ class Blind(LedgerFile):
         """Whatever it is."""
 
 
-class Unguarded(Ledger):
+class UnguardedLedger(Ledger):
     """A ledger with such a file."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -75,10 +75,10 @@ class Unguarded(Ledger):
 class IgnoresTheGuard(Plant):
     """Does not look at the rollback guard."""
 
-    ledger = Unguarded
+    ledger = UnguardedLedger
 
 
-class Unconstrained(Ledger):
+class UnconstrainedLedger(Ledger):
     """No unique constraint: decides before the transaction, and nothing in the file keeps a second draw out."""
 
     early: Decided | None = None
@@ -108,7 +108,7 @@ class Unconstrained(Ledger):
 class WithoutConstraint(Plant):
     """No unique constraint."""
 
-    ledger = Unconstrained
+    ledger = UnconstrainedLedger
 
 
 class HalfGuardedFile(LedgerFile):
