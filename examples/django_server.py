@@ -29,7 +29,7 @@ from server_agg import collector_lifespan
 urlpatterns: list[Any] = []  # ROOT_URLCONF is this module
 
 
-class Signed:
+class SignedIn:
     """A middleware: whoever is not signed in is refused, what the client refuses is said, others have their ledger."""
 
     clients: rr.Clients
@@ -75,10 +75,10 @@ def views(envelope: bytes) -> list[Any]:
 
 
 def host(clients: rr.Clients, envelope: bytes, collector: Any) -> Starlette:
-    """Both below one application.  The guard against forged forms is left out: here are no cookies."""
-    settings.configure(ROOT_URLCONF=__name__, ALLOWED_HOSTS=["127.0.0.1"], MIDDLEWARE=[f"{__name__}.Signed"])
+    """Both below one application.  The guard against forged forms is left out: there are no cookies here."""
+    settings.configure(ROOT_URLCONF=__name__, ALLOWED_HOSTS=["127.0.0.1"], MIDDLEWARE=[f"{__name__}.SignedIn"])
     django.setup()
-    Signed.clients = clients
+    SignedIn.clients = clients
     urlpatterns.extend(views(envelope))
     return Starlette(
         routes=[Mount("/collect", collector), Mount("/", get_asgi_application())],

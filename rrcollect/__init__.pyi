@@ -15,7 +15,7 @@ from rrcollect.answer.clients import Clients as Clients
 from rrcollect.answer.draw import randomise as randomise
 from rrcollect.answer.draw_number import randomise_number as randomise_number
 from rrcollect.answer.draw_set import randomise_choice as randomise_choice
-from rrcollect.answer.ledger import Declined as Declined
+from rrcollect.answer.ledger import DeclineResult as DeclineResult
 from rrcollect.answer.packed import randomise_packed as randomise_packed
 from rrcollect.answer.policy import Policy as Policy
 from rrcollect.answer.policy import TrustedPublisher as TrustedPublisher

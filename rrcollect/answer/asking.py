@@ -23,7 +23,7 @@ from rrcollect.errors import NotDrawn, ParameterError, RoundClosed
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey
 
-__all__ = ["Asking", "answered_round", "asked_question", "check_asked", "panel_round", "uniform"]
+__all__ = ["QuestionDraw", "answered_round", "asked_question", "check_asked", "panel_round", "uniform"]
 
 WORD = 1 << 64
 
@@ -44,7 +44,7 @@ def uniform(count: int, source: Source) -> int:
 
 
 @dataclass(frozen=True)
-class Asking:
+class QuestionDraw:
     """What is drawn when this survey is accepted; `draw` does it inside the transaction that remembers the survey."""
 
     survey: Survey

@@ -17,7 +17,7 @@ from rrcollect.answer.headline import share_of_life
 from rrcollect.answer.ledger import Draw
 from rrcollect.answer.policy import Policy
 from rrcollect.answer.words import Line, Words, shown_lines
-from rrcollect.deliver.outbox import Outgoing
+from rrcollect.deliver.outbox import OutboxReport
 from rrcollect.design.choice import SetDesign
 from rrcollect.design.chosen import PRACTICAL_PROOF
 from rrcollect.design.parameters import Epsilon
@@ -36,7 +36,7 @@ class Budget:
     """The ledger's draws and reports against a policy's lifetime caps."""
 
     draws: tuple[Draw, ...]
-    reports: tuple[Outgoing, ...]
+    reports: tuple[OutboxReport, ...]
     policy: Policy
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 

@@ -30,13 +30,13 @@ from rrcollect.answer.acceptance import (
     check_round,
     check_trust,
 )
-from rrcollect.answer.asking import Asking, answered_round, check_asked
+from rrcollect.answer.asking import QuestionDraw, answered_round, check_asked
 from rrcollect.answer.attributes import Attribute, Attributes, EveryAttributeOf, check_collected
 from rrcollect.answer.budget import Budget
 from rrcollect.answer.decision import LedgerRequest
 from rrcollect.answer.draw import Source
 from rrcollect.answer.draw_kind import Truth, blank, randomised
-from rrcollect.answer.ledger import Declined, Ledger
+from rrcollect.answer.ledger import DeclineResult, Ledger
 from rrcollect.answer.policy import Policy
 from rrcollect.deliver.outbox import Deliveries, Timing, deliver
 from rrcollect.deliver.schedule import HOURS, check_spread, schedule
@@ -110,7 +110,7 @@ class Client:
         """The survey of a signed envelope, if this device trusts and allows it; an error that says why otherwise."""
         now = self._clock()
         accepted = accept_survey(envelope, self.policy, now=now, seen=self._ledger.seen())
-        asking = Asking(accepted.survey, self._attributes, now, self._source)
+        asking = QuestionDraw(accepted.survey, self._attributes, now, self._source)
         self._ledger.remember(asking, SeenVersion(accepted.survey.version, accepted.digest))
         return accepted
 
@@ -216,7 +216,7 @@ class Client:
             rounds=attribute.rounds,
         )
 
-    def decline(self, survey: AcceptedSurvey, question: str) -> Declined:
+    def decline(self, survey: AcceptedSurvey, question: str) -> DeclineResult:
         """Remember, on this device only, that the person does not want to answer; they may still change their mind.
 
         What waits for this question, in whatever round, does not leave any more.  `left` tells how many reports of it

@@ -33,7 +33,7 @@ from rrcollect.answer.draw import Source
 from rrcollect.answer.ledger import Ledger
 from rrcollect.answer.policy import Policy
 from rrcollect.answer.rollback_guard import sync_folder
-from rrcollect.deliver.outbox import Deliveries, Outgoing, Timing, deliver
+from rrcollect.deliver.outbox import Deliveries, OutboxReport, Timing, deliver
 from rrcollect.deliver.schedule import HOURS, check_spread
 from rrcollect.deliver.transport import HttpTransport, Transport
 from rrcollect.errors import InterviewClosed, LedgerError, LedgerUnavailable, ParameterError
@@ -140,7 +140,7 @@ class Clients:
         A ledger that cannot be used is told at the end, when the others are delivered."""
         timing = Timing(lambda: self._clock().timestamp(), self._sleep, self._spread)
         with _Passes(self._folder / "passes.lock") as passes:
-            everybody = _Everybody(self._paths())
+            everybody = _AllOutboxes(self._paths())
             found = deliver(everybody, HttpTransport() if transport is None else transport, timing, within)
             if passes.alone():
                 for closed in (self._folder / "interviews").glob("*" + CLOSED):
@@ -198,7 +198,7 @@ class Clients:
                 file.unlink(missing_ok=True)
 
 
-class _Everybody:
+class _AllOutboxes:
     """The outboxes of many ledgers as one."""
 
     def __init__(self, paths: Iterable[Path]) -> None:
@@ -206,7 +206,7 @@ class _Everybody:
         self._ledgers: dict[str, Ledger] = {}
         self.trouble: list[LedgerError] = []
 
-    def outbox(self, state: str | None = None) -> list[Outgoing]:
+    def outbox(self, state: str | None = None) -> list[OutboxReport]:
         """The reports of all ledgers."""
         found = []
         for path in self._paths:

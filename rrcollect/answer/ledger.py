@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rrcollect.answer.acceptance import SeenVersion, check_version
-from rrcollect.answer.asking import Asking, asked_question, panel_round
+from rrcollect.answer.asking import QuestionDraw, asked_question, panel_round
 from rrcollect.answer.attributes import Attribute
 from rrcollect.answer.decision import (
     EarlierReport,
@@ -33,9 +33,9 @@ from rrcollect.answer.decision import (
     earlier_answer,
     earlier_report,
 )
-from rrcollect.answer.ledger_file import DRAWS, LedgerFile, Passing
+from rrcollect.answer.ledger_file import DRAWS, ForeignError, LedgerFile
 from rrcollect.answer.policy import Policy
-from rrcollect.deliver.outbox import Outgoing
+from rrcollect.deliver.outbox import OutboxReport
 from rrcollect.design.mechanism import AnyDesign, from_text
 from rrcollect.design.promise import Promise
 from rrcollect.publish.question import Question
@@ -43,7 +43,7 @@ from rrcollect.publish.report import Report
 from rrcollect.publish.survey import CARRIED, Survey
 from rrcollect.publish.withdrawal import Withdrawal
 
-__all__ = ["Decided", "Declined", "Draw", "Ledger"]
+__all__ = ["Decided", "DeclineResult", "Draw", "Ledger"]
 
 
 Decided = tuple[EarlierReport | None, tuple[str, str] | None]
@@ -54,7 +54,7 @@ LEFT = "state IN ('delivered', 'carried') OR attempts > 0"
 
 
 @dataclass(frozen=True)
-class Declined:
+class DeclineResult:
     """What a decline came to: how many reports were stopped, and how many had left before, or may have left."""
 
     stopped: int
@@ -120,14 +120,14 @@ class Ledger:
             for seq, attribute, number, design, answer, epsilon, delta, kind in rows
         ]
 
-    def outbox(self, state: str | None = None) -> list[Outgoing]:
+    def outbox(self, state: str | None = None) -> list[OutboxReport]:
         """Reports, all or in one state; the rollback guard knows them before they are handed out."""
         with self.file.transaction() as connection:
             rows = connection.execute(
                 "SELECT id, survey, question, round, attribute, words, body, state, reason, destination, times, "
                 "attempts FROM reports ORDER BY id"
             ).fetchall()
-        reports = [Outgoing(*[*told, tuple(json.loads(times)), attempts]) for *told, times, attempts in rows]
+        reports = [OutboxReport(*[*told, tuple(json.loads(times)), attempts]) for *told, times, attempts in rows]
         return [report for report in reports if state is None or report.state == state]
 
     def mark(self, report_id: str, state: str, reason: str | None = None) -> None:
@@ -156,7 +156,7 @@ class Ledger:
             rows = connection.execute("SELECT publisher, name, version, digest FROM surveys").fetchall()
         return {(publisher, name): SeenVersion(version, digest) for publisher, name, version, digest in rows}
 
-    def remember(self, asking: Asking, seen: SeenVersion) -> None:
+    def remember(self, asking: QuestionDraw, seen: SeenVersion) -> None:
         """Remember a version, so that a lower one is refused from now on, and draw what it lets the device draw;
         checked and written in one transaction."""
         publisher, name = asking.survey.publisher, asking.survey.name
@@ -203,7 +203,7 @@ class Ledger:
                 survey,
             )
 
-    def decline(self, survey: str, question: str) -> Declined:
+    def decline(self, survey: str, question: str) -> DeclineResult:
         """Remember, on this device only, that the person does not want to answer, and stop what waits."""
         with self.file.transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO declined VALUES (?, ?)", (survey, question))
@@ -217,7 +217,7 @@ class Ledger:
                 "UPDATE reports SET state = 'cancelled' WHERE survey = ? AND question = ? AND state = 'waiting'",
                 (survey, question),
             )
-        return Declined(stopped, left)
+        return DeclineResult(stopped, left)
 
     def declined(self, survey: str) -> set[str]:
         """The questions of a survey the person declined."""
@@ -267,7 +267,7 @@ def _first_draw(connection: sqlite3.Connection, request: LedgerRequest, draw: Ca
     try:
         answer = draw()
     except (sqlite3.DatabaseError, OSError, UnicodeDecodeError) as error:  # not the ledger's: see `open`
-        raise Passing(error) from None
+        raise ForeignError(error) from None
     report, cost = request.report, (str(request.cost.epsilon), str(request.cost.delta))
     connection.execute(
         "INSERT INTO draws (seq, attribute, round, design, answer, epsilon, delta, kind) "

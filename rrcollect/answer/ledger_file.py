@@ -9,7 +9,8 @@ Rules
    the next serial number and adds the new hash to a chain, which the guard repeats.  Indexes are compared with their
    tables.  A flipped bit anywhere is an error, never a forgotten draw or an altered report.
 4. Every failure of the file becomes a `LedgerError`: unavailable (permissions, lock, full disk), corrupt, restored, or
-   newer than this program.  What fails in code of others that runs inside an operation passes as it is (`Passing`).
+   newer than this program.  What fails in code of others that runs inside an operation passes as it is
+   (`ForeignError`).
 5. The file carries its schema's number (`user_version`).  An older file is verified and brought forward by the steps it
    lacks, in one exclusive transaction; see `rrcollect.schema`.
 """
@@ -29,7 +30,7 @@ from rrcollect.answer.rollback_guard import RollbackGuard, link
 from rrcollect.errors import LedgerCorrupt, LedgerNewer, LedgerRestored, LedgerUnavailable, NewerSchema
 from rrcollect.schema import upgrade
 
-__all__ = ["DRAWS", "LedgerFile", "Passing"]
+__all__ = ["DRAWS", "ForeignError", "LedgerFile"]
 
 APPLICATION_ID = 0x72726C64  # "rrld"
 BUSY_SECONDS = 30.0
@@ -62,7 +63,7 @@ STEPS = [
 DRAWS = "SELECT seq, attribute, round, design, answer, epsilon, delta, kind FROM draws NOT INDEXED ORDER BY seq"
 
 
-class Passing(Exception):
+class ForeignError(Exception):
     """Carries the error of somebody else's code out of an operation, past the handlers of the file's own errors."""
 
 
@@ -83,8 +84,8 @@ class LedgerFile:
             connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
             self._patiently(connection)
             yield connection
-        except Passing as passing:
-            (error,), passing.args = passing.args, ()  # no circle: it would keep the frames of the draw
+        except ForeignError as foreign:
+            (error,), foreign.args = foreign.args, ()  # no circle: it would keep the frames of the draw
             raise error from error.__cause__
         except NewerSchema as error:
             raise LedgerNewer(str(error)) from None

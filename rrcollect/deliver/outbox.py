@@ -27,7 +27,7 @@ from rrcollect.deliver.schedule import CATCH_UP, PassClock, caught_up, overdue, 
 from rrcollect.deliver.transport import Transport
 from rrcollect.errors import ParameterError, ReportRefused, TransportFailed, WrongAddress
 
-__all__ = ["Deliveries", "Outbox", "Outgoing", "Timing", "deliver"]
+__all__ = ["Deliveries", "Outbox", "OutboxReport", "Timing", "deliver"]
 
 # More at once would cost a small device memory and file handles; fewer would let a collector that keeps its replies
 # back hold up the other reports.  A device has a handful of reports (the lifetime budget is a few answers), so that in
@@ -37,7 +37,7 @@ NAP = 0.25  # seconds; how often replies are looked at while waiting for a momen
 
 
 @dataclass(frozen=True)
-class Outgoing:
+class OutboxReport:
     """A report in the outbox: where it goes, its state (waiting, delivered, refused and why, or carried), the moments
     of its attempts in seconds since 1970, and how many attempts were begun."""
 
@@ -55,13 +55,13 @@ class Outgoing:
     attempts: int
 
     def __repr__(self) -> str:
-        return f"Outgoing({self.id}, {self.question!r}, {self.state})"
+        return f"OutboxReport({self.id}, {self.question!r}, {self.state})"
 
 
 class Outbox(Protocol):
     """Where reports wait, and where it is kept, durably, what became of each: the ledger."""
 
-    def outbox(self, state: str | None = None) -> list[Outgoing]:
+    def outbox(self, state: str | None = None) -> list[OutboxReport]:
         """The reports, all or in one state."""
         ...
 
@@ -115,7 +115,7 @@ def deliver(outbox: Outbox, transport: Transport, timing: Timing, within: float 
 class _Outcome:
     """What became of one attempt; `error` is what `send` or the ledger raised."""
 
-    report: Outgoing
+    report: OutboxReport
     times: tuple[int, ...] = ()
     error: Exception | None = None
 
@@ -131,7 +131,7 @@ class _Delivery:
         self._delivered, self._refused = 0, list[tuple[str, str]]()
         self._last: str | None = None
         self._trouble: list[Exception] = []
-        self._queue: list[tuple[float, str, Outgoing]] = []  # a heap of (moment, id, report)
+        self._queue: list[tuple[float, str, OutboxReport]] = []  # a heap of (moment, id, report)
         self._now = PassClock(timing.now)
         self._end = self._now()
         self._overslept: set[str] = set()
@@ -176,14 +176,14 @@ class _Delivery:
         elif pause is not None:
             self._timing.sleep(max(pause, 0.001))  # a clock may not tell less apart
 
-    def _attempt(self, report: Outgoing) -> None:
+    def _attempt(self, report: OutboxReport) -> None:
         """One attempt, in a thread of its own; whatever happens is heard of."""
         try:
             self._heard.put(self._tried(report))
         except Exception as error:
             self._heard.put(_Outcome(report, error=error))
 
-    def _tried(self, report: Outgoing) -> _Outcome:
+    def _tried(self, report: OutboxReport) -> _Outcome:
         if self._over.is_set() or not self._outbox.attempt(report.id):
             return _Outcome(report, error=_Gone())
         try:

@@ -1,4 +1,4 @@
-"""What the commands read: surveys with their keys, and tallies from wherever the reports lie.
+"""What the commands read: surveys with their keys, and tallies from wherever the reports are stored.
 
 Rules
 1. A source is a file of tallies (.json), files of reports, folders and globs of these, or the address of a collector's
@@ -20,7 +20,7 @@ from server_agg.cli.output import Incomplete
 if TYPE_CHECKING:
     from rrcollect import AcceptedSurvey, PublicKey, Survey
     from server_agg import BatchResult, Tallies
-    from server_agg.report.round_results import AskedAs
+    from server_agg.report.round_results import QuestionScale
 
 __all__ = [
     "accepted_survey",
@@ -103,9 +103,9 @@ def accepted_survey(survey: Path, keys: Sequence[Path]) -> tuple[AcceptedSurvey,
     return accept_survey(envelope, Policy([TrustedPublisher(read.publisher, trusted)])), envelope
 
 
-def asked_in(options: Namespace) -> dict[str, AskedAs]:
+def asked_in(options: Namespace) -> dict[str, QuestionScale]:
     """By question, what the signed surveys say of its options or its range; nothing without surveys."""
-    from server_agg.report.round_results import AskedAs
+    from server_agg.report.round_results import QuestionScale
 
     if not options.survey:
         return {}
@@ -113,7 +113,7 @@ def asked_in(options: Namespace) -> dict[str, AskedAs]:
         raise Incomplete("give --key with --survey: the public key that the survey is verified with")
     keys = read_keys(options.key)
     surveys = [read_envelope(path, keys)[0] for path in options.survey]
-    return {question.id: AskedAs.of(question, survey) for survey in surveys for question in survey.questions}
+    return {question.id: QuestionScale.of(question, survey) for survey in surveys for question in survey.questions}
 
 
 def batch_of(options: Namespace, **how: Any) -> BatchResult:

@@ -3,8 +3,8 @@
 Rules
 1. Each step is the part a real survey runs; what is simulated is said: the people, their truths, and (for those whom
    the gateway serves) that they have no device of their own.
-2. While it runs, ledgers and database lie on the fastest storage there is (memory, where the machine offers it); the
-   database is then copied to the folder.
+2. While it runs, ledgers and database are stored in the fastest place there is (memory, where the machine offers it);
+   the database is then copied to the folder.
 3. What was counted must be what was asked: one answer for every person and question.  Otherwise it fails, loudly.
 4. A folder that is not empty is used only if an earlier demo made it.
 """
@@ -148,7 +148,7 @@ def fresh_folder(folder: Path) -> None:
 
 
 def published(folder: Path, text: str | None = None) -> tuple[Publication, SigningKey]:
-    """Write, check and sign the survey (the template), with a new key; all of it lies in the folder."""
+    """Write, check and sign the survey (the template), with a new key; all of it is stored in the folder."""
     text = text or template()
     (folder / "survey.toml").write_text(text, encoding="utf-8")
     key = SigningKey.generate()
@@ -167,7 +167,7 @@ def desk_of(publication: Publication, key: SigningKey, folder: Path) -> Desk:
     return Desk(publication.envelope, survey.publisher, key.public.raw, attributes, store, ledgers)
 
 
-class _Overheard:
+class _ReportKeeper:
     """A counter that keeps the report to one question, to show it; reports come in any order."""
 
     def __init__(self, counter: Counter, question: str) -> None:
@@ -192,7 +192,7 @@ def run_demo(
         desk = desk_of(publication, key, work)
         counter = Counter(desk.store)
         counter.publish(publication.envelope, key.public.raw.hex())
-        overheard = _Overheard(counter, publication.survey.questions[0].id)
+        overheard = _ReportKeeper(counter, publication.survey.questions[0].id)
         budget = one_device(desk, people[0], overheard, work / "first.sqlite3").budget().explain()
         answered = time.monotonic()
         full = 1 + by_full_clients(desk, people[1:], seconds, lambda done: tell((1 + done) / respondents), processes)

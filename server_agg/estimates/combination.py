@@ -76,7 +76,7 @@ class _Sum(NamedTuple):
         return value - half, value + half
 
 
-class _OfOptions(Result):
+class _OptionResult(Result):
     """What sums and quotients share: a table, and what stands under it."""
 
     numeric = frozenset(range(1, 5))
@@ -93,7 +93,7 @@ class _OfOptions(Result):
 
 
 @dataclass(frozen=True)
-class Combination(_OfOptions):
+class Combination(_OptionResult):
     """Σ weight·share over the options: a group of options, a difference of two, a mean of scores."""
 
     n: int
@@ -142,7 +142,7 @@ class ScoreMean(Combination):
 
 
 @dataclass(frozen=True)
-class ShareAmong(_OfOptions):
+class ShareAmong(_OptionResult):
     """The share of an option among several."""
 
     n: int

@@ -41,13 +41,13 @@ from server_agg.report.released import (
     missing_words,
     waiting_words,
 )
-from server_agg.report.round_results import UNDECLARED, AskedAs, ResultOptions, RoundResults, group_name
+from server_agg.report.round_results import UNDECLARED, QuestionScale, ResultOptions, RoundResults, group_name
 from server_agg.report.words import bar_words
 from server_agg.weigh.smoothed import SmoothedCurve
 
 __all__ = ["Results", "question_page"]
 
-NOT_DECLARED, ALL_MERGED = 1, 1  # rows of a table besides the segment's groups
+NOT_DECLARED, ALL_MERGED = 1, 1  # rows of a table in addition to the segment's groups
 
 
 class Results(Protocol):
@@ -77,7 +77,7 @@ def question_page(results: Results, survey: Survey, question: Question) -> dict[
     chosen = results.headline if question.rounds > 1 and (results.headline or 0) < question.rounds else None
     enough = [each for each in results.enough(question.id) if chosen in (None, each.round)]
     fullest = max(answers, default=0) if results.live else None
-    scale = AskedAs.of(question, survey).scale
+    scale = QuestionScale.of(question, survey).scale
     shown: dict[str, Any] = {
         "id": question.id,
         "text": survey.say(question.text),
@@ -104,7 +104,7 @@ def question_page(results: Results, survey: Survey, question: Question) -> dict[
         looking = results.looking
         over = question.rounds if looking and chosen is None else 0
         joined = question.panel and not looking  # one prevalence over the window is what an anytime bar needs
-        whole = _Whole(enough, results.options.level, results.options.method, independent=joined, over=over)
+        whole = _HeadlineLines(enough, results.options.level, results.options.method, independent=joined, over=over)
         shown["estimate"] = whole.page(survey)
         if shown["round"] is not None:
             for name, segment in survey.segments.items():
@@ -123,7 +123,7 @@ def _changed(question: Question) -> dict[str, Any]:
     return {"no": float(1 - design.p00), "yes": float(1 - design.p11)}
 
 
-class _Whole:
+class _HeadlineLines:
     """The headline of a question: one line, or one for each option."""
 
     def __init__(self, enough: list[RoundResults], level: Any, method: str, *, independent: bool, over: int) -> None:
@@ -221,7 +221,7 @@ def _value(line: Headline, bar: Interval, scale: Scale) -> dict[str, Any]:
 
 
 def _notes(
-    results: Results, survey: Survey, question: Question, shown: dict[str, Any], whole: _Whole
+    results: Results, survey: Survey, question: Question, shown: dict[str, Any], whole: _HeadlineLines
 ) -> tuple[list[str], list[str]]:
     """What is said of a question: what must be read beside its estimate, and what belongs to the method."""
     beside, method = [], []

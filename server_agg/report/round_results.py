@@ -33,7 +33,7 @@ from server_agg.report.released import MIXED, NOT_TOLD
 from server_agg.report.result import Result
 from server_agg.report.words import privacy_words, value_notes
 
-__all__ = ["UNDECLARED", "AskedAs", "Finding", "ResultOptions", "RoundResults", "group_name", "shares_of"]
+__all__ = ["UNDECLARED", "Finding", "QuestionScale", "ResultOptions", "RoundResults", "group_name", "shares_of"]
 
 UNDECLARED = "(not declared)"
 TAKEN = (UNDECLARED, MERGED, NOT_TOLD)  # names of ours; a group that is called so gets a space after it
@@ -50,14 +50,14 @@ class ResultOptions:
     target: TargetLike = "population"
 
 
-class AskedAs(NamedTuple):
+class QuestionScale(NamedTuple):
     """What the survey says of a question's values: the labels of its options, or the scale of its number."""
 
     labels: tuple[str, ...] = ()
     scale: Scale = SHARES
 
     @classmethod
-    def of(cls, question: Question, survey: Survey) -> AskedAs:
+    def of(cls, question: Question, survey: Survey) -> QuestionScale:
         """What this survey says."""
         kind = question.kind
         if isinstance(kind, Choice):
@@ -67,7 +67,7 @@ class AskedAs(NamedTuple):
         return cls()
 
 
-PLAIN = AskedAs()
+PLAIN = QuestionScale()
 
 
 class Finding(NamedTuple):
@@ -88,7 +88,7 @@ class RoundResults(Result):
     round: int
     tallies: Tallies
     options: ResultOptions
-    asked: AskedAs = PLAIN
+    asked: QuestionScale = PLAIN
 
     @property
     def n(self) -> int:

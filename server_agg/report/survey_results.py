@@ -30,7 +30,7 @@ from server_agg.report.drawing import Point
 from server_agg.report.question_page import question_page
 from server_agg.report.released import LIVE, LOOKING, ReleaseFacts, conditions, release_words
 from server_agg.report.result import Result
-from server_agg.report.round_results import AskedAs, Finding, ResultOptions, RoundResults, shares_of
+from server_agg.report.round_results import Finding, QuestionScale, ResultOptions, RoundResults, shares_of
 from server_agg.report.words import misfit_note
 from server_agg.weigh.smoothed import SmoothedCurve, smoothed
 
@@ -186,7 +186,7 @@ def survey_results(
     release: ReleaseFacts | None = None,
     live: bool = True,
     headline: int | None = None,
-    asked: Mapping[str, AskedAs] | None = None,
+    asked: Mapping[str, QuestionScale] | None = None,
     **options: Any,
 ) -> SurveyResults:
     """What was found; with a survey, only what was answered to it.  The other options are those of `ResultOptions`.
@@ -204,11 +204,11 @@ def survey_results(
     (0.3, '0.239 to 0.362')
     """
     how, parts = ResultOptions(**options), dict[tuple[str, int], dict[TallyKey, AnyTally]]()
-    named = dict(asked or {}) if survey is None else {q.id: AskedAs.of(q, survey) for q in survey.questions}
+    named = dict(asked or {}) if survey is None else {q.id: QuestionScale.of(q, survey) for q in survey.questions}
     for key, tally in (tallies if survey is None else tallies.where(survey=survey.digest)).items():
         parts.setdefault((key.question, key.round), {})[key] = tally
     rounds = (
-        RoundResults(question, number, Tallies(parts[question, number]), how, named.get(question, AskedAs()))
+        RoundResults(question, number, Tallies(parts[question, number]), how, named.get(question, QuestionScale()))
         for question, number in sorted(parts)
     )
     return SurveyResults(tuple(rounds), how, survey, release, live, headline)

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from rrcollect import Attribute, Declined
+from rrcollect import Attribute, DeclineResult
 from rrcollect.answer.ledger_file import LedgerFile
 from rrcollect.errors import LedgerUnavailable
 from tests.support.devices import client, envelope, question
@@ -29,25 +29,25 @@ def test_declining_stops_what_waits_in_all_rounds_and_says_what_left(tmp_path):
     assert device._ledger.attempt(made[1].id)
     device._ledger.mark(made[1].id, "delivered")
     assert device._ledger.attempt(made[2].id)  # and nothing was heard: it may have left
-    assert device.decline(accepted, "q1") == Declined(stopped=2, left=2)
+    assert device.decline(accepted, "q1") == DeclineResult(stopped=2, left=2)
     found = {report.id: report.state for report in device._ledger.outbox()}
     assert [found[report.id] for report in made] == ["cancelled", "delivered", "cancelled", "cancelled"]
     assert found[other.id] == "waiting"
     assert [report.id for report in device._ledger.outbox("waiting")] == [other.id]
-    assert device.decline(accepted, "q1") == Declined(stopped=0, left=2)
-    assert device.decline(accepted, "q2") == Declined(stopped=1, left=0)
+    assert device.decline(accepted, "q1") == DeclineResult(stopped=0, left=2)
+    assert device.decline(accepted, "q2") == DeclineResult(stopped=1, left=0)
 
 
 def test_declining_without_an_answer_stops_nothing(tmp_path):
     device = client(tmp_path)
-    assert device.decline(device.accept(envelope()), "q1") == Declined(stopped=0, left=0)
+    assert device.decline(device.accept(envelope()), "q1") == DeclineResult(stopped=0, left=0)
 
 
 def test_a_carried_report_has_left(tmp_path):
     device = client(tmp_path)
     accepted = device.accept(envelope(collector="carried"))
     device.answer(accepted, "q1", True)
-    assert device.decline(accepted, "q1") == Declined(stopped=0, left=1)
+    assert device.decline(accepted, "q1") == DeclineResult(stopped=0, left=1)
 
 
 def test_a_report_that_was_declined_while_it_was_picked_up_does_not_leave(tmp_path):
@@ -109,7 +109,7 @@ def test_an_answer_that_is_interrupted_after_the_commit_does_not_leave(tmp_path,
         device.answer(accepted, "q1", True)
     assert states(device) == [("q1", 0, "cancelled")]
     assert [question.id for question in device.open_questions(accepted)] == ["q1"]
-    assert device.decline(accepted, "q1") == Declined(stopped=0, left=0)
+    assert device.decline(accepted, "q1") == DeclineResult(stopped=0, left=0)
     assert device.open_questions(accepted) == []
     report = device.answer(accepted, "q1", never)
     assert states(device) == [("q1", 0, "carried" if carried else "waiting")]
@@ -168,7 +168,7 @@ def test_decline_and_attempt_at_once_agree(tmp_path):
             thread.start()
         for thread in threads:
             thread.join()
-        assert (told[0], left[0]) in ((Declined(stopped=1, left=0), False), (Declined(stopped=0, left=1), True))
+        assert (told[0], left[0]) in [(DeclineResult(1, 0), False), (DeclineResult(0, 1), True)]
 
 
 @pytest.mark.parametrize("declined", [True, False])

@@ -19,7 +19,7 @@ import pytest
 
 from rrcollect.answer import ledger_file
 from rrcollect.answer.acceptance import SeenVersion
-from rrcollect.answer.asking import Asking
+from rrcollect.answer.asking import QuestionDraw
 from rrcollect.answer.attributes import Attributes
 from rrcollect.answer.decision import LedgerRequest
 from rrcollect.answer.ledger import Ledger
@@ -493,7 +493,7 @@ def test_who_comes_second_gets_the_report_of_the_first(tmp_path):
 
 def test_an_older_version_is_refused_by_name_in_the_transaction_too(tmp_path):
     ledger = Ledger(tmp_path / "ledger.sqlite3")
-    poll = Asking(survey(name="poll"), Attributes(["doped"]), datetime.now(UTC), os.urandom)
+    poll = QuestionDraw(survey(name="poll"), Attributes(["doped"]), datetime.now(UTC), os.urandom)
     ledger.remember(poll, SeenVersion(2, "d2"))
     with pytest.raises(RolledBack, match="version 1 of 'poll' is older than version 2"):
         ledger.remember(poll, SeenVersion(1, "d1"))
@@ -600,7 +600,7 @@ def test_the_ledger_remembers_draws_versions_and_reports(used):
     assert [(r.id, r.reason) for r in ledger.outbox("refused")] == [(one.id, "too late")]
     assert [r.id for r in ledger.outbox("waiting")] == [other.id]
     assert {r.id for r in ledger.outbox()} == {one.id, other.id}
-    assert repr(other) == f"Outgoing({other.id}, {other.question!r}, waiting)"
+    assert repr(other) == f"OutboxReport({other.id}, {other.question!r}, waiting)"
 
 
 def test_declining_is_forgotten_by_answering(tmp_path):

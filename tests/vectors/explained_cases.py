@@ -13,7 +13,7 @@ from rrcollect.answer.explanation import survey_lines
 from rrcollect.answer.headline import question_headline, share_of_life, survey_headline
 from rrcollect.answer.ledger import Draw
 from rrcollect.answer.words import LANGUAGES, Words, shown_lines
-from rrcollect.deliver.outbox import Outgoing
+from rrcollect.deliver.outbox import OutboxReport
 from rrcollect.design.mechanism import AnyDesign, from_text
 from rrcollect.errors import RRCollectError
 from rrcollect.publish.canonical import canonical
@@ -287,7 +287,9 @@ def budget_of(draws: list[dict[str, Any]], reports: list[dict[str, Any]], caps: 
         for seq, d in enumerate(draws, 1)
     ]
     sent = [
-        Outgoing("0" * 32, "0" * 64, "q", r["round"], r["attribute"], "", b"", r["state"], None, "", (), r["attempts"])
+        OutboxReport(
+            "0" * 32, "0" * 64, "q", r["round"], r["attribute"], "", b"", r["state"], None, "", (), r["attempts"]
+        )
         for r in reports
     ]
     return Budget(tuple(made), tuple(sent), Policy(**caps))

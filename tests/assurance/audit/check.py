@@ -29,7 +29,7 @@ from random import SystemRandom
 
 from rrcollect import Attribute, Choice, Client, Design, Number, Policy, Report, SetDesign, TrustedPublisher
 from rrcollect.answer.acceptance import SeenVersion
-from rrcollect.answer.asking import Asking
+from rrcollect.answer.asking import QuestionDraw
 from rrcollect.answer.decision import LedgerRequest
 from rrcollect.answer.draw_kind import Truth
 from rrcollect.design.mechanism import AnyDesign
@@ -77,7 +77,7 @@ class NoMemory:
         """No survey was ever accepted."""
         return {}
 
-    def remember(self, asking: Asking, seen: SeenVersion) -> None:
+    def remember(self, asking: QuestionDraw, seen: SeenVersion) -> None:
         """Forget it."""
 
     def answer(self, request: LedgerRequest, policy: Policy, draw: Callable[[], str]) -> Report:
