@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+TEST_WORKERS ?= 3  # one more than cores: browsers and servers are waited for
 MACHINE := PYTHON='$(PYTHON)' sh tests/support/machine.sh
 TOOLS := strace java node npm chromium firefox-esr libatomic pg_ctl curl sqlite3 setpriv  # libatomic: for Playwright
 
@@ -40,7 +41,7 @@ quick: $(VENV)/quick.stamp  ## the tests without processes, browsers, engines an
 	$(BIN)/python -m pytest --quick -q -n $(WORKERS) -p no:schemathesis
 
 test: tools $(VENV)/test.stamp browsers  ## all tests
-	$(BIN)/python -m pytest -q -n $(WORKERS) --durations=25
+	$(BIN)/python -m pytest -q -n $(TEST_WORKERS) --durations=25
 
 coverage: tools $(VENV)/test.stamp browsers  ## all tests, with branch coverage: slower
 	$(BIN)/python -m pytest -q -n $(WORKERS) --cov --cov-report=term

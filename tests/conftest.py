@@ -15,7 +15,8 @@ settings.register_profile("project", deadline=None, suppress_health_check=[Healt
 settings.register_profile("quick", settings.get_profile("project"), max_examples=25)
 settings.load_profile("project")
 
-TOGETHER = ("tests/batch/test_batch_spark.py", "tests/examples/")  # their tests share something that is slow to start
+# The tests of each share something that is slow to start.
+TOGETHER = ("tests/batch/test_batch_spark.py", "tests/documents/test_site.py", "tests/examples/")
 
 
 class ByTestButTogether(LoadScopeScheduling):

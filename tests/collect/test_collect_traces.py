@@ -101,7 +101,7 @@ def test_no_file_of_the_profile_tells_a_truth(browser, saved, collector, tmp_pat
     found, entered, shown = visited(collector, browser, tmp_path / "profile")
     truths, sent = entered.truths, entered.sent
     assert shown == {"before": len(truths), "after": 0, "kept": "true"}  # gone also on the way back
-    holding = {name: marked(data, truths) for name, data in found if marked(data, truths)}
+    holding = {name: ids for name, data in found if (ids := marked(data, truths))}
     ledgers = {name for name in holding if "indexeddb" in name.lower() or "/idb/" in name}
     assert any(set(sent) <= set(holding[name]) for name in ledgers)  # the search reads what is there
     assert holding.keys() == ledgers  # nothing else so much as names a question

@@ -20,12 +20,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 FALSE_ALARM = Fraction(1, 10**10)  # of one stream; a profile has several that hold markers at all
 BEFORE, AFTER, APART = 120, 240, 400  # bytes
 MOST_PLACES, MOST_WORDS = 24, 40
+MARK = re.compile(rb"[g-z][0-9a-f]{10}")  # begins with a letter that no other id holds: all are found in one pass
+WIDE_MARK = re.compile(rb"[g-z]\0(?:[0-9a-f]\0){10}")
 WORD = re.compile(rb"(?:[0-9A-Za-z_]\0){2,40}|[0-9A-Za-z_]{2,40}")  # UTF-16 or ASCII
 
 
@@ -34,9 +37,21 @@ def truths_found(data: bytes, truths: Mapping[str, bool], honest: Fraction) -> l
     return [*_around(data, truths, honest), *in_order(data, truths)]
 
 
-def marked(data: bytes, truths: Mapping[str, bool]) -> list[str]:
-    """The questions whose ids stand in these bytes."""
-    return [name for name in truths if name.encode() in data or name.encode("utf-16-le") in data]
+def marked(data: bytes, truths: Mapping[str, Any]) -> list[str]:
+    """The questions whose ids stand in these bytes.
+
+    >>> marked(b"eq0123456789" + "labcdef0123".encode("utf-16-le"), {"q0123456789": 1, "labcdef0123": 1, "q9": 1})
+    Traceback (most recent call last):
+    ...
+    ValueError: an id is a letter beyond f and ten hexadecimal digits: 'q9'
+    >>> marked(b"eq0123456789" + "labcdef0123".encode("utf-16-le"), {"q0123456789": True, "labcdef0123": 7})
+    ['q0123456789', 'labcdef0123']
+    """
+    for name in truths:
+        if not MARK.fullmatch(name.encode()):
+            raise ValueError(f"an id is a letter beyond f and ten hexadecimal digits: {name!r}")
+    there = {*MARK.findall(data), *(mark[::2] for mark in WIDE_MARK.findall(data))}
+    return [name for name in truths if name.encode() in there]
 
 
 def _around(data: bytes, truths: Mapping[str, bool], honest: Fraction) -> Iterator[str]:
@@ -96,7 +111,7 @@ def _thinned(places: Iterable[int]) -> list[int]:
 def in_order(data: bytes, truths: Mapping[str, bool]) -> Iterator[str]:
     """Pairs of words that follow each other as the truths do: of all questions, of every second one, of the others."""
     order = list(truths.values())
-    words = [word.group() for word in WORD.finditer(data)]
+    words = WORD.findall(data)
     often = [word for word, many in Counter(words).most_common(MOST_WORDS) if many >= len(order) // 8]
     number = {word: place for place, word in enumerate(often)}
     line = np.array([number[word] for word in words if word in number], dtype=np.int8)

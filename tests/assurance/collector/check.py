@@ -194,7 +194,7 @@ def _twice(piece: int, step: Step) -> Outcome:
 
 
 def parts(size: Size) -> list[Part]:
-    """At full size 30 kills per store, twelve faults, and half a million inputs: see the figures of each part."""
+    """At full size 30 kills per store, twelve faults, a million requests: see the figures of each part."""
     full = size is FULL
     faults = FAULTS if full else FAULTS[::4]
     kills, pieces = (10, 3) if full else (3, 1)
@@ -249,7 +249,7 @@ def parts(size: Size) -> list[Part]:
                 ("the last few", lambda history: EverythingAtTheEnd(len(history.arrivals))),
             )
         ),
-        Part("fuzzed requests", fuzz.requests(requests, alone=full), pieces=4 if full else 1),
+        Part("fuzzed requests", fuzz.requests(requests, alone=full), pieces=20 if full else 1),
         Part("a collector that takes a field for granted", fuzz.unchecked_collector, planted=True),
         Part("a collector that keeps every delivery", fuzz.keyless_collector, planted=True),
         Part("a collector that keeps every request in memory", hoarding, planted=True),
