@@ -76,5 +76,6 @@ def _pair(
         method, guaranteed = bar.method, bar.guaranteed
     verb, words = difference_words(value, (low, high), table.scale, level)
     shown = {"higher": a.label, "verb": verb, "lower": b.label, "words": words, "comparisons": family}
+    shown["certain"] = low > 0 or high < 0
     ends = {"value": value, "low": low, "high": high, "level": float(level)}
     return {**shown, **ends, "method": method, "guaranteed": guaranteed}

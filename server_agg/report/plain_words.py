@@ -6,17 +6,27 @@ Rules
 2. The ends of a bar are rounded outward: what is told is never narrower than what was found.
 3. That something is higher, rises or is the largest is never told without whether it is certain, and at which level.
    "Certain" means that the bar of the difference does not reach 0; with several comparisons, all of them at once.
+4. Counts that do not fit are told in a sentence that says what to do; their probability is told with the method.  Of
+   several counts one is called so at 95 % for all of them at once (Bonferroni).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from server_agg.estimates.scale import Scale
 
-__all__ = ["about", "certainty", "difference_words", "largest_words", "level_words", "trend_words"]
+if TYPE_CHECKING:
+    from server_agg.estimates.diagnostics import Misfit
 
+__all__ = ["about", "certainty", "difference_words", "fit_words", "largest_words", "level_words", "others_words",
+           "trend_words"]  # fmt: skip
+
+UNFIT = "These counts do not fit the survey's design: do not use this number."
+AT_THE_EDGE = "These counts lie beyond the end of the scale, as chance alone can bring about (see Method)."
 BASES = (100, 1_000, 10_000)
 SLACK = 1e-9  # a float that should be whole
 
@@ -59,10 +69,11 @@ def difference_words(value: float, bar: tuple[float, float], scale: Scale, level
     """
     low, high = bar
     if scale.is_share:
-        low, high, value, unit, digits = 100 * low, 100 * high, 100 * value, " points", 0 if high - low >= 0.02 else 2
+        low, high, value, digits = 100 * low, 100 * high, 100 * value, 0 if high - low >= 0.02 else 2
     else:
-        unit, digits = f" {scale.unit}" if scale.unit else "", _digits(high - low)
+        digits = _digits(high - low)
     written = _written(value, digits)
+    unit = _unit(scale, written)
     ends, sure = (
         f"(between {_down(low, digits)} and {_up(high, digits)})",
         certainty(level, certain=low > 0 or high < 0),
@@ -70,6 +81,40 @@ def difference_words(value: float, bar: tuple[float, float], scale: Scale, level
     if not float(written.replace("−", "-")):
         return "is about as high as", f"with a difference of about {written}{unit} {ends}: that they differ is {sure}"
     return "is higher than", f"by about {written}{unit} {ends}: {sure}"
+
+
+def others_words(certain: int, told: int, family: int) -> str:
+    """What is said of the differences that are not listed, of `told` ones of which `certain` are; `family` is how many
+    there are.
+
+    >>> others_words(1, 6, 6), others_words(0, 6, 6), others_words(0, 1, 1), others_words(2, 2, 2)
+    ('None of the other 5 differences is certain.', 'None of the 6 differences is certain.', \
+'The difference is not certain.', '')
+    """
+    rest, looked = told - certain, " that were looked at" if told < family else ""
+    if not rest:
+        return ""
+    other = "other " if certain else ""
+    return (
+        f"The {other}difference{looked} is not certain."
+        if rest == 1
+        else f"None of the {other}{rest:,} differences{looked} is certain."
+    )
+
+
+def fit_words(misfits: Sequence[Misfit], among: int = 1) -> str | None:
+    """What a board is told of counts that fit badly, of so many that are looked at; None where nothing must be told.
+
+    >>> from server_agg.estimates.diagnostics import Misfit
+    >>> fit_words([Misfit(0.001, "below")]), fit_words([Misfit(0.9, "below")])
+    ("These counts do not fit the survey's design: do not use this number.", None)
+    >>> fit_words([Misfit(0.02, "below")], among=5)
+    'These counts lie beyond the end of the scale, as chance alone can bring about (see Method).'
+    """
+    level = 1 - (1 - Fraction(19, 20)) / max(among, len(misfits), 1)
+    if any(misfit.at(level) for misfit in misfits):
+        return UNFIT
+    return AT_THE_EDGE if any(misfit.told for misfit in misfits) else None
 
 
 def largest_words(bars: Sequence[tuple[str, float, float, float]], level: object) -> tuple[str, str]:
@@ -92,10 +137,19 @@ def trend_words(slope: float, p: float, scale: Scale, level: object) -> str:
     >>> from server_agg.estimates.scale import SHARES
     >>> trend_words(-0.031, 0.2, SHARES, 0.95)
     'Falls by about 3.1 points per round: not certain at the level 95 %'
+    >>> trend_words(0.01, 0.2, SHARES, 0.95)
+    'Rises by about 1 point per round: not certain at the level 95 %'
     """
-    steep, unit = (100 * slope, " points") if scale.is_share else (slope, f" {scale.unit}" if scale.unit else "")
-    verb = "Rises" if slope > 0 else "Falls"
-    return f"{verb} by about {abs(steep):.2g}{unit} per round: {certainty(level, certain=p < 1 - float(level))}"  # type: ignore[arg-type]
+    steep = f"{abs(100 * slope if scale.is_share else slope):.2g}"
+    verb, certain = "Rises" if slope > 0 else "Falls", p < 1 - float(level)  # type: ignore[arg-type]
+    return f"{verb} by about {steep}{_unit(scale, steep)} per round: {certainty(level, certain=certain)}"
+
+
+def _unit(scale: Scale, written: str) -> str:
+    """The unit of a difference; a survey's own unit stays as it was written."""
+    if scale.is_share:
+        return " point" if written.lstrip("−") == "1" else " points"
+    return f" {scale.unit}" if scale.unit else ""
 
 
 def _digits(width: float) -> int:

@@ -7,7 +7,8 @@
 Rules
 1. Every value has its bar beside it, and `shown` is the value cut to its scale.
 2. Of a choice the bars of all options hold at once, with those of every group or round where there are several.
-3. What is said beside a value is said for people, in whole sentences (`notes`).
+3. What is said beside a value is said for people, in whole sentences (`notes`).  How well counts fit is `fit` for a
+   board and `misfit`, with its probability, for the method.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from server_agg.estimates.one import Estimate
 from server_agg.estimates.scale import OneValue, Scale
 from server_agg.report.differences import differences
 from server_agg.report.headline import Headline, headline_of
-from server_agg.report.plain_words import about, largest_words, trend_words
+from server_agg.report.plain_words import about, fit_words, largest_words, others_words, trend_words
 from server_agg.report.released import (
     JOINED,
     ReleaseFacts,
@@ -41,7 +42,7 @@ from server_agg.report.released import (
     missing_words,
     waiting_words,
 )
-from server_agg.report.round_results import UNDECLARED, QuestionScale, ResultOptions, RoundResults, group_name
+from server_agg.report.round_results import QuestionScale, ResultOptions, RoundResults, group_name
 from server_agg.report.words import bar_words
 from server_agg.weigh.smoothed import SmoothedCurve
 
@@ -146,7 +147,7 @@ class _HeadlineLines:
         if self.choice and self.single and over <= 1:
             self.bars = self.choice.intervals(level, method)  # tightened, which only one tally allows
         misfits = [(each.round, each.estimate.misfit) for each in enough if each.estimate and each.estimate.misfit.told]
-        several = len(enough) > 1
+        self.fit, several = fit_words([misfit for _, misfit in misfits], len(enough)), len(enough) > 1
         told = [f"round {n + 1}: {m.describe()}" if several else m.describe() for n, m in misfits]
         self.misfit = "; ".join(told) or None
 
@@ -163,6 +164,7 @@ class _HeadlineLines:
             "method": bar.method,
             "target": f"the {bar.target}{self.over}",
             "misfit": self.misfit,
+            "fit": self.fit,
             "manipulation": None if survey.invite_only else _scaled(self.scale, float(factor)) / 100,
             "direct_answers": self._worth(first),
         }
@@ -226,11 +228,12 @@ def _notes(
     """What is said of a question: what must be read beside its estimate, and what belongs to the method."""
     beside, method = [], []
     if shown["round"] is None:
-        numbers = ", ".join(str(number + 1) for number in whole.rounds)
-        beside.append(
-            f"This is the whole: round {numbers} of {question.rounds}, each by its answers. Tables by group are of one "
-            "round, if the owner chooses it for the headline."
-        )
+        beside.append(_rounds_words(whole.rounds, question.rounds))
+        if survey.segments:
+            method.append(
+                "Each round weighs by its answers. Tables by group are of one round, if the owner chooses it for the "
+                "headline."
+            )
     if question.panel:
         beside.append(
             "Each device answered in one round, which it drew by chance beforehand: the rounds are of different people."
@@ -248,24 +251,43 @@ def _notes(
         for table in shown["segments"]:
             called, part = table["labels"], table["options"][0] if "options" in table else table
             rows = [called.get(row["label"], row["label"]) for row in part["rows"]]
-            beside.append(missing_words(table["label"], [*called.values(), UNDECLARED], rows, survey.minimum))
+            table["missing"] = missing_words(called.values(), rows, survey.minimum)
+            if table["missing"]:
+                method.append(f"By {table['label']}: {table['missing']}")
         crowd = results.release.crowds.get(question.id, survey.minimum)
         method.append(JOINED if survey.collector == CARRIED else crowd_words(question.design, crowd))
     return [note for note in beside if note], method
+
+
+def _rounds_words(found: list[int], asked: int) -> str:
+    """Which rounds the headline is about.
+
+    >>> _rounds_words([0, 1, 2], 3), _rounds_words([0, 2], 3), _rounds_words([1], 3)
+    ('All 3 rounds together.', 'Rounds 1 and 3 of 3 together.', 'Round 2 of 3.')
+    """
+    if len(found) == asked:
+        return f"All {asked} rounds together."
+    numbers = [str(number + 1) for number in found]
+    if len(numbers) == 1:
+        return f"Round {numbers[0]} of {asked}."
+    return f"Rounds {', '.join(numbers[:-1])} and {numbers[-1]} of {asked} together."
 
 
 def _misfit(found: OneValue) -> str | None:
     return found.misfit.describe() if found.misfit.told else None
 
 
-def _row(row: Row, scale: Scale) -> dict[str, Any]:
+def _row(row: Row, scale: Scale, rows: int) -> dict[str, Any]:
     found, (low, high) = row.estimate, row.interval
     values = {"n": row.n, "shown": scale.clipped(found.value), "value": found.value, "low": low, "high": high}
-    return {**values, "about": about(found.value, low, high, scale), "misfit": _misfit(found)}
+    fit = fit_words([found.misfit], rows)
+    return {**values, "about": about(found.value, low, high, scale), "misfit": _misfit(found), "fit": fit}
 
 
 def _rows(table: SegmentTable) -> list[dict[str, Any]]:
-    return [{"label": row.label, "cells": list(row.cells), **_row(row, table.scale)} for row in table.rows]
+    return [
+        {"label": row.label, "cells": list(row.cells), **_row(row, table.scale, len(table.rows))} for row in table.rows
+    ]
 
 
 def _segment(survey: Survey, name: str, found: SegmentTable | OptionTables, results: Results) -> dict[str, Any]:
@@ -274,18 +296,25 @@ def _segment(survey: Survey, name: str, found: SegmentTable | OptionTables, resu
     shown: dict[str, Any] = {"name": name, "label": survey.say(segment.label) or name, "labels": labels}
     if isinstance(found, SegmentTable):
         pairs = differences(found, level, looking=looking)
-        return {**shown, "rows": _rows(found), "differences": pairs, "note": _note(found)}
+        return {**shown, "rows": _rows(found), "differences": pairs, "others": _others(pairs), "note": _note(found)}
     many = 1 if len(found.labels) == 2 else len(found.labels)  # two options are one question
-    options = [
+    options: list[dict[str, Any]] = [
         {"label": label, "rows": _rows(table), "differences": differences(table, level, looking=looking, tables=many)}
         for label, table in zip(found.labels, found.tables_by_option, strict=True)
     ]
-    return {**shown, "options": options, "note": found.describe()}
+    pairs = [pair for one in options for pair in one["differences"]]
+    return {**shown, "options": options, "others": _others(pairs), "note": found.describe()}
+
+
+def _others(pairs: list[dict[str, Any]]) -> str:
+    """What is said of the differences that are not certain."""
+    return others_words(sum(one["certain"] for one in pairs), len(pairs), pairs[0]["comparisons"]) if pairs else ""
 
 
 def _rounds(line: Trend) -> list[dict[str, Any]]:
-    rows = zip(line.rounds, line.table.rows, strict=True)
-    return [{"round": number, **_row(row, line.table.scale)} for number, row in rows]
+    table = line.table
+    rows = zip(line.rounds, table.rows, strict=True)
+    return [{"round": number, **_row(row, table.scale, len(table.rows))} for number, row in rows]
 
 
 def _trend(line: Trend | OptionTrends, results: Results, question: str) -> dict[str, Any]:

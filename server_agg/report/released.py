@@ -24,7 +24,7 @@ __all__ = ["DELTA", "JOINED", "LIVE", "LOOKING", "MIXED", "NOT_TOLD", "ReleaseFa
            "dishonest_words", "fakes_words", "missing_words", "release_words", "waiting_words"]  # fmt: skip
 
 MIXED = ""  # the value of a segment that released answers are not told apart by; no survey can declare it
-NOT_TOLD = "(not told apart)"
+NOT_TOLD = "Others together"
 DELTA = "1e-6"  # of what the crowd adds
 FAKES = (10, 100)
 LIVE = (
@@ -72,7 +72,7 @@ def release_words(facts: ReleaseFacts | None, survey: Survey) -> list[str]:
     if facts is None:
         return [f"Nothing was released yet. {whole}, when the owner releases them."]
     return [
-        f"Released on {facts.at:%Y-%m-%d at %H:%M} UTC (release {facts.number}). Nothing changes before the next one.",
+        f"Released on {facts.at:%Y-%m-%d %H:%M} UTC (release {facts.number}). Nothing changes before the next one.",
         f"{whole}, drawn by chance from those that came; the last few are never published.",
     ]
 
@@ -86,20 +86,25 @@ def waiting_words(minimum: int, rounds: int, fullest: int | None) -> str:
     return f"A round needs {minimum:,} answers before anything is shown; the fullest has {fullest:,}."
 
 
-def missing_words(name: str, values: Iterable[str], shown: Iterable[str], minimum: int) -> str:
-    """Which groups of a segment a release does not show; "" if it shows all.
+def missing_words(values: Iterable[str], shown: Iterable[str], minimum: int) -> str:
+    """Which groups of a segment a release does not show, and what "Others together" are; "" if it shows all.
 
-    >>> missing_words("sport", ["run", "ski", "golf"], ["run", "(not told apart)"], 30)
-    'By sport, ski and golf are not shown: they had no whole crowd of 30; what they answered is in "(not told apart)".'
+    Whether a group that is not shown has answers is not known here and not said: a few would then be told from none.
+
+    >>> missing_words(["run", "ski", "golf"], ["run"], 30)
+    'A group is shown from 30 answers on; ski and golf are not shown.'
     """
     seen = set(shown)
     missing = [value for value in values if value not in seen]
-    if not missing:
-        return ""
-    listed = missing[0] if len(missing) == 1 else f"{', '.join(missing[:-1])} and {missing[-1]}"
-    verbs = ("is", "it had") if len(missing) == 1 else ("are", "they had")
-    rest = f'; what they answered is in "{NOT_TOLD}"' if NOT_TOLD in seen else ""
-    return f"By {name}, {listed} {verbs[0]} not shown: {verbs[1]} no whole crowd of {minimum:,}{rest}."
+    said = []
+    if missing:
+        listed = missing[0] if len(missing) == 1 else f"{', '.join(missing[:-1])} and {missing[-1]}"
+        said.append(
+            f"A group is shown from {minimum:,} answers on; {listed} {'is' if len(missing) == 1 else 'are'} not shown."
+        )
+    if NOT_TOLD in seen:
+        said.append(f"“{NOT_TOLD}” are answers that are not told apart by group, so that nobody is found among few.")
+    return " ".join(said)
 
 
 def crowd_words(design: AnyDesign, n: int) -> str:

@@ -108,16 +108,27 @@ def test_a_board_reads_every_kind_in_words_on_one_axis(board, visit):
     (sure,) = [words for words in differences if words.startswith("Dublin is higher than Berlin, by about ")]
     assert sure.replace("\u00a0", " ").endswith(": certain at the level 95 %.")
     assert len(differences) == 3
-    card(page, "doped").get_by_text("certain is so for all 3 comparisons at once, at the level 95 %").wait_for()
-    card(page, "often").get_by_text("certain is so for all 9 comparisons at once").wait_for()
-    assert card(page, "doped").get_by_text("Bars of differences: mover, their coverage is approximate.").count() == 1
-    page.get_by_text("2700 answers are in this release.".replace("2700", "2\u202f700")).wait_for()
+    listed = card(page, "doped").locator(".differences li:visible").all_inner_texts()
+    assert sure in listed  # and only what is certain; the others are counted in a sentence
+    assert not any("not certain" in words.replace("\u00a0", " ") for words in listed)
+    card(page, "doped").get_by_text(
+        re.compile(r"^(None of the other 2 differences is|The other difference is not)")
+    ).wait_for()
+    assert card(page, "often").locator("figure:visible").count() == 1  # its options by group are folded
+    for folded in ("certain is so for all 3 comparisons at once, at the level 95 %", "Bars of differences: mover"):
+        assert not card(page, "doped").get_by_text(folded).is_visible()
+    page.get_by_text("2,700 answers are in this release.").wait_for()
     page.get_by_text("(release 1). Nothing changes before the next one.").wait_for()
     for folded in ("ε = 1.099", "target", "its coverage is guaranteed", "1 % of the answers were fakes"):
         assert not card(page, "doped").get_by_text(folded).first.is_visible()
     card(page, "doped").get_by_text("Method").click()
-    for folded in ("ε = 1.099", "target", "its coverage is guaranteed", "1 % of the answers were fakes", "no misfit"):
-        assert card(page, "doped").get_by_text(folded).first.is_visible()
+    folded = ("ε = 1.099", "target", "its coverage is guaranteed", "1 % of the answers were fakes", "no misfit")
+    for told in (
+        *folded,
+        "certain is so for all 3 comparisons at once, at the level 95 %",
+        "Bars of differences: mover",
+    ):
+        assert card(page, "doped").get_by_text(told).first.is_visible()
     accessible(page)
     strangers = [url for url in visit.requests if not url.startswith((board.url, "blob:" + board.url))]
     assert (strangers, visit.complaints, visit.context.cookies()) == ([], [], [])
@@ -139,18 +150,19 @@ def test_what_the_page_says_is_what_was_released(board, visit):
 
 def test_rounds_are_drawn_and_told(board, visit):
     page = opened(visit, board, "rounds")
-    page.get_by_text("This is the whole: round 1, 2, 3 of 3").wait_for()
+    page.get_by_text("All 3 rounds together.").wait_for()
     trend = page.get_by_role("img", name=re.compile("by round: round 1: About .* round 3: About"))
     assert trend.locator("circle").count() == 3
     page.get_by_text(
-        re.compile(r"(Rises|Falls) by about [\d.]+ points per round: (not )?certain at the level")
+        re.compile(r"(Rises|Falls) by about [\d.]+ points? per round: (not )?certain at the level")
     ).wait_for()
     accessible(page)
 
 
 def test_what_is_suppressed_withdrawn_unfit_or_not_there_is_said(board, visit):
     few = opened(visit, board, "few")
-    few.get_by_text("By City, Oslo and (not declared) are not shown: they had no whole crowd of 20").wait_for()
+    few.get_by_text("A group is shown from 20 answers on; Oslo is not shown.").wait_for()
+    assert few.get_by_text("not declared").count() == 0
     gone = opened(visit, board, "gone")
     gone.get_by_text("Withdrawn by its publisher, for good").wait_for()
     assert gone.locator(".about").count() == 1  # what was released stays
@@ -159,8 +171,12 @@ def test_what_is_suppressed_withdrawn_unfit_or_not_there_is_said(board, visit):
     empty.get_by_text("pilot: trial data").wait_for()
     assert empty.locator("figure").count() == 0
     unfit = opened(visit, board, "unfit")
-    assert unfit.get_by_text("data do not fit the design").count() >= 3  # beside the headline and both groups
-    assert unfit.locator("svg text.warn").count() == 2
+    unfit.get_by_text("These counts do not fit the survey's design: do not use this number.").wait_for()
+    unfit.get_by_text(re.compile("do not use these numbers: (Dublin, Berlin|Berlin, Dublin)")).wait_for()
+    assert unfit.locator("svg .warn", has_text="do not use").count() == 2
+    assert not unfit.get_by_text("P(a count so far below)").first.is_visible()  # it stands under Method
+    unfit.locator("summary", has_text="Method").first.click()
+    assert unfit.get_by_text("P(a count so far below)").first.is_visible()
     for page in (few, gone, empty, unfit):
         accessible(page)
 
@@ -170,7 +186,7 @@ def test_the_list_leads_to_each_survey_and_the_keyboard_suffices(board, visit):
     page.get_by_role("heading", name="Results").wait_for()
     assert page.locator("article").count() == len(board.made)
     assert page.locator("article", has_text="About kinds").locator("li").count() == 3
-    assert "data do not fit" in page.locator("article", has_text="About unfit").inner_text()
+    assert "do not use this number" in page.locator("article", has_text="About unfit").inner_text()
     accessible(page)
     for _ in range(20):
         page.keyboard.press("Tab")

@@ -13,7 +13,7 @@ from server_agg import Tally, compare_groups, segment_table
 from server_agg.estimates.scale import SHARES, Scale
 from server_agg.report import plain_words
 from server_agg.report.differences import MOST, differences
-from server_agg.report.plain_words import about, difference_words, largest_words, trend_words
+from server_agg.report.plain_words import about, difference_words, largest_words, others_words, trend_words
 
 D = Design("3/4", "3/4")
 HOURS = Scale.of_number(0, 40, "hours")
@@ -76,7 +76,7 @@ def test_certain_is_what_the_bars_of_all_pairs_exclude():
     (two,) = differences(groups(a=150, b=120), LEVEL, looking=False)
     assert two["words"].endswith(": certain at the level 95 %")
     for one in [*found.values(), two]:
-        assert (one["low"] > 0 or one["high"] < 0) is ("not certain" not in one["words"])
+        assert (one["low"] > 0 or one["high"] < 0) is ("not certain" not in one["words"]) is one["certain"]
 
 
 def test_options_of_a_choice_are_one_family():
@@ -132,6 +132,18 @@ def test_the_largest_option_is_certain_when_its_bar_lies_above_all_others():
     bars = [("a", 0.5, 0.4, 0.6), ("b", 0.3, 0.2, 0.41), ("c", 0.2, 0.1, 0.3)]
     assert largest_words(bars, 0.95) == ("a", "not certain at the level 95 %: its bar overlaps with another")
     assert largest_words([bars[0], bars[2]], 0.9)[1].startswith("certain at the level 90 %")
+
+
+def test_one_point_is_one_point():
+    assert trend_words(-0.0099, 0.5, SHARES, 0.95).startswith("Falls by about 0.99 points")
+    assert trend_words(-0.01, 0.5, SHARES, 0.95).startswith("Falls by about 1 point per round")
+    assert difference_words(0.0102, (-0.031, 0.27), SHARES, 0.95)[1].startswith("by about 1 point (between")
+
+
+def test_what_is_not_certain_is_counted_and_what_was_not_looked_at_is_not_judged():
+    assert others_words(1, 6, 6) == "None of the other 5 differences is certain."
+    assert others_words(1, 2, 2) == "The other difference is not certain."
+    assert others_words(0, 5, 396) == "None of the 5 differences that were looked at is certain."
 
 
 def test_a_trend_says_its_level():

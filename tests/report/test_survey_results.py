@@ -99,7 +99,7 @@ def test_the_headline_is_the_whole_unless_the_owner_chooses_a_round():
     assert first["estimate"]["shown"] == pytest.approx(0.1)
     assert second["estimate"]["shown"] == pytest.approx((1000 * 0.1 + 30 * 1.5) / 1030)
     assert (second["round"], second["segments"]) == (None, [])
-    assert "This is the whole: round 1, 3 of 3" in second["notes"][0]
+    assert second["beside"][0] == second["notes"][0] == "Rounds 1 and 3 of 3 together."
     (chosen,) = findings(asked, counted(asked, flooded), 30, headline=0)["questions"]
     assert chosen["estimate"]["shown"] == pytest.approx(0.1)
     (nothing,) = findings(asked, counted(asked, flooded), 30, headline=1)["questions"]
@@ -130,6 +130,12 @@ def test_invitations_leave_no_room_for_fakes_and_misfit_is_told():
     (only,) = findings(asked, counted(asked, {("q1", 0, ()): (1000, 100)}), 30)["questions"]
     assert only["estimate"]["manipulation"] is None
     assert "do not fit" in only["estimate"]["misfit"]
+    assert only["estimate"]["fit"] == "These counts do not fit the survey's design: do not use this number."
+    (near,) = findings(asked, counted(asked, {("q1", 0, ()): (1000, 245)}), 30)["questions"]
+    assert "P(a count so far below)" in near["estimate"]["misfit"]
+    assert near["estimate"]["fit"].endswith("as chance alone can bring about (see Method).")
+    (good,) = findings(asked, counted(asked, {("q1", 0, ()): (1000, 400)}), 30)["questions"]
+    assert good["estimate"]["fit"] is None
     assert only["estimate"]["shown"] == 0.0 > only["estimate"]["value"]
 
 
@@ -174,14 +180,17 @@ def test_a_release_says_when_what_is_missing_and_what_the_crowd_adds():
     assert [row["label"] for row in only["segments"][0]["rows"]] == ["run", "ski", NOT_TOLD]
     said = " ".join([*found["notes"], *only["notes"]])
     for wanted in (
-        "Released on 2026-05-01 at 12:30 UTC (release 2)", "whole crowds of 30", "the last few are never published",
-        f'By sport, golf and {UNDECLARED} are not shown: they had no whole crowd of 30; what they answered is in "',
+        "Released on 2026-05-01 12:30 UTC (release 2)", "whole crowds of 30", "the last few are never published",
+        f"By sport: A group is shown from 30 answers on; golf is not shown. “{NOT_TOLD}” are answers that are not told",
         "In addition to the local promise (ε = 1.099), which needs no trust", "δ = 1e-6 (n = 1,000)",
         "not against whoever sees reports arrive", "adds them up", "nothing links a report to a person",
         "one person can send many answers", "10 fakes by up to 4.44, 100 fakes by up to 44.44",
     ):  # fmt: skip
         assert wanted in said
     assert "Each look costs" not in said
+    assert UNDECLARED not in said  # nobody left the group open, and that somebody did would not be known
+    assert not any("golf" in note for note in only["beside"])  # it stands below its table
+    assert only["segments"][0]["missing"] in said
 
 
 def test_of_carried_answers_nothing_is_said_about_a_crowd():

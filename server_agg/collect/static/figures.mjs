@@ -29,7 +29,7 @@ function draw(tag, attributes = {}, ...children) {
 const minus = (text) => text.replace("-", "−");
 const digitsFor = (width) => (width > 0 ? Math.min(8, Math.max(0, 1 - Math.floor(Math.log10(width)))) : 1);
 const shareDigits = (width) => (100 * width >= 2 ? 0 : 1000 * width >= 2 ? 1 : 2); // as `about` of report/plain_words.py
-export const count = (n) => n.toLocaleString("en").replaceAll(",", "\u202f");
+export const count = (n) => n.toLocaleString("en"); // "3,900", as in the collector's sentences
 
 /** Where the values of a question lie and how they are written: shares of 100, a number in its unit. */
 export function scaleOf({ kind, scale }) {
@@ -87,20 +87,22 @@ function mark(svg, it, x, y) {
   svg.append(draw("circle", { class: it.value === it.shown ? "dot" : "hollow", cx: x(it.shown), cy: y, r: 6.5 }));
 }
 
-const spoken = (rows, scale) => rows.map((row) => `${row.label}: ${row.about}${row.misfit ? `; fit: ${row.misfit}` : ""}`).join("; ") + (scale.share ? "" : ` (axis from ${scale.tick(scale.low)} to ${scale.tick(scale.high)})`);
+const spoken = (rows, scale) => rows.map((row) => `${row.label}: ${row.about}${row.fit ? ` (${row.fit})` : ""}`).join("; ") + (scale.share ? "" : ` (axis from ${scale.tick(scale.low)} to ${scale.tick(scale.high)})`);
 
-/** Rows of {label, shown, low, high, value, n, misfit}: each with its bar; `filled` from the axis' start, for options. */
+/** Rows of {label, shown, low, high, value, n, fit}: each with its bar; `filled` from the axis' start, for options. */
 export function rowsFigure(rows, scale, width, { filled = false, name = "" } = {}) {
-  const slim = narrow(width), tall = slim ? 62 : 44, x = along(scale, edges(width)), bottom = rows.length * tall + 4;
+  const slim = narrow(width), sides = rows.map((row) => [row.n === undefined || (slim && row.fit) ? "" : `n = ${count(row.n)}`, row.fit ? (row.unfit ? "do not use" : "see Method") : ""].filter(Boolean).join(", "));
+  const high = !slim && rows.some((row, i) => row.label.length + sides[i].length > 24), tall = slim ? 48 : high ? 44 : 34;
+  const x = along(scale, edges(width)), bottom = rows.length * tall + 4;
   const svg = draw("svg", { viewBox: `0 0 ${width} ${bottom + FOOT(width)}`, width, height: bottom + FOOT(width), role: "img", "aria-label": `${name}${name ? ": " : ""}${spoken(rows, scale)}` });
   axis(svg, scale, width, x, 2, bottom);
   rows.forEach((row, i) => {
-    const top = i * tall, y = top + (slim ? 42 : 22), words = row.foreign === false ? "" : "foreign";
-    const side = [row.n === undefined ? "" : `n = ${count(row.n)}`, row.misfit ? "fit: see below" : ""].filter(Boolean).join(", ");
-    const label = slim ? lines(row.label, Math.floor((width - 110) / 7.5), 1) : lines(row.label, 25, side ? 1 : 2);
-    const first = slim ? top + 15 : label.length > 1 || side ? y - 3 : y + 5;
-    label.forEach((line, j) => svg.append(draw("text", { class: words, x: slim ? 12 : 0, y: first + 17 * j }, draw("title", {}, row.label), line)));
-    if (side) svg.append(draw("text", { class: row.misfit ? "small warn" : "small quiet", x: slim ? 12 : 0, y: slim ? top + 30 : y + 13 }, side));
+    const top = i * tall, y = top + (slim ? 32 : high ? 22 : 17), words = row.foreign === false ? "" : "foreign", side = sides[i];
+    const label = slim ? lines(row.label, Math.floor((width - 130) / 7.5) - side.length, 1) : lines(row.label, 25, side ? 1 : 2);
+    const first = slim ? top + 15 : label.length > 1 || (high && side) ? y - 3 : y + 5, note = row.fit ? "small warn" : "small quiet";
+    const beside = side && (slim || !high) ? [draw("tspan", { class: note, dx: 8 }, side)] : [];
+    label.forEach((line, j) => svg.append(draw("text", { class: words, x: slim ? 12 : 0, y: first + 17 * j }, draw("title", {}, row.label), line, ...(j ? [] : beside))));
+    if (side && !beside.length) svg.append(draw("text", { class: note, x: 0, y: y + 13 }, side));
     svg.append(draw("text", { class: "number", x: slim ? width - 8 : width - 2, y: slim ? top + 15 : y + 5, "text-anchor": "end" }, valueText(row, scale)));
     if (filled) svg.append(draw("rect", { class: "band", x: x(scale.low), y: y - 10, width: Math.max(0.5, x(row.shown) - x(scale.low)), height: 20, rx: 2 }));
     mark(svg, row, x, y);
@@ -110,11 +112,11 @@ export function rowsFigure(rows, scale, width, { filled = false, name = "" } = {
 
 /** The rounds in order, from left to right, on the whole scale. */
 export function trendFigure(trend, scale, width, name = "") {
-  const rounds = trend.rounds, top = 10, bottom = 210, [left, right] = [58, width - 20];
+  const rounds = trend.rounds, top = 26, bottom = 196, [left, right] = [58, width - 20];
   const first = rounds[0].round, length = Math.max(1, rounds[rounds.length - 1].round - first);
   const x = (round) => left + 26 + ((round - first) / length) * (right - left - 52), y = (value) => bottom - ((value - scale.low) / (scale.high - scale.low)) * (bottom - top);
-  const label = rounds.map((one) => `round ${one.round + 1}: ${one.about}${one.misfit ? `; fit: ${one.misfit}` : ""}`).join("; ");
-  const svg = draw("svg", { viewBox: `0 0 ${width} 256`, width, height: 256, role: "img", "aria-label": `${name}${name ? ", " : ""}by round: ${label}` });
+  const label = rounds.map((one) => `round ${one.round + 1}: ${one.about}${one.fit ? ` (${one.fit})` : ""}`).join("; ");
+  const svg = draw("svg", { viewBox: `0 0 ${width} 240`, width, height: 240, role: "img", "aria-label": `${name}${name ? ", " : ""}by round: ${label}` });
   for (const value of scale.ticks) {
     svg.append(draw("line", { class: "grid", x1: left, x2: right, y1: y(value), y2: y(value) }));
     svg.append(draw("text", { class: "quiet", x: left - 8, y: y(value) + 5, "text-anchor": "end" }, scale.tick(value)));
@@ -129,10 +131,11 @@ export function trendFigure(trend, scale, width, name = "") {
     svg.append(draw("line", { class: "bar", x1: x(one.round), x2: x(one.round), y1: y(one.low), y2: y(one.high) }));
     for (const end of [one.low, one.high]) svg.append(draw("line", { class: "bar", x1: x(one.round) - 6, x2: x(one.round) + 6, y1: y(end), y2: y(end) }));
     svg.append(draw("circle", { class: one.value === one.shown ? "dot" : "hollow", cx: x(one.round), cy: y(one.shown), r: 6 }));
-    if (one.misfit) svg.append(draw("text", { class: "warn", x: x(one.round) + 10, y: y(one.shown) + 5 }, "!"));
+    if (one.fit) svg.append(draw("text", { class: "warn", x: x(one.round) + 10, y: y(one.shown) + 5 }, "!"));
     if (i % every === 0) svg.append(draw("text", { class: "quiet", x: x(one.round), y: bottom + 20, "text-anchor": "middle" }, String(one.round + 1)));
   });
-  svg.append(draw("text", { class: "quiet", x: (left + right) / 2, y: bottom + 40, "text-anchor": "middle" }, `round; values ${scale.share ? "of 100" : scale.unit ? `in ${scale.unit}` : "as numbers"}`));
+  svg.append(draw("text", { class: "quiet", x: (left + right) / 2, y: bottom + 40, "text-anchor": "middle" }, "Round"));
+  if (scale.unit) svg.append(draw("text", { class: "small quiet", x: 0, y: 13 }, scale.unit));
   return svg;
 }
 
@@ -168,7 +171,7 @@ addEventListener("resize", () => {
 });
 let folded = []; // what is folded on the screen cannot be opened on paper
 addEventListener("beforeprint", () => {
-  folded = [...document.querySelectorAll("details.method:not([open])")];
+  folded = [...document.querySelectorAll("details:is(.method, .more):not([open])")];
   for (const one of folded) one.open = true;
   drawAll(PAPER);
 });
@@ -191,7 +194,7 @@ function alone(maker, story) {
   foot.forEach((line, i) => whole.append(draw("text", { class: "small quiet", x: 20, y: above + height + 20 + 19 * i }, line)));
   whole.append(inner);
   corner.append(whole);
-  for (const element of whole.querySelectorAll("rect, line, circle, text, polygon, polyline")) {
+  for (const element of whole.querySelectorAll("rect, line, circle, text, tspan, polygon, polyline")) {
     const style = getComputedStyle(element);
     for (const name of STYLES) element.setAttribute(name, style.getPropertyValue(name));
     element.removeAttribute("class");

@@ -3,15 +3,16 @@
 
 import { count, figure, make, rowsFigure, scaleOf, trendFigure } from "./figures.mjs";
 
-const TOGETHER = ["(merged)", "(not told apart)"]; // the collector's names for groups put together
+const TOGETHER = { "(merged)": "Others together", "Others together": "Others together", "(not declared)": "Not stated" }; // the collector's names of groups
 const MOST_DRAWN = 12; // options that get a figure of their own by group or round: more would hide the page
 
 export const foreign = (text, tag = "span") => make(tag, { class: "foreign" }, text);
-export const moment = (text) => new Date(text).toLocaleString("en", { dateStyle: "long", timeStyle: "short", timeZone: "UTC" }) + " UTC";
+export const moment = (text) => `${new Date(text).toISOString().slice(0, 16).replace("T", " ")} UTC`; // as the collector's sentences write it
 const plural = (n, one, many) => `${count(n)} ${n === 1 ? one : many}`;
 const notice = (words) => make("p", { class: "notice" }, words);
 const parts = (whole) => (!whole ? [] : whole.options ? whole.options.slice(0, MOST_DRAWN) : [whole]);
 const kept = (words) => words.replaceAll(" %", "\u00a0%");
+const unfit = (it) => Boolean(it?.fit?.includes("do not use")); // and not merely at the edge of its scale
 const slug = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 40) || "figure";
 
 // ---- the method ----------------------------------------------------------------------------------------------------
@@ -62,10 +63,12 @@ function method(question, scale) {
     if (it.dishonest) inside.push(make("p", {}, it.dishonest));
     inside.push(make("p", {}, it.misfit ? `How well the counts fit: ${it.misfit}.` : "The counts fit the protocol: no misfit to be told."));
   }
-  inside.push(...question.notes.filter((note) => it && !question.beside.includes(note)).map((note) => make("p", {}, note)));
+  const beside = [...question.beside, ...question.segments.map((each) => `By ${each.label}: ${each.missing}`)];
+  inside.push(...question.notes.filter((note) => it && !beside.includes(note)).map((note) => make("p", {}, note)));
   for (const each of [question.trend, ...question.segments]) {
     if (each?.note) inside.push(make("p", {}, each.label ? make("strong", {}, foreign(`${each.label}: `)) : make("strong", {}, "Rounds: "), `${each.note}.`));
   }
+  for (const segment of question.segments) inside.push(...uncertain(segment));
   return make("details", { class: "method" }, make("summary", {}, "Method"), facts(list), ...inside);
 }
 
@@ -81,40 +84,46 @@ function headline(question) {
   ];
 }
 
-const named = (segment, label) => segment.labels[label] ?? label;
+const named = (segment, label) => segment.labels[label] ?? TOGETHER[label] ?? label;
 const ours = (segment, label) => !(label in segment.labels);
 
-function compared(segment, part) {
-  if (!part.differences.length) return "";
-  const items = part.differences.map((one) => make("li", {}, foreign(named(segment, one.higher)), ` ${one.verb} `, foreign(named(segment, one.lower)), `, ${kept(one.words)}.`));
-  return make("ul", { class: "differences" }, ...items);
+/** The differences of a segment that are certain, or those that are not; of a choice with the option they are about. */
+function compared(segment, certain) {
+  const items = (segment.options ?? [segment]).flatMap((part) => part.differences.filter((one) => one.certain === certain).map((one) =>
+    make("li", {}, ...(segment.options ? [foreign(part.label), ": "] : []), foreign(named(segment, one.higher)), ` ${one.verb} `, foreign(named(segment, one.lower)), `, ${kept(one.words)}.`)));
+  return items.length ? [make("ul", { class: "differences" }, ...items)] : [];
 }
 
-function atOnce(segment) {
+/** For the method: the differences that are not certain, and how all of them were judged. */
+function uncertain(segment) {
   const [one] = (segment.options ?? [segment]).flatMap((part) => part.differences);
-  if (!one) return "";
-  const many = one.comparisons > 1 ? `What is called certain is so for all ${one.comparisons} comparisons at once, at the level ${Number((100 * one.level).toPrecision(6))} %. ` : "";
-  return make("p", { class: "small quiet" }, kept(`${many}Bars of differences: ${one.method}, their coverage is ${one.guaranteed ? "guaranteed" : "approximate"}.`));
+  if (!one) return [];
+  const many = one.comparisons > 1 ? `What is called certain is so for all ${count(one.comparisons)} comparisons at once, at the level ${Number((100 * one.level).toPrecision(6))} %. ` : "";
+  const how = `Bars of differences: ${one.method}, their coverage is ${one.guaranteed ? "guaranteed" : "approximate"}.`;
+  return [make("p", {}, make("strong", {}, "Differences by ", foreign(`${segment.label}: `)), kept(`${many}${how}`)), ...compared(segment, false)];
 }
 
+/** One sentence for all rows that do not fit: what a board must not use. */
 function misfits(rows, name) {
-  return rows.filter((row) => row.misfit).map((row) => make("p", { class: "notice" }, "How well the count of ", ...name(row), ` fits: ${row.misfit}.`));
+  const bad = rows.filter((row) => unfit(row)).flatMap((row, i) => [i ? ", " : "", name(row)]);
+  return bad.length ? [make("p", { class: "notice" }, "These counts do not fit the survey’s design: do not use these numbers: ", ...bad, ".")] : [];
 }
 
 function groups(question, scale, story, how) {
   const found = [];
   for (const segment of question.segments) {
     const [first, ...others] = (segment.options ?? [segment])[0].rows;
-    if (!first || (!others.length && TOGETHER.includes(first.label))) continue; // all in one: the headline again
+    if (!first || (!others.length && TOGETHER[first.label])) continue; // all in one: the headline again
     found.push(make(`h${how.level + 1}`, { class: "part" }, "By ", foreign(segment.label)));
+    const options = make("details", { class: "more" }, make("summary", {}, "Every option by ", foreign(segment.label))), into = segment.options ? (...all) => options.append(...all) : (...all) => found.push(...all);
     for (const part of parts(segment)) {
-      const rows = part.rows.map((row) => ({ ...row, label: named(segment, row.label), foreign: !ours(segment, row.label) }));
+      const rows = part.rows.map((row) => ({ ...row, label: named(segment, row.label), foreign: !ours(segment, row.label), unfit: unfit(row) }));
       const name = `by ${segment.label}${segment.options ? `, ${part.label}` : ""}`;
-      if (segment.options) found.push(make(`h${how.level + 2}`, { class: "option" }, foreign(part.label)));
-      found.push(figure((width) => rowsFigure(rows, scale, width, { name }), story(name, segment.note), how), compared(segment, part));
-      found.push(...misfits(rows, (row) => [foreign(row.label)]));
+      if (segment.options) into(make(`h${how.level + 2}`, { class: "option" }, foreign(part.label)));
+      into(figure((width) => rowsFigure(rows, scale, width, { name }), story(name, segment.note), how), ...misfits(rows, (row) => (row.foreign ? foreign(row.label) : row.label)));
     }
-    found.push(atOnce(segment));
+    found.push(...compared(segment, true), segment.others ? make("p", {}, segment.others) : "", segment.options ? options : "");
+    if (segment.missing) found.push(make("p", { class: "small quiet" }, segment.missing));
   }
   return found;
 }
@@ -127,7 +136,7 @@ function rounds(question, scale, story, how) {
     found.push(figure((width) => trendFigure(part, scale, width, part.label ?? ""), story(name, question.trend.note), how));
     if (part.smooth) found.push(make("p", { class: "small quiet" }, "The dashed line and its band are smoothed over neighbouring rounds; the bars are of each round alone."));
     if (part.words) found.push(make("p", {}, kept(`${part.words}.`)));
-    found.push(...misfits(part.rounds, (row) => [`round ${row.round + 1}`]));
+    found.push(...misfits(part.rounds, (row) => `round ${row.round + 1}`));
   }
   return found;
 }
@@ -146,10 +155,10 @@ function questionCard(question, survey, how) {
     foot: [note ? `${level} % ${it.method} bars; target: ${it.target}. ${note}.` : `${it.bar}; n = ${count(it.n)}; target: ${it.target}.${it.misfit ? ` How well the counts fit: ${it.misfit}.` : ""}`,
       `${survey.pilot ? "Pilot: trial data. " : ""}${when}, “${survey.title}” of ${survey.publisher}, version ${survey.version}.`],
   });
-  const round = question.rounds > 1 ? (question.round === null ? ` in all of ${question.rounds} rounds` : ` in round ${question.round + 1} of ${question.rounds}`) : "";
+  const round = question.rounds > 1 ? (question.round === null ? "" : ` in round ${question.round + 1} of ${question.rounds}`) : "";
   card.append(...headline(question), make("p", { class: "small quiet" }, `From ${plural(it.n, "answer", "answers")}${round}, each changed by chance on the device it came from.`));
-  if (it.misfit) card.append(notice(`How well these counts fit: ${it.misfit}.`));
-  const rows = it.options ? [...it.options].sort((a, b) => b.value - a.value) : [{ ...it, label: "All", foreign: false, n: undefined, misfit: null }];
+  if (it.fit) card.append(unfit(it) ? notice(it.fit) : make("p", { class: "small quiet" }, it.fit));
+  const rows = it.options ? [...it.options].sort((a, b) => b.value - a.value) : [{ ...it, label: "All", foreign: false, n: undefined, fit: null }];
   card.append(figure((width) => rowsFigure(rows, scale, width, { filled: Boolean(it.options), name: it.options ? "Options" : "Estimate" }), story("all", ""), how));
   card.append(...question.beside.map((note) => make("p", { class: "small quiet note" }, note)));
   card.append(...groups(question, scale, story, how), ...rounds(question, scale, story, how), method(question, scale));
@@ -181,7 +190,7 @@ export function summary(survey) {
   const items = survey.questions.map((question) => {
     const it = question.estimate, most = it?.options ? it.options.find((one) => one.label === it.largest.label) : it;
     const told = !it ? [make("span", { class: "quiet" }, "nothing released yet")] : it.options ? [foreign(most.label), `: ${most.about}`] : [most.about];
-    if (it?.misfit) told.push(make("span", { class: "bad" }, ` (fit: ${it.misfit})`));
+    if (unfit(it)) told.push(make("span", { class: "bad" }, ` ${it.fit}`));
     return make("li", {}, foreign(question.text), make("br"), ...told);
   });
   return make("ul", { class: "summary" }, ...items);
