@@ -3,7 +3,8 @@
 Rules
 1. On the page a drawing is made of boxes whose places are shares of its width: its words keep their size on a phone.
    The picture that is a file of its own is SVG.
-2. All shares of one page are drawn on one axis.  A number has the axis of its own range.
+2. An estimate is drawn and written as on the results page: a dot between the two ends of its bar, hollow where it was
+   cut to its scale; shares of 100.  All shares of one page are on one axis.  A number has the axis of its own range.
 3. Every drawing has words for those who do not see it; every text is escaped.
 """
 
@@ -17,11 +18,11 @@ from importlib import resources
 
 from rrcollect.design.yes_no import Design
 from server_agg.estimates.scale import SHARES, Scale
-from server_agg.report.words import percent
+from server_agg.report.plain_words import value_text
 
 __all__ = ["Mark", "axis_end", "forest", "mechanism", "picture", "style"]
 
-WIDTH, LEFT, RIGHT = 480, 116, 64
+WIDTH, LEFT, RIGHT = 480, 116, 100
 ROW, TOP, FOOT = 38, 8, 34
 LONGEST = 15  # characters of a label
 
@@ -51,13 +52,27 @@ class Mark:
 
     def words(self, value: float) -> str:
         """A value as it is written beside this bar."""
-        return f"{percent(value)} %" if self.scale.is_share else self.scale.words(value, self.high - self.low)
+        return f"{value_text(value, self.low, self.high, self.scale).partition(' (')[0]} {self.unit}".rstrip()
+
+    @property
+    def unit(self) -> str:
+        """What values are told in."""
+        return "of 100" if self.scale.is_share else self.scale.unit
 
     @property
     def bar_words(self) -> str:
         """The bar as it is written."""
-        low, high = self.words(self.low), self.words(self.high)
-        return f"{low.removesuffix(self.scale.unit).rstrip()}–{high}"
+        return f"{self.number.partition(' (')[2].removesuffix(')')} {self.unit}".rstrip()
+
+    @property
+    def number(self) -> str:
+        """The estimate with its bar, as it is written beside its drawing."""
+        return value_text(self.value, self.low, self.high, self.scale)
+
+    @property
+    def dot(self) -> str:
+        """How its dot is drawn."""
+        return "dot" if self.value == self.shown else "dot hollow"
 
     @property
     def holds(self) -> bool:
@@ -77,7 +92,7 @@ def axis_end(marks: Sequence[Mark]) -> float:
 def _ticks(end: float) -> list[tuple[float, str]]:
     """Marks of the axis and their words."""
     step = next(s * 10**power for power in range(12) for s in (0.02, 0.05, 0.1) if end / (s * 10**power) <= 7)
-    return [(i * step, f"{100 * i * step:.0f} %") for i in range(round(end / step) + 1) if i * step <= end + 1e-9]
+    return [(i * step, f"{100 * i * step:.0f}") for i in range(round(end / step) + 1) if i * step <= end + 1e-9]
 
 
 def _number_ticks(end: float) -> list[tuple[float, str]]:
@@ -96,20 +111,21 @@ def forest(marks: Sequence[Mark], title: str, end: float | None = None) -> str:
     grid = "".join(f'<i class="grid" style="left:{_at(tick, end)}"></i>' for tick, _ in ticks)
     rows = "".join(
         f'<div class="line"><span class="name">{escape(mark.label)} <small>n = {mark.n:,}</small></span>'
-        f'<span class="plot">{grid}<i class="band" style="left:{_at(mark.low, end)};'
+        f'<span class="plot">{grid}<i class="bar" style="left:{_at(mark.low, end)};'
         f'width:calc({_at(mark.high, end)} - {_at(mark.low, end)})"></i>'
-        f'<i class="dot" style="left:{_at(mark.shown, end)}"></i>'
+        f'<i class="{mark.dot}" style="left:{_at(mark.shown, end)}"></i>'
         f'<i class="truth" style="left:{_at(mark.truth, end)}"></i></span>'
-        f'<span class="number">{escape(mark.words(mark.shown))}</span></div>'
+        f'<span class="number">{escape(mark.number)}</span></div>'
         for mark in marks
     )
+    unit = marks[0].unit
     axis = "".join(f'<b style="left:{_at(tick, end)}">{words}</b>' for tick, words in ticks)
     told = "; ".join(
-        f"{mark.label} {mark.words(mark.shown)}, bar {mark.bar_words}, truth {mark.words(mark.truth)}" for mark in marks
+        f"{mark.label} {mark.number} {unit}, truth {mark.words(mark.truth)}".replace("  ", " ") for mark in marks
     )
     return (
         f'<div class="forest" role="img" aria-label="{escape(f"{title} {told}.")}">{rows}'
-        f'<div class="line axis"><span class="plot">{axis}</span></div></div>'
+        f'<div class="line axis"><span class="plot">{axis}</span><span class="unit">{escape(unit)}</span></div></div>'
     )
 
 
@@ -131,7 +147,7 @@ def picture(marks: Sequence[Mark], head: Sequence[str], foot: Sequence[str]) -> 
         *_forest(marks, top),
         *(f'<text x="0" y="{under + 14 + 22 * i}">{escape(line)}</text>' for i, line in enumerate(foot)),
         f'<circle class="dot" cx="6" cy="{key - 5}" r="6"/><text x="18" y="{key}">estimate</text>',
-        f'<rect class="band" x="100" y="{key - 12}" width="26" height="14" rx="7"/>',
+        f'<path class="bar" d="M100 {key - 11}v12M126 {key - 11}v12M100 {key - 5}h26"/>',
         f'<text x="132" y="{key}">its bar</text><path class="truth" d="M214 {key - 13}l6 8l-6 8l-6 -8z"/>',
         f'<text x="226" y="{key}">the truth (simulated)</text>',
     ]
@@ -148,22 +164,21 @@ def _axis(end: float, top: float, bottom: float, left: float, right: float) -> s
         x = _x(tick, end, left, right)
         parts.append(f'<line class="grid" x1="{x}" y1="{top}" x2="{x}" y2="{bottom}"/>')
         parts.append(f'<text class="quiet" x="{x}" y="{bottom + 18}" text-anchor="middle">{words}</text>')
+    parts.append(f'<text class="quiet" x="{WIDTH}" y="{bottom + 18}" text-anchor="end">of 100</text>')
     return "".join(parts)
 
 
 def _line(mark: Mark, y: float, end: float) -> str:
     right = WIDTH - RIGHT
     low, high, dot, truth = (_x(v, end, LEFT, right) for v in (mark.low, mark.high, mark.shown, mark.truth))
-    words = mark.words(mark.shown)
     label = mark.label if len(mark.label) <= LONGEST else mark.label[: LONGEST - 1] + "…"
     return (
         f'<text x="0" y="{y - 2}">{escape(label)}</text>'
         f'<text class="quiet small" x="0" y="{y + 13}">n = {mark.n:,}</text>'
-        f'<rect class="band" x="{low}" y="{y - 8}" width="{max(high - low, 1):.1f}" height="16" rx="8"/>'
-        f'<line class="bar" x1="{low}" y1="{y}" x2="{high}" y2="{y}"/>'
-        f'<circle class="dot" cx="{dot}" cy="{y}" r="5"/>'
+        f'<path class="bar" d="M{low} {y - 7}v14M{high} {y - 7}v14M{low} {y}H{high}"/>'
+        f'<circle class="{mark.dot}" cx="{dot}" cy="{y}" r="6"/>'
         f'<path class="truth" d="M{truth} {y - 17}l5 6l-5 6l-5 -6z"/>'
-        f'<text class="number" x="{WIDTH}" y="{y + 5}" text-anchor="end">{words}</text>'
+        f'<text class="number" x="{WIDTH}" y="{y + 5}" text-anchor="end">{escape(mark.number)}</text>'
     )
 
 

@@ -21,12 +21,13 @@ from server_agg.demo.population import true_value
 from server_agg.demo.run import DemoRun
 from server_agg.estimates.choice import ChoiceEstimate
 from server_agg.estimates.mean import MeanEstimate
+from server_agg.report.plain_words import about
 from server_agg.report.words import percent, privacy_words
 
 __all__ = ["page", "summary_picture"]
 
 LEGEND = (
-    '<div class="legend"><span class="l-dot">estimate</span><span class="l-band">95 % bar</span>'
+    '<div class="legend"><span class="l-dot">estimate</span><span class="l-bar">95 % bar</span>'
     '<span class="l-truth">the truth, which only the simulation knows</span></div>'
 )
 PARTS = {
@@ -113,7 +114,7 @@ def _rows(shown: DemoRun, question: Question) -> list[Mark]:
     if question.rounds > 1:
         found = shown.trend(question.id)
         return [
-            Mark(f"round {number + 1}", row.n, row.estimate.value, *row.interval, true_value(question.id, number))
+            Mark(f"Round {number + 1}", row.n, row.estimate.value, *row.interval, true_value(question.id, number))
             for number, row in zip(found.rounds, found.table.rows, strict=True)
         ]
     if len(marks) > 1:
@@ -143,12 +144,9 @@ def _result(shown: DemoRun, question: Question, rows: Sequence[Mark], end: float
 
 
 def _about(mark: Mark) -> str:
-    """A value as people say it; ends of a bar are rounded outward."""
-    if not mark.scale.is_share:
-        low, high = (mark.scale.text(end, mark.high - mark.low) for end in (mark.low, mark.high))
-        return f"<strong>About {escape(mark.words(mark.shown))}</strong> (between {low} and {high})"
-    ends = f"between {math.floor(100 * mark.low)} and {math.ceil(100 * mark.high)}"
-    return f"<strong>About {100 * mark.shown:.0f} of 100</strong> ({ends})"
+    """A value as the results page says it."""
+    value, _, ends = about(mark.value, mark.low, mark.high, mark.scale).partition(" (")
+    return f"<strong>{escape(value)}</strong> ({ends}"
 
 
 def _method(shown: DemoRun, question: Question) -> str:
@@ -194,11 +192,16 @@ def _losses(question: Question) -> str:
 
 
 def _single(shown: DemoRun) -> str:
-    cells = "".join(_reveals(shown, question) for question in shown.publication.survey.questions)
+    questions = shown.publication.survey.questions
+    cells = "".join(_reveals(shown, question) for question in questions)
+    most = max(float(question.design.worst_likelihood_ratio) for question in questions)
+    limit = f" No single answer changes the odds by a factor of more than {math.ceil(most - 1e-9)}." * math.isfinite(
+        most
+    )
     return (
         "<p>Before an answer leaves the device, chance may change it. How often is published, signed, and applied "
-        "exactly: these are the numbers the device ran, the report carries and the estimate uses. No answer proves "
-        f'anything.</p><div class="reveals">{cells}</div>'
+        "exactly: these are the numbers the device ran, the report carries and the estimate uses."
+        f'{limit}</p><div class="reveals">{cells}</div>'
         f"<p>{escape(shown.publication.composition.explain().splitlines()[-1])}</p>"
     )
 

@@ -3,8 +3,9 @@
 Rules
 1. A point is the estimate; one that lies beyond its bar, which keeps to what is possible, is drawn hollow at the end of
    it.  The title says what the bars cover.  A count that fits no share well says so under its name.
-2. Shares are percent.  Their axis begins at 0 (or ends at 100 %, where all bars lie above one half) and ends at the
-   first mark of `MARKS` that holds every bar: data of one size get one axis, so that figures can be compared.
+2. Shares are of 100, as on every page.  Their axis begins at 0 (or ends at 100, where all bars lie above one half) and
+   ends at the first mark of `MARKS` that holds every bar: data of one size get one axis, so that figures can be
+   compared.
 3. Colours are Okabe and Ito's, which people see apart whatever their eyes; nothing is told by colour alone.
 4. Saved as PNG, SVG (text stays text) or PDF (fonts that may be edited).  Nothing is needed of a display.
 """
@@ -33,7 +34,7 @@ MARKERS = "os^Dv<>"
 MARKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 LINE = 44  # characters of a label
 FEW = 8  # points side by side whose labels have room
-SHARE = "share with the attribute"
+SHARE = "of 100 with the attribute"
 HOLLOW = "hollow: the estimate lies beyond its bar"
 ENDINGS = (".png", ".svg", ".pdf")
 
@@ -96,12 +97,12 @@ def share_limits(ends: Sequence[float]) -> tuple[float, float]:
 
 
 def share_axis(axes: Axes, ends: Sequence[float], *, upright: bool, limits: tuple[float, float] | None = None) -> None:
-    """Percent, with limits that fit: see rule 2."""
+    """Of 100, with limits that fit: see rule 2."""
     low, high = share_limits(ends) if limits is None else limits
     room = 0.02 * (high - low)
     (axes.set_ylim if upright else axes.set_xlim)(low - room, high + room)
     axis = axes.yaxis if upright else axes.xaxis
-    axis.set_major_formatter(lambda share, place: f"{100 * share:.6g} %".replace("-", "−"))
+    axis.set_major_formatter(lambda share, place: f"{100 * share:.6g}".replace("-", "−"))
 
 
 def plain_axes(axes: Axes, title: str) -> None:

@@ -100,7 +100,7 @@ def plot_power(
     axes.axhline(float(fraction("wanted", wanted)), color="grey", linestyle="--", linewidth=0.8)
     share_axis(axes, [], upright=True, limits=(0, 1))
     axes.set_xlabel("people in each group")
-    axes.set_ylabel("power")
+    axes.set_ylabel("power, of 100 surveys")
     share = f"{float(100 * (1 - fraction('level', level))):.10g} %"
     plain_axes(axes, f"difference of {float(100 * fraction('difference', difference)):g} points, test at {share}")
     axes.legend(frameon=False)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from server_agg.estimates.diagnostics import Misfit
 
 __all__ = ["about", "certainty", "difference_words", "fit_words", "largest_words", "level_words", "others_words",
-           "trend_words"]  # fmt: skip
+           "trend_words", "value_text"]  # fmt: skip
 
 UNFIT = "These counts do not fit the survey's design: do not use this number."
 AT_THE_EDGE = "These counts lie beyond the end of the scale, as chance alone can bring about (see Method)."
@@ -48,6 +48,19 @@ def about(value: float, low: float, high: float, scale: Scale) -> str:
     digits = _digits(high - low)
     unit = f" {scale.unit}" if scale.unit else ""
     return f"About {_written(shown, digits)}{unit} (between {_down(low, digits)} and {_up(high, digits)})"
+
+
+def value_text(value: float, low: float, high: float, scale: Scale) -> str:
+    """The same as it stands beside a drawing, shares of 100; the results page writes it so too (`figures.mjs`).
+
+    >>> from server_agg.estimates.scale import SHARES
+    >>> value_text(0.372, 0.2712, 0.4688, SHARES), value_text(21.731, 19.01, 24.42, Scale.of_number(0, 40, "hours"))
+    ('37 (27–47)', '21.7 (19.0–24.5)')
+    """
+    width, factor = high - low, 100 if scale.is_share else 1
+    digits = _digits(width) if not scale.is_share else 0 if 100 * width >= 2 else 1 if 1000 * width >= 2 else 2
+    shown = _written(factor * scale.clipped(value), digits)
+    return f"{shown} ({_down(factor * low, digits)}–{_up(factor * high, digits)})"
 
 
 def level_words(level: object) -> str:

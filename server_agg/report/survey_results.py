@@ -1,17 +1,21 @@
-"""What was found about a survey: for every question the estimate with its bar, its segments and its trend.
+"""The results of a survey: for every question the estimate with its bar, the table of each segment, and the trend.
 
-The collector's page, the command line and the demo all show this; it is computed here and nowhere else.
+The collector's page, the command line and the demo all show these results; they are computed here and nowhere else.
 
 Rules
-1. No estimate without a bar, none of a cell with fewer than `minimum` answers; a small segment is merged, and said.
-2. Rounds are not mixed.  The headline is the round that the owner chose, or the whole (`headline`).
-3. Answers by several designs are pooled; a bar they cannot have becomes that of the likelihood.
-4. Where no invite guards a survey, the result says that one person can send many answers, and what fakes would do.
-5. A release says when it was made, what it does not show and why, and what the crowd adds.  A live view says what
-   looking costs (`released`).  With method "anytime" it costs nothing: the bars are from the first look those of all
-   rounds of the question, and of all rows of a segment's table: its groups, not declared, and merged.
-6. Results of a pilot say so first: "pilot: trial data".
-7. Misfit is told wherever a value is; the bar says its method, level and target.
+1. Every estimate has a bar.  A cell with fewer than `minimum` answers has no estimate.  Small groups of a segment are
+   merged, and the table says which.
+2. Every round is estimated by itself.  The headline is the round that the owner chose, or all rounds (see `headline`).
+3. Answers by several designs are pooled.  If the chosen method cannot give a bar for pooled answers, the bar is by
+   likelihood (of a choice: the normal approximation).
+4. If a survey is not by invitation, its results say that one person can send many answers, and by how much fake answers
+   could move the estimate.
+5. A release says when it was made, what it does not show and why, and what privacy the crowd adds (see `released`).
+6. A live view says that its bars hold for one planned look only.  With method "anytime" they hold at all looks at once:
+   from the first look on they allow for all rounds of the question, and for all rows that a segment's table can have
+   (its groups, "not declared" and "merged").
+7. Results of a pilot begin with "pilot: trial data".
+8. Beside every value stands whether the counts fit the design (misfit).  Every bar names its method, level and target.
 """
 
 from __future__ import annotations
@@ -41,7 +45,7 @@ PILOT = "pilot: trial data"
 
 @dataclass(frozen=True)
 class SurveyResults(Result):
-    """Every round of every question that was answered; with its `survey` also as its results page shows it."""
+    """The results of every question and round with answers; with a `survey` also in the form of its results page."""
 
     numeric = frozenset(range(1, 6))
     rounds: tuple[RoundResults, ...]
@@ -60,15 +64,15 @@ class SurveyResults(Result):
         return f"{PILOT}\n{super().__str__()}" if self.pilot else super().__str__()
 
     def to_markdown(self) -> str:
-        """As `Result.to_markdown`, a trial said first."""
+        """As `Result.to_markdown`; for a pilot it begins with `PILOT`."""
         return f"{PILOT}\n\n{super().to_markdown()}" if self.pilot else super().to_markdown()
 
     def to_latex(self) -> str:
-        """As `Result.to_latex`, a trial said first."""
+        """As `Result.to_latex`; for a pilot it begins with `PILOT`."""
         return f"{PILOT}\n\n{super().to_latex()}" if self.pilot else super().to_latex()
 
     def to_html(self) -> str:
-        """As `Result.to_html`, a trial said first."""
+        """As `Result.to_html`; for a pilot it begins with `PILOT`."""
         return f"<p>{PILOT}</p>{super().to_html()}" if self.pilot else super().to_html()
 
     def records(self) -> list[dict[str, object]]:
@@ -76,7 +80,7 @@ class SurveyResults(Result):
         return [row for each in self.rounds for row in each.records()]
 
     def points(self) -> list[Point]:
-        """Every question and round that has an estimate, by its text where there is a survey."""
+        """One point per estimated share, named by the question's text if there is a survey; means are left out."""
         texts = {} if self.survey is None else {q.id: self.survey.say(q.text) for q in self.survey.questions}
         return [
             Point(
@@ -86,11 +90,11 @@ class SurveyResults(Result):
             for each in self.rounds
             if each.estimate is not None
             for one in each.findings
-            if each.asked.scale.is_share  # a mean has an axis of its own
+            if each.asked.scale.is_share  # a mean does not fit on an axis of shares
         ]
 
     def round(self, question: str, number: int) -> RoundResults:
-        """One question in one round."""
+        """The results of one question in one round; an error if nothing was counted of it."""
         for each in self.rounds:
             if (each.question, each.round) == (question, number):
                 return each
@@ -101,7 +105,7 @@ class SurveyResults(Result):
         return [each for each in self.rounds if each.question == question and each.estimate is not None]
 
     def trend(self, question: str) -> Trend | OptionTrends | None:
-        """Over the rounds with enough answers; None if there are not two."""
+        """The trend over the rounds with enough answers; None if there are fewer than two such rounds."""
         found, how, over = self.enough(question), self.options, 0
         if len(found) < 2:
             return None
@@ -114,12 +118,13 @@ class SurveyResults(Result):
 
     @property
     def looking(self) -> bool:
-        """Whether the bars allow for looking while answers come."""
+        """Whether the bars hold at every look while answers still arrive (method "anytime")."""
         return self.options.method == "anytime"
 
     def smoothed(self, question: str, width: int = 2) -> dict[str, SmoothedCurve]:
-        """The curve over the rounds with enough answers, by option of a choice; nothing if there are not two, or if the
-        bars must allow for looking, which those of a curve do not."""
+        """The smoothed curve over the rounds with enough answers, one per option of a choice.
+
+        Empty if there are fewer than two such rounds, or if bars must hold at every look: those of a curve do not."""
         found = self.enough(question)
         if len(found) < 2 or self.looking:
             return {}
@@ -138,7 +143,7 @@ class SurveyResults(Result):
         }
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
-        """The estimates as a table of text: its head, and a line for each."""
+        """The estimates as a table of text: (its head, its lines)."""
         units = not all(each.asked.scale.is_share for each in self.rounds)
         head = [
             "question",
@@ -154,7 +159,7 @@ class SurveyResults(Result):
         return [*head, ""], [line for each in self.rounds for line in each.lines(units=units)]
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON: with a survey all that its results page shows, else a list of rounds."""
+        """Plain values, ready for JSON: all that the results page shows, or without a survey a list of rounds."""
         if self.survey is None:
             return {"pilot": self.pilot, "rounds": [each.as_dict() for each in self.rounds]}
         questions = [question_page(self, self.survey, question) for question in self.survey.questions]
@@ -189,12 +194,12 @@ def survey_results(
     asked: Mapping[str, QuestionScale] | None = None,
     **options: Any,
 ) -> SurveyResults:
-    """What was found; with a survey, only what was answered to it.  The other options are those of `ResultOptions`.
+    """The results of these tallies; with a survey, only of the answers to it.
 
-    `asked` says, by question, what options are called and where numbers lie; with a survey it is the survey's.
-
-    `live`: the tallies are all that was counted; otherwise they are those of the `release`, if there was one.
-    `headline` is the round that the owner chose for it, None for the whole.
+    `live`: True if the tallies are all that was counted, False if they are those of the `release` (None: not yet made).
+    `headline`: the round that the owner chose for the headline, None for all rounds.
+    `asked`: for each question the labels of its options or the range of its number; with a survey it is not used.
+    `options`: see `ResultOptions`.
 
     >>> from rrcollect import Design
     >>> from server_agg.count.tally import Tally
@@ -215,7 +220,7 @@ def survey_results(
 
 
 def released_results(tallies: Tallies, survey: Survey, release: ReleaseFacts | None) -> SurveyResults:
-    """What strangers may see: the tallies of the last release, with the minimum that the survey signs."""
+    """The results that the public may see: those of the last release, with the `minimum` of the signed survey."""
     headline = None if release is None else release.headline
     return survey_results(tallies, survey, release=release, live=False, headline=headline, minimum=survey.minimum)
 

@@ -178,7 +178,7 @@ def test_axes_fit_the_data_and_can_be_compared():
     one = segment_table({"a": Tally(D, 4000, 1100), "b": Tally(D, 4000, 1150)}).plot().axes
     other = segment_table({"a": Tally(D, 3000, 820), "b": Tally(D, 3000, 900)}).plot().axes
     assert one.get_xlim() == other.get_xlim() == pytest.approx((-0.004, 0.204))
-    assert [label.get_text() for label in one.get_xticklabels()][1] == "0 %"
+    assert [label.get_text() for label in one.get_xticklabels()][1] == "0"
     wide = segment_table({"a": Tally(D, 4000, 1100)}).plot(limits=(0, 1)).axes
     assert wide.get_xlim() == pytest.approx((-0.02, 1.02))
     for end in (*MARKS, 0.001, 0.33, 0.99):  # every bar lies within its axis
