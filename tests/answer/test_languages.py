@@ -70,6 +70,8 @@ def faults(given: dict[str, dict[str, Any]]) -> list[str]:
                     found.append(f"{where}: left in English")
                 if language == "ar" and set(re.findall(r"[A-Za-z]+", PLACE.sub("", text))) - LATIN:
                     found.append(f"{where}: {text}")
+                if language == "fr" and re.search(r"(?<!\u00a0)[:;?!»]|«(?!\u00a0)|\d\d{3}", text):
+                    found.append(f"{where}: a line may break before its signs, or within a number")
                 if one_line(text) != text or unicodedata.normalize("NFC", text) != text or "  " in text or '"' in text:
                     found.append(f"{where}: not plain text")
                 if text[-1] in ".?:؟" and forms(english[key])["other"][-1] not in ".?:" and key != "decimal":
@@ -87,7 +89,9 @@ def test_every_language_says_everything():
         ("de", "send", None), ("fr", "share", "souvent"), ("es", "send", "Send"), ("ar", "send", "Send"),
         ("de", "share", "in {number} von {hundert} Fällen"), ("ar", "rounds", {"few": "{count} جولات"}),
         ("ar", "reports", {"one": "رسالة", "other": "{count} رسالة", "zero": "لا"}), ("fr", "how", "Comment ?\u202e"),
-        ("de", "send", "Senden."), ("de", "how", {"one": "Wie?", "other": "Wie?"}), ("es", "yes", '"sí"'),
+        ("de", "send", "Senden."), ("de", "how", {"one": "Wie?", "other": "Wie?"}),
+        ("fr", "how", "Comment ?"), ("fr", "yes", "« oui »"), ("fr", "case_few", "moins de 1 cas sur 1000"),
+        ("es", "yes", '"sí"'),
     ],
 )  # fmt: skip
 def test_the_check_of_languages_sees_what_is_wrong(language, key, text):
