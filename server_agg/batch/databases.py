@@ -30,7 +30,7 @@ SQLITE = "sqlite:///"
 ROWS_PER_READ = 10_000
 COUNTED = (
     "SELECT (SELECT COUNT(*) FROM reports), (SELECT coalesce(SUM(n), 0) FROM counts WHERE survey NOT IN (SELECT digest "
-    "FROM surveys WHERE closed = 1))"
+    "FROM surveys WHERE closed > 0))"
 )
 
 

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from server_agg.cli.output import CannotWrite, add_force, os_error_hint, refuse_existing
 from server_agg.cli.terminal import emit
@@ -25,13 +25,13 @@ def _add_store(parser: ArgumentParser) -> None:
 
 
 @contextmanager
-def _opened(options: Namespace, **how: Any) -> Iterator[Store]:
+def _opened(options: Namespace) -> Iterator[Store]:
     from server_agg.batch.errors import SourceUnavailable
     from server_agg.collect.stores import open_store
 
     if "://" not in options.store and not Path(options.store).exists():
         raise SourceUnavailable(f"there is no database {options.store}; check the name and its folder")
-    store = open_store(options.store, keys=options.keys, **how)
+    store = open_store(options.store, keys=options.keys)
     try:
         yield store
     finally:
@@ -41,15 +41,16 @@ def _opened(options: Namespace, **how: Any) -> Iterator[Store]:
 def add_ingest(parser: ArgumentParser) -> None:
     """Options of `ingest`."""
     _add_store(parser)
-    parser.add_argument("--keep-rows", action="store_true", help="keep folded reports as rows; default: ids and counts")
 
 
 def ingest(options: Namespace) -> int:
     """Take reports from standard input; if one was refused, the exit code says so."""
+    from server_agg.collect.environment import settings_from_environment
     from server_agg.collect.ingest import ingest as take
 
-    with _opened(options, keep_rows=options.keep_rows) as store:
-        verdicts = take(store, sys.stdin.buffer)
+    rules = settings_from_environment()
+    with _opened(options) as store:
+        verdicts = take(store, sys.stdin.buffer, rules)
     good = {"new": verdicts.pop("new", 0), "known": verdicts.pop("same", 0)}
     refused = dict(sorted(verdicts.items()))
     lines = [f"{good['new']} new, {good['known']} known, {sum(refused.values())} refused"]
@@ -70,7 +71,7 @@ def export(options: Namespace) -> int:
     from server_agg.collect.export import export_reports
 
     refuse_existing(options.file, force=options.force)
-    with _opened(options, keep_rows=options.file.suffix == ".parquet") as store:
+    with _opened(options) as store:
         _check_known(store, options.survey)
         try:
             written = export_reports(store, options.file, options.survey)
@@ -161,7 +162,7 @@ def add_close(parser: ArgumentParser) -> None:
     """Options of `close`."""
     parser.add_argument("digest", help="the digest of the survey")
     _add_store(parser)
-    parser.add_argument("--grace", type=float, default=7.0, help="days after its expiry (default: 7)")
+    parser.add_argument("--grace", type=float, help="days after its expiry (default: that of the settings, 7)")
 
 
 def close(options: Namespace) -> int:
@@ -169,9 +170,11 @@ def close(options: Namespace) -> int:
     from datetime import timedelta
 
     from server_agg.collect.closing import close_survey
+    from server_agg.collect.environment import settings_from_environment
 
+    grace = settings_from_environment().grace if options.grace is None else timedelta(days=options.grace)
     with _opened(options) as store:
-        kept = close_survey(store, options.digest, grace=timedelta(days=options.grace))
+        kept = close_survey(store, options.digest, grace=grace)
     said = f"closed: the counts of {kept.n} reports stay; ids, rows and tickets are gone"
     emit(options, {"reports": kept.n, "digest": options.digest}, said)
     return 0

@@ -46,7 +46,7 @@ def add_serve(parser: ArgumentParser) -> None:
             continue
         words = f"{field.description} (or {variable(name)}{f'; default: {usual[name]}' if usual[name] else ''})"
         how: dict[str, Any] = {"dest": name, "default": None, "help": words}
-        if field.annotation is bool:
+        if field.annotation in (bool, bool | None):
             how["action"] = BooleanOptionalAction
         parser.add_argument(_flag(name), **how)
 

@@ -80,6 +80,7 @@ class Collector:
             batch_limit=settings.batch_limit,
             fold_seconds=settings.fold_seconds,
             watch=self._committed,
+            watch_fold=self._folded,
         )
         self.surveys = SurveyRoutes(
             store, owner, self.catalogue, settings, budget=self.budget, changed=self._forget_findings
@@ -142,6 +143,11 @@ class Collector:
         if trouble is None:
             self.metrics.committed(reports, seconds)
 
+    def _folded(self, trouble: StoreError | None) -> None:
+        """Called by the writer after every fold."""
+        self.watch.store(trouble, "folding")
+        self.metrics.folded(self.store.unfolded, failed=trouble is not None)
+
     def _refused(self, reason: str) -> None:
         self.watch.refused(reason)
         self.metrics.refused(reason)
@@ -178,7 +184,7 @@ class Collector:
 
     def _count(self) -> list[dict[str, Any]]:
         self.catalogue.refresh()
-        self.store.fold()
+        self.store.fold_unless_busy()
         tallies, minimum, states = self.store.tallies(), self.settings.minimum, self.surveys.states()
         return [
             live_results(self.store, listed.survey, tallies, minimum) | states[listed.published.digest]

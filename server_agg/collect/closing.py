@@ -4,7 +4,8 @@ Rules
 1. A survey is over when it has expired and its grace period has passed: nothing is taken for it any more.
 2. Its last reports are folded first, however few; then ids, rows, invites and spent tickets are deleted and
    overwritten in the database's files.  Estimates stay what they were.
-3. Logs and backups of the database system are not ours to overwrite; of waiting reports they hold nothing readable.
+3. A close that was interrupted (a full disk, a crash) is done again, until everything is overwritten.
+4. Logs and backups of the database system are not ours to overwrite; of waiting reports they hold nothing readable.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from server_agg.collect.settings import GRACE
 from server_agg.collect.store import Store
 from server_agg.count.tallies import Tallies
 
-__all__ = ["close_due", "close_survey"]
+__all__ = ["close_due", "close_survey", "finish_closing"]
 
 
 def close_survey(store: Store, digest: str, *, grace: timedelta = GRACE, now: float | None = None) -> Tallies:
@@ -46,11 +47,19 @@ def close_survey(store: Store, digest: str, *, grace: timedelta = GRACE, now: fl
 
 
 def close_due(store: Store, catalogue: Catalogue, after: timedelta, now: float | None = None) -> list[str]:
-    """Close every survey that expired at least so long ago and is not closed; their digests."""
+    """Close every survey that expired at least so long ago and is not closed to the end; their digests."""
     moment = time.time() if now is None else now
     due = [one for one in catalogue.all() if (one.survey.expires + after).timestamp() <= moment]
-    closed = {one.digest for one in store.surveys() if one.closed} if due else set()
+    closed = {one.digest for one in store.surveys() if one.finished} if due else set()
     found = [one.published.digest for one in due if one.published.digest not in closed]
+    for digest in found:
+        store.finish(digest)
+    return found
+
+
+def finish_closing(store: Store) -> list[str]:
+    """Do again what was interrupted of a close; the digests."""
+    found = store.unfinished()
     for digest in found:
         store.finish(digest)
     return found

@@ -1,29 +1,23 @@
-"""What a store needs of a database, and the epoch it is in.
+"""What a store needs of a database.
 
 Rules
 1. `writing` is one durable transaction; those of one store come one after the other.  `alone`: no other process takes
    reports meanwhile.
 2. What is appended comes into the table in the order in which it is given, in one go.
-3. Whoever opens a database finds the key that it names in the folder of keys, or makes the first one; a key that a
-   crash left over is destroyed then.  Without the key nothing is taken: reports that wait under it cannot be read.
+3. `identity` tells one database from its copies: it is another one wherever a copy was put.
 """
 
 from __future__ import annotations
 
-import secrets
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from server_agg.collect.epoch_key import EpochKey, KeyFolder
-from server_agg.collect.errors import EpochKeyMissing, StoreUnavailable
-from server_agg.collect.fold import Group
+from server_agg.collect.epoch_key import EpochKey
 from server_agg.collect.stored_report import IncomingReport
 
-__all__ = ["NOTHING_SEEN", "Database", "Epoch", "Marked", "closed_on_failure", "marked_reports"]
+__all__ = ["Database", "Marked", "closed_on_failure", "marked_reports"]
 
 
 class Closable(Protocol):
@@ -56,28 +50,11 @@ def marked_reports(key: EpochKey, reports: Sequence[IncomingReport]) -> list[Mar
     return list(zip(key.id_marks([row[5] or "" for row, _ in reports]), tickets, reports, strict=True))
 
 
-NOTHING_SEEN = -(2**62)
-
-
-@dataclass
-class Epoch:
-    """What this process knows of the epoch it last saw."""
-
-    name: str
-    key: EpochKey
-    closed: frozenset[str]  # surveys that take no more reports
-    seen: int = NOTHING_SEEN  # the last place in the intake that was counted into `waiting`
-    waiting: Counter[Group] = field(default_factory=Counter)
-
-
 class Database(ABC):
     """What the two kinds do each in their own way."""
 
     mark = "?"
     page: str  # selects so many rows of a survey, or of all, after an id, as one text: see `Store.pages`
-    keys: KeyFolder
-    _name: str  # of the database, in the folder of keys
-    _epoch: Epoch | None = None
 
     @abstractmethod
     def writing(self, *, alone: bool = False) -> AbstractContextManager[Any]:
@@ -86,6 +63,10 @@ class Database(ABC):
     @abstractmethod
     def reading(self, *, snapshot: bool = False) -> AbstractContextManager[Any]:
         """A cursor that sees a committed state in each statement; `snapshot`: in all of them the same one."""
+
+    @abstractmethod
+    def identity(self, cursor: Any) -> str:
+        """Which database this is, however it is reached and whatever it was copied from."""
 
     @abstractmethod
     def put(self, cursor: Any, marked: Sequence[Marked]) -> tuple[int, set[bytes]]:
@@ -106,7 +87,7 @@ class Database(ABC):
 
     @abstractmethod
     def empty_intake(self, cursor: Any) -> None:
-        """Delete everything that waits."""
+        """Delete everything that waits or is gathered."""
 
     @abstractmethod
     def overwrite(self) -> None:
@@ -124,47 +105,3 @@ class Database(ABC):
     def run_many(self, cursor: Any, statement: str, rows: Sequence[Sequence[Any]]) -> None:
         """Execute it for each of these rows."""
         cursor.executemany(statement.replace("?", self.mark), rows)
-
-    # ---- the epoch --------------------------------------------------------------------------------------------
-
-    def begin(self, *, discard: bool) -> None:
-        """Make the first key, or see that the key is there, and that no other is."""
-        with self.keys.lock():
-            with self.writing(alone=True) as cursor:
-                name = self._found(cursor, discard=discard)
-            self.keys.keep_only(self._name, name)
-
-    def _found(self, cursor: Any, *, discard: bool) -> str:
-        found = self.run(cursor, "SELECT database, key FROM epoch").fetchone()
-        if found is None:
-            self._name = secrets.token_hex(16)
-            name = self.keys.make(self._name)
-            self.run(cursor, "INSERT INTO epoch (database, key) VALUES (?, ?)", (self._name, name))
-            return name
-        self._name, name = found
-        try:
-            self.keys.read(self._name, name)
-        except EpochKeyMissing:
-            waiting = self.run(cursor, "SELECT COUNT(*) FROM marks").fetchone()[0]
-            if waiting and not discard:
-                raise EpochKeyMissing(
-                    f"{waiting} reports wait under a key that is not in {str(self.keys.folder)!r}: give the folder of "
-                    "keys that this database is used with, or, if it is lost (a restored backup has none), give these "
-                    "reports up (serve --discard-unreadable)"
-                ) from None
-            self.empty_intake(cursor)
-            name = self.keys.make(self._name)
-            self.run(cursor, "UPDATE epoch SET key = ?", (name,))
-        return name
-
-    def current(self, cursor: Any) -> Epoch:
-        """The epoch of this transaction."""
-        (name,) = self.run(cursor, "SELECT key FROM epoch").fetchone()
-        if self._epoch is None or self._epoch.name != name:
-            closed = self.run(cursor, "SELECT digest FROM surveys WHERE closed = 1").fetchall()
-            try:
-                key = self.keys.read(self._name, name)
-            except EpochKeyMissing:  # what is said to a sender names no folder
-                raise StoreUnavailable("the key of the waiting reports is missing") from None
-            self._epoch = Epoch(name, key, frozenset(digest for (digest,) in closed))
-        return self._epoch

@@ -8,14 +8,16 @@ Rules
 2. A key is one file of 32 random bytes outside the database, of mode 600.  It is on disk, and so is its name in the
    folder, before the first report is written under it.
 3. A fold makes the next key first, names it in the database in the transaction that empties the intake, and then
-   destroys every other key of this database: overwritten, flushed, unlinked, the folder flushed.  After a crash at any
-   moment the key that the database names is there, and the next fold or start destroys what was left over.
+   destroys every other key of this database: overwritten, flushed, unlinked, the folder flushed.  After a crash or a
+   failure at any moment the key that the database names is there, and the next look for something to fold, or the next
+   start, destroys what was left over.
 4. Everybody who works on one database works with one folder of keys: `lock` lets one of them change it at a time.
    Several processes of one machine share it.  Collectors on several machines need it on a file system that they share
    and that has locks and flushes; one that does not find the key named in the database does not work on it.
 
 What a file system or a flash disk keeps of overwritten blocks is not ours to destroy: keep the folder on an encrypted
-disk.  The folder may hold keys of several databases; a file is named by its database.
+disk.  The folder may hold keys of several databases; a file is named by its database, and a copy of a database takes
+a name of its own (`epochs`).
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 
-from server_agg.collect.errors import EpochKeyMissing, StoreUnavailable
+from server_agg.collect.errors import EpochKeyMissing, KeysBusy, StoreUnavailable
 
 __all__ = ["EpochKey", "KeyFolder"]
 
@@ -140,14 +142,18 @@ class KeyFolder:
         return len(others)
 
     @contextmanager
-    def lock(self) -> Iterator[None]:
-        """One at a time, over all threads and processes that use this folder; the kernel releases it."""
+    def lock(self, *, wait: bool = True) -> Iterator[None]:
+        """One at a time, over all threads and processes that use this folder; the kernel releases it.  Without `wait` a
+        folder that is locked is `KeysBusy`."""
         with _as_trouble("locked"):
             self._prepare()
             handle = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             with _as_trouble("locked"):
-                fcntl.flock(handle, fcntl.LOCK_EX)
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+                except BlockingIOError:
+                    raise KeysBusy("a fold or a copy of the database is under way") from None
             yield
         finally:
             os.close(handle)

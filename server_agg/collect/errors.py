@@ -11,6 +11,7 @@ from rrcollect.publish.rules import REASONS, STATUS
 
 __all__ = [
     "EpochKeyMissing",
+    "KeysBusy",
     "QueueFull",
     "Refusal",
     "StoreContended",
@@ -86,3 +87,7 @@ class WrongSchema(StoreError):
 
 class EpochKeyMissing(StoreError):
     """The key of the waiting reports is not in the folder of keys: they cannot be read, nor others be taken."""
+
+
+class KeysBusy(StoreError):
+    """Another fold, or a copy of the database, has the folder of keys; it is over soon."""

@@ -4,8 +4,9 @@ Rules
 1. The ending says which: `.json` the counts, as `rrcollect estimate` reads them; `.parquet` the rows, for the batch
    path.
 2. Only what was folded leaves: in the order of the cells or of the random ids, never of arrival.
-3. A row of a survey by invitation has no ticket and is marked as admitted (`stored_report`).
-4. Rows go from the database into the file some thousands at a time, as text that Arrow reads: no object per value.
+3. Rows leave with the crowd of their segments (`fold`); what is gathered is in the counts alone.
+4. A row of a survey by invitation has no ticket and is marked as admitted (`stored_report`).
+5. Rows go from the database into the file some thousands at a time, as text that Arrow reads: no object per value.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def export_reports(store: Store, path: str | os.PathLike[str], survey: str | Non
     ending = Path(path).suffix
     if ending not in ENDINGS:
         raise ParameterError("path", os.fspath(path), "a name ending in .json (counts) or .parquet (rows)")
-    if ending == ".parquet" and not store.keep_rows:
+    if ending == ".parquet" and not store.keeps_rows():
         raise ParameterError("path", os.fspath(path), "a name ending in .json: rows are kept only if asked for")
     with new_file(path) as partial:
         if ending == ".parquet":

@@ -6,9 +6,10 @@ Rules
 2. A request continues after the commit of its own reports, never before.  If the commit failed, every request in it
    gets the `StoreError`.
 3. At most `queue_limit` reports wait; the next one gets `QueueFull` at once.
-4. Between two transactions the writer folds what is ripe: `fold_seconds` after something was taken, or as soon as
-   `FOLD_REPORTS` were, for a small intake is quicker to write to.  It lets three times as long pass as the last fold
-   took.  A fold that fails leaves everything as it was, and is tried again.
+4. Between two transactions the writer folds what is ripe: `fold_seconds` after its start, for what a crash left
+   waiting, and after something was taken, or as soon as `FOLD_REPORTS` were, for a small intake is quicker to write to.
+   It lets three times as long pass as the last fold took.  It never waits for another's fold or for a copy of the
+   database.  A fold that fails leaves everything as it was, is told, and is tried again.
 5. `close` commits what was accepted, folds, and stops.
 """
 
@@ -20,15 +21,17 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from server_agg.collect.errors import QueueFull, StoreError, StoreUnavailable
+from server_agg.collect.errors import KeysBusy, QueueFull, StoreError, StoreUnavailable
 from server_agg.collect.store import ReportOutcome, Store
 from server_agg.collect.stored_report import IncomingReport
 
 __all__ = ["GroupCommit"]
 
 Watched = Callable[[int, float, StoreError | None], object]  # how many reports, the seconds, what went wrong
+WatchedFold = Callable[[StoreError | None], object]  # what went wrong
 Waiting = tuple[Sequence[IncomingReport], "asyncio.Future[list[ReportOutcome]]", asyncio.AbstractEventLoop]
 FOLD_REPORTS = 5_000
+BUSY_PAUSE = 0.2  # seconds
 FOLD_PAUSE = 3  # as long as a fold took, so many times over
 Settled = list[tuple["asyncio.Future[list[ReportOutcome]]", "list[ReportOutcome] | StoreError"]]
 
@@ -44,15 +47,17 @@ class GroupCommit:
         batch_limit: int = 1_000,
         fold_seconds: float = 1.0,
         watch: Watched | None = None,
+        watch_fold: WatchedFold | None = None,
     ) -> None:
         self.store = store
         self._watch = watch
+        self._watch_fold = watch_fold
         self.queue_limit = queue_limit
         self.batch_limit = batch_limit
         self.fold_seconds = fold_seconds
         self.commits = 0
         self.folded = 0
-        self._fold_at: float | None = None  # None: nothing was taken since the last fold
+        self._fold_at: float | None = time.monotonic() + fold_seconds  # None: nothing was taken since the last fold
         self._folded_until = 0.0  # no fold before
         self._taken = 0  # since the last fold
         self._waiting = 0
@@ -104,7 +109,7 @@ class GroupCommit:
             except StoreError as error:
                 outcomes = error
             except Exception as error:  # a fault of ours must not end the thread that everybody waits for
-                outcomes = StoreUnavailable(f"the store failed ({type(error).__name__})")
+                outcomes = _failed(error)
             with self._changed:
                 self._waiting -= len(reports)
             if self._watch is not None:
@@ -121,10 +126,16 @@ class GroupCommit:
 
     def _fold(self) -> None:
         began, self._fold_at, self._taken = time.monotonic(), None, 0
+        trouble: StoreError | None = None
         try:
-            self.folded += self.store.fold()
-        except Exception:  # as above; what waits goes on waiting
+            self.folded += self.store.fold(wait=False)
+        except KeysBusy:  # no trouble
+            self._fold_at = began + max(self.fold_seconds, BUSY_PAUSE)
+        except Exception as error:  # as above; what waits goes on waiting
+            trouble = error if isinstance(error, StoreError) else _failed(error)
             self._fold_at = began + self.fold_seconds
+        if self._watch_fold is not None:
+            self._watch_fold(trouble)
         ended = time.monotonic()
         self._folded_until = ended + FOLD_PAUSE * (ended - began)
 
@@ -145,6 +156,10 @@ class GroupCommit:
                 batch.append(self._pending.popleft())
                 size += len(batch[-1][0])
             return batch
+
+
+def _failed(error: Exception) -> StoreUnavailable:
+    return StoreUnavailable(f"the store failed ({type(error).__name__})")
 
 
 def _settle(batch: list[Waiting], outcomes: list[ReportOutcome] | StoreError) -> None:

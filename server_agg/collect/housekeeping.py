@@ -2,10 +2,11 @@
 
 Rules
 1. Every few seconds it looks for withdrawals that other processes on the database were told.
-2. With a setting for retention it closes every survey that expired so long ago (`closing`): counts stay, all else goes.
-3. With a step for releases it releases every survey once in each, at the step's beginning (`releasing`).
-4. Every `log_seconds` it tells refusals by reason (`logs`).
-5. A store that cannot be reached is told once, and ends nothing of this.
+2. A close that was interrupted is done again, whoever asked for it.
+3. With a setting for retention it closes every survey that expired so long ago (`closing`): counts stay, all else goes.
+4. With a step for releases it releases every survey once in each, at the step's beginning (`releasing`).
+5. Every `log_seconds` it tells refusals by reason (`logs`).
+6. A store that cannot be reached is told once, and ends nothing of this.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import time
 from datetime import timedelta
 
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.closing import close_due
+from server_agg.collect.closing import close_due, finish_closing
 from server_agg.collect.errors import StoreError
 from server_agg.collect.logs import Watch, said
 from server_agg.collect.releasing import release_all
@@ -37,7 +38,9 @@ async def keep_house(store: Store, catalogue: Catalogue, watch: Watch, settings:
                 await asyncio.to_thread(release_all, store, catalogue, settings.release_every)
                 step = _step(settings)
         except StoreError as error:
-            watch.store(error)
+            watch.store(error, "housekeeping")
+        else:
+            watch.store(None, "housekeeping")
         await asyncio.sleep(min(LOOK_SECONDS, settings.log_seconds))
         if time.monotonic() - told >= settings.log_seconds:
             told = time.monotonic()
@@ -52,6 +55,8 @@ def _step(settings: Settings) -> int:
 def tidy(store: Store, catalogue: Catalogue, settings: Settings) -> None:
     """Note what other processes were told, and close what is due."""
     catalogue.look_for_withdrawals()
+    for digest in finish_closing(store):
+        said("survey closed", survey=digest)
     if settings.retention_days is not None:
         after = settings.grace + timedelta(days=settings.retention_days)
         for digest in close_due(store, catalogue, after):

@@ -2,6 +2,7 @@
 
 Rules
 1. Every line is judged by the rules of the endpoint (`admission`), and gets its own verdict; the verdicts are counted.
+   A withdrawal that a collector on the database was told counts from the next group on.
 2. A group of lines is durable when the next one is read: a sender that is cut off sends its lines again, and each
    counts once.
 3. A line is never longer than a report; the rest of a longer one is passed over, and it is malformed.
@@ -36,8 +37,8 @@ def ingest(store: Store, lines: IO[bytes], settings: Settings | None = None) -> 
     >>> ingest(store, io.BytesIO(b"no report\\n\\n")), store.close()
     (Counter({'malformed': 1}), None)
     """
-    rules = settings or Settings()
-    admission = Admission(Catalogue(store).find, grace=rules.grace, list_limit=1)
+    rules, catalogue = settings or Settings(), Catalogue(store)
+    admission = Admission(catalogue.find, grace=rules.grace, list_limit=1, withdrawn=catalogue.withdrawn)
     verdicts: Counter[str] = Counter()
     group: list[IncomingReport] = []
     for line in _lines(lines):
@@ -48,6 +49,7 @@ def ingest(store: Store, lines: IO[bytes], settings: Settings | None = None) -> 
         if len(group) == LINES_PER_COMMIT:
             verdicts.update(outcome.value for outcome in store.take(group))
             group = []
+            catalogue.look_for_withdrawals()
     verdicts.update(outcome.value for outcome in store.take(group))
     store.fold()
     return verdicts

@@ -2,7 +2,8 @@
 
 Rules
 1. A line says what the collector did: it started (with its settings, without secrets), the store failed or works again
-   (once for each change), so many requests were refused for each reason, it closed a survey, it stopped.
+   (once for each change, for taking reports, folding them and housekeeping each), so many requests were refused for
+   each reason, it closed a survey, it stopped.
 2. No line holds a body, an address, an id or anything else that was sent.  Lines about requests are counts over an
    interval, and a count below the minimum waits for a later interval: no line tells the time of one report.
 3. The time of a line is told to the minute.
@@ -66,19 +67,19 @@ class Watch:
         self._minimum = minimum
         self._lock = threading.Lock()
         self._refused: Counter[str] = Counter()
-        self._trouble: str | None = None
+        self._trouble: dict[str, str | None] = {}
 
-    def store(self, trouble: StoreError | None) -> None:
-        """The store did what was asked, or not; told when that is news."""
+    def store(self, trouble: StoreError | None, doing: str = "taking") -> None:
+        """The store did what was asked, or not; told when that is news for what it was doing."""
         name = None if trouble is None else type(trouble).__name__
         with self._lock:
-            if name == self._trouble:
+            if name == self._trouble.get(doing):
                 return
-            self._trouble = name
+            self._trouble[doing] = name
         if name is None:
-            said("store works again")
+            said("store works again", doing=doing)
         else:
-            log.warning("store failed", extra={"fields": {"error": name}})
+            log.warning("store failed", extra={"fields": {"error": name, "doing": doing}})
 
     def refused(self, reason: str) -> None:
         """A request was refused."""

@@ -58,6 +58,13 @@ class Metrics:
         self._waiting = Gauge(
             "rrcollect_waiting_reports", "Reports that wait for the disk.", registry=at, multiprocess_mode="livesum"
         )
+        self._unfolded = Gauge(
+            "rrcollect_unfolded_reports",
+            "Reports on disk that wait to be folded.",
+            registry=at,
+            multiprocess_mode="livemax",
+        )
+        self._failed_folds = Counter("rrcollect_failed_folds", "Folds that failed and are tried again.", registry=at)
         build = Gauge("rrcollect_build_info", "1.", ["version", "python"], registry=at, multiprocess_mode="max")
         build.labels(__version__, platform.python_version()).set(1)
 
@@ -90,6 +97,12 @@ class Metrics:
     def waiting(self, reports: int) -> None:
         """So many reports wait."""
         self._waiting.set(reports)
+
+    def folded(self, waiting: int, *, failed: bool) -> None:
+        """A fold left so many reports waiting, or failed."""
+        self._unfolded.set(waiting)
+        if failed:
+            self._failed_folds.inc()
 
     def text(self) -> bytes:
         """The page at /metrics."""

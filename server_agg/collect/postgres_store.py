@@ -56,12 +56,15 @@ PAGE = (
     f"{', '.join(PAGE_COLUMNS).replace('ticket', 'coalesce(ticket, $$$$)')}) AS line FROM reports WHERE id > ? AND "
     "(?::text IS NULL OR survey = ?) ORDER BY id LIMIT ?) AS lines"
 )
+IDENTITY = (
+    "SELECT system_identifier || '/' || oid FROM pg_control_system(), pg_database WHERE datname = current_database()"
+)
 ADD_IDS = "INSERT INTO ids (id, survey) SELECT new.id, %b FROM unnest(%b::bytea[]) AS new(id)"
 NEEDED = {"fsync": ("on",), "full_page_writes": ("on",), "synchronous_commit": ("on", "remote_apply")}
 SETUP_LOCK = 7237_2331  # one collector at a time makes the tables
 EPOCH_LOCK = 7237_2332  # shared by takes, alone for a fold
 LOOK_UPS = ("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")  # off: rows are looked up by their keys
-TABLES = ("ids", "reports", "invites", "spent", "counts", "intake", "marks")
+TABLES = ("ids", "reports", "invites", "spent", "counts", "intake", "marks", "gathered")
 MOST_TRIES = 20
 DEADLOCK = "40P01"
 DISK_FULL = ("53100", "58030")  # disk_full, io_error
@@ -78,12 +81,11 @@ class PostgresStore(Store):
         address: str,
         *,
         keys: str | os.PathLike[str] | None = None,
-        keep_rows: bool = False,
+        keep_rows: bool | None = None,
         discard_unreadable: bool = False,
         connect_seconds: int = 5,
     ) -> None:
         self.address = address
-        self.keep_rows = keep_rows
         self.keys = KeyFolder(keys or default_keys())
         self._connect_seconds = connect_seconds
         self._lock = threading.Lock()
@@ -93,7 +95,7 @@ class PostgresStore(Store):
                 self._prepare(connection)
             self._writer = connection
         with closed_on_failure(self):
-            self.begin(discard=discard_unreadable)
+            self.begin(keep_rows=keep_rows, discard=discard_unreadable)
 
     def _open(self) -> psycopg.Connection[Any]:
         opened = psycopg.connect(self.address, connect_timeout=self._connect_seconds, application_name="rrcollect")
@@ -164,6 +166,11 @@ class PostgresStore(Store):
                 return super().take(reports)
         raise StoreUnavailable(f"PostgreSQL ended the transaction for others' sake {MOST_TRIES} times")
 
+    def identity(self, cursor: Any) -> str:
+        """The database's number in its cluster, and the cluster's own."""
+        cursor.execute(IDENTITY)
+        return str(cursor.fetchone()[0])
+
     def put(self, cursor: Any, marked: Sequence[Marked]) -> tuple[int, set[bytes]]:
         rows = []
         for mark, ticket, (row, spent) in sorted(marked, key=itemgetter(0)):
@@ -188,7 +195,7 @@ class PostgresStore(Store):
         cursor.execute(ADD_IDS, [survey, [bytes.fromhex(id_) for id_ in ids]])
 
     def empty_intake(self, cursor: Any) -> None:
-        cursor.execute("TRUNCATE intake, marks")
+        cursor.execute("TRUNCATE intake, marks, gathered")
 
     def overwrite(self) -> None:
         with _translated(), psycopg.connect(self.address, autocommit=True, application_name="rrcollect") as connection:

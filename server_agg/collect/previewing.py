@@ -39,7 +39,7 @@ def preview_release(store: Store, survey: Survey, *, headline: int | None = SAME
     ([], None)
     """
     checked_headline(survey, headline)
-    store.fold()
+    store.fold_unless_busy()
     last, ahead = last_release(store, survey), unreleased(store, survey)
     facts = None if last is None else last.facts
     before: Counter[Place] = Counter()

@@ -7,7 +7,9 @@ Rules
 3. Strangers read the last release and nothing else; its results are computed once.  Nothing in it depends on what was
    counted since.
 4. The headline is the round that the owner chose, or the whole; what is chosen stays until another is chosen.
-5. At a stated step (`due`) a survey is released once per step; what came in between waits for the next.
+5. Answers that are gathered (`fold`) are released like all others; which of their cells a release took from is noted
+   under the key of the epoch, and told with the counts when their segments have a crowd.
+6. At a stated step (`due`) a survey is released once per step; what came in between waits for the next.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 import json
 import random
 import time
+from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -23,7 +26,7 @@ from rrcollect.errors import ParameterError
 from rrcollect.publish.survey import Survey
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.counts import tallies_of
-from server_agg.collect.fold import Cell
+from server_agg.collect.fold import Cell, CellCount, Gathered
 from server_agg.collect.release import Release, hierarchy, next_release
 from server_agg.collect.store import Store
 from server_agg.collect.tables import (
@@ -98,11 +101,12 @@ def release_survey(
     (0, None)
     """
     checked_headline(survey, headline)
-    store.fold()
+    store.fold_unless_busy()
     with store.writing(alone=True) as cursor:
         found = store.run(cursor, LAST_RELEASE, (survey.digest,)).fetchone()
         before = None if found is None else _facts(*found)
-        made = _next(store, cursor, survey, source)
+        unpublished, gathered = _unpublished(store, cursor, survey)
+        made = next_release(unpublished + _open(gathered, survey), survey.minimum, hierarchy(survey), source)
         kept = None if before is None else before.headline
         chosen = kept if headline == SAME else headline
         if not made.added and chosen == kept:
@@ -114,7 +118,9 @@ def release_survey(
         moment = int(time.time() if now is None else now)
         line = (survey.digest, number, moment, chosen, json.dumps(crowds, sort_keys=True))
         store.run_many(cursor, ADD_RELEASED, [(*cell, n) for cell, n in made.added.items()])
-        store.run_many(cursor, MARK_PUBLISHED, [(n, *cell) for cell, n in made.taken.items()])
+        counted = unpublished & Counter(made.taken)
+        store.run_many(cursor, MARK_PUBLISHED, [(n, *cell) for cell, n in sorted(counted.items())])
+        _publish_gathered(store, cursor, gathered, Counter(made.taken) - counted)
         store.run(cursor, ADD_RELEASE, line)
     return ReleaseOutcome(_facts(*line[1:]), made.answers, made.waiting, survey.minimum)
 
@@ -128,8 +134,12 @@ def checked_headline(survey: Survey, headline: int | None) -> None:
 
 def unreleased(store: Store, survey: Survey) -> Release:
     """What a release would do now; nothing is changed."""
-    with store.reading() as cursor:
-        return _next(store, cursor, survey, None)
+
+    def read(cursor: Any) -> Counter[Cell]:
+        unpublished, gathered = _unpublished(store, cursor, survey)
+        return unpublished + _open(gathered, survey)
+
+    return next_release(store.consistently(read), survey.minimum, hierarchy(survey))
 
 
 def release_all(store: Store, catalogue: Catalogue, step: timedelta, now: float | None = None) -> int:
@@ -197,10 +207,24 @@ def due(facts: ReleaseFacts | None, step: timedelta, now: float) -> bool:
     return facts is None or facts.at.timestamp() // seconds < now // seconds
 
 
-def _next(store: Store, cursor: Any, survey: Survey, source: random.Random | None) -> Release:
+def _unpublished(store: Store, cursor: Any, survey: Survey) -> tuple[Counter[Cell], Gathered]:
+    """What was counted and is not public, and what is gathered."""
     rows = store.run(cursor, READ_UNPUBLISHED, (survey.digest,)).fetchall()
-    unpublished = {Cell(*row[:6]): row[6] for row in rows}
-    return next_release(unpublished, survey.minimum, hierarchy(survey), source)
+    return Counter({Cell(*row[:6]): row[6] for row in rows}), store.gathered(cursor)
+
+
+def _open(gathered: Gathered, survey: Survey) -> Counter[Cell]:
+    """What is gathered of a survey and is not public."""
+    return Counter(
+        {cell: n - published for cell, (n, published) in gathered.counts.items() if cell.survey == survey.digest}
+    )
+
+
+def _publish_gathered(store: Store, cursor: Any, gathered: Gathered, taken: Counter[Cell]) -> None:
+    """Note, sealed, how many of what is gathered are public now."""
+    if taken:
+        counts = {cell: CellCount(n, published + taken[cell]) for cell, (n, published) in gathered.counts.items()}
+        store.seal_sums(cursor, store.current(cursor).key, gathered._replace(counts=counts))
 
 
 def _facts(number: int, moment: int, headline: int | None, crowds: str) -> ReleaseFacts:

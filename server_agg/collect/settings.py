@@ -78,7 +78,9 @@ class Settings(BaseModel):
     batch_limit: Count = Field(1_000, description="reports in one transaction")
     fold_seconds: Seconds = Field(1.0, description="seconds that reports gather, at the least, before a fold")
     keys: str | None = Field(None, description="the folder of epoch keys, if not beside the database file")
-    keep_rows: bool = Field(False, description="keep folded reports as rows, not only ids and counts")
+    keep_rows: bool | None = Field(
+        None, description="keep folded reports as rows, not only ids and counts; the database remembers it"
+    )
     stop_seconds: Count = Field(30, description="seconds for what was accepted, when it is told to stop")
     log_seconds: Annotated[float, Field(ge=1)] = Field(900.0, description="seconds between two counts in the log")
 

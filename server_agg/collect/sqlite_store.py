@@ -60,11 +60,10 @@ class SqliteStore(Store):
         path: str | os.PathLike[str],
         *,
         keys: str | os.PathLike[str] | None = None,
-        keep_rows: bool = False,
+        keep_rows: bool | None = None,
         discard_unreadable: bool = False,
     ) -> None:
         self.path = os.fspath(path)
-        self.keep_rows = keep_rows
         self.keys = KeyFolder(keys or f"{self.path}.keys")
         self._lock = threading.Lock()
         self._writer: sqlite3.Connection | None = None
@@ -76,7 +75,7 @@ class SqliteStore(Store):
                 self._prepare(connection)
             self._writer = connection
         with closed_on_failure(self):
-            self.begin(discard=discard_unreadable)
+            self.begin(keep_rows=keep_rows, discard=discard_unreadable)
 
     def _open(self) -> sqlite3.Connection:
         opened = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
@@ -145,6 +144,10 @@ class SqliteStore(Store):
             finally:
                 connection.close()
 
+    def identity(self, cursor: Any) -> str:
+        """The file, by its number on its disk: a copy has another as long as both exist."""
+        return "" if self._file is None else str(self._file[1])
+
     def put(self, cursor: Any, marked: Sequence[Marked]) -> tuple[int, set[bytes]]:
         (place,) = cursor.execute("SELECT coalesce(max(place), 0) + 1 FROM intake").fetchone()
         written, marks = 0, [mark for mark, _, _ in marked]
@@ -183,6 +186,7 @@ class SqliteStore(Store):
     def empty_intake(self, cursor: Any) -> None:
         cursor.execute("DELETE FROM intake")
         cursor.execute("DELETE FROM marks")
+        cursor.execute("DELETE FROM gathered")
 
     def _forget(self, cursor: Any, survey: str) -> None:
         cursor.execute("PRAGMA secure_delete = ON")

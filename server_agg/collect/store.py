@@ -9,38 +9,34 @@ Rules
    not counted.  Of reports in one batch that share an id or a ticket the first comes first.
 3. A ticket is spent once per question and round.  Only hashes are stored, and nothing joins a spent ticket with its
    report: both wait in one sealed content, and a fold writes the tickets of a whole crowd, sorted (`fold`).
-4. `fold` is one transaction: counts, ids, rows and spent tickets of every ripe group are written, the intake is
-   emptied, what is not ripe is sealed again, and the next epoch key is named.  Then the old key is destroyed
-   (`epoch_key`).  So at rest a folded report is a member of a crowd and nothing else: no order, no time, no ticket.
+4. So at rest a folded report is a member of a crowd and nothing else: no order within it, no time, no ticket
+   (`folding`, `epochs`).
 5. Takes see one epoch: a fold excludes them, in every process that works on the database.
-6. `finish` ends a survey that is over: it is folded to its last report, counts stay, ids, rows, invites and spent
-   tickets are deleted, and nothing is taken for it any more.
-7. A name and version of a publisher is one survey, by a unique index.
-8. The schema has a number and `tables.STEPS` lead to it (`rrcollect.schema`): an older database is brought up to date
+6. A name and version of a publisher is one survey, by a unique index.
+7. The schema has a number and `tables.STEPS` lead to it (`rrcollect.schema`): an older database is brought up to date
    when it is opened, a newer one is refused, and another program's is not touched.
 """
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from server_agg.collect.counts import tallies_of
-from server_agg.collect.database import NOTHING_SEEN, Database, Epoch, Marked, marked_reports
+from rrcollect.publish.report import ReportRow
+from server_agg.collect.database import Marked, marked_reports
 from server_agg.collect.epoch_key import EpochKey
+from server_agg.collect.epochs import GATHERED, Epoch
 from server_agg.collect.errors import Refusal
-from server_agg.collect.fold import FoldResult, folded_from, ripe_groups, waiting_in
-from server_agg.collect.stored_report import Crowd, IncomingReport, Spending, packed, unpacked
-from server_agg.collect.tables import ADD_COUNT, ADD_INVITE, ADD_SURVEY, BETWEEN, COLUMNS, READ_COUNTS
-from server_agg.count.tallies import Tallies
+from server_agg.collect.folding import SPENT, FoldingDatabase
+from server_agg.collect.stored_report import IncomingReport, packed, unpacked
+from server_agg.collect.tables import ADD_INVITE, ADD_SURVEY, BETWEEN, COLUMNS
 
 __all__ = ["PublishedSurvey", "ReportOutcome", "Store"]
 
 ROWS_PER_READ = 20_000
-LEFT_PER_PLACE = 200  # reports that wait on together after a fold: a repeat of one opens them all
-SPENT = ", ".join(Spending._fields)
 
 
 class ReportOutcome(Enum):
@@ -57,7 +53,8 @@ class ReportOutcome(Enum):
 @dataclass(frozen=True)
 class PublishedSurvey:
     """A signed envelope with the public keys (hexadecimal) its owner named when publishing it, and what a store must
-    know of the survey in it: whose it is, how many reports a crowd has, and whether it is a trial."""
+    know of the survey in it: whose it is, how many reports a crowd has, and whether it is a trial.  `closed`: nothing
+    is taken for it any more; `finished`: and what was deleted of it is overwritten."""
 
     digest: str
     envelope: bytes
@@ -68,12 +65,11 @@ class PublishedSurvey:
     minimum: int
     pilot: bool = False
     closed: bool = False
+    finished: bool = False
 
 
-class Store(Database):
+class Store(FoldingDatabase, ABC):
     """What both kinds do alike."""
-
-    keep_rows: bool
 
     # ---- surveys and invites ----------------------------------------------------------------------------------
 
@@ -95,10 +91,11 @@ class Store(Database):
         where, values = (" WHERE digest = ?", (digest,)) if digest is not None else ("", ())
         with self.reading() as cursor:
             rows = self.run(cursor, f"SELECT {columns} FROM surveys{where} ORDER BY digest", values).fetchall()  # noqa: S608
-        return [
-            PublishedSurvey(of, bytes(made), tuple(keys.split()), by, name, version, least, bool(pilot), bool(closed))
-            for of, made, keys, by, name, version, least, pilot, closed in rows
-        ]
+        found = []
+        for of, made, keys, by, name, version, least, pilot, closed in rows:
+            given = (of, bytes(made), tuple(keys.split()), by, name, version, least, bool(pilot))
+            found.append(PublishedSurvey(*given, closed=closed > 0, finished=closed > 1))
+        return found
 
     def withdraw(self, digest: str, envelope: bytes) -> bool:
         """Keep the publisher's withdrawal of a survey, for good; False if there is one already."""
@@ -160,20 +157,22 @@ class Store(Database):
         places = sorted({place for (place,) in self.select_in(cursor, "place", "marks", "mark", marks)})
         contents = self.select_in(cursor, "content", "intake", "place", places)
         known: dict[str, IncomingReport | None] = {report.id: report for report in _opened(epoch.key, contents)}
+        rows = {row.id: row for row in self.gathered(cursor).rows} if GATHERED in places else {}
+        known |= {report.id: None for _, _, report in rest.values() if report.id in rows}
         if unknown := sorted({report.id for _, _, report in rest.values()} - known.keys()):
             folded = self.select_in(cursor, "id", "ids", "id", [bytes.fromhex(id_) for id_ in unknown])
             known |= {bytes(id_).hex(): None for (id_,) in folded}
         found: dict[int, ReportOutcome] = {}
         refused: dict[int, Marked] = {}
         folded_ids = [id_ for id_, waiting in known.items() if waiting is None]
-        rows = {row[5]: row for row in self.select_in(cursor, COLUMNS, "reports", "id", folded_ids)}
+        rows |= {row[5]: ReportRow(*row) for row in self.select_in(cursor, COLUMNS, "reports", "id", folded_ids)}
         for at, one in rest.items():
             report = one[2]
             if report.id not in known:
                 refused[at] = one
                 continue
             waiting, row = known[report.id], rows.get(report.id)
-            same = waiting == report if waiting else row is None or tuple(row) == report.row
+            same = waiting == report if waiting else row is None or row == report.row
             found[at] = ReportOutcome.SAME if same else ReportOutcome.CONFLICTING_ID
         return found | self._by_tickets(cursor, refused)
 
@@ -193,79 +192,7 @@ class Store(Database):
                 found[at] = ReportOutcome.TICKET_REUSED
         return found
 
-    # ---- the fold ---------------------------------------------------------------------------------------------
-
-    def fold(self, finish: str | None = None) -> int:
-        """Fold what is ripe, and all of a survey that is to `finish`; returns how many reports were folded."""
-        with self.keys.lock():
-            with self.writing(alone=True) as cursor:
-                epoch = self.current(cursor)
-                first = epoch.seen == NOTHING_SEEN
-                arrived = self._arrived(cursor, epoch)
-                known = self.run(cursor, "SELECT digest, minimum, number FROM surveys").fetchall()
-                minimum = {digest: 0 if digest == finish else least for digest, least, _ in known}
-                ripe = ripe_groups(epoch.waiting, minimum)
-                if not ripe and finish is None:
-                    return 0
-                folded = folded_from(arrived if first else self._waiting(cursor, epoch), ripe)
-                name = self.keys.make(self._name)
-                self._write(cursor, folded, {digest: number for digest, _, number in known}, name)
-                if finish is not None:
-                    self._forget(cursor, finish)
-                self._epoch = None
-            self.keys.keep_only(self._name, name)
-        return sum(map(len, folded.ids.values()))
-
-    def _arrived(self, cursor: Any, epoch: Epoch) -> list[Crowd]:
-        """What came into the intake since this was last asked, counted into the epoch."""
-        rows = self.run(cursor, "SELECT place, content FROM intake WHERE place > ?", (epoch.seen,)).fetchall()
-        arrived = [crowd for _, content in rows for crowd in unpacked(epoch.key.opened(bytes(content)))]
-        epoch.waiting += waiting_in(arrived)
-        epoch.seen = max((place for place, _ in rows), default=epoch.seen)
-        return arrived
-
-    def _waiting(self, cursor: Any, epoch: Epoch) -> list[Crowd]:
-        contents = self.run(cursor, "SELECT content FROM intake ORDER BY place").fetchall()
-        return [crowd for (content,) in contents for crowd in unpacked(epoch.key.opened(bytes(content)))]
-
-    def _write(self, cursor: Any, folded: FoldResult, numbers: dict[str, int], name: str) -> None:
-        """Everything a fold changes, in one transaction."""
-        key = self.keys.read(self._name, name)
-        self.run_many(cursor, ADD_COUNT, [(*cell, n) for cell, n in folded.counts.items()])
-        for survey, ids in folded.ids.items():
-            self.append_ids(cursor, numbers[survey], ids)
-        if self.keep_rows:
-            self.append(cursor, "reports", COLUMNS, folded.rows())
-        self.append(cursor, "spent", SPENT, folded.spent)
-        self.empty_intake(cursor)
-        for start in range(0, len(folded.left), LEFT_PER_PLACE):
-            some, place = folded.left[start : start + LEFT_PER_PLACE], -1 - start  # before all that come later
-            marks = [(mark, ticket, place) for mark, ticket, _ in marked_reports(key, some)]
-            self.append(cursor, "marks", "mark, ticket, place", marks)
-            self.append(cursor, "intake", "place, content", [(place, key.sealed(packed(some), len(some)))])
-        self.run(cursor, "UPDATE epoch SET key = ?", (name,))
-
-    def _forget(self, cursor: Any, survey: str) -> None:
-        """What `finish` deletes."""
-        self.run(cursor, "UPDATE surveys SET closed = 1 WHERE digest = ?", (survey,))
-        self.run(cursor, "DELETE FROM ids WHERE survey = (SELECT number FROM surveys WHERE digest = ?)", (survey,))
-        for table in ("reports", "invites", "spent"):
-            self.run(cursor, f"DELETE FROM {table} WHERE survey = ?", (survey,))  # noqa: S608
-
-    def finish(self, survey: str) -> None:
-        """End a survey that is over, as the caller knows: counts stay, ids, rows and tickets are overwritten."""
-        self.fold(finish=survey)
-        self.overwrite()
-
-    # ---- what was counted -------------------------------------------------------------------------------------
-
-    def tallies(self, survey: str | None = None) -> Tallies:
-        """Exact counts of what was folded, by survey × question × design × segments × round; as costly as cells."""
-        where, values = (" WHERE survey = ?", (survey,)) if survey is not None else ("", ())
-        with self.reading() as cursor:
-            pilots = self.run(cursor, "SELECT digest FROM surveys WHERE pilot = 1").fetchall()
-            cells = self.run(cursor, READ_COUNTS + where, values).fetchall()
-        return tallies_of(cells, {digest for (digest,) in pilots})
+    # ---- what was kept ----------------------------------------------------------------------------------------
 
     def pages(self, survey: str | None = None) -> Iterator[str]:
         """The rows that are kept, in the order of their ids, some thousands at a time: a line for each, its fields in
@@ -280,12 +207,6 @@ class Store(Database):
                     return
                 yield text
                 last = text[text.rindex(BETWEEN) + 1 :]
-
-    def waiting(self) -> list[IncomingReport]:
-        """The reports that are not folded yet, as whoever has the database and the key can read them."""
-        with self.writing() as cursor:
-            crowds = self._waiting(cursor, self.current(cursor))
-        return [report for crowd in crowds for report in crowd.reports()]
 
     def alive(self) -> None:
         """Return if the database answers; a `StoreError` if it does not."""

@@ -14,14 +14,16 @@ def open_store(
     where: str | os.PathLike[str] = "rrcollect.sqlite3",
     *,
     keys: str | os.PathLike[str] | None = None,
-    keep_rows: bool = False,
+    keep_rows: bool | None = None,
     discard_unreadable: bool = False,
 ) -> Store:
     """The store at a path (SQLite) or a postgresql:// address; made if it is empty, refused if it is not safe.
 
     `keys` is the folder of epoch keys (default: `$RRCOLLECT_KEYS`; else `FILE.keys` beside a SQLite file, and the
-    user's own `~/.local/state/rrcollect/keys` for PostgreSQL).  `keep_rows`: whether folded reports are kept as rows;
-    without, their ids and the counts are all that stays.  `discard_unreadable` gives up reports under a lost key.
+    user's own `~/.local/state/rrcollect/keys` for PostgreSQL).  `keep_rows`: whether folded reports are kept as rows
+    from now on, by whatever process folds them; without, their ids and the counts are all that stays.  It is a choice
+    of the database (a new one keeps none): None leaves it as it is.  `discard_unreadable` gives up reports under a lost
+    key.
 
     >>> import tempfile, pathlib
     >>> store = open_store(pathlib.Path(tempfile.mkdtemp(), "reports.sqlite3"))

@@ -2,7 +2,7 @@
 
 Rules
 1. What needs the owner's token asks for it before it reads anything else; a withdrawal asks for the publisher's
-   signature instead, and for nobody's token.
+   signature instead, and for nobody's token: its body is small before it is parsed.
 2. The rules are those of the command line: each route calls what the command calls.
 3. A release can be asked for as a preview: what would change is told, and nothing does.
 """
@@ -22,6 +22,7 @@ from starlette.routing import Route
 from rrcollect.errors import ParameterError, SurveyRefused
 from rrcollect.publish.canonical import read
 from rrcollect.publish.envelope import LARGEST_ENVELOPE
+from rrcollect.publish.withdrawal import LARGEST_WITHDRAWAL
 from server_agg.collect.catalogue import Catalogue, CatalogueEntry
 from server_agg.collect.closing import close_survey
 from server_agg.collect.endpoint import answered
@@ -39,6 +40,7 @@ from server_agg.collect.store import Store
 
 __all__ = ["SurveyRoutes"]
 
+LARGEST_NOTICE = 2 * LARGEST_WITHDRAWAL  # bytes of a signed withdrawal: its payload in base64, and signatures
 PREVIEW = {(): False, (("preview", "1"),): True}  # by the query
 
 
@@ -89,7 +91,7 @@ class SurveyRoutes:
 
     def states(self) -> dict[str, dict[str, Any]]:
         """By digest what each survey is now."""
-        closed = {one.digest for one in self._store.surveys() if one.closed}
+        closed = {one.digest for one in self._store.surveys() if one.finished}
         withdrawn, now, grace = self._catalogue.withdrawn, datetime.now(UTC), self._settings.grace
         found = {}
         for entry in self._catalogue.all():
@@ -129,7 +131,7 @@ class SurveyRoutes:
 
     def _overview(self, prefix: str) -> list[dict[str, Any]]:
         self._catalogue.refresh()
-        self._store.fold()
+        self._store.fold_unless_busy()
         answers: Counter[str] = Counter()
         for key, tally in self._store.tallies().items():
             answers[key.survey] += tally.n
@@ -195,7 +197,7 @@ class SurveyRoutes:
     async def withdraw(self, request: Request) -> Response:
         """POST /surveys/{digest}/withdrawal: the publisher's signature is asked for, and nobody's token."""
         listed = await self.listed(request.path_params["digest"])
-        envelope = await self._body(request, LARGEST_ENVELOPE)
+        envelope = await self._body(request, LARGEST_NOTICE)
         new = await asyncio.to_thread(self._catalogue.withdraw, listed, envelope)
         if new:
             said("survey withdrawn", survey=listed.published.digest)

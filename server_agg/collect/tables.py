@@ -3,8 +3,9 @@
 | table | holds |
 |---|---|
 | `surveys` | signed envelopes; a name and version of a publisher is one survey |
-| `epoch` | one line: the database's name in the folder of keys, and the current key's |
+| `epoch` | one line: the database's name in the folder of keys, which database bears it, its current key, keep rows? |
 | `intake` | waiting reports, sealed (`epoch_key`): one content per transaction that took some |
+| `gathered` | sealed: sums of folded reports whose segments have no crowd yet, and their rows if they are kept |
 | `marks` | marks of the ids and tickets that wait, and the place in the intake where each is |
 | `counts` | how many reports have an answer, by question, design, segments and round |
 | `released` | the same for strangers: what is public, by the labels of blocks (`release`) |
@@ -13,8 +14,8 @@
 | `reports` | rows that were folded, if the owner keeps rows |
 | `invites`, `spent` | hashes of tickets: those that are good, and those that were spent on a question and round |
 
-All but `surveys`, `epoch` and `intake` are clustered by their keys where the database can do it (SQLite), and written
-in the order of their keys where it cannot (PostgreSQL).
+All but `surveys`, `epoch`, `intake` and `gathered` are clustered by their keys where the database can do it (SQLite),
+and written in the order of their keys where it cannot (PostgreSQL).
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ STEPS = (
         "CREATE TABLE surveys (number {number}, digest TEXT NOT NULL UNIQUE, envelope {bytes} NOT NULL, keys TEXT NOT "
         "NULL, publisher TEXT NOT NULL, name TEXT NOT NULL, version BIGINT NOT NULL, minimum BIGINT NOT NULL, pilot "
         "INTEGER NOT NULL, closed INTEGER NOT NULL DEFAULT 0, withdrawal {bytes}, UNIQUE (publisher, name, version))",
-        "CREATE TABLE epoch (database TEXT NOT NULL, key TEXT NOT NULL)",
+        "CREATE TABLE epoch (database TEXT NOT NULL, identity TEXT, key TEXT NOT NULL, keep_rows INTEGER NOT NULL)",
         "CREATE TABLE intake (place {number}, content {bytes} NOT NULL)",
+        "CREATE TABLE gathered (content {bytes} NOT NULL)",
         "CREATE TABLE marks (mark {bytes} PRIMARY KEY, ticket {bytes}, place BIGINT NOT NULL) {clustered}",
         "CREATE UNIQUE INDEX marks_by_ticket ON marks (ticket) WHERE ticket IS NOT NULL",
         "CREATE TABLE counts (survey TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL, design TEXT NOT "
@@ -59,10 +61,13 @@ ADD_SURVEY = (
 ADD_INVITE = "INSERT INTO invites (survey, ticket) VALUES (?, ?) ON CONFLICT DO NOTHING"
 CELL = "survey, question, round, design, segments, answer"
 ADD_COUNT = (
-    f"INSERT INTO counts ({CELL}, n) VALUES (?, ?, ?, ?, ?, ?, ?) "  # noqa: S608
-    f"ON CONFLICT ({CELL}) DO UPDATE SET n = counts.n + excluded.n"
+    f"INSERT INTO counts ({CELL}, n, published) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "  # noqa: S608
+    f"ON CONFLICT ({CELL}) DO UPDATE SET n = counts.n + excluded.n, published = counts.published + excluded.published"
 )
-ADD_RELEASED = ADD_COUNT.replace("counts", "released")
+ADD_RELEASED = (
+    f"INSERT INTO released ({CELL}, n) VALUES (?, ?, ?, ?, ?, ?, ?) "  # noqa: S608
+    f"ON CONFLICT ({CELL}) DO UPDATE SET n = released.n + excluded.n"
+)
 READ_COUNTS = f"SELECT {CELL}, n FROM counts"  # noqa: S608
 READ_UNPUBLISHED = f"SELECT {CELL}, n - published FROM counts WHERE survey = ? AND n > published"  # noqa: S608
 MARK_PUBLISHED = (

@@ -132,7 +132,7 @@ def sqlite(*, keep_rows: bool = False) -> Iterator[Store]:
 
 def filled(store: Store, cells: int, each: int) -> None:
     """So many cells of two answers with so many reports each."""
-    lines = [(DIGEST, "q1", 0, DESIGN, f'{{"g":"{cell // 2}"}}', str(cell % 2), each) for cell in range(cells)]
+    lines = [(DIGEST, "q1", 0, DESIGN, f'{{"g":"{cell // 2}"}}', str(cell % 2), each, 0) for cell in range(cells)]
     with store.writing() as cursor:
         store.run_many(cursor, ADD_COUNT, lines)
 

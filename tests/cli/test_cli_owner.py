@@ -156,11 +156,11 @@ def test_lines_on_standard_input_are_judged_and_counted_once(desk, capsys, monke
         [good, *fresh, other, b"x" * 20_000, b"", b"{}", fresh[0].replace(b'"answer":"0"', b'"answer":"1"')]
     )
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(sent)))
-    code, out, _ = run(capsys, "ingest", "--store", "reports.sqlite3", "--keep-rows", "--json")
+    code, out, _ = run(capsys, "ingest", "--store", "reports.sqlite3", "--json")
     refused = {"conflicting_id": 1, "malformed": 2, "unknown_survey": 1}
     assert (code, json.loads(out)) == (3, {"new": 2, "known": 1, "refused": refused})
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(lines)))
-    code, out, _ = run(capsys, "ingest", "--store", "reports.sqlite3", "--keep-rows")
+    code, out, _ = run(capsys, "ingest", "--store", "reports.sqlite3")
     assert (code, out) == (0, "0 new, 40 known, 0 refused\n")
 
 

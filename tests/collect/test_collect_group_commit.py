@@ -30,7 +30,7 @@ class GatedStore:
             raise self.fault
         return [KINDS[k] for k in arrivals]
 
-    def fold(self):
+    def fold(self, *, wait):
         self.folds += 1
         if self.folds in self.fold_faults:
             raise StoreFull("full")

@@ -224,7 +224,7 @@ def test_a_release_that_fails_at_any_statement_changes_nothing(store, monkeypatc
 
         return run
 
-    monkeypatch.setattr(store, "fold", lambda: 0)
+    monkeypatch.setattr(store, "fold", lambda **_: 0)
     monkeypatch.setattr(store, "run", counted(plain))
     monkeypatch.setattr(store, "run_many", counted(many))
     while True:

@@ -412,10 +412,10 @@ AWKWARD = (
 def test_whatever_a_segment_says_is_exported_as_it_was_stored(store, tmp_path, monkeypatch):
     """Rows leave the database as text: nothing in a field ends it, or is read as a missing value."""
     monkeypatch.setattr("server_agg.collect.store.ROWS_PER_READ", 4)
-    rows = [arrival(segments={value: value}) for value in AWKWARD]
+    rows = [arrival(segments={value: value}) for value in AWKWARD * 2]
     store.take(rows)
-    assert store.fold() == len(AWKWARD)
-    assert export_reports(store, tmp_path / "rows.parquet", survey=DIGEST) == len(AWKWARD)
+    assert store.fold() == len(rows)
+    assert export_reports(store, tmp_path / "rows.parquet", survey=DIGEST) == len(rows)
     exported = pq.read_table(tmp_path / "rows.parquet").to_pylist()
     assert exported == sorted((made.row._asdict() for made in rows), key=lambda row: row["id"])
     assert kept_rows(store) == sorted((made.row for made in rows), key=lambda row: row.id)
@@ -462,7 +462,7 @@ def test_the_database_has_no_column_for_a_time_an_address_or_an_order(store):
         for table in TABLES:
             cursor.execute(f"SELECT * FROM {table}")  # noqa: S608
             columns |= {column[0] for column in cursor.description}
-    kept = {*ReportRow._fields, "n", "number", "mark", "content", "place", "database", "key"}
+    kept = {*ReportRow._fields, "n", "number", "mark", "content", "place", "database", "identity", "key", "keep_rows"}
     kept |= {"published", "moment", "headline", "crowds"}  # the moment is a release's, not a report's
     of_surveys = {
         "digest",

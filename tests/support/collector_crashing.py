@@ -112,7 +112,8 @@ def ids_of(store: Store) -> tuple[list[str], int]:
     waiting = [report.id for report in store.waiting()]
     with store.reading() as cursor:
         folded = cursor.execute("SELECT id FROM ids").fetchall()
-    return [*waiting, *(bytes(id_).hex() for (id_,) in folded)], len(waiting) + store.tallies().n
+        waiting_rows = [row.id or "" for row in store.gathered(cursor).rows]
+    return [*waiting, *waiting_rows, *(bytes(id_).hex() for (id_,) in folded)], len(waiting) + store.tallies().n
 
 
 class Account:
@@ -325,7 +326,7 @@ def exported(store: Store) -> bytes:
         return pyarrow.parquet.read_table(path).to_pandas().to_csv().encode()
 
 
-FOLDING = ("store.py", "database.py", "epoch_key.py", "sqlite_store.py", "postgres_store.py")
+FOLDING = ("store.py", "folding.py", "epochs.py", "database.py", "epoch_key.py", "sqlite_store.py", "postgres_store.py")
 
 
 class Interrupted(Exception):

@@ -35,9 +35,10 @@ from server_agg.collect.database import marked_reports
 from server_agg.collect.epoch_key import KeyFolder
 from server_agg.collect.errors import StoreError
 from server_agg.collect.fold import FoldResult
+from server_agg.collect.folding import SPENT
 from server_agg.collect.postgres_store import PostgresStore
 from server_agg.collect.sqlite_store import SqliteStore
-from server_agg.collect.store import SPENT, ReportOutcome, Store
+from server_agg.collect.store import ReportOutcome, Store
 from server_agg.collect.stored_report import IncomingReport, packed
 from server_agg.collect.tables import ADD_COUNT, COLUMNS, STEPS
 from tests.assurance.collector.fuzz_targets import unchecked_fields
@@ -129,7 +130,7 @@ class Plain(Store):
                 survey, question, round_, design, answer, _, _, segments = report.row
                 self.append(cursor, "reports", COLUMNS, [report.row])
                 self.append(cursor, "spent", SPENT, [report.spending] if report.spending else [])
-                self.run(cursor, ADD_COUNT, (survey, question, round_, design, segments, answer, 1))
+                self.run(cursor, ADD_COUNT, (survey, question, round_, design, segments, answer, 1, 0))
         return [ReportOutcome.NEW] * len(reports)
 
 
@@ -153,17 +154,17 @@ class HoardedKeys(KeyFolder):
 class HoarderStore(SqliteStore):
     """Does not destroy keys."""
 
-    def begin(self, *, discard: bool) -> None:
+    def begin(self, *, keep_rows: bool | None, discard: bool) -> None:
         self.keys = HoardedKeys(self.keys.folder)
-        super().begin(discard=discard)
+        super().begin(keep_rows=keep_rows, discard=discard)
 
 
 class HoarderPostgresStore(PostgresStore):
     """Does not destroy keys."""
 
-    def begin(self, *, discard: bool) -> None:
+    def begin(self, *, keep_rows: bool | None, discard: bool) -> None:
         self.keys = HoardedKeys(self.keys.folder)
-        super().begin(discard=discard)
+        super().begin(keep_rows=keep_rows, discard=discard)
 
 
 class HastyStore(SqliteStore):
@@ -178,7 +179,7 @@ class HalvingStore(SqliteStore):
     """Commits the counts of a fold before the rest of it."""
 
     def _write(self, cursor: Any, folded: FoldResult, numbers: dict[str, int], name: str) -> None:
-        self.run_many(cursor, ADD_COUNT, [(*cell, n) for cell, n in folded.counts.items()])
+        self.run_many(cursor, ADD_COUNT, [(*cell, *n) for cell, n in folded.counts.items()])
         cursor.execute("COMMIT")
         cursor.execute("BEGIN IMMEDIATE")
         super()._write(cursor, folded._replace(counts={}), numbers, name)

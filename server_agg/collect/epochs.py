@@ -1,0 +1,188 @@
+"""The epoch that a database is in: its key, and what is sealed under it.
+
+Rules
+1. Whoever opens a database finds the key that it names in the folder of keys, or makes the first one; a key that a
+   crash left over is destroyed then.  Without the key nothing is taken: what is sealed under it cannot be read.
+2. A folder may hold the keys of several databases, so a database destroys keys of its own name alone, and no two have
+   the same name: the name is bound to the database's `identity`.  A copy (a restored dump, a file put elsewhere) finds
+   itself under another's name, takes a new one and seals what it brought under a key of its own; the keys of the name
+   it had may be another's, and are left alone.
+3. What changes the epoch is one transaction: the intake is emptied, what goes on waiting and what is gathered is sealed
+   under the next key, and that key is named.
+4. What is gathered is read together with the key that its own state of the database names.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from abc import ABC
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from rrcollect.publish.report import ReportRow
+from server_agg.collect.database import Database, marked_reports
+from server_agg.collect.epoch_key import EpochKey, KeyFolder
+from server_agg.collect.errors import EpochKeyMissing, StoreUnavailable
+from server_agg.collect.fold import NOTHING_GATHERED, Cell, CellCount, Gathered, Group, waiting_in
+from server_agg.collect.stored_report import Crowd, IncomingReport, packed, unpacked
+
+__all__ = ["GATHERED", "NOTHING_SEEN", "Epoch", "EpochDatabase"]
+
+NOTHING_SEEN = -(2**62)
+GATHERED = NOTHING_SEEN - 1  # the place of marks whose report is gathered, not in the intake
+LEFT_PER_PLACE = 200  # reports that wait on together after a fold: a repeat of one opens them all
+GATHERED_STEP = 16  # the sealed sums are padded as so many reports are: 4 KiB
+MOST_LOOKS = 20
+Found = TypeVar("Found")
+
+
+@dataclass
+class Epoch:
+    """What this process knows of the epoch it last saw."""
+
+    name: str
+    key: EpochKey
+    closed: frozenset[str]  # surveys that take no more reports
+    seen: int = NOTHING_SEEN  # the last place in the intake that was counted into `waiting`
+    waiting: Counter[Group] = field(default_factory=Counter)
+
+
+class EpochDatabase(Database, ABC):
+    """A database with its key."""
+
+    keys: KeyFolder
+    _name: str  # of the database, in the folder of keys
+    _epoch: Epoch | None = None
+
+    def begin(self, *, keep_rows: bool | None, discard: bool) -> None:
+        """Make the first key, or see that the key is there, and that no other of this database is."""
+        with self.keys.lock():
+            with self.writing(alone=True) as cursor:
+                name = self._found(cursor, discard=discard)
+                if keep_rows is not None:
+                    self.run(cursor, "UPDATE epoch SET keep_rows = ?", (int(keep_rows),))
+            self.keys.keep_only(self._name, name)
+
+    def _found(self, cursor: Any, *, discard: bool) -> str:
+        here = self.identity(cursor)
+        found = self.run(cursor, "SELECT database, identity, key FROM epoch").fetchone()
+        if found is None:
+            self._name = secrets.token_hex(16)
+            name = self.keys.make(self._name)
+            values = (self._name, here, name)
+            self.run(cursor, "INSERT INTO epoch (database, identity, key, keep_rows) VALUES (?, ?, ?, 0)", values)
+            return name
+        self._name, bound, name = found
+        left, gathered, lost = list[IncomingReport](), NOTHING_GATHERED, False
+        try:
+            key = self.keys.read(self._name, name)
+        except EpochKeyMissing:
+            lost = True
+            self._give_up(cursor, discard=discard)
+        else:
+            if bound in (None, here):
+                self.run(cursor, "UPDATE epoch SET identity = ? WHERE identity IS NULL", (here,))
+                return str(name)
+            left = [report for crowd in self.sealed_reports(cursor, key) for report in crowd.reports()]
+            gathered = self._opened_sums(cursor, key)
+        if not lost or bound not in (None, here):
+            self._name = secrets.token_hex(16)
+        self.run(cursor, "UPDATE epoch SET database = ?, identity = ?", (self._name, here))
+        made = self.keys.make(self._name)
+        self.seal_again(cursor, left, gathered, made)
+        return made
+
+    def _give_up(self, cursor: Any, *, discard: bool) -> None:
+        """Return if nothing was sealed under a key that is lost, or if that is given up."""
+        (waiting,) = self.run(cursor, "SELECT COUNT(*) FROM marks").fetchone()
+        (sums,) = self.run(cursor, "SELECT COUNT(*) FROM gathered").fetchone()
+        if (waiting or sums) and not discard:
+            also = " and the sums of groups without a crowd" if sums else ""
+            raise EpochKeyMissing(
+                f"{waiting} reports{also} wait under a key that is not in {str(self.keys.folder)!r}: give the folder "
+                "of keys that this database is used with, or, if it is lost (a restored backup has none), give them up "
+                "(serve --discard-unreadable)"
+            )
+
+    def current(self, cursor: Any) -> Epoch:
+        """The epoch of this transaction."""
+        (name,) = self.run(cursor, "SELECT key FROM epoch").fetchone()
+        if self._epoch is None or self._epoch.name != name:
+            closed = self.run(cursor, "SELECT digest FROM surveys WHERE closed > 0").fetchall()
+            try:
+                key = self.keys.read(self._name, name)
+            except EpochKeyMissing:  # what is said to a sender names no folder
+                raise StoreUnavailable("the key of the waiting reports is missing") from None
+            self._epoch = Epoch(name, key, frozenset(digest for (digest,) in closed))
+        return self._epoch
+
+    # ---- what is sealed ---------------------------------------------------------------------------------------
+
+    def arrived(self, cursor: Any, epoch: Epoch) -> list[Crowd]:
+        """What came into the intake since this was last asked, counted into the epoch."""
+        rows = self.run(cursor, "SELECT place, content FROM intake WHERE place > ?", (epoch.seen,)).fetchall()
+        arrived = [crowd for _, content in rows for crowd in unpacked(epoch.key.opened(bytes(content)))]
+        epoch.waiting += waiting_in(arrived)
+        epoch.seen = max((place for place, _ in rows), default=epoch.seen)
+        return arrived
+
+    def sealed_reports(self, cursor: Any, key: EpochKey) -> list[Crowd]:
+        """Everything in the intake."""
+        contents = self.run(cursor, "SELECT content FROM intake ORDER BY place").fetchall()
+        return [crowd for (content,) in contents for crowd in unpacked(key.opened(bytes(content)))]
+
+    def waiting(self) -> list[IncomingReport]:
+        """The reports that are not folded yet, as whoever has the database and the key can read them."""
+        with self.writing() as cursor:
+            crowds = self.sealed_reports(cursor, self.current(cursor).key)
+        return [report for crowd in crowds for report in crowd.reports()]
+
+    def gathered(self, cursor: Any) -> Gathered:
+        """What was folded and has no crowd of its segments yet; `EpochKeyMissing` if a fold came between."""
+        found = self.run(cursor, "SELECT epoch.key FROM epoch, gathered").fetchone()
+        if found is None:
+            return NOTHING_GATHERED
+        epoch = self._epoch
+        known = epoch is not None and epoch.name == found[0]
+        return self._opened_sums(cursor, epoch.key if epoch and known else self.keys.read(self._name, found[0]))
+
+    def consistently(self, read: Callable[[Any], Found]) -> Found:
+        """What is read from one committed state, with its own key; from the next one if a fold destroyed that."""
+        for _ in range(MOST_LOOKS):
+            with self.reading(snapshot=True) as cursor, suppress(EpochKeyMissing):
+                return read(cursor)
+        raise StoreUnavailable("the key of the waiting reports is missing")
+
+    def _opened_sums(self, cursor: Any, key: EpochKey) -> Gathered:
+        found = self.run(cursor, "SELECT content FROM gathered").fetchone()
+        if found is None:
+            return NOTHING_GATHERED
+        counts, rows = json.loads(key.opened(bytes(found[0])))
+        return Gathered({Cell(*one[:6]): CellCount(*one[6:]) for one in counts}, [ReportRow(*row) for row in rows])
+
+    def seal_sums(self, cursor: Any, key: EpochKey, gathered: Gathered) -> None:
+        """Write what is gathered, in the place of what was."""
+        self.run(cursor, "DELETE FROM gathered")
+        if gathered.counts:
+            plain = [[*cell, *n] for cell, n in gathered.counts.items()], gathered.rows
+            content = key.sealed(json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode(), GATHERED_STEP)
+            self.append(cursor, "gathered", "content", [(content,)])
+
+    def seal_again(self, cursor: Any, left: Sequence[IncomingReport], gathered: Gathered, name: str) -> None:
+        """Begin the epoch of the key of this name: what waits on, and what is gathered, sealed under it."""
+        key = self.keys.read(self._name, name)
+        self.empty_intake(cursor)
+        for start in range(0, len(left), LEFT_PER_PLACE):
+            some, place = left[start : start + LEFT_PER_PLACE], -1 - start  # before all that come later
+            marks = [(mark, ticket, place) for mark, ticket, _ in marked_reports(key, some)]
+            self.append(cursor, "marks", "mark, ticket, place", marks)
+            self.append(cursor, "intake", "place, content", [(place, key.sealed(packed(some), len(some)))])
+        self.seal_sums(cursor, key, gathered)
+        marks = [(mark, None, GATHERED) for mark in key.id_marks(row.id or "" for row in gathered.rows)]
+        self.append(cursor, "marks", "mark, ticket, place", sorted(marks))
+        self.run(cursor, "UPDATE epoch SET key = ?", (name,))
+        self._epoch = None
