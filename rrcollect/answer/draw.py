@@ -1,16 +1,18 @@
-"""One answer: 64 bits from the operating system, one comparison.
+"""One answer: 64 random bits from the operating system, compared with the design's thresholds.
 
 Postcondition.  `randomise(truth, design)` returns 1 with probability exactly T/2^64, where T = k11 if the truth is
 yes and T = 2^64 − k00 if it is no, (k00, k11) being the design's numerators.
 
 Rules
-1. The only source is the operating system's generator; there is no seed.  A test injects its own.
-2. The same statements run for both truths, on the same number of random bytes.  Both comparisons are made, and the
-   truth enters by one "and" with whether they differ: where both truths are answered alike nothing is chosen by it, not
-   even by an index (which the processor would predict, and take longer over the rarer truth).  A comparison before it
-   would do the same in CPython 3.11: its result is the object True, whose reference count a truth of True then waits
-   for (7 ns of 600).  So the type of the truth is looked up in a table.
-3. Neither the truth nor the draw appears in an error.  No random bytes, no answer.
+1. The source of random bytes is the operating system's generator; there is no seed.  A test may pass another source.
+2. The same statements run for both truths, on the same number of random bytes.  The draw is compared with both
+   thresholds.  The truth enters once, in an "and" with whether the two results differ; where they do not differ, it
+   chooses nothing.  Two other ways would take a time that depends on the truth:
+   - The truth as an index.  The processor predicts the index, and takes longer over the rarer truth.
+   - A comparison that checks the type of the truth.  In CPython 3.11 its result is the object True, and a truth of True
+     then waits for the reference count of that object (7 ns of 600).  So the type is looked up in a table.
+3. Neither the truth nor the draw appears in an error.  If random bytes are missing, an error is raised instead of an
+   answer.
 """
 
 from __future__ import annotations
@@ -32,12 +34,15 @@ _BOOLEANS: dict[type, None] = {bool: None}
 
 
 def wrong_design(design: object, kind: type) -> Never:
-    """The error for what is not the design that a draw needs; found out by its missing numbers, which costs nothing."""
+    """Raise the error for a value that is not a design of this kind.  Draws call it when an attribute of the design is
+    missing, so that no time is spent on checking a good design."""
     raise ParameterError("design", design, f"a {kind.__name__}: what the answer is drawn with")
 
 
 def thresholds(design: Design) -> tuple[int, int]:
-    """(T0, T1): a draw below T[truth] says 1.  Refuses designs a device does not run (off the grid, c <= 0).
+    """(T0, T1): the answer is 1 if the draw is below T0 for the truth "no", below T1 for the truth "yes".
+
+    Refuses designs that a device does not run: off the grid, or c <= 0.
 
     >>> thresholds(Design("3/4", "1"))
     (4611686018427387904, 18446744073709551616)
@@ -69,7 +74,7 @@ def _other_truth(truth: object) -> bool:
 
 
 def randomise(truth: bool, design: Design, *, source: Source = os.urandom) -> int:
-    """The answer (0 or 1) to send instead of the truth: 1 with probability exactly as the design says.
+    """The answer (0 or 1) to send instead of the truth: 1 with exactly the design's probability for this truth.
 
     >>> randomise(True, Design("3/4", "3/4"), source=lambda n: bytes(n)), randomise(False, Design(1, "1/2"))
     (1, 0)
@@ -85,7 +90,7 @@ def randomise(truth: bool, design: Design, *, source: Source = os.urandom) -> in
 
 
 def random_bytes(n: int, source: Source) -> bytes:
-    """So many fresh bytes, or an error; never fewer."""
+    """Exactly `n` bytes from the source, or an error (`NoRandomness`)."""
     try:
         drawn = source(n)
     except Exception as error:

@@ -1,17 +1,20 @@
-"""The ledger: one attribute, one draw, for life.
+"""The ledger: one draw per attribute and round, for life.
 
 Rules
-1. One durable transaction (SQLite, WAL, synchronous=FULL) decides, and holds the drawn answer, the report's bytes and
-   the debit.  It is committed, and the rollback guard is appended, before anything is returned.
-2. An attribute (in a round) is drawn once.  Asked again the ledger gives the same report for the same question, a new
-   report with the same answer for another question of the same design and truths, and a refusal for another design, or
-   for words that were answered under another attribute; see `decision`.
-3. The truth is not here: the caller draws, and hands over the answer alone.
-4. Budgets are sums over all draws ever made; no row is deleted and no clock is read.
-5. A report is waiting, delivered, refused, cancelled (the person said no, or the answer was interrupted), withdrawn
-   with its survey, or carried by the app.  Only what waits leaves; asked again, what was cancelled waits again.
-6. What cannot be trusted (damaged, restored from an old copy, read-only, locked, full) raises a `LedgerError`, and no
-   draw is made; see `ledger_file`.
+1. One durable transaction (SQLite, WAL, synchronous=FULL) makes the decision and stores the drawn answer, the report's
+   bytes and the cost.  Nothing is returned before it is committed and recorded in the rollback guard, the file by which
+   an old copy of the ledger is noticed.
+2. An attribute is drawn once per round.  Asked again, the ledger gives (see `decision`)
+   - for the same question: the same report, or the one that replaces it (with another ticket or other segments);
+   - for another question with the same design and the same possible truths: a new report with the same answer;
+   - for another design, for other possible truths, or for words that were answered under another attribute: a refusal.
+3. The ledger never holds a truth: the caller's `draw` returns the randomised answer alone.
+4. Budgets are sums over all draws ever made; no draw is deleted and no clock is read.
+5. A report is waiting, delivered, refused, cancelled (the person declined, or answering was interrupted), withdrawn
+   with its survey, or carried by the app.  Only waiting reports are sent.  A cancelled report begins again, as waiting
+   or carried, when its question is answered again.
+6. A ledger that cannot be trusted or used (damaged, restored from an old copy, read-only, locked, full) raises a
+   `LedgerError`, and no draw is made; see `ledger_file`.
 """
 
 from __future__ import annotations
@@ -47,15 +50,16 @@ __all__ = ["Decided", "DeclineResult", "Draw", "Ledger"]
 
 
 Decided = tuple[EarlierReport | None, tuple[str, str] | None]
-"""The report made before; or the name and the answer drawn before, if there is one."""
+"""What a request leads to: (the report made before, None), (None, (name, answer) drawn before), or (None, None): a
+first draw may be made."""
 
 
-LEFT = "state IN ('delivered', 'carried') OR attempts > 0"
+LEFT = "state IN ('delivered', 'carried') OR attempts > 0"  # SQL: the report has left the device, or may have
 
 
 @dataclass(frozen=True)
 class DeclineResult:
-    """What a decline came to: how many reports were stopped, and how many had left before, or may have left."""
+    """The result of declining: how many reports were stopped, and how many had left the device before, or may have."""
 
     stopped: int
     left: int
@@ -75,7 +79,7 @@ class Draw:
 
     @property
     def of_a_number(self) -> bool:
-        """Whether the answer is "high" or "low"."""
+        """Whether the question asks for a number; its answer then means "high" or "low"."""
         return self.kind.startswith("number")
 
     def __repr__(self) -> str:
@@ -83,20 +87,21 @@ class Draw:
 
 
 class Ledger:
-    """The ledger at `path`; made if it is not there."""
+    """The ledger at `path`; created if the file does not exist."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.file = LedgerFile(path)
         with self.file.reading():
-            pass  # verified
+            pass  # opening the file verifies it
 
     # ---- asking and answering ---------------------------------------------------------------------------------
 
     def answer(self, request: LedgerRequest, policy: Policy, draw: Callable[[], str]) -> Report:
-        """The report for this question: the old one, or the new one around the old answer, or around a first draw.
+        """The report for this question: the one made before, a new one with the answer drawn before, or a new one with
+        a first draw.
 
-        `draw` is called at most once, inside the transaction, after every check has passed and only for an attribute
-        never drawn in this round; what it raises passes as it is, and nothing is kept."""
+        `draw` is called at most once, inside the transaction, after every check has passed, and only if the attribute
+        was never drawn in this round.  If it raises, nothing is stored, and the caller gets its error unchanged."""
         with self.file.transaction() as connection:
             done, known = self._decide(connection, request, policy)
             made = _made(connection, request, known, draw) if done is None else _again(connection, request, done)
@@ -121,7 +126,7 @@ class Ledger:
         ]
 
     def outbox(self, state: str | None = None) -> list[OutboxReport]:
-        """Reports, all or in one state; the rollback guard knows them before they are handed out."""
+        """All reports, or those in one state.  Before they are returned the rollback guard is brought up to date."""
         with self.file.transaction() as connection:
             rows = connection.execute(
                 "SELECT id, survey, question, round, attribute, words, body, state, reason, destination, times, "
@@ -136,9 +141,10 @@ class Ledger:
             connection.execute("UPDATE reports SET state = ?, reason = ? WHERE id = ?", (state, reason, report_id))
 
     def attempt(self, report_id: str) -> bool:
-        """Remember that a report is about to leave; from here on it may have left, whatever is heard of it.
+        """Record that a report is about to be sent.
 
-        False, and nothing is changed, if it does not wait any more: it must not leave."""
+        True: the report may be sent, and from now on counts as one that may have left the device.  False: it does not
+        wait any more, nothing was changed, and it must not be sent."""
         with self.file.transaction() as connection:
             changed = connection.execute(
                 "UPDATE reports SET attempts = attempts + 1 WHERE id = ? AND state = 'waiting'", (report_id,)
@@ -146,7 +152,7 @@ class Ledger:
             return changed.rowcount == 1
 
     def reschedule(self, report_id: str, times: Sequence[int]) -> None:
-        """Keep the moments at which a report is to be sent, in seconds since 1970."""
+        """Replace the moments at which a report is to be sent, in seconds since 1970."""
         with self.file.transaction() as connection:
             connection.execute("UPDATE reports SET times = ? WHERE id = ?", (json.dumps(list(times)), report_id))
 
@@ -157,8 +163,8 @@ class Ledger:
         return {(publisher, name): SeenVersion(version, digest) for publisher, name, version, digest in rows}
 
     def remember(self, asking: QuestionDraw, seen: SeenVersion) -> None:
-        """Remember a version, so that a lower one is refused from now on, and draw what it lets the device draw;
-        checked and written in one transaction."""
+        """Remember a version, so that a lower one is refused from now on, and draw which question and which rounds of
+        panels the device answers (see `asking`).  All of it is checked and written in one transaction."""
         publisher, name = asking.survey.publisher, asking.survey.name
         with self.file.transaction() as connection:
             row = connection.execute(
@@ -184,7 +190,7 @@ class Ledger:
             return panel_round(connection, attribute)
 
     def cancel(self, report: Report, *, all_of_it: bool) -> None:
-        """Stop the report that was made under this id; with `all_of_it`, whichever waits for its question and round."""
+        """Cancel the report with this id; with `all_of_it` also a report that waits for the same question and round."""
         place = (report.survey, report.question, report.round)
         with self.file.transaction() as connection:
             connection.execute(
@@ -194,7 +200,7 @@ class Ledger:
             )
 
     def withdraw(self, withdrawal: Withdrawal) -> None:
-        """Remember, for good, that a survey is withdrawn, and stop what waits of it."""
+        """Remember for ever that a survey is withdrawn, and stop its waiting reports."""
         survey, moment = (withdrawal.survey, withdrawal.publisher), f"{withdrawal.moment:%FT%TZ}"
         with self.file.transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO withdrawn VALUES (?, ?, ?)", (*survey, moment))
@@ -204,7 +210,7 @@ class Ledger:
             )
 
     def decline(self, survey: str, question: str) -> DeclineResult:
-        """Remember, on this device only, that the person does not want to answer, and stop what waits."""
+        """Remember, on this device only, that the person does not want to answer, and stop the reports that wait."""
         with self.file.transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO declined VALUES (?, ?)", (survey, question))
             stopped, left = connection.execute(
@@ -266,7 +272,8 @@ def _begin(request: LedgerRequest) -> str:
 def _first_draw(connection: sqlite3.Connection, request: LedgerRequest, draw: Callable[[], str]) -> str:
     try:
         answer = draw()
-    except (sqlite3.DatabaseError, OSError, UnicodeDecodeError) as error:  # not the ledger's: see `open`
+    except (sqlite3.DatabaseError, OSError, UnicodeDecodeError) as error:
+        # raised by the caller's `draw`, not by the ledger: `LedgerFile.open` raises it again as it was
         raise ForeignError(error) from None
     report, cost = request.report, (str(request.cost.epsilon), str(request.cost.delta))
     connection.execute(

@@ -2,15 +2,18 @@
 
 Rules
 1. Each report goes to the destination it was drawn for, in a request, connection and thread of its own, at the moments
-   that were drawn with it (`schedule`).  Nobody waits for another's reply: neither order, grouping nor delays that a
-   collector causes tell which reports are one person's.
-2. Before the bytes leave, the attempt is recorded durably: what may have left is known.  A report is marked delivered
-   after the collector has it.  A crash in between sends it again; collectors count an id once.
-3. A failed attempt uses up the moments that have passed; the report waits for its next one, also over restarts.  A
-   refusal is final: it is kept with its reason, for the app to see.
-4. An address that cannot work is an error (`WrongAddress`), raised once what was due has been tried.
-5. A device that was asleep, or whose clock was set, does not send together what was to leave apart (`schedule`, 5).
-6. Interrupted (Ctrl-C), no further attempt begins and what is under way is hung up; what waits still waits.
+   that were drawn with it (`schedule`).  No report waits for the reply to another one.  So neither the order, nor the
+   grouping, nor delays that a collector causes tell which reports come from one person.
+2. Before a report is sent, the attempt is recorded durably, so that it is known which reports may have left.  A report
+   is marked as delivered after the collector has acknowledged it.  After a crash in between it is sent again;
+   collectors count an id once.
+3. A failed attempt uses up the moments that have passed.  The report waits for its next moment, also after a restart.
+   A refusal is final: it is stored with its reason, for the app to see.
+4. An address that cannot work is an error (`WrongAddress`).  It is raised after every report that is due was tried.
+5. After a sleep of the device, or a change of its clock, overdue reports are not sent all at once (`schedule`, rules 3
+   and 5).
+6. On an interrupt (Ctrl-C) no further attempt begins, and attempts under way are cut off if the transport can do so.
+   Reports that were not delivered still wait.
 """
 
 from __future__ import annotations
@@ -29,17 +32,19 @@ from rrcollect.errors import ParameterError, ReportRefused, TransportFailed, Wro
 
 __all__ = ["Deliveries", "Outbox", "OutboxReport", "Timing", "deliver"]
 
-# More at once would cost a small device memory and file handles; fewer would let a collector that keeps its replies
-# back hold up the other reports.  A device has a handful of reports (the lifetime budget is a few answers), so that in
-# practice nobody waits here; who does waits in the order of moments, at most for a transport's timeout.
+# The most attempts at one time.  More would cost a small device memory and file handles; with fewer, a collector that
+# withholds its replies could delay the other reports.  A device has a handful of reports (the lifetime budget is a few
+# answers), so in practice this limit is not reached.  If it is, reports wait in the order of their moments until an
+# attempt ends, at the latest by the transport's timeout.
 AT_ONCE = 32
-NAP = 0.25  # seconds; how often replies are looked at while waiting for a moment
+NAP = 0.25  # seconds; the longest wait for a reply before the clock is looked at again
 
 
 @dataclass(frozen=True)
 class OutboxReport:
-    """A report in the outbox: where it goes, its state (waiting, delivered, refused and why, or carried), the moments
-    of its attempts in seconds since 1970, and how many attempts were begun."""
+    """A report in the outbox, with its `state` (see `rrcollect.answer.ledger`, rule 5) and the `reason` of a refusal.
+
+    `times` are the moments at which it is to be sent, in seconds since 1970; `attempts` is how many were begun."""
 
     id: str
     survey: str
@@ -59,18 +64,18 @@ class OutboxReport:
 
 
 class Outbox(Protocol):
-    """Where reports wait, and where it is kept, durably, what became of each: the ledger."""
+    """Where reports wait, and where the outcome of each is stored durably: the ledger."""
 
     def outbox(self, state: str | None = None) -> list[OutboxReport]:
         """The reports, all or in one state."""
         ...
 
     def attempt(self, report_id: str) -> bool:
-        """Remember that a report is about to leave; False if it does not wait any more and must not."""
+        """Record that a report is about to be sent; False if it does not wait any more and must not be sent."""
         ...
 
     def reschedule(self, report_id: str, times: Sequence[int]) -> None:
-        """Keep the moments at which a report is to be sent."""
+        """Replace the moments at which a report is to be sent."""
         ...
 
     def mark(self, report_id: str, state: str, reason: str | None = None) -> None:
@@ -89,8 +94,8 @@ class Timing:
 
 @dataclass(frozen=True)
 class Deliveries:
-    """What became of the outbox: how many were delivered, why some were refused, how many still wait, and when the next
-    of them is to be sent: a good moment to call `deliver` again."""
+    """The result of one pass: how many reports were delivered, which were refused (id and reason), and how many still
+    wait.  `next_moment` is when the next of them is to be sent: call `deliver` again then."""
 
     delivered: int
     refused: tuple[tuple[str, str], ...]
@@ -100,10 +105,10 @@ class Deliveries:
 
 
 def deliver(outbox: Outbox, transport: Transport, timing: Timing, within: float = 0.0) -> Deliveries:
-    """Send every waiting report whose moment has come, or comes within so many seconds, at its moment.
+    """Send every waiting report whose moment has come, or comes within `within` seconds, at its moment.
 
-    What a collector or a network does is told in the result; a `WrongAddress`, and what is wrong with the ledger or
-    the transport itself, is raised at the end."""
+    The result says what was delivered, refused, or failed on the way.  Errors of other sorts are raised at the end: a
+    `WrongAddress`, and what the ledger or the transport itself raised."""
     if not callable(getattr(transport, "send", None)):
         raise ParameterError("transport", type(transport).__name__, "a transport, such as HttpTransport()")
     if isinstance(within, bool) or not isinstance(within, int | float) or not 0 <= within < float("inf"):
@@ -121,7 +126,7 @@ class _Outcome:
 
 
 class _Delivery:
-    """One pass over the outbox: this thread keeps the moments, one thread each makes the attempts."""
+    """One pass over the outbox: this thread waits for the moments; every attempt runs in a thread of its own."""
 
     def __init__(self, outbox: Outbox, transport: Transport, timing: Timing) -> None:
         self._outbox, self._transport, self._timing = outbox, transport, timing
@@ -174,10 +179,10 @@ class _Delivery:
         elif self._under_way:
             self._listen(NAP if pause is None or pause <= 0 else min(pause, NAP))
         elif pause is not None:
-            self._timing.sleep(max(pause, 0.001))  # a clock may not tell less apart
+            self._timing.sleep(max(pause, 0.001))  # shorter times may be equal on the clock
 
     def _attempt(self, report: OutboxReport) -> None:
-        """One attempt, in a thread of its own; whatever happens is heard of."""
+        """One attempt, in a thread of its own.  Exactly one outcome is put on the queue, also after an error."""
         try:
             self._heard.put(self._tried(report))
         except Exception as error:
@@ -199,7 +204,7 @@ class _Delivery:
         return _Outcome(report)
 
     def _listen(self, patience: float = 0.0) -> None:
-        """Take in what became of attempts; wait so long for the first."""
+        """Process the outcomes of attempts; wait up to `patience` seconds for the first one."""
         while self._under_way:
             try:
                 outcome = self._heard.get(timeout=patience) if patience else self._heard.get_nowait()
@@ -227,7 +232,7 @@ class _Delivery:
             self._end_now()
 
     def _end_now(self) -> None:
-        """Nothing is waited for that is not due by now."""
+        """From now on this pass sends only reports that are due already; the others are taken off the queue."""
         self._end = self._now()
         self._queue = [entry for entry in self._queue if overdue(entry[2].times, self._end)]
         heapq.heapify(self._queue)
@@ -243,4 +248,4 @@ class _Delivery:
 
 
 class _Gone(Exception):
-    """The report did not wait any more when its moment came."""
+    """The report did not wait any more when its moment came, or the pass was interrupted."""

@@ -1,17 +1,20 @@
 """The optimal mechanism: the least variance a promise (ε, δ) allows.
 
-With E = e^ε and c = p00 + p11 − 1, n·Var = A + Bπ − π², A = p00(1−p00)/c², B = (2p00−1)/c.
+A design (p00, p11) sends a true "no" unchanged with probability p00 and a true "yes" with probability p11.  With the
+prevalence π, n answers, E = e^ε and c = p00 + p11 − 1, the variance Var of the estimate is
+    n·Var = A + Bπ − π²,      A = p00(1−p00)/c²,      B = (2p00−1)/c.
 
 Theorem 2 [HLM17].  δ = 0, ε > 0: the optimum is (q, q), q = E/(E+1), at every prevalence.
 Theorem 3 [HLM17].  δ > 0, π <= 1/2: the optimum is
     (1, δ)  if g(ε, δ) > π,      a "yes" then proves the attribute
     (q, q)  if g(ε, δ) < π,      q = (E + δ)/(E + 1)
-and both if equal.  Corollary 2: for π >= 1/2 compare g with 1 − π and swap the coordinates.
-At π = 1/2 with g >= 1/2 the two statements name different optima; in truth (1, δ) and (δ, 1) tie.
-Theorem 4 [HLM17].  Among p00 = p11 (Warner) the optimum is (q, q).
+and both if equal; g is computed by `switch_point`.  Corollary 2: for π >= 1/2 compare g with 1 − π and swap the two
+coordinates.  At π = 1/2 with g >= 1/2 the theorem names (1, δ) and the corollary (δ, 1): their variances are equal.
+Theorem 4 [HLM17].  Among the designs with p00 = p11 (Warner's) the optimum is (q, q).
 
-Lemmas 2-4 leave three corners, (q, q), (1, δ) and (δ, 1).  We compare their variances exactly (they are numbers of
-Q(e^ε)), which decides every case, ties included, and then floor the winner to the grid.
+By Lemmas 2-4 the optimum is one of three corners: (q, q), (1, δ) or (δ, 1).  We compare their variances exactly (they
+are fractions of polynomials in e^ε).  This decides every case, ties included.  Then the probabilities of the winner
+are rounded down to the grid, the multiples of 1/2^64.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ __all__ = [
 
 
 class Corner(NamedTuple):
-    """A candidate before rounding."""
+    """A candidate for the optimum, before it is rounded down to the grid."""
 
     name: str
     p00: ExpNumber
@@ -55,16 +58,16 @@ class Corner(NamedTuple):
         return a + b * prevalence - prevalence * prevalence
 
     def usable(self) -> bool:
-        """Whether something is left of it (c > 0) after flooring to the grid."""
+        """Whether its answers still depend on the truth (c > 0) once it is rounded down to the grid."""
         return sum(floored_to_grid(self.p00, self.p11)) > 1
 
     def to_design(self) -> Design:
-        """The grid design."""
+        """The design on the grid that a device applies."""
         return Design(*floored_to_grid(self.p00, self.p11))
 
 
 def corners(promise: Promise) -> list[Corner]:
-    """The corners of the feasible region R′ that a device can apply, the symmetric one first."""
+    """The corners (at least one) that are still usable on the grid, the symmetric one first; otherwise an error."""
     big_e, d = promise.epsilon.exp, promise.delta
     q = (big_e + d) / (big_e + 1)
     one, exact_d = q * 0 + 1, q * 0 + d
@@ -125,9 +128,9 @@ def optimal_design(
 ) -> ChosenDesign:
     """The design of least variance under (ε, δ) at this prevalence; of a tie, the first of `optimal_designs`.
 
-    Without a prevalence and with δ = 0 the symmetric design is optimal whatever the prevalence.  Without one and
-    with δ > 0 the optimum depends on it, and may be a design in which one answer proves the truth; so the symmetric
-    corner is returned: the only corner in which no answer is a proof.
+    Without a prevalence the symmetric design is returned.  With δ = 0 it is optimal at every prevalence.  With δ > 0
+    the optimum depends on the prevalence, and may be a design in which one answer proves the truth; the symmetric
+    corner is the only one in which no answer is a proof.
 
     >>> design = optimal_design(1)
     >>> design.numerators[0]
@@ -153,7 +156,7 @@ def optimal_warner_design(epsilon: EpsilonLike, delta: NumberLike = 0) -> Chosen
 def exact_minimum(
     candidates: list[tuple[Corner, ExpNumber]],
 ) -> tuple[list[Corner], tuple[tuple[str, float], ...]]:
-    """The corners of least figure, all of a tie in the order given, and every figure as a float to be shown."""
+    """(the corners with the least figure, every (name, figure) as a float); corners that tie are in the order given."""
     least = candidates[0][1]
     for _, figure in candidates[1:]:
         least = figure if figure < least else least
@@ -179,7 +182,7 @@ def _without_prevalence(promise: Promise) -> ChosenDesign:
 def _words(
     promise: Promise, pi: Fraction, winners: list[str], compared: tuple[tuple[str, float], ...]
 ) -> tuple[str, str]:
-    """The theorem that applies and the numbers it compared."""
+    """(rule, reason): the theorem that applies, and the numbers that were compared."""
     figures = "; ".join(f"{name} {value:.6g}" for name, value in compared)
     at = f"n·variance at prevalence {float(pi):.6g}: {figures}"
     if promise.delta == 0:

@@ -1,11 +1,13 @@
 """(ε, δ): what a person is promised, what one answer costs, and how costs add up.
 
 Rules
-1. Both numbers are exact.  Losses add (basic composition): the ε are logarithms of rationals or rationals, so a sum
-   over any number of answers is exact too; δ never exceeds 1.
-2. One answer of a mechanism with a finite worst likelihood ratio R costs (ln R, 0).  If R is unbounded it costs
-   (0, d), where d is the total variation distance between the two most different rows: the least δ at ε = 0.
-3. What is charged is read off the mechanism that was published, never off a claim and never off one column of it.
+1. Both numbers are exact.  The costs of several answers add up (basic composition).  An ε is a rational number plus
+   the logarithm of one, so every sum of them is exact too.  A sum of δ is cut to 1.
+2. R is the worst likelihood ratio: the greatest factor by which one answer can change the odds.  If R is finite, one
+   answer costs (ln R, 0).  If R is infinite, it costs (0, d), where d is the total variation distance between the two
+   rows of the mechanism that differ most: the least δ that holds with ε = 0.
+3. The cost is computed from the whole mechanism that was published, never from the (ε, δ) that a survey claims and
+   never from one column of the mechanism.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ class Promise:
 
     @classmethod
     def of(cls, epsilon: EpsilonLike, delta: NumberLike) -> Promise:
-        """The promise as typed, exactly.
+        """The promise with the numbers as they are written: 0.05 is 1/20.
 
         >>> print(Promise.of("ln 3", 0.05))
         (ε, δ) = (ln(3), 1/20)
@@ -45,7 +47,7 @@ class Promise:
 
     @classmethod
     def from_wire(cls, value: object) -> Promise:
-        """The promise of a wire form; its spelling is judged with the document it stands in."""
+        """The promise of such texts; their spelling is checked by whoever reads the whole document."""
         if not isinstance(value, dict) or set(value) != {"delta", "epsilon"}:
             raise ParameterError("promise", value, '{"delta": "…", "epsilon": "…"}')
         if not all(isinstance(part, str) for part in value.values()):
@@ -54,7 +56,7 @@ class Promise:
 
 
 def total(costs: Iterable[Promise]) -> Promise:
-    """The sum of losses; δ never exceeds 1.
+    """The sum of the costs of several answers; a δ above 1 is cut to 1.
 
     >>> print(total([Promise.of("ln 3", 0), Promise.of("ln 2", "1/100")]))
     (ε, δ) = (ln(6), 1/100)

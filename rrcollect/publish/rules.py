@@ -3,13 +3,13 @@
 Rules
 1. A report is judged by itself first; the first reason that applies, in the order of `REASONS`, is the one given.
 2. Only reports that are valid by themselves are compared with each other: first by report id, then by ticket.  So
-   nobody can spoil a good report by sending rubbish under its id.
-3. Equal rows of one id are one report and its repeats.  If rows of one id differ, no row of that id is counted: which
-   one is true cannot be known (`conflicting_id`).
-4. A ticket speaks once for a question and round.  If several report ids come with one ticket, none is counted
+   nobody can spoil a valid report by sending an invalid one under its id.
+3. Equal rows with the same id are one report and its repeats.  If rows with the same id differ, none of them is counted
+   (`conflicting_id`), because it cannot be known which one is true.
+4. A ticket counts once per question and round.  If several report ids come with one ticket, none of them is counted
    (`ticket_reused`): keeping "the first" would depend on the order of files, keeping the smallest id would let the
-   sender choose.  A collector, which sees one report at a time, keeps the one it acknowledged.
-5. The names are stable: they stand in replies, summaries, files of refused rows and dashboards.
+   sender choose.  A collector sees one report at a time; it keeps the one that it acknowledged.
+5. The names of the reasons do not change: they stand in replies, summaries, files of refused rows and dashboards.
 
 The simulated collector, the collector's admission and the reader of packed answers call `fault`.  The rules as SQL and
 as frame expressions are faster copies for many rows; tests compare them with `fault` row by row.
@@ -44,7 +44,7 @@ REASONS = {
 }
 """Every reason, in the order in which they are looked for, and what it means."""
 
-STATUS = dict.fromkeys(REASONS, 422) | {  # well formed, but not what the survey publishes
+STATUS = dict.fromkeys(REASONS, 422) | {  # 422: well formed, but not what the survey allows
     "malformed": 400,
     "unknown_survey": 404,
     "missing_ticket": 403,
@@ -54,7 +54,8 @@ STATUS = dict.fromkeys(REASONS, 422) | {  # well formed, but not what the survey
     "closed": 410,
     "withdrawn": 410,
 }
-"""The HTTP status under which a collector says each reason; a device believes no other."""
+"""The HTTP status that a collector sends with each reason.  A device takes a reply as a refusal only if its status and
+its reason belong together."""
 
 COMPARED = ("conflicting_id", "ticket_reused")  # found by comparing reports that are valid by themselves
 _LONGEST_SEGMENTS = LARGEST_REPORT
@@ -95,7 +96,7 @@ def fault(report: Report | ReportRow, survey: Survey | None) -> str | None:  # n
 
 
 def declared(text: str | None, survey: Survey) -> bool:
-    """Whether a report to the survey may carry this text of segments."""
+    """Whether the text is canonical JSON of segments, each with a value, that the survey declares."""
     try:
         value = read_canonical((text or "").encode(), _LONGEST_SEGMENTS)
     except (SurveyRefused, UnicodeEncodeError):

@@ -1,12 +1,13 @@
-"""`tally_reports`: from a night's reports, wherever they are stored, to tallies and an account of every row.
+"""`tally_reports`: counts reports, wherever they are stored, and accounts for every row.
 
 Rules
-1. The same call, the same integers: which engine runs is told by the source.
+1. All engines give the same integers.  The type of the source decides which engine runs.
 2. Every row read is accepted, repeated, or refused for a reason with a name (`REASONS`).
-3. Deduplication sees the rows of one call, and those of `earlier`: that is its window.  An id of an earlier row is not
-   counted again; a row that contradicts it is refused, but what an earlier call has counted stays counted.  So
-   yesterday's result + today's result with `earlier=yesterday's rows` is the result of both at once, unless rows of the
-   two days conflict; then the contradicted report of yesterday stays counted.
+3. Deduplication compares the rows of one call with each other and with those of `earlier`, and with no others.
+   - A row that repeats an earlier row is not counted again.
+   - A row that contradicts an earlier row is refused; the earlier report stays counted.
+   So yesterday's result + today's result with `earlier=yesterday's rows` equals the result of one call for both days,
+   unless rows of the two days contradict each other: one call would count neither.
 """
 
 from __future__ import annotations
@@ -58,15 +59,16 @@ def tally_reports(
     source: files (.jsonl, .csv, either with .gz, .parquet, .rrbits), folders, globs, lists of these, also as s3://,
         gs://, az:// or memory:// addresses; the URL of the collector's database; a DuckDB relation; a Polars, pandas,
         pyarrow, Dask, PySpark or ibis frame of rows (`backends.TESTED` has the list).
-    surveys: `Survey`, `Publication` or envelope bytes (verified under `trusted`); none are needed for packed files
-        whose envelopes are signed by a trusted key.
-    deduplicate: False for data known to hold every report once; then ids are not looked at, and tickets not compared.
-    earlier: rows counted before (a source of the same sort), not to be counted again.
-    lenient: count what cannot be read as `malformed` instead of raising.
+    surveys: `Survey`, `Publication` or envelope bytes (verified under `trusted`).  Packed files need none if their own
+        envelopes are signed by a trusted key.
+    deduplicate: False for data known to hold every report once; then ids are not checked, and tickets not compared.
+    earlier: rows that an earlier call counted, not to be counted again; a source of the same type.
+    lenient: if True, a row that cannot be read is counted as `malformed`; if False, it is an error.
     refused_to: a file for the refused rows with their reason (for frames: Parquet).
     progress: True for a bar on standard error, a callable for shares from 0 to 1, False for silence; by default a bar
         if standard error is a terminal.
-    memory_limit ("4GB"), threads, temp_directory: bounds for the embedded engine, which spills to disk beyond them.
+    memory_limit ("4GB"), threads, temp_directory: limits for the embedded engine (DuckDB).  What does not fit into
+        memory is written to the temporary folder.
 
     >>> from datetime import datetime, timezone
     >>> import polars
@@ -156,7 +158,7 @@ def _tally_files(
 
 
 def _on_disk(source: Any, options: Options, stack: ExitStack) -> tuple[dict[str, list[str]], list[str]]:
-    """The files of a source by kind, and the tables of databases copied to temporary files."""
+    """(the files of a source by kind, temporary files with copies of its database tables)."""
     if not _is_paths(source):
         raise ParameterError("earlier", source, "files or a database, like the source")
     listed = [source] if isinstance(source, (str, os.PathLike)) else list(source)

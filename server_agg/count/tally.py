@@ -1,14 +1,14 @@
-"""`Tally`: how many answered by one design, and how many of those answers were 1.
+"""`Tally`: how many answers were drawn with one design, and how many of them were 1.
 
 Rules
-1. Counts are exact integers, 0 <= ones <= n < 2^63 (what every database and every Parquet file holds).
+1. Counts are exact integers, 0 <= ones <= n < 2^63 (they fit into a 64-bit integer of a database or Parquet file).
 2. Answers are counted together only if their matrices are equal; `+` refuses others and points to `pool`.  Adding is
    associative and commutative, so any order and any grouping of the same answers gives the same tally.
-3. A tally with n = 0 is the neutral element of `+`; an estimate needs n >= 2.
-4. `mechanism` is what was published, `design` the yes/no design these bits follow.  They differ only if the bits are
-   one column of a wider answer; ε is always the mechanism's.
-5. JSON has no floats: {"counts": [400], "design": {"p00": "3/4", "p11": "3/4"}, "n": 1000}; what is read back is
-   checked as if typed.
+3. Adding a tally with n = 0 of the same design changes nothing.  An estimate needs n >= 2.
+4. `mechanism` is the design that was published; `design` is the yes/no design that these bits follow.  They differ only
+   if the bits are one column of a wider answer, such as one option of a choice.  ε is always that of the mechanism.
+5. The JSON form has no floats: {"counts": [400], "design": {"p00": "3/4", "p11": "3/4"}, "n": 1000}.  What is read from
+   it is checked like the arguments of a call.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Tally:
 
     @property
     def sums(self) -> tuple[int, ...]:
-        """In how many answers each bit is 1."""
+        """For each bit of the answer, in how many answers it is 1: here one number."""
         return (self.ones,)
 
     def __add__(self, other: Tally) -> Tally:
@@ -93,11 +93,11 @@ class Tally:
         return Tally(design, self.n, self.n - self.ones, design if self.mechanism is self.design else self.mechanism)
 
     def oriented(self) -> Tally:
-        """The one of `self` and `self.swapped()` in which a 1 speaks for the attribute (c > 0)."""
+        """`self`, or `self.swapped()` if c < 0: the one in which a 1 makes the attribute more probable (c > 0)."""
         return self if self.design.c > 0 else self.swapped()
 
     def as_dict(self) -> dict[str, object]:
-        """Strings and integers only."""
+        """The tally as plain values without floats, ready for JSON."""
         return {"counts": [self.ones], "design": self.design.to_wire(), "n": self.n}
 
     def to_json(self) -> str:
@@ -124,7 +124,7 @@ class Tally:
 
 
 def design_of(entry: dict[str, Any]) -> AnyDesign:
-    """The design of an entry, in its one spelling."""
+    """The design of an entry; an error if it is not written in its one spelling."""
     try:
         return from_wire(entry["design"])
     except SurveyRefused as error:
@@ -132,7 +132,7 @@ def design_of(entry: dict[str, Any]) -> AnyDesign:
 
 
 def counts_of(name: str, entry: dict[str, Any], width: int = 1) -> list[int]:
-    """The column sums of an entry: a list of as many whole numbers as the answer is wide."""
+    """The counts of an entry: a list with one count per bit of the answer (`width`).  Only its length is checked."""
     counts = entry["counts"]
     if not isinstance(counts, list) or len(counts) != width:
         raise ParameterError(f"counts of a {name}", counts, f"a list of {width} whole numbers")
@@ -140,14 +140,14 @@ def counts_of(name: str, entry: dict[str, Any], width: int = 1) -> list[int]:
 
 
 def fields(name: str, given: object, names: tuple[str, ...]) -> dict[str, Any]:
-    """`given` if it is an object with exactly these fields."""
+    """`given`, if it is an object with exactly these fields; otherwise an error."""
     if not isinstance(given, dict) or set(given) != set(names):
         raise ParameterError(name, given, f"an object with the fields {', '.join(names)} and no others")
     return given
 
 
 def read_json(name: str, text: str) -> object:
-    """JSON without floats, constants such as NaN, or repeated fields."""
+    """The value of a JSON text; floats, constants such as NaN, and repeated fields are errors."""
     try:
         return read(text.encode(), LONGEST_JSON, LARGEST_COUNT)
     except (AttributeError, UnicodeEncodeError, SurveyRefused) as error:

@@ -1,15 +1,18 @@
-"""`Estimate`: the unbiased prevalence from one tally, with every error bar one may ask of it.
+"""`Estimate`: the unbiased estimate of the prevalence from one tally, with every error bar for it.
 
-    π̂ = (N/n − (1−p00))/c                       unbiased; may leave [0, 1], where `clipped` does not
-    v_pop = λ̂(1−λ̂)/((n−1)c²)                    unbiased for the variance when respondents are drawn from a population
+Of n answers N are ones; λ̂ = N/n and c = p00 + p11 − 1.
+
+    π̂ = (λ̂ − (1−p00))/c                         the estimate: unbiased, but may lie outside [0, 1]; `clipped` does not
+    v_pop = λ̂(1−λ̂)/((n−1)c²)                    unbiased for the variance if respondents are drawn from a population
     v_real = [π̂ p11(1−p11) + (1−π̂) p00(1−p00)]/(c²n)
-                                                unbiased for the mechanism's own noise: the people who answered are all
-                                                there is.  Never negative: it is linear in N and its ends are not.
-    v = (1−f)·v_pop + f·v_real, f = n/M         n of M drawn without replacement
+                                                unbiased for the variance by the mechanism's noise alone: the target is
+                                                the people who answered.  Never negative: it is linear in N, and not
+                                                negative at N = 0 and N = n.
+    v = (1−f)·v_pop + f·v_real, f = n/M         if n people were drawn from M without replacement
 
 Rules
-1. Value and variances are exact fractions; floats are for reading.
-2. An estimate keeps its tally and target, so that a question asked later needs no second pass.
+1. Value and variances are exact fractions; floats are for display.
+2. An estimate keeps its tally and target, so that other bars can be computed later without counting again.
 3. No estimate without a bar: n < 2 is refused.  No result is ever NaN or infinite.
 """
 
@@ -65,7 +68,7 @@ class Estimate(UnbiasedResult):
 
     @property
     def n(self) -> int:
-        """Answers."""
+        """How many answers were counted."""
         return self.tally.n
 
     # ---- the value and its variance ---------------------------------------------------------------------------
@@ -95,14 +98,14 @@ class Estimate(UnbiasedResult):
 
     @property
     def sampled_share(self) -> Fraction:
-        """f: 0 for a population without end, 1 if those who answered are all there is, n/M between."""
+        """f: 0 for an infinite population, 1 if the target is the people who answered, n/M for M people."""
         if self.target == "population":
             return Fraction(0)
         return Fraction(1) if self.target == "sample" else Fraction(self.tally.n, int(self.target))
 
     @property
     def sampling(self) -> Fraction:
-        """s of the true variance V_real + s·π(1−π)/n: 1, 0, or (M−n)/(M−1)."""
+        """s in the true variance V_real + s·π(1−π)/n: 1 for "population", 0 for "sample", (M−n)/(M−1) for M people."""
         if self.target in ("population", "sample"):
             return 1 - self.sampled_share
         return Fraction(int(self.target) - self.tally.n, int(self.target) - 1)
@@ -115,7 +118,7 @@ class Estimate(UnbiasedResult):
 
     @property
     def problem(self) -> Problem:
-        """What the bars are made from."""
+        """The estimate in the form that the methods for error bars take."""
         tally = self.tally.oriented()
         return Problem(
             "one design",
@@ -158,21 +161,21 @@ class Estimate(UnbiasedResult):
 
     @property
     def misfit(self) -> Misfit:
-        """Whether the count is too extreme for any prevalence, and how improbable it is."""
+        """How improbable so extreme a count is at the prevalence (0 or 1) nearest to it, and on which side it lies."""
         tally = self.tally.oriented()
-        below = binomial_at_least(tally.n - tally.ones, tally.n, float(tally.design.p00))  # all truths "no"
-        above = binomial_at_least(tally.ones, tally.n, float(tally.design.p11))  # all truths "yes"
+        below = binomial_at_least(tally.n - tally.ones, tally.n, float(tally.design.p00))  # if all truths were "no"
+        above = binomial_at_least(tally.ones, tally.n, float(tally.design.p11))  # if all truths were "yes"
         return Misfit(below, "below") if below <= above else Misfit(above, "above")
 
     # ---- what privacy cost, and what dishonest reporters could do ---------------------------------------------
 
     @property
     def effective_sample_size(self) -> float:
-        """How many direct and honest answers would tell as much about the population, at the clipped value."""
+        """How many honest, direct answers would have the same variance, if the clipped value is the prevalence."""
         return float(self.tally.n * self.tally.design.effective_sample_ratio(self.exact_clipped))
 
     def direct(self, level: NumberLike = 0.95) -> Direct:
-        """What the same n would have given by direct questioning, had everybody told the truth."""
+        """The standard error and the half-width that n honest answers to a direct question would have given."""
         exact, pi = exact_level(level), self.exact_clipped
         error = math.sqrt(self.sampling * pi * (1 - pi) / self.tally.n)
         return Direct(error, normal_quantile((1 - exact) / 2) * error, float(exact))
@@ -182,10 +185,10 @@ class Estimate(UnbiasedResult):
         return float(probability("share", share) * self.tally.design.manipulation_factor)
 
     def interval_with_dishonest(self, share: NumberLike, level: NumberLike = 0.95, method: str = "exact") -> Interval:
-        """A bar for the honest people that holds whatever up to this share of the n reporters did.
+        """A bar for the prevalence among honest people.  It holds whatever up to this share of reporters sent.
 
-        m = floor(share·n) answers are given up: of the n − m honest ones at least N − m and at most N are ones, so the
-        lower end is that of max(0, N − m) ones of n − m answers and the upper end that of min(N, n − m).
+        m = floor(share·n) answers are taken as dishonest.  Of the n − m honest answers at least N − m and at most N are
+        ones.  So the lower end is that of max(0, N − m) ones in n − m answers, the upper end that of min(N, n − m).
         """
         tally, m = self.tally.oriented(), math.floor(probability("share", share) * self.tally.n)
         honest = tally.n - m
@@ -242,7 +245,7 @@ class Estimate(UnbiasedResult):
     numeric = frozenset({1, 2})
 
     def tables(self) -> list[Table]:
-        """All about it, and every bar, at 95 %."""
+        """Two tables: a summary, and the bars of all methods at 95 %."""
         return words.estimate_tables(self)
 
     def points(self) -> list[Point]:
@@ -251,7 +254,7 @@ class Estimate(UnbiasedResult):
         return [Point(name, self.value, *bar) for name, bar in bars.items()]
 
     def caption(self) -> str:
-        """What the bars of the picture are."""
+        """Which bars the picture shows, and for which target."""
         return f"95 % bars by method, n = {self.n:,}; for the {target_words(self.target)}"
 
 
