@@ -25,7 +25,7 @@ from server_agg.batch import frame_engine as frames
 from server_agg.batch.summary import NUMBER_OF
 from server_agg.batch.survey_tables import SurveyTables
 from tests.support import engines
-from tests.support.batch_contract import check, readable, refusal
+from tests.support.batch_contract import OWN, check, check_lenient, covering, readable, refusal, rows_of
 from tests.support.batch_reference import (
     CLOSED,
     DESIGNS,
@@ -59,13 +59,13 @@ ANY_ROW = st.builds(
     segments=st.sampled_from(["{}", "{}", '{"region":"north"}', '{"region":"=1+1"}', '{"x":"y"}', None]),
 )
 ENGINES = [*engines.QUICK, engines.dask]
+IN_SQL = (*engines.FILES, engines.relation)  # what they cannot read is in test_batch_faults.py
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda e: e.__name__)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_generated_rows(engine: Any, seed: int, tmp_path: Path) -> None:
-    rows = readable(engine, generated(random.Random(seed), 400))
-    assert {*COMPARED} <= {*reasons_of(rows)}
+    rows = rows_of(seed, engine)
     check(tally_reports(engine(rows, tmp_path), SURVEYS), rows)
 
 
@@ -77,10 +77,10 @@ def test_no_rows(engine: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda e: e.__name__)
 def test_earlier_rows_are_not_counted_again(engine: Any, tmp_path: Path) -> None:
-    rows = readable(engine, generated(random.Random(3), 300))
+    rows = rows_of(3, engine)
     for name in ("old", "new"):
         (tmp_path / name).mkdir()
-    old, new = rows[:180], rows[120:]  # sixty rows are in both
+    old, new = rows[:600], rows[400:]  # two hundred rows are in both
     if engine is engines.relation:
         source, earlier = _two_relations(new, old)
     else:
@@ -101,7 +101,7 @@ def _two_relations(new: list[dict[str, Any]], old: list[dict[str, Any]]) -> tupl
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda e: e.__name__)
 @pytest.mark.parametrize("surveys", [SURVEYS, (OPEN,)], ids=["invited", "open"])
 def test_without_deduplication_every_row_counts(engine: Any, surveys: tuple[Survey, ...], tmp_path: Path) -> None:
-    rows = readable(engine, generated(random.Random(4), 300))
+    rows = rows_of(4, engine)
     rows = [row for row in rows if surveys is SURVEYS or row["survey"] != CLOSED.digest]
     for number, one in enumerate(rows):  # so that the reference has nothing to compare
         one["id"] = f"{number:032x}"
@@ -110,10 +110,11 @@ def test_without_deduplication_every_row_counts(engine: Any, surveys: tuple[Surv
     assert any(one["ticket"] and one["survey"] == OPEN.digest for one in rows)
 
 
-@pytest.mark.parametrize("engine", [e for e in ENGINES if e is not engines.dask], ids=lambda e: e.__name__)
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # Dask's own, of pandas
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda e: e.__name__)
 @pytest.mark.parametrize("tickets", [True, False])
 def test_refused_rows_are_written_with_their_reason(engine: Any, tickets: bool, tmp_path: Path) -> None:
-    rows = readable(engine, generated(random.Random(5), 300))
+    rows = rows_of(5, engine)
     if not tickets:
         rows = [row for row in rows if row["ticket"] is None]
     (tmp_path / "in").mkdir()
@@ -122,6 +123,12 @@ def test_refused_rows_are_written_with_their_reason(engine: Any, tickets: bool, 
     told = zip(rows, reasons_of(rows), strict=True)
     expected = Counter(refusal(row, reason) for row, reason in told if reason not in (None, "repeated"))
     assert Counter(refusal(row, row.pop("reason")) for row in pq.read_table(out).to_pylist()) == expected
+
+
+@pytest.mark.parametrize("engine", [e for e in ENGINES if e not in IN_SQL], ids=lambda e: e.__name__)
+def test_rounds_that_are_not_whole_are_malformed(engine: Any, tmp_path: Path) -> None:
+    rows = rows_of(6)
+    check_lenient(engine(rows, tmp_path), rows)
 
 
 @pytest.mark.parametrize(
@@ -262,3 +269,26 @@ def test_an_engine_with_a_broken_rule_is_caught(rule: str, broken: Any, monkeypa
     rows = generated(random.Random(8), 400)
     with pytest.raises((AssertionError, ValueError)):
         check(tally_reports(engines.polars(rows, Path()), SURVEYS), rows)
+
+
+def test_an_engine_that_rounds_what_is_not_whole_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = rows_of(6)
+    whole = frames._read
+    check_lenient(engines.polars(rows, Path()), rows)
+
+    def rounded(column: str, kind: Any) -> tuple[Any, Any]:
+        if column != "round":
+            return whole(column, kind)
+        return nw.col(column).fill_null(-1).cast(nw.Int64), nw.lit(False)
+
+    monkeypatch.setattr(frames, "_read", rounded)
+    with pytest.raises(AssertionError):
+        check_lenient(engines.polars(rows, Path()), rows)
+
+
+@pytest.mark.parametrize("reason", [*OWN, *COMPARED])
+def test_rows_without_a_reason_are_not_taken_for_the_contract_s(reason: str) -> None:
+    rows = rows_of(1)
+    told = zip(rows, reasons_of(rows), strict=True)
+    with pytest.raises(AssertionError):
+        covering([row for row, why in told if why != reason])

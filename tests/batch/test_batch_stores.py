@@ -14,7 +14,7 @@ import pytest
 from rrcollect import ParameterError
 from server_agg import BadColumn, SourceUnavailable, UnreadableRow, tally_reports
 from tests.support import engines
-from tests.support.batch_contract import check, readable
+from tests.support.batch_contract import check, rows_of
 from tests.support.batch_reference import SURVEYS, generated
 
 
@@ -37,15 +37,15 @@ def stored(engine: Any, rows: list[dict[str, Any]], folder: Path, store: Any, pl
 
 @pytest.mark.parametrize("engine", engines.FILES, ids=lambda e: e.__name__)
 def test_files_in_a_store_count_as_on_disk(engine: Any, memory: Any, tmp_path: Path) -> None:
-    rows = readable(engine, generated(random.Random(1), 300))
+    rows = rows_of(1, engine)
     stored(engine, rows, tmp_path, memory, "memory://lake/night")
     check(tally_reports("memory://lake/night", SURVEYS), rows)
     check(tally_reports("memory://lake/n*", SURVEYS), rows)
 
 
 def test_earlier_rows_may_lie_in_a_store_and_new_ones_on_disk(memory: Any, tmp_path: Path) -> None:
-    rows = generated(random.Random(3), 300)
-    old, new = rows[:180], rows[120:]
+    rows = rows_of(3)
+    old, new = rows[:600], rows[400:]
     for name in ("old", "new"):
         (tmp_path / name).mkdir()
     stored(engines.parquet, old, tmp_path / "old", memory, "memory://lake/old")

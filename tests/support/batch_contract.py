@@ -1,14 +1,22 @@
-"""What every engine must say of given rows: the reference's integers, and an account of every row."""
+"""What every engine must say of given rows: the reference's integers, and an account of every row.
+
+Rows for an engine come from `rows_of`: every reason of refusal, repeats, rounds, tickets, choices with few and with
+many texts, and numbers are among them.  What cannot be read at all is in `check_lenient`.
+"""
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from typing import Any
 
+import pytest
+
 from rrcollect.publish.rules import COMPARED, REASONS
-from server_agg import BatchResult
+from server_agg import BadColumn, BatchResult, tally_reports
 from server_agg.batch.sources import COLUMNS
 from tests.support import engines
-from tests.support.batch_reference import reference
+from tests.support.batch_reference import SURVEYS, faulty_rows, generated, reasons_of, reference
 
 ELSEWHERE = (
     "malformed",
@@ -18,6 +26,23 @@ ELSEWHERE = (
     "withdrawn",
 )  # not a row's own, or the collector's alone
 OWN = [reason for reason in REASONS if reason not in ELSEWHERE]
+Rows = list[dict[str, Any]]
+
+
+def rows_of(seed: int, engine: Any = None) -> Rows:
+    """Rows that an engine must judge, as it can be given them."""
+    return covering(readable(engine, [*generated(random.Random(seed), 500), *_faulty(seed)]))
+
+
+def _faulty(seed: int) -> Rows:
+    return random.Random(seed).sample(faulty_rows(), 500)
+
+
+def covering(rows: Rows) -> Rows:
+    """The same rows; it fails if a reason or a kind of question is not among them."""
+    assert {*OWN, *COMPARED, "repeated", None} <= {*reasons_of(rows)}
+    assert {"q1", "q2", "q4", "q5", "q6"} <= {row["question"] for row in rows}
+    return rows
 
 
 def check(result: BatchResult, rows: list[dict[str, Any]], earlier: list[dict[str, Any]] = []) -> None:  # noqa: B006
@@ -25,6 +50,27 @@ def check(result: BatchResult, rows: list[dict[str, Any]], earlier: list[dict[st
     assert result.summary.refused == refused
     assert result.tallies == tallies
     assert (result.summary.rows, result.summary.repeated) == (len(rows), repeated)
+
+
+def check_lenient(source: Any, rows: Rows) -> None:
+    """The frame of these rows with rounds as floating point, one of them 0.5: refused, and by `lenient` malformed."""
+    import narwhals.stable.v2 as nw
+
+    sent = Counter(row["id"] for row in rows)
+    told = zip(rows, reasons_of(rows), strict=True)
+    odd = next(row for row, reason in told if reason is None and sent[row["id"]] == 1 and not row["ticket"])
+    number = nw.when(nw.col("id") == odd["id"]).then(nw.lit(0.5)).otherwise(nw.col("round").cast(nw.Float64))
+    frame = nw.from_native(source).with_columns(round=number).to_native()
+    with pytest.raises(BadColumn, match="'round' is of type .*whole numbers"):
+        tally_reports(frame, SURVEYS)
+    summary = tally_reports(frame, SURVEYS, lenient=True).summary
+    tallies, repeated, refused = reference([row for row in rows if row is not odd])
+    assert summary.refused == {**refused, "malformed": 1}
+    assert (summary.rows, summary.accepted, summary.repeated) == (
+        len(rows),
+        sum(tally.n for tally in tallies.values()),
+        repeated,
+    )
 
 
 def readable(engine: Any, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

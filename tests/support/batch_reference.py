@@ -66,6 +66,7 @@ OPEN = _survey("open", segments={"region": ["north", 'so\'uth "x" | é', "=1+1"]
 CLOSED = _survey("closed", invite_only=True)
 SURVEYS = (OPEN, CLOSED)
 KNOWN = {survey.digest: survey for survey in SURVEYS}
+OF_OPEN, OF_CLOSED = KNOWN  # their digests, computed once
 PUBLICATION = publish_survey(OPEN, [KEY])
 
 Row = dict[str, Any]
@@ -186,7 +187,7 @@ WRONG = {
 
 
 def row(**changes: Any) -> Row:
-    plain = {"survey": OPEN.digest, "question": "q1", "round": 0, "design": DESIGNS["q1"].text, "answer": "1"}
+    plain = {"survey": OF_OPEN, "question": "q1", "round": 0, "design": DESIGNS["q1"].text, "answer": "1"}
     return {**plain, "id": "0" * 32, "ticket": None, "segments": "{}", **changes}
 
 
@@ -218,16 +219,16 @@ def generated(random: Any, n: int, hostile: bool = True) -> list[Row]:
     for _ in range(n):
         question = random.choice(["q1", "q2", "q1", "q2", "q4", "q5", "q6"])
         made = row(
-            survey=random.choice([OPEN, OPEN, CLOSED]).digest,
+            survey=random.choice([OF_OPEN, OF_OPEN, OF_CLOSED]),
             question=question,
             round=random.randrange(ROUNDS.get(question, 1)),
             design=DESIGNS[question].text,
             answer=answer_to(random, question),
             id=f"{random.getrandbits(128):032x}",
         )
-        if made["survey"] == CLOSED.digest or random.random() < 0.05:
+        if made["survey"] == OF_CLOSED or random.random() < 0.05:
             made["ticket"] = f"{random.randrange(n):032x}"
-        if made["survey"] == OPEN.digest:
+        if made["survey"] == OF_OPEN:
             made["segments"] = random.choice(texts)
         if random.random() < 0.25:
             field = random.choice(list(WRONG))

@@ -1,7 +1,4 @@
-"""The batch contract on an engine of `sources`: `pytest tests/reach/parts/test_engine.py -k NAME`.
-
-The rows have every reason of refusal, rounds, tickets, choices with few and with many texts, and numbers.
-"""
+"""The batch contract on an engine of `sources`: `pytest tests/reach/parts/test_engine.py -k NAME`."""
 
 from __future__ import annotations
 
@@ -13,17 +10,16 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import pytest
 
-from rrcollect.publish.rules import COMPARED
+from rrcollect import ParameterError
 from server_agg import tally_reports
 from server_agg.batch import backends
 from server_agg.batch.sources import COLUMNS
 from tests.reach.parts.sources import SOURCES
-from tests.support.batch_contract import OWN, check, refusal
-from tests.support.batch_reference import CLOSED, SURVEYS, faulty_rows, generated, own_fault, reasons_of
+from tests.support.batch_contract import check, check_lenient, refusal, rows_of
+from tests.support.batch_reference import CLOSED, SURVEYS, generated, own_fault, reasons_of
+from tests.support.engines import arrow_table
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # deprecations of others
-
-Rows = list[dict[str, Any]]
 
 
 @pytest.fixture(params=SOURCES.values(), ids=list(SOURCES))
@@ -32,13 +28,6 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_
     made = request.param(generated(random.Random(0), 2), tmp_path)
     monkeypatch.setitem(backends.TESTED, backends.backend_of(nw.from_native(made)), "under test")
     return request.param
-
-
-def rows_of(seed: int) -> Rows:
-    rows = [*generated(random.Random(seed), 500), *random.Random(seed).sample(faulty_rows(), 500)]
-    assert {*OWN, *COMPARED, "repeated", None} <= {*reasons_of(rows)}
-    assert {"q1", "q2", "q4", "q5", "q6"} <= {row["question"] for row in rows}
-    return rows
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -72,6 +61,21 @@ def test_no_rows_and_no_deduplication(engine: Any, tmp_path: Path) -> None:
         row["ticket"] = f"{number:032x}" if row["ticket"] else None
     (tmp_path / "again").mkdir()
     check(tally_reports(engine(rows, tmp_path / "again"), SURVEYS, deduplicate=False), rows)
+
+
+def test_rounds_that_are_not_whole_are_malformed(engine: Any, tmp_path: Path) -> None:
+    rows = rows_of(6)
+    check_lenient(engine(rows, tmp_path), rows)
+
+
+def test_beside_ibis_duckdb_a_table_of_ibis_sqlite_is_refused_by_name(tmp_path: Path) -> None:
+    """SQLite knows the operations too, and the contract was not run on it by ibis."""
+    import ibis
+
+    rows = generated(random.Random(0), 50)
+    table = ibis.sqlite.connect(tmp_path / "rows.sqlite3").create_table("reports", arrow_table(rows))
+    with pytest.raises(ParameterError, match="a frame of ibis/sqlite;.*run the contract on it first: docs/batch.md"):
+        tally_reports(table, SURVEYS)
 
 
 def test_refused_rows_are_written_with_their_reason(engine: Any, tmp_path: Path) -> None:

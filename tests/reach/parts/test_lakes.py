@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,17 +14,13 @@ import pytest
 from server_agg import SourceUnavailable, tally_reports
 from tests.assurance.evidence import ROOT
 from tests.support import engines
-from tests.support.batch_contract import check, readable
-from tests.support.batch_reference import SURVEYS, faulty_rows, generated
+from tests.support.batch_contract import check, rows_of
+from tests.support.batch_reference import SURVEYS
 from tests.support.examples_page import sections
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # deprecations of others
 
 ACCOUNT = "1,100 rows read: 1,000 accepted, 100 repeated, 0 refused"
-
-
-def rows_of(seed: int) -> list[dict[str, Any]]:
-    return [*generated(random.Random(seed), 400), *random.Random(seed).sample(faulty_rows(), 300)]
 
 
 def example(name: str, *arguments: str) -> list[str]:
@@ -60,7 +55,7 @@ def bucket() -> Iterator[str]:
 def test_s3_files_count_as_on_disk(engine: Any, bucket: str, tmp_path: Path) -> None:
     import fsspec
 
-    rows = readable(engine, rows_of(1))
+    rows = rows_of(1, engine)
     engine(rows, tmp_path)
     store, place = fsspec.filesystem("s3"), f"s3://{bucket}/{engine.__name__}/night [1]"
     for path in tmp_path.rglob("*"):
