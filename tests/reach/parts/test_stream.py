@@ -22,7 +22,7 @@ from rrcollect.publish.rules import COMPARED
 from rrcollect.publish.survey import RoundTimes
 from server_agg import BatchResult, tally_reports
 from tests.assurance.evidence import ROOT
-from tests.support.batch_reference import DESIGNS, OPEN, generated, reasons_of
+from tests.support.batch_reference import CLOSED, DESIGNS, OPEN, generated, reasons_of
 from tests.support.batch_reference import row as row_of
 from tests.support.engines import spark_frame as frame
 
@@ -111,6 +111,34 @@ def test_a_stream_counts_each_report_once(spark: Any, stream: Any, tmp_path: Pat
         stream.count_batch(frame(spark, part), min(number, 1) + (number == 3), OPEN, tmp_path, now)
     found = BatchResult.from_json(json.loads((tmp_path / "total.json").read_text())["result"])
     assert found.tallies == tally_reports(frame(spark, rows), OPEN).tallies
+
+
+def two_batches(spark: Any, stream: Any, state: Path) -> BatchResult:
+    """Reports by invitation, and in a later batch: another answer under an id, a used ticket, a report that is good."""
+
+    def invited(number: int, ticket: int, **changes: Any) -> dict[str, Any]:
+        return row_of(survey=CLOSED.digest, id=f"{number:032x}", ticket=f"{ticket:032x}", **changes)
+
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    stream.count_batch(frame(spark, [invited(1, 1), invited(2, 2)]), 0, CLOSED, state, now)
+    later = [invited(1, 1, answer="0"), invited(3, 2), invited(4, 4)]
+    stream.count_batch(frame(spark, later), 1, CLOSED, state, now)
+    return BatchResult.from_json(json.loads((state / "total.json").read_text())["result"])
+
+
+def test_what_a_later_batch_contradicts_or_a_used_ticket_is_refused(spark: Any, stream: Any, tmp_path: Path) -> None:
+    summary = two_batches(spark, stream, tmp_path).summary
+    assert summary.refused == {"conflicting_id": 1, "ticket_reused": 1}
+    assert (summary.rows, summary.accepted, summary.repeated) == (5, 3, 0)
+
+
+def test_a_stream_that_remembers_nothing_counts_them_all(
+    spark: Any, stream: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: rule 1 without the rows of the batches before."""
+    monkeypatch.setattr(stream, "_before", lambda *given: None)
+    summary = two_batches(spark, stream, tmp_path).summary
+    assert (summary.accepted, summary.refused) == (5, {})
 
 
 def test_a_stream_forgets_rounds_that_are_closed(spark: Any, stream: Any, tmp_path: Path) -> None:
