@@ -21,8 +21,8 @@ from typing import Any
 from rrcollect.deliver.transport import HttpTransport
 from rrcollect.errors import ParameterError, RRCollectError
 from rrcollect.extras import extra
-from rrcollect.publish.survey_file import template
 from server_agg.demo.collection import Counter
+from server_agg.demo.languages import survey_in_languages
 from server_agg.demo.population import drawn_population
 from server_agg.demo.respondents import Desk, by_gateway, one_device
 from server_agg.demo.run import desk_of, published, working_folder
@@ -95,7 +95,7 @@ def run_web(port: int, pause: float, say: Say) -> int:
         except OSError as error:
             raise ParameterError("--port", port, f"a port that is free ({error.strerror})") from None
         here = f"http://{HOST}:{listening.getsockname()[1]}"
-        publication, key = published(folder, template(here))
+        publication, key = published(folder, survey_in_languages(here))
         desk = desk_of(publication, key, folder)
         counter = Counter(desk.store)
         counter.publish(publication.envelope, key.public.raw.hex())

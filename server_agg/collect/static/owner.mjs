@@ -241,9 +241,9 @@ async function look(again = true) {
       const text = await ask(`results?survey=${digest}`);
       const place = document.getElementById("findings");
       if (opened === digest && place && text !== last && !place.contains(document.activeElement)) {
-        const unfolded = [...place.querySelectorAll("details[open]")].map((one) => one.closest("[data-question]")?.dataset.question);
+        const which = (one) => `${one.closest("[data-question]")?.dataset.question} ${one.firstElementChild.textContent}`, unfolded = [...place.querySelectorAll("details[open]")].map(which);
         place.replaceChildren(surveyFindings(JSON.parse(text).surveys[0], { head: false, level: 2 }));
-        for (const one of place.querySelectorAll("details")) one.open = unfolded.includes(one.closest("[data-question]")?.dataset.question);
+        for (const one of place.querySelectorAll("details")) one.open = unfolded.includes(which(one));
         document.getElementById("public").textContent = strangers(JSON.parse(text).surveys[0].released);
         last = text;
         drawAll();
