@@ -104,6 +104,8 @@ def test_plan_in_all_its_ways(capsys):
     assert "1,799" in out
     assert "9,366" in out
     assert "3,455" in out
+    assert "7,166" in out  # of a bar that holds at all n at once
+    assert "7,166" in run(capsys, "plan", "--epsilon", "1", "--margin", "0.05", "--method", "anytime")[1]
     assert "±5.00 points" in run(capsys, "plan", "--epsilon", "1", "--n", "1839")[1]
     assert "ε = " in run(capsys, "plan", "--n", "1799", "--margin", "0.05")[1]
     assert "4.59 ×" in run(capsys, "plan", "--margin", "0.05")[1]  # the price of privacy at ε = 1

@@ -11,7 +11,7 @@ PARTS: tuple[Part, ...] = (
         "ibis_duckdb",
         "DuckDB by ibis",
         by_pytest("test_engine.py", only="ibis_duckdb"),
-        packages=("ibis-framework[duckdb]", "narwhals"),
+        packages=("ibis-framework[duckdb,sqlite]", "narwhals"),
         extras=("batch",),
     ),
     Part(
@@ -104,12 +104,14 @@ PARTS: tuple[Part, ...] = (
         tools=("node", "npm"),
         node=("publint@0.3", "@arethetypeswrong/cli@0.18", "typescript@5.9", "@types/node@20"),
     ),
-    Part("pythons", "CPython 3.12 and 3.13: the quick tests", by_pytest("test_pythons.py"), timeout=7200),
+    Part("pythons", "CPython 3.12, 3.13 and 3.14: the quick tests", by_pytest("test_pythons.py"), timeout=7200),
 )
 
 NOT_RUN: dict[str, str] = {
     "Qualtrics, LimeSurvey, REDCap": "need an account, or a server of their own: see docs/survey-tools.md",
     "SurveyJS in React, Angular, Vue": "the plain renderer is run; the others render the same widget",
+    "SurveyJS in Firefox": "the page is run in Chromium",
+    "SurveyJS Creator": "its designer shows the type by its name; nothing of it is run",
     "BigQuery, Snowflake, Databricks": "need an account; no engine that can be installed",
     "gs:// and az:// addresses": "no server of theirs runs here; the code is that of s3://",
     "a ClickHouse server, a Spark cluster": "one machine; chdb and local Spark run the same engines",

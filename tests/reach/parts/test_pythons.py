@@ -26,7 +26,7 @@ def is_it(program: str, version: str) -> bool:
 
 
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("version", ["3.12", "3.13"])
+@pytest.mark.parametrize("version", ["3.12", "3.13", "3.14"])
 def test_the_quick_tests_pass(version: str, tmp_path: Path) -> None:
     found = [program for program in interpreters(version) if is_it(program, version)]
     assert found, f"CPython {version} is needed, on the PATH or by pyenv"
