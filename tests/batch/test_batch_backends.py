@@ -14,7 +14,7 @@ from server_agg import tally_reports
 from server_agg.batch import backends, frame_engine
 from server_agg.batch.summary import NUMBER_OF
 from tests.support import engines
-from tests.support.batch_contract import check
+from tests.support.batch_contract import check, rows_of
 from tests.support.batch_reference import SURVEYS, generated
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,7 +65,7 @@ def filling_joins(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("filling_joins")
 @pytest.mark.parametrize("engine", [engines.polars, engines.polars_lazy, engines.pyarrow], ids=lambda e: e.__name__)
 def test_the_rules_hold_where_joins_fill_with_defaults(engine: Any, tmp_path: Path) -> None:
-    rows = generated(random.Random(2), 300)
+    rows = rows_of(2)
     check(tally_reports(engine(rows, tmp_path), SURVEYS, refused_to=tmp_path / "refused.parquet"), rows)
 
 
@@ -83,6 +83,6 @@ def test_a_rule_that_tests_for_null_after_a_join_is_caught(tmp_path: Path, monke
         ).drop("reports")
 
     monkeypatch.setattr(frame_engine, "_tickets_once", by_null)
-    rows = generated(random.Random(2), 300)
+    rows = rows_of(2)
     with pytest.raises(AssertionError):
         check(tally_reports(engines.polars(rows, tmp_path), SURVEYS), rows)
