@@ -12,7 +12,7 @@ TOOLS := strace java node npm chromium firefox-esr libatomic pg_ctl curl sqlite3
 unexport PYTHONDONTWRITEBYTECODE
 
 .NOTPARALLEL:
-.PHONY: browsers help demo demo-web tools quick test coverage lint site bench bench-check assure reach mutate release clean FORCE
+.PHONY: browsers element help demo demo-web tools quick test coverage lint site bench bench-check assure reach mutate release clean FORCE
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -29,7 +29,11 @@ $(VENV)/quick.stamp: FORCE
 	@$(MACHINE) packages $@ '.[cli,plot,batch,server,quick]'
 
 browsers: $(VENV)/test.stamp
-	@$(MACHINE) node_packages $(VENV)/node puppeteer-core@24
+	@$(MACHINE) node_packages $(VENV)/node puppeteer-core@24 $$(node -p "Object.entries(require('./rrcollect/web/package.json').devDependencies).map((one) => one.join('@')).join(' ')")
+
+element: browsers  ## <rr-survey> as pages load it, made anew: rrcollect/web/element
+	@ln -sfn ../../$(VENV)/node/node_modules rrcollect/web/node_modules
+	npm --prefix rrcollect/web run build
 
 demo: $(VENV)/demo.stamp  ## the main job end to end and a page about it: no server, no configuration
 	$(BIN)/rrcollect demo

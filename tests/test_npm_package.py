@@ -34,6 +34,7 @@ def test_the_package_holds_what_it_says_and_nothing_else(project):
     ours = {path.name for path in WEB.iterdir()} - {
         "__init__.py",
         "__pycache__",
+        "node_modules",
         "package.json",
         "README.md",
         "LICENSE",

@@ -21,7 +21,7 @@
 import { coloured, drawing, sheet } from "./rr-drawings.mjs";
 import { Choice, NumberEntry, make } from "./rr-entries.mjs";
 import {
-  Client, IndexedDBLedger, Policy, RRCollectError, checkInvite, headlines, loadWords, readSurvey, say, segmentValues, verifyEnvelope,
+  Client, IndexedDBLedger, Policy, RRCollectError, checkInvite, headlines, loadWords, readSurvey, say, segmentValues, verifyEnvelope, wholeWords,
 } from "./rrcollect.mjs";
 
 /** @typedef {import("./rrcollect.mjs").Survey} Survey @typedef {import("./rrcollect.mjs").Question} Question
@@ -342,7 +342,7 @@ class View {
       try {
         await this.answer(question, entry);
       } catch (error) {
-        fault.textContent = this.host.inWords(/** @type {Error} */ (error), this.words);
+        fault.textContent = await this.host.inWords(/** @type {Error} */ (error), this.words);
         button.toggleAttribute("disabled", false);
       }
     };
@@ -560,7 +560,7 @@ export class RRSurvey extends HTMLElement {
       this.#view = new View(this, accepted.client, accepted.survey, words, round);
       await this.#view.start();
     } catch (error) {
-      if (run === this.#run) this.#failed(/** @type {StateError} */ (error), await this.#words().catch(() => loadWords(this.languages))); // if the words themselves failed, ours
+      if (run === this.#run) this.#failed(/** @type {StateError} */ (error), await this.#allWords());
     }
   }
 
@@ -597,21 +597,28 @@ export class RRSurvey extends HTMLElement {
     return words;
   }
 
-  /** What an error means to a person; what was entered is in none. @param {Error} error @param {Words} words */
-  inWords(error, words) {
-    const [title, told] = STATES[error.name] ?? [error.name, ""], key = told || title;
+  /** The same, with those for what goes wrong, if they can be had; if a page's own words failed, ours. */
+  async #allWords() {
+    const words = await this.#words().catch(() => loadWords(this.languages));
+    return wholeWords(words).catch(() => words);
+  }
+
+  /** What an error means to a person; what was entered is in none. @param {Error} error @param {Words} given */
+  async inWords(error, given) {
+    const words = await wholeWords(given).catch(() => given), [title, told] = STATES[error.name] ?? [error.name, ""], key = told || title;
     return Object.hasOwn(words.table, key) ? words.say(key) : `${words.say("failed")} ${words.say("technical", { detail: technical(error) })}`;
   }
 
-  /** A page for what went wrong, in a person's words. @param {StateError} error @param {Words} words */
+  /** A page for what went wrong, in a person's words; if those could not be loaded, in fewer. @param {StateError} error @param {Words} words */
   #failed(error, words) {
-    const { name, places = [] } = error, known = name === "NoEd25519" && !isSecureContext ? "Insecure" : name, [title, told] = STATES[known] ?? ["was_refused", "failed"], line = (/** @type {string} */ key) => make("p", {}, words.say(key));
+    const { name, places = [] } = error, known = name === "NoEd25519" && !isSecureContext ? "Insecure" : name, line = (/** @type {string} */ key) => make("p", {}, words.say(key));
+    const all = STATES[known] ?? ["was_refused", "failed"], whole = all.every((key) => !key || Object.hasOwn(words.table, key)), [title, told] = whole ? all : ["cannot_show", "failed"];
     const again = make("button", { type: "button", onclick: () => this.#restart() }, words.say("retry"));
-    const list = [line("answered_at"), make("ul", {}, ...places.map((place) => make("li", { class: "foreign" }, place)))];
+    const list = () => [line("answered_at"), make("ul", {}, ...places.map((place) => make("li", { class: "foreign" }, place)))];
     this.show(make("section", { class: "card", part: "card failure", role: "alert", "data-state": name },
-      make(this.hasAttribute("page") ? "h1" : "h2", { class: "h0" }, words.say(title)), ...(told ? [line(told)] : []), ...(places.length ? list : []), line("nothing_asked"),
+      make(this.hasAttribute("page") ? "h1" : "h2", { class: "h0" }, words.say(title)), ...(told ? [line(told)] : []), ...(places.length && whole ? list() : []), line("nothing_asked"),
       ...(["Offline", "Unavailable"].includes(name) ? [make("div", { class: "actions" }, again)] : []),
-      ...(title === "was_refused" ? [make("p", { class: "small quiet" }, words.say("technical", { detail: technical(error) }))] : [])));
+      ...(title === "was_refused" || !whole ? [make("p", { class: "small quiet" }, words.say("technical", { detail: technical(error) }))] : [])));
     if (this.hasAttribute("page")) document.title = words.say(title);
     if (name === "Offline") addEventListener("online", () => this.isConnected && this.#restart(), { once: true });
   }

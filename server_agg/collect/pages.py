@@ -1,11 +1,11 @@
 """The pages and what they load.  All of it is served from here; no page asks a third party for anything, and every
 address in them is relative: they work below any path.
 
-A survey's page is the element <rr-survey> of `rrcollect.web` and nothing more: it is given the survey's address, its
-publisher and public keys, escaped; what it shows comes from the signed envelope, verified in the browser, and is put
-into the document as text, never as markup.  So is what the other pages read from /results and, with the owner's token,
-from the routes under /surveys.  A survey's page is served at the origins that the survey lists and nowhere else: every
-origin has a ledger of its own in a person's browser, and would draw once more.
+A survey's page is the element <rr-survey>, as `rrcollect/web/build.mjs` made it, and nothing more: it is given the
+survey's address, its publisher and public keys, escaped; what it shows comes from the signed envelope, verified in the
+browser, and is put into the document as text, never as markup.  So is what the other pages read from /results and, with
+the owner's token, from the routes under /surveys.  A survey's page is served at the origins that the survey lists and
+nowhere else: every origin has a ledger of its own in a person's browser, and would draw once more.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from importlib import resources
 
 from rrcollect.answer.words import LANGUAGES, Words
 from rrcollect.publish.survey import CARRIED
-from rrcollect.web import for_pages
 from server_agg.collect.catalogue import CatalogueEntry
 
 __all__ = [
@@ -33,11 +32,8 @@ __all__ = [
 ]  # fmt: skip
 
 ASSETS = {
-    "rrcollect.mjs": ("rrcollect", "web", "text/javascript"),
-    "rr-survey.mjs": ("rrcollect", "web", "text/javascript"),
-    "rr-explanation.mjs": ("rrcollect", "web", "text/javascript"),
-    "rr-drawings.mjs": ("rrcollect", "web", "text/javascript"),
-    "rr-entries.mjs": ("rrcollect", "web", "text/javascript"),
+    "rr-survey.mjs": ("rrcollect", "web/element", "text/javascript"),
+    "rr-explanation.mjs": ("rrcollect", "web/element", "text/javascript"),
     "offline.mjs": ("server_agg.collect", "static", "text/javascript"),
     "figures.mjs": ("server_agg.collect", "static", "text/javascript"),
     "findings.mjs": ("server_agg.collect", "static", "text/javascript"),
@@ -45,7 +41,11 @@ ASSETS = {
     "owner.mjs": ("server_agg.collect", "static", "text/javascript"),
     "icon.svg": ("server_agg.collect", "static", "image/svg+xml"),
     "page.css": ("server_agg.collect", "static", "text/css"),
-    **{f"words/{language}.mjs": ("rrcollect", "web", "text/javascript") for language in LANGUAGES},
+    **{
+        f"words/{language}{part}.mjs": ("rrcollect", "web/element", "text/javascript")
+        for language in LANGUAGES
+        for part in ("", ".more")
+    },
 }
 
 FRAME = """<!doctype html>
@@ -73,14 +73,14 @@ NO_DRAWINGS = '<noscript><p class="notice">This page needs JavaScript: it draws 
 
 @cache
 def asset(name: str) -> tuple[bytes, str] | None:
-    """The bytes (of modules as pages need them) and the media type of a file the pages load; None for any other."""
+    """The bytes and the media type of a file the pages load; None for any other."""
     if name not in ASSETS:
         return None
     package, folder, kind = ASSETS[name]
     text = resources.files(package).joinpath(folder, name).read_text("utf-8")
     if name == "page.css":
         text = resources.files("server_agg.report").joinpath("colours.css").read_text("utf-8") + text
-    return (for_pages(text) if name.endswith(".mjs") else text).encode(), kind
+    return text.encode(), kind
 
 
 @cache

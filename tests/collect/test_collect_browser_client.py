@@ -5,10 +5,11 @@ import pytest
 from tests.support.browser import Visit
 from tests.support.collector_running import RunningCollector
 from tests.support.devices import KEY, PUBLISHER, question
+from tests.support.element import serve_sources
 from tests.vectors.ticket_cases import invite, ticket
 
 CLIENT = """async (given) => {
-    const rr = await import("/assets/rrcollect.mjs");
+    const rr = await import("/sources/rrcollect.mjs");
     const policy = new rr.Policy([{ name: given.publisher, keys: [given.key] }]);
     const attributes = [{ everyAttributeOf: given.publisher }];
     const client = new rr.Client({ ledger: new rr.IndexedDBLedger(), attributes, policy });
@@ -32,6 +33,7 @@ def collector(tmp_path):
 def run(browser, collector):
     """Code in a page of the collector, under one of its host names; `digests` are surveys."""
     with Visit(browser) as person:
+        serve_sources(person.context)
 
         def evaluate(code, *digests, host="127.0.0.1"):
             page = person.page(f"http://{host}:{collector.port}/")

@@ -1,9 +1,7 @@
 """The browser client in Node: the shared vectors, its own tests, and its exact arithmetic against Python's."""
 
-import gzip
 import json
 import math
-import re
 import subprocess
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +13,6 @@ from hypothesis import strategies as st
 from rrcollect import Design, Epsilon, ParameterError, SetDesign
 from rrcollect.answer.draw import thresholds
 from rrcollect.answer.draw_number import threshold
-from rrcollect.web import HEAD, for_pages
 from server_agg.collect import pages
 from tests.support.collector_running import ROOT, RunningCollector, publication
 
@@ -39,30 +36,12 @@ def test_the_tests_in_node_pass(name):
 
 
 @pytest.mark.parametrize("name", [name for name in pages.ASSETS if name.endswith(".mjs")])
-def test_modules_are_served_without_comments_and_otherwise_whole(name, tmp_path):
-    package, folder, _ = pages.ASSETS[name]
-    source, served = (ROOT / package.replace(".", "/") / folder / name).read_text(), pages.asset(name)[0].decode()
+def test_modules_are_served_whole(name, tmp_path):
     copy = tmp_path / Path(name).name
-    copy.write_text(served)
+    copy.write_bytes(pages.asset(name)[0])
     assert node("--check", copy).returncode == 0
-    literal = re.compile(r""""(?:[^"\\\n]|\\.)*"|`[^`\n]*`""")
-    code = "\n".join(line for line in source.splitlines() if not re.match(r"\s*(//|/\*\*|\*)", line))
-    assert {text for text in literal.findall(code) if "/*" in text or " // " in text} == set()  # the way of writing
-    assert all(line.count("`") % 2 == 0 for line in served.splitlines())  # no text over several lines
-    assert len(served) <= len(source) + len(HEAD)
-    assert not re.search(r"/\*\*|@param|@type", served)
-
-
-def test_a_survey_page_loads_as_much_as_the_documents_say():
-    loaded = ["rrcollect.mjs", "rr-survey.mjs", "rr-drawings.mjs", "rr-entries.mjs", "words/en.mjs"]
-    kilobytes = sum(len(pages.packed(pages.asset(name)[0])) for name in loaded) / 1000
-    (said,) = re.findall(r"have ([0-9]+) kB gzipped with one\s+language", (ROOT / "docs/browser.md").read_text())
-    assert float(said) - 1.5 < kilobytes < float(said) + 0.5
-
-
-def test_a_module_loses_its_comments_and_nothing_else():
-    text = 'const a = "https://b"; // c\n  // d\n  /** e\n   * f */\n  const g = /** @type {any} */ (a);\n//\n'
-    assert for_pages(text).splitlines()[1:] == ['const a="https://b";', "const g=(a);"]
+    copy.write_bytes(pages.asset(name)[0] + b"{")
+    assert node("--check", copy).returncode != 0  # the check can fail
 
 
 def exact(a, b, p00, p11, delta):

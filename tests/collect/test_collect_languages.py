@@ -8,7 +8,6 @@ import pytest
 from rrcollect import Design, Disclosure, optimal_choice
 from rrcollect.answer.words import LANGUAGES, Words
 from rrcollect.publish.kinds import Choice, Number
-from rrcollect.web import for_pages
 from server_agg import open_store
 from server_agg.collect.languages import preferred
 from tests.support.browser import Visit, accessible, unfold
@@ -24,7 +23,8 @@ OURS = """() => {
     return texts;
 }"""  # noqa: E501
 SUPPLIED = """async () => {
-    const english = (await import("/assets/words/en.mjs")).default, element = document.querySelector("rr-survey");
+    const parts = await Promise.all(["en", "en.more"].map((name) => import(`/assets/words/${name}.mjs`)));
+    const english = { ...parts[0].default, ...parts[1].default }, element = document.querySelector("rr-survey");
     const turned = (said) => (typeof said === "string" ? `IT ${said}` : { other: `IT ${said.other}` });
     element.words = { it: Object.fromEntries(Object.entries(english).map(([key, said]) => [key, turned(said)])) };
     element.lang = "it";
@@ -156,14 +156,15 @@ def test_the_language_is_read_from_what_the_browser_accepts(header, wanted):
 
 # ---- no sentence outside the table ----------------------------------------------------------------------------------
 
-ELEMENT = ("rr-survey.mjs", "rr-drawings.mjs", "rr-entries.mjs", "surveyjs.mjs")
+ELEMENT = ("rr-survey.mjs", "rr-explanation.mjs", "rr-drawings.mjs", "rr-entries.mjs", "surveyjs.mjs")
+COMMENT = re.compile(r"/\*.*?\*/|^ *//.*?$| // .*?$", re.DOTALL | re.MULTILINE)
 BY_NAME = {"delivered", "waiting", "cancelled", "refused", "carried"}  # by the state of a report
 BY_KIND = {f"{start}{end}" for start in ("crowd", "one_person") for end in ("", "_option", "_number")}
 
 
 def sentences(code):
     """Texts of several words in a module, styles aside."""
-    texts = re.findall(r'"((?:[^"\\\n]|\\.)*)"', re.sub(r"`[^`\n]*`", "", for_pages(code).split("\n", 1)[1]))
+    texts = re.findall(r'"((?:[^"\\\n]|\\.)*)"', re.sub(r"`[^`\n]*`", "", COMMENT.sub("", code)))
     return [text for text in texts if re.search(r"[A-Za-z]{2,} [a-z]{2,} [a-z]{2,}", text)]
 
 

@@ -11,6 +11,7 @@ from server_agg.collect.stored_report import incoming
 from tests.support.browser import Visit, accessible, unfold
 from tests.support.collector_running import BEARER, JSON, ROOT, TOKEN, RunningCollector, report
 from tests.support.devices import KEY, VECTORS, load, question, survey
+from tests.support.element import serve_sources
 from tests.support.kept_rows import kept_rows
 
 HOSTILE = '<img src=x onerror="document.title=\'owned\'"> <script>document.title="owned"</script> =cmd|calc!A1'
@@ -413,11 +414,12 @@ def test_the_vectors_pass_in_chromium(collector, visit):
     given = {kind: cases(kind) for kind in ("surveys", "reports", "withdrawals")}
     given |= {name: load(VECTORS / f"{name}.json") for name in VECTOR_FILES}
     judge = (ROOT / "tests/collect/js/judge.mjs").read_text()
+    serve_sources(visit.context)
     visit.context.route("**/assets/judge.mjs", lambda route: route.fulfill(body=judge, content_type="text/javascript"))
     page = visit.page(f"{collector.url}/")
     found = page.evaluate(
         """async (given) => {
-            const rr = await import("/assets/rrcollect.mjs");
+            const rr = await import("/sources/rrcollect.mjs");
             const { judge } = await import("/assets/judge.mjs");
             return judge(rr, given);
         }""",

@@ -190,4 +190,4 @@ def test_refusals_can_be_pickled_and_tokens_are_not_shown():
 
 def test_only_the_named_assets_are_served():
     assert asset("../app.py") is None
-    assert asset("rrcollect.mjs") is not None
+    assert asset("rr-survey.mjs") is not None

@@ -23,6 +23,7 @@ from rrcollect.publish.kinds import Choice, Number
 from server_agg.collect import pages
 from tests.support.collector_running import ROOT
 from tests.support.devices import question
+from tests.support.element import build_element
 from tests.support.profile_files import streams
 from tests.support.truth_search import marked, truths_found
 
@@ -114,9 +115,10 @@ def test_no_file_of_the_profile_tells_a_truth(browser, saved, collector, tmp_pat
 
 @pytest.mark.parametrize(("browser", "saved"), [("chrome", 0), ("firefox", 2)])
 def test_the_same_search_finds_the_truth_behind_form_controls(browser, saved, collector, tmp_path, monkeypatch):
-    """Planted bug: the page with form controls."""
-    planted, real = (ROOT / "tests/support/saved_choice.mjs").read_bytes(), pages.asset
-    asset = lambda name: (planted, "text/javascript") if name == "rr-entries.mjs" else real(name)  # noqa: E731
+    """Planted bug: the element with form controls, built as the real one is."""
+    planted = (ROOT / "tests/support/saved_choice.mjs").read_text(encoding="utf-8")
+    element, real = build_element(tmp_path, {"rr-entries.mjs": planted}) / "rr-survey.mjs", pages.asset
+    asset = lambda name: (element.read_bytes(), "text/javascript") if name == element.name else real(name)  # noqa: E731
     monkeypatch.setattr(pages, "asset", asset)
     found, entered, shown = visited(collector, browser, tmp_path / "profile")
     assert shown["after"] == len(entered.truths) // 2  # those not sent are still there after going away and back

@@ -52,6 +52,7 @@ def nothing(page: Any, pages: dict[str, str]) -> None:
 def how_it_protects(page: Any, pages: dict[str, str]) -> None:
     """The part that explains is opened."""
     page.locator("details").first.evaluate("each => { each.open = true; each.scrollIntoView() }")
+    page.locator(".simulation").wait_for()
 
 
 def with_token(page: Any, pages: dict[str, str]) -> None:

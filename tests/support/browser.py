@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 FLAGS = [
     "--no-sandbox",
@@ -34,9 +34,10 @@ def accessible(page: Any) -> None:
 
 
 def unfold(page: Any) -> None:
-    """Open everything that is folded."""
+    """Open everything that is folded, and wait for what is loaded then."""
     page.locator("summary").first.wait_for()
     page.locator("details").evaluate_all("all => all.forEach((one) => { one.open = true; })")
+    expect(page.locator("details[part=details] > div:empty")).to_have_count(0)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Self
 
 from tests.support.collector_running import ROOT
 
-WEB = ROOT / "rrcollect/web"
+WEB = ROOT / "rrcollect/web/element"
 PAGE = """<!doctype html>
 <html lang="en"{html}><head><meta charset="utf-8"><title>A club</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -32,6 +32,7 @@ MARKS = {
     "tests/collect/test_many_collectors.py": [long],
     "tests/collect/test_collect_board.py": [browser],
     "tests/collect/test_collect_browser_client.py": [browser],
+    "tests/collect/test_collect_built.py": [browser],
     "tests/collect/test_collect_forensics.py": [process],
     "tests/collect/test_collect_element.py": [browser],
     "tests/collect/test_collect_javascript.py": [browser],

@@ -6,7 +6,7 @@
 //    what stands behind the # of an address (an invite) is not part of any address here.
 const LANGUAGES = ["en", "de", "fr", "es", "ar"];
 const KEPT = "rrcollect", SCOPE = new URL(self.registration.scope), ROOT = new URL("..", SCOPE);
-const LOADED = ["page.css", "icon.svg", "rr-survey.mjs", "rr-explanation.mjs", "rr-drawings.mjs", "rr-entries.mjs", "rrcollect.mjs"];
+const LOADED = ["page.css", "icon.svg", "rr-survey.mjs", "rr-explanation.mjs"]; // the second one before somebody wants it
 
 /** Load it and keep it; what was kept, if the network fails. @param {Request} request */
 async function answered(request) {
@@ -26,7 +26,8 @@ async function answered(request) {
 async function keepOpen() {
   const pages = (await self.clients.matchAll({ includeUncontrolled: true, type: "window" })).map(({ url }) => url.split("#")[0]);
   const surveys = pages.map((page) => new URL(`surveys/${page.split("/").pop()}`, ROOT).href);
-  const words = LANGUAGES.filter((one) => one === "en" || navigator.languages.some((wanted) => wanted.startsWith(one))).map((one) => `words/${one}.mjs`);
+  const spoken = LANGUAGES.filter((one) => one === "en" || navigator.languages.some((wanted) => wanted.startsWith(one)));
+  const words = spoken.flatMap((one) => [`words/${one}.mjs`, `words/${one}.more.mjs`]);
   const all = [...[...LOADED, ...words].map((name) => new URL(`assets/${name}`, ROOT).href), ...pages, ...surveys];
   await Promise.all(all.map((address) => answered(new Request(address)).catch(() => null)));
 }
