@@ -88,7 +88,7 @@ def _sqlite(path: str, copy: Path, name: str, *, with_waiting: bool) -> None:
         told = getattr(error, "sqlite_errorname", "") or type(error).__name__
         if told.startswith(("SQLITE_FULL", "SQLITE_IOERR_WRITE")):
             raise StoreFull(f"the copy cannot grow ({told}): free some space on its disk") from None
-        raise StoreUnavailable(f"the database cannot be copied ({told})") from None
+        raise StoreUnavailable(f"the database cannot be copied ({told}): look at the space on both disks") from None
     finally:
         copy.with_name(f"{copy.name}-journal").unlink(missing_ok=True)
 

@@ -11,10 +11,12 @@ Rules
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from datetime import UTC, timedelta
 
 from rrcollect.errors import ParameterError
 from server_agg.collect.catalogue import Catalogue
+from server_agg.collect.errors import KeysBusy
 from server_agg.collect.settings import GRACE
 from server_agg.collect.store import Store
 from server_agg.count.tallies import Tallies
@@ -58,8 +60,10 @@ def close_due(store: Store, catalogue: Catalogue, after: timedelta, now: float |
 
 
 def finish_closing(store: Store) -> list[str]:
-    """Do again what was interrupted of a close; the digests."""
-    found = store.unfinished()
-    for digest in found:
-        store.finish(digest)
+    """Do again what was interrupted of a close, unless another is at it; the digests."""
+    found = []
+    with suppress(KeysBusy):
+        for digest in store.unfinished():
+            store.finish(digest, wait=False)
+            found.append(digest)
     return found

@@ -4,7 +4,7 @@ Rules
 1. `fold` is one transaction: counts, ids, rows and spent tickets that are ripe (`fold`) are written, the intake is
    emptied, what is not ripe is sealed again, and the next epoch key is named.  Then every other key of the database is
    destroyed, also one that an earlier fold could not destroy.
-2. Folds and copies of a database (`backup`) come one after the other, by the lock of the folder of keys.  Whoever has
+2. Folds, ends of surveys and copies of a database (`backup`) come one after the other, by the lock of the folder of keys.  Whoever has
    other work does not wait for it: without `wait` a folder that is busy is `KeysBusy`.
 3. `finish` ends a survey that is over: it is folded to its last report, counts stay, ids, rows, invites and spent
    tickets are deleted, and nothing is taken for it any more (`closed` is 1).  Then the tables are written anew, so that
@@ -36,10 +36,10 @@ class FoldingDatabase(EpochDatabase, ABC):
 
     unfolded = 0  # reports that waited on after the last look of this process
 
-    def fold(self, finish: str | None = None, *, wait: bool = True) -> int:
-        """Fold what is ripe, and all of a survey that is to `finish`; returns how many reports were folded."""
+    def fold(self, *, wait: bool = True) -> int:
+        """Fold what is ripe; returns how many reports were folded."""
         with self.keys.lock(wait=wait):
-            return self._fold(finish)
+            return self._fold(None)
 
     def fold_unless_busy(self) -> None:
         """Fold what is ripe, for somebody who looks; while another folds or copies, what was folded will do."""
@@ -47,6 +47,7 @@ class FoldingDatabase(EpochDatabase, ABC):
             self.fold(wait=False)
 
     def _fold(self, finish: str | None) -> int:
+        """The same, and all of a survey that is to `finish`; under the lock of the folder."""
         folded: FoldResult | None = None
         with self.writing(alone=True) as cursor:
             epoch = self.current(cursor)
@@ -86,12 +87,13 @@ class FoldingDatabase(EpochDatabase, ABC):
         for table in ("reports", "invites", "spent"):
             self.run(cursor, f"DELETE FROM {table} WHERE survey = ?", (survey,))  # noqa: S608
 
-    def finish(self, survey: str) -> None:
+    def finish(self, survey: str, *, wait: bool = True) -> None:
         """End a survey that is over, as the caller knows: counts stay, ids, rows and tickets are overwritten."""
-        self.fold(finish=survey)
-        self.overwrite()
-        with self.writing() as cursor:
-            self.run(cursor, "UPDATE surveys SET closed = 2 WHERE digest = ? AND closed = 1", (survey,))
+        with self.keys.lock(wait=wait):
+            self._fold(survey)
+            self.overwrite()
+            with self.writing() as cursor:
+                self.run(cursor, "UPDATE surveys SET closed = 2 WHERE digest = ?", (survey,))
 
     def unfinished(self) -> list[str]:
         """Surveys whose closing was interrupted."""

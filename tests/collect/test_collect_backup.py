@@ -8,12 +8,15 @@ import stat
 import subprocess
 import threading
 
+import psycopg
 import pytest
 
 from server_agg.cli.main import main
 from server_agg.collect.backup import back_up
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.errors import StoreUnavailable
+from server_agg.collect.postgres_store import PostgresStore
+from server_agg.collect.sqlite_store import SqliteStore
 from server_agg.collect.stored_report import incoming
 from server_agg.collect.stores import open_store
 from tests.support.collector_running import publication, report
@@ -64,6 +67,89 @@ def test_a_restored_copy_goes_on_where_it_was_made(where, filled, tmp_path, requ
         assert len(again.waiting()) == 1
     finally:
         again.close()
+
+
+def copied(where, store, file, how, postgres):
+    """The address of a copy: by our own command, with the key or without, or as any other tool would make one."""
+    if how != "by hand":
+        back_up(store, file, with_key=how == "with key")
+    if "://" not in where:
+        if how == "by hand":
+            with sqlite3.connect(where) as connection:
+                connection.execute("VACUUM INTO ?", (str(file),))
+            connection.close()
+        return str(file)
+    if how == "by hand":
+        subprocess.run([binary("pg_dump"), "--format=custom", f"--file={file}", where], check=True)
+    fresh = postgres().new_database()
+    subprocess.run([binary("pg_restore"), "--no-owner", f"--dbname={fresh}", str(file)], check=True)
+    return fresh
+
+
+def drilled(where, filled, file, how, later, postgres):
+    """A restore drill beside the running collector, with its folder of keys; what the collector has lost by it."""
+    store, digest, _, waiting = filled
+    address = copied(where, store, file, how, postgres)
+    expected = {waiting.id}
+    if later:  # the running collector is in another epoch by now
+        more = [taken(digest) for _ in range(3)]
+        store.take(more)
+        assert store.fold() == 4
+        last = taken(digest)
+        store.take([last])
+        expected = {last.id}
+    before = {path: path.read_bytes() for path in store.keys.folder.glob(f"{store._name}.*.key")}
+    again = open_store(address, keys=store.keys.folder, discard_unreadable=True)
+    again.take([taken(digest) for _ in range(3)])
+    again.fold()
+    again.close()
+    open_store(address, keys=store.keys.folder).close()  # it stays the same one from now on
+    lost = [path for path, secret in before.items() if not path.exists() or path.read_bytes() != secret]
+    store.close()
+    fresh = open_store(where, keys=store.keys.folder, discard_unreadable=True)
+    lost += sorted(expected - {one.id for one in fresh.waiting()})
+    fresh.close()
+    return lost
+
+
+@pytest.mark.parametrize("later", [False, True])
+@pytest.mark.parametrize("how", ["without key", "with key", "by hand"])
+def test_a_drill_with_the_same_folder_of_keys_leaves_the_collector_alone(where, filled, tmp_path, request, how, later):
+    assert drilled(where, filled, tmp_path / "copy.db", how, later, lambda: request.getfixturevalue("postgres")) == []
+
+
+def test_the_drill_finds_a_copy_that_keeps_its_name(where, filled, tmp_path, request, monkeypatch):
+    """The planted bug: the name is bound to nothing."""
+    for kind in (SqliteStore, PostgresStore):
+        monkeypatch.setattr(kind, "identity", lambda *_: "the same")
+    store = filled[0]
+    with store.writing() as cursor:
+        store.run(cursor, "UPDATE epoch SET identity = 'the same'")
+    assert drilled(where, filled, tmp_path / "copy.db", "by hand", False, lambda: request.getfixturevalue("postgres"))
+
+
+def test_a_copy_brings_what_waits_and_what_is_gathered_under_its_own_key(where, filled, tmp_path, request):
+    store, digest, _, _ = filled
+    store.take([taken(digest, question="q2", segments={"group": str(k)}) for k in range(3)])
+    assert store.fold() == 3
+    address = copied(where, store, tmp_path / "copy.db", "by hand", lambda: request.getfixturevalue("postgres"))
+    again = open_store(address, keys=store.keys.folder)
+    assert again._name != store._name
+    assert (again.tallies(), again.waiting()) == (store.tallies(), store.waiting())
+    assert again.tallies().n == 8
+    again.close()
+
+
+@pytest.mark.engine
+def test_an_ordinary_user_of_postgresql_can_be_told_which_database_it_is(postgres, tmp_path):
+    address, name = postgres.new_database(), f"plain{os.getpid()}"
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {name} LOGIN")
+        connection.execute(f"GRANT ALL ON SCHEMA public TO {name}")
+    store = open_store(address.replace("postgres@", f"{name}@"), keys=tmp_path / "keys")
+    with store.reading() as cursor:
+        assert store.identity(cursor).count("/") == 1
+    store.close()
 
 
 def test_what_waits_is_in_no_copy_without_its_key(where, filled, tmp_path):

@@ -66,7 +66,7 @@ def counted(
             store.add_invites(survey.digest, sorted({report.ticket or "" for report in mine}))
         for start in range(0, len(mine), 50):
             store.take(mine[start : start + 50])
-        store.fold(finish=survey.digest)
+        store.finish(survey.digest)
         total += store.tallies(survey.digest)
         store.close()
     return total

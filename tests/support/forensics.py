@@ -11,6 +11,11 @@ Rules
 4. In an order that was drawn at random the number of neighbours has mean 2 and the number of right pairs mean 1, both
    nearly Poisson; a fold is such an order of its own.  `most_by_chance` is exceeded with probability 10^-13 for a mean
    of 4 per fold; a reading makes fewer than 1,000 comparisons, so that a false alarm has a probability below 10^-9.
+5. Steps: the reader has every committed state too, as the log of SQLite or an archived log of PostgreSQL gives them.
+   Between two of them it looks at what came by question, round and segments, in the counts, in the rows, and in the
+   rows by the state in which their ids came: the least of these steps is the smallest crowd that can be singled out.
+6. Order within crowds: of ids that came together, the rank correlation of their places with their arrival, summed over
+   all crowds and in units of its standard deviation under chance, which is nearly normal.
 """
 
 from __future__ import annotations
@@ -19,11 +24,15 @@ import hashlib
 import math
 import os
 import sqlite3
+import struct
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +40,8 @@ from server_agg.collect.epoch_key import EpochKey
 from server_agg.collect.stored_report import Spending
 from tests.support.postgres_server import PostgresServer, binary
 
-__all__ = ["Traffic", "found_in", "most_by_chance", "postgres_evidence", "sqlite_evidence"]
+__all__ = ["ClearState", "Traffic", "clear_state", "found_in", "least_step", "logged_states", "most_by_chance",
+           "order_in_crowds", "postgres_evidence", "sqlite_evidence"]  # fmt: skip
 
 Traffic = list[tuple[str, Spending, str]]  # ids, what their tickets were spent on, and the tickets, as they came
 
@@ -157,3 +167,76 @@ def _by_transaction(evidence: Mapping[str, bytes], ids: Mapping[str, int], ticke
             transaction, name = line.split()
             together.setdefault(transaction, ([], []))[side].append(known.get(name.decode(), -1 - side))
     return sum(a == b for own, others in together.values() for a, b in zip(own, others, strict=False))
+
+
+# ---- every committed state -------------------------------------------------------------------------------------------
+
+Group = tuple[str, int, str]  # a question and round, and the segments that were declared
+
+
+class ClearState(NamedTuple):
+    """What one committed state tells without a key: counts by group, rows by id, and ids as they lie."""
+
+    counts: Counter[Group]
+    rows: dict[str, Group]
+    ids: list[str]
+
+
+def clear_state(execute: Callable[[str], Any], order: str = "id") -> ClearState:
+    """The state that a connection sees; `order` is how ids lie (in PostgreSQL: ctid)."""
+    counts: Counter[Group] = Counter()
+    for question, round_, segments, n in execute("SELECT question, round, segments, n FROM counts").fetchall():
+        counts[question, round_, segments] += n
+    rows = {row[0]: tuple(row[1:]) for row in execute("SELECT id, question, round, segments FROM reports").fetchall()}
+    ids = [bytes(id_).hex() for (id_,) in execute(f"SELECT id FROM ids ORDER BY {order}").fetchall()]  # noqa: S608
+    return ClearState(counts, rows, ids)
+
+
+def logged_states(path: Path) -> list[ClearState]:
+    """The states that the log of a SQLite file still has: the file with the log cut after each of its commits."""
+    log, found = path.with_name(path.name + "-wal").read_bytes(), []
+    (page,) = struct.unpack(">I", log[8:12])
+    with tempfile.TemporaryDirectory() as folder:
+        for end in range(32 + 24 + page, len(log) + 1, 24 + page):
+            head = log[end - 24 - page : end - page]
+            if head[8:16] != log[16:24]:
+                break  # what follows is of an earlier round of the log
+            if not any(head[4:8]):
+                continue  # not the last page of a commit
+            copy = Path(folder, f"{end}.sqlite3")
+            copy.write_bytes(path.read_bytes())
+            copy.with_name(copy.name + "-wal").write_bytes(log[:end])
+            with closing(sqlite3.connect(copy)) as connection:
+                state = clear_state(connection.execute)
+            if not found or state != found[-1]:
+                found.append(state)
+    return found
+
+
+def least_step(states: Sequence[ClearState]) -> int:
+    """The fewest reports of one group that came between two states (rule 5); 0 if none ever came."""
+    steps: list[int] = []
+    came: dict[str, int] = dict.fromkeys(states[0].ids, 0)
+    for number, (before, after) in enumerate(pairwise(states), start=1):
+        new = Counter(group for id_, group in after.rows.items() if id_ not in before.rows)
+        steps += [*(after.counts - before.counts).values(), *new.values()]
+        for id_ in after.ids:
+            came.setdefault(id_, number)
+    steps += Counter((came.get(id_), group) for id_, group in states[-1].rows.items() if came.get(id_) != 0).values()
+    return min(steps, default=0)
+
+
+def order_in_crowds(states: Sequence[ClearState], arrival: Sequence[str]) -> tuple[float, float]:
+    """How far ids that came together lie in the order of their arrival (rule 6), and the rank correlation of crowds."""
+    place = {id_: number for number, id_ in enumerate(arrival)}
+    total, variance, crowds = 0.0, 0.0, []
+    for before, after in pairwise(states):
+        known = set(before.ids)
+        ranks = np.argsort(np.argsort([place[id_] for id_ in after.ids if id_ not in known]))
+        if len(ranks) > 1:
+            centred = np.arange(len(ranks)) - (len(ranks) - 1) / 2
+            total += float(centred @ (ranks - ranks.mean()))
+            variance += float(centred @ centred) ** 2 / (len(ranks) - 1)
+            crowds.append(float(np.mean([place[id_] for id_ in after.ids if id_ not in known])))
+    across = np.corrcoef(np.arange(len(crowds)), np.argsort(np.argsort(crowds)))[0, 1] if len(crowds) > 1 else 0.0
+    return total / math.sqrt(variance or 1.0), float(across)
