@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,6 @@ from server_agg.batch.sources import COLUMNS
 from tests.reach.parts.sources import SOURCES
 from tests.support.batch_contract import check, check_lenient, refusal, rows_of
 from tests.support.batch_reference import CLOSED, SURVEYS, generated, own_fault, reasons_of
-from tests.support.engines import arrow_table
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # deprecations of others
 
@@ -72,9 +73,11 @@ def test_beside_ibis_duckdb_a_table_of_ibis_sqlite_is_refused_by_name(tmp_path: 
     """SQLite knows the operations too, and the contract was not run on it by ibis."""
     import ibis
 
-    rows = generated(random.Random(0), 50)
-    table = ibis.sqlite.connect(tmp_path / "rows.sqlite3").create_table("reports", arrow_table(rows))
-    with pytest.raises(ParameterError, match="a frame of ibis/sqlite;.*run the contract on it first: docs/batch.md"):
+    with closing(sqlite3.connect(tmp_path / "rows.sqlite3")) as made, made:
+        kinds = (f"{name} {'integer' if name == 'round' else 'text'}" for name in COLUMNS)
+        made.execute(f"CREATE TABLE reports ({', '.join(kinds)})")
+    table = ibis.sqlite.connect(tmp_path / "rows.sqlite3").table("reports")
+    with pytest.raises(ParameterError, match="a frame of ibis/sqlite'; .*run the contract on it first: docs/batch.md"):
         tally_reports(table, SURVEYS)
 
 
