@@ -31,6 +31,12 @@ def test_secrets_are_files_and_nobody_runs_as_root():
     assert "/readyz" in image
 
 
+def test_the_image_has_the_pg_dump_of_the_server_beside_it():
+    """A pg_dump refuses to read a newer server."""
+    (server,) = re.findall(r"image: postgres:(\d+)", (DEPLOY / "compose.yaml").read_text())
+    assert f"postgresql-client-{server} " in (DEPLOY / "Dockerfile").read_text()
+
+
 def test_the_proxy_and_the_database_write_no_addresses():
     proxy, compose = (DEPLOY / "Caddyfile").read_text(), (DEPLOY / "compose.yaml").read_text()
     assert not re.search(r"^\tlog\b", proxy.split("{$SITE}")[1], re.MULTILINE)  # no access log

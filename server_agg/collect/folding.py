@@ -4,8 +4,8 @@ Rules
 1. `fold` is one transaction: counts, ids, rows and spent tickets that are ripe (`fold`) are written, the intake is
    emptied, what is not ripe is sealed again, and the next epoch key is named.  Then every other key of the database is
    destroyed, also one that an earlier fold could not destroy.
-2. Folds, ends of surveys and copies of a database (`backup`) come one after the other, by the lock of the folder of keys.  Whoever has
-   other work does not wait for it: without `wait` a folder that is busy is `KeysBusy`.
+2. Folds, ends of surveys and copies of a database (`backup`) come one after the other, by the lock of the folder of
+   keys.  Whoever has other work does not wait for it: without `wait` a folder that is busy is `KeysBusy`.
 3. `finish` ends a survey that is over: it is folded to its last report, counts stay, ids, rows, invites and spent
    tickets are deleted, and nothing is taken for it any more (`closed` is 1).  Then the tables are written anew, so that
    nothing deleted is in their files, and the survey is done (2).  A `finish` that was interrupted is done again.

@@ -2,7 +2,8 @@
 
 Rules
 1. What needs the owner's token asks for it before it reads anything else; a withdrawal asks for the publisher's
-   signature instead, and for nobody's token: its body is small before it is parsed.
+   signature instead, and for nobody's token: its body is small, and has few
+   brackets, before it is parsed.
 2. The rules are those of the command line: each route calls what the command calls.
 3. A release can be asked for as a preview: what would change is told, and nothing does.
 """
@@ -23,6 +24,7 @@ from rrcollect.errors import ParameterError, SurveyRefused
 from rrcollect.publish.canonical import read
 from rrcollect.publish.envelope import LARGEST_ENVELOPE
 from rrcollect.publish.withdrawal import LARGEST_WITHDRAWAL
+from server_agg.collect.admission import MOST_BRACKETS
 from server_agg.collect.catalogue import Catalogue, CatalogueEntry
 from server_agg.collect.closing import close_survey
 from server_agg.collect.endpoint import answered
@@ -198,6 +200,8 @@ class SurveyRoutes:
         """POST /surveys/{digest}/withdrawal: the publisher's signature is asked for, and nobody's token."""
         listed = await self.listed(request.path_params["digest"])
         envelope = await self._body(request, LARGEST_NOTICE)
+        if envelope.count(b"[") + envelope.count(b"{") > MOST_BRACKETS:
+            raise Refusal(400, "malformed", f"a signed withdrawal has at most {MOST_BRACKETS} brackets")
         new = await asyncio.to_thread(self._catalogue.withdraw, listed, envelope)
         if new:
             said("survey withdrawn", survey=listed.published.digest)

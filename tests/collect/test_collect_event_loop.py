@@ -5,13 +5,21 @@ False alarms: a body fails only if all of five tries take several times their us
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from rrcollect.errors import SurveyRefused
 from rrcollect.publish.canonical import canonical, read_canonical
+from rrcollect.publish.envelope import LARGEST_ENVELOPE
+from server_agg import CollectorSettings, OwnerToken, open_store
 from server_agg.collect.admission import Admission
+from server_agg.collect.app import Collector
+from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.errors import Refusal
-from tests.benchmarks.event_loop import LARGEST, ORDINARY, measured
+from tests.benchmarks.event_loop import LARGEST, OPEN_TO_ALL, ORDINARY, REPORTS, WITHDRAWAL, held, measured
+from tests.support.collector_running import publication
+from tests.support.devices import KEY
 
 
 def test_no_body_holds_the_event_loop_longer_than_fifty_ordinary_reports():
@@ -33,7 +41,31 @@ def test_a_list_that_is_parsed_as_a_whole_is_found(monkeypatch):
             raise Refusal.of("malformed", str(error)) from None
 
     monkeypatch.setattr(Admission, "_items", whole)
-    assert measured({"numbers", "one text"})["one text"] > ORDINARY
+    assert measured({(REPORTS, "one text")})[REPORTS, "one text"] > ORDINARY
+
+
+def test_a_withdrawal_as_large_as_a_survey_is_found(monkeypatch):
+    """The planted bug: what the collector did before."""
+    for limit in ("LARGEST_NOTICE", "MOST_BRACKETS"):
+        monkeypatch.setattr(f"server_agg.collect.survey_routes.{limit}", LARGEST_ENVELOPE)
+    dear = WITHDRAWAL, "pairs of brackets, large"
+    assert measured({dear})[dear] > ORDINARY
+
+
+def test_every_address_that_takes_a_body_asks_for_the_token_or_is_measured(tmp_path):
+    """By the routes themselves, so that a new one is noticed."""
+    store = open_store(tmp_path / "reports.sqlite3")
+    digest = Catalogue(store).publish(publication().envelope, [KEY.public.raw.hex()])[0].published.digest
+    collector = Collector(store, OwnerToken("correct horse battery"), CollectorSettings())
+    posts = [REPORTS, *(route.path for route in collector.surveys.routes() if "POST" in route.methods)]
+    app, free = collector.app(), []
+    for path in posts:
+        status, _ = asyncio.run(held(app, path.format(digest=digest), b"{"))
+        free += [path] if status != 401 else []
+    assert len(posts) > 5
+    assert tuple(free) == OPEN_TO_ALL
+    collector.writer.close()
+    store.close()
 
 
 @pytest.mark.parametrize("body", [

@@ -6,9 +6,11 @@ import asyncio
 import io
 import json
 import logging
+import random
 import re
 import signal
 import socket
+import threading
 import time
 import urllib.request
 from contextlib import suppress
@@ -284,3 +286,30 @@ def test_the_budget_is_given_back_whatever_happens():
         with pytest.raises(Exception):  # noqa: B017, PT011
             asyncio.run(body_of(scope, arriving(*pieces), limit=limit, seconds=1, budget=budget))
         assert budget.held == 0
+
+
+@pytest.mark.engine
+@pytest.mark.process
+def test_of_two_surveys_of_one_name_that_two_collectors_are_sent_at_once_one_is_accepted(postgres):
+    """Two processes on one database; each pair of surveys has one publisher, name and version, and other content."""
+    where, races, said = postgres.new_database(), 12, []
+    pairs = [[publication(title=title, version=n + 1) for title in ("one", "other")] for n in range(races)]
+
+    def publish(running, made):
+        status, reply = running.json("POST", f"/surveys?key={KEY.public.raw.hex()}", made.envelope, {**JSON, **BEARER})
+        said.append((made.survey.version, status, reply.get("error")))
+
+    with Process(where) as one, Process(where) as other:
+        for pair in pairs:
+            racing = [
+                threading.Thread(target=publish, args=both)
+                for both in zip(random.sample([one, other], 2), pair, strict=True)
+            ]
+            for thread in racing:
+                thread.start()
+            for thread in racing:
+                thread.join(30)
+        kept = [entry["version"] for entry in one.json("GET", "/surveys", headers=BEARER)[1]["surveys"]]
+    expected = [(n + 1, *reply) for n in range(races) for reply in ((201, None), (409, "version_taken"))]
+    assert sorted(said, key=str) == sorted(expected, key=str)
+    assert sorted(kept) == list(range(1, races + 1))

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import time
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+
+import pytest
 
 from rrcollect import SigningKey, withdraw_survey
+from server_agg.cli.main import main
 from server_agg.collect import housekeeping
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.closing import close_due
+from server_agg.collect.ingest import ingest
 from server_agg.collect.settings import Settings
 from server_agg.collect.stores import open_store
 from tests.support.collector_running import JSON, RunningCollector, body, expired, publication
@@ -83,3 +90,44 @@ def test_surveys_are_closed_by_themselves_when_their_time_is_over(where, monkeyp
     housekeeping.tidy(store, catalogue, settings)
     assert {one.digest: one.closed for one in store.surveys()} == {digest: True, stands: False}
     store.close()
+
+
+def test_lines_on_standard_input_obey_withdrawals_that_come_meanwhile(tmp_path, monkeypatch):
+    """A collector on the same database is told between two groups of lines."""
+    monkeypatch.setattr("server_agg.collect.ingest.LINES_PER_COMMIT", 2)
+    where, made = tmp_path / "a.sqlite3", publication()
+    store, other = open_store(where), open_store(where)
+    Catalogue(store).publish(made.envelope, [KEY.public.raw.hex()])
+
+    class Lines(io.BytesIO):
+        read = 0
+
+        def readline(self, size=-1):
+            self.read += 1
+            if self.read == 3:
+                told = Catalogue(other)
+                assert told.withdraw(told.named(made.digest), withdraw_survey(made.survey, [KEY]))
+            return super().readline(size)
+
+    sent = b"\n".join(body(made.digest) for _ in range(6))
+    assert ingest(store, Lines(sent)) == {"new": 2 + 2, "withdrawn": 2}
+    assert ingest(store, io.BytesIO(sent)) == {"withdrawn": 6}
+    assert store.tallies().n == 4
+    for one in (store, other):
+        one.close()
+
+
+@pytest.mark.parametrize(("grace", "taken", "closes"), [("P1D", "0 new, 0 known, 3 refused", 0), ("P7D", "3 new", 2)])
+def test_commands_take_and_close_by_the_grace_of_the_settings(tmp_path, monkeypatch, capsys, grace, taken, closes):
+    ended = (datetime.now(UTC) - timedelta(days=3)).replace(microsecond=0)
+    where, made = str(tmp_path / "a.sqlite3"), expired(minimum=2, expires=ended)
+    store = open_store(where)
+    Catalogue(store).publish(made.envelope, [KEY.public.raw.hex()])
+    store.close()
+    monkeypatch.setenv("RRCOLLECT_GRACE", grace)
+    lines = io.BytesIO(b"\n".join(body(made.digest) for _ in range(3)))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=lines))
+    main(["ingest", "--store", where])
+    assert capsys.readouterr().out.startswith(taken)
+    assert main(["close", made.digest, "--store", where]) == closes
+    assert main(["close", made.digest, "--store", where, "--grace", "2"]) == 0
