@@ -66,6 +66,7 @@ def test_a_page_of_another_origin_embeds_a_survey_under_a_strict_policy(collecto
         site.attributes = attributes(collector, digest)
         page = visit.page(site.url)
         page.get_by_role("radio", name="Yes").click()
+        unfold(page)  # what is loaded then keeps the policy, too
         accessible(page)
         page.locator('[data-question="q1"]').get_by_role("button", name="Send").click()
         page.locator('[data-question="q1"]').get_by_text("It was received.").wait_for()
@@ -264,10 +265,13 @@ def test_a_page_that_was_loaded_once_is_answered_offline_and_sent_later(collecto
         visit.context.add_init_script(EARLY)
         page = visit.page(f"{collector.url}/s/{digest}")
         page.get_by_role("radio", name="Yes").wait_for()
-        kept = f"caches.match('/surveys/{digest}').then((found) => found !== undefined)"
-        page.wait_for_function(f"navigator.serviceWorker.controller && {kept}")
+        kept = [f"/surveys/{digest}", "/assets/rr-explanation.mjs", "/assets/words/en.more.mjs"]
+        there = f"Promise.all({kept}.map((one) => caches.match(one))).then((found) => found.every(Boolean))"
+        page.wait_for_function(f"navigator.serviceWorker.controller && {there}")
         visit.context.set_offline(True)
         page.reload()
+        page.get_by_text("How does this protect me?").click()
+        page.locator(".simulation").wait_for()  # it was not opened while there was a network
         page.get_by_role("radio", name="Yes").click()
         page.get_by_role("button", name="Send").click()
         page.get_by_text("You are offline. Your answer is kept on this device").wait_for(timeout=30_000)
