@@ -194,7 +194,7 @@ def clear_state(execute: Callable[[str], Any], order: str = "id") -> ClearState:
 
 def logged_states(path: Path) -> list[ClearState]:
     """The states that the log of a SQLite file still has: the file with the log cut after each of its commits."""
-    log, found = path.with_name(path.name + "-wal").read_bytes(), []
+    log, found = path.with_name(path.name + "-wal").read_bytes(), list[ClearState]()
     (page,) = struct.unpack(">I", log[8:12])
     with tempfile.TemporaryDirectory() as folder:
         for end in range(32 + 24 + page, len(log) + 1, 24 + page):
