@@ -33,7 +33,7 @@ browsers: $(VENV)/test.stamp
 
 element: browsers  ## <rr-survey> as pages load it, made anew: rrcollect/web/element
 	@ln -sfn ../../$(VENV)/node/node_modules rrcollect/web/node_modules
-	npm --prefix rrcollect/web run build
+	npm --prefix rrcollect/web run build; made=$$?; rm rrcollect/web/node_modules; exit $$made
 
 demo: $(VENV)/demo.stamp  ## the main job end to end and a page about it: no server, no configuration
 	$(BIN)/rrcollect demo
