@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
+import tempfile
 import time
 from datetime import timedelta
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -175,19 +177,21 @@ def test_reports_are_taken_and_results_shown_while_a_copy_is_made(opened):
 
 
 @pytest.fixture
-def small_disk(tmp_path):
-    """A file system of twelve megabytes, which can grow: `small_disk(megabytes)`."""
-    folder = tmp_path / "small"
-    folder.mkdir()
+def small_disk():
+    """A file system of twelve megabytes that can grow, in a folder that everybody may enter: PostgreSQL's user too."""
+    folder = Path(tempfile.mkdtemp(prefix="rrsmall"))
+    folder.chmod(0o755)
 
     def sized(megabytes, *how):
         words = ["mount", "-t", "tmpfs", "-o", ",".join([*how, f"size={megabytes}m"]), "tmpfs", str(folder)]
         return subprocess.run(words, capture_output=True, check=False).returncode == 0
 
     if os.geteuid() != 0 or not sized(12):
+        folder.rmdir()
         pytest.skip("file systems cannot be mounted by this user here")
     yield folder, lambda megabytes: sized(megabytes, "remount")
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
+    folder.rmdir()
 
 
 @pytest.mark.process
@@ -209,9 +213,6 @@ def test_a_copy_that_finds_no_space_says_so_and_leaves_nothing(opened, small_dis
 @pytest.mark.process
 def test_a_full_disk_of_postgresql_is_told_to_senders_and_nothing_is_lost(postgres, small_disk, tmp_path):
     folder, grow = small_disk
-    for above in (folder, *folder.parents):
-        if str(above) != "/" and not above.stat().st_mode & 0o001:
-            above.chmod(above.stat().st_mode | 0o011)
     (folder / "space").mkdir()
     subprocess.run(["chown", "nobody", str(folder / "space")], check=True)
     name = f"full{os.getpid()}"
