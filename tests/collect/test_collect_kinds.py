@@ -127,8 +127,9 @@ def test_the_page_draws_options_means_and_rounds(collector, visit):
     assert re.search(r"hours", hours.get_by_role("img", name=re.compile("^Estimate")).get_attribute("aria-label"))
     colour = results.locator('[data-question="colour"]')
     assert colour.locator("figure").first.locator("circle").count() == 10
+    colour.get_by_text("Every option by").click()
     assert colour.get_by_role("img", name=re.compile("^by sport, ")).count() == 10
-    colour.get_by_text("Method").click()
+    colour.get_by_text("Method", exact=True).click()
     colour.get_by_text("all options at once").first.wait_for()
     assert "add up to 100 %" in colour.inner_text()
     for width in (390, 1280):

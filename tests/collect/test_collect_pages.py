@@ -127,7 +127,9 @@ def test_the_surveys_own_texts_are_shown_in_the_persons_language(collector, brow
 
 
 def open_rows(collector):
-    return [report.row for report in collector.store.waiting()] + kept_rows(collector.store)
+    store = collector.store
+    gathered = store.consistently(lambda cursor: store.gathered(cursor).rows)
+    return [report.row for report in store.waiting()] + gathered + kept_rows(store)
 
 
 @pytest.fixture
