@@ -36,8 +36,8 @@ const MORE = new RegExp(`^(?:${`
   sent_option_in_round sent_set.* reports not_sent.* means.* life_.* what_leaves private
   example made_up true_row sent_row crowd.* one_person.* draw_again
   unset not_handed_out nowhere mistyped other_survey digest_differs not_here elsewhere answered_at was_refused bad_signature untrusted_key older too_much
-  used_up ended withdrawn storage old_browser insecure supplied
-  survey contact put_in in_form no_page in_apps needs_script`.trim().replaceAll(/\s+/g, "|")})$`);
+  used_up ended withdrawn stays_sent storage old_browser insecure supplied
+  survey put_in in_form no_page in_apps needs_script`.trim().replaceAll(/\s+/g, "|")})$`);
 
 /** The text with one place changed. */
 function changed(text, from, to) {

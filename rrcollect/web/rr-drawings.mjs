@@ -5,7 +5,8 @@
  * Rules
  * 1. A colour is one that was checked (#rrggbb).  It is brought towards black or white until it can be read on its ground, and
  *    letters on it are black or white, whichever is read better: at least 4.5 to 1, as WCAG 2 asks.
- * 2. Drawings are made from the design, and stand beside sentences that say the same: they are hidden from screen readers.
+ * 2. Drawings are made from the design, with a caption, and stand beside sentences that say the same: they are hidden from
+ *    screen readers.  A design that treats a true "no" and a true "yes" differently has a row for each.
  * 3. Simulated people are drawn by the client's own functions and generator, and never from anything that was entered.
  */
 import { make } from "./rr-entries.mjs";
@@ -69,16 +70,14 @@ const dots = (full) => svg("svg", { viewBox: `0 0 ${full.length * 16} 16`, class
   ...full.map((one, i) => svg("circle", { cx: i * 16 + 8, cy: 8, r: 5, class: one ? "full" : "hollow" })));
 
 /** How often what is sent is not the truth; for a number, how often "high" is sent, from one end to the other.
- * @param {Question} question */
-export function drawing({ kind, design }) {
-  const { p00, p11 } = design.column, [no, yes] = [p00.toNumber(), p11.toNumber()];
-  if (kind.kind === "number") {
-    const [left, right] = [no, 1 - yes].map((share) => 4 + 72 * share);
-    return svg("svg", { viewBox: "0 0 320 80", class: "slope", "aria-hidden": "true" },
-      svg("path", { d: "M4 4V76H316", class: "axis" }), svg("path", { d: `M4 ${left}L316 ${right}`, class: "line" }));
-  }
-  const switched = Math.round(PEOPLE * (1 - (design instanceof SetDesign ? yes : Math.max(no, yes))));
-  return dots(Array.from({ length: PEOPLE }, (_, i) => i >= switched));
+ * @param {Question} question @param {Words} words */
+export function drawing({ kind, design }, words) {
+  const { p00, p11 } = design.column, [no, yes] = [p00.toNumber(), p11.toNumber()], number = kind.kind === "number";
+  const row = (/** @type {number} */ share) => dots(Array.from({ length: PEOPLE }, (_, i) => i >= Math.round(PEOPLE * (1 - share))));
+  const [left, right] = [no, 1 - yes].map((share) => 4 + 72 * share), same = no === yes || design instanceof SetDesign;
+  const made = number ? [svg("svg", { viewBox: "0 0 320 80", class: "slope" }, svg("path", { d: "M4 4V76H316" }), svg("path", { d: `M4 ${left}L316 ${right}`, class: "line" }))]
+    : same ? [row(yes)] : [words.say("no"), row(no), words.say("yes"), row(yes)];
+  return make("div", { class: "small quiet", "aria-hidden": "true" }, ...made, words.say(number ? "slope" : "dots"));
 }
 
 /** Simulated people: whether the thing asked about is true of each, and what would be sent for each.  For a choice the thing is
@@ -103,7 +102,7 @@ export function simulation(question, words) {
     const estimate = Math.round(whole * Math.max(0, Math.min(1, share))), word = words.say(kind.kind === "number" ? "high" : "yes");
     shown.replaceChildren(
       make("p", {}, words.say("true_row")), dots(people.map((one) => one.truth)), make("p", {}, words.say("sent_row")), dots(people.map((one) => one.sent)),
-      make("p", {}, words.say(`crowd${end}`, { sent, count: PEOPLE, estimate, truth: OF_THEM })), make("p", {}, words.say(`one_person${end}`, { word })),
+      make("p", {}, words.say(`crowd${end}`, { sent, count: PEOPLE, estimate, truth: OF_THEM })), make("p", {}, words.say(`one_person${end}`, { word })), make("p", {}, words.say("crowd_rough", { count: PEOPLE })),
     );
   };
   play();

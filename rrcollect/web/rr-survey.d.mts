@@ -11,8 +11,6 @@ export class RRSurvey extends HTMLElement {
     show(...children: (Node | string)[]): void;
     /** The person's languages, the best first. */
     get languages(): readonly string[];
-    /** What an error means to a person; what was entered is in none. @param {Error} error @param {Words} given */
-    inWords(error: Error, given: Words): Promise<string>;
     #private;
 }
 export type Survey = import("./rrcollect.mjs").Survey;

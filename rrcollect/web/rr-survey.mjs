@@ -4,7 +4,7 @@
  *
  * Rules
  * 1. Text of the survey enters as text, never as markup, and stands in elements of its own (part "foreign"), which look
- *    different: it cannot imitate what this element says.  Its logo is an image, its colour is one that was checked.
+ *    different, by their type and by dots below, and are announced so: it cannot imitate what this element says.  Its logo is an image, its colour is one that was checked.
  * 2. The truth is in an entry of rr-entries.mjs until it is sent, and nowhere else: no control, address, title, event,
  *    storage or history.  An event names a question, and nothing else.
  * 3. What was drawn is shown when it has left: who declined on seeing it would bias the estimate.
@@ -18,10 +18,10 @@
  * The property `words` takes words in further languages, in the form of words/en.mjs; set it before the element is in the page.
  * Events: `answered` and `declined`, with the question's id as `detail.question`, and `finished`.
  */
-import { coloured, drawing, sheet } from "./rr-drawings.mjs";
+import { drawing, sheet } from "./rr-drawings.mjs";
 import { Choice, NumberEntry, make } from "./rr-entries.mjs";
 import {
-  Client, IndexedDBLedger, Policy, RRCollectError, checkInvite, headlines, loadWords, readSurvey, say, segmentValues, verifyEnvelope, wholeWords,
+  Client, IndexedDBLedger, Policy, acceptSurvey, checkInvite, headlines, loadWords, readSurvey, say, segmentValues, verifyEnvelope,
 } from "./rrcollect.mjs";
 
 /** @typedef {import("./rrcollect.mjs").Survey} Survey @typedef {import("./rrcollect.mjs").Question} Question
@@ -63,6 +63,16 @@ const KINDS = {
 
 /** The invite of the page's address, which is taken out of it; kept for every element of the page. @type {string | null} */
 let linked = null;
+
+/** @type {Promise<typeof import("./rr-explanation.mjs")> | null} */
+let loaded = null;
+
+/** What few need, loaded when it is first wanted; without a network it is tried again. */
+function later() {
+  loaded ??= import("./rr-explanation.mjs");
+  loaded.catch(() => { loaded = null; });
+  return loaded;
+}
 
 /** What stands behind the # of the page's address. */
 function fromAddress() {
@@ -136,7 +146,7 @@ class View {
     return make(tag, { dir: "auto", lang, part: "foreign", ...attributes, class: kind }, plain ? texts : this.said(texts));
   }
 
-  /** The survey's texts of these names, those that are given. @param {("introduction" | "consent" | "contact")[]} names */
+  /** The survey's texts of these names, those that are given. @param {("introduction" | "consent")[]} names */
   passages(...names) {
     return names.filter((name) => this.said(this.survey[name])).map((name) => this.foreign("p", this.survey[name], { "data-text": name }));
   }
@@ -196,9 +206,10 @@ class View {
 
   /** Whom to ask, and where to read on. */
   foot() {
-    const link = this.said(this.survey.privacy), { privacy } = this.survey;
+    const { contact, privacy } = this.survey, link = this.said(privacy), text = (/** @type {"contact" | "privacy"} */ name, /** @type {Node} */ inside) =>
+      make("p", { "data-text": name }, ...this.words.parts(name, { [name]: inside }));
     const to = () => make("a", { href: link, target: "_blank", rel: "noopener noreferrer" }, this.foreign("span", privacy));
-    return [...this.passages("contact"), ...(link ? [make("p", { "data-text": "privacy" }, `${this.words.say("privacy")}: `, to())] : [])];
+    return [...(this.said(contact) ? [text("contact", this.foreign("span", contact))] : []), ...(link ? [text("privacy", to())] : [])];
   }
 
   /** What a person should know, in a few words with a drawing; all of it one tap away. @param {Question[]} asked */
@@ -213,7 +224,7 @@ class View {
 
   /** The first sentences, with a drawing. @param {string[]} sentences @param {Question | null} question */
   inShort(sentences, question) {
-    return [make("p", { class: "short" }, sentences.join(" ")), ...(question ? [drawing(question)] : [])];
+    return [make("p", { class: "short" }, sentences.join(" ")), ...(question ? [drawing(question, this.words)] : [])];
   }
 
   /** A sentence of ours as a paragraph. @param {string} key @param {Record<string, any>} [attributes] @param {Record<string, any>} [places] */
@@ -251,7 +262,7 @@ class View {
 
   /** All that there is to tell, loaded when it is first wanted. */
   explanation() {
-    this.explained ??= import("./rr-explanation.mjs").then(({ explanation }) => explanation(this.survey, this.words, this.language));
+    this.explained ??= later().then(({ explanation }) => explanation(this.survey, this.words, this.language));
     this.explained.catch(() => { this.explained = null; });
     return this.explained;
   }
@@ -342,7 +353,8 @@ class View {
       try {
         await this.answer(question, entry);
       } catch (error) {
-        fault.textContent = await this.host.inWords(/** @type {Error} */ (error), this.words);
+        const { words } = this, { name } = /** @type {Error} */ (error), failed = () => words.say(Object.hasOwn(words.table, name) ? name : "failed");
+        fault.textContent = await later().then(({ inWords }) => inWords(/** @type {Error} */ (error), words)).catch(failed);
         button.toggleAttribute("disabled", false);
       }
     };
@@ -480,16 +492,8 @@ class View {
 
 // ---- the element ----------------------------------------------------------------------------------------------------
 
-/** The page of each state: its title, and what it means; states that are not here are told as "refused".
- * @type {Record<string, [title: string, words: string]>} */
-const STATES = {
-  Unset: ["cannot_show", "unset"], Unavailable: ["cannot_show", "not_handed_out"], Missing: ["nowhere", "mistyped"],
-  Offline: ["cannot_show", "offline"], Another: ["other_survey", "digest_differs"], Expired: ["ended", ""], SurveyWithdrawn: ["withdrawn", ""],
-  WrongOrigin: ["not_here", "elsewhere"], LedgerUnavailable: ["cannot_show", "storage"], NoEd25519: ["cannot_show", "old_browser"],
-  Insecure: ["cannot_show", "insecure"],
-  BadSignature: ["was_refused", "bad_signature"], UntrustedKey: ["was_refused", "untrusted_key"], RolledBack: ["was_refused", "older"],
-  OverPolicy: ["was_refused", "too_much"], CertainDisclosure: ["was_refused", "too_much"], BudgetExhausted: ["was_refused", "used_up"],
-};
+/** States of a survey that was rightly signed and is over. */
+const OVER = ["Expired", "SurveyWithdrawn"];
 
 export class RRSurvey extends HTMLElement {
   static observedAttributes = ["src", "publisher", "publisher-name", "threshold", "steps", "lang"];
@@ -555,12 +559,14 @@ export class RRSurvey extends HTMLElement {
       if (run !== this.#run) return;
       if (worker !== null) navigator.serviceWorker?.register(new URL(worker, document.baseURI), { scope: "./" }).catch(() => {});
       const { look, origins } = accepted.survey.survey;
-      this.#root.adoptedStyleSheets = [STYLE, ...(look.colour === null ? [] : [coloured(look.colour)])];
+      const { colour } = look, own = colour === null ? [] : await later().then(({ coloured }) => [coloured(colour)], () => []);
+      if (run !== this.#run) return;
+      this.#root.adoptedStyleSheets = [STYLE, ...own];
       if (!origins.includes(location.origin)) throw new StateError("WrongOrigin", origins);
       this.#view = new View(this, accepted.client, accepted.survey, words, round);
       await this.#view.start();
     } catch (error) {
-      if (run === this.#run) this.#failed(/** @type {StateError} */ (error), await this.#allWords());
+      if (run === this.#run) await this.#failed(run, /** @type {StateError} */ (error));
     }
   }
 
@@ -575,11 +581,17 @@ export class RRSurvey extends HTMLElement {
     const name = this.getAttribute("publisher-name") ?? readSurvey((await verifyEnvelope(envelope, keys)).payload).publisher;
     const policy = new Policy([{ name, keys, threshold: Number(this.getAttribute("threshold") ?? 1) }]);
     const client = new Client({ ledger: new IndexedDBLedger(), attributes: [{ everyAttributeOf: name, rounds: 1000 }], policy });
+    const same = (/** @type {AcceptedSurvey} */ found) => {
+      if (digest && found.digest !== digest) throw new StateError("Another");
+      return found;
+    };
     const over = digest ? await fetch(`${address.href}/withdrawal`, options).catch(() => null) : null;
     if (over?.status === 200) await client.withdraw(new Uint8Array(await over.arrayBuffer())).catch(() => null); // unsigned, it means nothing
-    const survey = await client.accept(envelope);
-    if (digest && survey.digest !== digest) throw new StateError("Another");
-    return { client, survey };
+    const survey = await client.accept(envelope).catch(async (error) => {
+      if (OVER.includes(error.name)) error.over = { client, survey: same(await acceptSurvey(envelope, policy, { now: new Date(0) })) };
+      throw error;
+    });
+    return { client, survey: same(survey) };
   }
 
   /** The person's languages, the best first. */
@@ -597,36 +609,21 @@ export class RRSurvey extends HTMLElement {
     return words;
   }
 
-  /** The same, with those for what goes wrong, if they can be had; if a page's own words failed, ours. */
-  async #allWords() {
-    const words = await this.#words().catch(() => loadWords(this.languages));
-    return wholeWords(words).catch(() => words);
+  /** A page for what went wrong, in a person's words; if those cannot be loaded, in fewer. @param {number} run @param {StateError} error */
+  async #failed(run, error) {
+    const words = await this.#words().catch(() => loadWords(this.languages)), offline = error.name === "Offline"; // if a page's own words failed, ours
+    const again = make("div", { class: "actions" }, make("button", { type: "button", onclick: () => this.#restart() }, words.say("retry")));
+    const line = (/** @type {string} */ key) => make("p", {}, words.say(key));
+    const few = () => [make("section", { class: "card", part: "card failure", role: "alert", "data-state": error.name },
+      make(this.hasAttribute("page") ? "h1" : "h2", { class: "h0" }, words.say("cannot_show")), line(offline ? "offline" : "failed"), line("nothing_asked"), again, ...(offline ? [] : [make("p", { class: "small quiet" }, words.say("technical", { detail: error.name }))]))];
+    const { over } = error, view = over ? new View(this, over.client, over.survey, words, 0) : null; // of a survey that is over, its title and whom to ask
+    view?.close();
+    const shown = await (offline ? Promise.reject() : later().then(({ failure }) => failure(this, error, words, again, view))).catch(few);
+    if (run !== this.#run) return;
+    this.show(...shown);
+    if (this.hasAttribute("page")) document.title = this.#inside.querySelector("section .h0, section .h1")?.textContent ?? "";
+    if (offline) addEventListener("online", () => this.isConnected && this.#restart(), { once: true });
   }
-
-  /** What an error means to a person; what was entered is in none. @param {Error} error @param {Words} given */
-  async inWords(error, given) {
-    const words = await wholeWords(given).catch(() => given), [title, told] = STATES[error.name] ?? [error.name, ""], key = told || title;
-    return Object.hasOwn(words.table, key) ? words.say(key) : `${words.say("failed")} ${words.say("technical", { detail: technical(error) })}`;
-  }
-
-  /** A page for what went wrong, in a person's words; if those could not be loaded, in fewer. @param {StateError} error @param {Words} words */
-  #failed(error, words) {
-    const { name, places = [] } = error, known = name === "NoEd25519" && !isSecureContext ? "Insecure" : name, line = (/** @type {string} */ key) => make("p", {}, words.say(key));
-    const all = STATES[known] ?? ["was_refused", "failed"], whole = all.every((key) => !key || Object.hasOwn(words.table, key)), [title, told] = whole ? all : ["cannot_show", "failed"];
-    const again = make("button", { type: "button", onclick: () => this.#restart() }, words.say("retry"));
-    const list = () => [line("answered_at"), make("ul", {}, ...places.map((place) => make("li", { class: "foreign" }, place)))];
-    this.show(make("section", { class: "card", part: "card failure", role: "alert", "data-state": name },
-      make(this.hasAttribute("page") ? "h1" : "h2", { class: "h0" }, words.say(title)), ...(told ? [line(told)] : []), ...(places.length && whole ? list() : []), line("nothing_asked"),
-      ...(["Offline", "Unavailable"].includes(name) ? [make("div", { class: "actions" }, again)] : []),
-      ...(title === "was_refused" || !whole ? [make("p", { class: "small quiet" }, words.say("technical", { detail: technical(error) }))] : [])));
-    if (this.hasAttribute("page")) document.title = words.say(title);
-    if (name === "Offline") addEventListener("online", () => this.isConnected && this.#restart(), { once: true });
-  }
-}
-
-/** The name of a state or of an error of the client says it all; other errors have words of their own. @param {Error} error */
-function technical(error) {
-  return error instanceof RRCollectError || error instanceof StateError ? error.name : String(error);
 }
 
 /** A state of this element that no error of the client stands for. */
@@ -636,6 +633,8 @@ class StateError extends Error {
     super(name);
     this.name = name;
     this.places = places;
+    /** @type {{client: Client, survey: AcceptedSurvey} | null} */
+    this.over = null;
   }
 }
 
@@ -656,7 +655,7 @@ const STYLE = sheet([
   `.small { font-size: .88em; }`,
   `.card { background: var(--card); border: 1px solid var(--line); border-radius: var(--radius); padding: 1.2rem 1.35rem; margin: 1.1rem 0; }`,
   `.logo { display: block; max-width: min(100%, 14rem); max-height: 4.5rem; margin-block-end: .8rem; }`,
-  `.foreign { font-family: var(--rr-foreign-font, Georgia, "Liberation Serif", "Noto Serif", serif); unicode-bidi: isolate; white-space: pre-line; overflow-wrap: anywhere; }`,
+  `.foreign { font-family: var(--rr-foreign-font, Georgia, "Liberation Serif", "Noto Serif", serif); unicode-bidi: isolate; white-space: pre-line; overflow-wrap: anywhere; text-decoration: underline dotted 1px var(--quiet); text-underline-offset: .25em; }`,
   `p.foreign { border-inline-start: 3px solid var(--line); padding-inline-start: .8rem; }`,
   `.promise { border-inline-start: 4px solid var(--accent); }`,
   `.short { margin: .6rem 0 .3rem; } .promise .short { font-size: 1.06em; font-weight: 600; }`,
@@ -667,7 +666,7 @@ const STYLE = sheet([
   `summary { cursor: pointer; color: var(--accent); font-weight: 600; min-height: 1.75rem; }`,
   `.dots, .slope { display: block; width: 100%; max-width: 22rem; margin: .3rem 0 .6rem; }`,
   `.full { fill: var(--accent); } .hollow { fill: none; stroke: var(--quiet); stroke-width: 1.6; }`,
-  `.slope path { fill: none; stroke: var(--quiet); } .slope .line { stroke: var(--accent); stroke-width: 3; }`,
+  `.slope path { fill: none; stroke: var(--quiet); } .slope .line { stroke: var(--accent); stroke-width: 3; } [dir=rtl] .slope { transform: scaleX(-1); }`,
   `.bar { height: 6px; border-radius: 3px; background: var(--line); overflow: hidden; margin: 1.2rem 0 .3rem; } .bar div { height: 100%; background: var(--accent); }`,
   `.choices { display: grid; grid-template-columns: 1fr 1fr; gap: .7rem; margin: .9rem 0 .6rem; }`,
   `.choices.many { grid-template-columns: 1fr; gap: .5rem; max-height: min(62vh, 24.5rem); overflow-y: auto; padding: 5px; margin-inline: -5px; }`,
@@ -688,10 +687,10 @@ const STYLE = sheet([
   `.keypad { display: grid; grid-template-columns: repeat(3, 1fr); gap: .5rem; }`,
   `button.key { border-color: var(--line); background: transparent; color: inherit; font-size: 1.15em; min-width: 3.2rem; padding: .3rem; touch-action: manipulation; }`,
   `label.field { display: block; margin: .7rem 0; font-weight: 600; }`,
-  `select, input { display: block; width: 100%; font: inherit; color: inherit; background: var(--card); border: 1px solid var(--quiet); border-radius: 10px; padding: .6rem .7rem; margin-block-start: .25rem; min-height: 2.9rem; }`,
+  `select, input { display: block; width: 100%; font: inherit; font-weight: 400; color: inherit; background: var(--card); border: 1px solid var(--quiet); border-radius: 10px; padding: .6rem .7rem; padding-inline-end: 1.5rem; margin-block-start: .25rem; min-height: 2.9rem; }`,
   `.actions { display: flex; flex-wrap: wrap; gap: .7rem; margin-block-start: 1rem; }`,
   `:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }`,
-  `@media (max-width: 34rem) { .card { padding: 1rem; } }`,
+  `@media (max-width: 34rem) { .card { padding: 1rem; } .actions button { flex: 100%; } }`,
   `@media print { .actions, .ask, .bar { display: none; } .card { break-inside: avoid; } }`,
 ].join("\n"));
 
