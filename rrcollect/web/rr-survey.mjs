@@ -643,7 +643,7 @@ class StateError extends Error {
 const STYLE = sheet([
   `:host { display: block; --ink: var(--rr-ink, light-dark(#16202c, #e8edf2)); --quiet: var(--rr-quiet, light-dark(#51606f, #a9b6c3)); --card: var(--rr-card, light-dark(#ffffff, #1b222b)); --line: var(--rr-line, light-dark(#d7dde4, #323d49)); --accent: var(--rr-accent, light-dark(#0067a1, #7cc4ee)); --accent-ink: var(--rr-accent-ink, light-dark(#ffffff, #0b1c28)); --warn: var(--rr-warn, light-dark(#8a4b00, #ffcf8f)); --warn-paper: var(--rr-warn-paper, light-dark(#fff4e3, #33260f)); --bad: var(--rr-bad, light-dark(#a3202b, #ff9aa2)); --good: var(--rr-good, light-dark(#1c6b3c, #8fdcae)); --radius: var(--rr-radius, 14px); }`,
   `:host([hidden]), [hidden] { display: none !important; }`,
-  `* { box-sizing: border-box; }`,
+  `*, ::before { box-sizing: border-box; }`,
   `.survey { font: max(16px, 1.0625rem)/1.55 var(--rr-font, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif); color: var(--ink); }`,
   `.h0 { font-size: 1.6em; line-height: 1.2; margin: 0 0 .25rem; }`,
   `.h1 { font-size: 1.22em; line-height: 1.35; margin: 0 0 .25rem; }`,
