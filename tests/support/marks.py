@@ -35,6 +35,7 @@ MARKS = {
     "tests/collect/test_collect_built.py": [browser],
     "tests/collect/test_collect_forensics.py": [process],
     "tests/collect/test_collect_element.py": [browser],
+    "tests/collect/test_collect_states.py": [browser],
     "tests/collect/test_collect_javascript.py": [browser],
     "tests/collect/test_collect_event_loop.py": [long],
     "tests/collect/test_collect_openapi.py": [long],
