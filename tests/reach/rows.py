@@ -104,6 +104,15 @@ PARTS: tuple[Part, ...] = (
         tools=("node", "npm"),
         node=("publint@0.3", "@arethetypeswrong/cli@0.18", "typescript@5.9", "@types/node@20"),
     ),
+    Part(
+        "frameworks",
+        "The survey element in React and in Vue, in Chromium",
+        by_pytest("test_frameworks.py"),
+        packages=("playwright", "axe-playwright-python"),
+        extras=("data",),
+        tools=("node", "npm", "chromium"),
+        node=("react@19", "react-dom@19", "vue@3", "esbuild@0.28"),
+    ),
     Part("pythons", "CPython 3.12, 3.13 and 3.14: the quick tests", by_pytest("test_pythons.py"), timeout=7200),
 )
 
