@@ -118,6 +118,7 @@ def test_a_board_reads_every_kind_in_words_on_one_axis(board, visit):
     for folded in ("certain is so for all 3 comparisons at once, at the level 95 %", "Bars of differences: mover"):
         assert not card(page, "doped").get_by_text(folded).is_visible()
     page.get_by_text("2,700 answers are in this release.").wait_for()
+    assert page.evaluate("document.documentElement.scrollHeight") < 3_000  # three questions, each of a screen or less
     page.get_by_text("(release 1). Nothing changes before the next one.").wait_for()
     for folded in ("ε = 1.099", "target", "its coverage is guaranteed", "1 % of the answers were fakes"):
         assert not card(page, "doped").get_by_text(folded).first.is_visible()
