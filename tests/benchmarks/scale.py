@@ -78,9 +78,9 @@ ENGINES: dict[str, tuple[Callable[[Path], Any], int]] = {
     "DuckDB": (lambda path: path, 100_000_000),
     "Polars": (_polars, 10_000_000),
     "pyarrow": (_pyarrow, 10_000_000),
-    "pandas": (_pandas, 1_000_000),
-    "Dask": (_dask, 1_000_000),
-    "Spark": (_spark, 10_000_000),
+    "pandas": (_pandas, 10_000_000),
+    "Dask": (_dask, 10_000_000),
+    "Spark": (_spark, 100_000_000),
 }
 """How each is given a file, and the largest size that is asked of it here."""
 
@@ -96,7 +96,8 @@ def keep(figures: Figures) -> None:
 
 
 def one(engine: str, path: Path) -> None:
-    """Count a file in this process, and print what it took."""
+    """Count a file in this process, and print what it took; where memory ends, this process is the one to be killed."""
+    Path("/proc/self/oom_score_adj").write_text("1000")
     start, used = time.perf_counter(), time.process_time()
     options: dict[str, Any] = {"memory_limit": MEMORY, "temp_directory": str(path.parent)} if engine == "DuckDB" else {}
     result = tally_reports(ENGINES[engine][0](path), SURVEY, progress=False, **options)

@@ -1,8 +1,5 @@
 """docs/scale.md and docs/scale.svg, made of what `scale` recorded in tests/benchmarks/scale.json.
 
-Two records there were entered by hand: a batch of an earlier day, from the page of that day, and a run that the system
-killed before it could record anything.
-
 An exponent b is the least-squares slope of log cost over log rows: cost ∝ rows^b.  Start-up costs flatten it, so it is
 fitted from `FIRST` rows on where there are two sizes or more, and from the smallest otherwise.
 """
@@ -22,6 +19,7 @@ __all__ = ["exponent", "page", "write"]
 FIRST = 1_000_000
 DAY = 86_400
 REPORTS = 10**9
+MACHINE_GB = 23
 PEAK = 3  # how much busier the busiest hour is than the mean: an assumption, said on the page
 Batch = dict[str, Any]
 
@@ -41,9 +39,8 @@ def exponent(rows: Sequence[float], costs: Sequence[float]) -> float | None:
 
 def slope(batches: list[Batch], cost: str) -> float | None:
     """The exponent of an engine's cost."""
-    known = [batch for batch in batches if batch[cost] is not None]
-    large = [batch for batch in known if batch["rows"] >= FIRST]
-    used = large if len(large) > 1 else known
+    large = [batch for batch in batches if batch["rows"] >= FIRST]
+    used = large if len(large) > 1 else batches
     return exponent([batch["rows"] for batch in used], [batch[cost] for batch in used])
 
 
@@ -60,7 +57,7 @@ def page(figures: dict[str, Any]) -> str:
     """The page."""
     engines = by_engine(figures["batches"])
     dates = sorted({batch["date"] for batch in figures["batches"]} | {figures["collector"]["date"]})
-    loads = [batch["load"] for batch in figures["batches"] if batch["load"] is not None]
+    loads = [batch["load"] for batch in figures["batches"]]
     text = [
         "# Scale from measured slopes",
         "",
@@ -77,9 +74,8 @@ def page(figures: dict[str, Any]) -> str:
             "`python -m tests.benchmarks.scale`: "
             "one Parquet file; every row is validated, deduplicated by report id and grouped. Memory is the peak of "
             f"the process, and of Java for Spark; DuckDB is limited to {MEMORY}, beyond which it spills to disk. "
-            "Cost ∝ rows^b; b is fitted from a million rows on, or from the smallest size where only one is as large. "
-            "In brackets: from 10^5 and 10^6 rows alone, where starting up still counts. That is not a law, and grows "
-            "with larger sizes: Spark spends most of its time on starting."
+            "Cost ∝ rows^b; b is fitted from a million rows on. In brackets: from 10^5 and 10^6 rows alone, where "
+            "starting up still counts, because nothing larger could be run."
         ),
         "",
         "| engine | rows | CPU seconds | seconds on the clock | peak memory, GB |",
@@ -90,10 +86,7 @@ def page(figures: dict[str, Any]) -> str:
         "| --- | ---: | ---: | ---: |",
         *(_slopes(name, batches) for name, batches in engines.items()),
         "",
-        *lines(
-            f"Not measured, because the machine was shared: {_missing(engines, figures['killed'])}. A row without "
-            f"CPU seconds is of an earlier day, which did not record them.{_killed(figures['killed'])}"
-        ),
+        *lines(f"Not run: {_missing(engines, figures['killed'])}.{_killed(figures['killed'])}"),
         "",
         "![CPU seconds and peak memory against rows](scale.svg)",
         "",
@@ -107,29 +100,33 @@ def page(figures: dict[str, Any]) -> str:
 def _killed(stopped: list[Batch]) -> str:
     """The runs that the system ended."""
     return "".join(
-        f" **{batch['engine']} at {batch['size']:,} rows was killed by the system**, which has 23 GB of memory, "
-        "shared: it holds all rows and what is made of them at once."
+        f" **{batch['engine']} at {batch['size']:,} rows was killed by the system**, which has {MACHINE_GB} GB of "
+        "memory, shared: it holds all rows and what is made of them at once."
         for batch in stopped
     )
 
 
 def _missing(engines: dict[str, list[Batch]], killed: list[Batch]) -> str:
-    """The sizes that each engine was not asked for."""
+    """The sizes that each engine was not asked for, with the memory that its slope says they need."""
     told = []
     for name, batches in engines.items():
         seen = {batch["size"] for batch in [*batches, *killed] if batch["engine"] == name}
-        left = [f"10^{round(math.log10(size))}" for size in SIZES if size not in seen]
-        told += [f"{name} at {' and '.join(left)} rows"] if left else []
-    return "; ".join(told)
+        for size in (size for size in SIZES if size not in seen):
+            last, b = batches[-1], slope(batches, "bytes") or 1.0
+            need = last["bytes"] * (size / last["rows"]) ** b / 1e9
+            why = f", of the {MACHINE_GB} GB there are" if need > MACHINE_GB else ""
+            told.append(f"{name} at 10^{round(math.log10(size))} rows (about {need:,.0f} GB by its slope{why})")
+    return "; ".join(told) or "nothing"
 
 
 def _row(batch: Batch) -> str:
-    cpu = "not recorded" if batch["cpu"] is None else f"{batch['cpu']:.1f}"
-    return f"| {batch['engine']} | {batch['rows']:,} | {cpu} | {batch['seconds']:.1f} | {batch['bytes'] / 1e9:.2f} |"
+    figures = (batch["cpu"], batch["seconds"])
+    told = [f"{batch['rows']:,}", *(f"{value:.1f}" for value in figures), f"{batch['bytes'] / 1e9:.2f}"]
+    return f"| {' | '.join([batch['engine'], *told])} |"
 
 
 def _slopes(name: str, batches: list[Batch]) -> str:
-    last = [batch for batch in batches if batch["cpu"]][-1]
+    last = batches[-1]
     small = sum(batch["rows"] >= FIRST for batch in batches) < 2
     told = ["–" if b is None else f"{b:.2f}" for b in (slope(batches, "cpu"), slope(batches, "bytes"))]
     told = [f"({b})" if small else b for b in told]
@@ -179,9 +176,8 @@ def _day(collector: dict[str, Any], duck: list[Batch]) -> list[str]:
     mean, peak = REPORTS / DAY, PEAK * REPORTS / DAY
     alone, lists = collector["core seconds, alone"], collector["core seconds, in lists of 100"]
     disk, wire = collector["bytes on disk"], collector["bytes on the wire"]
-    last, b = [batch for batch in duck if batch["cpu"]][-1], slope(duck, "cpu") or 1.0
+    last, b = duck[-1], slope(duck, "cpu") or 1.0
     cpu = last["cpu"] * (REPORTS / last["rows"]) ** max(1.0, b)
-    most = duck[-1]
     one, kept, held = 1 / alone, REPORTS * disk / 1e9, REPORTS * last["file"] / last["rows"] / 1e9
     many = math.ceil(2 * peak / one)
     rows = [
@@ -199,11 +195,6 @@ def _day(collector: dict[str, Any], duck: list[Batch]) -> list[str]:
             "counting them by DuckDB",
             f"{last['cpu']:.0f} s × (10^9 / {last['rows']:,})^{max(1.0, b):.2f}",
             f"{cpu / 3600:.1f} core-hours",
-        ),
-        (
-            f"… if it spills as at {most['rows']:,} rows: at most",
-            f"{most['seconds']:.0f} s × 2 cores × {REPORTS // most['rows']:,}",
-            f"{most['seconds'] * 2 * REPORTS / most['rows'] / 3600:.1f} core-hours",
         ),
     ]  # fmt: skip
     return [
@@ -242,10 +233,9 @@ def write(docs: Path) -> None:
     picture, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
     for name, batches in by_engine(figures["batches"]).items():
         for axis, cost, unit in ((axes[0], "cpu", 1.0), (axes[1], "bytes", 1e9)):
-            known = [batch for batch in batches if batch[cost] is not None]
             b = slope(batches, cost)
             label = name if b is None else f"{name}, b = {b:.2f}"
-            axis.loglog([x["rows"] for x in known], [x[cost] / unit for x in known], "o-", label=label)
+            axis.loglog([x["rows"] for x in batches], [x[cost] / unit for x in batches], "o-", label=label)
     axes[0].set(xlabel="rows", ylabel="CPU seconds", title="Time")
     axes[1].set(xlabel="rows", ylabel="GB", title="Peak memory")
     for axis in axes:

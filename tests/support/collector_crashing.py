@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import linecache
 import os
 import random
 import secrets
@@ -342,8 +343,18 @@ def _kill() -> None:
 
 
 def _at_line(number: int, act: Callable[[], None]) -> Callable[[FrameType, str, Any], Any]:
-    """A tracer that acts when the n-th line of the store's own modules is about to run."""
-    seen = [0]
+    """A tracer that acts when the n-th line of the store's own modules is about to run.
+
+    A fault waits for the next line at a `try:`, at `os.close` and where a `with` is being left: only a tracer can make
+    these fail before they did their work, and a lock would then never be given back."""
+    seen, entered = [0], set[tuple[FrameType, int]]()
+
+    def cannot_fail(frame: FrameType) -> bool:
+        line, place = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip(), (frame, frame.f_lineno)
+        left = place in entered
+        if line.startswith("with "):
+            entered.add(place)
+        return left or line == "try:" or line.startswith("os.close(")
 
     def tracer(frame: FrameType, event: str, argument: Any) -> Any:
         name = frame.f_code.co_filename
@@ -351,7 +362,8 @@ def _at_line(number: int, act: Callable[[], None]) -> Callable[[FrameType, str, 
             return None
         if event == "line":
             seen[0] += 1
-            if seen[0] == number:
+            waits = cannot_fail(frame) and act is _fault
+            if seen[0] >= number and not waits:
                 sys.settrace(None)
                 act()
         return tracer
