@@ -20,7 +20,7 @@ import socket
 import ssl
 import threading
 import time
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import SplitResult, urlsplit
 
 from rrcollect.deliver.verdict import LONGEST_REPLY, judge
@@ -67,6 +67,7 @@ on this machine.  Nothing was sent; the survey's publisher has to mend it
     def send(self, destination: str, body: bytes) -> None:
         """One POST; see the module's text for the outcomes."""
         connection, target = self._connection(destination)
+        replies = _kept_replies(connection)
         deadline = threading.Timer(self._timeout, _hang_up, [connection])  # for the whole exchange, byte by byte
         deadline.daemon = True
         end = time.monotonic() + self._timeout
@@ -85,6 +86,8 @@ on this machine.  Nothing was sent; the survey's publisher has to mend it
             raise TransportFailed(f"the collector could not be reached{way} ({type(error).__name__})") from None
         finally:
             deadline.cancel()
+            for reply in replies:
+                reply.close()
             connection.close()
             with self._lock:
                 self._open.discard(connection)
@@ -161,6 +164,18 @@ def _relay(relay: str) -> tuple[str, int]:
     if parts.scheme != "http" or port is None or parts.path not in ("", "/") or parts.query:
         raise ParameterError("relay", relay, allowed)
     return host, port
+
+
+def _kept_replies(connection: http.client.HTTPConnection) -> list[http.client.HTTPResponse]:
+    """The replies that this connection will begin to read; one that fails to begin is otherwise closed by nobody."""
+    replies: list[http.client.HTTPResponse] = []
+
+    def begun(*about: Any, **more: Any) -> http.client.HTTPResponse:
+        replies.append(http.client.HTTPResponse(*about, **more))
+        return replies[-1]
+
+    connection.response_class = begun  # type: ignore[assignment]
+    return replies
 
 
 def _hang_up(connection: http.client.HTTPConnection) -> None:

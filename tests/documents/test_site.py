@@ -181,7 +181,9 @@ def test_a_reader_finds_something_and_no_one_else_hears_of_it(served, width, sch
         if width == 390:
             page.locator("label[for=__search]").first.click()
         page.get_by_placeholder("Search").fill("rollback guard")
-        page.locator(".md-search-result__link").first.wait_for(state="attached")
+        page.locator(".md-search-result__link").first.wait_for(
+            state="attached", timeout=60_000
+        )  # the index is made first
         assert page.locator(".md-search-result__link").count() > 0
         assert {url for url in visit.requests if not url.startswith((served, "data:", "blob:"))} == set()
         assert visit.complaints == []
