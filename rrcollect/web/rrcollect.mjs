@@ -43,7 +43,10 @@ function refuse(name, message) {
 
 /** @param {unknown} value */
 function shown(value) {
-  let text = typeof value === "string" ? `'${value}'` : String(value);
+  let text = "an object"; // as documents have them: without a text of its own, and so is a list that holds one
+  try {
+    text = typeof value === "string" ? `'${value}'` : String(value);
+  } catch {}
   text = text.replace(/[^\P{C}]/gu, "?");
   return text.length <= 80 ? text : text.slice(0, 79) + "…";
 }
@@ -985,7 +988,7 @@ function needProbability(value, place) {
 /** @param {any} value @param {string} place @returns {AnyDesign} */
 function needDesign(value, place) {
   if (isObject(value) && "options" in value) {
-    const { options, size, p } = needFields(value, place, { options: integer(2, MOST_OPTIONS), size: integer(1, value.options - 1), p: needProbability });
+    const { options, size, p } = needFields(value, place, { options: integer(2, MOST_OPTIONS), size: integer(1, typeof value.options === "number" ? value.options - 1 : 0), p: needProbability });
     const made = new SetDesign(options, size, p);
     if (made.c.sign() <= 0) refuse("NotOriented", `${place}: p is not above ${size}/${options}, so nothing can be learned`);
     if (String(p) !== value.p) refuse("NotCanonical", `${place}: a probability is not in lowest terms`);
