@@ -267,12 +267,12 @@ def parts(size: Size) -> list[Part]:
                 "everything at rest, read by strangers, PostgreSQL", _strangers("PostgreSQL", strangers), pieces=pieces
             ),
             *(
-                Part(f"{what}, {kind}", _caught(_strangers(kind, strangers, start), "beyond chance"), planted=True)
-                for what, kind, start in (
-                    ("a collector that writes rows as they come", "SQLite", PlainCollector),
-                    ("a collector that writes rows as they come", "PostgreSQL", PlainPostgresCollector),
-                    ("a collector that keeps old keys", "SQLite", Hoarder),
-                    ("a collector that keeps old keys", "PostgreSQL", HoarderPostgres),
+                Part(f"{what}, {kind}", _caught(_strangers(kind, many, start), "beyond chance"), planted=True)
+                for what, kind, many, start in (  # SQLite begins its log anew after some hundred reports
+                    ("a collector that writes rows as they come", "SQLite", 200, PlainCollector),
+                    ("a collector that writes rows as they come", "PostgreSQL", strangers, PlainPostgresCollector),
+                    ("a collector that keeps old keys", "SQLite", strangers, Hoarder),
+                    ("a collector that keeps old keys", "PostgreSQL", strangers, HoarderPostgres),
                 )
             ),
             Part("PostgreSQL stopped without a checkpoint, under load", _stops(15)),
