@@ -268,7 +268,7 @@ def parts(size: Size) -> list[Part]:
             ),
             *(
                 Part(f"{what}, {kind}", _caught(_strangers(kind, many, start), "beyond chance"), planted=True)
-                for what, kind, many, start in (  # SQLite begins its log anew after some hundred reports
+                for what, kind, many, start in (  # of 1,200 SQLite's files tell too little, of 200 all
                     ("a collector that writes rows as they come", "SQLite", 200, PlainCollector),
                     ("a collector that writes rows as they come", "PostgreSQL", strangers, PlainPostgresCollector),
                     ("a collector that keeps old keys", "SQLite", strangers, Hoarder),
