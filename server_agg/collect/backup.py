@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from server_agg.collect.errors import StoreFull, StoreUnavailable
-from server_agg.collect.sqlite_store import SqliteStore
+from server_agg.collect.sqlite_store import OUT_OF_SPACE, SqliteStore
 from server_agg.collect.store import Store
 from server_agg.new_file import new_file
 
@@ -86,7 +86,7 @@ def _sqlite(path: str, copy: Path, name: str, *, with_waiting: bool) -> None:
                 connection.execute("VACUUM")
     except sqlite3.Error as error:
         told = getattr(error, "sqlite_errorname", "") or type(error).__name__
-        if told.startswith(("SQLITE_FULL", "SQLITE_IOERR_WRITE")):
+        if told.startswith(OUT_OF_SPACE):
             raise StoreFull(f"the copy cannot grow ({told}): free some space on its disk") from None
         raise StoreUnavailable(f"the database cannot be copied ({told}): look at the space on both disks") from None
     finally:

@@ -23,12 +23,13 @@ from server_agg.collect.errors import StoreError, StoreFull, StoreUnavailable, U
 from server_agg.collect.store import Store
 from server_agg.collect.tables import BETWEEN, PAGE_COLUMNS, STEPS
 
-__all__ = ["SqliteStore"]
+__all__ = ["OUT_OF_SPACE", "SqliteStore"]
 
 APPLICATION = 0x72726331  # "rrc1", so that another program's file is told from ours
 PATIENCE = 10.0  # seconds to wait for another process's lock
 TYPES = {"bytes": "BLOB", "clustered": "WITHOUT ROWID", "number": "INTEGER PRIMARY KEY"}
 VALUES_PER_LOOK_UP = 500
+OUT_OF_SPACE = ("SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE")  # the last when it is opened anew
 EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
 PIECES = (  # of a blob, in one statement: as many statements as rows would each wait for the interpreter's lock
     "WITH RECURSIVE piece(at) AS (VALUES (1) UNION ALL SELECT at + 16 FROM piece WHERE at + 16 < length(?1)) SELECT "
@@ -223,7 +224,7 @@ def _translated() -> Iterator[None]:
         raise
     except sqlite3.Error as error:
         name = getattr(error, "sqlite_errorname", "") or type(error).__name__
-        if name.startswith(("SQLITE_FULL", "SQLITE_IOERR_WRITE")):
+        if name.startswith(OUT_OF_SPACE):
             raise StoreFull(f"the database cannot grow ({name}): free some space on its disk") from None
         if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
             raise WrongSchema(f"the file is damaged or is not a SQLite database ({name})") from None

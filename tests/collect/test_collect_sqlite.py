@@ -1,7 +1,9 @@
 """The SQLite store by itself: what a failure leaves, whose file it is, and how SQLite's errors are told."""
 
+import resource
 import sqlite3
 import stat
+from contextlib import contextmanager
 from functools import partial
 
 import pytest
@@ -46,6 +48,30 @@ def test_a_failed_transaction_leaves_nothing_and_the_next_one_works(store):
     assert store.waiting() == []
     assert store.take([made]) == [ReportOutcome.NEW]
     assert store.waiting() == [made]
+
+
+@contextmanager
+def files_that_cannot_grow():
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_is_told_as_full_when_the_file_is_opened_anew_too(store):
+    """After a failure the connection goes.  The next one begins with the file of shared memory, which cannot grow
+    either: whoever failed first, be it a fold, the sender of the next report is told 507 and not 503."""
+    told = []
+    with files_that_cannot_grow():
+        for _ in range(3):
+            with pytest.raises(StoreFull) as refused:
+                store.take([arrival()])
+            told.append(str(refused.value))
+    assert "SQLITE_IOERR_SHMSIZE" not in told[0]
+    assert all("SQLITE_IOERR_SHMSIZE" in later for later in told[1:])
+    assert store.take([arrival()]) == [ReportOutcome.NEW]
 
 
 def test_a_connection_that_broke_is_opened_anew(store):
