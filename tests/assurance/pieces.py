@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -64,7 +65,8 @@ def ran_elsewhere(name: str, size: Size, number: int, piece: int) -> PieceResult
 
 
 def run_side_by_side(todo: list[Piece], size: Size, jobs: int) -> Iterator[tuple[Piece, PieceResult]]:
-    """Run pieces in so many processes; each comes when it has ended."""
+    """Run pieces in so many processes, one thread each; each comes when it has ended."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         started = {}
         for check, part, piece in todo:
