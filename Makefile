@@ -65,6 +65,7 @@ site: $(VENV)/docs.stamp  ## the documentation as a site, in site/: open site/in
 # A peer that cannot be installed here is left out of the comparison, and the page says so.
 $(VENV)/bench.stamp: $(VENV)/test.stamp
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	@$(MACHINE) tools Rscript || echo "R's survey: not installed, left out"
 	for peer in 'opendp>=0.12' 'diffprivlib>=0.6.6 scikit-learn<1.7' pure-ldp multi-freq-ldpy; do \
 	  $(BIN)/python -m pip install --quiet $$peer || echo "$$peer: not installed, left out"; done
 	@touch $@

@@ -29,6 +29,7 @@ package_of() {
     libatomic) echo libatomic1 ;;
     node) echo nodejs ;;
     pg_ctl) echo postgresql ;;
+    Rscript) echo r-cran-survey ;;
     setpriv) echo util-linux ;;
     *) echo "$1" ;;
   esac
