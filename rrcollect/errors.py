@@ -257,7 +257,7 @@ class TransportFailed(RRCollectError):
 
 
 class WrongAddress(TransportFailed):
-    """There is not a collector at the address that the survey names; the report waits, but waiting does not help."""
+    """There is no collector at the address that the survey names; the report waits, but waiting does not help."""
 
     blame = Blame.PUBLISHER
 

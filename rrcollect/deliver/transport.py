@@ -2,7 +2,7 @@
 
 A transport has one method, `send(destination, body)`: the destination is the address that the signed survey names, kept
 with the report since it was drawn.  It returns when the collector there has the report for good, raises `ReportRefused`
-if that collector will never take it, `WrongAddress` if there is not a collector there, and `TransportFailed` if nothing
+if that collector will never take it, `WrongAddress` if there is no collector there, and `TransportFailed` if nothing
 is known: sending again is then safe, because a collector counts a report id once.  What is believed: see `verdict`.
 
 `HttpTransport` uses the standard library: one connection per report, no cookies, no redirects, the same headers every

@@ -3,7 +3,7 @@
 Rules
 1. 200 or 201 with exactly {"new": …, "known": …}, one report in sum: the collector has it.
 2. A JSON object whose `error` is a reason of `publish.rules`, under that reason's own status: refused for good.
-3. 404, 405 or 501 without such words: there is not a collector at this address, and waiting will not make one.
+3. 404, 405 or 501 without such words: there is no collector at this address, and waiting will not make one.
 4. Everything else (a sign-in page, a proxy's page, a redirect, trouble of the collector, a word nobody published) says
    nothing about the report: it waits.  Nothing of a reply moves the moment of a later attempt; `Retry-After` is not
    read.
@@ -42,7 +42,7 @@ def judge(destination: str, status: int, said: bytes) -> None:
         raise ReportRefused(f"{error}: {REASONS[error]}")
     if status in NOT_A_COLLECTOR:
         raise WrongAddress(
-            f"there is not a collector at {shown(destination)} (status {status}); the report waits.  The survey's "
+            f"there is no collector at {shown(destination)} (status {status}); the report waits.  The survey's "
             "`collector` must be the whole address, as in https://collect.example.org/reports"
         )
     raise TransportFailed(f"the reply (status {status}) is not a collector's word on the report")

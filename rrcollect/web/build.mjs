@@ -143,7 +143,7 @@ const first = new Set(all.filter(({ declared, exports }) => !declared.length && 
 for (const one of first) for (const other of all) if (other.declared.some((name) => one.needs.has(name))) first.add(other); // it grows meanwhile
 const rest = all.filter((one) => !first.has(one)), together = (some) => some.map(({ text }) => text).join("\n");
 const shared = [...first].flatMap(({ declared }) => declared).filter((name) => rest.some(({ needs }) => needs.has(name)));
-if (shared.length > LETTERS.length) throw new Error("there are not letters enough for the names that both files know");
+if (shared.length > LETTERS.length) throw new Error("there are not enough letters for the names that both files know");
 const names = (pair) => shared.map((name, i) => pair(name, LETTERS[i])).join(",");
 const files = {
   [MAIN]: HEAD + await small(`${together(all.filter((one) => first.has(one)))}\nexport{RRSurvey,${names((name, letter) => `${name} as ${letter}`)}}`),

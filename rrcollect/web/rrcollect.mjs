@@ -2717,7 +2717,7 @@ function judge(destination, status, said) {
       throw new RRCollectError("ReportRefused", BUILT ? error : `${error}: ${MEANINGS[error]}`); // it is kept with the report
     }
   }
-  if (NOT_A_COLLECTOR.includes(status)) wrongAddress(destination, `there is not a collector (status ${status})`);
+  if (NOT_A_COLLECTOR.includes(status)) wrongAddress(destination, `there is no collector (status ${status})`);
   refuse("TransportFailed", `the reply (status ${status}) is not a collector's word on the report`);
 }
 

@@ -33,7 +33,7 @@ export function addRandomised(core, client, accepted) {
   if (survey.collector !== "carried") throw new Error(`the survey '${survey.name}' sends its reports itself: only one that is 'carried' fits into SurveyJS`);
   const { QuestionFactory, Serializer, CustomWidgetCollection } = core, Base = /** @type {new (name: string) => any} */ (core.Question);
 
-  class Randomised extends Base {
+  class RandomisedQuestion extends Base {
     getType() {
       return TYPE;
     }
@@ -66,16 +66,16 @@ export function addRandomised(core, client, accepted) {
     }
   }
 
-  Serializer.addClass(TYPE, [{ name: "question" }, { name: "titleLocation", default: "hidden" }], () => new Randomised(""), "question");
-  QuestionFactory.Instance.registerQuestion(TYPE, (/** @type {string} */ name) => Object.assign(new Randomised(name), { titleLocation: "hidden" }));
+  Serializer.addClass(TYPE, [{ name: "question" }, { name: "titleLocation", default: "hidden" }], () => new RandomisedQuestion(""), "question");
+  QuestionFactory.Instance.registerQuestion(TYPE, (/** @type {string} */ name) => Object.assign(new RandomisedQuestion(name), { titleLocation: "hidden" }));
   CustomWidgetCollection.Instance.add({
     name: TYPE,
     isFit: (/** @type {any} */ question) => question.getType() === TYPE,
     isDefaultRender: false,
     htmlTemplate: "<div></div>",
-    afterRender: (/** @type {Randomised} */ question, /** @type {HTMLElement} */ place) => draw(question, place, survey),
+    afterRender: (/** @type {RandomisedQuestion} */ question, /** @type {HTMLElement} */ place) => draw(question, place, survey),
   }, "type");
-  return Randomised;
+  return RandomisedQuestion;
 }
 
 /** What stands in the place of a question: the signed text, what happens to the answer, an entry and two buttons.

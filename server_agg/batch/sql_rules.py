@@ -108,15 +108,16 @@ class Query:
         """
         columns = "survey, question, round, design, answer, segments" + ", malformed" * self.malformed
         if self.tables.by_invitation:
-            groups = f"SELECT {columns}, {TICKET_FITS} AS ticket_fits, count(*) AS n FROM {self.rows} GROUP BY ALL"  # noqa: S608
+            fits = f"{TICKET_FITS} AS ticket_fits"
+            groups = f"SELECT {columns}, {fits}, count(*) AS group_rows FROM {self.rows} GROUP BY ALL"  # noqa: S608
         else:
             counted = f"SELECT {columns}, count(ticket) AS holders, count(*) AS all_rows FROM {self.rows} GROUP BY ALL"  # noqa: S608
             groups = (
-                f"SELECT *, CASE WHEN ticket_fits THEN holders ELSE all_rows - holders END AS n FROM ({counted}), "  # noqa: S608
-                "(VALUES (NULL), (true)) AS holding(ticket_fits) WHERE n > 0"
+                "SELECT *, CASE WHEN ticket_fits THEN holders ELSE all_rows - holders END AS group_rows "  # noqa: S608
+                f"FROM ({counted}), (VALUES (NULL), (true)) AS holding(ticket_fits) WHERE group_rows > 0"
             )
-        judged = self.judged(f"({groups})", ids=False, columns="rows_in.n, rows_in.answer,")
-        return self._lines(f"({judged})", "false", "n", "n")
+        judged = self.judged(f"({groups})", ids=False, columns="rows_in.group_rows, rows_in.answer,")
+        return self._lines(f"({judged})", "false", "group_rows", "group_rows")
 
     def _lines(self, relation: str, before: str, reports: str, rows: str, fault: str = "fault") -> str:
         """The counts of a relation with a fault, a code and an answer per row.

@@ -27,7 +27,7 @@ from rrcollect.publish.report import ReportRow
 from server_agg.collect.database import Database, marked_reports
 from server_agg.collect.epoch_key import EpochKey, KeyFolder
 from server_agg.collect.errors import EpochKeyMissing, StoreUnavailable
-from server_agg.collect.fold import NOTHING_GATHERED, Cell, CellCount, Gathered, Group, waiting_in
+from server_agg.collect.fold import NOTHING_GATHERED, Cell, CellCount, GatheredReports, Group, waiting_in
 from server_agg.collect.stored_report import Crowd, IncomingReport, packed, unpacked
 
 __all__ = ["GATHERED", "NOTHING_SEEN", "Epoch", "EpochDatabase"]
@@ -141,7 +141,7 @@ class EpochDatabase(Database, ABC):
             crowds = self.sealed_reports(cursor, self.current(cursor).key)
         return [report for crowd in crowds for report in crowd.reports()]
 
-    def gathered(self, cursor: Any) -> Gathered:
+    def gathered(self, cursor: Any) -> GatheredReports:
         """What was folded and has no crowd of its segments yet; `EpochKeyMissing` if a fold came between."""
         found = self.run(cursor, "SELECT epoch.key FROM epoch, gathered").fetchone()
         if found is None:
@@ -157,14 +157,15 @@ class EpochDatabase(Database, ABC):
                 return read(cursor)
         raise StoreUnavailable("the key of the waiting reports is missing")
 
-    def _opened_sums(self, cursor: Any, key: EpochKey) -> Gathered:
+    def _opened_sums(self, cursor: Any, key: EpochKey) -> GatheredReports:
         found = self.run(cursor, "SELECT content FROM gathered").fetchone()
         if found is None:
             return NOTHING_GATHERED
         counts, rows = json.loads(key.opened(bytes(found[0])))
-        return Gathered({Cell(*one[:6]): CellCount(*one[6:]) for one in counts}, [ReportRow(*row) for row in rows])
+        sums = {Cell(*one[:6]): CellCount(*one[6:]) for one in counts}
+        return GatheredReports(sums, [ReportRow(*row) for row in rows])
 
-    def seal_sums(self, cursor: Any, key: EpochKey, gathered: Gathered) -> None:
+    def seal_sums(self, cursor: Any, key: EpochKey, gathered: GatheredReports) -> None:
         """Write what is gathered, in the place of what was."""
         self.run(cursor, "DELETE FROM gathered")
         if gathered.counts:
@@ -172,7 +173,7 @@ class EpochDatabase(Database, ABC):
             content = key.sealed(json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode(), GATHERED_STEP)
             self.append(cursor, "gathered", "content", [(content,)])
 
-    def seal_again(self, cursor: Any, left: Sequence[IncomingReport], gathered: Gathered, name: str) -> None:
+    def seal_again(self, cursor: Any, left: Sequence[IncomingReport], gathered: GatheredReports, name: str) -> None:
         """Begin the epoch of the key of this name: what waits on, and what is gathered, sealed under it."""
         key = self.keys.read(self._name, name)
         self.empty_intake(cursor)

@@ -40,8 +40,8 @@ from typing import NamedTuple
 from rrcollect.publish.report import ReportRow
 from server_agg.collect.stored_report import Crowd, IncomingReport, Spending
 
-__all__ = ["NOTHING_GATHERED", "Cell", "CellCount", "FoldResult", "Gathered", "Group", "folded_from", "ripe_groups",
-           "waiting_in"]  # fmt: skip
+__all__ = ["NOTHING_GATHERED", "Cell", "CellCount", "FoldResult", "GatheredReports", "Group", "folded_from",
+           "ripe_groups", "waiting_in"]  # fmt: skip
 
 Group = tuple[str, str, int]  # a survey, and a question and round of it
 
@@ -64,7 +64,7 @@ class CellCount(NamedTuple):
     published: int = 0
 
 
-class Gathered(NamedTuple):
+class GatheredReports(NamedTuple):
     """Reports that were folded and whose segments have no crowd yet: their sums, and their rows if those are kept."""
 
     counts: dict[Cell, CellCount]
@@ -76,7 +76,7 @@ class Gathered(NamedTuple):
         return sum(found.n for found in self.counts.values())
 
 
-NOTHING_GATHERED = Gathered({}, [])
+NOTHING_GATHERED = GatheredReports({}, [])
 
 
 class FoldResult(NamedTuple):
@@ -87,7 +87,7 @@ class FoldResult(NamedTuple):
     ids: dict[str, list[str]]
     rows: list[ReportRow]
     spent: list[Spending]
-    gathered: Gathered
+    gathered: GatheredReports
     left: list[IncomingReport]
     folded: int
 
@@ -109,7 +109,7 @@ def folded_from(
     crowds: Iterable[Crowd],
     ripe: set[Group],
     minimum: Mapping[str, int],
-    gathered: Gathered = NOTHING_GATHERED,
+    gathered: GatheredReports = NOTHING_GATHERED,
     *,
     keep_rows: bool = False,
 ) -> FoldResult:
@@ -146,4 +146,4 @@ def folded_from(
     spent.sort(key=lambda one: (one.ticket, one))
     random.SystemRandom().shuffle(left)
     ordered = {survey: sorted(ids[survey]) for survey in sorted(ids)}
-    return FoldResult(out, ordered, written, spent, Gathered(kept, waiting), left, counts.total() - before)
+    return FoldResult(out, ordered, written, spent, GatheredReports(kept, waiting), left, counts.total() - before)

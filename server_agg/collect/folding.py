@@ -21,7 +21,7 @@ from typing import Any
 from server_agg.collect.counts import tallies_of
 from server_agg.collect.epochs import NOTHING_SEEN, EpochDatabase
 from server_agg.collect.errors import KeysBusy
-from server_agg.collect.fold import FoldResult, Gathered, folded_from, ripe_groups
+from server_agg.collect.fold import FoldResult, GatheredReports, folded_from, ripe_groups
 from server_agg.collect.stored_report import Spending
 from server_agg.collect.tables import ADD_COUNT, COLUMNS, READ_COUNTS
 from server_agg.count.tallies import Tallies
@@ -107,7 +107,7 @@ class FoldingDatabase(EpochDatabase, ABC):
         """Exact counts of what was folded, by survey × question × design × segments × round; as costly as cells."""
         where, values = (" WHERE survey = ?", (survey,)) if survey is not None else ("", ())
 
-        def read(cursor: Any) -> tuple[list[Any], list[Any], Gathered]:
+        def read(cursor: Any) -> tuple[list[Any], list[Any], GatheredReports]:
             pilots = self.run(cursor, "SELECT digest FROM surveys WHERE pilot = 1").fetchall()
             return self.run(cursor, READ_COUNTS + where, values).fetchall(), pilots, self.gathered(cursor)
 

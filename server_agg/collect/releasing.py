@@ -26,7 +26,7 @@ from rrcollect.errors import ParameterError
 from rrcollect.publish.survey import Survey
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.counts import tallies_of
-from server_agg.collect.fold import Cell, CellCount, Gathered
+from server_agg.collect.fold import Cell, CellCount, GatheredReports
 from server_agg.collect.release import Release, hierarchy, next_release
 from server_agg.collect.store import Store
 from server_agg.collect.tables import (
@@ -207,20 +207,20 @@ def due(facts: ReleaseFacts | None, step: timedelta, now: float) -> bool:
     return facts is None or facts.at.timestamp() // seconds < now // seconds
 
 
-def _unpublished(store: Store, cursor: Any, survey: Survey) -> tuple[Counter[Cell], Gathered]:
+def _unpublished(store: Store, cursor: Any, survey: Survey) -> tuple[Counter[Cell], GatheredReports]:
     """What was counted and is not public, and what is gathered."""
     rows = store.run(cursor, READ_UNPUBLISHED, (survey.digest,)).fetchall()
     return Counter({Cell(*row[:6]): row[6] for row in rows}), store.gathered(cursor)
 
 
-def _open(gathered: Gathered, survey: Survey) -> Counter[Cell]:
+def _open(gathered: GatheredReports, survey: Survey) -> Counter[Cell]:
     """What is gathered of a survey and is not public."""
     return Counter(
         {cell: n - published for cell, (n, published) in gathered.counts.items() if cell.survey == survey.digest}
     )
 
 
-def _publish_gathered(store: Store, cursor: Any, gathered: Gathered, taken: Counter[Cell]) -> None:
+def _publish_gathered(store: Store, cursor: Any, gathered: GatheredReports, taken: Counter[Cell]) -> None:
     """Note, sealed, how many of what is gathered are public now."""
     if taken:
         counts = {cell: CellCount(n, published + taken[cell]) for cell, (n, published) in gathered.counts.items()}

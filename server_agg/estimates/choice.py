@@ -158,12 +158,7 @@ class ChoiceEstimate(Result):
         ]
         if k == 2 or not bars[0].guaranteed or any(ends[0] > ends[1] for ends in tight):
             tight = [(bar.low, bar.high) for bar in bars]
-        return [
-            Interval(
-                ends, method=method, level=level, target=bar.target, guaranteed=bar.guaranteed, warning=bar.warning
-            )
-            for ends, bar in zip(tight, bars, strict=True)
-        ]
+        return [bar.with_ends(ends, level=exact_level(level)) for ends, bar in zip(tight, bars, strict=True)]
 
     # ---- several options --------------------------------------------------------------------------------------
 

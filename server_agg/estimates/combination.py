@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 from rrcollect.design.choice import SetDesign
 from rrcollect.design.parameters import NumberLike
+from server_agg.estimates.exact import hoeffding_reach
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import ALL_CUT, NO_ERROR, NO_WIDTH, WALD_WARNING, checked_method
 from server_agg.estimates.numerics import ROUNDING_MARGIN, exact_level, normal_quantile, normal_tail, turning_point
@@ -68,8 +69,8 @@ class _Sum(NamedTuple):
     def bar(self, method: str, level: Fraction) -> tuple[float, float]:
         """Both ends, not yet cut."""
         if method == "hoeffding":
-            reach = (self.ends[1] - self.ends[0]) / math.sqrt(self.n)
-            half = reach * math.sqrt(math.log(2 / (1 - level)) / 2) + ROUNDING_MARGIN
+            width = Fraction(self.ends[1]) - Fraction(self.ends[0])
+            half = float(hoeffding_reach(width**2 / self.n, (1 - level) / 2)) + ROUNDING_MARGIN
             return self.value - half, self.value + half
         value, error = self.adjusted if method == "adjusted" else (self.value, self.error)
         half = normal_quantile((1 - level) / 2) * error

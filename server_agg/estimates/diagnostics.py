@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.numerics import exact_level
 
-__all__ = ["Direct", "Margin", "Misfit", "PeopleTotal", "worst_misfit"]
+__all__ = ["DirectAnswers", "Margin", "Misfit", "PeopleTotal", "worst_misfit"]
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def worst_misfit(each: Iterable[Misfit]) -> Misfit:
 
 
 @dataclass(frozen=True)
-class Direct:
+class DirectAnswers:
     """What n direct and honest answers at the same prevalence would have given."""
 
     standard_error: float

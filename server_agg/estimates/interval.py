@@ -85,6 +85,15 @@ class Interval(tuple[End_co, End_co]):
         low, high = self
         return cast("End_co", None if low is None or high is None else high - low)
 
+    def with_ends(self, ends: tuple[float, float], **changed: object) -> Interval:
+        """The same bar on another scale or of something made of it: all that is not `changed` stays, warnings too.
+
+        >>> bar = Interval((0.1, 0.2), method="wald", level=0.95, target="sample", warning="rough")
+        >>> bar.with_ends((10.0, 20.0), target="total").describe(), bar.with_ends((10.0, 20.0)).warning
+        ('95 % wald interval for the total, coverage approximate', 'rough')
+        """
+        return _rebuilt(ends, {**self.__dict__, **changed})
+
     def describe(self) -> str:
         """What the bar covers, in one line.
 

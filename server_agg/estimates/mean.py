@@ -100,15 +100,7 @@ class MeanEstimate(Result):
         """The bar of the mean, within the range."""
         checked_method("mean", method, self.target)
         bar = self._share.interval(level, method)
-        ends = (self._scaled(bar.low), self._scaled(bar.high))
-        return Interval(
-            ends,
-            method=method,
-            level=bar.level,
-            target=str(self.target),
-            guaranteed=bar.guaranteed,
-            warning=bar.warning,
-        )
+        return bar.with_ends((self._scaled(bar.low), self._scaled(bar.high)), target=str(self.target))
 
     def sentence(self, level: NumberLike = 0.95, method: str = "exact") -> str:
         """One sentence that may be put into a report."""

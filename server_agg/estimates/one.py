@@ -28,7 +28,7 @@ from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.credible import Prior
-from server_agg.estimates.diagnostics import Direct, Margin, Misfit, PeopleTotal
+from server_agg.estimates.diagnostics import DirectAnswers, Margin, Misfit, PeopleTotal
 from server_agg.estimates.exact import squared_widths, unbiased
 from server_agg.estimates.interval import Interval, Side, TargetLike, checked_target, target_words
 from server_agg.estimates.methods import interval_of, methods_for
@@ -174,11 +174,11 @@ class Estimate(UnbiasedResult):
         """How many honest, direct answers would have the same variance, if the clipped value is the prevalence."""
         return float(self.tally.n * self.tally.design.effective_sample_ratio(self.exact_clipped))
 
-    def direct(self, level: NumberLike = 0.95) -> Direct:
+    def direct(self, level: NumberLike = 0.95) -> DirectAnswers:
         """The standard error and the half-width that n honest answers to a direct question would have given."""
         exact, pi = exact_level(level), self.exact_clipped
         error = math.sqrt(self.sampling * pi * (1 - pi) / self.tally.n)
-        return Direct(error, normal_quantile((1 - exact) / 2) * error, float(exact))
+        return DirectAnswers(error, normal_quantile((1 - exact) / 2) * error, float(exact))
 
     def manipulation(self, share: NumberLike) -> float:
         """How far a share of dishonest reporters can move the value, at most: share/|c|."""
@@ -198,14 +198,9 @@ class Estimate(UnbiasedResult):
             Estimate(Tally(tally.design, honest, ones), self.target).interval(level, method)
             for ones in (max(0, tally.ones - m), min(tally.ones, honest))
         )
-        return Interval(
-            (few.low, many.high),
-            method=method,
-            level=few.level,
-            target=f"{few.target}, honest people",
-            guaranteed=few.guaranteed,
-            warning=f"holds whatever any {m} of the {tally.n} reporters sent; they are given up",
-        )
+        told = f"holds whatever any {m} of the {tally.n} reporters sent; they are given up"
+        warnings = dict.fromkeys(filter(None, (told, few.warning, many.warning)))
+        return few.with_ends((few.low, many.high), target=f"{few.target}, honest people", warning="; ".join(warnings))
 
     def total(self, people: int | None = None, level: NumberLike = 0.95, method: str = "exact") -> PeopleTotal:
         """How many people: the share times the size of the target (`people` must be given for a population).

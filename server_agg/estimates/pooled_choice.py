@@ -108,17 +108,7 @@ class PooledChoice(Result):
         checked_method("several designs of a choice", method)
         each = 1 - (1 - exact_level(level)) / len(self.labels)
         bars = [option.interval(each, method) for option in self.options]
-        return [
-            Interval(
-                (bar.low, bar.high),
-                method=method,
-                level=level,
-                target=bar.target,
-                guaranteed=bar.guaranteed,
-                warning=bar.warning,
-            )
-            for bar in bars
-        ]
+        return [bar.with_ends((bar.low, bar.high), level=exact_level(level)) for bar in bars]
 
     def as_dict(self, level: NumberLike = 0.95, method: str = "wald") -> dict[str, object]:
         """Inputs and results as plain values, ready for JSON."""

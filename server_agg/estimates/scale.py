@@ -68,9 +68,7 @@ class PooledMean(Result):
     def interval(self, level: NumberLike = 0.95, method: str = "likelihood") -> Interval:
         """As that of the share, scaled."""
         bar = self.pooled.interval(level, method)
-        ends = self._scaled(bar.low), self._scaled(bar.high)
-        how = {"method": bar.method, "level": bar.level, "target": bar.target, "warning": bar.warning}
-        return Interval(ends, guaranteed=bar.guaranteed, **how)  # type: ignore[arg-type]
+        return bar.with_ends((self._scaled(bar.low), self._scaled(bar.high)))
 
     def as_dict(self, level: NumberLike = 0.95, method: str = "likelihood") -> dict[str, object]:
         """Inputs and results as plain values, ready for JSON."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from server_agg.compare.segments import simultaneous_level
 from server_agg.estimates.interval import Interval
+from server_agg.estimates.numerics import exact_level
 from server_agg.estimates.scale import OneValue, standard_error_of
 
 __all__ = ["Headline", "headline_of"]
@@ -67,12 +68,12 @@ def headline_of(estimates: Mapping[int, OneValue], level: object, method: str, o
 
     bar = bars[0]
     if max(over, len(each)) > 1:
-        bar = Interval(
+        bar = bar.with_ends(
             (mean([one.low for one in bars]), mean([one.high for one in bars])),
-            method=method,
-            level=level,
-            target=bars[0].target if len(each) == 1 else f"{bars[0].target}, over {len(each)} rounds",
+            level=exact_level(level),
+            target=bar.target if len(each) == 1 else f"{bar.target}, over {len(each)} rounds",
             guaranteed=all(one.guaranteed for one in bars),
+            warning="; ".join(dict.fromkeys(one.warning for one in bars if one.warning)),
         )
     errors = [error for one in each if (error := standard_error_of(one)) is not None]
     value, error = mean([one.value for one in each]), mean(errors) if len(errors) == len(each) else None

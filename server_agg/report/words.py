@@ -22,7 +22,7 @@ from server_agg.report.tables import Table, text_table
 
 if TYPE_CHECKING:
     from rrcollect.design.mechanism import Mechanism
-    from server_agg.estimates.diagnostics import Direct, Misfit
+    from server_agg.estimates.diagnostics import DirectAnswers, Misfit
     from server_agg.estimates.interval import Interval
     from server_agg.estimates.one import Estimate
 
@@ -217,7 +217,7 @@ def _summary(estimate: Estimate, level: NumberLike) -> list[list[str]]:
     ]  # fmt: skip
 
 
-def _direct(direct: Direct) -> str:
+def _direct(direct: DirectAnswers) -> str:
     """The margin of direct questioning; nothing where the estimate is at an edge and a plug-in margin would be 0."""
     told = f"all n asked directly: ±{percent(direct.half_width, 2)} points"
     return told if direct.half_width else "at an edge no margin is told"

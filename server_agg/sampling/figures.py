@@ -107,9 +107,7 @@ class SurveyFigure(Result):
     def interval(self, level: NumberLike = 0.95, method: str = "korn-graubard", *, side: Side = "both") -> Interval:
         """The bar, within the range; "korn-graubard" or "wald"."""
         bar = interval_of(self.problem, level, method, side)
-        ends = (self._scaled(bar.low), self._scaled(bar.high))
-        told = {"method": method, "level": bar.level, "target": bar.target, "side": side, "warning": bar.warning}
-        return Interval(ends, **told)  # type: ignore[arg-type]
+        return bar.with_ends((self._scaled(bar.low), self._scaled(bar.high)))
 
     @property
     def misfit(self) -> Misfit:
@@ -226,8 +224,7 @@ class SurveyDifference(Result):
             span=DIFFERENCE, freedom=self.freedom, correlation=self.correlation,
         )  # fmt: skip
         bar, width = interval_of(problem, level, method, side), float(self.first.high - self.first.low)
-        told = {"method": method, "level": bar.level, "target": bar.target, "side": side, "warning": bar.warning}
-        return Interval((width * bar.low, width * bar.high), **told)  # type: ignore[arg-type]
+        return bar.with_ends((width * bar.low, width * bar.high))
 
     numeric = frozenset(range(1, 4))
 

@@ -56,7 +56,7 @@ class Total(Result):
         bar = interval_of(problem, level, method)
         low, high = min(least + span * bar.low, plain.low), max(least + span * bar.high, plain.high)
         low = max(low, 0.0) if self.low >= 0 else low
-        return Interval((low, high), method=method, level=bar.level, target="total", warning=bar.warning)
+        return bar.with_ends((low, high), target="total")
 
     @property
     def clipped(self) -> float:

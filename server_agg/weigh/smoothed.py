@@ -134,7 +134,7 @@ def smoothed(
                 middle,
                 mean.n,
                 float(scale.low + mean.exact_value * (scale.high - scale.low)),
-                Interval((ends[0], ends[1]), method=method, level=each, target=words, guaranteed=bar.guaranteed),
+                bar.with_ends((ends[0], ends[1]), target=words),
                 tuple(weight / total for _, weight, _ in parts),
             )
         )

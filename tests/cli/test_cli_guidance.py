@@ -82,7 +82,7 @@ def test_an_address_without_a_collector_is_told_at_the_first_try(tmp_path, monke
         shown, code = at_a_terminal([*PROGRAM, *ANSWER, "--send", "--spread", "0"], ["yes\n", "\n", "\n", "\n", "\n"])
         server.shutdown()
     assert code == 4
-    assert "there is not a collector at" in shown
+    assert "there is no collector at" in shown
     assert "delivered 0, waiting 1, refused 0" in shown
 
 

@@ -31,6 +31,7 @@ from server_agg import (
     sample_size,
     segment_table,
     simulated_power,
+    smoothed,
     survey_estimate,
     weighted_estimate,
 )
@@ -40,6 +41,7 @@ from server_agg.estimates.methods import METHODS, Method, methods_for
 from server_agg.estimates.problem import Kind
 from server_agg.models.power_simulation import GroupsExperiment
 from server_agg.plan.rehearsal import rehearse
+from server_agg.report.headline import headline_of
 
 D = Design("3/4", "3/4")
 TALLY, OTHER = Tally(D, 200, 90), Tally(optimal_design(1), 150, 60)
@@ -129,6 +131,23 @@ def test_an_end_that_nothing_bounds_is_none_and_so_is_the_width():
     ratio = compare_groups(TALLY, Tally(D, 100, 25)).ratio_interval()
     assert (ratio.high, ratio.width) == (None, None)
     assert estimate(TALLY).interval().width > 0
+
+
+def test_a_bar_that_is_made_of_another_keeps_its_warning():
+    """No bar has width 0 without a reason beside it, on whatever scale and of however many rounds it is."""
+    proof = Tally(Design(1, "1/2"), 100, 0)
+    alone = estimate(proof).interval(method="wald")
+    assert (tuple(alone), "width 0" in alone.warning) == ((0.0, 0.0), True)
+    rounds = {number: estimate(proof) for number in range(2)}
+    made = [
+        headline_of(rounds, 0.95, "wald").bar,
+        smoothed(dict.fromkeys(range(2), proof), method="wald").points_by_round[0].interval,
+        estimate(proof).interval_with_dishonest(0, method="wald"),
+        estimate_mean(proof, 0, 10).interval(method="wald"),
+    ]
+    for bar in made:
+        assert (tuple(bar), "width 0" in bar.warning) == ((0.0, 0.0), True)
+        assert bar.warning.count("width 0") == 1  # two rounds say it once
 
 
 def test_a_new_method_is_one_row(monkeypatch):

@@ -13,7 +13,7 @@ let token = null, opened = null, last = "";
 
 // ---- the collector -------------------------------------------------------------------------------------------------
 
-class Refused extends Error {}
+class Refusal extends Error {}
 
 async function ask(path, { body, words = "" } = {}) {
   const headers = { Authorization: `Bearer ${token}` }, how = { headers, credentials: "omit", cache: "no-store" };
@@ -22,11 +22,11 @@ async function ask(path, { body, words = "" } = {}) {
   try {
     got = await fetch(here(path), how);
   } catch {
-    throw new Refused("The collector cannot be reached. Nothing is known of what it did: look again before you repeat it.");
+    throw new Refusal("The collector cannot be reached. Nothing is known of what it did: look again before you repeat it.");
   }
   if (got.status === 401) {
     signIn("The token is not right.");
-    throw new Refused("The token is not right.");
+    throw new Refusal("The token is not right.");
   }
   const text = await got.text();
   if (got.ok) return text;
@@ -34,7 +34,7 @@ async function ask(path, { body, words = "" } = {}) {
   try {
     ({ reason } = JSON.parse(text));
   } catch { /* not the collector's own words */ }
-  throw new Refused(`${words}${reason}`);
+  throw new Refusal(`${words}${reason}`);
 }
 
 const told = async (path, how) => JSON.parse(await ask(path, how));
@@ -54,7 +54,7 @@ function form(press, act, ...inside) {
       const words = await act();
       said.replaceChildren(...[words].flat());
     } catch (error) {
-      wrong.textContent = error instanceof Refused ? error.message : "Something in this page went wrong; nothing more is known.";
+      wrong.textContent = error instanceof Refusal ? error.message : "Something in this page went wrong; nothing more is known.";
     }
     button.disabled = false;
   };
@@ -63,7 +63,7 @@ function form(press, act, ...inside) {
 
 /** What a button does; what is refused is said on top. */
 const attempt = (act) => () => act().catch((error) => {
-  if (token !== null) main.prepend(make("p", { class: "bad", role: "alert" }, error instanceof Refused ? error.message : "Something in this page went wrong."));
+  if (token !== null) main.prepend(make("p", { class: "bad", role: "alert" }, error instanceof Refusal ? error.message : "Something in this page went wrong."));
 });
 
 const field = (label, control) => make("label", { class: "field" }, label, control);
@@ -73,8 +73,8 @@ function given(label, accept) {
   const file = make("input", { type: "file", accept, name: label }), text = make("textarea", { rows: 3, spellcheck: "false", autocomplete: "off" });
   const read = async () => {
     const found = file.files.length ? await file.files[0].text() : text.value;
-    if (/PRIVATE KEY/.test(found)) throw new Refused("This is a private key. It must not leave your machine; nothing was sent.");
-    if (!found.trim()) throw new Refused(`${label}: choose a file, or paste its text.`);
+    if (/PRIVATE KEY/.test(found)) throw new Refusal("This is a private key. It must not leave your machine; nothing was sent.");
+    if (!found.trim()) throw new Refusal(`${label}: choose a file, or paste its text.`);
     return found.trim();
   };
   return { read, parts: [field(label, file), field(`${label}, pasted`, text)] };
@@ -84,7 +84,7 @@ function hexadecimal(text) {
   const inside = /-----BEGIN PUBLIC KEY-----([\sA-Za-z0-9+/=]+)-----END PUBLIC KEY-----/.exec(text);
   if (!inside) return text.trim().toLowerCase();
   const bytes = atob(inside[1].replace(/\s/g, "")), found = [...bytes].map((one) => one.charCodeAt(0).toString(16).padStart(2, "0")).join("");
-  if (!found.startsWith(ED25519) || found.length !== ED25519.length + 64) throw new Refused("This public key is not Ed25519; nothing was sent.");
+  if (!found.startsWith(ED25519) || found.length !== ED25519.length + 64) throw new Refusal("This public key is not Ed25519; nothing was sent.");
   return found.slice(ED25519.length);
 }
 
@@ -250,7 +250,7 @@ async function look(again = true) {
       }
       if (live()) live().textContent = "Updates while it is open.";
     } catch (error) {
-      if (live() && error instanceof Refused) live().textContent = "The collector cannot be reached; trying again.";
+      if (live() && error instanceof Refusal) live().textContent = "The collector cannot be reached; trying again.";
     }
   }
   if (again) setTimeout(look, EVERY);
@@ -271,7 +271,7 @@ function signIn(words = "") {
     try {
       await list();
     } catch (error) {
-      if (token !== null) signIn(error instanceof Refused ? error.message : "Something in this page went wrong.");
+      if (token !== null) signIn(error instanceof Refusal ? error.message : "Something in this page went wrong.");
     }
   };
   main.replaceChildren(make("form", { class: "card", onsubmit: enter },
