@@ -39,7 +39,7 @@ from server_agg.collect.metrics import Metrics
 from server_agg.collect.mounting import CollectorApp, below
 from server_agg.collect.owner import OwnerToken
 from server_agg.collect.releasing import PublicResults, live_results
-from server_agg.collect.replies import reply
+from server_agg.collect.replies import NOT_CACHED, encoded, reply
 from server_agg.collect.request_body import BodyBudget, header
 from server_agg.collect.security_headers import Guard, own_origin, own_path, results_policy, survey_policy
 from server_agg.collect.settings import Settings
@@ -85,7 +85,7 @@ class Collector:
         self.surveys = SurveyRoutes(
             store, owner, self.catalogue, settings, budget=self.budget, changed=self._forget_findings
         )
-        self._found: dict[bool, tuple[float, list[dict[str, Any]]]] = {}  # live or not
+        self._found: dict[bool, tuple[float, list[dict[str, Any]], dict[tuple[str | None, str], bytes]]] = {}  # live?
         self._public = PublicResults(store)
         self._counting = asyncio.Lock()
 
@@ -168,19 +168,23 @@ class Collector:
         digest = request.query_params.get("survey")
         if digest is not None:
             await self.surveys.listed(digest)
-        found = [one for one in await self._findings(live=live) if digest in (None, one["digest"])]
+        body = await self._findings(digest, form, live=live)
         if form == "json":
-            return reply({"surveys": found})
-        headers = {"cache-control": "no-store", "content-disposition": 'attachment; filename="results.csv"'}
-        return Response(as_csv(found), 200, headers, "text/csv")
+            return Response(body, 200, NOT_CACHED, "application/json")
+        headers = {**NOT_CACHED, "content-disposition": 'attachment; filename="results.csv"'}
+        return Response(body, 200, headers, "text/csv")
 
-    async def _findings(self, *, live: bool) -> list[dict[str, Any]]:
-        async with self._counting:  # many readers, one count
+    async def _findings(self, digest: str | None, form: str, *, live: bool) -> bytes:
+        async with self._counting:  # many readers, one count, and each form of it is written once
             found = self._found.get(live)
             if found is None or time.monotonic() - found[0] >= self.settings.results_age:
                 counted = await asyncio.to_thread(self._count if live else self._released)
-                self._found[live] = found = time.monotonic(), counted
-            return found[1]
+                self._found[live] = found = time.monotonic(), counted, {}
+            _, surveys, written = found
+            if (digest, form) not in written:
+                chosen = [one for one in surveys if digest in (None, one["digest"])]
+                written[digest, form] = await asyncio.to_thread(_written, chosen, form)
+            return written[digest, form]
 
     def _count(self) -> list[dict[str, Any]]:
         self.catalogue.refresh()
@@ -256,8 +260,9 @@ class Collector:
         try:
             await asyncio.to_thread(self.store.alive)
         except StoreError as error:
-            self.watch.store(error)
+            self.watch.store(error, "reaching")
             raise
+        self.watch.store(None, "reaching")
         return reply({"status": "ok"})
 
     async def metrics_page(self, request: Request) -> Response:
@@ -270,6 +275,10 @@ class Collector:
         """GET /openapi.json"""
         settings = self.settings
         return reply(openapi.description(settings.list_limit, MOST_INVITES, public_results=settings.public_results))
+
+
+def _written(surveys: list[dict[str, Any]], form: str) -> bytes:
+    return as_csv(surveys).encode() if form == "csv" else encoded({"surveys": surveys})
 
 
 def _page(page: str, *, framed: bool = False) -> Response:

@@ -7,6 +7,7 @@ Rules
 2. No line holds a body, an address, an id or anything else that was sent.  Lines about requests are counts over an
    interval, and a count below the minimum waits for a later interval: no line tells the time of one report.
 3. The time of a line is told to the minute.
+4. Of the server's own lines only errors are told: its warnings come one per request, and strangers would fill the log.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class JsonLines(logging.Formatter):
 
 def log_to(stream: IO[str] | None = None) -> None:
     """Let this process write its log to a stream (standard error), once."""
-    for name, level in (("rrcollect", logging.INFO), ("uvicorn", logging.WARNING)):
+    for name, level in (("rrcollect", logging.INFO), ("uvicorn", logging.ERROR)):
         logger = logging.getLogger(name)
         if not any(isinstance(handler.formatter, JsonLines) for handler in logger.handlers):
             handler = logging.StreamHandler(stream or sys.stderr)

@@ -9,13 +9,19 @@ from starlette.responses import Response
 
 from server_agg.collect.errors import Refusal, StoreError, TooManyBodies
 
-__all__ = ["refusal_reply", "reply", "trouble_reply"]
+__all__ = ["NOT_CACHED", "encoded", "refusal_reply", "reply", "trouble_reply"]
+
+NOT_CACHED = {"cache-control": "no-store"}
 
 
 def reply(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """JSON, not cached anywhere."""
-    body = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-    return Response(body, status, {"cache-control": "no-store", **(headers or {})}, "application/json")
+    return Response(encoded(value), status, {**NOT_CACHED, **(headers or {})}, "application/json")
+
+
+def encoded(value: Any) -> bytes:
+    """The bytes of a reply."""
+    return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def refusal_reply(refusal: Refusal) -> Response:

@@ -84,7 +84,7 @@ def server_config(app: Any, settings: Settings, **options: Any) -> uvicorn.Confi
         server_header=False,
         proxy_headers=False,
         log_config=None,
-        log_level="warning",
+        log_level="error",
         limit_concurrency=settings.connections,
         timeout_keep_alive=math.ceil(settings.header_seconds),
         timeout_graceful_shutdown=settings.stop_seconds,

@@ -39,6 +39,11 @@ def variable(name: str) -> str:
     return PREFIX + name.upper()
 
 
+OWN_ADDRESSES = (
+    "assets", "livez", "metrics", "openapi.json", "owner", "r", "readyz", "reports", "results", "s", "surveys"
+)  # fmt: skip
+
+
 class Settings(BaseModel):
     """Every setting of a collector; what is not given has its default.
 
@@ -56,7 +61,7 @@ class Settings(BaseModel):
     owner_token: SecretStr | None = Field(None, description="the owner's token, 16 characters or more")
     host: str = Field("127.0.0.1", description="the address to listen on")
     port: Port = Field(8000, description="the port to listen on")
-    prefix: str = Field("", description="the path below which people reach it, such as /surveys")
+    prefix: str = Field("", description="the path below which people reach it, such as /ask")
     https: bool = Field(False, description="people reach it by https, through a proxy in front of it")
     workers: Count = Field(1, description="processes; more than one need PostgreSQL")
     metrics_port: Port | None = Field(None, description="a port for /metrics without the token")
@@ -118,7 +123,9 @@ class Settings(BaseModel):
     def _is_path(cls, given: str) -> str:
         plain = given.rstrip("/")
         if plain and (not plain.startswith("/") or set(plain) & set("?#%\\ ") or "//" in plain):
-            raise ValueError("a path such as /surveys")
+            raise ValueError("a path such as /ask")
+        if plain.removeprefix("/").partition("/")[0] in OWN_ADDRESSES:  # without the prefix it would be that address
+            raise ValueError(f"a path such as /ask that begins with none of {', '.join(OWN_ADDRESSES)}")
         return plain
 
     def _fit_together(self) -> None:

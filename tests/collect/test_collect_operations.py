@@ -10,6 +10,7 @@ import random
 import re
 import signal
 import socket
+import socket
 import threading
 import time
 import urllib.request
@@ -65,6 +66,9 @@ def traffic(collector, digest) -> list[str]:
                  body("0" * 64, id=made.id), body(digest, question="q9", id=made.id)):  # fmt: skip
         collector.post(sent, **{"User-Agent": "agent of one person", "X-Forwarded-For": "203.0.113.7"})
     collector.request("GET", f"/nowhere/{made.id}", None, PEOPLE)
+    with socket.create_connection(("127.0.0.1", collector.port)) as link:  # not HTTP
+        link.sendall(f"nonsense {made.id}\r\n\r\n".encode())
+        link.recv(1000)
     return [made.id, "ski", "203.0.113.7", "127.0.0.1:", "agent of one person", '"answer"', "q9"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pytest
 
 from rrcollect import ParameterError
 from server_agg.cli.main import main
+from server_agg.collect import app, survey_routes
 from server_agg.collect.environment import settings_from_environment
-from server_agg.collect.settings import Settings, defaults, variable
+from server_agg.collect.settings import OWN_ADDRESSES, Settings, defaults, variable
 
 SECRET = "hunter2 hunter2 hunter2"  # noqa: S105
 ADDRESS = f"postgresql://me:{SECRET.replace(' ', '-')}@db.example.org:5433/reports?application_name=x"
@@ -74,8 +76,8 @@ def test_no_secret_is_shown(monkeypatch):
 
 
 @pytest.mark.parametrize(("bad", "words"), [
-    ({"port": 0}, "port is 0"), ({"port": "x"}, "port is 'x'"), ({"prefix": "surveys"}, "/surveys"),
-    ({"prefix": "/a b"}, "/surveys"),
+    ({"port": 0}, "port is 0"), ({"port": "x"}, "port is 'x'"), ({"prefix": "surveys"}, "/ask"),
+    ({"prefix": "/a b"}, "/ask"), ({"prefix": "/surveys"}, "none of assets"), ({"prefix": "/s/x/"}, "none of assets"),
     ({"workers": 2}, "1 for SQLite"), ({"body_seconds": float("nan")}, "body_seconds"),
     ({"retention_days": -1}, "retention_days"),
     ({"minimun": 3}, "'minimun'; allowed: one of store, owner_token"),
@@ -83,6 +85,13 @@ def test_no_secret_is_shown(monkeypatch):
 def test_nonsense_is_refused_by_name(bad, words):
     with pytest.raises(ParameterError, match=words):
         Settings(**bad)
+
+
+def test_a_prefix_is_not_one_of_the_addresses_below_it():
+    """A proxy may take the prefix away: what is left must not be read as a prefix again."""
+    routes = [Path(module.__file__).read_text(encoding="utf-8") for module in (app, survey_routes)]
+    first = {path.split("/")[1] for text in routes for path in re.findall(r'Route\("(/[^"]*)"', text)} - {""}
+    assert sorted(first) == list(OWN_ADDRESSES)
 
 
 def test_the_command_and_the_guide_list_every_setting(capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import signal
 import sqlite3
@@ -15,6 +16,7 @@ from typing import Any, TypeVar
 
 from rrcollect import Client
 from rrcollect.answer.acceptance import AcceptedSurvey
+from rrcollect.errors import RRCollectError
 from rrcollect.publish.report import Report
 from tests.support.devices import client, envelope, question
 
@@ -105,14 +107,17 @@ def another_question(path: Path) -> Callable[[], Report]:
     return lambda: mine.answer(accepted, "later", True)
 
 
-SCENES: dict[str, Callable[[Path], Callable[[], Report]]] = {
+Scene = Callable[[Path], Callable[[], Report]]
+Stop = Callable[[int, Path, Scene], tuple[int, bytes]]
+"""Play a scene that is stopped at its n-th moment: (0 if it was not, -SIGKILL if it was; what it returned)."""
+SCENES: dict[str, Scene] = {
     "a first answer": first_answer,
     "a new ledger and a first answer": making_the_ledger,
     "another question about an attribute that is drawn": another_question,
 }
 
 
-def killed_at(line: int, path: Path, scene: Callable[[Path], Callable[[], Report]]) -> tuple[int, bytes]:
+def killed_at(line: int, path: Path, scene: Scene) -> tuple[int, bytes]:
     """Play a scene in a child that is killed (SIGKILL) when it is about to run its n-th line of answering."""
 
     def work() -> bytes:
@@ -122,11 +127,31 @@ def killed_at(line: int, path: Path, scene: Callable[[Path], Callable[[], Report
     return in_child(work)
 
 
+def without_space(limit: int, path: Path, scene: Scene) -> tuple[int, bytes]:
+    """Play a scene in a child whose files cannot grow beyond so many bytes; refused by name, it was stopped."""
+
+    def work() -> bytes:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        try:
+            return scene(path)().to_bytes()
+        except (RRCollectError, OSError):
+            return b""
+
+    status, returned = in_child(work)
+    return (status, returned) if status or returned else (-signal.SIGKILL, b"")
+
+
 def killed_everywhere(
-    folder: Path, scene: str, *, stride: int = 1, first: int = 1, open_again: Callable[[Path], object] = lambda p: None
+    folder: Path,
+    scene: str,
+    *,
+    stride: int = 1,
+    first: int = 1,
+    open_again: Callable[[Path], object] = lambda p: None,
+    stop: Stop = killed_at,
 ) -> tuple[dict[str, int], str]:
-    """Kill a scene at its first, (first + stride)th, … line.  After each kill a restart must give the bytes that were
-    promised, or draw for the first time, with one debit in all.  Returns counts, and the first fault ("" if none).
+    """Stop a scene at its first, (first + stride)th, … moment (line).  After each a restart must give the bytes that
+    were promised, or draw for the first time, with one debit in all.  Returns counts, and the first fault ("" if none).
 
     `open_again` is called with the folder after each kill: the place for a planted bug."""
     template, now = folder / "template", folder / "now"
@@ -142,7 +167,7 @@ def killed_everywhere(
     line, status, fault = first, -signal.SIGKILL, ""
     while status != 0 and not fault:
         shutil.copytree(template, now)
-        status, returned = killed_at(line, now, play)
+        status, returned = stop(line, now, play)
         made = (now / "ledger.sqlite3").exists() and bool(rows(now, "sqlite_master"))
         draws, reports = (rows(now, "draws"), rows(now, "reports")) if made else ([], [])
         expected = rows(template, "reports") if play is another_question else []
@@ -151,13 +176,13 @@ def killed_everywhere(
         again = play(now)()
         after = rows(now, "draws")
         if status not in (0, -signal.SIGKILL):
-            fault = f"line {line}: the child ended with {status}"
+            fault = f"moment {line}: the child ended with {status}"
         elif len(after) != 1 or (draws and after != draws):
-            fault = f"line {line}: {len(draws)} draws before the restart, {len(after)} after, or another one"
+            fault = f"moment {line}: {len(draws)} draws before the restart, {len(after)} after, or another one"
         elif committed and again.to_bytes() not in {report[6] for report in reports}:
-            fault = f"line {line}: the report that was committed is not the one that is given now"
+            fault = f"moment {line}: the report that was committed is not the one that is given now"
         elif returned and returned != again.to_bytes():
-            fault = f"line {line}: the report that was given is not the one that is given now"
+            fault = f"moment {line}: the report that was given is not the one that is given now"
         counts["kills"] += status == -signal.SIGKILL
         counts["kills after the commit" if committed else "kills before the commit"] += status == -signal.SIGKILL
         shutil.rmtree(now)

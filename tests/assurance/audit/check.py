@@ -236,7 +236,7 @@ def parts(size: Size) -> list[Part]:
     every = [
         Part(
             f"first answers: {kind}",
-            audit(partial(rounds_of_one_ledger, 25 if full else 2, kind=kind), 10 if full else 1, _workers(full)),
+            audit(partial(rounds_of_one_ledger, 100 if full else 2, kind=kind), 10 if full else 1, _workers(full)),
         )
         for kind in list(KINDS)[1:]
     ]
@@ -306,5 +306,5 @@ CHECK = Check(
     ),
     parts,
     "a lower bound of ε from 10,000 answers per truth is a coarse one; the exact law is the subject of the check "
-    "`sampler`.",
+    "`sampler`. In Node the ledger is the one in memory; its file is the subject of the check `node_ledger`.",
 )

@@ -33,7 +33,12 @@ def held(method: str, surveys: int) -> Callable[[int, Step], Outcome]:
                 worst, where = min((worst, where), (found, f"{name}, prevalence {prevalence}, ICC {icc}"))
             step(done + 1, len(DESIGNS))
         low = FLOOR - 6.8 * math.sqrt(FLOOR * (1 - FLOOR) / surveys)
-        figures = {"surveys": surveys * len(DESIGNS) * len(PREVALENCES), "least coverage": worst}
+        error = math.sqrt(worst * (1 - worst) / surveys)
+        figures = {
+            "surveys": surveys * len(DESIGNS) * len(PREVALENCES),
+            "least coverage": worst,
+            "most standard error of a coverage": error,
+        }
         return Outcome(worst >= low, figures, "" if worst >= low else f"{worst:.3f} at {where}")
 
     return run

@@ -6,8 +6,9 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -16,15 +17,16 @@ from hypothesis.reporting import with_reporter
 from hypothesis.stateful import run_state_machine_as_test
 
 from rrcollect import Client
-from tests.assurance.check import FULL, Check, Outcome, Part, Size, Step
+from tests.assurance.check import FULL, Check, Outcome, Part, Size, Step, caught
 from tests.assurance.ledger.machine import Life
 from tests.assurance.ledger.moments import PHASES
 from tests.assurance.ledger.planted import PLANTED
 from tests.assurance.ledger.world import SCRATCH, Plant, Refuted
 from tests.assurance.scratch import scratch
-from tests.support.bulk_crashing import reservation_killed_everywhere
+from tests.support.bulk_crashing import Reserve, one_by_one, reservation_killed_everywhere, reserve
 from tests.support.devices import client
-from tests.support.ledger_crashing import SCENES, device, killed_everywhere, race, rows
+from tests.support.ledger_calls import CALLS, stops
+from tests.support.ledger_crashing import SCENES, device, killed_everywhere, race, rows, without_space
 from tests.support.republishing import attack
 
 
@@ -131,10 +133,56 @@ def _kills(
     return Part("killed after sending, ledger lost" if planted else "killed at every line", run, pieces, planted)
 
 
-def _reservations(piece: int, step: Step) -> Outcome:
-    with scratch() as folder:
-        counts, fault = reservation_killed_everywhere(folder, 1)
-    return Outcome(not fault, {**counts, "reserved in part": int(bool(fault))}, fault)
+def _reservations(work: Reserve = reserve) -> Callable[[int, Step], Outcome]:
+    def run(piece: int, step: Step) -> Outcome:
+        with scratch() as folder:
+            counts, fault = reservation_killed_everywhere(folder, 1, work)
+        return Outcome(not fault, {**counts, "reserved in part": int(bool(fault))}, fault)
+
+    return run
+
+
+def _calls(
+    names: Sequence[str], scenes: Sequence[str] = tuple(SCENES), open_again: Callable[[Path], object] = lambda p: None
+) -> Callable[[int, Step], Outcome]:
+    """Answers and a reservation, killed at every call of one name: each piece has its own."""
+
+    def run(piece: int, step: Step) -> Outcome:
+        answering, reserving = stops(names[piece])
+        counts, faults = Counter[str](), []
+        for number, scene in enumerate(scenes):
+            step(number, len(scenes) + 1)
+            with scratch() as folder:
+                found, fault = killed_everywhere(folder, scene, open_again=open_again, stop=answering)
+            counts["kills of an answer"] += found["kills"]
+            faults += [f"{scene}: {fault}"] * bool(fault)
+        with scratch() as folder:
+            found, fault = reservation_killed_everywhere(folder, 1, stop=reserving)
+        counts["kills of a reservation"] += sum(found.values())
+        faults += [f"a reservation: {fault}"] * bool(fault)
+        said = "; ".join(f"{names[piece]}: {fault}" for fault in faults)
+        enough = all(counts.values())
+        figures = {**counts, "second draws, or reserved in part": len(faults)}
+        return Outcome(not faults and enough, figures, said or ("" if enough else f"{names[piece]} is not called"))
+
+    return run
+
+
+def _full_disk(step_of_limit: int) -> Callable[[int, Step], Outcome]:
+    """Files that cannot grow beyond 1 byte, 1 + step, … bytes, until an answer fits."""
+
+    def run(piece: int, step: Step) -> Outcome:
+        refused, faults = 0, []
+        for number, scene in enumerate(SCENES):
+            step(number, len(SCENES))
+            with scratch() as folder:
+                found, fault = killed_everywhere(folder, scene, stride=step_of_limit, stop=without_space)
+            refused += found["kills"]
+            faults += [f"{scene}: {fault}"] * bool(fault)
+        figures = {"answers for which there was no space": refused, "second or lost draws": len(faults)}
+        return Outcome(not faults and refused > 0, figures, "; ".join(faults))
+
+    return run
 
 
 def _race(processes: int, make: Callable[[Path], Client], *, fresh: bool) -> tuple[int, int]:
@@ -147,6 +195,18 @@ def _race(processes: int, make: Callable[[Path], Client], *, fresh: bool) -> tup
         return len(set(returned)), len(rows(folder, "draws")) if (folder / "ledger.sqlite3").exists() else processes
     finally:
         shutil.rmtree(folder)
+        for link in folder.parent.glob(f"{folder.name}-*"):
+            link.unlink()
+
+
+def _by_any_name(folder: Path) -> Client:
+    """The device of a folder, which is reached by its name or by one of four symbolic links."""
+    link = folder.with_name(f"{folder.name}-{os.getpid() % 5}")
+    if os.getpid() % 5 == 0:
+        return device(folder)
+    with suppress(FileExistsError):
+        link.symlink_to(folder)
+    return device(link)
 
 
 def _races(processes: int, races: int) -> Callable[[int, Step], Outcome]:
@@ -154,7 +214,7 @@ def _races(processes: int, races: int) -> Callable[[int, Step], Outcome]:
         bad = 0
         for number in range(races):
             step(number, races)
-            bad += _race(processes, device, fresh=number % 2 == 0) != (1, 1)
+            bad += _race(processes, _by_any_name, fresh=number % 2 == 0) != (1, 1)
         figures = {"races": races, "processes in all": races * processes, "second draws or reports": bad}
         return Outcome(bad == 0, figures)
 
@@ -189,6 +249,7 @@ def _lose(folder: Path) -> None:
 def parts(size: Size) -> list[Part]:
     """At full size 4 pieces of 10,000 steps, every line of every scene, and 20 races of 64 processes."""
     full = size is FULL
+    calls, scenes = (CALLS, list(SCENES)) if full else (("fsync",), list(SCENES)[:1])
     return [
         Part(
             "a life of steps in any order",
@@ -198,7 +259,11 @@ def parts(size: Size) -> list[Part]:
         *[Part(name, _planted(plant, 40_000), planted=True) for name, plant in PLANTED.items()],
         _kills(1 if full else 40, 4 if full else 1),
         _kills(10 if full else 40, 1, _lose, planted=True),
-        *([Part("a reservation of many killed at every line", _reservations)] if full else []),
+        *([Part("a reservation of many killed at every line", _reservations())] if full else []),
+        Part("a reservation of many in several transactions", caught(_reservations(one_by_one)), planted=True),
+        Part("killed at every system call that writes", _calls(calls, scenes), len(calls)),
+        Part("killed at a system call, ledger lost", caught(_calls(("fsync",), scenes[:1], _lose)), planted=True),
+        Part("a full disk", _full_disk(499 if full else 9_999)),
         Part("republished again and again", _republished(1000 if full else 30)),
         Part("64 processes race" if full else "processes race", _races(64 if full else 16, 20 if full else 2)),
         Part("processes race, each with a ledger of its own", _split, planted=True),
@@ -209,16 +274,20 @@ CHECK = Check(
     5,
     "ledger",
     "One attribute, one draw",
-    "Asked again, republished, killed, interrupted, forked, raced, with its clock moved, its ledger restored from an "
-    "old copy or removed: a device never draws twice for an attribute and round, never lets out two different reports "
-    "for a question, and never spends more than its budget; and whatever an old copy lacks, it is refused. (Restoring "
-    "the ledger and its rollback guard together cannot be seen.)",
+    "Asked again, republished, killed at a line or inside a write, interrupted, forked, raced by several names, on a "
+    "full disk, with its clock moved, its ledger restored from an old copy or removed: a device never draws twice for "
+    "an attribute and round, never lets out two different reports for a question, and never spends more than its "
+    "budget; and whatever an old copy lacks, it is refused. (Restoring the ledger and its rollback guard together "
+    "cannot be seen.) Of people who are reserved together in bulk all are, or nobody.",
     (
         "tests/assurance/ledger/machine.py",
         "tests/assurance/ledger/moments.py",
         "tests/assurance/ledger/planted.py",
         "tests/assurance/ledger/world.py",
+        "tests/support/bulk_crashing.py",
+        "tests/support/ledger_calls.py",
         "tests/support/ledger_crashing.py",
+        "rrcollect/answer/bulk_ledger.py",
         "rrcollect/answer/client.py",
         "rrcollect/answer/ledger.py",
         "rrcollect/answer/ledger_file.py",
