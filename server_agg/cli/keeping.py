@@ -1,37 +1,70 @@
-"""`rrcollect ingest`, `export`, `release`, `backup` and `close`: into a collector's store, out of it, and its end."""
+"""`rrcollect ingest`, `export`, `release`, `backup` and `close`: into a collector's store, out of it, and its end.
+
+Rules
+1. The store and its folder of keys are those of the options, or else those of the collector's settings in the
+   environment and in files it names (`environment`): a password never needs to stand on a command line.
+2. A store is named: no command works on a default one, and none makes a new file.
+3. An address from the environment is not shown.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from server_agg.cli.output import CannotWrite, add_force, os_error_hint, refuse_existing
+from server_agg.cli.output import CannotWrite, Incomplete, add_force, os_error_hint, refuse_existing
 from server_agg.cli.terminal import emit
 
 if TYPE_CHECKING:
-    from server_agg import Store
+    from server_agg import CollectorSettings, Store
 
 __all__ = ["add_backup", "add_close", "add_export", "add_ingest", "add_release", "backup", "close", "export", "ingest",
            "release"]  # fmt: skip
 
 
 def _add_store(parser: ArgumentParser) -> None:
-    parser.add_argument("--store", required=True, help="the collector's database: a file, or a postgresql:// address")
-    parser.add_argument("--keys", help="its folder of epoch keys (default: beside the database file)")
+    parser.add_argument(
+        "--store", help="the collector's database: a file, or a postgresql:// address (or RRCOLLECT_STORE)"
+    )
+    parser.add_argument(
+        "--keys", help="its folder of epoch keys (or RRCOLLECT_KEYS; default: beside the database file)"
+    )
+
+
+def _settings(options: Namespace) -> CollectorSettings:
+    """The collector's settings: what is given, and the environment for the rest, if there is anything in it."""
+    from rrcollect.extras import extra
+    from server_agg.collect.settings import PREFIX, Settings
+
+    given = {"store": options.store, "keys": options.keys, "workers": 1}  # however many a collector has
+    given = {name: value for name, value in given.items() if value is not None}
+    if any(name.startswith(PREFIX) for name in os.environ):
+        found: CollectorSettings = extra("server_agg.collect.environment", "server").settings_from_environment(**given)
+    else:
+        found = Settings(**given)
+    if "store" not in found.model_fields_set or not found.store.get_secret_value():
+        raise Incomplete("give --store FILE or a postgresql:// address, or set RRCOLLECT_STORE or RRCOLLECT_STORE_FILE")
+    return found
 
 
 @contextmanager
-def _opened(options: Namespace) -> Iterator[Store]:
+def _opened(options: Namespace, settings: CollectorSettings | None = None) -> Iterator[Store]:
     from server_agg.batch.errors import SourceUnavailable
     from server_agg.collect.stores import open_store
 
-    if "://" not in options.store and not Path(options.store).exists():
-        raise SourceUnavailable(f"there is no database {options.store}; check the name and its folder")
-    store = open_store(options.store, keys=options.keys)
+    settings = settings or _settings(options)
+    where = settings.store.get_secret_value()
+    if "://" not in where and not Path(where).exists():
+        named = "where RRCOLLECT_STORE or its file says" if options.store is None else options.store
+        raise SourceUnavailable(f"there is no database {named}; check the name and its folder")
+    store = open_store(where, keys=settings.keys)
     try:
         yield store
     finally:
@@ -45,11 +78,10 @@ def add_ingest(parser: ArgumentParser) -> None:
 
 def ingest(options: Namespace) -> int:
     """Take reports from standard input; if one was refused, the exit code says so."""
-    from server_agg.collect.environment import settings_from_environment
     from server_agg.collect.ingest import ingest as take
 
-    rules = settings_from_environment()
-    with _opened(options) as store:
+    rules = _settings(options)
+    with _opened(options, rules) as store:
         verdicts = take(store, sys.stdin.buffer, rules)
     good = {"new": verdicts.pop("new", 0), "known": verdicts.pop("same", 0)}
     refused = dict(sorted(verdicts.items()))
@@ -140,7 +172,7 @@ def release(options: Namespace) -> int:
 
     rounds = {None: SAME, "whole": None}
     given = options.headline
-    if given not in rounds and not (given.isascii() and given.isdigit() and int(given) > 0):
+    if given not in rounds and re.fullmatch("0*[1-9][0-9]{0,8}", given) is None:
         raise ParameterError("--headline", given, "the number of a round, from 1 on, or whole")
     with _opened(options) as store:
         survey = Catalogue(store).named(options.digest).survey
@@ -167,14 +199,21 @@ def add_close(parser: ArgumentParser) -> None:
 
 def close(options: Namespace) -> int:
     """End a survey that is over: exact counts stay, ids, rows and tickets are overwritten."""
-    from datetime import timedelta
-
     from server_agg.collect.closing import close_survey
-    from server_agg.collect.environment import settings_from_environment
 
-    grace = settings_from_environment().grace if options.grace is None else timedelta(days=options.grace)
-    with _opened(options) as store:
+    settings = _settings(options)
+    grace = settings.grace if options.grace is None else _days("--grace", options.grace)
+    with _opened(options, settings) as store:
         kept = close_survey(store, options.digest, grace=grace)
     said = f"closed: the counts of {kept.n} reports stay; ids, rows and tickets are gone"
     emit(options, {"reports": kept.n, "digest": options.digest}, said)
     return 0
+
+
+def _days(name: str, given: float) -> timedelta:
+    """A time that was given in days; not a negative one, none without end and none that is not a number."""
+    from rrcollect.errors import ParameterError
+
+    if not 0 <= given <= timedelta.max.days:
+        raise ParameterError(name, given, f"a number of days from 0 to {timedelta.max.days}")
+    return timedelta(days=given)

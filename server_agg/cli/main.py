@@ -119,7 +119,8 @@ COMMANDS = {
         "keeping",
         "take reports from standard input, one per line, into a collector's store",
         ("rrcollect ingest --store reports.sqlite3 < gateway.jsonl",),
-        "Every line is judged as the collector judges it, and counts once however often it comes.",
+        "Every line is judged as the collector judges it, and counts once however often it comes.  A line that is\n"
+        "refused is counted by its reason, and the others are taken.",
     ),
     "export": Command(
         "keeping",

@@ -10,6 +10,7 @@ Rules
 4. Collectors may share a database.  A survey is called unknown only after the database was asked for it: devices take
    that for final, and another process may have published it a moment ago.  Strangers choose digests, so the database
    is asked `MOST_LOOKS` times per second at most; beyond that nothing is said about a survey (`StoreUnavailable`).
+   Lines that one process reads (`ingest`) have no such limit: nobody waits behind them.
 """
 
 from __future__ import annotations
@@ -103,6 +104,13 @@ class Catalogue:
                 if digest not in self._listed:
                     self._count_a_look()
                     self._look(digest)
+        return self._listed.get(digest)
+
+    def find_without_limit(self, digest: str) -> CatalogueEntry | None:
+        """The same, however often surveys are asked for that are not known; the caller remembers which are not."""
+        if digest not in self._listed:
+            with self._lock:
+                self._look(digest)
         return self._listed.get(digest)
 
     def _count_a_look(self) -> None:

@@ -1,7 +1,8 @@
 """Closing a survey that is over: the exact counts stay, everything else about its reports goes.
 
 Rules
-1. A survey is over when it has expired and its grace period has passed: nothing is taken for it any more.
+1. A survey is over when it has expired and its grace period has passed: nothing is taken for it any more.  No grace
+   ends before the expiry.
 2. Its last reports are folded first, however few; then ids, rows, invites and spent tickets are deleted and
    overwritten in the database's files.  Estimates stay what they were.
 3. A close that was interrupted (a full disk, a crash) is done again, until everything is overwritten.
@@ -37,7 +38,12 @@ def close_survey(store: Store, digest: str, *, grace: timedelta = GRACE, now: fl
     >>> store.close()
     """
     listed = Catalogue(store).named(digest)
-    over = listed.survey.expires + grace
+    if grace < timedelta(0):
+        raise ParameterError("grace", str(grace), "no negative time")
+    try:
+        over = listed.survey.expires + grace
+    except OverflowError:
+        raise ParameterError("grace", str(grace), "a time that ends before the year 10000") from None
     if (time.time() if now is None else now) < over.timestamp():
         raise ParameterError(
             "digest",

@@ -63,7 +63,7 @@ class _Environment(BaseSettings, Settings):
 def settings_from_environment(**given: Any) -> Settings:
     """The settings of this process: what is given, and the environment for the rest."""
     _check_names()
-    values = _Environment(**given).model_dump()
+    values = _Environment(**given).model_dump(exclude_unset=True)  # so that `model_fields_set` tells what was named
     return Settings(**values)
 
 
