@@ -10,7 +10,6 @@ import random
 import re
 import signal
 import socket
-import socket
 import threading
 import time
 import urllib.request
