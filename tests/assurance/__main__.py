@@ -9,10 +9,8 @@ Exit code 1 if a claim was refuted or a planted bug was not caught.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,8 +20,6 @@ from tests.assurance.evidence import ROOT, Evidence
 from tests.assurance.page import page
 from tests.assurance.pieces import NAMES, Piece, PieceResult, checks, label, ran, run_side_by_side
 from tests.benchmarks.measure import machine
-
-WHOLE = "whole_run.json"  # how long all of it took, when all of it was run at once
 
 
 def record(check: Check, part: Part, piece: int, evidence: Evidence, found: PieceResult) -> Outcome:
@@ -48,10 +44,8 @@ def run_piece(check: Check, part: Part, piece: int, evidence: Evidence) -> Outco
 def write_page(path: Path, size: Size, folder: Path) -> None:
     """Compose the page from what is recorded."""
     found = [(check, Evidence(check, folder).rows(check.parts(size))) for check in checks()]
-    last = folder / WHOLE
-    whole = json.loads(last.read_text(encoding="utf-8")) if last.exists() else None
     fresh = path.with_suffix(".new")
-    fresh.write_text(page(found, whole), encoding="utf-8")
+    fresh.write_text(page(found), encoding="utf-8")
     fresh.replace(path)
 
 
@@ -92,14 +86,10 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.write("".join(f"{check.number:2d} {check.name:14s} {check.title}\n" for check in checks()))
         return 0
     size = Size.SMALL if options.small else Size.FULL
-    began = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) if options.small else ROOT / "tests" / "assurance" / "results"
         good = run_all(checks(options.names), size, folder, options.jobs, options.fresh)
         if not options.small:
-            if options.fresh and not options.names:
-                told = {"minutes": round((time.monotonic() - began) / 60), "date": str(datetime.now(UTC).date())}
-                (folder / WHOLE).write_text(json.dumps({**told, "jobs": options.jobs}) + "\n", encoding="utf-8")
             write_page(ROOT / "docs" / "assurance.md", size, folder)
     return 0 if good else 1
 

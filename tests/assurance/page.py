@@ -109,8 +109,8 @@ def claim(check: Check, found: list[Row]) -> list[str]:
     return text
 
 
-def page(checks: list[tuple[Check, list[Row]]], whole: Mapping[str, object] | None = None) -> str:
-    """The page; `whole` is how long the last run of everything took."""
+def page(checks: list[tuple[Check, list[Row]]]) -> str:
+    """The page."""
     rows = [row for _, found in checks for row in found]
     fresh = [row for row in rows if row["outcome"].passed and not row["missing"] and not row["stale"]]
     caught, bugs = (sum(row["part"].planted for row in some) for some in (fresh, rows))
@@ -134,11 +134,6 @@ def page(checks: list[tuple[Check, list[Row]]], whole: Mapping[str, object] | No
             f"{f'; {old} more are recorded for earlier versions of files' if old else ''}.** "
             f"{dates[0] + ' to ' + dates[-1] if len(dates) > 1 else ''.join(dates)}; {minutes:.0f} minutes of one "
             f"core; {'; '.join(machines)}."
-            + (
-                f" The last run of all of it, {whole['date']}: {whole['minutes']} minutes with {whole['jobs']} jobs."
-                if whole
-                else ""
-            )
         ),
         "",
         "| check | part | found | figures |",

@@ -1,7 +1,7 @@
 """docs/scale.md and docs/scale.svg, made of what `scale` recorded in tests/benchmarks/scale.json.
 
 An exponent b is the least-squares slope of log cost over log rows: cost ∝ rows^b.  Start-up costs flatten it, so it is
-fitted from `FIRST` rows on where there are two sizes or more, and from the smallest otherwise.
+that of the two largest sizes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from tests.benchmarks.scale import ENGINES, MEMORY, SIZES, recorded
 
 __all__ = ["exponent", "page", "write"]
 
-FIRST = 1_000_000
 DAY = 86_400
 REPORTS = 10**9
 MACHINE_GB = 23
@@ -39,8 +38,7 @@ def exponent(rows: Sequence[float], costs: Sequence[float]) -> float | None:
 
 def slope(batches: list[Batch], cost: str) -> float | None:
     """The exponent of an engine's cost."""
-    large = [batch for batch in batches if batch["rows"] >= FIRST]
-    used = large if len(large) > 1 else batches
+    used = batches[-2:]
     return exponent([batch["rows"] for batch in used], [batch[cost] for batch in used])
 
 
@@ -74,8 +72,7 @@ def page(figures: dict[str, Any]) -> str:
             "`python -m tests.benchmarks.scale`: "
             "one Parquet file; every row is validated, deduplicated by report id and grouped. Memory is the peak of "
             f"the process, and of Java for Spark; DuckDB is limited to {MEMORY}, beyond which it spills to disk. "
-            "Cost ∝ rows^b; b is fitted from a million rows on. In brackets: from 10^5 and 10^6 rows alone, where "
-            "starting up still counts, because nothing larger could be run."
+            "Cost ∝ rows^b; b is that of the two largest sizes of an engine: in small ones starting up counts most."
         ),
         "",
         "| engine | rows | CPU seconds | seconds on the clock | peak memory, GB |",
@@ -127,9 +124,7 @@ def _row(batch: Batch) -> str:
 
 def _slopes(name: str, batches: list[Batch]) -> str:
     last = batches[-1]
-    small = sum(batch["rows"] >= FIRST for batch in batches) < 2
     told = ["–" if b is None else f"{b:.2f}" for b in (slope(batches, "cpu"), slope(batches, "bytes"))]
-    told = [f"({b})" if small else b for b in told]
     return f"| {name} | {told[0]} | {told[1]} | {last['rows'] / last['cpu']:,.0f} |"
 
 

@@ -323,4 +323,5 @@ CHECK = Check(
     ),
     parts,
     "faults of the disk are those strace can inject; a machine that loses power is imitated by stopping processes.",
+    alone=False,
 )

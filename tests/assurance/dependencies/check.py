@@ -198,4 +198,5 @@ CHECK = Check(
     parts,
     "known vulnerabilities are those the services knew on that day; a running process holds the truth for the "
     "time of one answer.",
+    alone=False,
 )

@@ -300,4 +300,5 @@ CHECK = Check(
     ),
     parts,
     "one device at a time; whoever can write to the person's files can restore all of them together.",
+    alone=False,
 )

@@ -103,4 +103,5 @@ CHECK = Check(
     parts,
     "file systems of Linux only; power cuts are imitated above them: names are lost until their folder is flushed, and "
     "bytes until their file is.",
+    alone=False,
 )
