@@ -54,9 +54,7 @@ def pytest_configure(config):
         config.option.markexpr = LEFT_OUT
         config.pluginmanager.register(Quick(MARKS))
         return
-    os.environ.setdefault(
-        "SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-    )  # short jobs: less work
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # short jobs: less work
     node = shutil.which("node")  # Node 18, which Debian 12 has, keeps the `crypto` of browsers behind an option
     if node and subprocess.run([node, "--version"], capture_output=True, check=False).stdout.startswith(b"v18."):
         os.environ.setdefault("NODE_OPTIONS", "--experimental-global-webcrypto")

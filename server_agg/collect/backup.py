@@ -10,7 +10,8 @@ Rules
    and whoever has both reads what waited, in order.  No fold happens meanwhile; reports are taken as ever.
 4. A copy is not the database it was made of: it takes a name of its own in the folder of keys, here or when it is first
    opened (`epochs`), and never touches the other's key.
-5. The file appears when it is whole; of one that failed nothing is left.  A password is never on a command line.
+5. The file appears when it is whole, and only its owner may read it from its first byte; of one that failed nothing is
+   left.  A password is never on a command line.
 """
 
 from __future__ import annotations
@@ -59,13 +60,13 @@ def back_up(store: Store, file: str | os.PathLike[str], *, with_key: bool = Fals
         with store.reading() as cursor:
             waiting = len(store.waiting()) + store.gathered(cursor).n
             database, name = store.run(cursor, "SELECT database, key FROM epoch").fetchone()
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         named = database
         if isinstance(store, SqliteStore):
             named = secrets.token_hex(16)
             _sqlite(store.path, partial, named, with_waiting=with_key)
         else:
             _postgres(vars(store)["address"], partial, with_waiting=with_key)
-        partial.chmod(0o600)
         if keys is not None:
             _copy_key(store.keys.folder / f"{database}.{name}.key", keys / f"{named}.{name}.key")
     return Backup(wanted, waiting, keys)
@@ -74,7 +75,6 @@ def back_up(store: Store, file: str | os.PathLike[str], *, with_key: bool = Fals
 def _sqlite(path: str, copy: Path, name: str, *, with_waiting: bool) -> None:
     """The copy, under this name in the folder of keys; whoever opens it first makes it theirs."""
     try:
-        os.close(os.open(copy, os.O_CREAT | os.O_WRONLY, 0o600))
         with closing(sqlite3.connect(path, timeout=30, isolation_level=None)) as connection:
             connection.execute("VACUUM INTO ?", (str(copy),))
         with closing(sqlite3.connect(copy, isolation_level=None)) as connection:

@@ -2,7 +2,9 @@
 
 Rules
 1. Whoever opens a database finds the key that it names in the folder of keys, or makes the first one; a key that a
-   crash left over is destroyed then.  Without the key nothing is taken: what is sealed under it cannot be read.
+   crash left over is destroyed then.  Without the key nothing is taken: what is sealed under it cannot be read, and if
+   nothing is, another process may work with it.  A new key in its place is the owner's word (`discard`); only a copy,
+   whose key was left behind, makes itself one if nothing in it is sealed.
 2. A folder may hold the keys of several databases, so a database destroys keys of its own name alone, and no two have
    the same name: the name is bound to the database's `identity`.  A copy (a restored dump, a file put elsewhere) finds
    itself under another's name, takes a new one and seals what it brought under a key of its own; the keys of the name
@@ -82,7 +84,8 @@ class EpochDatabase(Database, ABC):
             key = self.keys.read(self._name, name)
         except EpochKeyMissing:
             lost = True
-            self._give_up(cursor, discard=discard)
+            if not discard:
+                self._refuse_to_lose(cursor, copied=bound != here)
         else:
             if bound in (None, here):
                 self.run(cursor, "UPDATE epoch SET identity = ? WHERE identity IS NULL", (here,))
@@ -96,16 +99,23 @@ class EpochDatabase(Database, ABC):
         self.seal_again(cursor, left, gathered, made)
         return made
 
-    def _give_up(self, cursor: Any, *, discard: bool) -> None:
-        """Return if nothing was sealed under a key that is lost, or if that is given up."""
+    def _refuse_to_lose(self, cursor: Any, *, copied: bool) -> None:
+        """Return if this is a copy and nothing in it is sealed."""
         (waiting,) = self.run(cursor, "SELECT COUNT(*) FROM marks").fetchone()
         (sums,) = self.run(cursor, "SELECT COUNT(*) FROM gathered").fetchone()
-        if (waiting or sums) and not discard:
+        folder = repr(str(self.keys.folder))
+        if waiting or sums:
             also = " and the sums of groups without a crowd" if sums else ""
             raise EpochKeyMissing(
-                f"{waiting} reports{also} wait under a key that is not in {str(self.keys.folder)!r}: give the folder "
-                "of keys that this database is used with, or, if it is lost (a restored backup has none), give them up "
-                "(serve --discard-unreadable)"
+                f"{waiting} reports{also} wait under a key that is not in {folder}: give the folder of keys that this "
+                "database is used with, or, if it is lost (a restored backup has none), give them up (serve "
+                "--discard-unreadable)"
+            )
+        if not copied:
+            raise EpochKeyMissing(
+                f"the key of this database is not in {folder}: give the folder of keys that it is used with, or, if "
+                "that is lost, stop every collector of the database and let a new key be made (serve "
+                "--discard-unreadable): nothing waits under the old one"
             )
 
     def current(self, cursor: Any) -> Epoch:
@@ -119,6 +129,12 @@ class EpochDatabase(Database, ABC):
                 raise StoreUnavailable("the key of the waiting reports is missing") from None
             self._epoch = Epoch(name, key, frozenset(digest for (digest,) in closed))
         return self._epoch
+
+    def alive(self) -> None:
+        """Return if the database answers and its key can be read; a `StoreError` if not."""
+        self.consistently(
+            lambda cursor: self.keys.read(self._name, self.run(cursor, "SELECT key FROM epoch").fetchone()[0])
+        )
 
     # ---- what is sealed ---------------------------------------------------------------------------------------
 

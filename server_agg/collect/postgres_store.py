@@ -6,12 +6,17 @@ circle; if they do, PostgreSQL ends one of them, and it is done again.
 
 Durability.  Every session asks for synchronous_commit=on; a server that runs with fsync or full_page_writes off is
 refused, when it is first opened and whenever it is opened again after a lost connection.
+
+Bounds.  Nobody waits for ever for a peer that is gone or hangs.  A wait for a lock ends: nothing was taken, and the
+sender is told to come back.  The server ends a session that idles within a transaction, a take sooner than a fold, and
+both ends look whether the other is still there.  Sessions that read or write tables anew may last.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from operator import itemgetter
@@ -36,6 +41,7 @@ from server_agg.collect.tables import BETWEEN, PAGE_COLUMNS, STEPS
 
 try:
     import psycopg
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
 except ImportError:
     raise MissingExtra("psycopg", "postgres") from None
 
@@ -66,7 +72,15 @@ EPOCH_LOCK = 7237_2332  # shared by takes, alone for a fold
 LOOK_UPS = ("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")  # off: rows are looked up by their keys
 TABLES = ("ids", "reports", "invites", "spent", "counts", "intake", "marks", "gathered")
 MOST_TRIES = 20
-DEADLOCK = "40P01"
+LOCK_WAIT, MOST_IDLE = "10s", "30s"  # for a lock; between two statements of a take
+MOST_IDLE_ALONE = "10min"  # of a fold or a release, which computes meanwhile
+ALIVE = {"keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 4}  # seconds, seconds, looks
+DEADLOCK, LOCKED = "40P01", "55P03"
+READERS_PATIENCE = 1.0  # seconds
+OLDER_READERS = (  # sessions whose snapshot began before this transaction number; numbers go round at 2^32
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND "
+    "backend_xmin IS NOT NULL AND (%s - backend_xmin::text::bigint) & 4294967295 BETWEEN 1 AND 2147483647"
+)
 DISK_FULL = ("53100", "58030")  # disk_full, io_error
 
 
@@ -98,9 +112,10 @@ class PostgresStore(Store):
             self.begin(keep_rows=keep_rows, discard=discard_unreadable)
 
     def _open(self) -> psycopg.Connection[Any]:
-        opened = psycopg.connect(self.address, connect_timeout=self._connect_seconds, application_name="rrcollect")
-        with closed_on_failure(opened) as connection:
+        with closed_on_failure(self._connected()) as connection:
             connection.execute("SET synchronous_commit = on")
+            connection.execute(f"SET lock_timeout = '{LOCK_WAIT}'")
+            connection.execute(f"SET idle_in_transaction_session_timeout = '{MOST_IDLE}'")
             for setting in LOOK_UPS:
                 connection.execute(f"SET {setting} = off")
             for setting, safe in NEEDED.items():
@@ -112,8 +127,18 @@ class PostgresStore(Store):
             connection.commit()
         return connection
 
+    def _connected(self, *, autocommit: bool = False) -> psycopg.Connection[Any]:
+        """A session in which both ends notice that the other is gone; what the address says of that comes first."""
+        wanted = {**ALIVE, "tcp_user_timeout": 40_000, **conninfo_to_dict(self.address)}
+        wanted |= {"connect_timeout": self._connect_seconds, "application_name": "rrcollect"}
+        with closed_on_failure(psycopg.connect(make_conninfo("", **wanted), autocommit=autocommit)) as connection:
+            connection.execute("; ".join(f"SET tcp_{name} = {value}" for name, value in ALIVE.items()))
+            connection.commit()
+        return connection
+
     def _prepare(self, connection: psycopg.Connection[Any]) -> None:
         with connection.transaction():
+            connection.execute("SET LOCAL lock_timeout = 0")  # another may be bringing the tables up to date
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (SETUP_LOCK,))
             known = connection.execute("SELECT to_regclass('collector_schema'), to_regclass('reports')").fetchone()
             if known is None or (known[0] is None and known[1] is not None):
@@ -137,6 +162,8 @@ class PostgresStore(Store):
             connection = self._writer
             try:
                 with connection.cursor() as cursor:
+                    if alone:
+                        cursor.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{MOST_IDLE_ALONE}'")
                     cursor.execute(f"SELECT {lock}(%s)", (EPOCH_LOCK,))
                     yield cursor
                 connection.commit()
@@ -151,11 +178,7 @@ class PostgresStore(Store):
 
     @contextmanager
     def reading(self, *, snapshot: bool = False) -> Iterator[Any]:
-        with (
-            _translated(),
-            psycopg.connect(self.address, connect_timeout=self._connect_seconds, application_name="rrcollect") as c,
-            c.cursor() as cursor,
-        ):
+        with _translated(), self._connected() as connection, connection.cursor() as cursor:
             if snapshot:
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield cursor
@@ -198,7 +221,8 @@ class PostgresStore(Store):
         cursor.execute("TRUNCATE intake, marks, gathered")
 
     def overwrite(self) -> None:
-        with _translated(), psycopg.connect(self.address, autocommit=True, application_name="rrcollect") as connection:
+        with _translated(), self._connected(autocommit=True) as connection:
+            _wait_for_readers(connection)
             for table in TABLES:
                 connection.execute(f"VACUUM (FULL) {table}")
 
@@ -207,6 +231,18 @@ class PostgresStore(Store):
             if self._writer is not None:
                 self._writer.close()
             self._writer = None
+
+
+def _wait_for_readers(connection: psycopg.Connection[Any]) -> None:
+    """Rows that somebody's snapshot still shows are copied by VACUUM: it has to end first."""
+    now = connection.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint").fetchone()
+    until = time.monotonic() + READERS_PATIENCE
+    while connection.execute(OLDER_READERS, now).fetchone() != (0,):
+        if time.monotonic() > until:
+            raise StoreUnavailable(
+                "what was deleted is still read by another session; it is overwritten when that ends"
+            )
+        time.sleep(0.02)
 
 
 def default_keys() -> Path:
@@ -225,6 +261,8 @@ def _translated() -> Iterator[None]:
     except psycopg.Error as error:
         if error.sqlstate == DEADLOCK:
             raise StoreContended(f"PostgreSQL ended the transaction for another's sake ({error.sqlstate})") from None
+        if error.sqlstate == LOCKED:
+            raise StoreUnavailable(f"another session kept a lock for too long ({error.sqlstate})") from None
         if error.sqlstate in DISK_FULL:
             raise StoreFull(f"the PostgreSQL server is out of space ({error.sqlstate})") from None
         kind = error.sqlstate or type(error).__name__

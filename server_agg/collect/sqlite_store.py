@@ -1,6 +1,7 @@
 """The store in one SQLite file: no configuration, no server.  Its keys are stored beside it, in the folder `FILE.keys`.
 
-The path must stay what it was: a file that was deleted or replaced while it is open takes no more reports.
+The path must stay what it was: a file that was deleted or replaced while it is open takes no more reports.  A copy that
+was never opened has no log: one beside it is another file's, which SQLite would read as its own, and is refused.
 
 Durability.  WAL with synchronous=FULL: the log is flushed to disk (fsync) before a commit returns.  Both settings are
 read back when the file is opened, and anything weaker is refused.
@@ -31,6 +32,7 @@ TYPES = {"bytes": "BLOB", "clustered": "WITHOUT ROWID", "number": "INTEGER PRIMA
 VALUES_PER_LOOK_UP = 500
 OUT_OF_SPACE = ("SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE")  # the last when it is opened anew
 EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
+READERS_PATIENCE = 1.0  # seconds to wait for readers when the log is to be emptied: nothing is taken meanwhile
 PIECES = (  # of a blob, in one statement: as many statements as rows would each wait for the interpreter's lock
     "WITH RECURSIVE piece(at) AS (VALUES (1) UNION ALL SELECT at + 16 FROM piece WHERE at + 16 < length(?1)) SELECT "
 )
@@ -72,6 +74,7 @@ class SqliteStore(Store):
             if self.path != ":memory:" and not self.path.startswith("file:"):
                 os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
             self._file = _identity(self.path)
+            _refuse_foreign_log(self.path)
             with closed_on_failure(self._open()) as connection:
                 self._prepare(connection)
             self._writer = connection
@@ -195,10 +198,15 @@ class SqliteStore(Store):
 
     def overwrite(self) -> None:
         with self._lock, _translated():
-            connection = self._writer or self._open()
-            self._writer = connection
-            for statement in (EMPTY_LOG, "VACUUM", EMPTY_LOG, "PRAGMA secure_delete = OFF"):
-                connection.execute(statement).fetchall()
+            self._writer = self._writer or self._open()
+            try:
+                self._writer.execute(f"PRAGMA busy_timeout = {int(READERS_PATIENCE * 1000)}")
+                for statement in (EMPTY_LOG, "VACUUM", EMPTY_LOG):
+                    found = self._writer.execute(statement).fetchone()
+                    if found is not None and found[0] != 0:  # busy: somebody reads an older state
+                        raise StoreUnavailable("what was deleted is still in the log, which somebody reads: try later")
+            finally:
+                self._abandon()  # its settings go with it
 
     def close(self) -> None:
         with self._lock, suppress(sqlite3.Error):
@@ -213,6 +221,14 @@ def _identity(path: str) -> tuple[int, int] | None:
         return None
     found = os.stat(path)
     return found.st_dev, found.st_ino
+
+
+def _refuse_foreign_log(path: str) -> None:
+    """A file that says of itself that it has no log (its 19th byte) and stands beside one."""
+    if os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal"):
+        with open(path, "rb") as file:
+            if file.read(19)[18:] == b"\x01":
+                raise WrongSchema(f"{path}-wal is the log of another file: remove it and {path}-shm")
 
 
 @contextmanager

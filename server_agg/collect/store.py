@@ -208,11 +208,6 @@ class Store(FoldingDatabase, ABC):
                 yield text
                 last = text[text.rindex(BETWEEN) + 1 :]
 
-    def alive(self) -> None:
-        """Return if the database answers; a `StoreError` if it does not."""
-        with self.reading() as cursor:
-            self.run(cursor, "SELECT 1").fetchone()
-
 
 def _opened(key: EpochKey, contents: Sequence[Sequence[Any]]) -> list[IncomingReport]:
     """The reports of some contents."""

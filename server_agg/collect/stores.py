@@ -22,8 +22,8 @@ def open_store(
     `keys` is the folder of epoch keys (default: `$RRCOLLECT_KEYS`; else `FILE.keys` beside a SQLite file, and the
     user's own `~/.local/state/rrcollect/keys` for PostgreSQL).  `keep_rows`: whether folded reports are kept as rows
     from now on, by whatever process folds them; without, their ids and the counts are all that stays.  It is a choice
-    of the database (a new one keeps none): None leaves it as it is.  `discard_unreadable` gives up reports under a lost
-    key.
+    of the database (a new one keeps none): None leaves it as it is.  `discard_unreadable` gives up a key that is
+    lost, with what waits under it; no other process may work on the database then.
 
     >>> import tempfile, pathlib
     >>> store = open_store(pathlib.Path(tempfile.mkdtemp(), "reports.sqlite3"))

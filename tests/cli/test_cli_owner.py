@@ -124,7 +124,7 @@ def test_reports_whose_key_is_lost_are_given_up_only_if_that_is_said(tmp_path, c
     store = open_store(where)
     store.take([incoming(report("0" * 64).row)])
     store.close()
-    for key in store.keys.folder.glob("*.key"):
+    for key in store.keys.folder.glob(f"{store._name}.*.key"):  # the folder may hold those of other tests
         key.unlink()
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])

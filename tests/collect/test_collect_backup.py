@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import stat
 import subprocess
 import threading
+from contextlib import closing
+from pathlib import Path
 
 import psycopg
 import pytest
 
 from server_agg.cli.main import main
+from server_agg.collect import backup
 from server_agg.collect.backup import back_up
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.errors import StoreUnavailable
+from server_agg.collect.errors import StoreUnavailable, WrongSchema
 from server_agg.collect.postgres_store import PostgresStore
 from server_agg.collect.sqlite_store import SqliteStore
 from server_agg.collect.stored_report import incoming
@@ -67,6 +71,51 @@ def test_a_restored_copy_goes_on_where_it_was_made(where, filled, tmp_path, requ
         assert len(again.waiting()) == 1
     finally:
         again.close()
+
+
+def crashed(folder):
+    """A collector's file of 1200 reports as a crash leaves it, with its log, and an older copy of 200 of them."""
+    store = open_store(folder / "running.sqlite3")
+    digest = Catalogue(store).publish(publication(minimum=3).envelope, [KEY.public.raw.hex()])[0].published.digest
+
+    def fold(times):
+        for _ in range(times):
+            store.take([taken(digest) for _ in range(100)])
+            store.fold()
+
+    fold(2)
+    back_up(store, folder / "copy.sqlite3")
+    fold(10)
+    for ending in ("", "-wal", "-shm"):
+        shutil.copy(folder / f"running.sqlite3{ending}", folder / f"crashed.sqlite3{ending}")
+    store.close()
+    return folder / "crashed.sqlite3", folder / "copy.sqlite3"
+
+
+@pytest.mark.parametrize("how", ["moved", "copied"])
+def test_a_copy_in_the_place_of_a_file_that_crashed_is_what_it_was(tmp_path, how):
+    """The first step of the drill: the log goes, and the copy takes the place of the file."""
+    file, copy = crashed(tmp_path)
+    for ending in ("-wal", "-shm"):
+        Path(f"{file}{ending}").unlink()
+    copy.replace(file) if how == "moved" else shutil.copy(copy, file)
+    store = open_store(file)
+    assert store.tallies().n == 200
+    with store.reading() as cursor:
+        assert cursor.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    store.close()
+
+
+def test_a_copy_beside_the_log_of_another_file_is_refused(tmp_path):
+    """The step that was forgotten: SQLite would read the log as the copy's own, and count what is not in it."""
+    file, copy = crashed(tmp_path)
+    shutil.copy(copy, file)
+    before = file.read_bytes()
+    with pytest.raises(WrongSchema, match=r"crashed\.sqlite3-wal is the log of another file"):
+        open_store(file)
+    assert file.read_bytes() == before
+    with closing(sqlite3.connect(file)) as connection:  # the check can fail: this is what SQLite makes of it
+        assert connection.execute("SELECT SUM(n) FROM counts").fetchone() != (200,)
 
 
 def copied(where, store, file, how, postgres):
@@ -152,6 +201,31 @@ def test_an_ordinary_user_of_postgresql_can_be_told_which_database_it_is(postgre
     store.close()
 
 
+@pytest.mark.parametrize("with_key", [False, True])
+def test_a_copy_is_its_owners_while_it_is_written(filled, tmp_path, monkeypatch, with_key):
+    made, sound = tmp_path / "made", {name: getattr(backup, name) for name in ("_sqlite", "_postgres")}
+    made.mkdir()
+    seen = []
+
+    def watched(name):
+        def copy(*given, **how):
+            seen.extend(stat.S_IMODE(path.stat().st_mode) for path in made.iterdir())
+            sound[name](*given, **how)
+            seen.extend(stat.S_IMODE(path.stat().st_mode) for path in made.iterdir())
+
+        return copy
+
+    for name in sound:
+        monkeypatch.setattr(backup, name, watched(name))
+    before = os.umask(0o022)
+    try:
+        back_up(filled[0], made / "copy", with_key=with_key)
+    finally:
+        os.umask(before)
+    assert seen == [0o600, 0o600]
+    assert stat.S_IMODE((made / "copy").stat().st_mode) == 0o600
+
+
 def test_what_waits_is_in_no_copy_without_its_key(where, filled, tmp_path):
     store, _, _, _ = filled
     made = back_up(store, tmp_path / "copy.sqlite3")
@@ -209,8 +283,6 @@ def test_the_command_says_what_is_in_it_and_overwrites_nothing(tmp_path, capsys)
 
 @pytest.mark.engine
 def test_no_password_is_on_a_command_line(postgres, monkeypatch, tmp_path):
-    from server_agg.collect import backup
-
     seen = []
 
     def run(command, **how):

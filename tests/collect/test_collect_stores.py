@@ -13,7 +13,14 @@ from rrcollect.publish.report import ReportRow
 from rrcollect.publish.tickets import known_as
 from server_agg import RowsNotKept, Tallies, tally_reports
 from server_agg.collect import postgres_store, sqlite_store
-from server_agg.collect.errors import EpochKeyMissing, Refusal, StoreUnavailable, UnsafeDurability, WrongSchema
+from server_agg.collect.errors import (
+    EpochKeyMissing,
+    Refusal,
+    StoreError,
+    StoreUnavailable,
+    UnsafeDurability,
+    WrongSchema,
+)
 from server_agg.collect.export import export_reports
 from server_agg.collect.sqlite_store import SqliteStore
 from server_agg.collect.store import PublishedSurvey, ReportOutcome
@@ -197,15 +204,147 @@ def test_a_deadlock_is_tried_again_and_told_when_it_does_not_end(postgres, monke
     store.close()
 
 
-def test_a_lost_key_under_which_nothing_waits_is_made_anew(where):
+def test_a_lost_key_under_which_nothing_waits_is_made_anew_if_that_is_said(where):
     store = open_store(where)
     store.close()
     for key in store.keys.folder.glob(f"{store._name}.*.key"):
         key.unlink()
-    again = open_store(where)
+    with pytest.raises(EpochKeyMissing, match=r"lost, stop every collector .* \(serve --discard-unreadable\)"):
+        open_store(where)
+    again = open_store(where, discard_unreadable=True)
     again.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
     assert again.take([arrival()]) == [ReportOutcome.NEW]
     again.close()
+    open_store(where).close()
+
+
+def test_a_wrong_folder_of_keys_takes_nothing_away_from_a_running_collector(where, tmp_path):
+    store = open_store(where, keys=tmp_path / "right")
+    with pytest.raises(EpochKeyMissing, match="give the folder of keys that it is used with"):
+        open_store(where, keys=tmp_path / "wrong")
+    assert list((tmp_path / "wrong").glob("*.key")) == []
+    assert store.take([arrival()]) == [ReportOutcome.NEW]
+    store.alive()
+    store.close()
+
+
+def test_a_start_that_gives_up_a_lost_key_and_is_killed_can_be_done_again(where, monkeypatch):
+    """Between the new key and the commit: the database names the lost one, and the new one is left over."""
+    store = open_store(where)
+    store.close()
+    for key in store.keys.folder.glob(f"{store._name}.*.key"):
+        key.unlink()
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(store), "seal_again", killed)
+    with pytest.raises(KeyboardInterrupt):
+        open_store(where, discard_unreadable=True)
+    monkeypatch.undo()
+    assert len(list(store.keys.folder.glob(f"{store._name}.*.key"))) == 1
+    with pytest.raises(EpochKeyMissing):
+        open_store(where)
+    again = open_store(where, discard_unreadable=True)
+    assert len(list(store.keys.folder.glob(f"{store._name}.*.key"))) == 1
+    again.alive()
+    again.close()
+
+
+def test_a_store_without_its_key_is_not_alive(where, store):
+    store.take([arrival(), arrival()])
+    store.alive()
+    store.fold()
+    store.alive()
+    for key in store.keys.folder.glob(f"{store._name}.*.key"):
+        key.unlink()
+    with pytest.raises(StoreUnavailable, match=r"^the key of the waiting reports is missing$"):
+        store.alive()
+
+
+# ---- peers that are gone ---------------------------------------------------------------------------------------------
+
+
+def done_beside(idle, work, seconds=20.0):
+    """What came of some work that another thread did while a transaction was held open."""
+    found = []
+
+    def run():
+        try:
+            found.append(work())
+        except StoreError as error:
+            found.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    with idle:
+        thread.start()
+        thread.join(seconds)
+        return found[0] if found else "nothing"
+
+
+@pytest.fixture
+def pair(postgres, monkeypatch):
+    """Makes two stores of one database with other bounds."""
+    made = []
+
+    def opened(**bounds):
+        for name, value in bounds.items():
+            monkeypatch.setattr(postgres_store, name, value)
+        address = made[0].address if made else postgres.new_database()
+        made.extend(open_store(address, keep_rows=True) for _ in range(2))
+        made[0].publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
+        return made[-2:]
+
+    yield opened
+    for store in made:
+        store.close()
+
+
+@pytest.mark.engine
+def test_a_session_that_idles_in_a_take_is_ended_and_stops_nobody_else(pair):
+    dead, store = pair(MOST_IDLE="1s")
+    store.take([arrival(), arrival()])
+    with pytest.raises(StoreUnavailable):  # nothing of it is acknowledged
+        assert done_beside(dead.writing(), store.fold) == 2
+    assert dead.take([arrival()]) == [ReportOutcome.NEW]
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_lock_that_is_not_given_back_is_told_to_come_back(pair, alone):
+    dead, store = pair(LOCK_WAIT="1s")
+    told = done_beside(dead.writing(alone=alone), (lambda: store.take([arrival()])) if alone else store.fold)
+    assert isinstance(told, StoreUnavailable)
+    assert (told.status, told.retry_after, str(told)) == (503, 2, "another session kept a lock for too long (55P03)")
+    assert store.take([arrival(), arrival()]) == [ReportOutcome.NEW] * 2
+    assert store.fold() == 2
+
+
+@pytest.mark.engine
+def test_long_reads_and_folds_are_not_ended(pair, monkeypatch):
+    store, _ = pair(MOST_IDLE="300ms", LOCK_WAIT="300ms")
+    monkeypatch.setattr("server_agg.collect.store.ROWS_PER_READ", 1)
+    store.take([arrival(), arrival()])
+    with store.writing(alone=True) as cursor:
+        time.sleep(1)
+        cursor.execute("SELECT 1")
+    store.fold()
+    pages = store.pages()
+    next(pages)
+    time.sleep(1)
+    assert len(list(pages)) == 1
+
+
+@pytest.mark.engine
+def test_both_ends_look_whether_the_other_is_there_and_the_address_comes_first(postgres):
+    store = open_store(postgres.new_database() + "?keepalives_idle=77")
+    for session in (store.writing(), store.reading()):
+        with session as cursor:
+            assert cursor.execute("SHOW tcp_keepalives_idle").fetchone() == ("20",)
+            said = cursor.connection.info.get_parameters()
+            assert (said["keepalives_idle"], said["keepalives_interval"]) == ("77", "5")
+            assert said["tcp_user_timeout"] == "40000"
+    store.close()
 
 
 def test_a_key_that_a_crash_left_over_is_destroyed_at_the_next_start(where):

@@ -15,6 +15,7 @@ import pytest
 
 from server_agg import CollectorSettings
 from server_agg.cli.main import main
+from server_agg.collect import postgres_store, sqlite_store
 from server_agg.collect.backup import back_up
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.closing import close_due
@@ -101,6 +102,52 @@ def test_a_close_that_was_interrupted_is_done_again(where, monkeypatch, how):
     tidy(store, catalogue, CollectorSettings())
     assert close_due(store, catalogue, timedelta(0), LATER) == []
     assert len(overwritten) == 1
+    store.close()
+
+
+def test_a_close_beside_a_reader_is_finished_when_the_ids_are_gone(tmp_path, monkeypatch):
+    monkeypatch.setattr(sqlite_store, "READERS_PATIENCE", 0.05)
+    store, made = open_store(tmp_path / "a.sqlite3", keep_rows=True), publication(minimum=3)
+    catalogue = Catalogue(store)
+    catalogue.publish(made.envelope, [KEY.public.raw.hex()])
+    sent = reports(made.digest, 50)
+    store.take(sent)
+    store.fold()
+
+    def left():
+        held = b"".join(path.read_bytes() for path in tmp_path.glob("a.sqlite3*") if path.is_file())
+        return sum(bytes.fromhex(one.id) in held or one.id.encode() in held for one in sent)
+
+    with store.reading(snapshot=True) as cursor:
+        assert cursor.execute("SELECT COUNT(*) FROM reports").fetchone() == (50,)
+        with pytest.raises(StoreUnavailable, match="still in the log, which somebody reads"):
+            store.finish(made.digest)
+        with pytest.raises(StoreUnavailable):
+            tidy(store, catalogue, CollectorSettings())
+        assert (left(), store.unfinished()) == (50, [made.digest])
+        assert [one.value for one in store.take(reports(made.digest, 1))] == ["closed"]
+    tidy(store, catalogue, CollectorSettings())
+    assert (left(), store.unfinished(), store.tallies().n) == (0, [], 50)
+    assert [(one.closed, one.finished) for one in store.surveys()] == [(True, True)]
+    store.close()
+
+
+@pytest.mark.engine
+def test_a_close_beside_a_snapshot_of_postgresql_is_finished_when_that_is_over(postgres, monkeypatch):
+    """VACUUM FULL copies the rows that a snapshot still shows."""
+    monkeypatch.setattr(postgres_store, "READERS_PATIENCE", 0.05)
+    store, made = open_store(postgres.new_database(), keep_rows=True), publication(minimum=3)
+    catalogue = Catalogue(store)
+    catalogue.publish(made.envelope, [KEY.public.raw.hex()])
+    store.take(reports(made.digest, 50))
+    store.fold()
+    with store.reading(snapshot=True) as cursor:
+        assert cursor.execute("SELECT COUNT(*) FROM reports").fetchone() == (50,)
+        with pytest.raises(StoreUnavailable, match="still read by another session"):
+            store.finish(made.digest)
+        assert store.unfinished() == [made.digest]
+    tidy(store, catalogue, CollectorSettings())
+    assert (store.unfinished(), store.tallies().n) == ([], 50)
     store.close()
 
 
