@@ -213,7 +213,8 @@ def close(options: Namespace) -> int:
 def _days(name: str, given: float) -> timedelta:
     """A time that was given in days; not a negative one, none without end and none that is not a number."""
     from rrcollect.errors import ParameterError
+    from server_agg.collect.settings import LONGEST_DAYS
 
-    if not 0 <= given <= timedelta.max.days:
-        raise ParameterError(name, given, f"a number of days from 0 to {timedelta.max.days}")
+    if not 0 <= given <= LONGEST_DAYS:
+        raise ParameterError(name, given, f"a number of days from 0 to {LONGEST_DAYS}")
     return timedelta(days=given)

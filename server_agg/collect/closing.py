@@ -18,7 +18,7 @@ from datetime import UTC, timedelta
 from rrcollect.errors import ParameterError
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.errors import KeysBusy
-from server_agg.collect.settings import GRACE
+from server_agg.collect.settings import GRACE, LONGEST_DAYS
 from server_agg.collect.store import Store
 from server_agg.count.tallies import Tallies
 
@@ -38,12 +38,9 @@ def close_survey(store: Store, digest: str, *, grace: timedelta = GRACE, now: fl
     >>> store.close()
     """
     listed = Catalogue(store).named(digest)
-    if grace < timedelta(0):
-        raise ParameterError("grace", str(grace), "no negative time")
-    try:
-        over = listed.survey.expires + grace
-    except OverflowError:
-        raise ParameterError("grace", str(grace), "a time that ends before the year 10000") from None
+    if not timedelta(0) <= grace <= timedelta(days=LONGEST_DAYS):
+        raise ParameterError("grace", str(grace), f"0 to {LONGEST_DAYS} days")
+    over = listed.survey.expires + grace
     if (time.time() if now is None else now) < over.timestamp():
         raise ParameterError(
             "digest",

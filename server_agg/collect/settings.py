@@ -39,6 +39,7 @@ def variable(name: str) -> str:
     return PREFIX + name.upper()
 
 
+LONGEST_DAYS = 36_525  # a hundred years
 OWN_ADDRESSES = (
     "assets", "livez", "metrics", "openapi.json", "owner", "r", "readyz", "reports", "results", "s", "surveys"
 )  # fmt: skip
@@ -71,7 +72,7 @@ class Settings(BaseModel):
     release_every: timedelta | None = Field(None, description="hours between releases by themselves, 1 or more")
     results_age: Seconds = Field(1.0, description="seconds for which counts are remembered between two readers")
     grace: timedelta = Field(GRACE, description="how long after its expiry reports are taken (P7D: seven days)")
-    retention_days: Annotated[int, Field(ge=0)] | None = Field(
+    retention_days: Annotated[int, Field(ge=0, le=LONGEST_DAYS)] | None = Field(
         None, description="days after expiry and grace, when a survey is closed by itself"
     )
     list_limit: Annotated[int, Field(ge=1, le=1000)] = Field(100, description="reports in one request")
@@ -98,9 +99,9 @@ class Settings(BaseModel):
 
     @field_validator("grace")
     @classmethod
-    def _not_negative(cls, given: timedelta) -> timedelta:
-        if given < timedelta(0):
-            raise ValueError("no negative time")
+    def _within_a_century(cls, given: timedelta) -> timedelta:
+        if not timedelta(0) <= given <= timedelta(days=LONGEST_DAYS):
+            raise ValueError(f"0 to {LONGEST_DAYS} days")
         return given
 
     @field_validator("release_every", mode="before")

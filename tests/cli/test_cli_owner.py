@@ -181,7 +181,7 @@ def test_a_survey_that_is_over_is_closed_and_estimates_stay_the_same(tmp_path, c
         return [row.id.encode() in files for row in rows], [bytes.fromhex(row.id) in files for row in rows]
 
     assert held() == ([True] * 20, [True] * 20)  # the search can fail: rows and ids
-    refused(capsys, 2, "a survey that is over", "close", made.digest, "--store", str(where), "--grace", "100000")
+    refused(capsys, 2, "a survey that is over", "close", made.digest, "--store", str(where), "--grace", "30000")
     code, out, _ = run(capsys, "close", made.digest, "--store", str(where))
     assert (code, out) == (0, "closed: the counts of 20 reports stay; ids, rows and tickets are gone\n")
     again = open_store(where)
