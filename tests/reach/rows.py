@@ -67,6 +67,18 @@ PARTS: tuple[Part, ...] = (
         tools=("java",),
     ),
     Part(
+        "dask",
+        "Dask",
+        by_pytest(
+            "tests/batch/test_batch_contract.py",
+            "tests/batch/test_batch_faults.py",
+            "tests/batch/test_batch_rules.py",
+            only="dask",
+        ),
+        packages=("dask[dataframe]",),
+        extras=("batch", "data", "stores"),
+    ),
+    Part(
         "spark35",
         "Spark 3.5",
         by_pytest("tests/batch/test_batch_spark.py"),
