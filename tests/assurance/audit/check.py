@@ -307,5 +307,4 @@ CHECK = Check(
     parts,
     "a lower bound of ε from 10,000 answers per truth is a coarse one; the exact law is the subject of the check "
     "`sampler`. In Node the ledger is the one in memory; its file is the subject of the check `node_ledger`.",
-    alone=False,
 )
