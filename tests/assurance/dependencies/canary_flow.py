@@ -153,7 +153,7 @@ def broken(traces: Traces, truths: list[bool]) -> None:
 def collector(traces: Traces) -> Iterator[tuple[int, Any]]:
     """A collector at a port of this machine, written down."""
     store, port = open_store(traces.folder / "store.sqlite3"), PORT
-    rules = CollectorSettings(minimum=2, results_age=0.0)
+    rules = CollectorSettings(minimum=2, results_age=0.0, fold_seconds=60)  # a fold by the clock is told by a metric
     config = server_config(
         traces.recorded(create_app(store, OwnerToken(TOKEN), rules)), rules, host="127.0.0.1", port=port
     )
