@@ -71,6 +71,7 @@ def test_a_page_of_another_origin_embeds_a_survey_under_a_strict_policy(collecto
         page.locator('[data-question="q1"]').get_by_role("button", name="Send").click()
         page.locator('[data-question="q1"]').get_by_text("It was received.").wait_for()
         page.locator('[data-question="q2"]').get_by_role("button", name="I prefer not to answer").click()
+        page.locator('[data-question="q2"]').get_by_text("You declined. Nothing was sent.").wait_for()
         assert page.get_by_role("heading", name="Thank you. That was all.").count() == 0
         page.get_by_role("spinbutton").focus()
         page.keyboard.type("7351.5")
