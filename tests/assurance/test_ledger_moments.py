@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 from rrcollect.answer.ledger import Ledger
 from rrcollect.errors import LedgerCorrupt, LedgerRestored
 from tests.assurance.ledger import check as ledger
-from tests.assurance.ledger.moments import AFTER, BEFORE, BETWEEN, OUTSIDE, PHASES, disturbed
+from tests.assurance.ledger import machine
+from tests.assurance.ledger.moments import AFTER, BEFORE, BETWEEN, OUTSIDE, PHASES, THEN, Around, disturbed
 from tests.assurance.ledger.world import SURVEYS, TRUTHS, Plant
 from tests.support.devices import client
 from tests.support.ledger_crashing import rows
@@ -93,3 +96,24 @@ def test_a_fault_that_does_not_come_again_is_told_as_what_it_was(error):
 
     *_, fault = ledger.lived(Fleeting(), 2000, longest=25)  # one step in ten delivers
     assert fault.startswith("Refuted: ")
+
+
+@pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")
+def test_a_connection_that_was_stopped_while_it_closed_leaves_no_log_behind(monkeypatch):
+    """What lives long is collected late, and a log that is left behind would damage the copy put in its place."""
+
+    def disturbed_when_old(moment, act, work):
+        def late(phase):
+            gc.collect(1)
+            gc.collect(1)
+            act(phase)
+
+        return disturbed(moment, late, work)
+
+    life = machine.Life()
+    try:
+        life.keep()
+        monkeypatch.setattr(machine, "disturbed", disturbed_when_old)
+        life.interrupted(which=(0, "a", 0), around=Around(True, False, THEN[2]), moment=("guard", 5))
+    finally:
+        life.teardown()

@@ -133,10 +133,10 @@ def _kills(
     return Part("killed after sending, ledger lost" if planted else "killed at every line", run, pieces, planted)
 
 
-def _reservations(work: Reserve = reserve) -> Callable[[int, Step], Outcome]:
+def _reservations(work: Reserve = reserve, stride: int = 1) -> Callable[[int, Step], Outcome]:
     def run(piece: int, step: Step) -> Outcome:
         with scratch() as folder:
-            counts, fault = reservation_killed_everywhere(folder, 1, work)
+            counts, fault = reservation_killed_everywhere(folder, stride, work)
         return Outcome(not fault, {**counts, "reserved in part": int(bool(fault))}, fault)
 
     return run
@@ -168,7 +168,9 @@ def _calls(
     return run
 
 
-def _full_disk(step_of_limit: int) -> Callable[[int, Step], Outcome]:
+def _full_disk(
+    step_of_limit: int, open_again: Callable[[Path], object] = lambda p: None
+) -> Callable[[int, Step], Outcome]:
     """Files that cannot grow beyond 1 byte, 1 + step, … bytes, until an answer fits."""
 
     def run(piece: int, step: Step) -> Outcome:
@@ -176,7 +178,9 @@ def _full_disk(step_of_limit: int) -> Callable[[int, Step], Outcome]:
         for number, scene in enumerate(SCENES):
             step(number, len(SCENES))
             with scratch() as folder:
-                found, fault = killed_everywhere(folder, scene, stride=step_of_limit, stop=without_space)
+                found, fault = killed_everywhere(
+                    folder, scene, stride=step_of_limit, open_again=open_again, stop=without_space
+                )
             refused += found["kills"]
             faults += [f"{scene}: {fault}"] * bool(fault)
         figures = {"answers for which there was no space": refused, "second or lost draws": len(faults)}
@@ -260,10 +264,11 @@ def parts(size: Size) -> list[Part]:
         _kills(1 if full else 40, 4 if full else 1),
         _kills(10 if full else 40, 1, _lose, planted=True),
         *([Part("a reservation of many killed at every line", _reservations())] if full else []),
-        Part("a reservation of many in several transactions", caught(_reservations(one_by_one)), planted=True),
+        Part("a reservation of many in several transactions", caught(_reservations(one_by_one, 9)), planted=True),
         Part("killed at every system call that writes", _calls(calls, scenes), len(calls)),
         Part("killed at a system call, ledger lost", caught(_calls(("fsync",), scenes[:1], _lose)), planted=True),
         Part("a full disk", _full_disk(499 if full else 9_999)),
+        Part("a full disk, ledger lost", caught(_full_disk(9_999, _lose)), planted=True),
         Part("republished again and again", _republished(1000 if full else 30)),
         Part("64 processes race" if full else "processes race", _races(64 if full else 16, 20 if full else 2)),
         Part("processes race, each with a ledger of its own", _split, planted=True),
