@@ -1,6 +1,7 @@
 """Settings for all tests.  A property test asserts what is true for every input: its false-alarm rate is 0."""
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.support.marks import MARKS
+from tests.support.marks import MARKS, RARE
 from tests.support.quick import LEFT_OUT, Quick
 
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -61,7 +62,11 @@ def pytest_configure(config):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    if "RRCOLLECT_REACH" not in os.environ:
+        rare = {item for item in items if any(re.match(one, item.nodeid) for one in RARE.values())}
+        config.hook.pytest_deselected(items=list(rare))
+        items[:] = [item for item in items if item not in rare]
     for item in items:
         for place, marks in MARKS.items():
             if item.nodeid.startswith(place):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from contextlib import nullcontext
 
 import pytest
 
@@ -11,7 +12,8 @@ from rrcollect.errors import LedgerCorrupt, LedgerRestored
 from tests.assurance.ledger import check as ledger
 from tests.assurance.ledger import machine
 from tests.assurance.ledger.moments import AFTER, BEFORE, BETWEEN, OUTSIDE, PHASES, THEN, Around, disturbed
-from tests.assurance.ledger.world import SURVEYS, TRUTHS, Plant
+from tests.assurance.ledger.planted import LeavesTheGuardBehind
+from tests.assurance.ledger.world import SURVEYS, TRUTHS, Plant, Refuted
 from tests.support.devices import client
 from tests.support.ledger_crashing import rows
 
@@ -96,6 +98,20 @@ def test_a_fault_that_does_not_come_again_is_told_as_what_it_was(error):
 
     *_, fault = ledger.lived(Fleeting(), 2000, longest=25)  # one step in ten delivers
     assert fault.startswith("Refuted: ")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("plant", [Plant, LeavesTheGuardBehind])
+def test_a_guard_left_behind_is_found_where_a_program_was_cut_off_after_its_commit(monkeypatch, plant):
+    """The life that the search of `make assure` has to find among all others; it takes 880 steps on average."""
+    monkeypatch.setattr(machine.Life, "plant", plant())
+    life = machine.Life()
+    try:
+        found = pytest.raises(Refuted, match="two different reports left") if plant is not Plant else nullcontext()
+        with found:
+            life.killed((0, "a", 0), Around(True, True, THEN[2]), ("commit", 1), False)
+    finally:
+        life.teardown()
 
 
 @pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")

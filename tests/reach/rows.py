@@ -79,6 +79,14 @@ PARTS: tuple[Part, ...] = (
         extras=("batch", "data", "stores"),
     ),
     Part(
+        "spark_example",
+        "The example of a nightly batch on Spark",
+        by_pytest("tests/examples/test_examples.py", "tests/examples/test_examples_page.py", only="spark"),
+        packages=("pyspark==4.*",),
+        extras=("batch", "estimate"),
+        tools=("java",),
+    ),
+    Part(
         "spark35",
         "Spark 3.5",
         by_pytest("tests/batch/test_batch_spark.py"),
@@ -99,7 +107,7 @@ PARTS: tuple[Part, ...] = (
         by_pytest("test_surveyjs.py"),
         packages=("playwright", "axe-playwright-python"),
         extras=("data",),
-        tools=("node", "npm", "chromium"),
+        tools=("node", "npm", "chromium-headless-shell"),
         node=("survey-core", "survey-js-ui"),
     ),
     Part(
@@ -122,7 +130,7 @@ PARTS: tuple[Part, ...] = (
         by_pytest("test_frameworks.py"),
         packages=("playwright", "axe-playwright-python"),
         extras=("data",),
-        tools=("node", "npm", "chromium"),
+        tools=("node", "npm", "chromium-headless-shell"),
         node=("react@19", "react-dom@19", "vue@3", "esbuild@0.28"),
     ),
     Part("pythons", "CPython 3.12, 3.13 and 3.14: the quick tests", by_pytest("test_pythons.py"), timeout=7200),

@@ -14,6 +14,7 @@ from tests.reach.page import page
 from tests.reach.part import Part, by_pytest
 from tests.reach.rows import NOT_RUN, PARTS
 from tests.reach.running import recorded
+from tests.support.marks import RARE
 
 
 def here(part: Part) -> Path:
@@ -91,3 +92,7 @@ def test_an_unknown_part_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> Non
         runner.main(["nonesuch"])
     assert stopped.value.code == 2
     assert "unknown part 'nonesuch'" in capsys.readouterr().err
+
+
+def test_what_the_tests_leave_out_is_a_part() -> None:
+    assert set(RARE) <= {part.name for part in PARTS}

@@ -1,4 +1,8 @@
-"""Chromium for the tests: the machine's own, without a profile and without the network."""
+"""Chromium for the tests: the machine's own, without a profile, a window and the network.
+
+The headless shell is the same engine for half the processor time.  Tests of what a browser keeps of a person use the
+whole browser: see test_collect_traces.py.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from typing import Any
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect, sync_playwright
 
+PROGRAM = "chromium-headless-shell"
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -42,8 +47,8 @@ def unfold(page: Any) -> None:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    program = shutil.which("chromium")
-    assert program, "chromium is needed (Debian: apt-get install chromium)"
+    program = shutil.which(PROGRAM)
+    assert program, f"{PROGRAM} is needed (Debian: apt-get install {PROGRAM})"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
         try:

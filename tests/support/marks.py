@@ -74,3 +74,10 @@ MARKS = {
     "tests/report/test_results.py::test_a_result_is_a_picture": [long],
     "tests/report/test_results.py": [needs("matplotlib", "pandas", "polars")],
 }
+
+RARE = {
+    "dask": r"tests/batch/.*dask",
+    "spark_example": r"tests/examples/.*::(test_it_runs.*spark|test_what_the_page_shows.*spark|test_spark_gives)",
+}
+"""Tests that a part of `make reach` runs and `make test` leaves out, so that it keeps one engine per family and one
+start of Spark.  docs/reach.md says when they ran last."""
