@@ -16,8 +16,24 @@ settings.register_profile("project", deadline=None, suppress_health_check=[Healt
 settings.register_profile("quick", settings.get_profile("project"), max_examples=25)
 settings.load_profile("project")
 
-# The tests of each share something that is slow to start.
-TOGETHER = ("tests/batch/test_batch_spark.py", "tests/documents/test_site.py", "tests/examples/")
+# The tests of each share something that is slow to start: an engine, a browser, a server, a wheel.
+TOGETHER = (
+    "tests/batch/test_batch_databases.py",
+    "tests/batch/test_batch_spark.py",
+    "tests/cli/test_cli_files.py",
+    "tests/cli/test_cli_owner.py",
+    "tests/cli/test_cli_results_by_kind.py",
+    *(f"tests/collect/test_collect_{name}.py" for name in (
+        "board", "browser_client", "built", "element", "languages", "owner_page", "page_kinds", "pages", "states"
+    )),
+    "tests/demo/",
+    "tests/documents/test_readme.py",
+    "tests/documents/test_site.py",
+    "tests/examples/",
+    "tests/test_layout.py",
+    "tests/test_npm_package.py",
+    "tests/test_packaging.py",
+)  # fmt: skip
 
 
 class ByTestButTogether(LoadScopeScheduling):
