@@ -253,6 +253,6 @@ def wald_interval(
     *,
     freedom: float = math.inf,
 ) -> Interval:
-    """value ∓ z·SE (or t·SE) of a number that is not a share."""
+    """value ∓ z·SE (or t·SE) of a number that is not a share; `span`, if given, is (−x, x)."""
     problem = Problem("coefficient", Fraction(value), lambda: standard_error, covers=covers, span=span, freedom=freedom)
     return interval_of(problem, level, "wald")

@@ -6,6 +6,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from scipy.stats import norm, t
 
 from rrcollect import Design, ParameterError, classic, optimal_design
 from rrcollect.classic import RepeatedDesign
@@ -37,7 +38,8 @@ from server_agg import (
 )
 from server_agg.estimates.choice import ChoiceEstimate
 from server_agg.estimates.exact import exact_lower
-from server_agg.estimates.methods import METHODS, Method, methods_for
+from server_agg.estimates.methods import METHODS, Method, methods_for, wald_interval
+from server_agg.estimates.numerics import root_level
 from server_agg.estimates.problem import Kind
 from server_agg.models.power_simulation import GroupsExperiment
 from server_agg.plan.rehearsal import rehearse
@@ -166,3 +168,21 @@ def test_a_new_method_is_one_row(monkeypatch):
     assert rehearse(optimal_design(1), "0.2", 50, 20, methods=[row.name]).coverages[0].guaranteed
     with pytest.raises(ParameterError, match="for the target 'sample'$"):
         estimate(TALLY, "sample").interval(method=row.name)
+
+
+def test_the_bar_of_a_number_says_what_it_covers_and_has_its_degrees_of_freedom():
+    bar = wald_interval(2.0, 0.5, "0.95", "the slope", freedom=5)
+    assert bar.target == "the slope"
+    assert tuple(bar) == pytest.approx((2 - t.isf(0.025, 5) / 2, 2 + t.isf(0.025, 5) / 2))
+    assert wald_interval(0.9, 0.5, "0.95", "r", (-1.0, 1.0)) == (pytest.approx(0.9 - norm.isf(0.025) / 2), 1)
+
+
+@pytest.mark.parametrize("method", ["guaranteed", "anytime"])
+def test_bars_made_of_two_are_rounded_outward(method):
+    """Of exact sums: the parts' own ends, which have each a part of the error."""
+    a, b = Tally(optimal_design(1), 700, 330), Tally(optimal_design(1), 650, 210)
+    level = root_level("0.95", 2) if method == "guaranteed" else Fraction("0.975")
+    first, second = (estimate(one).interval(level, "exact" if method == "guaranteed" else method) for one in (a, b))
+    low, high = compare_groups(a, b).interval("0.95", method)
+    assert 0 < Fraction(first.low) - Fraction(second.high) - Fraction(low) < 1e-9
+    assert 0 < Fraction(high) - Fraction(first.high) + Fraction(second.low) < 1e-9
