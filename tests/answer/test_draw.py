@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rrcollect import Design, optimal_design, randomise
-from rrcollect.errors import BadTruth, NoRandomness, NotOriented, OffGridDesign
+from rrcollect.answer.draw import thresholds
+from rrcollect.errors import BadTruth, NoRandomness, NotOriented, OffGridDesign, ParameterError
 from tests.support.biased_draws import biased, feeding, seven_bit
 from tests.support.devices import VECTORS, load
 from tests.support.executed_lines import lines_of
@@ -88,6 +89,22 @@ def test_other_truths_are_refused_and_not_shown(truth):
         randomise(truth, optimal_design(1))
     assert repr(truth) not in str(caught.value).replace("(or 1 or 0)", "")
     assert caught.value.__cause__ is None
+
+
+def test_what_numpy_1_calls_its_booleans_is_a_truth():
+    named = type("bool_", (int,), {})
+    assert [randomise(named(bit), Design(1, 1)) for bit in (0, 1)] == [0, 1]
+
+
+def test_the_thresholds_are_the_design_s():
+    assert thresholds(Design("3/4", 1)) == (2**62, 2**64)
+    assert thresholds(Design("3/4", "1/2")) == (2**62, 2**63)
+
+
+@pytest.mark.parametrize("draw", [thresholds, lambda design: randomise(True, design)])
+def test_what_is_not_a_design_is_named(draw):
+    with pytest.raises(ParameterError, match="^design is 'ln 3'; allowed: a Design: what the answer is drawn with"):
+        draw("ln 3")
 
 
 def test_designs_a_device_does_not_run():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rrcollect import Design, optimal_design
+from rrcollect import Design, ParameterError, optimal_design
 from server_agg import Tally, pool
 from server_agg.errors import EmptySelection, TooFewAnswers
 from server_agg.estimates.methods import WALD_WARNING
@@ -75,3 +75,40 @@ def test_the_sentence_is_about_the_bar_that_was_asked_for():
 def test_without_a_planning_prevalence_it_is_one_half():
     tallies = list(POOLED.tallies)
     assert PooledEstimate(tuple(tallies)).weights == pool(tallies, planning="1/2").weights != POOLED.weights
+
+
+PAIR = [Tally(Design("3/4", "3/4"), 600, 230), Tally(Design("9/10", "9/10"), 400, 100)]
+
+
+def test_the_sentence_of_a_pool_word_by_word():
+    assert pool(PAIR).sentence() == (
+        "21.4 % (95 % likelihood interval 17.0–26.0 %), n = 1000 by 2 designs; target: the population; one prevalence "
+        "behind all designs: X² = 2.72 with 1 degree of freedom, p = 0.099"
+    )
+    three = pool([*PAIR, Tally(Design("4/5", "4/5"), 40, 12)])
+    assert "with 2 degrees of freedom, " in three.sentence()
+    assert pool(PAIR[:1]).sentence().endswith("; target: the population; one design only: nothing to compare")
+    below = pool([Tally(Design("3/4", "3/4"), 600, 130), Tally(Design("9/10", "9/10"), 400, 35)])
+    assert below.misfit.told
+    assert below.sentence().endswith(f"; {below.misfit.describe()}")
+
+
+def test_the_rows_and_points_of_a_pool():
+    names = ["p00 = 0.75, p11 = 0.75", "p00 = 0.9, p11 = 0.9", "pooled"]
+    found = pool(PAIR)
+    head, rows = found.cells()
+    assert head[0] == "design"
+    assert [row[0] for row in rows] == names
+    assert [point.label.partition(" (n")[0] for point in found.points()] == names
+    assert [(point.low, point.high) for point in found.points()] == [
+        *(tuple(one.interval()) for one in found.estimates),
+        tuple(found.interval()),
+    ]
+    assert found.caption() == "95 % exact bars; pooled: 95 % likelihood bar"
+
+
+@pytest.mark.parametrize("planning", [2, "x", 0])
+def test_a_planning_that_is_not_a_share_is_named(planning):
+    with pytest.raises(ParameterError, match="^planning "):
+        pool(PAIR, planning=planning)
+    assert pool(PAIR, planning="1/5").unbiased != pool(PAIR).unbiased
