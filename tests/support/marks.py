@@ -3,6 +3,7 @@
 import pytest
 
 process, browser, engine, long = pytest.mark.process, pytest.mark.browser, pytest.mark.engine, pytest.mark.long
+slow = pytest.mark.slow
 needs = pytest.mark.needs
 
 MARKS = {
@@ -74,6 +75,40 @@ MARKS = {
     "tests/report/test_results.py::test_a_result_is_a_picture": [long],
     "tests/report/test_results.py": [needs("matplotlib", "pandas", "polars")],
 }
+
+SLOW = (
+    "tests/answer/test_acceptance.py::test_bad_documents_are_refused_by_name",
+    "tests/answer/test_acceptance.py::test_the_vectors_are_what_their_command_makes",
+    "tests/answer/test_bulk_ledger.py::test_no_byte_of_the_file",
+    "tests/answer/test_explained.py::test_every_sentence_is_said",
+    "tests/answer/test_explained.py::test_the_vectors_are_what_this_client_says",
+    "tests/cli/test_cli_results_by_kind.py::test_plans_of_every_kind",
+    "tests/collect/test_collect_http.py",
+    "tests/collect/test_collect_operations.py",
+    "tests/collect/test_collect_release.py",
+    "tests/collect/test_collect_segments.py",
+    "tests/collect/test_collect_strangers.py",
+    "tests/compare/test_groups.py::test_trend_slope_holds_its_size",
+    "tests/compare/test_small_counts.py",
+    "tests/compare/test_words.py::test_misfit_stands_beside_every_value",
+    "tests/deliver/test_delivery.py::test_each_report_is_alone",
+    "tests/deliver/test_http.py",
+    "tests/deliver/test_misbehaving.py",
+    "tests/design/test_others.py::test_nobody_needs_fewer_people",
+    "tests/estimates/test_coverage.py",
+    "tests/estimates/test_invariance.py",
+    "tests/estimates/test_output.py",
+    "tests/models/test_cheating.py::test_the_test_of_the_model_holds_its_size",
+    "tests/plan/test_plan_by_kind.py::test_the_ways_to_spend",
+    "tests/plan/test_sample_size.py::test_invalid_plans_are_refused",
+    "tests/report/test_results.py::test_a_result_is_a_table",
+    "tests/test_layout.py::test_the_packages_and_examples_import_no_tests",
+    "tests/weigh/test_effective.py::test_the_default_bar_holds",
+    "tests/weigh/test_weights.py::test_strata_cover_exactly",
+)
+"""Half of the time of all that has no other mark, and a quarter of its tests: too slow for a loop of a minute."""
+for place in SLOW:
+    MARKS[place] = [*MARKS.get(place, []), slow]
 
 RARE = {
     "dask": r"tests/batch/.*dask",

@@ -1,7 +1,7 @@
 """The quick loop: `pytest --quick`, which is `make quick`.
 
 Rules
-1. It has no process, browser, engine or long search: tests so marked are left out.  The marks of whole files and
+1. It has no process, browser, engine, long search or slow test: those so marked are left out.  Marks of whole files and
    folders are in tests/support/marks.py (these files are not even read), others beside the test.
 2. It runs without the oracles: a file that cannot be loaded because a package is not installed, imported by itself or
    by way of a module of this project, is left out; so is a test marked `needs("package")`.
@@ -22,7 +22,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = ("rrcollect", "server_agg", "tests")
-SLOW = ("process", "browser", "engine", "long")
+SLOW = ("process", "browser", "engine", "long", "slow")
 LEFT_OUT = f"not ({' or '.join(SLOW)})"
 STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system", "pty.spawn"}
 
