@@ -66,6 +66,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: takes a quarter of a second and more: too slow for a loop of a minute")
     if config.getoption("quick"):
         settings.load_profile("quick")
         config.option.markexpr = LEFT_OUT

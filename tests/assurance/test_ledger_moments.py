@@ -12,7 +12,7 @@ from rrcollect.errors import LedgerCorrupt, LedgerRestored
 from tests.assurance.ledger import check as ledger
 from tests.assurance.ledger import machine
 from tests.assurance.ledger.moments import AFTER, BEFORE, BETWEEN, OUTSIDE, PHASES, THEN, Around, disturbed
-from tests.assurance.ledger.planted import LeavesTheGuardBehind
+from tests.assurance.ledger.planted import Forgetful, LeavesTheGuardBehind
 from tests.assurance.ledger.world import SURVEYS, TRUTHS, Plant, Refuted
 from tests.support.devices import client
 from tests.support.ledger_crashing import rows
@@ -110,6 +110,19 @@ def test_a_guard_left_behind_is_found_where_a_program_was_cut_off_after_its_comm
         found = pytest.raises(Refuted, match="two different reports left") if plant is not Plant else nullcontext()
         with found:
             life.killed((0, "a", 0), Around(True, True, THEN[2]), ("commit", 1), False)
+    finally:
+        life.teardown()
+
+
+@pytest.mark.parametrize("plant", [Plant, Forgetful])
+def test_a_round_that_was_drawn_and_forgotten_is_a_fault(monkeypatch, plant):
+    monkeypatch.setattr(machine.Life, "plant", plant())
+    life = machine.Life()
+    try:
+        life.accept(5)
+        life.restart()
+        with nullcontext() if plant is Plant else pytest.raises(Refuted, match="was forgotten"):
+            life.ask((5, "a", 0))
     finally:
         life.teardown()
 

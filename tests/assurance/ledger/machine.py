@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from rrcollect.answer import ledger_file
-from rrcollect.errors import Expired, LedgerCorrupt, LedgerRestored, LedgerUnavailable, RolledBack
+from rrcollect.errors import Expired, LedgerCorrupt, LedgerRestored, LedgerUnavailable, NotDrawn, RolledBack
 from tests.assurance.ledger.moments import AROUND, MOMENTS, PHASES, THEN, Around, Moment, disturbed
 from tests.assurance.ledger.world import (
     GONE,
@@ -56,7 +56,7 @@ P = ParamSpec("P")
 
 def on_a_good_ledger(step: Callable[Concatenate[Life, P], None]) -> Callable[Concatenate[Life, P], None]:
     """A step of a life: what `_probe` replaced it has put back, so whoever calls the ledger restored or damaged
-    is wrong.
+    is wrong, and so is whoever does not know a round that was drawn when its survey was accepted.
 
     Said here, where it happens: a life that is lived again may go another way, and then another error is told."""
 
@@ -66,6 +66,8 @@ def on_a_good_ledger(step: Callable[Concatenate[Life, P], None]) -> Callable[Con
             step(life, *given, **named)
         except (LedgerCorrupt, LedgerRestored) as error:
             raise Refuted(f"a good ledger was refused: {error}") from None
+        except NotDrawn as error:
+            raise Refuted(f"what an accepted survey drew was forgotten: {error}") from None
 
     return judged
 
