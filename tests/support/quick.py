@@ -6,7 +6,7 @@ Rules
 2. It runs without the oracles: a file that cannot be loaded because a package is not installed, imported by itself or
    by way of a module of this project, is left out; so is a test marked `needs("package")`.
 3. A test that starts a process all the same fails.  (An audit hook of the interpreter watches.)
-4. Without --quick nothing is left out, whatever is installed.
+4. Without --quick nothing is left out, whatever is installed, but what is a part of `make reach` (marks.RARE).
 """
 
 from __future__ import annotations
