@@ -15,8 +15,6 @@ from typing import Any
 
 from rrcollect.errors import MissingExtra
 
-__all__ = ["extra"]
-
 
 def extra(module: str, name: str) -> Any:
     """The module, or `MissingExtra` naming the package that could not be imported and the extra `name`."""

@@ -13,8 +13,6 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 
-__all__ = ["public_names"]
-
 
 def public_names(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
     """`__getattr__`, `__dir__` and `__all__` of a package, from the `__init__.pyi` beside its `__init__.py`."""

@@ -23,8 +23,6 @@ from collections.abc import Callable, Sequence
 
 from rrcollect.errors import NewerSchema
 
-__all__ = ["upgrade"]
-
 
 def upgrade(execute: Callable[[str], object], current: int, steps: Sequence[Sequence[str]], what: str) -> int:
     """Run the steps that a database of number `current` lacks; the number it has then, for the caller to store.

@@ -15,8 +15,6 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import IO
 
-__all__ = ["APOSTROPHE", "FORMULA", "SEPARATORS", "harmless", "original", "write_csv"]
-
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "'")
 SEPARATORS = " \t\n\v\f\r,;:|^~"
 _BEGINNING = f"(^|[{re.escape(SEPARATORS)}])"

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from rrcollect.errors import RRCollectError, shown
 
-__all__ = ["EmptySelection", "MixedDesigns", "MixedQuestions", "TooFewAnswers", "UnclearAnswer"]
-
 
 class TooFewAnswers(RRCollectError, ValueError):
     """Too few answers for an error bar (2), and there is no estimate without one; or for a table's smallest cell."""
 
     def __init__(self, n: int, what: str = "the tally", least: int = 2) -> None:
         why = "else no error bar exists" if least == 2 else "the minimum asked for"
-        super().__init__(f"{what} holds {n} answer{'s' * (n != 1)}; allowed: {least} or more, {why}")
+        super().__init__(f"{what} holds {n} answer{'s' * (n != 1)}; expected {least} or more, {why}")
         self.n = n
         self.what = what
         self.least = least
@@ -41,7 +39,7 @@ class UnclearAnswer(RRCollectError, ValueError):
     """A cell of the column of answers is neither yes nor no nor missing."""
 
     def __init__(self, where: str, value: object, allowed: str) -> None:
-        super().__init__(f"{where}: the answer is {shown(value)}; allowed: {allowed}")
+        super().__init__(f"{where}: the answer is {shown(value)}; expected {allowed}")
         self.where = where
         self.value = value
         self.allowed = allowed

@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["new_file"]
-
 
 @contextmanager
 def new_file(path: str | os.PathLike[str]) -> Iterator[Path]:

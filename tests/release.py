@@ -22,8 +22,6 @@ from pathlib import Path
 from tests.assurance.dependencies.packages import bill_of_materials, run_time
 from tests.assurance.evidence import ROOT
 
-__all__ = ["make", "undecided", "versions"]
-
 SUMS = "SHA256SUMS"
 LINES = """To publish it (docs/releasing.md says what these need):
   git tag --sign v{version} && git push origin v{version}

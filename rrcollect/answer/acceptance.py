@@ -34,18 +34,6 @@ from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.survey import Survey
 from rrcollect.publish.withdrawal import Withdrawal, read_withdrawal
 
-__all__ = [
-    "AcceptedSurvey",
-    "SeenVersion",
-    "accept_survey",
-    "accept_withdrawal",
-    "check_expiry",
-    "check_open",
-    "check_round",
-    "check_trust",
-    "check_version",
-]
-
 
 @dataclass(frozen=True)
 class SeenVersion:

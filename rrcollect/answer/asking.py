@@ -23,8 +23,6 @@ from rrcollect.errors import NotDrawn, ParameterError, RoundClosed
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey
 
-__all__ = ["QuestionDraw", "answered_round", "asked_question", "check_asked", "panel_round", "uniform"]
-
 WORD = 1 << 64
 
 

@@ -19,8 +19,6 @@ from rrcollect.errors import ParameterError, UnknownAttribute
 from rrcollect.publish.question import MOST_ROUNDS, Question
 from rrcollect.publish.survey import Survey
 
-__all__ = ["Attribute", "Attributes", "EveryAttributeOf", "check_collected"]
-
 
 @dataclass(frozen=True)
 class Attribute:

@@ -24,8 +24,6 @@ from rrcollect.design.chosen import PRACTICAL_PROOF
 from rrcollect.design.mechanism import AnyDesign
 from rrcollect.design.yes_no import Design
 
-__all__ = ["MOST_SHOWN", "Bound", "bound", "greatest", "telling"]
-
 MOST_SHOWN = 10**6  # a limit above this is said in words: it limits nothing
 EXACT_BITS = 1024
 FINE = 1 << 256

@@ -26,8 +26,6 @@ from rrcollect.design.rounding import at_most
 from rrcollect.publish.report import Report
 from rrcollect.publish.survey import CARRIED
 
-__all__ = ["Budget"]
-
 LEFT = ("delivered", "refused", CARRIED)  # the states of reports that left, however often they were attempted
 
 

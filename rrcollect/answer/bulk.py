@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from rrcollect.answer.keystream import Fill
 
-__all__ = ["randomise_many"]
-
 CHUNK = 1 << 18  # answers whose bytes are drawn at once
 BLOCK = 1 << 22  # answers whose undecided ones are settled at once
 LOW = (1 << 56) - 1

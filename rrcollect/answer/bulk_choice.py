@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     from rrcollect.answer.keystream import Fill
 
-__all__ = ["randomise_choices"]
-
 CHUNK = 1 << 17  # answers whose symbols are drawn at once
 SYMBOLS = 1 << 16
 LOW = (1 << 48) - 1

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
     People = NDArray[np.bytes_]
 
-__all__ = ["BulkLedger", "BulkRun", "Reservation"]
-
 HASH = np.dtype("S16")  # compared byte by byte: the width is the same for all
 AT_ONCE = 65_536
 MOST_AT_ONCE = 50_000_000  # people per reservation: SQLite's limit for one value, with room

@@ -22,8 +22,6 @@ from rrcollect.answer.rollback_guard import link
 from rrcollect.errors import LedgerCorrupt, LedgerRestored
 from rrcollect.schema import upgrade
 
-__all__ = ["RUNS", "BulkLedgerFile", "append_run", "key_of"]
-
 APPLICATION_ID = 0x72726C62  # "rrlb"
 STEPS = [
     [

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from rrcollect.answer.keystream import Fill
 
-__all__ = ["double_above", "double_below", "randomise_numbers"]
-
 CHUNK = 1 << 15  # numbers whose symbols are drawn at once: what is computed on the way stays in the cache
 
 

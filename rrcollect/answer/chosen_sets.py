@@ -17,8 +17,6 @@ from rrcollect.design.choice import SetDesign
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ChosenSets"]
-
 CHUNK = 1 << 16  # answers spread out at once
 
 

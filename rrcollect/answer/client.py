@@ -48,8 +48,6 @@ from rrcollect.publish.texts import fingerprint
 from rrcollect.publish.tickets import ticket
 from rrcollect.publish.withdrawal import Withdrawal
 
-__all__ = ["Client"]
-
 
 class Client:
     """The ledger of one person: accepts surveys, answers about each attribute once, and delivers the reports.

@@ -38,8 +38,6 @@ from rrcollect.deliver.schedule import HOURS, check_spread
 from rrcollect.deliver.transport import HttpTransport, Transport
 from rrcollect.errors import InterviewClosed, LedgerError, LedgerUnavailable, ParameterError
 
-__all__ = ["Clients", "Interview"]
-
 SHORTEST_KEY = 16  # bytes
 LEDGER, CLOSED = ".sqlite3", ".closed"
 LOCK_SECONDS = 30.0  # how long a pass waits for one that deletes

@@ -27,8 +27,6 @@ from rrcollect.publish.question import MOST_ROUNDS
 from rrcollect.publish.report import Report
 from rrcollect.publish.survey import CARRIED
 
-__all__ = ["EarlierReport", "LedgerRequest", "check_withdrawn", "cost_of", "earlier_answer", "earlier_report"]
-
 
 @dataclass(frozen=True)
 class LedgerRequest:

@@ -27,8 +27,6 @@ from rrcollect.errors import BadTruth, NoRandomness, NotOriented, OffGridDesign,
 if TYPE_CHECKING:
     from typing import Never
 
-__all__ = ["Source", "plain_truth", "random_bytes", "randomise", "thresholds", "wrong_design"]
-
 Source = Callable[[int], bytes]
 _BOOLEANS: dict[type, None] = {bool: None}
 

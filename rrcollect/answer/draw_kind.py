@@ -20,8 +20,6 @@ from rrcollect.design.parameters import NumberLike
 from rrcollect.publish.kinds import Number
 from rrcollect.publish.question import Question
 
-__all__ = ["Truth", "blank", "randomised"]
-
 Truth = bool | NumberLike
 """A bool (yes or no), the number of an option (choice), or a number (number)."""
 

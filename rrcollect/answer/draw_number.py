@@ -28,8 +28,6 @@ from rrcollect.design.yes_no import GRID, Design
 from rrcollect.errors import BadTruth
 from rrcollect.publish.number_range import bounds
 
-__all__ = ["randomise_number", "threshold"]
-
 HIDDEN = "what was given is not shown"
 
 

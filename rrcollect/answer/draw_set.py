@@ -27,8 +27,6 @@ from rrcollect.answer.draw import Source, random_bytes, wrong_design
 from rrcollect.design.choice import SetDesign
 from rrcollect.errors import BadTruth
 
-__all__ = ["option_index", "randomise_choice"]
-
 
 def option_index(truth: object, options: int) -> int:
     """The truth as the number of an option; an error that does not show it otherwise."""

@@ -20,8 +20,6 @@ from rrcollect.publish.kinds import Number
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import CARRIED, Survey
 
-__all__ = ["NUMBER_WORDS", "WORDS", "chance_in_words", "limit_sentences", "proof_sentences", "survey_lines"]
-
 WORDS = ("no", "yes")  # of the answers 0 and 1
 NUMBER_WORDS = ("low", "high")  # of the answers 0 and 1 about a number
 RARE = Fraction(1, 10**4)

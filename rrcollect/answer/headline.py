@@ -29,8 +29,6 @@ from rrcollect.publish.kinds import Number
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey
 
-__all__ = ["PROVES_NOTHING", "question_headline", "share_of_life", "survey_headline"]
-
 PROVES_NOTHING = 4  # who thought two things equally likely before is then wrong in one case of five or more
 EXACT = Fraction(1, 2**60)
 FINE = 50  # below 1/50 the next 1/n is closer than the next hundredth

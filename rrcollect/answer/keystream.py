@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Fill = Callable[[NDArray[np.uint8]], None]
 
-__all__ = ["fresh_keystream"]
-
 
 def fresh_keystream() -> Fill:
     """A function that fills a contiguous byte array with fresh secure bytes."""

@@ -46,9 +46,6 @@ from rrcollect.publish.report import Report
 from rrcollect.publish.survey import CARRIED, Survey
 from rrcollect.publish.withdrawal import Withdrawal
 
-__all__ = ["Decided", "DeclineResult", "Draw", "Ledger"]
-
-
 Decided = tuple[EarlierReport | None, tuple[str, str] | None]
 """What a request leads to: (the report made before, None), (None, (name, answer) drawn before), or (None, None): a
 first draw may be made."""

@@ -30,8 +30,6 @@ from rrcollect.answer.rollback_guard import RollbackGuard, link
 from rrcollect.errors import LedgerCorrupt, LedgerNewer, LedgerRestored, LedgerUnavailable, NewerSchema
 from rrcollect.schema import upgrade
 
-__all__ = ["DRAWS", "ForeignError", "LedgerFile"]
-
 APPLICATION_ID = 0x72726C64  # "rrld"
 BUSY_SECONDS = 30.0
 

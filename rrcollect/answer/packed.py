@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     Words = NDArray[np.uint64]
 
-__all__ = ["randomise_packed"]
-
 PLANES = 10  # planes per stage
 CHUNK = 1 << 14  # words per chunk: its ten planes stay in the cache
 BLOCK = 1 << 18  # words whose undecided answers are settled at once

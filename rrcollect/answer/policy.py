@@ -24,8 +24,6 @@ from rrcollect.errors import CertainDisclosure, OverPolicy, ParameterError
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.question import Question
 
-__all__ = ["Policy", "TrustedPublisher"]
-
 
 @dataclass(frozen=True)
 class TrustedPublisher:

@@ -21,8 +21,6 @@ from pathlib import Path
 
 from rrcollect.errors import LedgerUnavailable
 
-__all__ = ["RollbackGuard", "link", "sync_folder"]
-
 _LINE = 16 + 1 + 64 + 1
 
 

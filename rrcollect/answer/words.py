@@ -29,8 +29,6 @@ from rrcollect.errors import ParameterError
 from rrcollect.publish.texts import LANGUAGE
 from rrcollect.publish.texts import words as one_line
 
-__all__ = ["LANGUAGES", "Line", "Words", "direction", "marked", "plural", "shown_lines"]
-
 LANGUAGES = ("en", "de", "fr", "es", "ar")
 RIGHT_TO_LEFT = {"ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"}
 LEFT_TO_RIGHT = "\u200e"  # the mark that Unicode writes before the minus of such a language

@@ -18,9 +18,6 @@ from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probab
 from rrcollect.design.yes_no import GRID, Design
 from rrcollect.errors import ParameterError
 
-__all__ = ["ProcedureGrade", "compare", "comparison_table"]
-
-
 HEAD = ("procedure", "parameters", "ε", "δ(ε)", "n·variance", "effective", "note")
 NUMERIC = frozenset({2, 3, 4, 5})
 

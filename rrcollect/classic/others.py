@@ -35,8 +35,6 @@ from rrcollect.errors import ParameterError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["OtherDesign", "compare_choices", "compare_numbers", "k_ary_response", "plot_choices"]
-
 HEAD = ("design", "n·MSE", "people", "bits sent", "a dishonest reporter moves an option", "and all of them")
 NUMERIC = frozenset({1, 2, 3, 4, 5})
 DOUBLE = 64  # bits of a number

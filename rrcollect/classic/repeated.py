@@ -17,8 +17,6 @@ from rrcollect.design.exponential import ExpNumber
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability, whole_number
 from rrcollect.design.yes_no import Design, Target
 
-__all__ = ["RepeatedDesign"]
-
 
 @dataclass(frozen=True)
 class RepeatedDesign:

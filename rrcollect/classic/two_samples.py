@@ -15,8 +15,6 @@ from fractions import Fraction
 from rrcollect.design.parameters import NumberLike, probability, whole_number
 from rrcollect.design.yes_no import Design
 
-__all__ = ["MoorsDesign"]
-
 
 @dataclass(frozen=True)
 class MoorsDesign:

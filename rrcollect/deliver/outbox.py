@@ -30,8 +30,6 @@ from rrcollect.deliver.schedule import CATCH_UP, PassClock, caught_up, overdue, 
 from rrcollect.deliver.transport import Transport
 from rrcollect.errors import ParameterError, ReportRefused, TransportFailed, WrongAddress
 
-__all__ = ["Deliveries", "Outbox", "OutboxReport", "Timing", "deliver"]
-
 # The most attempts at one time.  More would cost a small device memory and file handles; with fewer, a collector that
 # withholds its replies could delay the other reports.  A device has a handful of reports (the lifetime budget is a few
 # answers), so in practice this limit is not reached.  If it is, reports wait in the order of their moments until an

@@ -22,20 +22,6 @@ from collections.abc import Callable, Sequence
 
 from rrcollect.errors import ParameterError
 
-__all__ = [
-    "ATTEMPTS",
-    "CATCH_UP",
-    "HOURS",
-    "LONGEST_SPREAD",
-    "SECONDS",
-    "PassClock",
-    "caught_up",
-    "check_spread",
-    "overdue",
-    "remaining",
-    "schedule",
-]
-
 ATTEMPTS = 10
 HOURS = 6 * 3600.0  # the spread of telemetry: a program answers, nobody waits
 SECONDS = 5.0  # the spread where a person looks on

@@ -17,8 +17,6 @@ from rrcollect.publish.report import Report
 from rrcollect.publish.rules import REASONS, fault
 from rrcollect.publish.survey import Survey
 
-__all__ = ["SimulatedCollector"]
-
 Fault = Literal["none", "before", "after"]
 
 

@@ -26,8 +26,6 @@ from urllib.parse import SplitResult, urlsplit
 from rrcollect.deliver.verdict import LONGEST_REPLY, judge
 from rrcollect.errors import ParameterError, TransportFailed, WrongAddress, shown
 
-__all__ = ["HttpTransport", "Transport"]
-
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 MOST_PATIENT = 3600.0
 HEADERS = {"Content-Type": "application/json", "User-Agent": "rrcollect", "Accept": "application/json"}
@@ -47,7 +45,7 @@ class HttpTransport:
     >>> HttpTransport().send("http://example.org/reports", b"{}")
     Traceback (most recent call last):
     ...
-    rrcollect.errors.WrongAddress: 'http://example.org/reports' is not an address for reports; allowed: https, or http \
+    rrcollect.errors.WrongAddress: 'http://example.org/reports' is not an address for reports; expected https, or http \
 on this machine.  Nothing was sent; the survey's publisher has to mend it
     """
 
@@ -127,12 +125,12 @@ def _address(destination: str) -> tuple[SplitResult, str, int | None]:
         read = _parts(destination)
     except ValueError as error:
         raise WrongAddress(
-            f"{shown(destination)} is not an address for reports; allowed: {error}.  Nothing was sent; the survey's "
+            f"{shown(destination)} is not an address for reports; expected {error}.  Nothing was sent; the survey's "
             "publisher has to mend it"
         ) from None
     if read[0].scheme == "http" and read[1] not in LOCAL_HOSTS:
         raise WrongAddress(
-            f"{shown(destination)} is not an address for reports; allowed: https, or http on this machine.  Nothing "
+            f"{shown(destination)} is not an address for reports; expected https, or http on this machine.  Nothing "
             "was sent; the survey's publisher has to mend it"
         )
     return read

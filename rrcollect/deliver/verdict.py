@@ -17,8 +17,6 @@ from typing import Any
 from rrcollect.errors import ReportRefused, TransportFailed, WrongAddress, shown
 from rrcollect.publish.rules import REASONS, STATUS
 
-__all__ = ["LONGEST_REPLY", "judge"]
-
 LONGEST_REPLY = 4096  # bytes; a collector's own reply has a few hundred
 NOT_A_COLLECTOR = (404, 405, 501)
 

@@ -32,8 +32,6 @@ from rrcollect.design.promise import Promise, loss
 from rrcollect.design.yes_no import GRID, Design, Target
 from rrcollect.errors import NotCanonical, OffGridDesign, ParameterError, UninformativeDesign
 
-__all__ = ["MOST_OPTIONS", "SetDesign"]
-
 MOST_OPTIONS = 200
 
 

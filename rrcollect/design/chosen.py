@@ -20,8 +20,6 @@ from rrcollect.design.rounding import at_most
 from rrcollect.design.yes_no import GRID, Design
 from rrcollect.errors import UninformativeDesign
 
-__all__ = ["PRACTICAL_PROOF", "ChosenDesign", "floored_to_grid", "symmetric_probability"]
-
 PRACTICAL_PROOF = 1000  # odds of 1 : 1000 become even by one such answer
 
 

@@ -18,8 +18,6 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-__all__ = ["ExpNumber", "exp_bounds", "sign_at_exp"]
-
 Polynomial = tuple[Fraction, ...]  # coefficients, lowest power first, no zero at the end; () is the number 0
 REDUCE_FROM = 6  # coefficients; shorter quotients are not worth a search for common factors
 HUGE = 1 << 10  # beyond this exponent a quotient is told from its limit by comparison, not by writing e^r out

@@ -19,8 +19,6 @@ from rrcollect.extras import extra
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["axes_for", "plot_feasible_region", "plot_switch_point"]
-
 LEVELS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 

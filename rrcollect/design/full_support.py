@@ -22,8 +22,6 @@ from rrcollect.design.promise import Promise
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, UninformativeDesign
 
-__all__ = ["full_support_design"]
-
 
 def full_support_design(
     epsilon: EpsilonLike,

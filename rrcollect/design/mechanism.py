@@ -26,8 +26,6 @@ from rrcollect.design.promise import Promise
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, shown
 
-__all__ = ["LONGEST_TEXT", "AnyDesign", "Mechanism", "from_text", "from_wire"]
-
 AnyDesign = Design | SetDesign
 """Every mechanism there is: yes/no and numbers by a 2×2 design, choices by sets."""
 

@@ -29,16 +29,6 @@ from rrcollect.design.promise import Promise
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, UninformativeDesign
 
-__all__ = [
-    "Corner",
-    "corners",
-    "exact_minimum",
-    "optimal_design",
-    "optimal_designs",
-    "optimal_warner_design",
-    "switch_point",
-]
-
 
 class Corner(NamedTuple):
     """A candidate for the optimum, before it is rounded down to the grid."""

@@ -21,8 +21,6 @@ from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probab
 from rrcollect.design.yes_no import GRID
 from rrcollect.errors import ParameterError, UninformativeDesign
 
-__all__ = ["best_size", "made_for", "optimal_choice"]
-
 
 def best_size(epsilon: EpsilonLike, options: int) -> int:
     """The size of the best set, decided exactly.

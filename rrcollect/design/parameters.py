@@ -25,18 +25,6 @@ from typing import Any, NamedTuple
 from rrcollect.design.exponential import ExpNumber, sign_at_exp
 from rrcollect.errors import ParameterError
 
-__all__ = [
-    "SIGNED",
-    "TYPED",
-    "Epsilon",
-    "EpsilonLike",
-    "Limits",
-    "NumberLike",
-    "fraction",
-    "probability",
-    "whole_number",
-]
-
 
 class Limits(NamedTuple):
     """How long a number's text may be, and how many bits its numerator and denominator may have."""

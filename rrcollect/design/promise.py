@@ -19,8 +19,6 @@ from fractions import Fraction
 from rrcollect.design.parameters import SIGNED, Epsilon, EpsilonLike, NumberLike, probability
 from rrcollect.errors import ParameterError
 
-__all__ = ["Promise", "loss", "total"]
-
 
 @dataclass(frozen=True)
 class Promise:

@@ -12,8 +12,6 @@ from fractions import Fraction
 
 from rrcollect.design.exponential import ExpNumber
 
-__all__ = ["at_least", "at_most", "decimal", "rounded_down", "rounded_up"]
-
 
 def rounded_up(value: Fraction | ExpNumber, digits: int = 3) -> Fraction:
     """The least number with so many digits that is not below the value, which is 0 or more.

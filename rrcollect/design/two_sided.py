@@ -25,8 +25,6 @@ from rrcollect.design.promise import Promise
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import UninformativeDesign
 
-__all__ = ["two_sided_design"]
-
 
 def two_sided_design(epsilon_yes: EpsilonLike, epsilon_no: EpsilonLike) -> ChosenDesign:
     """The design of least variance in which a "yes" tells at most ε_yes and a "no" at most ε_no.

@@ -24,8 +24,6 @@ from rrcollect.design.parameters import EpsilonLike, NumberLike, fraction, proba
 from rrcollect.design.promise import Promise
 from rrcollect.errors import ParameterError
 
-__all__ = ["Prior", "minimax_design", "minimax_regret_design", "prior_design", "prior_mean"]
-
 
 class _HasMean(Protocol):
     def mean(self) -> float: ...

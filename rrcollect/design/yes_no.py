@@ -29,8 +29,6 @@ from rrcollect.design.parameters import SIGNED, Epsilon, EpsilonLike, NumberLike
 from rrcollect.design.promise import Promise, loss
 from rrcollect.errors import NotCanonical, OffGridDesign, ParameterError, UninformativeDesign
 
-__all__ = ["GRID", "Design", "Region", "Target"]
-
 GRID = 1 << 64  # a device draws 64 bits; its probabilities are multiples of 1/GRID
 
 Target = Literal["population", "sample"]

@@ -18,8 +18,6 @@ from typing import Any, NoReturn
 
 from rrcollect.errors import DuplicateKey, FloatInDocument, MalformedDocument, NotCanonical, Oversize, shown
 
-__all__ = ["DEEPEST", "LARGEST_INTEGER", "canonical", "read", "read_canonical"]
-
 DEEPEST = 16
 LARGEST_INTEGER = 2**53 - 1
 _NESTING = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)  # a whole string (or the rest), or a bracket

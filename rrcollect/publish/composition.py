@@ -14,8 +14,6 @@ from rrcollect.design.promise import Promise, total
 from rrcollect.design.rounding import at_most
 from rrcollect.publish.survey import Survey
 
-__all__ = ["Composition", "QuestionCost", "compose"]
-
 
 class QuestionCost(NamedTuple):
     """What one question costs over all rounds in which one device answers; `panel`: of how many it draws one, or 0."""

@@ -29,20 +29,6 @@ from pydantic import (
 from rrcollect.errors import MalformedDocument, NotOriented, SurveyRefused, UninformativeDesign, shown
 from rrcollect.publish.texts import LANGUAGE, passage, words
 
-__all__ = [
-    "Document",
-    "Language",
-    "Moment",
-    "Name",
-    "Passage",
-    "Passages",
-    "Texts",
-    "Words",
-    "by_language",
-    "on_the_wire",
-    "read_by",
-]
-
 MOMENT = "%Y-%m-%dT%H:%M:%SZ"
 WIRE = object()  # the context of a document that was read, not made by a program
 

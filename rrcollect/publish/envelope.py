@@ -30,8 +30,6 @@ from rrcollect.errors import (
 from rrcollect.publish.canonical import canonical, read_canonical
 from rrcollect.publish.keys import PublicKey, SigningKey
 
-__all__ = ["LARGEST_ENVELOPE", "SURVEY_TYPE", "VerifiedPayload", "add_signature", "pae", "seal", "verify"]
-
 SURVEY_TYPE = "application/vnd.rrcollect.survey.v1+json"
 LARGEST_ENVELOPE = 256 * 1024  # bytes; enough for 200 questions of ordinary length
 MOST_SIGNATURES = 16

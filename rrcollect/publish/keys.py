@@ -20,8 +20,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from rrcollect.errors import KeyFileError, ParameterError
 
-__all__ = ["PublicKey", "SigningKey"]
-
 
 class PublicKey:
     """A publisher's public key.

@@ -22,8 +22,6 @@ from rrcollect.design.parameters import SIGNED, NumberLike, fraction
 from rrcollect.design.yes_no import Design
 from rrcollect.publish.document import Document, Texts, by_language, on_the_wire
 
-__all__ = ["Choice", "Kind", "Number", "YesNo", "misfit"]
-
 
 def _as_tuple(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value

@@ -7,8 +7,6 @@ from fractions import Fraction
 from rrcollect.design.parameters import NumberLike, fraction
 from rrcollect.errors import ParameterError
 
-__all__ = ["bounds"]
-
 
 def bounds(low: NumberLike, high: NumberLike) -> tuple[Fraction, Fraction]:
     """(low, high), exactly; low is below high.

@@ -25,8 +25,6 @@ from rrcollect.publish.keys import SigningKey
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey
 
-__all__ = ["Publication", "publish_survey"]
-
 
 @dataclass(frozen=True)
 class Publication:

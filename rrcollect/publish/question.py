@@ -25,8 +25,6 @@ from rrcollect.errors import ClaimTooSmall, MalformedDocument, NotOriented, OffG
 from rrcollect.publish.document import Document, Name, Passages, by_language, read_by
 from rrcollect.publish.kinds import Choice, Kind, Number, YesNo, misfit
 
-__all__ = ["MOST_ROUNDS", "Disclosure", "Question"]
-
 MOST_ROUNDS = 1000
 
 WireDesign = Annotated[AnyDesign, read_by(lambda given: given if isinstance(given, AnyDesign) else from_wire(given))]

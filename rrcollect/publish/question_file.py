@@ -34,8 +34,6 @@ from rrcollect.publish.document import by_language
 from rrcollect.publish.kinds import Choice, Number, YesNo
 from rrcollect.publish.question import Disclosure, Question
 
-__all__ = ["at", "known", "question_from"]
-
 MADE = ("design", "promise")  # fields of a question that follow from what is written
 NAMES = "a name of small letters, digits, and . _ - after the first, 64 characters at most"
 MEANT = {  # words for programs, and what they mean to whoever writes a survey

@@ -26,8 +26,6 @@ from rrcollect.errors import MalformedDocument, MalformedReport, RRCollectError
 from rrcollect.publish.canonical import canonical, read
 from rrcollect.publish.question import MOST_ROUNDS
 
-__all__ = ["LARGEST_REPORT", "REPORT_ID", "TICKET", "Report", "ReportRow"]
-
 LARGEST_REPORT = 8192  # bytes
 REPORT_ID = re.compile(r"[0-9a-f]{32}")
 TICKET = re.compile(r"[0-9a-f]{32}")

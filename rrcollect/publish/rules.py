@@ -22,8 +22,6 @@ from rrcollect.publish.canonical import read_canonical
 from rrcollect.publish.report import LARGEST_REPORT, REPORT_ID, TICKET, Report, ReportRow
 from rrcollect.publish.survey import Survey
 
-__all__ = ["COMPARED", "REASONS", "STATUS", "declared", "fault"]
-
 REASONS = {
     "malformed": "cut off, broken, or with a value of the wrong type",
     "unknown_survey": "no survey with this digest is published here",

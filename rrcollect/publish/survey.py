@@ -28,8 +28,6 @@ from rrcollect.publish.envelope import LARGEST_ENVELOPE
 from rrcollect.publish.question import MOST_ROUNDS, Question
 from rrcollect.publish.texts import in_language
 
-__all__ = ["CARRIED", "Look", "RoundTimes", "Segment", "Survey"]
-
 MOST_QUESTIONS = 200
 CARRIED = "carried"
 LOOPBACK = r"(?:localhost|127\.0\.0\.1|\[::1\])"

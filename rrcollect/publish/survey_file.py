@@ -14,10 +14,8 @@ from typing import Any
 
 from rrcollect.errors import MalformedDocument
 from rrcollect.publish.document import by_language
-from rrcollect.publish.question_file import at, known, question_from
+from rrcollect.publish.question_file import known, question_from
 from rrcollect.publish.survey import Survey
-
-__all__ = ["at", "parse", "read_survey", "survey_from", "template"]
 
 TEMPLATE = """\
 # A survey for `rrcollect publish`.  What stands here is signed, and devices check it again.

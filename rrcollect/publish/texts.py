@@ -21,8 +21,6 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
-__all__ = ["JOINER", "LANGUAGE", "NON_JOINER", "fingerprint", "in_language", "passage", "words"]
-
 JOINER, NON_JOINER = "\u200d", "\u200c"
 JOINING = "\u0620-\u0dff"  # from Arabic to Sinhala: where a non-joiner changes what is seen
 LANGUAGE = r"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-[A-Z]{2})?$"

@@ -20,8 +20,6 @@ from collections.abc import Iterable
 from rrcollect.errors import ParameterError
 from rrcollect.publish.survey import Survey
 
-__all__ = ["MOST_TICKETS", "check_invite", "check_number", "known_as", "new_invite", "ticket", "ticket_hashes"]
-
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32
 MOST_TICKETS = 1_000_000  # of one list: all invites, questions and rounds
 _RANDOM, _CHECK = 24, 2  # characters of 5 bits
@@ -46,7 +44,7 @@ def check_invite(text: str) -> str:
     >>> check_invite("abcdefghjkmnpqrstvwxyz01bw")
     Traceback (most recent call last):
     ...
-    rrcollect.errors.ParameterError: invite is 'mistyped, not shown'; allowed: the 26 letters and digits as issued
+    rrcollect.errors.ParameterError: invite is 'mistyped, not shown'; expected the 26 letters and digits as issued
     """
     if not isinstance(text, str):
         raise ParameterError("invite", type(text).__name__, "a text")

@@ -24,14 +24,6 @@ from rrcollect.publish.envelope import seal, verify
 from rrcollect.publish.keys import PublicKey, SigningKey
 from rrcollect.publish.survey import Survey
 
-__all__ = [
-    "WITHDRAWAL_TYPE",
-    "VerifiedWithdrawal",
-    "Withdrawal",
-    "read_withdrawal",
-    "withdraw_survey",
-]
-
 WITHDRAWAL_TYPE = "application/vnd.rrcollect.withdrawal.v1+json"
 LARGEST_WITHDRAWAL = 8192  # bytes of the payload
 

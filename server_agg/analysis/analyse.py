@@ -30,8 +30,6 @@ from server_agg.report.result import Result
 from server_agg.report.tables import Table
 from server_agg.report.words import privacy_words, share_cells, share_point
 
-__all__ = ["Analysis", "analyse"]
-
 NOT_SAID = "(missing)"
 ALL = "all"
 MISSING_RULES = ("drop", "refuse")

@@ -20,8 +20,6 @@ from typing import Any, NamedTuple
 
 from server_agg.errors import UnclearAnswer
 
-__all__ = ["MISSING", "Coding", "is_missing", "is_null", "plain_value"]
-
 MISSING = frozenset({"", ".", "na", "n/a", "nan", "null", "none", "<na>"})
 
 Value = int | float | str

@@ -30,8 +30,6 @@ from server_agg.batch.summary import BatchResult
 from server_agg.batch.survey_tables import SurveyLike, surveys_of
 from server_agg.batch.tallying import tally_reports
 
-__all__ = ["reports_from_column"]
-
 MALFORMED = ReportRow(*(None,) * 8)._replace(round="not a report")  # type: ignore[arg-type]  # which the batch calls so
 OBJECTS, NUMBER = ("design", "segments"), "round"
 

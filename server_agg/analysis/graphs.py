@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["GraphEstimate", "estimate_graph"]
-
 COLUMNS = ("low", "high", "level", "method", "target", "side", "guaranteed", "warning",
            "misfit_flag", "misfit_tail_probability", "misfit_side")  # fmt: skip
 

@@ -23,8 +23,6 @@ from rrcollect.extras import extra
 from server_agg.analysis.answers import is_null
 from server_agg.batch.errors import BadColumn, SourceUnavailable, UnreadableRow
 
-__all__ = ["ENDINGS", "RowCounts", "counted"]
-
 READSTAT = {".dta": "read_dta", ".sav": "read_sav", ".zsav": "read_sav", ".por": "read_por"}
 ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet", *READSTAT)
 FRAMES = "a frame, a mapping of columns such as {'answer': [1, 0]}, or a file's name"

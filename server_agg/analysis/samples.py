@@ -23,8 +23,6 @@ from server_agg.errors import UnclearAnswer
 from server_agg.sampling.estimating import survey_estimate
 from server_agg.sampling.survey_figures import SurveyEstimate
 
-__all__ = ["analyse_survey"]
-
 
 def analyse_survey(
     data: Any,

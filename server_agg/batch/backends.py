@@ -14,8 +14,6 @@ from typing import Any
 
 from rrcollect.errors import ParameterError
 
-__all__ = ["TESTED", "backend_of", "refuse_untested"]
-
 TESTED = {
     "polars": "Polars, eager and lazy",
     "pandas": "pandas",

@@ -23,8 +23,6 @@ from rrcollect.extras import extra
 from server_agg.batch.errors import RowsNotKept, SourceUnavailable
 from server_agg.batch.sources import COLUMNS
 
-__all__ = ["copy_table", "is_database"]
-
 POSTGRES = ("postgresql://", "postgres://")
 SQLITE = "sqlite:///"
 ROWS_PER_READ = 10_000

@@ -40,8 +40,6 @@ from server_agg.batch.survey_tables import SurveyTables, set_size
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["DuckBatch", "Options", "Relation", "connected"]
-
 RELATION = "rr_relation"
 CHUNK = 10_000  # rows
 NO_DOWNLOADS = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from rrcollect.errors import Blame, RRCollectError, shown
 
-__all__ = ["BadColumn", "PackedFileError", "RefusedNotWritten", "RowsNotKept", "SourceUnavailable", "UnreadableRow"]
-
 
 class SourceUnavailable(RRCollectError, OSError):
     """No file matches, a folder holds no reports, a database does not answer."""
@@ -45,7 +43,7 @@ class BadColumn(RRCollectError, ValueError):
     """A column is missing, or of a type that cannot hold what it should."""
 
     def __init__(self, column: str, seen: str, allowed: str, where: str = "the source") -> None:
-        super().__init__(f"{where}: column {column!r} is {seen}; allowed: {allowed}")
+        super().__init__(f"{where}: column {column!r} is {seen}; expected {allowed}")
         self.column = column
         self.seen = seen
         self.allowed = allowed

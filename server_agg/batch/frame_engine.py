@@ -23,8 +23,6 @@ from server_agg.batch.sources import COLUMNS, NUMBER, wanted
 from server_agg.batch.summary import NUMBER_OF, Counts, Line
 from server_agg.batch.survey_tables import NARROW, SurveyTables, set_size
 
-__all__ = ["FrameBatch"]
-
 Frame = Any  # a narwhals DataFrame or LazyFrame: they share the methods used here
 MISSING = -1
 BITS_AT_ONCE = 50  # columns of a long answer

@@ -19,8 +19,6 @@ from rrcollect.errors import ParameterError
 from rrcollect.extras import extra
 from server_agg.batch.errors import SourceUnavailable
 
-__all__ = ["STORES", "file_systems", "is_url", "opened", "urls_of"]
-
 STORES = {"s3": "s3fs", "gs": "gcsfs", "az": "adlfs", "memory": "fsspec"}
 """The protocols, and the package that fsspec takes for each."""
 URL = re.compile(r"([a-z][a-z0-9+.-]+)://")

@@ -23,8 +23,6 @@ from server_agg.batch.summary import BatchResult, Summary
 from server_agg.count.choice_tally import tally_of
 from server_agg.count.tallies import Tallies, TallyKey, refuse_mixed
 
-__all__ = ["tally_packed"]
-
 Content = tuple[object, ...]
 
 

@@ -42,8 +42,6 @@ from server_agg.new_file import new_file
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FORMAT", "ONE_BIT", "PackedAnswers", "read_packed", "write_packed"]
-
 FORMAT = "rrcollect-packed-1"
 ONE_BIT = "a packed file holds answers of one bit (yes/no, numbers); sets go into rows (.jsonl, .csv, .parquet)"
 ALIGNED = 64

@@ -7,8 +7,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["Progress", "reporter", "watched"]
-
 Progress = Callable[[float], None]
 EVERY = 0.2  # seconds
 WIDTH = 40

@@ -30,8 +30,6 @@ from rrcollect.publish.report import ReportRow
 from server_agg.batch.errors import BadColumn, SourceUnavailable, UnreadableRow
 from server_agg.batch.object_stores import is_url, opened, urls_of
 
-__all__ = ["COLUMNS", "KINDS", "NUMBER", "PathLike", "csv_header", "files_of", "first_fault", "kind_of", "wanted"]
-
 COLUMNS = ReportRow._fields
 NUMBER = "round"  # the one column that is not text
 PathLike = str | os.PathLike[str]
@@ -155,10 +153,10 @@ def _first_bad_row(path: str) -> UnreadableRow:
             for row in reader:
                 number = reader.line_num
                 if row and len(row) != len(names):
-                    return UnreadableRow(path, number, f"{len(row)} values; allowed: {len(names)}, one for each column")
+                    return UnreadableRow(path, number, f"{len(row)} values; expected {len(names)}, one for each column")
                 given = dict(zip(names, row, strict=True)) if row else {}
                 if given.get(NUMBER) and not re.fullmatch("0|-?[1-9][0-9]*", given[NUMBER]):
-                    return UnreadableRow(path, number, f"{NUMBER} is {shown(given[NUMBER])}; allowed: a whole number")
+                    return UnreadableRow(path, number, f"{NUMBER} is {shown(given[NUMBER])}; expected a whole number")
     except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
         return UnreadableRow(path, number + 1, f"the file is cut off or damaged ({error})")
     return UnreadableRow(path, None, "a row is not readable")
@@ -190,7 +188,7 @@ def _line_fault(line: bytes) -> str | None:
     for name, kind, allowed in ((NUMBER, int, "a whole number"), ("answer", str, "text of 0 and 1")):
         given = value.get(name)
         if given is not None and type(given) is not kind:
-            return f"{name} is a {type(given).__name__}; allowed: {allowed}"
+            return f"{name} is a {type(given).__name__}; expected {allowed}"
     return None
 
 

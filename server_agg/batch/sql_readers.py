@@ -25,8 +25,6 @@ from server_agg.batch.sources import COLUMNS, NUMBER, wanted
 from server_agg.batch.sql_rules import quoted, text_as_number
 from server_agg.csv_cells import APOSTROPHE
 
-__all__ = ["Scan", "csv_scan", "folder_columns", "jsonl_scan", "parquet_relation", "path_list", "typed_scan"]
-
 WHOLE = {
     "TINYINT",
     "SMALLINT",

@@ -24,8 +24,6 @@ from server_agg.batch.sources import COLUMNS
 from server_agg.batch.summary import NUMBER_OF
 from server_agg.batch.survey_tables import NARROW, SurveyTables
 
-__all__ = ["Query", "column_sums", "quoted", "text_as_number"]
-
 TICKET_FITS = f"regexp_full_match(ticket, '{TICKET.pattern}')"  # NULL without a ticket
 
 

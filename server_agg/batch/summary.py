@@ -21,8 +21,6 @@ from server_agg.batch.survey_tables import SurveyTables
 from server_agg.count.tallies import Tallies
 from server_agg.count.tally import fields, read_json
 
-__all__ = ["NUMBER_OF", "REASONS", "BatchResult", "Counts", "Summary"]
-
 NUMBER_OF = {reason: number for number, reason in enumerate(REASONS, start=1)}
 Line = tuple[int, int | None, bool, int, int, *tuple[int, ...]]
 

@@ -34,8 +34,6 @@ from rrcollect.publish.survey import Survey
 from server_agg.count.choice_tally import tally_of
 from server_agg.count.tallies import Tallies, TallyKey, refuse_mixed
 
-__all__ = ["NARROW", "SurveyLike", "SurveyTables", "set_size", "surveys_of"]
-
 MOST_TEXTS = 20_000
 NARROW = 12  # bits; so wide an answer has at most C(12, 6) = 924 texts
 

@@ -35,8 +35,6 @@ from server_agg.batch.summary import BatchResult, Summary
 from server_agg.batch.survey_tables import SurveyLike, SurveyTables, surveys_of
 from server_agg.count.tallies import Tallies
 
-__all__ = ["tally_reports"]
-
 ALLOWED = "paths, globs, s3:// addresses, a postgresql:// or sqlite:/// URL, or a frame of a tested engine"
 
 

@@ -22,8 +22,6 @@ from server_agg.batch.sources import COLUMNS, NUMBER, kind_of
 from server_agg.csv_cells import write_csv
 from server_agg.new_file import new_file
 
-__all__ = ["format_of", "write_reports", "write_rows", "write_whole"]
-
 CHUNK = 65_536
 
 

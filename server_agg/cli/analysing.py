@@ -14,8 +14,6 @@ from server_agg.cli.terminal import emit, table
 if TYPE_CHECKING:
     from rrcollect import Design
 
-__all__ = ["add_analyse", "analyse"]
-
 SAMPLE = {"north": (48, 72), "south": (41, 99), "east": (25, 65)}  # made up: (yes, no) by the die of the example
 TRAIT = "answer to the harmless question"
 WAYS = "--epsilon; --forced-yes and --forced-no; --p00 and --p11; or --classic NAME with its numbers"

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from rrcollect.errors import ParameterError
     from rrcollect.publish.kinds import Choice, Number, YesNo
 
-__all__ = ["add_answer", "answer"]
-
 YES, NO, SKIP = {"y", "yes", "1", "true"}, {"n", "no", "0", "false"}, {"", "s", "skip"}
 
 

@@ -25,8 +25,6 @@ from rrcollect.publish.kinds import Choice, Number, YesNo
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Cells", "cells_of", "numbered"]
-
 YES, NO = ("yes", "y", "true", "1", "1.0"), ("no", "n", "false", "0", "0.0")
 WORDS = {**dict.fromkeys(YES, True), **dict.fromkeys(NO, False)}
 

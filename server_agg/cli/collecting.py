@@ -10,8 +10,6 @@ from server_agg.cli.output import add_force, refuse_existing, write_text
 from server_agg.cli.sources import add_source, asked_in, batch_of, carried_of
 from server_agg.cli.terminal import emit
 
-__all__ = ["add_tally", "tally"]
-
 
 def add_tally(parser: ArgumentParser) -> None:
     """Options of `tally`."""

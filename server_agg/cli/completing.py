@@ -8,8 +8,6 @@ from pathlib import Path
 
 from server_agg.cli.terminal import emit
 
-__all__ = ["add_completion", "completion"]
-
 SHELLS = ("bash", "zsh", "fish", "tcsh")
 PATHS = ("source", "store", "token_file")  # arguments that may name a file, though they are not only paths
 

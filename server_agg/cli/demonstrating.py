@@ -17,8 +17,6 @@ from server_agg.cli.terminal import emit, table
 if TYPE_CHECKING:
     from server_agg.demo.run import DemoRun
 
-__all__ = ["add_demo", "demo"]
-
 FOLDER = "rrcollect-demo"
 LEAST = 200  # people, so that every sport has answers to estimate from
 

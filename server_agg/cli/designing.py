@@ -19,8 +19,6 @@ from server_agg.cli.terminal import emit, table
 if TYPE_CHECKING:
     from rrcollect import ChosenDesign, Design
 
-__all__ = ["add_compare", "add_design", "compare", "design"]
-
 LEGEND = "yes ×, no ×: by how much such an answer changes the odds; devices: those with the default policy"
 DEVICE_RATIO = 9  # a device with the default policy lets no answer change the odds by more (ε = ln 9)
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from server_agg.cli.terminal import emit, table
 
-__all__ = ["design_choice", "design_two_sided", "refuse_others"]
-
 LEGEND = "n·MSE and people for equal shares; a dishonest reporter: one false report of n, in shares"
 
 

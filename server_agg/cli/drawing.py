@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from rrcollect.design.mechanism import AnyDesign
     from server_agg.cli.truths import Roster
 
-__all__ = ["ColumnQuestion", "ones_of", "shuffled_ids", "write_answers", "write_bits"]
-
 AT_ONCE = 65_536
 
 

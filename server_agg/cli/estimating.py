@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from server_agg import ChoiceTally, Tallies, Tally
     from server_agg.report.survey_results import SurveyResults
 
-__all__ = ["add_estimate", "check_declared", "estimate", "question_table", "selected"]
-
 
 def add_estimate(parser: ArgumentParser) -> None:
     """Options of `estimate`."""

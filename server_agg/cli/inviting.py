@@ -14,8 +14,6 @@ from server_agg.cli.terminal import emit
 if TYPE_CHECKING:
     from rrcollect import Survey
 
-__all__ = ["add_invites", "invites"]
-
 MOST_INVITES = 1_000_000
 
 

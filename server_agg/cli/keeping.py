@@ -25,9 +25,6 @@ from server_agg.cli.terminal import emit
 if TYPE_CHECKING:
     from server_agg import CollectorSettings, Store
 
-__all__ = ["add_backup", "add_close", "add_export", "add_ingest", "add_release", "backup", "close", "export", "ingest",
-           "release"]  # fmt: skip
-
 
 def _add_store(parser: ArgumentParser) -> None:
     parser.add_argument(

@@ -18,8 +18,6 @@ from rrcollect.errors import RRCollectError
 from server_agg.cli.output import os_error_hint
 from server_agg.cli.terminal import EXIT_CODES, exit_code, plain
 
-__all__ = ["COMMANDS", "main", "parser"]
-
 
 class Command(NamedTuple):
     """Where a subcommand lives, what it does, examples that work when pasted, and what one should know before."""

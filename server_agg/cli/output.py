@@ -20,8 +20,6 @@ from pathlib import Path
 from rrcollect.errors import Blame, RRCollectError
 from server_agg import new_file as whole
 
-__all__ = ["CannotWrite", "Incomplete", "add_force", "new_file", "os_error_hint", "refuse_existing", "write_text"]
-
 
 class Incomplete(RRCollectError):
     """An option or a file is needed that was not given; the message says what to give, in the words of the shell."""

@@ -11,8 +11,6 @@ from typing import Any
 from server_agg.cli.output import Incomplete
 from server_agg.cli.terminal import emit, table
 
-__all__ = ["add_plan", "plan"]
-
 EPSILONS = ("0.25", "0.5", "1", "ln 3", "2", "3", "4")
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from server_agg.report.survey_results import SurveyResults
 
-__all__ = ["add_plot", "check_picture", "plot", "save"]
-
 FIGURES = {
     "switch": "where the optimum switches: [HLM17] Figure 1",
     "region": "where the optimum lies, for --epsilon, --delta and --prevalence",

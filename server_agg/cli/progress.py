@@ -8,8 +8,6 @@ from contextlib import contextmanager
 
 from server_agg.batch.progress import draw_bar
 
-__all__ = ["Tell", "progress"]
-
 Tell = Callable[[float], None]
 
 

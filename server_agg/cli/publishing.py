@@ -17,19 +17,6 @@ from server_agg.cli.terminal import emit, plain
 if TYPE_CHECKING:
     from rrcollect import Publication, Survey
 
-__all__ = [
-    "add_keygen",
-    "add_publish",
-    "add_verify",
-    "add_withdraw",
-    "keygen",
-    "publish",
-    "refusals",
-    "small_groups",
-    "verify",
-    "withdraw",
-]
-
 PASSWORD = "RRCOLLECT_KEY_PASSWORD"  # noqa: S105  the name of an environment variable
 
 
@@ -82,7 +69,8 @@ def add_publish(parser: ArgumentParser) -> None:
 def publish(options: Namespace) -> int:
     """Check, compose and sign a survey; warn of what devices would refuse."""
     from rrcollect import SigningKey, publish_survey
-    from rrcollect.publish.survey_file import at, read_survey, survey_from, template
+    from rrcollect.publish.question_file import at
+    from rrcollect.publish.survey_file import read_survey, survey_from, template
 
     if options.template:
         text = template(invited=options.invited)

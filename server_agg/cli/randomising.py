@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from server_agg.cli.drawing import ColumnQuestion
     from server_agg.cli.truths import Roster
 
-__all__ = ["add_randomise", "randomise"]
-
 REPORTS = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")
 SAMPLE = 2000
 AGAIN = '--draw-again --because "…" draws a second time and records why'

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from server_agg import CollectorSettings, Store
     from server_agg.collect.catalogue import CatalogueEntry
 
-__all__ = ["add_serve", "serve"]
-
 HIDDEN = {"owner_token"}  # a command line is read by everybody on the machine
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from rrcollect.design.mechanism import AnyDesign
     from server_agg.plan.rehearsal import Rehearsal
 
-__all__ = ["add_simulate", "simulate"]
-
 BINS, WIDTH = 15, 40
 
 

@@ -22,18 +22,6 @@ if TYPE_CHECKING:
     from server_agg import BatchResult, Tallies
     from server_agg.report.round_results import QuestionScale
 
-__all__ = [
-    "accepted_survey",
-    "add_source",
-    "asked_in",
-    "batch_of",
-    "carried_of",
-    "read_envelope",
-    "read_keys",
-    "refuse_public_keys",
-    "tallies_of",
-]
-
 UNVERIFIED = "give --survey and --key: the signed survey the reports answer, and the public key it is verified with"
 DATABASE_FILES = (".sqlite3", ".sqlite", ".db")
 

@@ -17,8 +17,6 @@ from typing import Any, Literal
 
 from rrcollect.errors import AnswerRefused, Blame, MissingExtra, ParameterError, RRCollectError
 
-__all__ = ["EXIT_CODES", "emit", "exit_code", "plain", "table"]
-
 EXIT_CODES = """exit codes:
   0    done
   1    the answer is no (verify: not accepted)

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from rrcollect import BulkLedger
     from server_agg.cli.progress import Tell
 
-__all__ = ["Piece", "Roster", "naming", "pieces", "read_roster"]
-
 PIECE = 65_536  # rows at once; a multiple of 8, so that packed pieces can be joined
 
 
@@ -131,7 +129,7 @@ def pieces(path: Path, column: str, cells: Cells, others: Sequence[str] = ()) ->
 
 
 def _bad(path: Path, row: int, column: str, cells: Cells) -> BadTruth:
-    return BadTruth(f"{path}, row {row}, column {column!r}: not a truth (not shown); allowed: {cells.allowed}")
+    return BadTruth(f"{path}, row {row}, column {column!r}: not a truth (not shown); expected {cells.allowed}")
 
 
 def _read(path: Path, column: str, cells: Cells, given: Sequence[Any], first: int) -> NDArray[Any]:

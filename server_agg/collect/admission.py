@@ -35,8 +35,6 @@ from server_agg.collect.catalogue import CatalogueEntry
 from server_agg.collect.errors import Refusal
 from server_agg.collect.stored_report import IncomingReport, incoming
 
-__all__ = ["Admission"]
-
 SHAPE = re.compile(
     r'\{"answer":"([01]{1,256})",("design":\{[^{}]{1,512}\}),"id":"([0-9a-f]{32})",("question":.{1,8000}),'
     r'"ticket":(?:null|"([0-9a-f]{32})")\}',

@@ -47,8 +47,6 @@ from server_agg.collect.spreadsheet import as_csv
 from server_agg.collect.store import Store
 from server_agg.collect.survey_routes import SurveyRoutes
 
-__all__ = ["Collector", "create_app"]
-
 
 def create_app(store: Store, owner: OwnerToken, settings: Settings | None = None) -> CollectorApp:
     """The collector as an ASGI application; it closes the store when it is shut down.

@@ -31,8 +31,6 @@ from server_agg.collect.sqlite_store import OUT_OF_SPACE, SqliteStore
 from server_agg.collect.store import Store
 from server_agg.new_file import new_file
 
-__all__ = ["Backup", "back_up"]
-
 
 @dataclass(frozen=True)
 class Backup:

@@ -29,8 +29,6 @@ from rrcollect.publish.withdrawal import read_withdrawal
 from server_agg.collect.errors import Refusal, StoreUnavailable
 from server_agg.collect.store import PublishedSurvey, Store
 
-__all__ = ["Catalogue", "CatalogueEntry"]
-
 LOOK_AGAIN = 1.0  # seconds
 MOST_LOOKS = 200  # per second
 MOST_KEYS = 16

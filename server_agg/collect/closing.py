@@ -22,8 +22,6 @@ from server_agg.collect.settings import GRACE, LONGEST_DAYS
 from server_agg.collect.store import Store
 from server_agg.count.tallies import Tallies
 
-__all__ = ["close_due", "close_survey", "finish_closing"]
-
 
 def close_survey(store: Store, digest: str, *, grace: timedelta = GRACE, now: float | None = None) -> Tallies:
     """Close a survey; the counts that stay.  A survey that is not over is refused.
@@ -34,7 +32,7 @@ def close_survey(store: Store, digest: str, *, grace: timedelta = GRACE, now: fl
     >>> close_survey(store, "absent")
     Traceback (most recent call last):
     ...
-    rrcollect.errors.ParameterError: digest is 'absent'; allowed: that of a survey in the store: none
+    rrcollect.errors.ParameterError: digest is 'absent'; expected that of a survey in the store: none
     >>> store.close()
     """
     listed = Catalogue(store).named(digest)

@@ -22,8 +22,6 @@ from rrcollect.design.mechanism import AnyDesign, from_text
 from server_agg.count.choice_tally import tally_of
 from server_agg.count.tallies import Tallies, TallyKey
 
-__all__ = ["tallies_of"]
-
 CountedCell = tuple[str, str, int, str, str, str, int]
 
 

@@ -17,8 +17,6 @@ from typing import Any, Protocol, TypeVar
 from server_agg.collect.epoch_key import EpochKey
 from server_agg.collect.stored_report import IncomingReport
 
-__all__ = ["Database", "Marked", "closed_on_failure", "marked_reports"]
-
 
 class Closable(Protocol):
     """A connection, or a store."""

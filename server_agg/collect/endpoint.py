@@ -18,8 +18,6 @@ from server_agg.collect.replies import refusal_reply, reply, trouble_reply
 from server_agg.collect.request_body import header
 from server_agg.collect.security_headers import own_path
 
-__all__ = ["answered", "not_here"]
-
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 

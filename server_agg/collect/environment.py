@@ -19,8 +19,6 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from rrcollect.errors import ParameterError
 from server_agg.collect.settings import PREFIX, Settings, variable
 
-__all__ = ["settings_from_environment"]
-
 FILE = "_FILE"
 OTHERS = frozenset({"RRCOLLECT_KEY_PASSWORD"})
 

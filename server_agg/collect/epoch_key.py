@@ -38,8 +38,6 @@ from cryptography.hazmat.primitives.ciphers.modes import ECB
 
 from server_agg.collect.errors import EpochKeyMissing, KeysBusy, StoreUnavailable
 
-__all__ = ["EpochKey", "KeyFolder"]
-
 KEY_BYTES = 32
 NONCE = 12
 BLOCK = 16  # bytes of an id and of a mark

@@ -32,8 +32,6 @@ from server_agg.collect.errors import EpochKeyMissing, StoreUnavailable
 from server_agg.collect.fold import NOTHING_GATHERED, Cell, CellCount, GatheredReports, Group, waiting_in
 from server_agg.collect.stored_report import Crowd, IncomingReport, packed, unpacked
 
-__all__ = ["GATHERED", "NOTHING_SEEN", "Epoch", "EpochDatabase"]
-
 NOTHING_SEEN = -(2**62)
 GATHERED = NOTHING_SEEN - 1  # the place of marks whose report is gathered, not in the intake
 LEFT_PER_PLACE = 200  # reports that wait on together after a fold: a repeat of one opens them all

@@ -9,20 +9,6 @@ from __future__ import annotations
 from rrcollect.errors import Blame, RRCollectError
 from rrcollect.publish.rules import REASONS, STATUS
 
-__all__ = [
-    "EpochKeyMissing",
-    "KeysBusy",
-    "QueueFull",
-    "Refusal",
-    "StoreContended",
-    "StoreError",
-    "StoreFull",
-    "StoreUnavailable",
-    "TooManyBodies",
-    "UnsafeDurability",
-    "WrongSchema",
-]
-
 
 class Refusal(RRCollectError):
     """A request that is answered with a 4xx status: a code for programs and a reason for the developer who reads it."""

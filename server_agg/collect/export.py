@@ -20,8 +20,6 @@ from server_agg.collect.store import Store
 from server_agg.collect.tables import BETWEEN, COLUMNS, PAGE_COLUMNS
 from server_agg.new_file import new_file
 
-__all__ = ["ENDINGS", "export_reports"]
-
 ENDINGS = (".json", ".parquet")
 
 

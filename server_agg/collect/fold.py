@@ -40,9 +40,6 @@ from typing import NamedTuple
 from rrcollect.publish.report import ReportRow
 from server_agg.collect.stored_report import Crowd, IncomingReport, Spending
 
-__all__ = ["NOTHING_GATHERED", "Cell", "CellCount", "FoldResult", "GatheredReports", "Group", "folded_from",
-           "ripe_groups", "waiting_in"]  # fmt: skip
-
 Group = tuple[str, str, int]  # a survey, and a question and round of it
 
 

@@ -26,8 +26,6 @@ from server_agg.collect.stored_report import Spending
 from server_agg.collect.tables import ADD_COUNT, COLUMNS, READ_COUNTS
 from server_agg.count.tallies import Tallies
 
-__all__ = ["SPENT", "FoldingDatabase"]
-
 SPENT = ", ".join(Spending._fields)
 
 

@@ -25,8 +25,6 @@ from server_agg.collect.errors import KeysBusy, QueueFull, StoreError, StoreUnav
 from server_agg.collect.store import ReportOutcome, Store
 from server_agg.collect.stored_report import IncomingReport
 
-__all__ = ["GroupCommit"]
-
 Watched = Callable[[int, float, StoreError | None], object]  # how many reports, the seconds, what went wrong
 WatchedFold = Callable[[StoreError | None], object]  # what went wrong
 Waiting = tuple[Sequence[IncomingReport], "asyncio.Future[list[ReportOutcome]]", asyncio.AbstractEventLoop]

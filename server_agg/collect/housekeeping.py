@@ -23,8 +23,6 @@ from server_agg.collect.releasing import release_all
 from server_agg.collect.settings import Settings
 from server_agg.collect.store import Store
 
-__all__ = ["keep_house"]
-
 LOOK_SECONDS = 5.0
 
 

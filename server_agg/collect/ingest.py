@@ -25,8 +25,6 @@ from server_agg.collect.settings import Settings
 from server_agg.collect.store import Store
 from server_agg.collect.stored_report import IncomingReport
 
-__all__ = ["ingest"]
-
 LINES_PER_COMMIT = 1_000
 
 

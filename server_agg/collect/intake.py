@@ -34,8 +34,6 @@ from server_agg.collect.settings import Settings
 from server_agg.collect.store import ReportOutcome
 from server_agg.collect.stored_report import IncomingReport
 
-__all__ = ["Intake"]
-
 NEW = b'{"new":1,"known":0}'
 NEW_HEADERS = [
     (b"content-type", b"application/json"),

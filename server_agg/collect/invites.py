@@ -17,8 +17,6 @@ from rrcollect.publish.survey import Survey
 from rrcollect.publish.tickets import new_invite, ticket_hashes
 from server_agg.collect.errors import Refusal
 
-__all__ = ["LARGEST_REQUEST", "MOST_INVITES", "asked_invites"]
-
 MOST_INVITES = 10_000
 MOST_HASHES = 200_000  # in one request
 LARGEST_REQUEST = MOST_HASHES * 67 + 64  # bytes: each hash with quotes and comma

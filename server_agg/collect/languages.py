@@ -15,8 +15,6 @@ from starlette.types import Scope
 from rrcollect.answer.words import LANGUAGES, Words
 from server_agg.collect.request_body import header
 
-__all__ = ["preferred", "words_for"]
-
 LONGEST, MOST = 1000, 50
 _RANGE = re.compile(r"([A-Za-z]{1,8})(?:-[A-Za-z0-9]{1,8})*(?:[ \t]*;[ \t]*[qQ]=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?))?")
 

@@ -22,8 +22,6 @@ from typing import IO, Any
 
 from server_agg.collect.errors import StoreError
 
-__all__ = ["JsonLines", "Watch", "log_to", "said"]
-
 log = logging.getLogger("rrcollect.collect")
 
 

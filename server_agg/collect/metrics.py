@@ -17,8 +17,6 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from rrcollect import __version__
 
-__all__ = ["SHARED", "Metrics", "shown"]
-
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 REPORTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)

@@ -15,8 +15,6 @@ from typing import Any
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-__all__ = ["CollectorApp", "below", "collector_lifespan"]
-
 
 class CollectorApp:
     """The collector as an ASGI application.  Where it is mounted in another one, `collector_lifespan` runs it."""

@@ -11,8 +11,6 @@ from typing import Any
 
 from rrcollect import __version__
 
-__all__ = ["description"]
-
 
 def description(list_limit: int, most_invites: int, *, public_results: bool) -> dict[str, Any]:
     """The OpenAPI document."""

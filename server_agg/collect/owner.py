@@ -18,8 +18,6 @@ from rrcollect.errors import ParameterError
 from server_agg.collect.errors import Refusal
 from server_agg.collect.settings import Settings, variable
 
-__all__ = ["OwnerToken"]
-
 SHORTEST = 16
 
 

@@ -19,18 +19,6 @@ from rrcollect.answer.words import LANGUAGES, Words
 from rrcollect.publish.survey import CARRIED
 from server_agg.collect.catalogue import CatalogueEntry
 
-__all__ = [
-    "ASSETS",
-    "asset",
-    "board_page",
-    "embedded_page",
-    "missing_page",
-    "owner_page",
-    "packed",
-    "results_page",
-    "survey_page",
-]  # fmt: skip
-
 ASSETS = {
     "rr-survey.mjs": ("rrcollect", "web/element", "text/javascript"),
     "rr-explanation.mjs": ("rrcollect", "web/element", "text/javascript"),

@@ -45,8 +45,6 @@ try:
 except ImportError:
     raise MissingExtra("psycopg", "postgres") from None
 
-__all__ = ["PostgresStore"]
-
 TYPES = {"bytes": "BYTEA", "clustered": "", "number": "BIGSERIAL PRIMARY KEY"}
 PUT = (
     "WITH next AS (SELECT nextval(pg_get_serial_sequence('intake', 'place')) AS place) INSERT INTO marks (mark, "

@@ -20,8 +20,6 @@ from server_agg.collect.releasing import SAME, ReleaseOutcome, checked_headline,
 from server_agg.collect.store import Store
 from server_agg.report.released import MIXED
 
-__all__ = ["preview_release"]
-
 Place = tuple[str, int, str, str]  # question, round, segment and group; the last two are "" for all answers
 
 

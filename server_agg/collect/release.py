@@ -48,9 +48,6 @@ from rrcollect.publish.survey import Survey
 from server_agg.collect.fold import Cell
 from server_agg.report.released import MIXED
 
-__all__ = ["Release", "hierarchy", "next_release"]
-
-
 Place = tuple[str | None, ...]  # values of the first segments of the hierarchy; None: not declared
 
 

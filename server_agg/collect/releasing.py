@@ -41,9 +41,6 @@ from server_agg.count.tallies import Tallies
 from server_agg.report.released import ReleaseFacts
 from server_agg.report.survey_results import released_results, survey_results
 
-__all__ = ["SAME", "LastRelease", "PublicResults", "ReleaseOutcome", "checked_headline", "due", "last_release",
-           "live_results", "release_all", "release_survey", "unreleased"]  # fmt: skip
-
 SAME: Final = -1  # the headline stays what it is
 
 

@@ -9,8 +9,6 @@ from starlette.responses import Response
 
 from server_agg.collect.errors import Refusal, StoreError, TooManyBodies
 
-__all__ = ["NOT_CACHED", "encoded", "refusal_reply", "reply", "trouble_reply"]
-
 NOT_CACHED = {"cache-control": "no-store"}
 
 

@@ -20,8 +20,6 @@ from starlette.types import Message, Receive, Scope
 from rrcollect.publish.report import LARGEST_REPORT
 from server_agg.collect.errors import Refusal, TooManyBodies
 
-__all__ = ["BodyBudget", "body_of", "header"]
-
 
 class BodyBudget:
     """Bytes of bodies that have begun and are not whole, over all connections of this process.

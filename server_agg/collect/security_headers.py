@@ -24,8 +24,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from server_agg.collect.replies import reply
 from server_agg.collect.request_body import header
 
-__all__ = ["Guard", "own_origin", "own_path", "results_policy", "survey_policy"]
-
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'{images}; connect-src {connect}; "
     "base-uri 'none'; form-action 'none'; frame-ancestors {frames}"

@@ -34,8 +34,6 @@ from server_agg.collect.settings import Settings
 from server_agg.collect.stores import open_store
 from server_agg.collect.workers import supervise
 
-__all__ = ["serve", "server_config"]
-
 
 def patient_protocol(seconds: float) -> type[Any]:
     """uvicorn's protocol, with a limit on the time a request's head may take."""

@@ -17,8 +17,6 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 
 from rrcollect.errors import ParameterError
 
-__all__ = ["GRACE", "PREFIX", "SECRETS", "CollectorSettings", "Settings", "defaults", "variable"]
-
 PREFIX = "RRCOLLECT_"
 GRACE = timedelta(days=7)
 SECRETS = ("store", "owner_token")
@@ -53,7 +51,7 @@ class Settings(BaseModel):
     >>> Settings(minimum=1)
     Traceback (most recent call last):
     ...
-    rrcollect.errors.ParameterError: minimum is 1; allowed: greater than or equal to 2
+    rrcollect.errors.ParameterError: minimum is 1; expected greater than or equal to 2
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)

@@ -8,8 +8,6 @@ from typing import Any
 
 from server_agg.csv_cells import write_csv
 
-__all__ = ["HEAD", "as_csv"]
-
 HEAD = ("survey", "title", "question", "text", "round", "segment", "group", "option", "n", "estimate", "low", "high",
         "unit", "level", "method", "epsilon", "delta")  # fmt: skip
 

@@ -24,8 +24,6 @@ from server_agg.collect.errors import StoreError, StoreFull, StoreUnavailable, U
 from server_agg.collect.store import Store
 from server_agg.collect.tables import BETWEEN, PAGE_COLUMNS, STEPS
 
-__all__ = ["OUT_OF_SPACE", "SqliteStore"]
-
 APPLICATION = 0x72726331  # "rrc1", so that another program's file is told from ours
 PATIENCE = 10.0  # seconds to wait for another process's lock
 TYPES = {"bytes": "BLOB", "clustered": "WITHOUT ROWID", "number": "INTEGER PRIMARY KEY"}

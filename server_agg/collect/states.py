@@ -14,8 +14,6 @@ from typing import Any
 
 from rrcollect.publish.survey import Survey
 
-__all__ = ["STATES", "state_of"]
-
 STATES = ("not yet open", "open", "ended", "withdrawn", "closed")
 
 

@@ -34,8 +34,6 @@ from server_agg.collect.folding import SPENT, FoldingDatabase
 from server_agg.collect.stored_report import IncomingReport, packed, unpacked
 from server_agg.collect.tables import ADD_INVITE, ADD_SURVEY, BETWEEN, COLUMNS
 
-__all__ = ["PublishedSurvey", "ReportOutcome", "Store"]
-
 ROWS_PER_READ = 20_000
 
 

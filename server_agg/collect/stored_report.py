@@ -18,8 +18,6 @@ from typing import NamedTuple
 from rrcollect.publish.report import ReportRow
 from rrcollect.publish.tickets import known_as
 
-__all__ = ["Crowd", "IncomingReport", "Spending", "crowds_of", "incoming", "packed", "unpacked"]
-
 _SEPARATOR = "\x1f"  # escaped in canonical JSON, and not in a name
 _ID, _TICKET = 16, 32  # bytes
 

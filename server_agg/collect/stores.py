@@ -7,8 +7,6 @@ import os
 from server_agg.collect.settings import variable
 from server_agg.collect.store import Store
 
-__all__ = ["open_store"]
-
 
 def open_store(
     where: str | os.PathLike[str] = "rrcollect.sqlite3",

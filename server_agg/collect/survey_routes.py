@@ -40,8 +40,6 @@ from server_agg.collect.settings import Settings
 from server_agg.collect.states import state_of
 from server_agg.collect.store import Store
 
-__all__ = ["SurveyRoutes"]
-
 LARGEST_NOTICE = 2 * LARGEST_WITHDRAWAL  # bytes of a signed withdrawal: its payload in base64, and signatures
 PREVIEW = {(): False, (("preview", "1"),): True}  # by the query
 

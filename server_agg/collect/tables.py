@@ -22,9 +22,6 @@ from __future__ import annotations
 
 from rrcollect.publish.report import ReportRow
 
-__all__ = ["ADD_COUNT", "ADD_INVITE", "ADD_RELEASE", "ADD_RELEASED", "ADD_SURVEY", "BETWEEN", "COLUMNS", "LAST_RELEASE",
-           "MARK_PUBLISHED", "PAGE_COLUMNS", "READ_COUNTS", "READ_RELEASED", "READ_UNPUBLISHED", "STEPS"]  # fmt: skip
-
 COLUMNS = ", ".join(ReportRow._fields)
 PAGE_COLUMNS = (*[name for name in ReportRow._fields if name != "id"], "id")
 BETWEEN = "\x1f"

@@ -21,8 +21,6 @@ from prometheus_client.multiprocess import mark_process_dead
 from server_agg.collect.logs import said
 from server_agg.collect.settings import Settings
 
-__all__ = ["supervise"]
-
 PAUSE = 1.0  # seconds
 LONGER = 5  # seconds
 BACKLOG = 2048

@@ -33,8 +33,6 @@ from server_agg.report.result import Result
 from server_agg.report.tables import Table
 from server_agg.report.words import digits_for, percent, share_point, share_table
 
-__all__ = ["Comparison", "compare_groups"]
-
 
 @dataclass(frozen=True)
 class Comparison(Result):

@@ -27,8 +27,6 @@ from server_agg.report.drawing import Point
 from server_agg.report.result import Result
 from server_agg.report.tables import Table
 
-__all__ = ["OptionTables", "OptionTrends", "option_level", "option_tables", "option_trends"]
-
 Counted = ChoiceTally | Sequence[ChoiceTally]
 
 
@@ -224,7 +222,7 @@ def _counted(
     counted = {key: [given] if isinstance(given, ChoiceTally) else list(given) for key, given in groups.items()}
     found = [tally for tallies in counted.values() for tally in tallies]
     if not found:
-        raise EmptySelection("no groups; allowed: one or more")
+        raise EmptySelection("no groups; expected one or more")
     if not all(isinstance(tally, ChoiceTally) for tally in found) or len({len(tally) for tally in found}) > 1:
         raise ParameterError("groups", list(groups), "tallies of one choice, all of the same options")
     return counted, named_options(labels, len(found[0]))

@@ -31,8 +31,6 @@ from server_agg.report.drawing import Point
 from server_agg.report.result import Result
 from server_agg.report.words import share_point, value_notes
 
-__all__ = ["Row", "SegmentTable", "segment_table", "simultaneous_level"]
-
 SIMULTANEOUS = ("bonferroni", "sidak", "none")
 MERGED = "(merged)"
 
@@ -193,7 +191,7 @@ def segment_table(
     checked_target(target)
     cells = {_label(key): _tallies(key, given) for key, given in segments.items()}
     if not cells:
-        raise EmptySelection("no segments; allowed: one or more")
+        raise EmptySelection("no segments; expected one or more")
     if len(cells) != len(segments) or MERGED in cells:
         raise ParameterError("segments", list(segments), f"names that differ when written, none of them {MERGED!r}")
     everybody = sum(t.n for ts in cells.values() for t in ts)
@@ -222,7 +220,7 @@ def _label(key: Hashable) -> str:
 def _tallies(key: Hashable, given: Tally | Sequence[Tally]) -> tuple[Tally, ...]:
     found = (given,) if isinstance(given, Tally) else tuple(given)
     if not found or not all(isinstance(tally, Tally) for tally in found):
-        raise EmptySelection(f"segment {_label(key)!r} holds no tally; allowed: a Tally, or several")
+        raise EmptySelection(f"segment {_label(key)!r} holds no tally; expected a Tally, or several")
     return tuple(tally for tally in found if tally.n) or found[:1]
 
 

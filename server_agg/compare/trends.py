@@ -30,8 +30,6 @@ from server_agg.report.tables import Table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Trend", "trend"]
-
 
 @dataclass(frozen=True)
 class Trend(Result):

@@ -21,8 +21,6 @@ from rrcollect.errors import ParameterError
 from server_agg.count.tally import LARGEST_COUNT, Tally, counts_of, fields, read_json
 from server_agg.errors import MixedDesigns
 
-__all__ = ["AnyTally", "ChoiceTally", "tally_of"]
-
 
 @dataclass(frozen=True)
 class ChoiceTally:
@@ -82,7 +80,7 @@ class ChoiceTally:
         if self.design != other.design:
             raise MixedDesigns(
                 f"answers drawn with {self.design!r} and with {other.design!r} cannot be counted together; "
-                "allowed: equal designs"
+                "expected equal designs"
             )
         counts = [a + b for a, b in zip(self.counts, other.counts, strict=True)]
         return ChoiceTally(self.design, self.n + other.n, counts)

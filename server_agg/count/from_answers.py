@@ -27,17 +27,6 @@ if TYPE_CHECKING:
 
     from rrcollect.publish.survey import Survey
 
-__all__ = [
-    "ReportLike",
-    "answer_array",
-    "one_option",
-    "tallies_from_reports",
-    "tally_from_answers",
-    "tally_from_column",
-    "tally_from_counts",
-    "tally_from_packed",
-]
-
 ALLOWED = "0 or 1"
 
 

@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["count_ones"]
-
 PIECE = 1 << 15  # words of 64 bits
 
 

@@ -26,8 +26,6 @@ from server_agg.count.choice_tally import AnyTally, ChoiceTally, tally_of
 from server_agg.count.tally import Tally, counts_of, design_of, fields, read_json
 from server_agg.errors import EmptySelection, MixedQuestions
 
-__all__ = ["Tallies", "TallyKey", "merged", "refuse_mixed"]
-
 FIELDS = ("counts", "design", "n", "pilot", "question", "round", "segments", "survey")
 KEY_FIELDS = ("survey", "question", "design", "round", "pilot")
 
@@ -185,7 +183,7 @@ class Tallies(Mapping[TallyKey, AnyTally]):
         """Everything as one tally; refused if nothing was counted or several designs were used."""
         tallies = self.each_design()
         if not tallies:
-            raise EmptySelection("nothing was counted under what was asked for; allowed: a selection with answers")
+            raise EmptySelection("nothing was counted under what was asked for; expected a selection with answers")
         return reduce(add, tallies)
 
     def to_json(self) -> str:

@@ -24,8 +24,6 @@ from rrcollect.errors import ParameterError, SurveyRefused
 from rrcollect.publish.canonical import read
 from server_agg.errors import MixedDesigns
 
-__all__ = ["LARGEST_COUNT", "Tally", "counts_of", "design_of", "fields", "read_json"]
-
 LARGEST_COUNT = 2**63 - 1
 LONGEST_JSON = 1 << 28  # bytes
 
@@ -40,7 +38,7 @@ class Tally:
     >>> Tally(Design("3/4", "3/4"), 10, 11)
     Traceback (most recent call last):
     ...
-    rrcollect.errors.ParameterError: ones is 11; allowed: at most n = 10
+    rrcollect.errors.ParameterError: ones is 11; expected at most n = 10
     """
 
     design: Design
@@ -71,7 +69,7 @@ class Tally:
         if self.design != other.design or self.mechanism != other.mechanism:
             raise MixedDesigns(
                 f"answers drawn with {self.design!r} and with {other.design!r} cannot be counted together; "
-                "allowed: equal matrices, or pool([...]) for an estimate from both"
+                "expected equal matrices, or pool([...]) for an estimate from both"
             )
         return Tally(self.design, self.n + other.n, self.ones + other.ones, self.mechanism)
 

@@ -19,8 +19,6 @@ from server_agg.collect.store import Store
 from server_agg.collect.stores import open_store
 from server_agg.count.tallies import Tallies
 
-__all__ = ["Counter"]
-
 
 class Counter:
     """Takes reports into the store at `path`."""

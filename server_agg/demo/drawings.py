@@ -20,8 +20,6 @@ from rrcollect.design.yes_no import Design
 from server_agg.estimates.scale import SHARES, Scale
 from server_agg.report.plain_words import value_text
 
-__all__ = ["Mark", "axis_end", "forest", "mechanism", "picture", "style"]
-
 WIDTH, LEFT, RIGHT = 480, 116, 100
 ROW, TOP, FOOT = 38, 8, 34
 LONGEST = 15  # characters of a label

@@ -11,8 +11,6 @@ import re
 
 from rrcollect.publish.survey_file import template
 
-__all__ = ["survey_in_languages"]
-
 TEXTS = {
     "Clean sport": ("Sauberer Sport", "رياضة نظيفة"),
     "Have you ever taken a banned substance?": (

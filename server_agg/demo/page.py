@@ -24,8 +24,6 @@ from server_agg.estimates.mean import MeanEstimate
 from server_agg.report.plain_words import about
 from server_agg.report.words import percent, privacy_words
 
-__all__ = ["page", "summary_picture"]
-
 LEGEND = (
     '<div class="legend"><span class="l-dot">estimate</span><span class="l-bar">95 % bar</span>'
     '<span class="l-truth">the truth, which only the simulation knows</span></div>'

@@ -10,8 +10,6 @@ from html import escape
 
 from server_agg.demo.run import DemoRun
 
-__all__ = ["COMMANDS", "flow", "folded", "how_it_was_done", "how_to_go_on", "what_it_does_not_say"]
-
 COMMANDS = (
     ("Look at the survey as a device does", "verify survey.signed.json --key publisher.pem.pub"),
     (

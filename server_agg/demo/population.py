@@ -14,19 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = [
-    "CHOICE",
-    "NUMBER",
-    "QUESTIONS",
-    "SPORTS",
-    "Person",
-    "Population",
-    "Truth",
-    "drawn_population",
-    "sample_csv",
-    "true_value",
-]
-
 Truth = bool | int | float
 SPORTS = {"athletics": 0.35, "cycling": 0.2, "swimming": 0.3, "weightlifting": 0.15}
 YES_NO = ("doped", "pressed", "fixed")

@@ -47,8 +47,6 @@ from rrcollect.publish.question import Question
 from server_agg.demo.collection import Counter
 from server_agg.demo.population import QUESTIONS, Person, Truth
 
-__all__ = ["Desk", "by_full_clients", "by_gateway", "one_device"]
-
 CHUNK = 10  # people per task
 BATCH = 1000  # reports the gateway hands in at once
 

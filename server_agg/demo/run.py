@@ -36,8 +36,6 @@ from server_agg.estimates.mean import MeanEstimate
 from server_agg.estimates.one import Estimate
 from server_agg.report.survey_results import SurveyResults, survey_results
 
-__all__ = ["DemoFailed", "DemoRun", "fresh_folder", "published", "run_demo"]
-
 MARKER = ".rrcollect-demo"
 FILES = ("survey.toml", "survey.signed.json", "publisher.pem", "publisher.pem.pub", "reports.sqlite3", "tallies.json")
 

@@ -27,8 +27,6 @@ from server_agg.demo.population import drawn_population
 from server_agg.demo.respondents import Desk, by_gateway, one_device
 from server_agg.demo.run import desk_of, published, working_folder
 
-__all__ = ["run_web"]
-
 HOST = "127.0.0.1"
 PARTING = 5.0  # seconds; a collector that is told to stop does so before we are
 BEFORE = 800  # people who answered before the pages open: enough for every sport and round

@@ -18,8 +18,6 @@ from typing import Any
 from server_agg.count.tally import Tally
 from server_agg.estimates.numerics import ROUNDING_MARGIN, float_below, scipy_special
 
-__all__ = ["anytime_lower", "anytime_shares"]
-
 HALVINGS = 60
 SLACK = 1e-9  # of log e, more than its rounding
 

@@ -37,8 +37,6 @@ from server_agg.report.drawing import Point
 from server_agg.report.result import Result
 from server_agg.report.words import digits_for, percent, privacy_words, share_point
 
-__all__ = ["ChoiceEstimate", "named_options"]
-
 
 @dataclass(frozen=True)
 class ChoiceEstimate(Result):

@@ -35,8 +35,6 @@ from server_agg.report.result import Result
 from server_agg.report.tables import Table
 from server_agg.report.words import bar_note, figure_table
 
-__all__ = ["Combination", "ScoreMean", "ShareAmong", "ends_of"]
-
 MORE = 3
 STEP = 1e-9  # how finely an end of a quotient is looked for, to the safe side
 NOBODY = "nothing shows that there is anybody in the group: every share is possible"

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Prior", "StatedPrior", "as_prior", "credible_lower"]
-
 CELLS = 4096
 REACH = 45.0
 NEAR = 0.02  # a cell wider than this share of its distance to 0 or 1 is near it

@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.numerics import exact_level
 
-__all__ = ["DirectAnswers", "Margin", "Misfit", "PeopleTotal", "worst_misfit"]
-
 
 @dataclass(frozen=True)
 class Margin:

@@ -14,8 +14,6 @@ from server_agg.estimates.problem import Problem, Request
 from server_agg.estimates.score_tests import Groups
 from server_agg.estimates.small_counts import PValue, p_value, small_counts
 
-__all__ = ["score_difference_lower", "score_test", "two_groups"]
-
 STEP = 1e-4  # how finely an exact end is looked for, to the safe side
 POINTS, PASSES = 33, 8  # an end by the limiting law is found to 2/32^8
 

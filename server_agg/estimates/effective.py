@@ -23,8 +23,6 @@ from typing import NamedTuple
 from server_agg.estimates.diagnostics import Misfit
 from server_agg.estimates.numerics import scipy_special
 
-__all__ = ["EffectiveSample", "korn_graubard_lower"]
-
 TAIL = 0.025  # of a bar at 95 %
 ROUNDING = 1e-9  # an error below it, in widths, is that of a sum of floats; a true one so small has n/D above Kish's
 

@@ -15,8 +15,6 @@ from server_agg.estimates.choice import ChoiceEstimate
 from server_agg.estimates.interval import TargetLike
 from server_agg.estimates.one import Estimate
 
-__all__ = ["estimate"]
-
 
 @overload
 def estimate(tally: Tally, target: TargetLike = "population") -> Estimate: ...

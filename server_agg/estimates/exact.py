@@ -16,8 +16,6 @@ from fractions import Fraction
 from server_agg.count.tally import Tally
 from server_agg.estimates.numerics import ROUNDING_MARGIN, beta_quantile, float_below
 
-__all__ = ["exact_lower", "hoeffding_lower", "hoeffding_reach", "squared_widths", "unbiased"]
-
 BETA_ROUNDING = 1 - Fraction(64, 2**52)  # SciPy's beta quantile is good to a few units in the last place
 
 

@@ -23,8 +23,6 @@ from typing import Any
 from server_agg.count.tally import Tally
 from server_agg.estimates.numerics import ROUNDING_MARGIN, float_below, least, scipy_special
 
-__all__ = ["finite_lower", "sample_lower"]
-
 BLOCKS = 1024
 OUTER_BLOCKS = 256
 SLACK = 1e-12

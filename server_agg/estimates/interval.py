@@ -27,8 +27,6 @@ else:
 
     End_co = TypeVar("End_co", covariant=True)
 
-__all__ = ["TARGETS", "Interval", "Side", "TargetLike", "checked_target", "tail_probability", "target_words"]
-
 Side = Literal["both", "lower", "upper"]
 TargetLike = str | int
 TARGETS: tuple[str, ...] = get_args(Target)

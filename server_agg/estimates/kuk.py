@@ -29,8 +29,6 @@ from server_agg.report.result import UnbiasedResult
 from server_agg.report.tables import Table
 from server_agg.report.words import bar_note, share_point, share_table
 
-__all__ = ["RepeatedEstimate", "estimate_repeated"]
-
 
 @dataclass(frozen=True)
 class RepeatedEstimate(UnbiasedResult):

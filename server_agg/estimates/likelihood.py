@@ -19,8 +19,6 @@ from server_agg.count.tally import Tally
 from server_agg.estimates.exact import unbiased
 from server_agg.estimates.numerics import turning_point
 
-__all__ = ["deviance_lower", "information", "maximum_likelihood"]
-
 
 class _Term(NamedTuple):
     """One tally as floats; λ and 1 − λ are sums of positive terms, so that neither loses digits near 0."""

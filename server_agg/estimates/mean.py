@@ -37,8 +37,6 @@ from server_agg.report.words import bar_note, figure_table, plain_number, privac
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MeanEstimate", "estimate_mean"]
-
 
 @dataclass(frozen=True)
 class MeanEstimate(Result):

@@ -52,9 +52,6 @@ from server_agg.estimates.numerics import (
 from server_agg.estimates.problem import ANYWHERE, Kind, Problem, Request
 from server_agg.estimates.score import NO_VARIANCE, chebyshev_k2, score_lower, wilson_k2
 
-__all__ = ["ALL_CUT", "METHODS", "NO_ERROR", "NO_WIDTH", "TOO_LARGE", "WALD_WARNING", "Method", "checked_method",
-           "interval_of", "methods_for", "too_large", "unclipped_exact", "wald_interval"]  # fmt: skip
-
 LARGEST_EXACT = {True: 10**12, False: 10**9}  # by "no finite size given"; see `too_large`
 TOO_LARGE = "n is beyond the reach of exact tails in doubles; Hoeffding's bound was used, which is guaranteed as well"
 NO_WIDTH = 1e-12  # below it a bar has no width but rounding

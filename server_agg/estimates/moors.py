@@ -25,8 +25,6 @@ from server_agg.report.result import UnbiasedResult
 from server_agg.report.tables import Table
 from server_agg.report.words import EstimateLike, bar_note, share_point, share_table
 
-__all__ = ["MoorsEstimate", "estimate_moors"]
-
 
 @dataclass(frozen=True)
 class MoorsEstimate(UnbiasedResult):

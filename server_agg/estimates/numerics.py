@@ -14,10 +14,6 @@ from typing import Any
 from rrcollect.design.parameters import NumberLike, fraction
 from rrcollect.errors import MissingExtra, ParameterError
 
-__all__ = ["ROUNDING_MARGIN", "beta_quantile", "binomial_at_least", "chi_squared_quantile", "chi_squared_tail",
-           "exact_level", "float_below", "least", "least_by_doubling", "normal_quantile", "normal_tail", "root_level",
-           "scipy_special", "sqrt_above", "t_quantile", "t_tail", "turning_point"]  # fmt: skip
-
 ROUNDING_MARGIN = Fraction(1, 2**52)  # guaranteed bars are widened by this much, more than all rounding that follows
 
 

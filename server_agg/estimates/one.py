@@ -40,8 +40,6 @@ from server_agg.report.drawing import Point
 from server_agg.report.result import UnbiasedResult
 from server_agg.report.tables import Table
 
-__all__ = ["DIRECT", "Estimate", "estimate_direct"]
-
 DIRECT = Design(1, 1)  # the truth as it is
 
 

@@ -40,8 +40,6 @@ from server_agg.report.result import Result
 from server_agg.report.tables import Table
 from server_agg.report.words import bar_words, digits_for, percent, share_point, share_table
 
-__all__ = ["Homogeneity", "PooledEstimate", "pool", "pooled_method"]
-
 
 def pooled_method(method: str) -> str:
     """The method asked for, or the likelihood where several designs have no such bar."""
@@ -82,7 +80,7 @@ class PooledEstimate(Result):
 
     def __post_init__(self) -> None:
         if not self.tallies:
-            raise EmptySelection("nothing to pool; allowed: one or more tallies")
+            raise EmptySelection("nothing to pool; expected one or more tallies")
         oriented = merged([tally.oriented() for tally in self.tallies])
         if self.n < 2:
             raise TooFewAnswers(self.n, "the pool")

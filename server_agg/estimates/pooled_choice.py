@@ -31,8 +31,6 @@ from server_agg.estimates.simplex import nearest_shares
 from server_agg.report.result import Result
 from server_agg.report.words import digits_for, percent
 
-__all__ = ["PooledChoice", "pool_choices", "pooled_choice_method"]
-
 
 def pooled_choice_method(method: str) -> str:
     """The method asked for, or the normal approximation where several designs have no such bar."""
@@ -57,7 +55,7 @@ class PooledChoice(Result):
 
     def __post_init__(self) -> None:
         if not self.tallies:
-            raise EmptySelection("nothing to pool; allowed: one or more tallies of a choice")
+            raise EmptySelection("nothing to pool; expected one or more tallies of a choice")
         if len({len(tally) for tally in self.tallies}) > 1:
             listed = sorted({len(tally) for tally in self.tallies})
             raise ParameterError("tallies", f"choices of {listed} options", "choices of the same options")

@@ -27,8 +27,6 @@ from server_agg.estimates.exact import unbiased
 from server_agg.estimates.interval import Side, TargetLike
 from server_agg.estimates.score import NO_VARIANCE, VarianceLine
 
-__all__ = ["ANYWHERE", "DIFFERENCE", "SHARE", "Kind", "Problem", "Request"]
-
 Kind = Literal["one design", "several designs", "several designs of a choice", "mean", "repeated draws", "two samples",
                "weighted records", "strata", "complex sample", "complex difference", "list experiment", "difference",
                "ratio", "coefficient", "options", "plan"]  # fmt: skip

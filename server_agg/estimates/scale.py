@@ -29,8 +29,6 @@ from server_agg.estimates.pooled import PooledEstimate, pool, pooled_method
 from server_agg.report.result import Result
 from server_agg.report.words import digits_for, percent
 
-__all__ = ["SHARES", "OneValue", "PooledMean", "Scale", "standard_error_of"]
-
 
 @dataclass(frozen=True)
 class PooledMean(Result):

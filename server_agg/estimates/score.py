@@ -18,8 +18,6 @@ from typing import NamedTuple
 from rrcollect.design.yes_no import Design
 from server_agg.estimates.numerics import ROUNDING_MARGIN, exact_level, float_below, normal_quantile, sqrt_above
 
-__all__ = ["NO_VARIANCE", "VarianceLine", "chebyshev_k2", "score_lower", "variance_line", "wilson_k2"]
-
 
 class VarianceLine(NamedTuple):
     """Var(π) = a + bπ + s·π(1 − π), already divided by n."""

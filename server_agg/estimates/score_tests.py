@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["GroupScores", "Groups"]
-
 HALVINGS = 52
 CERTAIN = 1e-15  # a variance below this is rounding error
 

@@ -11,8 +11,6 @@ from fractions import Fraction
 
 from server_agg.count.choice_tally import ChoiceTally
 
-__all__ = ["likeliest_shares", "nearest_shares"]
-
 
 def likeliest_shares(tally: ChoiceTally) -> list[Fraction]:
     """The shares of greatest likelihood for sets of one option."""

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["PValue", "p_value", "small_counts"]
-
 ENOUGH = {False: 10.0, True: 5.0}  # expected counts, of two tallies and of more
 GAMMA = Fraction(1, 10**6)
 FAR = 1e-12  # what is left out of a binomial law at each end

@@ -35,8 +35,6 @@ from server_agg.weigh.unbiased_values import unbiased_values
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats
 
-__all__ = ["Association", "JointTable", "correlate_answers", "correlate_with"]
-
 
 @dataclass(frozen=True)
 class JointTable:
@@ -156,7 +154,7 @@ def _associated(r: Floats, x: Floats, spread: float, spread_moves: Floats) -> As
     if own <= 0 or spread <= 0:
         raise NoInformation(
             f"an estimated prevalence is not strictly between 0 and 1 (here {share:.4g}): the truth shows no variance, "
-            "so it has no correlation; allowed: more answers"
+            "so it has no correlation; expected more answers"
         )
     products = (r - share) * (x - x.mean())
     together = float(products.mean())

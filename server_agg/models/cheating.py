@@ -46,8 +46,6 @@ from server_agg.report.result import Result
 from server_agg.report.tables import Table
 from server_agg.report.words import figure_table, percent
 
-__all__ = ["CheatingFit", "detect_cheating", "explain_identification"]
-
 CORNER, DRAWS = 10_000, 999  # 1/γ, also the generator's seed; tables simulated per prevalence
 AT_AN_EDGE = 1e-9  # a share below is 0 but for rounding
 SHARES = ("honest carriers", "honest others", "cheaters")
@@ -159,7 +157,7 @@ def detect_cheating(tallies: Sequence[Tally]) -> CheatingFit:
     counted = tuple(t for t in merged(list(tallies)) if t.n)
     words = explain_identification([t.design for t in counted])
     if words.startswith("not"):
-        raise NotIdentified(f"{words}; allowed: two designs, or cheating_sensitivity for one")
+        raise NotIdentified(f"{words}; expected two designs, or cheating_sensitivity for one")
     if min(t.n for t in counted) < 2:
         raise TooFewAnswers(min(t.n for t in counted), "a group")
     groups, more = [Group.of(t) for t in counted], len(counted) - 2

@@ -42,8 +42,6 @@ from server_agg.weigh.unbiased_values import distinct_designs
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats
 
-__all__ = ["CheatingRegression", "fit_cheating"]
-
 CHEATERS = {
     "anybody": "prevalence among honest people; share of honest people",
     "carriers": "prevalence; share of honest carriers",
@@ -168,7 +166,7 @@ def fit_cheating(
     found, places = distinct_designs(design, n)
     words = explain_identification(found)
     if words.startswith("not"):
-        raise NotIdentified(f"{words}; allowed: two designs, or cheating_sensitivity for one")
+        raise NotIdentified(f"{words}; expected two designs, or cheating_sensitivity for one")
     x, columns = named_covariates(covariates, n, names, ("intercept",))
     z, others = named_covariates(honesty_covariates, n, None, ("intercept",))
     x, z = (np.column_stack([np.ones(n), each]) for each in (x, z))
@@ -193,7 +191,7 @@ def fit_cheating(
         raise Separation(
             f"the likelihood has no maximum inside: the fitted share of honest people is {t.min():.3g} to {t.max():.3g}"
             f", the prevalence {s.min():.3g} to {s.max():.3g}. Where nobody seems to cheat, or covariates tell almost "
-            "surely, this happens; allowed: fit_logistic without cheaters, fewer covariates, or more answers"
+            "surely, this happens; expected fit_logistic without cheaters, fewer covariates, or more answers"
         )
     spread = np.asarray(np.linalg.inv(information), np.float64)
     if sample is not None:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["matrix_of", "names_of", "probabilities", "vector_of"]
-
 
 def probabilities(design: Any, n: int) -> tuple[Floats, NDArray[np.intp]]:
     """The distinct designs' probabilities and every record's place among them.

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from server_agg.models.columns import Floats
     from server_agg.models.regression import LogisticFit
 
-__all__ = ["Effect", "Effects", "Prediction", "contrast", "marginal_effects", "predict"]
-
 
 @dataclass(frozen=True)
 class Prediction(Result):

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from rrcollect.errors import RRCollectError
 
-__all__ = ["Collinear", "NoInformation", "NotConverged", "NotIdentified", "Separation"]
-
 
 class Separation(RRCollectError, ValueError):
     """The likelihood has no maximum: it keeps rising while coefficients run away to infinity.

@@ -26,8 +26,6 @@ from server_agg.models.regression import LogisticFit, fit_logistic
 if TYPE_CHECKING:
     from server_agg.models.outcome import Floats
 
-__all__ = ["FormulaFit", "fit_logistic_formula"]
-
 
 @dataclass(frozen=True, eq=False)
 class FormulaFit(LogisticFit):

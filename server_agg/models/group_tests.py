@@ -29,8 +29,6 @@ from server_agg.report.result import Result
 from server_agg.report.tables import Table
 from server_agg.report.words import percent, share_point, share_table
 
-__all__ = ["GroupTest", "PairTest", "compare_many", "trend_across"]
-
 GroupsLike = Mapping[str, Tally | Sequence[Tally]]
 
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from server_agg.models.outcome import Floats, Outcome
     from server_agg.models.regression import LogisticFit
 
-__all__ = ["COVARIANCES", "Test", "covariance", "likelihood_ratio", "profile_interval", "wald_test"]  # fmt: skip
-
 COVARIANCES = ("expected", "observed", "outer", "sandwich", "survey")
 STARTS = (0.0, 0.5, 1.0, 1.5, 2.0)  # of the way that the other coefficients could make up for the one that is held
 FARTHEST = 60.0  # standard errors, or units of log-odds, looked at for the end of a profile bar
@@ -76,7 +74,7 @@ def inverse_of(information: Floats, kind: str) -> Floats:
     if not values[0] > 1e-14 * abs(values[-1]):
         raise NoInformation(
             f"the {kind} information is not positive definite at the estimate: there is no standard error from it; "
-            "allowed: another of " + ", ".join(k for k in COVARIANCES if k != kind)
+            "expected another of " + ", ".join(k for k in COVARIANCES if k != kind)
         )
     root = vectors / np.sqrt(values)
     found: Floats = root @ root.T

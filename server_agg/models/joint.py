@@ -22,8 +22,6 @@ from server_agg.models.links import sigmoid
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats
 
-__all__ = ["JointLikelihood", "em", "joint_maximum", "joint_start"]
-
 LONGEST = 500  # steps of EM before Newton's method is tried, and again after it fails
 LARGEST_LOG_ODDS = 25.0
 LEAST_RECORDS = 1e-6  # with less information than a millionth of one record has, the likelihood counts as flat
@@ -151,7 +149,7 @@ def joint_maximum(joint: JointLikelihood) -> tuple[Floats, float, int]:
             return found, level, steps
     runaway = bool(np.abs(theta[joint.outcome_size :]).max() > LARGEST_LOG_ODDS / 2)
     why = "the truth's estimated prevalence tends to 0 or 1" if runaway else "the likelihood has no isolated maximum"
-    raise NotConverged(f"no maximum after {steps} steps: {why}; allowed: more answers, or fewer covariates")
+    raise NotConverged(f"no maximum after {steps} steps: {why}; expected more answers, or fewer covariates")
 
 
 def em(joint: JointLikelihood, theta: Floats) -> tuple[Floats, int]:

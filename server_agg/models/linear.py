@@ -19,8 +19,6 @@ from server_agg.models.moments import least_squares, moment_regression
 from server_agg.models.predictor import PredictorFit, by_moments, checked_rank, named_covariates
 from server_agg.weigh.unbiased_values import unbiased_values
 
-__all__ = ["fit_linear_probability", "fit_with_randomised_predictors"]
-
 
 def fit_linear_probability(
     answers: Any,

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["LINKS", "Curve", "Link", "checked_link", "sigmoid"]
-
 FARTHEST = 700.0
 FARTHEST_PROBIT = 37.0
 

@@ -24,8 +24,6 @@ from server_agg.models.errors import NoInformation
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats
 
-__all__ = ["MomentRegression", "least_squares", "moment_regression"]
-
 
 class MomentRegression(NamedTuple):
     """(a0, a_t, a), and what each record adds to each of them: the squares of these make the sandwich."""
@@ -60,7 +58,7 @@ def moment_regression(y: Floats, r: Floats, x: Floats, weights: Floats | None = 
     if not float(np.linalg.eigvalsh(left)[0]) > 1e-9 * y.size:
         raise NoInformation(
             f"the estimated variance of the truth, beside the covariates, is {np.linalg.eigvalsh(left)[0] / y.size:.3g}"
-            ": the answers do not show that the truth differs from person to person; allowed: more answers, or fewer "
+            ": the answers do not show that the truth differs from person to person; expected more answers, or fewer "
             "covariates"
         )
     effects = np.linalg.solve(left, heavy.T @ (high - q @ (q.T @ high)))

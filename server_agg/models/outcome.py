@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Derivatives", "Outcome"]
-
 BLOCK = 8000  # numbers of a block of covariates
 
 

@@ -39,8 +39,6 @@ from server_agg.models.regression import fit_logistic
 from server_agg.models.simulation import simulate_survey
 from server_agg.report.result import Result
 
-__all__ = ["GroupsExperiment", "RegressionExperiment", "SimulatedPower", "power_of_coefficient", "simulated_power"]
-
 Experiment = Callable[[np.random.Generator], float]
 CHUNK = 25  # replications a process takes at a time
 

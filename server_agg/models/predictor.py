@@ -42,8 +42,6 @@ from server_agg.weigh.unbiased_values import unbiased_values
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats
 
-__all__ = ["PredictorFit", "by_moments", "checked_rank", "fit_with_randomised_predictor", "named_covariates"]
-
 KINDS = ("linear", "normal", "logistic")
 ASSUMPTIONS = {
     "linear probability": "the prevalence is linear in the covariates; a prediction may leave [0, 1]",

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from server_agg.models.outcome import Outcome
     from server_agg.sampling.sample import Places
 
-__all__ = ["RandomInterceptFit", "fit_random_intercept"]
-
 NODES = 15
 NO_SPREAD = 1e-3  # a σ below this counts as 0
 STEPS = 25
@@ -218,7 +216,7 @@ def fit_random_intercept(
     gradient = np.abs(best.jac).max()
     if not gradient < 1e-3 * max(1.0, math.sqrt(plain.model.n)):
         raise NotConverged(
-            f"no maximum was reached (gradient {gradient:.3g}); allowed: more answers, or fewer covariates"
+            f"no maximum was reached (gradient {gradient:.3g}); expected more answers, or fewer covariates"
         )
     theta = np.asarray(best.x, np.float64)
     theta[-1] = abs(theta[-1])

@@ -42,8 +42,6 @@ from server_agg.sampling.sample import Sample
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats
 
-__all__ = ["LogisticFit", "fit_logistic", "fit_model", "fit_probit"]
-
 
 @dataclass(frozen=True, eq=False)
 class LogisticFit(Result):

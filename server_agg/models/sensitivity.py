@@ -22,8 +22,6 @@ from server_agg.estimates.one import Estimate
 from server_agg.report.result import Result
 from server_agg.report.words import percent
 
-__all__ = ["Sensitivity", "cheating_sensitivity"]
-
 
 @dataclass(frozen=True)
 class Sensitivity(Result):

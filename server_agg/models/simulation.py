@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
     Bits = NDArray[np.uint8]
 
-__all__ = ["PROCEDURES", "SimulatedSurvey", "simulate_answers", "simulate_moors", "simulate_procedure",
-           "simulate_survey", "simulate_truths"]  # fmt: skip
-
 Seed = int | np.random.Generator
 
 

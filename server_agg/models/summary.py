@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from server_agg.models.regression import LogisticFit
     from server_agg.sampling.sample import Sample
 
-__all__ = ["coefficient_dicts", "coefficient_table", "facts", "summary_dict", "summary_tables", "summary_text"]
-
 WIDTH = 78
 Coefficient = tuple[str, float, float, float, Interval[float | None]]  # name, value, standard error, p, bar
 

@@ -18,8 +18,6 @@ from rrcollect.design.yes_no import Design
 from server_agg.count.tally import Tally
 from server_agg.estimates.numerics import turning_point
 
-__all__ = ["Group", "Triple", "determinant", "held", "linear_shares", "maximum"]
-
 Triple = tuple[float, float, float]
 
 

@@ -23,8 +23,6 @@ from server_agg.compare.options import option_level
 from server_agg.estimates.one import DIRECT
 from server_agg.plan.sample_size import margin_of_error, sample_size, worst_prevalence
 
-__all__ = ["ChoicePlan", "choice_plan", "mean_margin", "mean_sample_size", "option_margin", "option_sample_size"]
-
 
 def _shares(design: SetDesign, shares: Sequence[NumberLike] | None) -> list[Fraction]:
     """The shares at which a design must do; the worst one if none are given."""

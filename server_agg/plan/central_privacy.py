@@ -38,8 +38,6 @@ from server_agg.estimates.numerics import scipy_special
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["central_delta", "central_privacy"]
-
 CUT = 1e-14  # of the distribution of B, on both sides together; it is added to δ
 STEPS = 26  # of the bisection: ε is known to 2^-26 of the local ε
 SLACK = 1 + 1e-12  # for the rounding of the sums

@@ -22,8 +22,6 @@ from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.plan.sample_size import LARGEST_EPSILON, sample_size
 
-__all__ = ["Way", "ask_one_best_until", "ways_of_asking", "ways_over_rounds"]
-
 WAYS = {
     "fresh": "a fresh answer each round, at a part of ε",
     "panel": "one round drawn by chance, at the whole ε",

@@ -26,8 +26,6 @@ from server_agg.estimates.numerics import (
     normal_tail,
 )
 
-__all__ = ["power_against", "power_between", "sample_size_between", "sample_size_for_power"]
-
 LARGEST_N = 10**12
 STAYS = 200  # how many further n are looked at
 

@@ -38,8 +38,6 @@ from server_agg.estimates.one import Estimate, estimate_direct
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Coverage", "Rehearsal", "rehearse"]
-
 AT_ONCE = 1 << 22  # bits drawn at once
 MOST_ANSWERS = 10**11
 

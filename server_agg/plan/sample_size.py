@@ -27,9 +27,6 @@ from server_agg.estimates.one import DIRECT
 from server_agg.estimates.score import chebyshev_k2, wilson_k2
 from server_agg.report.tables import text_table
 
-__all__ = ["Price", "epsilon_for", "margin_of_error", "price_table", "privacy_price", "sample_size",
-           "worst_prevalence"]  # fmt: skip
-
 TABULATED = ("exact", "anytime")  # methods whose width is summed over the counts
 LARGEST_N = 10**10  # answers looked at by the exact method
 LARGEST_EPSILON = 44.0  # e^44 is about 2^63.5: beyond, a device's 64 bits cannot tell it from a direct question

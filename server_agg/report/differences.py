@@ -27,8 +27,6 @@ from server_agg.report.plain_words import difference_words
 from server_agg.report.released import NOT_TOLD
 from server_agg.report.round_results import UNDECLARED
 
-__all__ = ["MOST", "differences"]
-
 MOST = 30  # pairs that are told of one segment
 TOGETHER = (MERGED, NOT_TOLD, UNDECLARED)
 

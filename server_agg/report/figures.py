@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from server_agg.models.power_simulation import SimulatedPower
 
-__all__ = ["plot_power", "plot_privacy_price"]
-
 
 def plot_privacy_price(
     epsilons: Sequence[EpsilonLike],

@@ -18,8 +18,6 @@ from server_agg.estimates.interval import Interval
 from server_agg.estimates.numerics import exact_level
 from server_agg.estimates.scale import OneValue, standard_error_of
 
-__all__ = ["Headline", "headline_of"]
-
 
 @dataclass(frozen=True)
 class Headline:

@@ -22,9 +22,6 @@ from server_agg.estimates.scale import Scale
 if TYPE_CHECKING:
     from server_agg.estimates.diagnostics import Misfit
 
-__all__ = ["about", "certainty", "difference_words", "fit_words", "largest_words", "level_words", "others_words",
-           "trend_words", "value_text"]  # fmt: skip
-
 UNFIT = "These counts do not fit the survey's design: do not use this number."
 AT_THE_EDGE = "These counts lie beyond the end of the scale, as chance alone can bring about (see Method)."
 BASES = (100, 1_000, 10_000)

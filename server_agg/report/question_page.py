@@ -41,8 +41,6 @@ from server_agg.report.released import (
 from server_agg.report.round_results import QuestionScale, RoundResults
 from server_agg.report.words import bar_words
 
-__all__ = ["question_page"]
-
 NOT_DECLARED, ALL_MERGED = 1, 1  # rows of a table in addition to the segment's groups
 
 

@@ -21,8 +21,6 @@ from server_agg.report.released import ReleaseFacts
 from server_agg.report.round_results import ResultOptions, RoundResults, group_name
 from server_agg.weigh.smoothed import SmoothedCurve
 
-__all__ = ["Results", "segment_table", "trend_lines"]
-
 
 class Results(Protocol):
     """What was found about the whole survey, as far as the page of one question looks at it."""

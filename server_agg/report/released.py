@@ -20,9 +20,6 @@ from server_agg.estimates.scale import SHARES, Scale
 from server_agg.plan.central_privacy import central_privacy
 from server_agg.report.words import privacy_words
 
-__all__ = ["DELTA", "JOINED", "LIVE", "LOOKING", "MIXED", "NOT_TOLD", "ReleaseFacts", "conditions", "crowd_words",
-           "dishonest_words", "fakes_words", "missing_words", "release_words", "waiting_words"]  # fmt: skip
-
 MIXED = ""  # the value of a segment that released answers are not told apart by; no survey can declare it
 NOT_TOLD = "Others together"
 DELTA = "1e-6"  # of what the crowd adds

@@ -28,8 +28,6 @@ from server_agg.report.tables import text_table as aligned
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Result", "UnbiasedResult", "clipped"]
-
 VALUES = (
     "value",
     "difference",

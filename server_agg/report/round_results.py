@@ -33,8 +33,6 @@ from server_agg.report.released import MIXED, NOT_TOLD
 from server_agg.report.result import Result
 from server_agg.report.words import privacy_words, value_notes
 
-__all__ = ["UNDECLARED", "Finding", "QuestionScale", "ResultOptions", "RoundResults", "group_name", "shares_of"]
-
 UNDECLARED = "(not declared)"
 TAKEN = (UNDECLARED, MERGED, NOT_TOLD)  # names of ours; a group that is called so gets a space after it
 AnyEstimate = OneValue | ChoiceEstimate | PooledChoice

@@ -38,8 +38,6 @@ from server_agg.report.round_results import Finding, QuestionScale, ResultOption
 from server_agg.report.words import misfit_note
 from server_agg.weigh.smoothed import SmoothedCurve, smoothed
 
-__all__ = ["PILOT", "SurveyResults", "released_results", "survey_results"]
-
 PILOT = "pilot: trial data"
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import html
 from collections.abc import Collection, Sequence
 
-__all__ = ["Table", "html_table", "latex_table", "latex_text", "markdown_table", "markdown_text", "text_table"]
-
 Table = tuple[list[str] | None, list[list[str]]]
 
 LATEX = {

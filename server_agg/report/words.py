@@ -40,11 +40,6 @@ class EstimateLike(Protocol):
     def misfit(self) -> Misfit: ...
 
 
-__all__ = ["EstimateLike", "bar_note", "estimate_dict", "estimate_table", "estimate_tables", "figure_table",
-           "misfit_note", "percent", "plain_number", "sentence", "share_cells", "share_point", "share_table",
-           "value_notes"]  # fmt: skip
-
-
 def percent(share: float, digits: int = 1) -> str:
     """A share as a percentage without its sign; the minus sign is a real one.
 

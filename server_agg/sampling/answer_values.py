@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["AnswerValues"]
-
 
 @dataclass(frozen=True, eq=False)
 class AnswerValues:

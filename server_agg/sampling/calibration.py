@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from server_agg.sampling.sample import Floats, Places, WeightAdjustment
 
-__all__ = ["CalibratedWeights", "post_stratify", "rake"]
-
 TOLERANCE, LONGEST = 1e-12, 1000
 
 
@@ -49,7 +47,7 @@ class CalibrationMargin:
         for place in np.flatnonzero(found <= 0):
             raise NotCalibrated(
                 f"cell {shown(self.labels[place])} of {self.name} has a total of {self.totals[place]:g} people and no "
-                "record of positive weight; allowed: cells that are in the sample; merge it with another"
+                "record of positive weight; expected cells that are in the sample; merge it with another"
             )
         ratio = self.totals / found
         return weights * ratio[self.cell], float(np.abs(ratio - 1).max())
@@ -126,7 +124,7 @@ def _calibrated(kind: str, weights: Any, margins: Mapping[str, tuple[Any, Mappin
     people = [float(margin.totals.sum()) for margin in made]
     if max(people) > min(people) * (1 + 1e-9):
         told = ", ".join(f"{margin.name} {total:g}" for margin, total in zip(made, people, strict=True))
-        raise NotCalibrated(f"the margins add up to different numbers of people ({told}); allowed: one and the same")
+        raise NotCalibrated(f"the margins add up to different numbers of people ({told}); expected one and the same")
     base = before if isinstance(before, np.ndarray) else before.weights
     found, steps = _raked(base, made)
     return CalibratedWeights(kind, before, made, found, steps)
@@ -152,6 +150,6 @@ def _raked(weights: Floats, margins: tuple[CalibrationMargin, ...]) -> tuple[Flo
         if worst < TOLERANCE or len(margins) == 1:
             return weights, step
     raise NotCalibrated(
-        f"after {LONGEST} rounds the totals of {name} are still off by {100 * worst:.3g} %; allowed: margins that the "
+        f"after {LONGEST} rounds the totals of {name} are still off by {100 * worst:.3g} %; expected margins that the "
         "sample can meet (look for cells that are empty in combination), or fewer of them"
     )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from rrcollect.errors import RRCollectError, shown
 
-__all__ = ["NotCalibrated", "SingleCluster"]
-
 
 class SingleCluster(RRCollectError, ValueError):
     """A stratum from which one unit alone was drawn: nothing shows how much units of it differ."""
@@ -22,7 +20,7 @@ class SingleCluster(RRCollectError, ValueError):
                 f"certainty, say so: population={{…, {shown(stratum)}: 1}}"
             )
         )
-        super().__init__(f"{where} a single {unit}, so its variance is unknown; allowed: {mend}")
+        super().__init__(f"{where} a single {unit}, so its variance is unknown; expected {mend}")
 
     def __reduce__(self) -> tuple[type[SingleCluster], tuple[object, str]]:
         return type(self), (self.stratum, self.unit)

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
     from server_agg.sampling.sample import Floats, Places
 
-__all__ = ["survey_estimate"]
-
 ALL = "all"
 SHARE = (Fraction(0), Fraction(1))
 

@@ -34,8 +34,6 @@ from server_agg.report.tables import Table
 from server_agg.report.words import bar_note, digits_for, figure_table, percent, plain_number
 from server_agg.sampling.totals import Total
 
-__all__ = ["MeanFigure", "SurveyDifference", "SurveyFigure"]
-
 ROUNDING, SMALLEST = 1e-9, 1e-9  # beyond a range but for rounding; the least p that is looked for
 
 

@@ -41,8 +41,6 @@ from server_agg.sampling.sample import Sample, vector
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ListEstimate", "MethodCost", "estimate_list"]
-
 DEPENDENT = "not guaranteed: people of one cluster do not answer independently, or weights go with the truth"
 
 

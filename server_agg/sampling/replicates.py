@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Replicates", "bootstrap_replicates", "given_replicates", "jackknife_replicates", "replicates_of"]
-
 KINDS = ("jackknife", "bootstrap")
 CENTRES = ("estimate", "mean")
 MOST_UNITS = 5000

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Places = NDArray[np.intp]
 
-__all__ = ["Sample", "WeightAdjustment", "coded", "vector"]
-
 
 class WeightAdjustment(Protocol):
     """Weights that were made to meet something known (see `calibration`)."""

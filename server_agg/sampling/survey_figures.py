@@ -26,8 +26,6 @@ from server_agg.sampling.totals import Total
 if TYPE_CHECKING:
     from server_agg.sampling.sample import Floats
 
-__all__ = ["SurveyEstimate", "SurveyMeans"]
-
 
 @dataclass(frozen=True, eq=False)
 class SurveyEstimate(Result):

@@ -24,8 +24,6 @@ from server_agg.report.result import Result
 from server_agg.report.tables import Table
 from server_agg.report.words import bar_note, figure_table, plain_number
 
-__all__ = ["Total"]
-
 
 @dataclass(frozen=True)
 class Total(Result):

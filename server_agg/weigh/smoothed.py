@@ -26,8 +26,6 @@ from server_agg.report.drawing import Point
 from server_agg.report.result import Result
 from server_agg.weigh.strata import StratifiedEstimate
 
-__all__ = ["SmoothedCurve", "SmoothedPoint", "smoothed"]
-
 
 @dataclass(frozen=True)
 class SmoothedPoint:

@@ -32,8 +32,6 @@ from server_agg.report.tables import Table
 from server_agg.report.words import bar_note, percent, share_point, share_table
 from server_agg.weigh.unbiased_values import value_ends
 
-__all__ = ["StratifiedEstimate", "poststratified_estimate", "stratified_estimate"]
-
 
 @dataclass(frozen=True)
 class StratifiedEstimate(UnbiasedResult):
@@ -180,6 +178,6 @@ def poststratified_estimate(
 
 def _same(name: str, tallies: Mapping[str, Tally], other: Mapping[str, object]) -> None:
     if not tallies:
-        raise EmptySelection("no strata; allowed: one or more")
+        raise EmptySelection("no strata; expected one or more")
     if set(tallies) != set(other):
         raise ParameterError(name, sorted(map(str, other)), f"one for each stratum: {sorted(map(str, tallies))}")

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["distinct_designs", "noise_variances", "unbiased_values", "value_ends"]
-
 
 def unbiased_values(design: Design | Sequence[Design], answers: Any) -> NDArray[np.float64]:
     """r for every answer; `design` is one Design, or one for each record.

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["WeightedEstimate", "checked_weights", "weighted_estimate"]
-
 KINDS = ("hajek", "horvitz-thompson")
 ROUNDED_UP = 1 + Fraction(2, 10**12)  # more than the rounding of a sum of floats
 NOT_FIXED = (

@@ -136,7 +136,7 @@ def test_anything_else_is_named_with_its_row(tmp_path, value, where):
         assert str(value) in str(caught.value)
     path = tmp_path / "raw.csv"
     path.write_text('note,answer\n"a\nb",1\nx,0\ny,2\n')
-    with pytest.raises(UnclearAnswer, match=r"raw\.csv, line 5: the answer is '2'; allowed: 1 or 0, yes or no"):
+    with pytest.raises(UnclearAnswer, match=r"raw\.csv, line 5: the answer is '2'; expected 1 or 0, yes or no"):
         analyse(path, design=DIE)
     with pytest.raises(UnclearAnswer, match="row 2.*'c'.*'b' for yes, one other value for no"):
         analyse({"answer": ["a", "b", "c"]}, design=DIE, yes="b")
@@ -183,7 +183,7 @@ def test_what_cannot_be_analysed_is_refused(tmp_path):
         with pytest.raises(error, match=match):
             analyse(data, **{"answer": "told", "design": DIE, **how})
 
-    bad(BadColumn, "'tol' is not there; allowed: one of region, told, age", answer="tol")
+    bad(BadColumn, "'tol' is not there; expected one of region, told, age", answer="tol")
     bad(BadColumn, "'land' is not there", by="land")
     bad(ParameterError, "drop, refuse", missing="ignore")
     bad(ParameterError, "each once", by=["region", "region"])

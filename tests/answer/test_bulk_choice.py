@@ -225,7 +225,7 @@ def test_a_design_of_another_kind_is_refused_by_name() -> None:
         (lambda: randomise(True, None), "Design"),  # type: ignore[arg-type]
     ]
     for call, wanted in calls:
-        with pytest.raises(ParameterError, match=f"allowed: a {wanted}:"):
+        with pytest.raises(ParameterError, match=f"expected a {wanted}:"):
             call()
 
 

@@ -103,7 +103,7 @@ def test_the_thresholds_are_the_design_s():
 
 @pytest.mark.parametrize("draw", [thresholds, lambda design: randomise(True, design)])
 def test_what_is_not_a_design_is_named(draw):
-    with pytest.raises(ParameterError, match="^design is 'ln 3'; allowed: a Design: what the answer is drawn with"):
+    with pytest.raises(ParameterError, match="^design is 'ln 3'; expected a Design: what the answer is drawn with"):
         draw("ln 3")
 
 

@@ -17,8 +17,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-__all__ = ["FULL", "SMALL", "Check", "Figure", "Outcome", "Part", "Size", "Step", "caught", "together"]
-
 Figure = int | float | str
 Step = Callable[[int, int], None]
 """`step(done, total)` tells where a piece is; calling it often costs nothing."""

@@ -23,8 +23,6 @@ from typing import Any
 
 from tests.assurance.check import FULL, Check, Figure, Outcome, Part, together
 
-__all__ = ["RESULTS", "ROOT", "Evidence", "essence", "version"]
-
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "tests" / "assurance" / "results"
 

@@ -26,8 +26,6 @@ from typing import Any
 
 from tests.assurance.evidence import RESULTS, ROOT, essence
 
-__all__ = ["TESTED", "page"]
-
 ABOUT = "beside_the_value edge_cases edge_rule invariance methods numbers output sums_of_options targets unbiased"
 ESTIMATES = tuple(f"tests/estimates/test_{name}.py" for name in ABOUT.split())
 TESTED = {

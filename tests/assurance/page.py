@@ -15,8 +15,6 @@ from typing import Any
 
 from tests.assurance.check import Check, Figure
 
-__all__ = ["page", "table"]
-
 WIDEST = 118
 Row = dict[str, Any]
 

@@ -14,8 +14,6 @@ from pathlib import Path
 from tests.assurance.check import Check, Outcome, Part, Size
 from tests.assurance.evidence import ROOT, version
 
-__all__ = ["NAMES", "Piece", "PieceResult", "checks", "label", "ran", "run_side_by_side"]
-
 NAMES = sorted(path.parent.name for path in Path(__file__).parent.glob("*/check.py"))
 Piece = tuple[Check, Part, int]
 PieceResult = tuple[Outcome, dict[str, str], float]

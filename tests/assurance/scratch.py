@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["scratch"]
-
 MEMORY = "/dev/shm"  # noqa: S108  a folder of our own is made in it
 
 

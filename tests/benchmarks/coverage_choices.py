@@ -23,8 +23,6 @@ from server_agg.estimates.choice import ChoiceEstimate
 from server_agg.estimates.methods import methods_for
 from tests.benchmarks.coverage_rows import GRID, Ends, Law, Setting, says
 
-__all__ = ["choice_settings"]
-
 E1, P3 = optimal_design(1), Design(1, "0.3")
 AT_ONCE = tuple(method for method in methods_for("one design") if method != "credible")
 SUMS = methods_for("options")

@@ -32,8 +32,6 @@ from tests.benchmarks.coverage_choices import choice_settings
 from tests.benchmarks.coverage_models import model_settings
 from tests.benchmarks.coverage_rows import GRID, Ends, Law, Setting, pairs, says
 
-__all__ = ["DIRECT", "E1", "E2", "P3", "settings"]
-
 E1, E2, P3, DIRECT = optimal_design(1), optimal_design(2), Design(1, "0.3"), Design(1, 1)
 NAMES = {E1: "ε = 1", E2: "ε = 2", P3: "(1, 0.3)", DIRECT: "direct"}
 

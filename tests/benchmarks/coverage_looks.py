@@ -14,8 +14,6 @@ import numpy as np
 from rrcollect import Design, optimal_design
 from tests.benchmarks.coverage import Bars, bar_ends
 
-__all__ = ["all_ends", "looked_at", "never_excluded"]
-
 
 def looked_at() -> tuple[Design, ...]:
     """The designs of the page: ε = 1, (1, 0.3), and direct answers."""

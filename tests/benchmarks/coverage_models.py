@@ -22,8 +22,6 @@ from server_agg.models.errors import NoInformation, NotConverged, Separation
 from server_agg.models.simulation import simulate_survey
 from tests.benchmarks.coverage_rows import ROUNDING, Ends, Law, Row, Setting, pairs
 
-__all__ = ["model_settings", "simulated"]
-
 E1, E2 = optimal_design(1), optimal_design(2)
 
 

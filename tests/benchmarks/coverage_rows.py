@@ -19,8 +19,6 @@ from scipy.stats import binom
 from rrcollect import Design
 from server_agg.estimates.methods import METHODS
 
-__all__ = ["GRID", "ROUNDING", "Ends", "Law", "Row", "Setting", "least", "pairs", "rows", "says", "table"]
-
 GRID = np.array([0, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 0.99, 1])
 ROUNDING = 1e-12
 Ends = tuple[Any, Any]  # two ends, None where nothing bounds; or two lists of them, of bars that must hold at once

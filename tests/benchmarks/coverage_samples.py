@@ -22,18 +22,6 @@ from server_agg import Tally, estimate, estimate_list, fit_logistic, survey_esti
 from server_agg.models.errors import NoInformation, NotConverged, Separation
 from tests.benchmarks.coverage_rows import Row, table
 
-__all__ = [
-    "CORRELATIONS",
-    "DESIGNS",
-    "DrawnSurvey",
-    "coefficient_bars",
-    "covered",
-    "draw",
-    "sample_rows",
-    "section",
-    "share_bars",
-]
-
 CORRELATIONS = (0.0, 0.05, 0.1, 0.3)
 PREVALENCES = (0.02, 0.3)
 DESIGNS = {"direct": Design(1, 1), "ε = 2": optimal_design(2)}

@@ -33,8 +33,6 @@ from tests.benchmarks.batch import SURVEY, write_rows
 from tests.benchmarks.ingest import cpu_of, published, served
 from tests.benchmarks.measure import load, tell
 
-__all__ = ["ENGINES", "RECORDED", "SIZES", "recorded"]
-
 SIZES = (100_000, 1_000_000, 10_000_000, 100_000_000)
 MEMORY = "3GB"  # for DuckDB; the rest of the process comes on top
 RECORDED = Path(__file__).with_suffix(".json")

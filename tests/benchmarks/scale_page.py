@@ -14,8 +14,6 @@ from typing import Any
 from tests.assurance.page import lines
 from tests.benchmarks.scale import ENGINES, MEMORY, SIZES, recorded
 
-__all__ = ["exponent", "page", "write"]
-
 DAY = 86_400
 REPORTS = 10**9
 MACHINE_GB = 23

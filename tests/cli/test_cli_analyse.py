@@ -60,11 +60,11 @@ def test_mistakes_are_one_line(raw, capsys, tmp_path):
     refused(capsys, 2, "give the file", "analyse", *DIE)
     refused(capsys, 2, "one of crosswise, forced_response", "analyse", raw, "--classic", "coin", "1/2")
     refused(capsys, 2, "estimate_moors", "analyse", raw, "--classic", "moors", "0.7")
-    refused(capsys, 2, "allowed: p=…", "analyse", raw, "--classic", "warner", "q=1/2")
+    refused(capsys, 2, "expected p=…", "analyse", raw, "--classic", "warner", "q=1/2")
     refused(capsys, 2, "one draw", "analyse", raw, "--classic", "kuk", "0.8", "0.2", "draws=3")
     refused(capsys, 2, "line 2: the answer is 'north'", "analyse", raw, *DIE, "--answer", "region")
     refused(
-        capsys, 2, "'told' is not there; allowed: one of person, region, answer", "analyse", raw, *DIE, "--by", "told"
+        capsys, 2, "'told' is not there; expected one of person, region, answer", "analyse", raw, *DIE, "--by", "told"
     )
     refused(capsys, 2, "missing='drop'", "analyse", raw, *DIE, "--missing", "refuse")
     refused(capsys, 4, "no such file", "analyse", tmp_path / "none.csv", *DIE)

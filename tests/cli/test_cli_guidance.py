@@ -127,7 +127,7 @@ def test_an_estimate_worth_nothing_is_not_said_to_be_worth_0(capsys):
         ("plan --n 3", "give --margin alone, or two of"),
         ("estimate", "give tallies, reports or a database; or --yes and --n"),
         ("estimate --yes 1 --n 3", "give --epsilon, or both --p00 and --p11"),
-        ("estimate --yes 1400 --n 1000 --epsilon 1", "--yes is 1400; allowed: 0 to 1000"),
+        ("estimate --yes 1400 --n 1000 --epsilon 1", "--yes is 1400; expected 0 to 1000"),
         ("simulate --prevalence 0.1", "give --epsilon (and --delta), or both"),
         ("simulate --prevalence 0.1 --options 5", "with --options give --epsilon, and no matrix"),
         ("serve", "give --token-file FILE"),

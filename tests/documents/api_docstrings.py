@@ -29,8 +29,6 @@ from rrcollect.errors import RRCollectError
 from tests.documents.raised_errors import raised_by
 from tests.documents.source_names import PACKAGES
 
-__all__ = ["ALSO", "FLAG", "ReferenceDocstrings", "as_markdown", "public_homes"]
-
 LIST = re.compile(r"^(?!\s|\d+\.|\*)(.*)\n(?=(\d+\.|\*) )", flags=re.MULTILINE)
 ROOT = Path(__file__).resolve().parents[2]
 ALSO = ("server_agg.models.simulation",)  # rehearsals: used by the guides, not exported

@@ -11,8 +11,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["Block", "PageError", "blocks_of", "prose_of"]
-
 FENCE = re.compile(r"^ {0,3}```(.*)$")
 LISTED = re.compile(r"^\s*([*+-]|\d+[.)])\s")
 

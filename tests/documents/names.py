@@ -13,8 +13,6 @@ from typing import Any
 from tests.documents.blocks import prose_of
 from tests.documents.workspace import ROOT
 
-__all__ = ["command_fault", "named", "resolves", "written_tests"]
-
 SPAN = re.compile(r"`([^`]+)`")
 
 

@@ -26,8 +26,6 @@ from PIL import Image
 
 from tests.support.browser import chromium
 
-__all__ = ["PAGE", "PICTURES", "SHOTS", "WIDTHS", "page"]
-
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES, PAGE = ROOT / "docs" / "pictures", ROOT / "docs" / "pictures.md"
 WIDTHS = {"phone": (390, 844), "desk": (1280, 900), "paper": (760, 1075)}

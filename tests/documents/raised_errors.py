@@ -26,8 +26,6 @@ from tests.documents.source_names import (
     tree_of,
 )
 
-__all__ = ["raised_by"]
-
 Types = dict[str, tuple[type, ...]]
 
 

@@ -21,8 +21,6 @@ from pathlib import Path
 from tests.documents.blocks import PageError
 from tests.support.ports import free_port
 
-__all__ = ["PATIENCE", "ROOT", "Shell"]
-
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 120.0  # seconds for one block
 

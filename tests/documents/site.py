@@ -20,8 +20,6 @@ from mkdocs.structure.files import File, Files
 
 from tests.documents.api_docstrings import ALSO, FLAG, ROOT, public_homes
 
-__all__ = ["REFERENCE", "ROOT_PAGES", "on_files", "on_page_markdown", "on_post_page", "public_modules", "site_markdown"]
-
 ROOT_PAGES = {
     "README.md": "overview.md",
     "CONTRIBUTING.md": "contributing.md",

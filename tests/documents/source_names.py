@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
-__all__ = ["PACKAGES", "PROJECT", "classes_in", "elements_in", "functions_of", "functions_run", "names_of", "tree_of"]
-
 PROJECT = ("rrcollect", "server_agg")
 PACKAGES = ("rrcollect", "rrcollect.classic", "server_agg")  # whose names are public
 

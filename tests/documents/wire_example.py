@@ -15,8 +15,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from rrcollect import Question, Report, SigningKey, Survey, optimal_design
 from rrcollect.publish.envelope import SURVEY_TYPE, pae, seal
 
-__all__ = ["KEY", "SEED", "blocks"]
-
 SEED = bytes(range(32))
 KEY = SigningKey(Ed25519PrivateKey.from_private_bytes(SEED))
 SURVEY = Survey(

@@ -33,8 +33,6 @@ from typing import Any
 from tests.documents.blocks import Block, PageError
 from tests.documents.shell import PATIENCE, ROOT, Shell
 
-__all__ = ["ELSEWHERE", "ROOT", "Workspace"]
-
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 ELSEWHERE = {
     "make demo": "the gate runs it (.ci/run)",

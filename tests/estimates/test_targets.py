@@ -164,9 +164,9 @@ def test_what_a_bar_with_dishonest_reporters_says_of_itself():
 
 def test_totals_name_the_people():
     tally = Tally(Design("3/4", "3/4"), 200, 90)
-    with pytest.raises(ParameterError, match="^people is None; allowed: the size of the population"):
+    with pytest.raises(ParameterError, match="^people is None; expected the size of the population"):
         estimate(tally).total()
-    with pytest.raises(ParameterError, match="^people is 299; allowed: 300, the size of the target, or nothing"):
+    with pytest.raises(ParameterError, match="^people is 299; expected 300, the size of the target, or nothing"):
         estimate(tally, 300).total(299)
     with pytest.raises(ParameterError, match="^people is 'many'"):
         estimate(tally, 300).total("many")

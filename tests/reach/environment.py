@@ -18,8 +18,6 @@ from pathlib import Path
 from tests.assurance.evidence import ROOT
 from tests.reach.part import Part
 
-__all__ = ["ENVIRONMENTS", "made", "requirements", "variables"]
-
 ENVIRONMENTS = ROOT / ".venv-reach"
 MACHINE = ("sh", str(ROOT / "tests" / "support" / "machine.sh"))
 

@@ -12,8 +12,6 @@ from tests.assurance.page import WIDEST, lines
 from tests.reach.part import Part
 from tests.reach.running import Record
 
-__all__ = ["page"]
-
 INTRODUCTION = (
     "Written by `make reach` from the files in `tests/reach/results`; nothing here is typed by hand. Each part is "
     "something the project works with and that is too heavy or too rare for `make test`. It is run for real, in an "

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Part", "by_pytest"]
-
 
 @dataclass(frozen=True)
 class Part:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tests.reach.part import Part, by_pytest
 
-__all__ = ["NOT_RUN", "PARTS"]
-
 PARTS: tuple[Part, ...] = (
     Part(
         "ibis_duckdb",

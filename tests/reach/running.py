@@ -15,8 +15,6 @@ from tests.assurance.evidence import ROOT
 from tests.reach.environment import variables
 from tests.reach.part import Part
 
-__all__ = ["RESULTS", "Record", "record", "recorded", "run"]
-
 RESULTS = ROOT / "tests" / "reach" / "results"
 Record = dict[str, Any]
 VERSIONS = (

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["BUILT", "WEB", "build_element", "serve_sources"]
-
 WEB = Path(__file__).resolve().parents[2] / "rrcollect" / "web"
 BUILT = WEB / "element"
 

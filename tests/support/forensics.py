@@ -40,9 +40,6 @@ from server_agg.collect.epoch_key import EpochKey
 from server_agg.collect.stored_report import Spending
 from tests.support.postgres_server import PostgresServer, binary
 
-__all__ = ["ClearState", "Traffic", "clear_state", "found_in", "least_step", "logged_states", "most_by_chance",
-           "order_in_crowds", "postgres_evidence", "sqlite_evidence"]  # fmt: skip
-
 Traffic = list[tuple[str, Spending, str]]  # ids, what their tickets were spent on, and the tickets, as they came
 
 

@@ -6,8 +6,6 @@ from rrcollect.publish.report import ReportRow
 from server_agg.collect.store import Store
 from server_agg.collect.tables import BETWEEN, PAGE_COLUMNS
 
-__all__ = ["kept_rows"]
-
 
 def kept_rows(store: Store) -> list[ReportRow]:
     """In the order of their ids."""

@@ -10,8 +10,6 @@ from rrcollect.publish.envelope import seal
 from tests.documents.blocks import blocks_of
 from tests.documents.wire_example import KEY, SURVEY
 
-__all__ = ["README", "ROOT", "SESSION", "WEB", "new_project", "packed", "run"]
-
 ROOT = Path(__file__).resolve().parents[2]
 WEB = ROOT / "rrcollect" / "web"
 README = (WEB / "README.md").read_text(encoding="utf-8")

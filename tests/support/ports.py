@@ -12,8 +12,6 @@ import itertools
 import secrets
 import socket
 
-__all__ = ["free_port"]
-
 LOWEST, HIGHEST = 11_000, 32_000  # browsers visit none of the ports they call unsafe here; systems hand out higher ones
 _counted = itertools.count(secrets.randbelow(HIGHEST - LOWEST))
 

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 
 from scipy.stats import beta
 
-__all__ = ["REFUTING", "REPORTED", "Count", "epsilon_at_least", "refuted"]
-
 REPORTED, REFUTING = 1e-3, 1e-10
 
 

@@ -20,8 +20,6 @@ from tests.assurance.audit.epsilon_audit import Count, epsilon_at_least, refuted
 from tests.assurance.check import Outcome, Step
 from tests.assurance.evidence import ROOT
 
-__all__ = ["PEERS", "Peer", "PeerRecord", "about_peers", "ask", "table_row"]
-
 FOLDER = ROOT / ".venv-peers"
 
 

@@ -42,8 +42,6 @@ from tests.benchmarks.coverage import (
     named_methods,
 )
 
-__all__ = ["CHECK"]
-
 ROUNDING = 1e-12  # of a sum of at most 1001 probabilities in doubles
 FURTHER = {  # designs of no particular beauty, with p00 + p11 away from 1
     f"({a}/64, {b}/64)": Design(Fraction(a, 64), Fraction(b, 64))

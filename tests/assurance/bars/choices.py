@@ -20,8 +20,6 @@ from rrcollect import Design, SetDesign, optimal_choice, optimal_design
 from server_agg import ChoiceEstimate, ChoiceTally, Tally, estimate_mean
 from tests.assurance.check import Figure, Outcome, Part, Step, caught
 
-__all__ = ["choice_parts"]
-
 LEVEL = 0.95
 ROUNDING = 1e-9
 Bars = Callable[[ChoiceTally], list[tuple[float, float]]]

@@ -29,17 +29,6 @@ from tests.benchmarks.coverage_kinds import DIRECT, E1, P3, settings
 from tests.benchmarks.coverage_looks import all_ends, never_excluded
 from tests.benchmarks.coverage_rows import least
 
-__all__ = [
-    "EDGE_DESIGNS",
-    "KEEPING",
-    "edge_rule",
-    "every_kind",
-    "every_look",
-    "limiting_law",
-    "no_edge_rule",
-    "no_kish",
-]
-
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "coverage.md"
 ROUNDING = 1e-9
 Search = Callable[[int, Step], Outcome]

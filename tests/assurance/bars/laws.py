@@ -17,8 +17,6 @@ from scipy.stats import binom, hypergeom
 
 from rrcollect import Design
 
-__all__ = ["binomial", "finite_law", "law_matrix", "mean", "population_matrix", "sample_law"]
-
 F0 = Fraction(0)
 
 

@@ -20,20 +20,6 @@ from server_agg import fit_logistic
 from server_agg.models.simulation import simulate_survey
 from tests.assurance.check import Figure, Outcome, Step
 
-__all__ = [
-    "DESIGNS",
-    "DIRECT",
-    "PEOPLE",
-    "TRUE",
-    "covers",
-    "estimates",
-    "hits",
-    "naive",
-    "recovered",
-    "regression",
-    "shortened",
-]
-
 DIRECT = Design(1, 1)
 TRUE = np.array([-0.6, 0.8])
 PEOPLE = 1500

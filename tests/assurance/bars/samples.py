@@ -14,8 +14,6 @@ from collections.abc import Callable
 from tests.assurance.check import Outcome, Part, Step, caught
 from tests.benchmarks.coverage_samples import CORRELATIONS, DESIGNS, PREVALENCES, covered, share_bars
 
-__all__ = ["sample_parts"]
-
 FLOOR = 0.93
 
 

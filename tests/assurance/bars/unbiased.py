@@ -14,8 +14,6 @@ from server_agg import Estimate, Tally
 from tests.assurance.bars.laws import binomial, finite_law, mean, sample_law
 from tests.assurance.check import Outcome, Step
 
-__all__ = ["PIECES", "biased", "biases", "clipped", "divided_by_n", "one_too_many", "plain", "unbiased"]
-
 PIECES = {True: 4, False: 1}
 Estimator = Callable[[Estimate], tuple[Fraction, Fraction]]
 

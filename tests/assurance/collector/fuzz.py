@@ -39,21 +39,6 @@ from tests.assurance.ledger.world import SCRATCH
 from tests.support.collector_running import RunningCollector, publication
 from tests.support.described import schemathesis
 
-__all__ = [
-    "Run",
-    "described",
-    "folder",
-    "fuzzed_by_atheris",
-    "hoarding_collector",
-    "keyless_collector",
-    "parsers",
-    "planted_for_atheris",
-    "presuming_collector",
-    "requests",
-    "unchecked_collector",
-    "unchecked_parser",
-]  # fmt: skip
-
 MOST_GROWTH = 4 * 1024  # kilobytes
 MOST_KEPT = 2_000  # objects
 Run = Callable[[int, Step], Outcome]

@@ -24,8 +24,6 @@ from server_agg.collect.admission import Admission
 from tests.assurance.ledger.world import SCRATCH
 from tests.support.devices import KEY, VECTORS, envelope, load, question, survey, unb64
 
-__all__ = ["TARGETS", "harmless", "held", "seeds", "unchecked_fields"]
-
 LARGEST = 4096
 
 

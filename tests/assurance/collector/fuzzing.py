@@ -26,8 +26,6 @@ from tests.support.collector_crashing import ids_of
 from tests.support.collector_running import TOKEN, body, publication
 from tests.support.devices import KEY
 
-__all__ = ["GROWN", "KEPT", "mutated", "parsed", "requested"]
-
 TOKENS = [b"null", b"true", b"-0", b"1e400", b"9" * 40, b"{}", b"[]", b'""', b"[" * 40, b'"\\ud800"', b"\xff", b"\x00"]
 PIECE = re.compile(rb'"[^"]*"|[0-9]+|[a-z]+|.', re.DOTALL)
 

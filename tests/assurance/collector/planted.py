@@ -44,24 +44,6 @@ from server_agg.collect.tables import ADD_COUNT, COLUMNS, STEPS
 from tests.assurance.collector.fuzz_targets import unchecked_fields
 from tests.support.collector_running import Process
 
-__all__ = [
-    "Early",
-    "Hoarder",
-    "HoarderPostgres",
-    "Keyless",
-    "KeylessStore",
-    "PlainCollector",
-    "PlainPostgresCollector",
-    "Sure",
-    "Twice",
-    "UncheckedReport",
-    "Unflushed",
-    "halving",
-    "hasty",
-    "hoarding",
-    "presuming",
-]
-
 DELAY = 0.2  # seconds
 KEYED = " {clustered}"
 

@@ -23,8 +23,6 @@ from tests.assurance.check import Figure, Outcome, Step
 from tests.assurance.dependencies.canary_traces import DRAWS, INVITE, SEGMENT, TRUTH, UNDECLARED
 from tests.assurance.evidence import ROOT
 
-__all__ = ["differing", "leaked", "planted", "searched"]
-
 Traces = Mapping[str, bytes]
 NOWHERE = {"truth": [TRUTH.encode(), UNDECLARED.encode()], "draw": list(DRAWS)}
 SEEN_BY_PEOPLE = ("log.txt", "stdout.txt", "stderr.txt", "metrics.txt")

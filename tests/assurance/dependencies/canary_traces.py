@@ -31,27 +31,6 @@ from rrcollect import Design, Question, SigningKey, Survey
 from rrcollect.errors import BadTruth
 from tests.support.ports import free_port
 
-__all__ = [
-    "CLOSED",
-    "DRAWS",
-    "FAR",
-    "INVITE",
-    "KEY",
-    "LEAKS",
-    "OPEN",
-    "SEGMENT",
-    "TRUTH",
-    "UNDECLARED",
-    "Told",
-    "Traces",
-    "WrongNumber",
-    "WrongText",
-    "counted_ids",
-    "everything_logged",
-    "fails",
-    "open_the_loggers",
-]
-
 TRUTH, SEGMENT, INVITE = "canarytruth7f3a", "canarysegment51c0", "canaryxnv1te9b2e00000000wt"
 UNDECLARED = "canaryundeclared0d4e"  # a segment's value that no survey allows
 DRAWS = (b"\x21draw-q1", b"\xe1draw-q2", b"\x22draw-q3", b"\xe2draw-q4", b"\x23draw-q5", b"\xe3draw-q6")

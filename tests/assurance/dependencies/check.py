@@ -38,8 +38,6 @@ from tests.assurance.dependencies.vulnerabilities import (
 )
 from tests.assurance.evidence import ROOT
 
-__all__ = ["CHECK"]
-
 BILL, PAGE = ROOT / "docs" / "sbom.json", ROOT / "docs" / "licences.md"
 TRUTHS = ["".join(bits) for bits in product("01", repeat=4)][1:]
 SKIPPED = """{"dependencies": [

@@ -28,18 +28,6 @@ from packaging.utils import canonicalize_name
 
 from tests.assurance.evidence import ROOT
 
-__all__ = [
-    "CORE",
-    "Package",
-    "bill_faults",
-    "bill_of_materials",
-    "direct",
-    "licence_faults",
-    "licence_page",
-    "run_time",
-    "weak_copyleft",
-]
-
 DEVELOPMENT = frozenset({"quick", "test", "bench", "assure", "release", "docs", "all"})
 CORE = "everybody"
 STRONG, WEAK = (

@@ -26,8 +26,6 @@ from typing import Any
 from tests.assurance.check import Figure, Outcome, Step
 from tests.assurance.dependencies.packages import Package
 
-__all__ = ["CANARY", "Audit", "by_index", "by_pip_audit", "decided", "read_pip_audit"]
-
 CANARY = Package("pycrypto", "2.6.1", "", ())  # CVE-2013-7459 and others; its newest release, and its last
 SERVICES = ("pypi", "osv")
 PATIENCE = 60.0  # seconds for a page

@@ -29,8 +29,6 @@ from rrcollect.publish.report import LARGEST_REPORT
 from tests.support.browser import Visit, chromium
 from tests.support.devices import PUBLISHER, moment, unb64, vector_policy
 
-__all__ = ["DIFFERENCES", "HOSTS", "PLANTS", "Task"]
-
 Task = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[3]
 MODULE = "rrcollect/web/rrcollect.mjs"

@@ -35,8 +35,6 @@ from tests.vectors.parts import (
     times,
 )
 
-__all__ = ["mutated"]
-
 Json = Any
 SECOND = {**GRID, "id": "q2", "attribute": "pressed", "help": {"en": "Think of last year."}, "rounds": 2}
 RICH = {

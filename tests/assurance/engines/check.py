@@ -24,8 +24,6 @@ from tests.assurance.engines.data import changed_row, write_partition
 from tests.assurance.engines.run import ENGINES
 from tests.assurance.evidence import ROOT
 
-__all__ = ["CHECK", "differences"]
-
 PARTITION = {True: 5_000_000, False: 10_000}
 PARTITIONS = {"duckdb": 20, "polars": 10, "spark": 2}
 PLANTED_ROWS = {True: 1_000_000, False: 10_000}

@@ -27,8 +27,6 @@ from server_agg import BatchResult, Summary, Tallies, TallyKey
 from server_agg.batch.sources import COLUMNS
 from server_agg.count.choice_tally import tally_of
 
-__all__ = ["CHUNK", "SURVEYS", "changed_row", "write_partition"]
-
 CHUNK = 1_000_000
 SEED = 20_261
 FAR = datetime(2100, 1, 1, tzinfo=UTC)

@@ -18,8 +18,6 @@ from typing import Any
 from server_agg import BatchResult, tally_reports
 from tests.assurance.engines.data import SURVEYS
 
-__all__ = ["ENGINES", "main"]
-
 MEMORY = "3GB"  # DuckDB's limit, beyond which it spills
 SPARK = {
     "spark.ui.enabled": "false",

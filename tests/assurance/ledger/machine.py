@@ -41,8 +41,6 @@ from tests.assurance.ledger.world import (
     World,
 )
 
-__all__ = ["Life"]
-
 WHICH = st.tuples(st.integers(0, len(SURVEYS) - 1), st.sampled_from("abc"), st.integers(0, 1))
 TIMES = st.sampled_from([NOW, NOW, datetime(1990, 1, 1, tzinfo=UTC), LATE])
 

@@ -22,8 +22,6 @@ from rrcollect.answer.ledger_file import LedgerFile
 from rrcollect.answer.rollback_guard import RollbackGuard
 from tests.support.ledger_crashing import traced
 
-__all__ = ["AROUND", "MOMENTS", "PHASES", "THEN", "Around", "Moment", "disturbed"]
-
 T = TypeVar("T")
 Moment = tuple[str, int]
 """An event, and how many lines after it."""

@@ -15,8 +15,6 @@ from rrcollect.answer.policy import Policy
 from rrcollect.publish.report import Report
 from tests.assurance.ledger.world import Leave, Plant
 
-__all__ = ["PLANTED"]
-
 
 class Forgetful(Plant):
     """Forgets on restart: the ledger is not kept."""

@@ -32,8 +32,6 @@ from rrcollect.design.mechanism import AnyDesign
 from rrcollect.errors import AlreadyAnswered, BudgetExhausted, Expired, RRCollectError, TransportFailed
 from tests.support.devices import KEY, PUBLISHER, envelope, question
 
-__all__ = ["GONE", "LATE", "NOW", "REFUSALS", "SCRATCH", "SURVEYS", "Leave", "Plant", "Refuted", "Which", "World"]
-
 BUDGET = 27  # the lifetime budget is its logarithm
 POLICY = Policy([TrustedPublisher(PUBLISHER, [KEY.public])], lifetime_epsilon=f"ln({BUDGET})")
 ATTRIBUTES = [Attribute("a", rounds=2), Attribute("b"), Attribute("c"), Attribute("d")]

@@ -29,8 +29,6 @@ from tests.assurance.check import FULL, Check, Outcome, Part, Size, Step
 from tests.assurance.promise.choices import PLANTED_CHOICES, search_choices
 from tests.assurance.promise.two_sided import PLANTED_TWO_SIDED, search_two_sided
 
-__all__ = ["CHECK", "Case", "Judge", "by_doubles", "cases"]
-
 
 @dataclass(frozen=True)
 class Case:

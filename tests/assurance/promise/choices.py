@@ -22,8 +22,6 @@ from rrcollect.design.yes_no import GRID
 from rrcollect.errors import UninformativeDesign
 from tests.assurance.check import Outcome, Step
 
-__all__ = ["PLANTED_CHOICES", "judged_promises", "search_choices"]
-
 
 @dataclass(frozen=True)
 class ChoiceCase:

@@ -16,8 +16,6 @@ from rrcollect.errors import UninformativeDesign
 from tests.assurance.check import Outcome, Step
 from tests.assurance.promise.choices import ChoiceCase, ChoiceJudge, choice_cases, judged_promises
 
-__all__ = ["PLANTED_TWO_SIDED", "search_two_sided"]
-
 Build = Callable[[ChoiceCase, ChoiceCase], tuple[int, int]]
 """The numerators for ε_yes and ε_no; `UninformativeDesign` if there are none."""
 WRONG = ("broken promises", "promises with a step to spare", "wrong refusals")

@@ -27,17 +27,6 @@ from tests.support.tape import Tape, draw_behind, packed_draws, single, sorted_b
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "all_paths",
-    "booleans_differ",
-    "booleans_faults",
-    "packed_differ",
-    "packed_faults",
-    "random_design",
-    "single_faults",
-    "small_designs",
-]
-
 
 def small_designs(bits: int, piece: int, pieces: int) -> Iterator[Design]:
     """Every design a device runs on the grid of 2^bits; smaller grids are part of it."""

@@ -29,8 +29,6 @@ from tests.assurance.sampler.statistics import ALARM, MOST
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PATHS", "PLANTED_SETS", "number_law", "set_law"]
-
 AT_ONCE = 1 << 18  # answers per call
 Table = Callable[["NDArray[np.uint8]", SetDesign], "NDArray[np.uint8]"]
 """Rows of 0 and 1 for many truths."""

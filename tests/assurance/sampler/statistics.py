@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     Words = NDArray[np.uint64]
 
-__all__ = ["ALARM", "MOST", "RUNS", "Run", "Sampler", "booleans", "chances", "eight_per_byte", "reusing", "unresolved"]
-
 ALARM, MOST = 1e-9, 2 * 10**6
 Sampler = Callable[["Words", Design], "Words"]
 """Words of answers to words of truths."""

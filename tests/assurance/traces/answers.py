@@ -36,8 +36,6 @@ from rrcollect.design.mechanism import AnyDesign
 from rrcollect.publish.kinds import YesNo
 from tests.support.devices import KEY, PUBLISHER, envelope, question
 
-__all__ = ["DESIGNS", "answers", "draw", "leaking", "mark"]
-
 DESIGNS = (Design("3/4", "3/4"), optimal_design(1), Design("0.7311", "0.8177").to_grid())
 FIVE, HOURS = Choice(options=["a", "b", "c", "d", "e"]), Number(low=0, high=24)
 ASKED: tuple[tuple[YesNo | Choice | Number, AnyDesign, tuple[Truth, Truth]], ...] = (

@@ -37,8 +37,6 @@ from tests.assurance.check import Figure, Outcome, Step
 from tests.assurance.scratch import scratch
 from tests.assurance.traces.answers import DESIGNS, answers, leaking, warm
 
-__all__ = ["Difference", "judged", "single_path", "whole_answer"]
-
 Run = Callable[[int, Step], Outcome]
 REFUTED, SHOWN = 10.0, 5.0  # standard errors
 RARE = 0.125

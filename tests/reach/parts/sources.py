@@ -11,8 +11,6 @@ from typing import Any
 
 from tests.support.engines import Rows, arrow_table, spark_frame
 
-__all__ = ["SOURCES"]
-
 
 def ibis_duckdb(rows: Rows, folder: Path) -> Any:
     return _duckdb().read_parquet(_parquet(rows, folder))
