@@ -1,12 +1,13 @@
 """What can be wrong with counted answers; every error is an `RRCollectError` and says who can mend it.
 
 Numbers and words out of range are `ParameterError`s, as everywhere in the project; a design that tells nothing
-(c = 0) is refused by `Design` itself with `UninformativeDesign`.
+(c = 0) is refused by `Design` itself with `UninformativeDesign`.  A single bad report of a batch is not an error: it is
+refused and counted.
 """
 
 from __future__ import annotations
 
-from rrcollect.errors import RRCollectError, shown
+from rrcollect.errors import Blame, RRCollectError, shown
 
 
 class TooFewAnswers(RRCollectError, ValueError):
@@ -46,3 +47,86 @@ class UnclearAnswer(RRCollectError, ValueError):
 
     def __reduce__(self) -> tuple[type[UnclearAnswer], tuple[str, object, str]]:
         return type(self), (self.where, self.value, self.allowed)
+
+
+class SourceUnavailable(RRCollectError, OSError):
+    """No file matches, a folder holds no reports, a database does not answer."""
+
+
+class RowsNotKept(SourceUnavailable):
+    """A collector's database without the rows of all reports that it counted: a tally of it would be of some."""
+
+    def __init__(self, kept: int, counted: int) -> None:
+        super().__init__(
+            f"this collector's database has rows of {kept} of the {counted} reports that were counted; `rrcollect "
+            "export counts.json` writes the counts, exact and ready for `rrcollect estimate` (rows are kept by a "
+            "collector that runs with --keep-rows from its first report)"
+        )
+        self.kept = kept
+        self.counted = counted
+
+    def __reduce__(self) -> tuple[type[RowsNotKept], tuple[int, int]]:
+        return type(self), (self.kept, self.counted)
+
+
+class RefusedNotWritten(RRCollectError, OSError):
+    """The file for the refused rows cannot be written."""
+
+    blame = Blame.DEVICE
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(f"{path} cannot be written: {why}")
+        self.path = path
+        self.why = why
+
+    def __reduce__(self) -> tuple[type[RefusedNotWritten], tuple[str, str]]:
+        return type(self), (self.path, self.why)
+
+
+class BadColumn(RRCollectError, ValueError):
+    """A column is missing, or of a type that cannot hold what it should."""
+
+    def __init__(self, column: str, seen: str, allowed: str, where: str = "the source") -> None:
+        super().__init__(f"{where}: column {column!r} is {seen}; expected {allowed}")
+        self.column = column
+        self.seen = seen
+        self.allowed = allowed
+        self.where = where
+
+    def __reduce__(self) -> tuple[type[BadColumn], tuple[str, str, str, str]]:
+        return type(self), (self.column, self.seen, self.allowed, self.where)
+
+
+class UnreadableRow(RRCollectError, ValueError):
+    """A line or row is not a report at all: cut off in the middle, broken, or with a value of the wrong type.
+
+    `skippable`: whether `lenient` would pass over it; a file of which nothing can be read stops the batch either way.
+    """
+
+    blame = Blame.REPORTER
+
+    def __init__(self, where: str, line: int | None, why: str, skippable: bool = True) -> None:
+        place = where if line is None else f"{where}, line {line}"
+        advice = "; lenient=True counts such rows as malformed and goes on" if skippable else ""
+        super().__init__(f"{place}: {why}{advice}")
+        self.where = where
+        self.line = line
+        self.why = why
+        self.skippable = skippable
+
+    def __reduce__(self) -> tuple[type[UnreadableRow], tuple[str, int | None, str, bool]]:
+        return type(self), (self.where, self.line, self.why, self.skippable)
+
+
+class PackedFileError(RRCollectError, ValueError):
+    """A packed file is cut off, damaged, or not what its header says."""
+
+    blame = Blame.REPORTER
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(f"{shown(path)}: {why}")
+        self.path = path
+        self.why = why
+
+    def __reduce__(self) -> tuple[type[PackedFileError], tuple[str, str]]:
+        return type(self), (self.path, self.why)

@@ -25,10 +25,10 @@ from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.report import LARGEST_REPORT, ReportRow
 from rrcollect.publish.survey import CARRIED
 from server_agg.analysis.rows import counted
-from server_agg.batch.errors import UnreadableRow
 from server_agg.batch.summary import BatchResult
 from server_agg.batch.survey_tables import SurveyLike, surveys_of
 from server_agg.batch.tallying import tally_reports
+from server_agg.errors import UnreadableRow
 
 MALFORMED = ReportRow(*(None,) * 8)._replace(round="not a report")  # type: ignore[arg-type]  # which the batch calls so
 OBJECTS, NUMBER = ("design", "segments"), "round"

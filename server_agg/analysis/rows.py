@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from rrcollect.errors import ParameterError
 from rrcollect.extras import extra
 from server_agg.analysis.answers import is_null
-from server_agg.batch.errors import BadColumn, SourceUnavailable, UnreadableRow
+from server_agg.errors import BadColumn, SourceUnavailable, UnreadableRow
 
 READSTAT = {".dta": "read_dta", ".sav": "read_sav", ".zsav": "read_sav", ".por": "read_por"}
 ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet", *READSTAT)

@@ -20,8 +20,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from rrcollect.extras import extra
-from server_agg.batch.errors import RowsNotKept, SourceUnavailable
 from server_agg.batch.sources import COLUMNS
+from server_agg.errors import RowsNotKept, SourceUnavailable
 
 POSTGRES = ("postgresql://", "postgres://")
 SQLITE = "sqlite:///"

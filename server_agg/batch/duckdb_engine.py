@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 from rrcollect.errors import ParameterError, RRCollectError
 from rrcollect.extras import extra
 from rrcollect.publish.report import LARGEST_REPORT
-from server_agg.batch.errors import RefusedNotWritten, SourceUnavailable, UnreadableRow
 from server_agg.batch.progress import Progress, watched
 from server_agg.batch.sources import COLUMNS, csv_header, first_fault
 from server_agg.batch.sql_readers import (
@@ -36,6 +35,7 @@ from server_agg.batch.sql_readers import (
 from server_agg.batch.sql_rules import Query, quoted
 from server_agg.batch.summary import Counts
 from server_agg.batch.survey_tables import SurveyTables, set_size
+from server_agg.errors import RefusedNotWritten, SourceUnavailable, UnreadableRow
 
 if TYPE_CHECKING:
     import duckdb

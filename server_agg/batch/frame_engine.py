@@ -18,10 +18,10 @@ import narwhals.stable.v2 as nw
 
 from rrcollect.errors import ParameterError
 from rrcollect.publish.report import LARGEST_REPORT
-from server_agg.batch.errors import BadColumn, UnreadableRow
 from server_agg.batch.sources import COLUMNS, NUMBER, wanted
 from server_agg.batch.summary import NUMBER_OF, Counts, Line
 from server_agg.batch.survey_tables import NARROW, SurveyTables, set_size
+from server_agg.errors import BadColumn, UnreadableRow
 
 Frame = Any  # a narwhals DataFrame or LazyFrame: they share the methods used here
 MISSING = -1

@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from rrcollect.errors import ParameterError
 from rrcollect.extras import extra
-from server_agg.batch.errors import SourceUnavailable
+from server_agg.errors import SourceUnavailable
 
 STORES = {"s3": "s3fs", "gs": "gcsfs", "az": "adlfs", "memory": "fsspec"}
 """The protocols, and the package that fsspec takes for each."""

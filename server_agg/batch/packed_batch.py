@@ -17,11 +17,11 @@ from rrcollect.publish.question import Question
 from rrcollect.publish.report import ReportRow
 from rrcollect.publish.rules import fault
 from rrcollect.publish.survey import Survey
-from server_agg.batch.errors import PackedFileError
 from server_agg.batch.packed_file import ONE_BIT, PackedAnswers, read_packed
 from server_agg.batch.summary import BatchResult, Summary
 from server_agg.count.choice_tally import tally_of
 from server_agg.count.tallies import Tallies, TallyKey, refuse_mixed
+from server_agg.errors import PackedFileError
 
 Content = tuple[object, ...]
 

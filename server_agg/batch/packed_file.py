@@ -35,8 +35,8 @@ from rrcollect.publish.envelope import LARGEST_ENVELOPE, verify
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.publication import Publication
 from rrcollect.publish.survey import Survey
-from server_agg.batch.errors import PackedFileError
 from server_agg.count.packed import count_ones
+from server_agg.errors import PackedFileError
 from server_agg.new_file import new_file
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def read_packed(path: str | os.PathLike[str], *, check: bool = True) -> PackedAn
     >>> read_packed("no-such-file.rrbits")
     Traceback (most recent call last):
     ...
-    server_agg.batch.errors.PackedFileError: 'no-such-file.rrbits': cannot be read (No such file or directory)
+    server_agg.errors.PackedFileError: 'no-such-file.rrbits': cannot be read (No such file or directory)
     """
     name = os.fspath(path)
     try:

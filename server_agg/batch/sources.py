@@ -27,8 +27,8 @@ from typing import IO, Any
 
 from rrcollect.errors import ParameterError, shown
 from rrcollect.publish.report import ReportRow
-from server_agg.batch.errors import BadColumn, SourceUnavailable, UnreadableRow
 from server_agg.batch.object_stores import is_url, opened, urls_of
+from server_agg.errors import BadColumn, SourceUnavailable, UnreadableRow
 
 COLUMNS = ReportRow._fields
 NUMBER = "round"  # the one column that is not text

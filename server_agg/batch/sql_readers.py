@@ -20,10 +20,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from server_agg.batch.errors import BadColumn
 from server_agg.batch.sources import COLUMNS, NUMBER, wanted
 from server_agg.batch.sql_rules import quoted, text_as_number
 from server_agg.csv_cells import APOSTROPHE
+from server_agg.errors import BadColumn
 
 WHOLE = {
     "TINYINT",

@@ -53,8 +53,8 @@ def _settings(options: Namespace) -> CollectorSettings:
 
 @contextmanager
 def _opened(options: Namespace, settings: CollectorSettings | None = None) -> Iterator[Store]:
-    from server_agg.batch.errors import SourceUnavailable
     from server_agg.collect.stores import open_store
+    from server_agg.errors import SourceUnavailable
 
     settings = settings or _settings(options)
     where = settings.store.get_secret_value()

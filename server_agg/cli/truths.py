@@ -28,8 +28,8 @@ import numpy as np
 
 from rrcollect.errors import BadTruth, ParameterError
 from rrcollect.extras import extra
-from server_agg.batch.errors import BadColumn, SourceUnavailable
 from server_agg.cli.cells import Cells
+from server_agg.errors import BadColumn, SourceUnavailable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
