@@ -12,6 +12,7 @@ The flow, and where each step lives:
     reanalyse  server_agg.analysis       data from anywhere: a column of answers in a frame or a file; graphs
     explain    server_agg.models         regression, association, cheating, power by simulation
     report     server_agg.report         sentences, tables, JSON, plots
+    publish    server_agg.survey_page    what was found about a survey, as its results page shows it
     collect    server_agg.collect        the service that takes reports in (extra `server`)
 
 Names are loaded when first used; SciPy (extra `estimate`) when the first bar is asked for.

@@ -117,6 +117,7 @@ from server_agg.sampling.list_experiment import estimate_list as estimate_list
 from server_agg.sampling.replicates import given_replicates as given_replicates
 from server_agg.sampling.response import response_weights as response_weights
 from server_agg.sampling.survey_figures import SurveyEstimate as SurveyEstimate
+from server_agg.survey_page.results import survey_results as survey_results
 from server_agg.weigh.smoothed import SmoothedCurve as SmoothedCurve
 from server_agg.weigh.smoothed import smoothed as smoothed
 from server_agg.weigh.strata import poststratified_estimate as poststratified_estimate

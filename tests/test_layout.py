@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 LONGEST = 330
 
 # Lowest first.  Parts of one line do not import each other.  Delivery knows documents and how to send their bytes; the
-# client knows delivery.  `report` has two storeys: the words and tables that every estimate is printed with, and what
-# is found about a whole survey.  `estimates` likewise: how bars are made, and what is estimated with them.
+# client knows delivery.  `report` has two storeys: the words and tables that every estimate is printed with, and the
+# figures of planning.  `estimates` likewise: how bars are made, and what is estimated with them.
 ORDER: dict[str, list[list[str]]] = {
     "rrcollect": [
         ["errors", "lazy"],
@@ -45,6 +45,7 @@ ORDER: dict[str, list[list[str]]] = {
         ["plan", "analysis"],
         ["models"],
         ["report"],
+        ["survey_page"],
         ["collect"],
         [""],
         ["demo"],

@@ -30,7 +30,7 @@ def tally(options: Namespace) -> int:
     """Count reports, each once, and say what was refused; if that was all of them, the exit code says so too."""
     from rrcollect.errors import ParameterError
     from server_agg.cli.estimating import question_table
-    from server_agg.report.survey_results import survey_results
+    from server_agg.survey_page.results import survey_results
 
     for path in (options.out, options.refused_to):
         refuse_existing(path, force=options.force)

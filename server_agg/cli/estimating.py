@@ -15,7 +15,7 @@ from server_agg.cli.terminal import emit, table
 
 if TYPE_CHECKING:
     from server_agg import ChoiceTally, Tallies, Tally
-    from server_agg.report.survey_results import SurveyResults
+    from server_agg.survey_page.results import SurveyResults
 
 
 def add_estimate(parser: ArgumentParser) -> None:
@@ -48,7 +48,7 @@ def estimate(options: Namespace) -> int:
     tallies = selected(tallies_of(options), options)
     if options.by is not None:
         return _by_segment(options, tallies, target)
-    from server_agg.report.survey_results import survey_results
+    from server_agg.survey_page.results import survey_results
 
     how = {"target": target, "level": options.level, "method": options.method}
     results = survey_results(tallies, asked=asked_in(options), **how)
@@ -77,7 +77,7 @@ def selected(tallies: Tallies, options: Namespace) -> Tallies:
 
 def question_table(results: SurveyResults) -> tuple[str, ...]:
     """The estimates as a table, and what the bars cover; nothing if there are none.  A pilot is said first."""
-    from server_agg.report.survey_results import PILOT
+    from server_agg.survey_page.results import PILOT
 
     head, rows = results.cells()
     if not rows:
@@ -103,7 +103,7 @@ def check_declared(tallies: Tallies, name: str) -> None:
 
 
 def _by_segment(options: Namespace, tallies: Tallies, target: str | int) -> int:
-    from server_agg.report.survey_results import survey_results
+    from server_agg.survey_page.results import survey_results
 
     check_declared(tallies, options.by)
     how = {"minimum": options.minimum, "level": options.level, "method": options.method, "target": target}

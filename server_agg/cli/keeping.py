@@ -165,7 +165,7 @@ def release(options: Namespace) -> int:
     from server_agg.cli.estimating import question_table
     from server_agg.collect.catalogue import Catalogue
     from server_agg.collect.releasing import SAME, last_release, release_survey
-    from server_agg.report.survey_results import released_results
+    from server_agg.survey_page.results import released_results
 
     rounds = {None: SAME, "whole": None}
     given = options.headline

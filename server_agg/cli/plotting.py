@@ -16,7 +16,7 @@ from server_agg.cli.terminal import emit
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from server_agg.report.survey_results import SurveyResults
+    from server_agg.survey_page.results import SurveyResults
 
 FIGURES = {
     "switch": "where the optimum switches: [HLM17] Figure 1",
@@ -114,7 +114,7 @@ def _from_source(options: Namespace) -> tuple[Axes, str]:
     """The figure, and what it shows."""
     from rrcollect.errors import ParameterError
     from server_agg.cli.estimating import check_declared, selected
-    from server_agg.report.survey_results import survey_results
+    from server_agg.survey_page.results import survey_results
 
     tallies = selected(tallies_of(options), options)
     results = survey_results(tallies, asked=asked_in(options), level=options.level)

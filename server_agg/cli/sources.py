@@ -20,7 +20,7 @@ from server_agg.cli.output import Incomplete
 if TYPE_CHECKING:
     from rrcollect import AcceptedSurvey, PublicKey, Survey
     from server_agg import BatchResult, Tallies
-    from server_agg.report.round_results import QuestionScale
+    from server_agg.survey_page.rounds import QuestionScale
 
 UNVERIFIED = "give --survey and --key: the signed survey the reports answer, and the public key it is verified with"
 DATABASE_FILES = (".sqlite3", ".sqlite", ".db")
@@ -93,7 +93,7 @@ def accepted_survey(survey: Path, keys: Sequence[Path]) -> tuple[AcceptedSurvey,
 
 def asked_in(options: Namespace) -> dict[str, QuestionScale]:
     """By question, what the signed surveys say of its options or its range; nothing without surveys."""
-    from server_agg.report.round_results import QuestionScale
+    from server_agg.survey_page.rounds import QuestionScale
 
     if not options.survey:
         return {}

@@ -18,7 +18,7 @@ from typing import Any
 from rrcollect.publish.survey import Survey
 from server_agg.collect.releasing import SAME, ReleaseOutcome, checked_headline, last_release, unreleased
 from server_agg.collect.store import Store
-from server_agg.report.released import MIXED
+from server_agg.survey_page.released import MIXED
 
 Place = tuple[str, int, str, str]  # question, round, segment and group; the last two are "" for all answers
 

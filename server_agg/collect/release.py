@@ -46,7 +46,7 @@ from typing import NamedTuple
 from rrcollect.publish.canonical import canonical
 from rrcollect.publish.survey import Survey
 from server_agg.collect.fold import Cell
-from server_agg.report.released import MIXED
+from server_agg.survey_page.released import MIXED
 
 Place = tuple[str | None, ...]  # values of the first segments of the hierarchy; None: not declared
 

@@ -38,8 +38,8 @@ from server_agg.collect.tables import (
     READ_UNPUBLISHED,
 )
 from server_agg.count.tallies import Tallies
-from server_agg.report.released import ReleaseFacts
-from server_agg.report.survey_results import released_results, survey_results
+from server_agg.survey_page.released import ReleaseFacts
+from server_agg.survey_page.results import released_results, survey_results
 
 SAME: Final = -1  # the headline stays what it is
 

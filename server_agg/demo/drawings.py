@@ -18,7 +18,7 @@ from importlib import resources
 
 from rrcollect.design.yes_no import Design
 from server_agg.estimates.scale import SHARES, Scale
-from server_agg.report.plain_words import value_text
+from server_agg.survey_page.words import value_text
 
 WIDTH, LEFT, RIGHT = 480, 116, 100
 ROW, TOP, FOOT = 38, 8, 34

@@ -34,7 +34,7 @@ from server_agg.demo.respondents import Desk, by_full_clients, by_gateway, one_d
 from server_agg.estimates.choice import ChoiceEstimate
 from server_agg.estimates.mean import MeanEstimate
 from server_agg.estimates.one import Estimate
-from server_agg.report.survey_results import SurveyResults, survey_results
+from server_agg.survey_page.results import SurveyResults, survey_results
 
 MARKER = ".rrcollect-demo"
 FILES = ("survey.toml", "survey.signed.json", "publisher.pem", "publisher.pem.pub", "reports.sqlite3", "tallies.json")

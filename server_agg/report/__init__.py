@@ -1,5 +1,5 @@
 """What people and programs read.
 
 Read in this order: `tables` (four dialects), `drawing` (the one style of pictures), `words` (sentences), `result` (what
-every result can do), `survey_results` (all that was found about a survey), `figures` (for planning).
+every result can do), `figures` (for planning).
 """

@@ -12,7 +12,7 @@ from server_agg import ChoiceTally
 from server_agg.collect.counts import tallies_of
 from server_agg.collect.fold import Cell
 from server_agg.collect.release import hierarchy, next_release
-from server_agg.report.released import MIXED
+from server_agg.survey_page.released import MIXED
 from tests.support.devices import survey
 from tests.support.release_judge import (
     Blocks,

@@ -26,6 +26,7 @@ from server_agg import (
     poststratified_estimate,
     segment_table,
     stratified_estimate,
+    survey_results,
     trend,
     trend_across,
     weighted_estimate,
@@ -33,7 +34,6 @@ from server_agg import (
 from server_agg.estimates.methods import METHODS, methods_for
 from server_agg.estimates.score_tests import Groups
 from server_agg.estimates.small_counts import p_value
-from server_agg.report.survey_results import survey_results
 from tests.support.devices import question, survey
 
 E1 = optimal_design(1)

@@ -6,10 +6,9 @@ import polars
 import pytest
 
 from rrcollect import ParameterError, Report, publish_survey
-from server_agg import Tallies, Tally, TallyKey, open_store, tallies_from_reports, tally_reports
+from server_agg import Tallies, Tally, TallyKey, open_store, survey_results, tallies_from_reports, tally_reports
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.stored_report import IncomingReport
-from server_agg.report.survey_results import survey_results
 from tests.support.devices import KEY, question, survey
 
 TRIAL, REAL = survey(name="trial", pilot=True), survey(name="real")

@@ -43,7 +43,7 @@ from server_agg.estimates.numerics import root_level
 from server_agg.estimates.problem import Kind
 from server_agg.models.power_simulation import GroupsExperiment
 from server_agg.plan.rehearsal import rehearse
-from server_agg.report.headline import headline_of
+from server_agg.survey_page.rounds import headline_of
 
 D = Design("3/4", "3/4")
 TALLY, OTHER = Tally(D, 200, 90), Tally(optimal_design(1), 150, 60)

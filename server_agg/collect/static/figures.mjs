@@ -28,7 +28,7 @@ function draw(tag, attributes = {}, ...children) {
 
 const minus = (text) => text.replace("-", "−");
 const digitsFor = (width) => (width > 0 ? Math.min(8, Math.max(0, 1 - Math.floor(Math.log10(width)))) : 1);
-const shareDigits = (width) => (100 * width >= 2 ? 0 : 1000 * width >= 2 ? 1 : 2); // as `about` of report/plain_words.py
+const shareDigits = (width) => (100 * width >= 2 ? 0 : 1000 * width >= 2 ? 1 : 2); // as `about` of survey_page/words.py
 export const count = (n) => n.toLocaleString("en"); // "3,900", as in the collector's sentences
 
 /** Where the values of a question lie and how they are written: shares of 100, a number in its unit. */
@@ -121,11 +121,6 @@ export function trendFigure(trend, scale, width, name = "") {
     svg.append(draw("line", { class: "grid", x1: left, x2: right, y1: y(value), y2: y(value) }));
     svg.append(draw("text", { class: "quiet", x: left - 8, y: y(value) + 5, "text-anchor": "end" }, scale.tick(value)));
   }
-  if (trend.smooth) {
-    const upper = trend.smooth.map((one) => `${x(one.round)},${y(one.high)}`), lower = trend.smooth.map((one) => `${x(one.round)},${y(one.low)}`).reverse();
-    svg.append(draw("polygon", { class: "band", points: [...upper, ...lower].join(" ") }));
-    svg.append(draw("polyline", { class: "line", points: trend.smooth.map((one) => `${x(one.round)},${y(one.shown)}`).join(" ") }));
-  }
   const every = Math.ceil((rounds.length * 40) / (right - left));
   rounds.forEach((one, i) => {
     svg.append(draw("line", { class: "bar", x1: x(one.round), x2: x(one.round), y1: y(one.low), y2: y(one.high) }));
@@ -194,7 +189,7 @@ function alone(maker, story) {
   foot.forEach((line, i) => whole.append(draw("text", { class: "small quiet", x: 20, y: above + height + 20 + 19 * i }, line)));
   whole.append(inner);
   corner.append(whole);
-  for (const element of whole.querySelectorAll("rect, line, circle, text, tspan, polygon, polyline")) {
+  for (const element of whole.querySelectorAll("rect, line, circle, text, tspan")) {
     const style = getComputedStyle(element);
     for (const name of STYLES) element.setAttribute(name, style.getPropertyValue(name));
     element.removeAttribute("class");

@@ -134,7 +134,6 @@ function rounds(question, scale, story, how) {
     const name = `over rounds${part.label ? `, ${part.label}` : ""}`;
     found.push(make(`h${how.level + 1}`, { class: "part" }, part.label ? "Over the rounds: " : "Over the rounds", part.label ? foreign(part.label) : ""));
     found.push(figure((width) => trendFigure(part, scale, width, part.label ?? ""), story(name, question.trend.note), how));
-    if (part.smooth) found.push(make("p", { class: "small quiet" }, "The dashed line and its band are smoothed over neighbouring rounds; the bars are of each round alone."));
     if (part.words) found.push(make("p", {}, kept(`${part.words}.`)));
     found.push(...misfits(part.rounds, (row) => `round ${row.round + 1}`));
   }

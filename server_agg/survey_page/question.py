@@ -13,6 +13,7 @@ Rules
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,17 +21,17 @@ from rrcollect.design.choice import SetDesign
 from rrcollect.errors import ParameterError
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import CARRIED, Survey
-from server_agg.compare.options import option_level
+from server_agg.compare.options import OptionTrends, option_level, option_trends
+from server_agg.compare.trends import Trend, trend
 from server_agg.count.tallies import Tallies
 from server_agg.estimates.choice import ChoiceEstimate
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.mean import MeanEstimate
 from server_agg.estimates.one import Estimate
 from server_agg.estimates.scale import OneValue, Scale
-from server_agg.report.headline import Headline, headline_of
-from server_agg.report.plain_words import about, fit_words, largest_words
-from server_agg.report.question_tables import Results, segment_table, trend_lines
-from server_agg.report.released import (
+from server_agg.report.words import bar_words
+from server_agg.survey_page.groups import segment_table, trend_lines
+from server_agg.survey_page.released import (
     JOINED,
     crowd_words,
     dishonest_words,
@@ -38,19 +39,37 @@ from server_agg.report.released import (
     missing_words,
     waiting_words,
 )
-from server_agg.report.round_results import QuestionScale, RoundResults
-from server_agg.report.words import bar_words
+from server_agg.survey_page.rounds import Headline, QuestionScale, RoundResults, View, headline_of
+from server_agg.survey_page.words import about, fit_words, largest_words
 
 NOT_DECLARED, ALL_MERGED = 1, 1  # rows of a table in addition to the segment's groups
 
 
-def question_page(results: Results, survey: Survey, question: Question) -> dict[str, Any]:
-    """What the page shows of a question."""
-    promise, line = question.promise, results.trend(question.id)
-    answers = [each.n for each in results.rounds if each.question == question.id]
-    chosen = results.headline if question.rounds > 1 and (results.headline or 0) < question.rounds else None
-    enough = [each for each in results.enough(question.id) if chosen in (None, each.round)]
-    fullest = max(answers, default=0) if results.live else None
+def enough_of(rounds: Iterable[RoundResults], question: str) -> list[RoundResults]:
+    """The rounds of a question that have an estimate, in order."""
+    return [each for each in rounds if each.question == question and each.estimate is not None]
+
+
+def trend_of(enough: Sequence[RoundResults], view: View) -> Trend | OptionTrends | None:
+    """The trend over the rounds with enough answers; None if there are fewer than two such rounds."""
+    if len(enough) < 2:
+        return None
+    first, how, over = enough[0], view.options, 0
+    if view.looking and view.survey is not None:
+        over = view.survey.question(first.question).rounds
+    rounds: dict[int, Any] = {each.round: each.tallies.each_design() for each in enough}
+    if first.is_choice:
+        return option_trends(rounds, first.asked.labels, level=how.level, method=how.method, over=over)
+    return trend(rounds, level=how.level, method=how.method, scale=first.asked.scale, over=over)
+
+
+def question_page(rounds: Sequence[RoundResults], view: View, survey: Survey, question: Question) -> dict[str, Any]:
+    """What the page shows of a question; `rounds` are its own."""
+    promise, enough = question.promise, enough_of(rounds, question.id)
+    line = trend_of(enough, view)
+    chosen = view.headline if question.rounds > 1 and (view.headline or 0) < question.rounds else None
+    enough = [each for each in enough if chosen in (None, each.round)]
+    fullest = max((each.n for each in rounds), default=0) if view.live else None
     scale = QuestionScale.of(question, survey).scale
     shown: dict[str, Any] = {
         "id": question.id,
@@ -67,24 +86,24 @@ def question_page(results: Results, survey: Survey, question: Question) -> dict[
         "rounds": question.rounds,
         "panel": question.panel,
         "round": 0 if question.rounds == 1 else chosen,
-        "n": sum(answers),
+        "n": sum(each.n for each in rounds),
         "estimate": None,
         "segments": [],
         "beside": [],
-        "trend": None if line is None else trend_lines(line, results, question.id),
-        "notes": [waiting_words(results.options.minimum, question.rounds, fullest)],
+        "trend": None if line is None else trend_lines(line, view),
+        "notes": [waiting_words(view.options.minimum, question.rounds, fullest)],
     }
     if enough:
-        looking = results.looking
+        looking = view.looking
         over = question.rounds if looking and chosen is None else 0
         joined = question.panel and not looking  # one prevalence over the window is what an anytime bar needs
-        whole = _HeadlineLines(enough, results.options.level, results.options.method, independent=joined, over=over)
+        whole = _HeadlineLines(enough, view.options.level, view.options.method, independent=joined, over=over)
         shown["estimate"] = whole.page(survey)
         if shown["round"] is not None:
             for name, segment in survey.segments.items():
                 rows = len(segment.names) + NOT_DECLARED + ALL_MERGED if looking else 0
-                shown["segments"].append(segment_table(survey, name, enough[0].segments(name, over=rows), results))
-        shown["beside"], method = _notes(results, survey, question, shown, whole)
+                shown["segments"].append(segment_table(survey, name, enough[0].segments(name, over=rows), view))
+        shown["beside"], method = _notes(view, survey, question, shown, whole)
         shown["notes"] = [*shown["beside"], *method]
     return shown
 
@@ -196,7 +215,7 @@ def _value(line: Headline, bar: Interval, scale: Scale) -> dict[str, Any]:
 
 
 def _notes(
-    results: Results, survey: Survey, question: Question, shown: dict[str, Any], whole: _HeadlineLines
+    view: View, survey: Survey, question: Question, shown: dict[str, Any], whole: _HeadlineLines
 ) -> tuple[list[str], list[str]]:
     """What is said of a question: what must be read beside its estimate, and what belongs to the method."""
     beside, method = [], []
@@ -220,14 +239,14 @@ def _notes(
         shown["estimate"]["dishonest"] = dishonest_words(question.design, whole.scale)
     else:
         method.append(fakes_words(question.design, whole.n, whole.scale))
-    if results.release is not None and not results.live:
+    if view.release is not None and not view.live:
         for table in shown["segments"]:
             called, part = table["labels"], table["options"][0] if "options" in table else table
             rows = [called.get(row["label"], row["label"]) for row in part["rows"]]
             table["missing"] = missing_words(called.values(), rows, survey.minimum)
             if table["missing"]:
                 method.append(f"By {table['label']}: {table['missing']}")
-        crowd = results.release.crowds.get(question.id, survey.minimum)
+        crowd = view.release.crowds.get(question.id, survey.minimum)
         method.append(JOINED if survey.collector == CARRIED else crowd_words(question.design, crowd))
     return [note for note in beside if note], method
 

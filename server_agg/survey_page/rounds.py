@@ -1,4 +1,4 @@
-"""One question in one round: its estimate with its bars, and its table by the groups of a segment.
+"""One question in one round: its estimate with its bars, and its table by the groups of a segment; and the headline.
 
 Rules
 1. No estimate without a bar, and none of fewer than `minimum` answers.
@@ -7,10 +7,16 @@ Rules
 3. Answers by several designs are pooled; a bar they cannot have becomes that of the likelihood, of a choice the normal
    approximation.
 4. Who did not declare a segment is a group of it, and so are released answers that are not told apart by it.
+5. Which rounds the headline is about the owner chose, or it is the whole: never what was answered.
+6. The whole of R rounds is their mean, weighted by answers.  The same people may have answered in several rounds, in
+   whatever dependence; so its bar is the mean of the rounds' bars at level 1 − (1−level)/R (Bonferroni), and its
+   standard error the mean of theirs, which no dependence exceeds.
+7. A headline that is looked at while rounds are added has from the first look the level that all of them will need.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -21,17 +27,18 @@ from rrcollect.publish.kinds import Choice, Number
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey
 from server_agg.compare.options import OptionTables, option_tables
-from server_agg.compare.segments import MERGED, SegmentTable, segment_table
+from server_agg.compare.segments import MERGED, SegmentTable, segment_table, simultaneous_level
 from server_agg.count.choice_tally import ChoiceTally
 from server_agg.count.tallies import Tallies
 from server_agg.count.tally import Tally
 from server_agg.estimates.choice import ChoiceEstimate
 from server_agg.estimates.interval import Interval, TargetLike
+from server_agg.estimates.numerics import exact_level
 from server_agg.estimates.pooled_choice import PooledChoice, pool_choices, pooled_choice_method
 from server_agg.estimates.scale import SHARES, OneValue, Scale, standard_error_of
-from server_agg.report.released import MIXED, NOT_TOLD
 from server_agg.report.result import Result
 from server_agg.report.words import privacy_words, value_notes
+from server_agg.survey_page.released import MIXED, NOT_TOLD, ReleaseFacts
 
 UNDECLARED = "(not declared)"
 TAKEN = (UNDECLARED, MERGED, NOT_TOLD)  # names of ours; a group that is called so gets a space after it
@@ -46,6 +53,23 @@ class ResultOptions:
     level: NumberLike = 0.95
     method: str = "exact"
     target: TargetLike = "population"
+
+
+@dataclass(frozen=True)
+class View:
+    """How results are looked at: with which options, of which survey; `live`: all that was counted, else the `release`
+    (None: not yet made); `headline`: the round that the owner chose, None for all rounds."""
+
+    options: ResultOptions
+    survey: Survey | None = None
+    release: ReleaseFacts | None = None
+    live: bool = True
+    headline: int | None = None
+
+    @property
+    def looking(self) -> bool:
+        """Whether the bars hold at every look while answers still arrive (method "anytime")."""
+        return self.options.method == "anytime"
 
 
 class QuestionScale(NamedTuple):
@@ -204,3 +228,62 @@ def group_name(value: str | None) -> str:
     """The name of a group as it is shown."""
     ours = {None: UNDECLARED, MIXED: NOT_TOLD}
     return ours[value] if value in ours else f"{value} " if value in TAKEN else str(value)
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A value with its bar, over the rounds it is about."""
+
+    rounds: tuple[int, ...]
+    estimates: tuple[OneValue, ...]
+    value: float
+    standard_error: float | None
+    bar: Interval
+
+    @property
+    def n(self) -> int:
+        """Answers."""
+        return sum(each.n for each in self.estimates)
+
+    @property
+    def misfit(self) -> str | None:
+        """What does not fit, by round if there are several."""
+        found = [
+            (number, each.misfit) for number, each in zip(self.rounds, self.estimates, strict=True) if each.misfit.told
+        ]
+        several = len(self.rounds) > 1
+        return "; ".join(f"round {n + 1}: {m.describe()}" if several else m.describe() for n, m in found) or None
+
+
+def headline_of(estimates: Mapping[int, OneValue], level: object, method: str, over: int = 0) -> Headline:
+    """The headline of these rounds.  `over`: of how many rounds it may become, if it is looked at before the last.
+
+    >>> from rrcollect import Design
+    >>> from server_agg.count.tally import Tally
+    >>> from server_agg.estimates.one import Estimate
+    >>> rounds = {r: Estimate(Tally(Design("3/4", "3/4"), n, ones)) for r, n, ones in ((0, 900, 360), (1, 100, 90))}
+    >>> found = headline_of(rounds, "0.95", "exact")
+    >>> round(found.value, 12), found.n, "{:.3f} to {:.3f}".format(*found.bar)
+    (0.4, 1000, '0.282 to 0.438')
+    """
+    each = tuple(estimates.values())
+    total = sum(one.n for one in each)
+    alone = simultaneous_level(level, max(over, len(each)), "bonferroni")  # type: ignore[arg-type]
+    bars = [one.interval(alone, method) for one in each]
+
+    def mean(values: Sequence[float]) -> float:
+        whole = sum(one.n * value for one, value in zip(each, values, strict=True)) / total
+        return whole if len(values) > 1 else values[0]
+
+    bar = bars[0]
+    if max(over, len(each)) > 1:
+        bar = bar.with_ends(
+            (mean([one.low for one in bars]), mean([one.high for one in bars])),
+            level=exact_level(level),
+            target=bar.target if len(each) == 1 else f"{bar.target}, over {len(each)} rounds",
+            guaranteed=all(one.guaranteed for one in bars),
+            warning="; ".join(dict.fromkeys(one.warning for one in bars if one.warning)),
+        )
+    errors = [error for one in each if (error := standard_error_of(one)) is not None]
+    value, error = mean([one.value for one in each]), mean(errors) if len(errors) == len(each) else None
+    return Headline(tuple(estimates), each, value, error, bar)

@@ -11,10 +11,9 @@ from rrcollect import Design, ParameterError, optimal_design
 from server_agg import EmptySelection, Tallies, Tally, TallyKey, estimate, segment_table
 from server_agg.collect.spreadsheet import HEAD, as_csv
 from server_agg.csv_cells import harmless
-from server_agg.report.headline import headline_of
-from server_agg.report.released import JOINED, NOT_TOLD, ReleaseFacts, crowd_words
-from server_agg.report.round_results import UNDECLARED
-from server_agg.report.survey_results import released_results, survey_results
+from server_agg.survey_page.released import JOINED, NOT_TOLD, ReleaseFacts, crowd_words
+from server_agg.survey_page.results import released_results, survey_results
+from server_agg.survey_page.rounds import UNDECLARED, headline_of
 from tests.support.devices import question, survey
 
 DESIGN = Design("3/4", "3/4")

@@ -15,8 +15,8 @@ from server_agg import ChoiceTally, Tallies, Tally, TallyKey, estimate, estimate
 from server_agg.collect.spreadsheet import HEAD, as_csv
 from server_agg.count.choice_tally import tally_of
 from server_agg.estimates.pooled_choice import PooledChoice
-from server_agg.report.released import ReleaseFacts, crowd_words, fakes_words
-from server_agg.report.survey_results import released_results, survey_results
+from server_agg.survey_page.released import ReleaseFacts, crowd_words, fakes_words
+from server_agg.survey_page.results import released_results, survey_results
 from tests.support.devices import question, survey
 
 SETS = optimal_choice(1, 4)
@@ -127,7 +127,7 @@ def test_groups_of_a_choice_hold_at_once_and_small_ones_are_merged():
     assert 0 <= hours["rows"][0]["low"] < 20 < hours["rows"][0]["high"] <= 40
 
 
-def test_rounds_of_a_choice_and_of_a_number_have_trends_and_curves():
+def test_rounds_of_a_choice_and_of_a_number_have_trends():
     made = asked(rounds=5)
     cells = {("party", r, ()): (500, [150 + 10 * r, 150 - 10 * r, 100, 100]) for r in range(4)}
     cells |= {("hours", r, ()): (500, [200 + 20 * r]) for r in range(4)}
@@ -137,8 +137,8 @@ def test_rounds_of_a_choice_and_of_a_number_have_trends_and_curves():
     assert trend["options"][0]["slope"] > 0 > trend["options"][1]["slope"]
     assert sum(option["slope"] for option in trend["options"][:2]) == pytest.approx(0, abs=0.02)
     for option in trend["options"]:
-        assert [row["round"] for row in option["smooth"]] == [0, 1, 2, 3]
-        assert all(row["low"] <= row["shown"] <= row["high"] for row in option["smooth"])
+        assert [row["round"] for row in option["rounds"]] == [0, 1, 2, 3]
+        assert all(row["low"] <= row["shown"] <= row["high"] for row in option["rounds"])
     hours = found["hours"]["trend"]
     single = survey_results(counted(made, cells)).trend("hours")
     assert hours["slope"] == pytest.approx(40 * single.slope)

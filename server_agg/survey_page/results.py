@@ -5,7 +5,7 @@ The collector's page, the command line and the demo all show these results; they
 Rules
 1. Every estimate has a bar.  A cell with fewer than `minimum` answers has no estimate.  Small groups of a segment are
    merged, and the table says which.
-2. Every round is estimated by itself.  The headline is the round that the owner chose, or all rounds (see `headline`).
+2. Every round is estimated by itself.  The headline is the round that the owner chose, or all rounds (see `rounds`).
 3. Answers by several designs are pooled.  If the chosen method cannot give a bar for pooled answers, the bar is by
    likelihood (of a choice: the normal approximation).
 4. If a survey is not by invitation, its results say that one person can send many answers, and by how much fake answers
@@ -25,18 +25,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from rrcollect.publish.survey import Survey
-from server_agg.compare.options import OptionTrends, option_level, option_trends
-from server_agg.compare.trends import Trend, trend
+from server_agg.compare.options import OptionTrends
+from server_agg.compare.trends import Trend
 from server_agg.count.choice_tally import AnyTally
 from server_agg.count.tallies import Tallies, TallyKey
 from server_agg.errors import EmptySelection
 from server_agg.report.drawing import Point
-from server_agg.report.question_page import question_page
-from server_agg.report.released import LIVE, LOOKING, ReleaseFacts, conditions, release_words
 from server_agg.report.result import Result
-from server_agg.report.round_results import Finding, QuestionScale, ResultOptions, RoundResults, shares_of
 from server_agg.report.words import misfit_note
-from server_agg.weigh.smoothed import SmoothedCurve, smoothed
+from server_agg.survey_page.question import enough_of, question_page, trend_of
+from server_agg.survey_page.released import LIVE, LOOKING, ReleaseFacts, conditions, release_words
+from server_agg.survey_page.rounds import Finding, QuestionScale, ResultOptions, RoundResults, View
 
 PILOT = "pilot: trial data"
 
@@ -47,11 +46,17 @@ class SurveyResults(Result):
 
     numeric = frozenset(range(1, 6))
     rounds: tuple[RoundResults, ...]
-    options: ResultOptions
-    survey: Survey | None = None
-    release: ReleaseFacts | None = None
-    live: bool = True
-    headline: int | None = None
+    view: View
+
+    @property
+    def survey(self) -> Survey | None:
+        """The survey that was answered."""
+        return self.view.survey
+
+    @property
+    def options(self) -> ResultOptions:
+        """How many answers a cell needs, and what the bars are."""
+        return self.view.options
 
     @property
     def pilot(self) -> bool:
@@ -100,45 +105,11 @@ class SurveyResults(Result):
 
     def enough(self, question: str) -> list[RoundResults]:
         """The rounds of a question that have an estimate, in order."""
-        return [each for each in self.rounds if each.question == question and each.estimate is not None]
+        return enough_of(self.rounds, question)
 
     def trend(self, question: str) -> Trend | OptionTrends | None:
         """The trend over the rounds with enough answers; None if there are fewer than two such rounds."""
-        found, how, over = self.enough(question), self.options, 0
-        if len(found) < 2:
-            return None
-        if self.looking and self.survey is not None:
-            over = self.survey.question(question).rounds
-        rounds: dict[int, Any] = {each.round: each.tallies.each_design() for each in found}
-        if found[0].is_choice:
-            return option_trends(rounds, found[0].asked.labels, level=how.level, method=how.method, over=over)
-        return trend(rounds, level=how.level, method=how.method, scale=found[0].asked.scale, over=over)
-
-    @property
-    def looking(self) -> bool:
-        """Whether the bars hold at every look while answers still arrive (method "anytime")."""
-        return self.options.method == "anytime"
-
-    def smoothed(self, question: str, width: int = 2) -> dict[str, SmoothedCurve]:
-        """The smoothed curve over the rounds with enough answers, one per option of a choice.
-
-        Empty if there are fewer than two such rounds, or if bars must hold at every look: those of a curve do not."""
-        found = self.enough(question)
-        if len(found) < 2 or self.looking:
-            return {}
-        if not found[0].is_choice:
-            rounds = {each.round: shares_of(each.tallies.each_design()) for each in found}
-            return {"": smoothed(rounds, width=width, level=self.options.level, scale=found[0].asked.scale)}
-        labels = [one.label for one in found[0].findings]
-        each_level = option_level(self.options.level, len(labels))
-        return {
-            label: smoothed(
-                {each.round: shares_of(each.tallies.option(j).each_design()) for each in found},
-                width=width,
-                level=each_level,
-            )
-            for j, label in enumerate(labels)
-        }
+        return trend_of(self.enough(question), self.view)
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """The estimates as a table of text: (its head, its lines)."""
@@ -160,8 +131,11 @@ class SurveyResults(Result):
         """Plain values, ready for JSON: all that the results page shows, or without a survey a list of rounds."""
         if self.survey is None:
             return {"pilot": self.pilot, "rounds": [each.as_dict() for each in self.rounds]}
-        questions = [question_page(self, self.survey, question) for question in self.survey.questions]
-        notes = [LOOKING if self.looking else LIVE] if self.live else release_words(self.release, self.survey)
+        view, of = self.view, dict[str, list[RoundResults]]()
+        for each in self.rounds:
+            of.setdefault(each.question, []).append(each)
+        questions = [question_page(of.get(asked.id, ()), view, self.survey, asked) for asked in self.survey.questions]
+        notes = [LOOKING if view.looking else LIVE] if view.live else release_words(view.release, self.survey)
         return {
             "pilot": self.pilot,
             "digest": self.survey.digest,
@@ -173,9 +147,9 @@ class SurveyResults(Result):
             "invite_only": self.survey.invite_only,
             "answers": sum(each.n for each in self.rounds),
             "minimum": self.options.minimum,
-            "view": "live" if self.live else "released",
-            "released": None if self.release is None else {"number": self.release.number, "at": self.release.when},
-            "headline": self.headline,
+            "view": "live" if view.live else "released",
+            "released": None if view.release is None else {"number": view.release.number, "at": view.release.when},
+            "headline": view.headline,
             "beside": notes,
             "notes": [*notes, *conditions(note for question in questions for note in question["notes"])],
             "questions": questions,
@@ -214,7 +188,7 @@ def survey_results(
         RoundResults(question, number, Tallies(parts[question, number]), how, named.get(question, QuestionScale()))
         for question, number in sorted(parts)
     )
-    return SurveyResults(tuple(rounds), how, survey, release, live, headline)
+    return SurveyResults(tuple(rounds), View(how, survey, release, live, headline))
 
 
 def released_results(tallies: Tallies, survey: Survey, release: ReleaseFacts | None) -> SurveyResults:

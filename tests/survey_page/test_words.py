@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from rrcollect import Design, optimal_design
 from server_agg import Tally, compare_groups, segment_table
 from server_agg.estimates.scale import SHARES, Scale
-from server_agg.report import plain_words
-from server_agg.report.differences import MOST, differences
-from server_agg.report.plain_words import about, difference_words, largest_words, others_words, trend_words
+from server_agg.survey_page import words as plain_words
+from server_agg.survey_page.groups import MOST, differences
+from server_agg.survey_page.words import about, difference_words, largest_words, others_words, trend_words
 
 D = Design("3/4", "3/4")
 HOURS = Scale.of_number(0, 40, "hours")
