@@ -1,0 +1,179 @@
+"""The size of the house, counted: `python -m tests.house` prints it, `tests/test_house.py` holds it to `MOST`.
+
+Rules
+1. A public name is a line of an `__init__.pyi`; names of a namespace count with it, a namespace itself does not.
+2. A result class is a class of server_agg that inherits from `Result`, by whatever way; a base whose name begins with
+   an underscore, or that has abstract methods of its own, is not one.
+3. A module is a Python file of the product that is not an `__init__.py`; its lines are all its lines.
+4. A type test chooses behaviour by the type of a design, a kind, a tally or a result: `isinstance`, `type(...)`,
+   `hasattr`, a class pattern of `match`, `instanceof` in JavaScript.  The folder `design` may; so may a function named
+   `checked_…` whose only job is to refuse a wrong argument, and an `__eq__` or `__add__` that returns NotImplemented.
+5. An import of a test is deep if it names a module that is neither a package's top nor one of its namespaces.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PRODUCT = ("rrcollect", "server_agg")
+NAMESPACES = (
+    *PRODUCT, "rrcollect.classic", "rrcollect.errors", "rrcollect.telemetry", "server_agg.errors", "server_agg.plan",
+    "server_agg.sampling", "server_agg.models", "server_agg.collect", "server_agg.analyse",
+)  # fmt: skip
+TYPES = re.compile(
+    r"\b(\w*Design|\w*Tally|Tallies|Mechanism|YesNo|Choice|Number|\w*Kind|\w*Estimate|Mean\w*|Pooled\w*)\b"
+)
+IN_JAVASCRIPT = re.compile(r"\binstanceof\s+(\w*Design|\w*Kind|YesNo|Choice|RangeNumber)\b")
+MOST = {
+    "public names": 90,
+    "public names at the top": 62,
+    "result classes": 18,
+    "modules": 195,
+    "lines of Python": 35_500,
+    "type tests": 0,
+    "deep imports in tests": 250,
+}
+
+
+def files(*folders: str, ending: str = ".py", root: Path = ROOT) -> Iterator[Path]:
+    """The files of these folders, in order."""
+    for folder in folders:
+        for path in sorted((root / folder).rglob(f"*{ending}")):
+            if "node_modules" not in path.parts and "__pycache__" not in path.parts:
+                yield path
+
+
+def public_names(root: Path = ROOT) -> dict[str, list[str]]:
+    """The public names of every package that has a stub, without the namespaces themselves."""
+    found = {}
+    for path in files(*PRODUCT, ending="__init__.pyi", root=root):
+        package = ".".join(path.relative_to(root).parent.parts)
+        lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("from ")]
+        found[package] = [words[3] for words in lines if f"{package}.{words[3]}" not in NAMESPACES]
+    return found
+
+
+def result_classes(root: Path = ROOT) -> list[str]:
+    """The classes that inherit from `Result` (rule 2)."""
+    bases: dict[str, set[str]] = {}
+    abstract: set[str] = set()
+    for path in files("server_agg", root=root):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                bases.setdefault(node.name, set()).update(ast.unparse(base).split("[")[0] for base in node.bases)
+                if any(
+                    "abstractmethod" in ast.unparse(each)
+                    for each in ast.walk(node)
+                    if isinstance(each, ast.FunctionDef)
+                ):
+                    abstract.add(node.name)
+    results = {"Result"}
+    while more := {name for name, of in bases.items() if name not in results and of & results}:
+        results |= more
+    return sorted(name for name in results - abstract - {"Result"} if not name.startswith("_"))
+
+
+def modules(root: Path = ROOT) -> list[Path]:
+    """The modules of the product (rule 3)."""
+    return [path for path in files(*PRODUCT, root=root) if path.name != "__init__.py"]
+
+
+def lines(root: Path = ROOT) -> int:
+    """The lines of all Python files of the product."""
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files(*PRODUCT, root=root))
+
+
+def type_tests(root: Path = ROOT) -> list[str]:
+    """Where behaviour is chosen by a type (rule 4), as `file:line`."""
+    found = []
+    for path in files(*PRODUCT, root=root):
+        if path.is_relative_to(root / "rrcollect" / "design"):
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        found += [f"{path.relative_to(root)}:{line}" for line in sorted(chosen_by_type(tree))]
+    for path in files(*PRODUCT, ending=".mjs", root=root):
+        if "/design/" in path.as_posix() or path.is_relative_to(root / "rrcollect" / "web" / "dist"):
+            continue
+        text = path.read_text(encoding="utf-8")
+        found += [
+            f"{path.relative_to(root)}:{text[: each.start()].count(chr(10)) + 1}"
+            for each in IN_JAVASCRIPT.finditer(text)
+        ]
+    return found
+
+
+def chosen_by_type(tree: ast.AST) -> set[int]:
+    """The lines of a module's tests by type."""
+    exempt: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and (
+            node.name.startswith(("checked_", "_checked_")) or node.name in ("__eq__", "__add__", "__radd__")
+        ):
+            exempt.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    found = set()
+    for node in ast.walk(tree):
+        tested = ""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if node.func.id in ("isinstance", "issubclass") and len(node.args) == 2:
+                tested = ast.unparse(node.args[1])
+            elif node.func.id == "hasattr" and re.search(
+                r"\b(design|mechanism|kind|tally)\b", ast.unparse(node.args[0])
+            ):
+                tested = "Mechanism"
+        elif isinstance(node, ast.MatchClass):
+            tested = ast.unparse(node.cls)
+        elif isinstance(node, ast.Compare) and any(
+            "type(" in ast.unparse(each) for each in (node.left, *node.comparators)
+        ):
+            tested = ast.unparse(node)
+        if tested and TYPES.search(tested) and node.lineno not in exempt:  # type: ignore[attr-defined]
+            found.add(node.lineno)  # type: ignore[attr-defined]
+    return found
+
+
+def imports(paths: Iterable[Path]) -> tuple[int, int]:
+    """How many imports of the product these files have, and how many of them are deep (rule 5)."""
+    every = deep = 0
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (module := node.module or "").split(".")[0] in PRODUCT:
+                named = [f"{module}.{name.name}" if module in PRODUCT else module for name in node.names]
+                every += 1
+                deep += module not in NAMESPACES and not all(name in NAMESPACES for name in named)
+            elif isinstance(node, ast.Import):
+                named = [name.name for name in node.names if name.name.split(".")[0] in PRODUCT]
+                every += bool(named)
+                deep += any(name not in NAMESPACES for name in named)
+    return every, deep
+
+
+def figures(root: Path = ROOT) -> dict[str, int]:
+    """What is held to `MOST`."""
+    names = public_names(root)
+    return {
+        "public names": sum(len(each) for each in names.values()),
+        "public names at the top": sum(len(names.get(package, ())) for package in PRODUCT),
+        "result classes": len(result_classes(root)),
+        "modules": len(modules(root)),
+        "lines of Python": lines(root),
+        "type tests": len(type_tests(root)),
+        "deep imports in tests": imports(files("tests", root=root))[1],
+    }
+
+
+def main(arguments: list[str]) -> int:
+    """Print the figures of this tree, or of the checkout named."""
+    root = Path(arguments[0]).resolve() if arguments else ROOT
+    for name, count in figures(root).items():
+        print(f"{name:28}{count:8,}   at most {MOST[name]:,}")
+    return 0
+
+
+if __name__ == "__main__":
+    import sys
+
+    raise SystemExit(main(sys.argv[1:]))
