@@ -141,9 +141,8 @@ def imports(paths: Iterable[Path]) -> tuple[int, int]:
     for path in paths:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and (module := node.module or "").split(".")[0] in PRODUCT:
-                named = [f"{module}.{name.name}" if module in PRODUCT else module for name in node.names]
                 every += 1
-                deep += module not in NAMESPACES and not all(name in NAMESPACES for name in named)
+                deep += module not in NAMESPACES
             elif isinstance(node, ast.Import):
                 named = [name.name for name in node.names if name.name.split(".")[0] in PRODUCT]
                 every += bool(named)

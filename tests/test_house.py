@@ -7,13 +7,10 @@ import pytest
 from tests import house
 
 
-def folder(root, **texts):
+def folder(root, texts):
     for name, text in texts.items():
-        path = root / name.replace("__", "/")
-        path = path.with_name(path.name.replace("_pyi", ".pyi").replace("_mjs", ".mjs"))
-        path = path if path.suffix else path.with_suffix(".py")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
     return root
 
 
@@ -50,22 +47,25 @@ def test_a_refusal_of_a_wrong_argument_is_not_counted(text):
 
 def test_the_folder_of_designs_may_choose_by_type_and_javascript_is_read(tmp_path):
     chosen = "isinstance(design, SetDesign)"
-    root = folder(tmp_path, rrcollect__design__sets=chosen, rrcollect__answer__draw=chosen)
-    (root / "rrcollect/web").mkdir()
-    (root / "rrcollect/web/page.mjs").write_text("// a\nif (design instanceof SetDesign) draw();\n")
+    texts = {
+        "design/sets.py": chosen,
+        "answer/draw.py": chosen,
+        "web/page.mjs": "//\nif (design instanceof SetDesign) {}",
+    }
+    root = folder(tmp_path, {f"rrcollect/{name}": text for name, text in texts.items()})
     assert house.type_tests(root) == ["rrcollect/answer/draw.py:1", "rrcollect/web/page.mjs:2"]
 
 
 def test_results_names_modules_and_imports_are_counted(tmp_path):
-    root = folder(
-        tmp_path,
-        server_agg__results="class Result: ...\nclass _Base(Result): ...\nclass Fit(_Base): ...\nclass Other: ...\n",
-        server_agg____init__="",
-        tests__one="from server_agg import estimate, plan\nfrom server_agg.results import Fit\nimport server_agg.results\n",
-    )
-    stub = "from server_agg.results import Fit as Fit\nfrom server_agg import plan as plan\n"
-    (root / "server_agg/__init__.pyi").write_text(stub)
+    texts = {
+        "server_agg/results.py": "class Result: 1\nclass _Base(Result): 1\nclass Fit(_Base): 1\nclass Other: 1\n",
+        "server_agg/__init__.py": "",
+        "server_agg/__init__.pyi": "from server_agg.results import Fit as Fit\nfrom server_agg import plan as plan\n",
+        "tests/one.py": "from server_agg import a\nfrom server_agg.results import Fit\nimport server_agg.results\n",
+    }
+    root = folder(tmp_path, texts)
     assert house.result_classes(root) == ["Fit"]
     assert house.public_names(root) == {"server_agg": ["Fit"]}
-    assert len(house.modules(root)) == 1 and house.lines(root) == 4
+    assert [path.name for path in house.modules(root)] == ["results.py"]
+    assert house.lines(root) == 4
     assert house.imports(house.files("tests", root=root)) == (3, 2)
