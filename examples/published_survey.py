@@ -57,7 +57,7 @@ def counts_behind(line: PrintedLine) -> list[int]:
 
 def reanalysis(line: PrintedLine) -> Estimate:
     (ones,) = counts_behind(line)  # one count and no other, or there is nothing to reanalyse
-    ours = estimate(Tally(line.design, line.n, ones))
+    ours: Estimate = estimate(Tally(line.design, line.n, ones))
     low, high = ours.interval()
     print(f"{line.what}: {ones} yes of {line.n}, the only count that gives the printed estimate")
     ends = "no limits" if line.limits is None else f"{line.limits[0]} to {line.limits[1]} %"

@@ -34,7 +34,7 @@ from rrcollect import (
     publish_survey,
     randomise_many,
 )
-from server_agg import margin_of_error, tally_from_answers, trend
+from server_agg import Tally, margin_of_error, trend
 
 WEEKS, FLEET = 8, 400_000
 CRASHES = [0.05] * 4 + [0.09] * 4  # in truth: the release of week 4 made it worse
@@ -84,7 +84,7 @@ drawn = np.bincount(truths.integers(WEEKS, size=FLEET), minlength=WEEKS)
 weeks = {}
 for week, answering in enumerate(drawn):
     crashed = truths.random(answering) < CRASHES[week]
-    weeks[week] = tally_from_answers(design, randomise_many(crashed, design))
+    weeks[week] = Tally.of(randomise_many(crashed, design), design)
 trends = trend(weeks)
 print(trends.table)
 print(trends.describe())

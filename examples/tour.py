@@ -70,7 +70,7 @@ people = np.random.default_rng()
 tallies = {}
 for level, n, share in (("amateur", 2000, 0.10), ("elite", 1000, 0.40)):
     answers = rr.randomise_many(people.random(n) < share, design)
-    tallies[level] = agg.tally_from_answers(design, answers)
+    tallies[level] = agg.Tally.of(answers, design)
 print("\nCounted:", {level: (tally.n, tally.ones) for level, tally in tallies.items()})
 
 # %% 6. Counts become an estimate.  It is unbiased, and its bar covers at least 95 % of the time, guaranteed: for

@@ -19,7 +19,7 @@ Names are loaded when first used; SciPy (extra `estimate`) when the first bar is
 
 >>> from rrcollect import optimal_design
 >>> import server_agg
->>> result = server_agg.estimate(server_agg.Tally(optimal_design(1), n=1000, ones=400))
+>>> result = server_agg.estimate(server_agg.Tally(optimal_design(1), n=1000, counts=400))
 >>> print(result.sentence())
 28.4 % (95 % exact interval 21.8–35.1 %), n = 1000, ε = 1; target: the population
 """

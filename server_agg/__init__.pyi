@@ -36,13 +36,6 @@ from server_agg.compare.segments import SegmentTable as SegmentTable
 from server_agg.compare.segments import segment_table as segment_table
 from server_agg.compare.trends import Trend as Trend
 from server_agg.compare.trends import trend as trend
-from server_agg.count.choice_tally import ChoiceTally as ChoiceTally
-from server_agg.count.from_answers import one_option as one_option
-from server_agg.count.from_answers import tallies_from_reports as tallies_from_reports
-from server_agg.count.from_answers import tally_from_answers as tally_from_answers
-from server_agg.count.from_answers import tally_from_column as tally_from_column
-from server_agg.count.from_answers import tally_from_counts as tally_from_counts
-from server_agg.count.from_answers import tally_from_packed as tally_from_packed
 from server_agg.count.tallies import Tallies as Tallies
 from server_agg.count.tallies import TallyKey as TallyKey
 from server_agg.count.tally import Tally as Tally

@@ -65,7 +65,7 @@ APPLICATION = ["server_agg.cli", "server_agg.demo"]
 SETS = "the sets that `randomise_choices` returns are counted as they are"
 WORDS = "a collector's pages speak the languages of the device's words"
 USERS_OF_ANSWER: dict[tuple[str, str], str] = {
-    ("server_agg.count.from_answers", "rrcollect.answer.chosen_sets"): SETS,
+    ("server_agg.count.tally", "rrcollect.answer.chosen_sets"): SETS,
     ("server_agg.collect.languages", "rrcollect.answer.words"): WORDS,
     ("server_agg.collect.pages", "rrcollect.answer.words"): WORDS,
 }

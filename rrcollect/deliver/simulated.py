@@ -23,7 +23,7 @@ Fault = Literal["none", "before", "after"]
 class SimulatedCollector:
     """`failures` says for each request in turn: "none", fail "before" taking it, or fail "after" (a lost reply).
 
-    `reports` holds what was taken, by id: `tallies_from_reports(collector.reports.values())` counts it.
+    `reports` holds what was taken, by id: `Tallies.of(collector.reports.values())` counts it.
 
     >>> SimulatedCollector([]).send("https://collect.example.org/reports", b"{}")
     Traceback (most recent call last):

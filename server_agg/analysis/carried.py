@@ -64,7 +64,7 @@ def reports_from_column(
     >>> print(result.summary)
     3 rows read: 2 accepted, 1 repeated, 0 refused
     >>> result.tallies.one()
-    Tally(design=Design('3/4', '3/4'), n=2, ones=1)
+    Tally(design=Design('3/4', '3/4'), n=2, counts=(1,))
     """
     keys = list(trusted)
     known = surveys_of(surveys, keys)

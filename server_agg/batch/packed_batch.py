@@ -19,8 +19,8 @@ from rrcollect.publish.rules import fault
 from rrcollect.publish.survey import Survey
 from server_agg.batch.packed_file import ONE_BIT, PackedAnswers, read_packed
 from server_agg.batch.summary import BatchResult, Summary
-from server_agg.count.choice_tally import tally_of
 from server_agg.count.tallies import Tallies, TallyKey, refuse_mixed
+from server_agg.count.tally import Tally
 from server_agg.errors import PackedFileError
 
 Content = tuple[object, ...]
@@ -78,7 +78,7 @@ def _judged(
         return BatchResult(Tallies(), Summary(n, 0, n))
     design = survey.question(packed.question).design
     key = TallyKey(digest, packed.question, design, tuple(packed.segments.items()), packed.round, survey.pilot)
-    return BatchResult(Tallies({key: tally_of(design, n, [packed.ones])}), Summary(n, n))
+    return BatchResult(Tallies({key: Tally(design, n, [packed.ones])}), Summary(n, n))
 
 
 def _asked(packed: PackedAnswers, survey: Survey | None) -> list[Question]:

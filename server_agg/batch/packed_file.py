@@ -35,7 +35,7 @@ from rrcollect.publish.envelope import LARGEST_ENVELOPE, verify
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.publication import Publication
 from rrcollect.publish.survey import Survey
-from server_agg.count.packed import count_ones
+from server_agg.count.tally import count_ones
 from server_agg.errors import PackedFileError
 from server_agg.new_file import new_file
 

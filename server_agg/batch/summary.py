@@ -112,7 +112,7 @@ class BatchResult:
         lines = [str(self.summary)]
         for key, tally in self.tallies.items():
             where = "".join(f", {name} = {value}" for name, value in key.segments)
-            ones = ", ".join(map(str, tally.sums))
+            ones = ", ".join(map(str, tally.counts))
             lines.append(f"{key.survey[:8]}… {key.question}, round {key.round}{where}: n = {tally.n}, ones = {ones}")
         return "\n".join(lines)
 

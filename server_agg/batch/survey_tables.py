@@ -31,8 +31,8 @@ from rrcollect.publish.question import MOST_ROUNDS, Question
 from rrcollect.publish.report import LARGEST_REPORT
 from rrcollect.publish.rules import declared
 from rrcollect.publish.survey import Survey
-from server_agg.count.choice_tally import tally_of
 from server_agg.count.tallies import Tallies, TallyKey, refuse_mixed
+from server_agg.count.tally import Tally
 
 MOST_TEXTS = 20_000
 NARROW = 12  # bits; so wide an answer has at most C(12, 6) = 924 texts
@@ -140,7 +140,7 @@ class SurveyTables:
             digest, question = self.questions[number - 1]
             segments = tuple(read_canonical(self.texts[place - 1][1].encode(), LARGEST_REPORT).items())
             key = TallyKey(digest, question.id, question.design, segments, round_, self.surveys[digest].pilot)
-            found[key] = tally_of(question.design, n, sums[: question.design.width])
+            found[key] = Tally(question.design, n, sums[: question.design.width])
         return Tallies(found)
 
 

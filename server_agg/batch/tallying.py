@@ -81,7 +81,7 @@ def tally_reports(
     >>> print(result.summary)
     3 rows read: 1 accepted, 1 repeated, 1 refused (1 bad_answer)
     >>> result.tallies.one()
-    Tally(design=Design('3/4', '3/4'), n=1, ones=1)
+    Tally(design=Design('3/4', '3/4'), n=1, counts=(1,))
     """
     keys = list(trusted)
     known = surveys_of(surveys, keys)

@@ -23,7 +23,7 @@ from rrcollect.answer.keystream import fresh_keystream
 from rrcollect.publish.kinds import Choice, Number, YesNo
 from server_agg import write_packed
 from server_agg.batch.writing import write_whole
-from server_agg.count.packed import count_ones
+from server_agg.count.tally import count_ones
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

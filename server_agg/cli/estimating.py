@@ -14,7 +14,7 @@ from server_agg.cli.sources import add_source, asked_in, tallies_of
 from server_agg.cli.terminal import emit, table
 
 if TYPE_CHECKING:
-    from server_agg import ChoiceTally, Tallies, Tally
+    from server_agg import Tallies, Tally
     from server_agg.survey_page.results import SurveyResults
 
 
@@ -150,10 +150,10 @@ def _typed_counts(options: Namespace, target: Any) -> int:
     return 0
 
 
-def _typed_choice(options: Namespace) -> ChoiceTally:
+def _typed_choice(options: Namespace) -> Tally:
     from rrcollect import optimal_choice
     from rrcollect.errors import ParameterError
-    from server_agg import ChoiceTally
+    from server_agg import Tally
 
     try:
         counts = [int(text) for text in options.counts.split(",")]
@@ -163,7 +163,7 @@ def _typed_choice(options: Namespace) -> ChoiceTally:
         raise Incomplete("give --epsilon with --counts: that of the optimal design they were drawn with")
     design = optimal_choice(options.epsilon, len(counts))
     n = options.n if options.n is not None else sum(counts) // design.size
-    return ChoiceTally(design, n, counts)
+    return Tally(design, n, counts)
 
 
 def _typed(options: Namespace) -> Tally:

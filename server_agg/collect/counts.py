@@ -9,7 +9,7 @@ Rules
 >>> cells = [("s1", "tax", 0, '{"p00":"3/4","p11":"3/4"}', '{"region":"north"}', answer, n)
 ...          for answer, n in (("0", 60), ("1", 40))]
 >>> next(iter(tallies_of(cells).values()))
-Tally(design=Design('3/4', '3/4'), n=100, ones=40)
+Tally(design=Design('3/4', '3/4'), n=100, counts=(40,))
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from rrcollect.design.mechanism import AnyDesign, from_text
-from server_agg.count.choice_tally import tally_of
 from server_agg.count.tallies import Tallies, TallyKey
+from server_agg.count.tally import Tally
 
 CountedCell = tuple[str, str, int, str, str, str, int]
 
@@ -48,5 +48,5 @@ def tallies_of(cells: Iterable[CountedCell], pilots: Collection[str] = ()) -> Ta
     for (survey, question, round_, text, declared), (total, *sums) in summed.items():
         mechanism = _design(text)
         key = TallyKey(survey, question, mechanism, _segments(declared), round_, survey in pilots)
-        made[key] = tally_of(mechanism, total, sums)
+        made[key] = Tally(mechanism, total, sums)
     return Tallies(made)

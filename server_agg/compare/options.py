@@ -18,7 +18,7 @@ from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.compare.segments import SegmentTable, segment_table
 from server_agg.compare.trends import Trend, trend
-from server_agg.count.choice_tally import ChoiceTally
+from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection
 from server_agg.estimates.choice import named_options
 from server_agg.estimates.interval import TargetLike
@@ -27,7 +27,7 @@ from server_agg.report.drawing import Point
 from server_agg.report.result import Result
 from server_agg.report.tables import Table
 
-Counted = ChoiceTally | Sequence[ChoiceTally]
+Counted = Tally | Sequence[Tally]
 
 
 def option_level(level: NumberLike, options: int) -> Fraction:
@@ -180,8 +180,8 @@ def option_tables(
 
     >>> from rrcollect.design.choice import SetDesign
     >>> design = SetDesign(3, 1, "1/2")
-    >>> found = option_tables({"north": ChoiceTally(design, 300, [120, 100, 80]),
-    ...                        "south": ChoiceTally(design, 200, [70, 70, 60])}, ["a", "b", "c"])
+    >>> found = option_tables({"north": Tally(design, 300, [120, 100, 80]),
+    ...                        "south": Tally(design, 200, [70, 70, 60])}, ["a", "b", "c"])
     >>> round(found[0]["north"].estimate.value, 3), found.describe()[:11]
     (0.6, 'all 6 bars,')
     """
@@ -206,7 +206,7 @@ def option_trends(
 
     >>> from rrcollect.design.choice import SetDesign
     >>> design = SetDesign(3, 1, "1/2")
-    >>> rounds = {r: ChoiceTally(design, 300, [100 + 10 * r, 120 - 10 * r, 80]) for r in range(3)}
+    >>> rounds = {r: Tally(design, 300, [100 + 10 * r, 120 - 10 * r, 80]) for r in range(3)}
     >>> [round(one.slope, 2) for one in option_trends(rounds, ["a", "b", "c"]).trends]
     [0.13, -0.13, 0.0]
     """
@@ -216,17 +216,15 @@ def option_trends(
     return OptionTrends(names, tuple(trends), exact_level(level))
 
 
-def _counted(
-    groups: Mapping[Any, Counted], labels: Iterable[str]
-) -> tuple[dict[Any, list[ChoiceTally]], tuple[str, ...]]:
-    counted = {key: [given] if isinstance(given, ChoiceTally) else list(given) for key, given in groups.items()}
+def _counted(groups: Mapping[Any, Counted], labels: Iterable[str]) -> tuple[dict[Any, list[Tally]], tuple[str, ...]]:
+    counted = {key: [given] if isinstance(given, Tally) else list(given) for key, given in groups.items()}
     found = [tally for tallies in counted.values() for tally in tallies]
     if not found:
         raise EmptySelection("no groups; expected one or more")
-    if not all(isinstance(tally, ChoiceTally) for tally in found) or len({len(tally) for tally in found}) > 1:
+    if not all(isinstance(tally, Tally) and len(tally) > 1 for tally in found) or len({len(one) for one in found}) > 1:
         raise ParameterError("groups", list(groups), "tallies of one choice, all of the same options")
     return counted, named_options(labels, len(found[0]))
 
 
-def _column(counted: Mapping[Any, list[ChoiceTally]], option: int) -> dict[Any, Any]:
+def _column(counted: Mapping[Any, list[Tally]], option: int) -> dict[Any, Any]:
     return {key: [tally[option] for tally in tallies] for key, tallies in counted.items()}

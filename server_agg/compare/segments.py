@@ -219,7 +219,7 @@ def _label(key: Hashable) -> str:
 
 def _tallies(key: Hashable, given: Tally | Sequence[Tally]) -> tuple[Tally, ...]:
     found = (given,) if isinstance(given, Tally) else tuple(given)
-    if not found or not all(isinstance(tally, Tally) for tally in found):
+    if not found or not all(isinstance(tally, Tally) and len(tally) == 1 for tally in found):
         raise EmptySelection(f"segment {_label(key)!r} holds no tally; expected a Tally, or several")
     return tuple(tally for tally in found if tally.n) or found[:1]
 

@@ -7,7 +7,8 @@ Rules
    equal.  Which keys belong together is decided later, by `where` and `by`, and never loses a count.
 2. `+` merges two collections (two servers, two days); order and grouping do not matter.
 3. Answers of a pilot (a trial) are never counted together with real ones: that is refused wherever keys are merged.
-4. Grouping keeps designs apart: a group is a tuple of tallies, one for each design in it, ready for `pool`.
+4. Reports are anything with the attributes of `ReportLike`: the collection's key is what they declare.
+5. Grouping keeps designs apart: a group is a tuple of tallies, one for each design in it, ready for `pool`.
 """
 
 from __future__ import annotations
@@ -17,17 +18,36 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rrcollect.design.mechanism import AnyDesign, Mechanism
 from rrcollect.design.parameters import whole_number
 from rrcollect.errors import ParameterError
-from server_agg.count.choice_tally import AnyTally, ChoiceTally, tally_of
 from server_agg.count.tally import Tally, counts_of, design_of, fields, read_json
 from server_agg.errors import EmptySelection, MixedQuestions
 
+if TYPE_CHECKING:
+    from rrcollect.publish.survey import Survey
+
 FIELDS = ("counts", "design", "n", "pilot", "question", "round", "segments", "survey")
 KEY_FIELDS = ("survey", "question", "design", "round", "pilot")
+
+
+class ReportLike(Protocol):
+    """What a report must have to be counted."""
+
+    @property
+    def survey(self) -> str: ...
+    @property
+    def question(self) -> str: ...
+    @property
+    def design(self) -> AnyDesign: ...
+    @property
+    def answer(self) -> str: ...
+    @property
+    def segments(self) -> Mapping[str, str]: ...
+    @property
+    def round(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -67,7 +87,7 @@ class TallyKey:
         return self.survey, self.question, _order(self.design), self.segments, self.round, self.pilot
 
 
-class Tallies(Mapping[TallyKey, AnyTally]):
+class Tallies(Mapping[TallyKey, Tally]):
     """A collection of tallies by `TallyKey`.
 
     >>> from rrcollect import Design
@@ -75,21 +95,67 @@ class Tallies(Mapping[TallyKey, AnyTally]):
     >>> north, south = (TallyKey("s1", "tax", design, (("region", r),)) for r in ("north", "south"))
     >>> tallies = Tallies({north: Tally(design, 100, 40), south: Tally(design, 50, 30)})
     >>> tallies.by("region")[("south",)]
-    (Tally(design=Design('3/4', '3/4'), n=50, ones=30),)
+    (Tally(design=Design('3/4', '3/4'), n=50, counts=(30,)),)
     >>> tallies.where(question="tax").one()
-    Tally(design=Design('3/4', '3/4'), n=150, ones=70)
+    Tally(design=Design('3/4', '3/4'), n=150, counts=(70,))
     """
 
-    def __init__(self, given: Mapping[TallyKey, AnyTally] | None = None) -> None:
+    def __init__(self, given: Mapping[TallyKey, Tally] | None = None) -> None:
         found = dict(given or {})
         for key, tally in found.items():
-            known = isinstance(key, TallyKey) and isinstance(tally, AnyTally)
+            known = isinstance(key, TallyKey) and isinstance(tally, Tally)
             if not known or key.design not in (tally.mechanism, tally.design):
-                allowed = "a Tally or ChoiceTally of the key's own design under each TallyKey"
+                allowed = "a Tally of the key's own design under each TallyKey"
                 raise ParameterError("tallies", (key, tally), allowed)
         self._tallies = {key: found[key] for key in sorted(found, key=TallyKey.order)}
 
-    def __getitem__(self, key: TallyKey) -> AnyTally:
+    @classmethod
+    def of(cls, reports: Iterable[ReportLike], surveys: Iterable[Survey] = ()) -> Tallies:
+        """Counts reports by survey × question × design × segments × round; a report id counts once.
+
+        Delivery is at least once, so the same report may be there again.  The same id with other content is refused.
+        `surveys` say which of the reports are of a pilot, which a report itself does not; they are not judged by them.
+
+        >>> from types import SimpleNamespace
+        >>> from rrcollect import Design
+        >>> def report(answer, region):
+        ...     return SimpleNamespace(survey="s1", question="tax", design=Design("3/4", "3/4"), answer=answer,
+        ...                            segments={"region": region}, round=0)
+        >>> tallies = Tallies.of([report("1", "north"), report("0", "north"), report("1", "south")])
+        >>> [(key.segments, tally.n, tally.ones) for key, tally in tallies.items()]
+        [((('region', 'north'),), 2, 1), ((('region', 'south'),), 1, 1)]
+        """
+        counts: dict[tuple[Any, ...], list[int]] = {}
+        seen: dict[str, ReportLike] = {}
+        for position, report in enumerate(reports):
+            if not hasattr(report, "answer"):
+                allowed = "a Report (Report.from_bytes(body) reads one)"
+                raise ParameterError(f"report {position}", type(report).__name__, allowed)
+            report_id = getattr(report, "id", None)
+            if report_id is not None:
+                if report_id in seen:
+                    if seen[report_id] != report:
+                        raise ParameterError(f"report {position}", report_id, "one content for one id")
+                    continue
+                seen[report_id] = report
+            if not isinstance(report.answer, str) or not report.design.allows(report.answer):
+                raise ParameterError(f"answer of report {position}", report.answer, "text that its design gives")
+            segments = tuple(sorted(report.segments.items())) if report.segments else ()
+            key = report.survey, report.question, report.design, segments, getattr(report, "round", 0)
+            found = counts.setdefault(key, [0] * (1 + report.design.width))
+            found[0] += 1
+            for place, bit in enumerate(report.answer, start=1):
+                found[place] += bit == "1"
+        pilots = {survey.digest: survey.pilot for survey in surveys}
+        refuse_mixed({key[0]: pilots[key[0]] for key in counts if key[0] in pilots})
+        return cls(
+            {
+                TallyKey(survey, question, design, segments, number, pilots.get(survey, False)): Tally(design, n, sums)
+                for (survey, question, design, segments, number), (n, *sums) in counts.items()
+            }
+        )
+
+    def __getitem__(self, key: TallyKey) -> Tally:
         try:
             return self._tallies[key]
         except KeyError:
@@ -137,9 +203,9 @@ class Tallies(Mapping[TallyKey, AnyTally]):
         the whole mechanism.
         """
         for key, tally in self.items():
-            if not isinstance(tally, ChoiceTally):
+            if len(tally) == 1:
                 raise ParameterError("option", option, f"an option of a choice; {key.question!r} was not one")
-        return Tallies({key: tally[option] for key, tally in self.items() if isinstance(tally, ChoiceTally)})
+        return Tallies({key: tally[option] for key, tally in self.items()})
 
     def _check_names(self, names: Iterable[str]) -> None:
         known = {*KEY_FIELDS, *(name for key in self for name, _ in key.segments)}
@@ -160,26 +226,25 @@ class Tallies(Mapping[TallyKey, AnyTally]):
                     f"select one with where({field}=…), or group by {field!r}"
                 )
 
-    def by(self, *names: str) -> dict[tuple[Any, ...], tuple[Any, ...]]:
-        """Groups by key fields or segments; in each group one tally for each design, all else merged: a `Tally` or, of
-        a choice, a `ChoiceTally`.
+    def by(self, *names: str) -> dict[tuple[Any, ...], tuple[Tally, ...]]:
+        """Groups by key fields or segments; in each group one tally for each design, all else merged.
 
         A segment that a key does not declare is None in the group's name; "segments.region" need
         not be declared by any.
         """
         self._check_names(names)
         self._check_mixture(names)
-        groups: dict[tuple[Any, ...], list[AnyTally]] = {}
+        groups: dict[tuple[Any, ...], list[Tally]] = {}
         for key, tally in self.items():
             groups.setdefault(tuple(key.part(name) for name in names), []).append(tally)
         return {name: merged(tallies) for name, tallies in groups.items()}
 
-    def each_design(self) -> tuple[Any, ...]:
+    def each_design(self) -> tuple[Tally, ...]:
         """One tally for each design, segments and surveys merged; what `pool` takes."""
         self._check_mixture()
         return merged(list(self.values()))
 
-    def one(self) -> Any:
+    def one(self) -> Tally:
         """Everything as one tally; refused if nothing was counted or several designs were used."""
         tallies = self.each_design()
         if not tallies:
@@ -196,7 +261,7 @@ class Tallies(Mapping[TallyKey, AnyTally]):
         entries = read_json("tallies", text)
         if not isinstance(entries, list):
             raise ParameterError("tallies", entries, "a list of keys with counts")
-        found: dict[TallyKey, AnyTally] = {}
+        found: dict[TallyKey, Tally] = {}
         for entry in entries:
             given = fields("tallies", entry, FIELDS)
             if not isinstance(given["segments"], dict):
@@ -206,16 +271,16 @@ class Tallies(Mapping[TallyKey, AnyTally]):
             key = TallyKey(given["survey"], given["question"], design, segments, given["round"], given["pilot"])
             if key in found:
                 raise ParameterError("tallies", entry, "each key once")
-            found[key] = tally_of(design, given["n"], counts_of("tally", given, design.width))
+            found[key] = Tally(design, given["n"], counts_of("tally", given, design.width))
         return cls(found)
 
 
-def _entry(key: TallyKey, tally: AnyTally) -> dict[str, object]:
-    if tally.mechanism != key.design or len(tally.sums) != key.design.width:
+def _entry(key: TallyKey, tally: Tally) -> dict[str, object]:
+    if tally.mechanism != key.design or len(tally.counts) != key.design.width:
         allowed = "tallies of whole answers: of one option alone the privacy could not be read back"
         raise ParameterError("tallies", f"one option of {key.question!r}", allowed)
     return {
-        "counts": list(tally.sums),
+        "counts": list(tally.counts),
         "design": key.design.to_wire(),
         "n": tally.n,
         "pilot": key.pilot,
@@ -243,12 +308,9 @@ def _order(design: AnyDesign) -> tuple[object, ...]:
     return design.width, column.p00, column.p11
 
 
-SomeTally = TypeVar("SomeTally", Tally, ChoiceTally, AnyTally)
-
-
-def merged(tallies: list[SomeTally]) -> tuple[SomeTally, ...]:
+def merged(tallies: list[Tally]) -> tuple[Tally, ...]:
     """One tally for each design, in the order of designs; the same for every order and grouping of the answers."""
-    found: dict[tuple[AnyDesign, Mechanism], SomeTally] = {}
+    found: dict[tuple[AnyDesign, Mechanism], Tally] = {}
     for tally in tallies:
         name = tally.design, tally.mechanism
         found[name] = found[name] + tally if name in found else tally

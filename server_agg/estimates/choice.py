@@ -24,8 +24,7 @@ from functools import cached_property
 from rrcollect.design.parameters import NumberLike, fraction
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
-from server_agg.count.choice_tally import ChoiceTally
-from server_agg.count.tally import Tally
+from server_agg.count.tally import Tally, checked_tally
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.combination import Combination, ScoreMean, ShareAmong, ends_of
 from server_agg.estimates.diagnostics import Misfit
@@ -43,22 +42,21 @@ class ChoiceEstimate(Result):
     """The shares estimated from `tally` for `target`; `labels` name the options.
 
     >>> from rrcollect.design.choice import SetDesign
-    >>> e = ChoiceEstimate(ChoiceTally(SetDesign(4, 1, "1/2"), 1000, [420, 260, 180, 140]), labels=("a", "b", "c", "d"))
+    >>> e = ChoiceEstimate(Tally(SetDesign(4, 1, "1/2"), 1000, [420, 260, 180, 140]), labels=("a", "b", "c", "d"))
     >>> [round(value, 3) for value in e.values], round(sum(e.values), 12)
     ([0.76, 0.28, 0.04, -0.08], 1.0)
     >>> e.interval(0).guaranteed
     True
     """
 
-    tally: ChoiceTally
+    tally: Tally
     target: TargetLike = "population"
     labels: tuple[str, ...] = ()
 
     tidy = "options"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.tally, ChoiceTally):
-            raise ParameterError("tally", self.tally, "a ChoiceTally")
+        checked_tally(self.tally)
         if self.tally.n < 2:
             raise TooFewAnswers(self.tally.n)
         object.__setattr__(self, "target", checked_target(self.target, self.tally.n))
@@ -114,7 +112,7 @@ class ChoiceEstimate(Result):
         drawn = (together - seen) / ((n - 1) * design.c**2)
         noise = (share * (with_truth - p * q) + (1 - share) * (both_others - q * q)) / (n * design.c**2)
         f = self[i].sampled_share
-        return (1 - f) * drawn + f * noise
+        return Fraction((1 - f) * drawn + f * noise)
 
     def simplex(self) -> list[float]:
         """The shares brought into [0, 1] and adding up to 1: of greatest likelihood for sets of one option, otherwise
@@ -177,7 +175,7 @@ class ChoiceEstimate(Result):
         """The share of one option minus that of another, by the covariance.
 
         >>> from rrcollect.design.choice import SetDesign
-        >>> e = ChoiceEstimate(ChoiceTally(SetDesign(4, 1, "1/2"), 1000, [420, 260, 180, 140]))
+        >>> e = ChoiceEstimate(Tally(SetDesign(4, 1, "1/2"), 1000, [420, 260, 180, 140]))
         >>> round(e.compare(0, 1).value, 3), e.compare(0, 1).p_value < 1e-6
         (0.48, True)
         """
@@ -197,7 +195,7 @@ class ChoiceEstimate(Result):
         """The share of an option among the people of several, such as all to whom the question applies.
 
         >>> from rrcollect.design.choice import SetDesign
-        >>> e = ChoiceEstimate(ChoiceTally(SetDesign(4, 1, "1/2"), 1000, [320, 260, 180, 240]))
+        >>> e = ChoiceEstimate(Tally(SetDesign(4, 1, "1/2"), 1000, [320, 260, 180, 240]))
         >>> found = e.among(0, [0, 1, 2])                       # the fourth: does not apply
         >>> round(found.value, 3), [round(end, 3) for end in found.interval()]
         (0.59, [0.488, 0.696])

@@ -6,25 +6,15 @@ which must be told the range; several designs go to `pool`.
 
 from __future__ import annotations
 
-from typing import overload
+from typing import Any
 
-from rrcollect.errors import ParameterError
-from server_agg.count.choice_tally import ChoiceTally
-from server_agg.count.tally import Tally
+from server_agg.count.tally import Tally, checked_tally
 from server_agg.estimates.choice import ChoiceEstimate
 from server_agg.estimates.interval import TargetLike
 from server_agg.estimates.one import Estimate
 
 
-@overload
-def estimate(tally: Tally, target: TargetLike = "population") -> Estimate: ...
-
-
-@overload
-def estimate(tally: ChoiceTally, target: TargetLike = "population") -> ChoiceEstimate: ...
-
-
-def estimate(tally: Tally | ChoiceTally, target: TargetLike = "population") -> Estimate | ChoiceEstimate:
+def estimate(tally: Tally, target: TargetLike = "population") -> Any:
     """The unbiased estimate from a tally, for the population the respondents were drawn from ("population"), for the
     people who answered ("sample"), or for a population of M people of whom n were drawn without replacement (M).
 
@@ -32,15 +22,11 @@ def estimate(tally: Tally | ChoiceTally, target: TargetLike = "population") -> E
     >>> e = estimate(Tally(optimal_design(1), 1000, 400))
     >>> round(e.value, 10), round(e.standard_error, 10)
     (0.2836046586, 0.0335405966)
-    >>> print(estimate(ChoiceTally(optimal_choice(2, 3), 1000, [600, 250, 150])))
+    >>> print(estimate(Tally(optimal_choice(2, 3), 1000, [600, 250, 150])))
     option       %  95 %, all at once  within 0–100 %
     option 1  72.5          66.9–78.0            72.5
     option 2  21.1          16.4–26.1            21.1
     option 3   6.4           2.6–10.7             6.4
     n = 1000, ε = 2; exact bars for the population, guaranteed
     """
-    if isinstance(tally, ChoiceTally):
-        return ChoiceEstimate(tally, target)
-    if not isinstance(tally, Tally):
-        raise ParameterError("tally", tally, "a Tally or a ChoiceTally; several go to pool([...])")
-    return Estimate(tally, target)
+    return Estimate(tally, target) if len(checked_tally(tally)) == 1 else ChoiceEstimate(tally, target)

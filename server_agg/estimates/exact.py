@@ -21,7 +21,7 @@ BETA_ROUNDING = 1 - Fraction(64, 2**52)  # SciPy's beta quantile is good to a fe
 
 def unbiased(tally: Tally) -> Fraction:
     """π̂ = (N/n − (1−p00))/c, exactly."""
-    return (Fraction(tally.ones, tally.n) - 1 + tally.design.p00) / tally.design.c
+    return (Fraction(tally.ones, tally.n) - 1 + tally.column.p00) / tally.column.c
 
 
 def exact_lower(tally: Tally, tail: Fraction) -> float:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from rrcollect.publish.number_range import bounds
-from server_agg.count.tally import Tally
+from server_agg.count.tally import Tally, checked_tally
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.diagnostics import Misfit
 from server_agg.estimates.interval import Interval, TargetLike, checked_target
@@ -163,8 +163,6 @@ def estimate_mean(
     >>> estimate_mean(Tally(Design("3/4", "3/4"), 1000, 500), 0, 10).value
     5.0
     """
-    if not isinstance(tally, Tally):
-        raise ParameterError("tally", tally, "a Tally")
-    if tally.n < 2:
+    if checked_tally(tally, yes_no=True).n < 2:
         raise TooFewAnswers(tally.n)
     return MeanEstimate(tally, *bounds(low, high), unit, checked_target(target))

@@ -25,7 +25,7 @@ from fractions import Fraction
 from rrcollect.design.parameters import NumberLike, probability, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
-from server_agg.count.tally import Tally
+from server_agg.count.tally import Tally, checked_tally
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.credible import Prior
 from server_agg.estimates.diagnostics import DirectAnswers, Margin, Misfit, PeopleTotal
@@ -60,6 +60,7 @@ class Estimate(UnbiasedResult):
     target: TargetLike = "population"
 
     def __post_init__(self) -> None:
+        checked_tally(self.tally, yes_no=True)
         if self.tally.n < 2:
             raise TooFewAnswers(self.tally.n)
         object.__setattr__(self, "target", checked_target(self.target, self.tally.n))
@@ -85,12 +86,12 @@ class Estimate(UnbiasedResult):
     def population_variance(self) -> Fraction:
         """v_pop, unbiased for the variance if the respondents were drawn from an infinite population."""
         yes = self.says_yes
-        return yes * (1 - yes) / ((self.tally.n - 1) * self.tally.design.c**2)
+        return yes * (1 - yes) / ((self.tally.n - 1) * self.tally.column.c**2)
 
     @property
     def noise_variance(self) -> Fraction:
         """v_real, unbiased for the variance that the mechanism alone adds."""
-        design, pi = self.tally.design, self.exact_value
+        design, pi = self.tally.column, self.exact_value
         noise = pi * design.p11 * (1 - design.p11) + (1 - pi) * design.p00 * (1 - design.p00)
         return noise / (design.c**2 * self.tally.n)
 

@@ -23,7 +23,7 @@ from rrcollect.design.parameters import NumberLike, probability
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.count.tallies import merged
-from server_agg.count.tally import Tally
+from server_agg.count.tally import Tally, tallies_in
 from server_agg.errors import EmptySelection, TooFewAnswers
 from server_agg.estimates.diagnostics import Misfit, worst_misfit
 from server_agg.estimates.exact import squared_widths, unbiased
@@ -228,11 +228,8 @@ def pool(tallies: Iterable[Tally], *, planning: NumberLike = "1/2") -> PooledEst
     >>> round(pooled.value, 4), round(pooled.standard_error, 4)
     (0.196, 0.024)
     """
-    found = tuple(tallies)
-    for tally in found:
-        if not isinstance(tally, Tally):
-            raise ParameterError("tallies", tally, "tallies")
+    found = tallies_in(tallies, yes_no=True)
     at = probability("planning", planning)
     if not 0 < at < 1:
         raise ParameterError("planning", planning, "a prevalence strictly between 0 and 1")
-    return PooledEstimate(merged(list(found)), at)
+    return PooledEstimate(merged(found), at)

@@ -18,8 +18,8 @@ from functools import cached_property
 
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
-from server_agg.count.choice_tally import ChoiceTally
 from server_agg.count.tallies import merged
+from server_agg.count.tally import Tally, tallies_in
 from server_agg.errors import EmptySelection
 from server_agg.estimates.choice import named_options
 from server_agg.estimates.diagnostics import Misfit
@@ -42,13 +42,13 @@ class PooledChoice(Result):
     """The shares behind several tallies of one choice.
 
     >>> from rrcollect.design.choice import SetDesign
-    >>> found = pool_choices([ChoiceTally(SetDesign(3, 1, "1/2"), 600, [280, 180, 140]),
-    ...                       ChoiceTally(SetDesign(3, 1, "2/3"), 400, [220, 100, 80])])
+    >>> found = pool_choices([Tally(SetDesign(3, 1, "1/2"), 600, [280, 180, 140]),
+    ...                       Tally(SetDesign(3, 1, "2/3"), 400, [220, 100, 80])])
     >>> [round(value, 3) for value in found.values], sum(found.exact_values)
     ([0.794, 0.176, 0.03], Fraction(1, 1))
     """
 
-    tallies: tuple[ChoiceTally, ...]
+    tallies: tuple[Tally, ...]
     labels: tuple[str, ...] = ()
 
     tidy = "options"
@@ -149,16 +149,12 @@ class PooledChoice(Result):
         return "; ".join([told, *([self.misfit.describe()] if self.misfit.told else [])])
 
 
-def pool_choices(tallies: Iterable[ChoiceTally], labels: Iterable[str] = ()) -> PooledChoice:
+def pool_choices(tallies: Iterable[Tally], labels: Iterable[str] = ()) -> PooledChoice:
     """One estimate from tallies of one choice, whatever their designs; equal designs are merged first.
 
     >>> from rrcollect.design.choice import SetDesign
-    >>> once = ChoiceTally(SetDesign(3, 1, "1/2"), 600, [280, 180, 140])
+    >>> once = Tally(SetDesign(3, 1, "1/2"), 600, [280, 180, 140])
     >>> pool_choices([once, once]).n
     1200
     """
-    found = list(tallies)
-    for tally in found:
-        if not isinstance(tally, ChoiceTally):
-            raise ParameterError("tallies", tally, "tallies of a choice")
-    return PooledChoice(merged(found), tuple(labels))
+    return PooledChoice(merged(tallies_in(tallies)), tuple(labels))

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from server_agg.count.choice_tally import ChoiceTally
+from server_agg.count.tally import Tally
 
 
-def likeliest_shares(tally: ChoiceTally) -> list[Fraction]:
+def likeliest_shares(tally: Tally) -> list[Fraction]:
     """The shares of greatest likelihood for sets of one option."""
     design, k = tally.design, len(tally)
     order = sorted(range(k), key=lambda j: (-tally.counts[j], j))

@@ -194,7 +194,7 @@ def _no_cheaters(tallies: Sequence[Tally], statistic: float) -> Test:
         rates = [float(t.design.says_yes(Fraction(float(prevalence)))) for t in tallies]
         drawn = generator.binomial([t.n for t in tallies], rates, (DRAWS, len(tallies)))
         tables, times = np.unique(drawn, axis=0, return_counts=True)
-        same = tuple(replace(t, ones=0) for t in tallies)
+        same = tuple(replace(t, counts=0) for t in tallies)
         reached = [_statistic(same, tuple(table)) >= statistic * (1 - 1e-9) for table in tables.tolist()]
         worst = max(worst, (1 + int(times[reached].sum())) / (DRAWS + 1))
     p = min(1.0, max(half, worst + 1 / CORNER))
@@ -204,7 +204,7 @@ def _no_cheaters(tallies: Sequence[Tally], statistic: float) -> Test:
 @lru_cache(maxsize=10_000)
 def _statistic(tallies: tuple[Tally, ...], ones: tuple[int, ...]) -> float:
     """The likelihood ratio of a table: these designs and sizes with these counts."""
-    counted = [replace(t, ones=int(k)) for t, k in zip(tallies, ones, strict=True)]
+    counted = [replace(t, counts=int(k)) for t, k in zip(tallies, ones, strict=True)]
     groups = [Group.of(t) for t in counted]
     _, level = maximum(groups, linear_shares(counted) if len(counted) == 2 else None)
     return max(0.0, 2 * (level - held(groups, 2, 0.0)[0]))

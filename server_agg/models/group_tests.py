@@ -145,7 +145,7 @@ def trend_across(groups: GroupsLike, scores: Sequence[float] | None = None) -> G
 def _possible(tally: Tally) -> Tally:
     """By the edge rule: the nearest count that a prevalence explains, since no other is evidence of a difference."""
     least, most = math.ceil(tally.n * (1 - tally.design.p00)), math.floor(tally.n * tally.design.p11)
-    return replace(tally, ones=min(max(tally.ones, least), most)) if least <= most else tally
+    return replace(tally, counts=min(max(tally.ones, least), most)) if least <= most else tally
 
 
 def _test(hypothesis: str, found: PValue, freedom: int) -> Test:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rrcollect.errors import ParameterError
-from server_agg.count.from_answers import answer_array
+from server_agg.count.tally import answer_array
 from server_agg.models.columns import vector_of
 from server_agg.models.moments import least_squares, moment_regression
 from server_agg.models.predictor import PredictorFit, by_moments, checked_rank, named_covariates

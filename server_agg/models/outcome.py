@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rrcollect.errors import ParameterError
-from server_agg.count.from_answers import answer_array
+from server_agg.count.tally import answer_array
 from server_agg.models.columns import matrix_of, probabilities, vector_of
 from server_agg.models.links import LINKS, Link
 

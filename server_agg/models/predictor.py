@@ -25,7 +25,7 @@ import numpy as np
 
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
-from server_agg.count.from_answers import answer_array
+from server_agg.count.tally import answer_array
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import wald_interval
 from server_agg.estimates.numerics import t_tail

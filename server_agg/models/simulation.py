@@ -19,7 +19,7 @@ import numpy as np
 from rrcollect.classic import RepeatedDesign
 from rrcollect.design.parameters import NumberLike, probability, whole_number
 from rrcollect.errors import ParameterError
-from server_agg.count.from_answers import answer_array
+from server_agg.count.tally import answer_array
 from server_agg.models.columns import matrix_of, probabilities, vector_of
 from server_agg.models.links import sigmoid
 

@@ -27,7 +27,7 @@ import numpy as np
 from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
-from server_agg.count.from_answers import answer_array
+from server_agg.count.tally import answer_array
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.interval import Interval, Side
 from server_agg.estimates.methods import interval_of

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rrcollect.errors import ParameterError
-from server_agg.count.from_answers import answer_array
+from server_agg.count.tally import answer_array
 from server_agg.sampling.errors import NotCalibrated
 from server_agg.weigh.weights import checked_weights
 

@@ -27,8 +27,8 @@ from typing import Any
 from rrcollect.publish.survey import Survey
 from server_agg.compare.options import OptionTrends
 from server_agg.compare.trends import Trend
-from server_agg.count.choice_tally import AnyTally
 from server_agg.count.tallies import Tallies, TallyKey
+from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection
 from server_agg.report.drawing import Point
 from server_agg.report.result import Result
@@ -180,7 +180,7 @@ def survey_results(
     >>> round(found.round("tax", 0).estimate.value, 12), "{:.3f} to {:.3f}".format(*found.round("tax", 0).bar)
     (0.3, '0.239 to 0.362')
     """
-    how, parts = ResultOptions(**options), dict[tuple[str, int], dict[TallyKey, AnyTally]]()
+    how, parts = ResultOptions(**options), dict[tuple[str, int], dict[TallyKey, Tally]]()
     named = dict(asked or {}) if survey is None else {q.id: QuestionScale.of(q, survey) for q in survey.questions}
     for key, tally in (tallies if survey is None else tallies.where(survey=survey.digest)).items():
         parts.setdefault((key.question, key.round), {})[key] = tally

@@ -28,7 +28,6 @@ from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey
 from server_agg.compare.options import OptionTables, option_tables
 from server_agg.compare.segments import MERGED, SegmentTable, segment_table, simultaneous_level
-from server_agg.count.choice_tally import ChoiceTally
 from server_agg.count.tallies import Tallies
 from server_agg.count.tally import Tally
 from server_agg.estimates.choice import ChoiceEstimate
@@ -120,7 +119,7 @@ class RoundResults(Result):
     @property
     def is_choice(self) -> bool:
         """Whether it is one of several options."""
-        return any(isinstance(tally, ChoiceTally) for tally in self.tallies.values())
+        return any(len(tally) > 1 for tally in self.tallies.values())
 
     @cached_property
     def estimate(self) -> AnyEstimate | None:
@@ -132,9 +131,8 @@ class RoundResults(Result):
             return self.asked.scale.estimate(
                 shares_of(counted), self.options.target if len(counted) == 1 else "population"
             )
-        sets = [tally for tally in counted if isinstance(tally, ChoiceTally)]
-        if len(sets) == len(counted) == 1:
-            return ChoiceEstimate(sets[0], self.options.target, self.asked.labels)
+        if len(counted) == 1:
+            return ChoiceEstimate(counted[0], self.options.target, self.asked.labels)
         return pool_choices(counted, self.asked.labels)
 
     @property
@@ -219,7 +217,7 @@ class RoundResults(Result):
 def shares_of(counted: Any) -> list[Tally]:
     """The yes/no tallies; a choice among them is another question."""
     for tally in counted:
-        if not isinstance(tally, Tally):
+        if len(tally) > 1:
             raise ParameterError("tallies", tally, "answers of one kind")
     return list(counted)
 

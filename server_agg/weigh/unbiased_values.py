@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
-from server_agg.count.from_answers import answer_array
+from server_agg.count.tally import answer_array
 
 if TYPE_CHECKING:
     import numpy as np

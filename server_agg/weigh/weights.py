@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
-from server_agg.count.from_answers import answer_array
-from server_agg.count.tally import Tally
+from server_agg.count.tally import Tally, answer_array
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.diagnostics import Misfit, worst_misfit
 from server_agg.estimates.effective import EffectiveSample

@@ -20,7 +20,13 @@ from hypothesis import strategies as st
 
 from rrcollect.publish.rules import COMPARED
 from rrcollect.publish.survey import Segment, Survey
-from server_agg import BatchResult, ChoiceTally, Summary, Tallies, Tally, tally_reports
+from server_agg import (
+    BatchResult,
+    Summary,
+    Tallies,
+    Tally,
+    tally_reports,
+)
 from server_agg.batch import frame_engine as frames
 from server_agg.batch.summary import NUMBER_OF
 from server_agg.batch.survey_tables import SurveyTables
@@ -195,7 +201,7 @@ def test_two_hundred_options(engine: Any, tmp_path: Path) -> None:
         result = tally_reports(engine(rows, tmp_path), wide, deduplicate=deduplicate)
         counted = result.tallies.where(question="wide").one()
         answers = [one["answer"] for one in rows if one["question"] == "wide"]
-        assert counted == ChoiceTally(design, 60, [sum(int(text[j]) for text in answers) for j in range(200)])
+        assert counted == Tally(design, 60, [sum(int(text[j]) for text in answers) for j in range(200)])
         assert result.tallies.where(question="q1").one().n == 40
 
 
@@ -221,14 +227,14 @@ def _planted(rows: list[dict[str, Any]], mistake: str) -> BatchResult:
         added = tallies.pop(second)
         tallies[first] = Tally(first.design, tallies[first].n + added.n, tallies[first].ones + added.ones)
     if mistake == "counts the bits of a set from the other end":
-        sets = {key: tally for key, tally in tallies.items() if isinstance(tally, ChoiceTally)}
-        tallies |= {key: ChoiceTally(key.design, tally.n, tally.counts[::-1]) for key, tally in sets.items()}
+        sets = {key: tally for key, tally in tallies.items() if len(tally) > 1}
+        tallies |= {key: Tally(key.design, tally.n, tally.counts[::-1]) for key, tally in sets.items()}
     if mistake == "moves an answer to the last option":
         long = next(key for key, tally in tallies.items() if key.question == "q5" and tally.counts[19] < tally.n)
         first = next(j for j in range(20) if tallies[long].counts[j])
         counts = list(tallies[long].counts)
         counts[first], counts[19] = counts[first] - 1, counts[19] + 1
-        tallies[long] = ChoiceTally(long.design, tallies[long].n, counts)
+        tallies[long] = Tally(long.design, tallies[long].n, counts)
     total = sum(tally.n for tally in tallies.values())
     summary = result.summary
     rows_told = total + summary.repeated + sum(refused.values())

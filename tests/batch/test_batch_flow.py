@@ -43,7 +43,7 @@ def test_from_devices_through_files_to_an_estimate(
     write_reports(tmp_path / f"night.{ending}", [*reports, *reports[:5]])
     result = tally_reports(tmp_path / f"night.{ending}", document, trusted=[PUBLISHER_KEY.public])
     assert str(result.summary) == f"{PEOPLE + 5} rows read: {PEOPLE} accepted, 5 repeated, 0 refused"
-    assert result.tallies == server_agg.tallies_from_reports(reports)
+    assert result.tallies == server_agg.Tallies.of(reports)
     assert {name: sum(t.n for t in found) for name, found in result.tallies.by("region").items()} == {
         ("north",): PEOPLE // 2,
         ("south",): PEOPLE // 2,

@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 
 from rrcollect import Design, ParameterError, SigningKey, publish_survey, randomise_packed
 from rrcollect.errors import UntrustedKey
-from server_agg import PackedFileError, Summary, Tally, read_packed, tally_from_packed, tally_reports, write_packed
-from server_agg.count.packed import count_ones
+from server_agg import (
+    PackedFileError,
+    Summary,
+    Tally,
+    read_packed,
+    tally_reports,
+    write_packed,
+)
+from server_agg.count.tally import count_ones
 from tests.support.batch_reference import CLOSED, KEY, OPEN, PUBLICATION
 
 
@@ -38,7 +45,7 @@ def test_a_gateway_s_file_alone_suffices(n: int, tmp_path: Path) -> None:
     assert result == tally_reports(path, OPEN)
     ((key, tally),) = result.tallies.items()
     assert (key.survey, key.question, key.segments) == (OPEN.digest, "q1", (("region", "north"),))
-    assert tally == tally_from_packed(Design("3/4", "3/4"), answers, n, bitorder="little")
+    assert tally == Tally.of(answers, Design("3/4", "3/4"), n=n, bitorder="little")
     with pytest.raises(UntrustedKey):
         tally_reports(path, trusted=[SigningKey.generate().public])
     with pytest.raises(ParameterError, match="surveys"):

@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from rrcollect import Design, Question, SetDesign, Survey, optimal_choice, randomise_choices
 from rrcollect.publish.kinds import Choice
 from server_agg import tally_reports
-from server_agg.count.packed import count_ones
+from server_agg.count.tally import count_ones
 from tests.benchmarks.measure import Contestants, interleave, tell
 from tests.benchmarks.report import show
 from tests.benchmarks.section import FULL, Curve, Effort, Section, compare, rates
@@ -211,7 +211,7 @@ def choices(folder: Path, rows: int) -> Contestants:
         path = folder / f"sets{k}.parquet"
         survey, n = sets(path, k, rows)
         tally = tally_reports(path, survey, progress=False).tallies
-        assert all(sum(one.sums) == survey.questions[0].design.size * one.n for one in tally.values())  # type: ignore[union-attr]
+        assert all(sum(one.counts) == survey.questions[0].design.size * one.n for one in tally.values())  # type: ignore[union-attr]
         for dedup in (True, False)[: 2 if k == 10 else 1]:
             name = f"sets of {k} options, {'deduplicated' if dedup else 'as they are'}"
             found[name] = n, partial(tally_reports, path, survey, deduplicate=dedup, progress=False)

@@ -18,7 +18,7 @@ from scipy.stats import binom, multinomial
 
 from rrcollect import Design, optimal_design
 from rrcollect.design.choice import SetDesign
-from server_agg import ChoiceTally, Tally, estimate_mean, segment_table
+from server_agg import Tally, estimate_mean, segment_table
 from server_agg.estimates.choice import ChoiceEstimate
 from server_agg.estimates.methods import methods_for
 from tests.benchmarks.coverage_rows import GRID, Ends, Law, Setting, says
@@ -56,7 +56,7 @@ def _at_once(n: int) -> Iterator[Setting]:
         place = np.array([outcomes.index(counts) for counts in held])
 
         def bar(counts: Any, method: str, design: SetDesign = design, people: int = people) -> Ends:
-            bars = ChoiceEstimate(ChoiceTally(design, people, counts)).intervals(method=method)
+            bars = ChoiceEstimate(Tally(design, people, counts)).intervals(method=method)
             return [one.low for one in bars], [one.high for one in bars]
 
         def laws(
@@ -78,7 +78,7 @@ def _groups_of_options(n: int) -> Iterator[Setting]:
         def bar(outcome: Any, method: str, design: SetDesign = design) -> Ends:
             inside = outcome[1] + 2 * outcome[2]
             rest = [(2 * n - inside + j) // 3 for j in range(3)]
-            found = ChoiceEstimate(ChoiceTally(design, n, [inside // 2, inside - inside // 2, *rest])).group([0, 1])
+            found = ChoiceEstimate(Tally(design, n, [inside // 2, inside - inside // 2, *rest])).group([0, 1])
             return tuple(found.interval(method=method))  # type: ignore[return-value]
 
         def laws(design: SetDesign = design, outcomes: Any = outcomes) -> Iterator[Law]:
@@ -103,7 +103,7 @@ def _sums_of_options(n: int) -> Iterator[Setting]:
         for design in (SetDesign(3, 1, "3/5"), SetDesign(3, 1, "24/25")):
 
             def bar(counts: Any, method: str, make: Any = make, design: SetDesign = design) -> Ends:
-                found = make(ChoiceEstimate(ChoiceTally(design, n, counts)))
+                found = make(ChoiceEstimate(Tally(design, n, counts)))
                 return tuple(found.interval(method=method))
 
             def laws(truth: Any = truth, design: SetDesign = design) -> Iterator[Law]:

@@ -31,7 +31,7 @@ Bars = tuple[float, float, float]
 
 
 def ours(n: int, ones: int, design: Design, method: str = "exact") -> Bars:
-    found = estimate(Tally(design, n=n, ones=ones))
+    found = estimate(Tally(design, n=n, counts=ones))
     low, high = found.interval(0.95, method)
     return found.value, low, high
 

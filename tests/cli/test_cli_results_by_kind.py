@@ -8,7 +8,12 @@ import pytest
 
 from rrcollect import Report, SetDesign, optimal_choice, optimal_design, publish_survey
 from rrcollect.publish.kinds import Choice, Number
-from server_agg import ChoiceTally, Tallies, estimate, write_reports
+from server_agg import (
+    Tallies,
+    Tally,
+    estimate,
+    write_reports,
+)
 from tests.support.command_line import json_of, run
 from tests.support.devices import KEY, question, survey
 
@@ -66,7 +71,7 @@ def test_a_tally_of_every_kind_reads_back_and_is_named(desk, capsys, tmp_path):
     assert "party: red" in said
     assert "hours" in said
     texts = [one.answer for one in made if one.question == "party" and one.round == 0]
-    wanted = ChoiceTally(SETS, 100, [sum(text[j] == "1" for text in texts) for j in range(4)])
+    wanted = Tally(SETS, 100, [sum(text[j] == "1" for text in texts) for j in range(4)])
     assert Tallies.from_json(out.read_text()).where(question="party", round=0).one() == wanted
     found = json_of(capsys, "estimate", out, "--question", "party", "--round", "0")
     assert [one["value"] for one in found[0]["options"]] == estimate(wanted).values

@@ -10,7 +10,7 @@ import pytest
 
 from rrcollect import Report, SetDesign, optimal_choice, optimal_design
 from rrcollect.publish.kinds import Choice, Number
-from server_agg import ChoiceTally, Tally, estimate
+from server_agg import Tally, estimate
 from server_agg.collect.stored_report import incoming
 from tests.support.browser import Visit
 from tests.support.collector_running import BEARER, JSON, TOKEN, RunningCollector
@@ -92,7 +92,7 @@ def test_what_is_shown_is_what_the_estimators_say_of_the_reports(collector):
     reports = sent(collector, digest)
     found = {each["id"]: each for each in collector.results()["surveys"][0]["questions"]}
     texts = [one.answer for one in reports if one.question == "colour"]
-    wanted = estimate(ChoiceTally(MANY, 90, [sum(text[j] == "1" for text in texts) for j in range(10)]))
+    wanted = estimate(Tally(MANY, 90, [sum(text[j] == "1" for text in texts) for j in range(10)]))
     assert [one["value"] for one in found["colour"]["estimate"]["options"]] == wanted.values
     ones = sum(one.answer == "1" for one in reports if one.question == "hours")
     share = estimate(Tally(HOURS.design, 90, ones)).value

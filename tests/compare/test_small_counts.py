@@ -8,7 +8,14 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import barnard_exact, binom, norm
 
 from rrcollect import Design, ParameterError, SetDesign, optimal_design
-from server_agg import ChoiceTally, Tally, compare_groups, compare_many, estimate, segment_table, trend
+from server_agg import (
+    Tally,
+    compare_groups,
+    compare_many,
+    estimate,
+    segment_table,
+    trend,
+)
 from server_agg.estimates.score_tests import Groups
 
 E1, P3, DIRECT = optimal_design(1), Design(1, "0.3"), Design(1, 1)
@@ -144,7 +151,7 @@ def test_the_score_bar_of_zero_counts_is_miettinen_and_nurminens():
 
 def test_a_choice_is_compared_option_by_option():
     with pytest.raises(ParameterError, match=r"tally\[j\]"):
-        compare_groups(*[ChoiceTally(SetDesign(3, 1, "1/2"), 30, [10, 10, 10])] * 2)
+        compare_groups(*[Tally(SetDesign(3, 1, "1/2"), 30, [10, 10, 10])] * 2)
 
 
 def test_coverage_of_the_score_bar_by_exact_double_sums():

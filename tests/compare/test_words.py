@@ -10,7 +10,6 @@ import pytest
 from rrcollect import Design, classic, optimal_design
 from rrcollect.design.choice import SetDesign
 from server_agg import (
-    ChoiceTally,
     Tallies,
     Tally,
     TallyKey,
@@ -72,7 +71,7 @@ EVERYWHERE = {
     "post-stratified": lambda: poststratified_estimate({"a": UNFIT, "b": FIT}, {"a": 1, "b": 3}),
     "weighted": lambda: weighted_estimate(E1, [1] * 40 + [0] * 260, [1.0, 2.0, 1.5] * 100),
     "mean": lambda: estimate_mean(UNFIT, 0, 40, unit="hours"),
-    "choice": lambda: estimate(ChoiceTally(SetDesign(4, 1, "1/2"), 1000, [720, 200, 50, 30])),
+    "choice": lambda: estimate(Tally(SetDesign(4, 1, "1/2"), 1000, [720, 200, 50, 30])),
     "repeated draws": lambda: estimate_repeated(CARDS, [180, 20, 0]),
     "two samples": lambda: estimate_moors(classic.moors("0.7"), n1=800, ones1=60, n2=200, ones2=100),
     "graph": lambda: estimate_graph(EMPTY, design=Design("0.6", "0.9")),

@@ -11,7 +11,6 @@ import pytest
 
 from rrcollect import Design, ParameterError, SetDesign, randomise_choices
 from server_agg import (
-    ChoiceTally,
     EmptySelection,
     MixedDesigns,
     Tallies,
@@ -19,11 +18,8 @@ from server_agg import (
     TallyKey,
     estimate,
     fit_logistic,
-    one_option,
     pool,
     segment_table,
-    tallies_from_reports,
-    tally_from_answers,
     trend,
     weighted_estimate,
 )
@@ -51,9 +47,9 @@ def reports(source, n):
 
 
 def test_kinds_stand_side_by_side_and_read_back_the_same():
-    made = tallies_from_reports(reports(random.Random(1), 500))
+    made = Tallies.of(reports(random.Random(1), 500))
     assert made.n == 500
-    assert {type(tally) for tally in made.values()} == {Tally, ChoiceTally}
+    assert {len(tally) for tally in made.values()} == {1, 4}
     assert Tallies.from_json(made.to_json()) == made
     for entry in json.loads(made.to_json()):
         assert len(entry["counts"]) == entry["design"].get("options", 1)
@@ -63,47 +59,46 @@ def test_kinds_stand_side_by_side_and_read_back_the_same():
 def test_any_grouping_of_the_reports_gives_the_same_tallies(seed):
     source = random.Random(seed)
     all_reports = list(reports(source, 300))
-    whole = tallies_from_reports(all_reports)
+    whole = Tallies.of(all_reports)
     source.shuffle(all_reports)
-    parts = [tallies_from_reports(all_reports[i::3]) for i in range(3)]
+    parts = [Tallies.of(all_reports[i::3]) for i in range(3)]
     assert parts[0] + parts[1] + parts[2] == whole == parts[2] + (parts[1] + parts[0])
 
 
 def test_column_sums_are_those_of_the_answers():
     drawn = sets(random.Random(2), 1000)
-    made = tally_from_answers(SETS, drawn)
-    assert made == ChoiceTally(SETS, 1000, [sum(text[j] == "1" for text in drawn) for j in range(4)])
+    made = Tally.of(drawn, SETS)
+    assert made == Tally(SETS, 1000, [sum(text[j] == "1" for text in drawn) for j in range(4)])
     table = np.array([[int(bit) for bit in text] for text in drawn])
-    assert tally_from_answers(SETS, table) == made
+    assert Tally.of(table, SETS) == made
     design = SetDesign(4, 2, "3/4")
     bulk = randomise_choices([0, 1, 2, 3] * 50, design)
-    assert tally_from_answers(design, bulk) == tally_from_answers(design, bulk.texts())
+    assert Tally.of(bulk, design) == Tally.of(bulk.texts(), design)
 
 
 @pytest.mark.parametrize("answer", ["1000", "1110", "11000", "110", "12 0", "", [1, 1, 1, 0], [1, 0]])
 def test_a_set_of_another_size_is_refused_with_its_position(answer):
     with pytest.raises(ParameterError, match="^answer 1 is"):
-        tally_from_answers(SETS, ["1100", answer])
+        Tally.of(["1100", answer], SETS)
     with pytest.raises(ParameterError, match="answers is"):
-        tally_from_answers(OTHER, randomise_choices([0, 1], SETS))
+        Tally.of(randomise_choices([0, 1], SETS), OTHER)
 
 
 @pytest.mark.parametrize("sums", [[], [5, 5], [11]])
 def test_a_tally_under_another_design_is_refused(sums):
     with pytest.raises(ParameterError):
-        Tallies({key("q", SETS): ChoiceTally(OTHER, 10, [10, 0, 0, 0])})
+        Tallies({key("q", SETS): Tally(OTHER, 10, [10, 0, 0, 0])})
     with pytest.raises(ParameterError):
-        Tallies({key("q", YES_NO): ChoiceTally(SETS, 1, [1, 1, 0, 0])})
+        Tallies({key("q", YES_NO): Tally(SETS, 1, [1, 1, 0, 0])})
     text = json.dumps([{"counts": sums, "design": SETS.to_wire(), "n": 10, "pilot": False, "question": "q", "round": 0,
                         "segments": {}, "survey": "s"}])  # fmt: skip
     with pytest.raises(ParameterError, match="counts"):
         Tallies.from_json(text)
-    with pytest.raises(ParameterError, match="ChoiceTally"):
-        Tally.from_json(ChoiceTally(SETS, 10, [5, 5, 5, 5]).to_json())
+    assert Tally.from_json(Tally(SETS, 10, [5, 5, 5, 5]).to_json()) == Tally(SETS, 10, [5, 5, 5, 5])
 
 
 def test_designs_are_kept_apart_and_trials_too():
-    first, second = ChoiceTally(SETS, 10, [9, 5, 4, 2]), ChoiceTally(OTHER, 10, [4, 3, 2, 1])
+    first, second = Tally(SETS, 10, [9, 5, 4, 2]), Tally(OTHER, 10, [4, 3, 2, 1])
     both = Tallies({key("q", SETS): first, key("q", OTHER): second})
     assert both.each_design() == merged([second, first]) == (first, second)  # in the order of their chances
     with pytest.raises(MixedDesigns):
@@ -115,7 +110,7 @@ def test_designs_are_kept_apart_and_trials_too():
 
 
 def test_one_option_against_the_rest_is_a_collection_of_yes_no_tallies():
-    north, south = ChoiceTally(SETS, 100, [70, 60, 40, 30]), ChoiceTally(SETS, 50, [30, 30, 20, 20])
+    north, south = Tally(SETS, 100, [70, 60, 40, 30]), Tally(SETS, 50, [30, 30, 20, 20])
     made = Tallies({key("q", SETS): north, key("q", SETS, "south"): south})
     first = made.option(0)
     assert first.by("region") == {("north",): (north[0],), ("south",): (south[0],)}
@@ -123,7 +118,7 @@ def test_one_option_against_the_rest_is_a_collection_of_yes_no_tallies():
     assert first.one().mechanism == SETS  # ε is the mechanism's
     assert segment_table(first.by("region"), minimum=2).rows[0].estimate.tally == north[0]
     assert trend({0: north[0], 1: south[0]}).table.rows[1].n == 50
-    other = ChoiceTally(OTHER, 80, [40, 20, 10, 10])
+    other = Tally(OTHER, 80, [40, 20, 10, 10])
     assert pool([north[0], other[0]]).n == 180
     with pytest.raises(ParameterError, match="read back"):
         first.to_json()
@@ -139,7 +134,7 @@ def test_columns_of_two_mechanisms_with_the_same_chances_are_not_added():
     """Two designs may have the same column and another promise: what each costs stays apart."""
     wide, narrow = SetDesign(3, 1, "1/2"), Design("3/4", "1/2")
     assert wide.column == narrow
-    kept = merged([ChoiceTally(wide, 4, [2, 1, 1])[0], Tally(narrow, 4, 2)])
+    kept = merged([Tally(wide, 4, [2, 1, 1])[0], Tally(narrow, 4, 2)])
     assert {tally.mechanism for tally in kept} == {wide, narrow}
 
 
@@ -148,17 +143,16 @@ def test_one_option_of_records_goes_to_regressions_and_weights():
     design, source = SetDesign(4, 1, "7/10").to_grid(), np.random.default_rng(3)
     truths = source.integers(0, 4, 600)
     answers = randomise_choices(truths, design)
-    bits, column = one_option(design, answers, 2)
-    tally = tally_from_answers(design, answers)
-    assert (int(bits.sum()), column) == (tally.counts[2], design.column)
-    assert one_option(design, list(answers.texts()), 2)[0].tolist() == bits.tolist()
-    assert one_option(design, np.asarray(answers), 2)[0].tolist() == bits.tolist()
+    bits, column = np.asarray(answers)[:, 2], design.column
+    tally = Tally.of(answers, design)
+    assert int(bits.sum()) == tally.counts[2]
+    assert [int(text[2]) for text in answers.texts()] == bits.tolist()
     weighted = weighted_estimate(column, bits, np.ones(600))
     assert weighted.value == pytest.approx(estimate(tally)[2].value)
     fit = fit_logistic(bits, np.zeros((600, 0)), column)
     assert 1 / (1 + np.exp(-fit.coefficients[0])) == pytest.approx(min(max(estimate(tally)[2].value, 0), 1), abs=1e-6)
     for wrong in (4, -1, True):
         with pytest.raises(ParameterError, match="option"):
-            one_option(design, answers, wrong)
+            tally[wrong]
     with pytest.raises(ParameterError, match="answer 0"):
-        one_option(design, ["1100"], 0)
+        Tally.of(["1100"], design)

@@ -6,7 +6,7 @@ import polars
 import pytest
 
 from rrcollect import ParameterError, Report, publish_survey
-from server_agg import Tallies, Tally, TallyKey, open_store, survey_results, tallies_from_reports, tally_reports
+from server_agg import Tallies, Tally, TallyKey, open_store, survey_results, tally_reports
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.stored_report import IncomingReport
 from tests.support.devices import KEY, question, survey
@@ -36,8 +36,8 @@ def test_reports_of_a_pilot_and_of_a_real_survey_are_not_counted_in_one_call():
         for of in (TRIAL, REAL)
     ]
     with pytest.raises(ParameterError, match="trial data is never counted with real answers"):
-        tallies_from_reports(reports, [TRIAL, REAL])
-    assert [key.pilot for key in tallies_from_reports(reports[:1], [TRIAL, REAL])] == [True]
+        Tallies.of(reports, [TRIAL, REAL])
+    assert [key.pilot for key in Tallies.of(reports[:1], [TRIAL, REAL])] == [True]
     rows = [report.row._asdict() for report in reports]
     with pytest.raises(ParameterError, match="the pilot 'trial' .* and the real 'real'"):
         tally_reports(polars.DataFrame(rows), [TRIAL, REAL])

@@ -22,11 +22,6 @@ from server_agg import (
     TooFewAnswers,
     estimate,
     pool,
-    tallies_from_reports,
-    tally_from_answers,
-    tally_from_column,
-    tally_from_counts,
-    tally_from_packed,
 )
 
 D = Design("3/4", "2/3")
@@ -40,13 +35,13 @@ def report(answer, **more):
 @pytest.mark.parametrize(
     ("n", "ones", "name"),
     [
-        (10, 11, "ones"),
+        (10, 11, "counts"),
         (-1, 0, "n"),
-        (10, -1, "ones"),
+        (10, -1, "counts"),
         (True, 0, "n"),
-        (10, True, "ones"),
+        (10, True, "counts"),
         (10.0, 3, "n"),
-        (10, 3.0, "ones"),
+        (10, 3.0, "counts"),
         ("10", 3, "n"),
         (None, 3, "n"),
         (2**63, 3, "n"),
@@ -71,8 +66,6 @@ def test_the_largest_count_and_one_more():
     assert Tally(D, most, most).n == most
     with pytest.raises(ParameterError, match="n is"):
         Tally(D, most, 0) + Tally(D, 1, 0)
-    with pytest.raises(ParameterError, match="yes"):
-        tally_from_counts(D, yes=most, no=1)
 
 
 @pytest.mark.parametrize("n", [0, 1])
@@ -193,7 +186,7 @@ def test_counts_become_plain_integers_and_the_labels_are_turned_only_if_need_be(
 
 
 def test_collection_json_round_trip():
-    tallies = tallies_from_reports(
+    tallies = Tallies.of(
         [
             report("1", segments={"b": "2", "a": "1"}),
             report("0", round=3),
@@ -211,7 +204,7 @@ def test_collection_json_round_trip():
 
 def test_selecting_and_grouping():
     other = Design("4/5", "4/5")
-    tallies = tallies_from_reports(
+    tallies = Tallies.of(
         [
             report("1", segments={"region": "n"}),
             report("0", segments={"region": "s"}),
@@ -241,7 +234,7 @@ def test_selecting_and_grouping():
 @pytest.mark.parametrize("answer", ["2", "-1", "", "01", None, 1, 0, 0.5, True, float("nan")])
 def test_reports_with_an_invalid_answer_are_refused(answer):
     with pytest.raises(ParameterError, match="answer of report 1 is"):
-        tallies_from_reports([report("1"), report(answer)])
+        Tallies.of([report("1"), report(answer)])
 
 
 def test_builders_agree():
@@ -251,19 +244,18 @@ def test_builders_agree():
         expected = Tally(D, n, int(bits.sum()))
         forms = [bits, bits.astype(int), bits.tolist(), (int(b) for b in bits), bits.astype(np.uint8)]
         forms += [pd.Series(bits), pl.Series(bits.tolist(), dtype=pl.Boolean), bits.astype(object)]
-        assert all(tally_from_answers(D, form) == expected for form in forms)
+        assert all(Tally.of(form, D) == expected for form in forms)
         for order in ("big", "little"):
             packed = np.packbits(bits, bitorder=order)
-            assert tally_from_packed(D, packed, n, bitorder=order) == expected
-            assert tally_from_packed(D, packed.tobytes(), n, bitorder=order) == expected
+            assert Tally.of(packed, D, n=n, bitorder=order) == expected
+            assert Tally.of(packed.tobytes(), D, n=n, bitorder=order) == expected
         for frame in (pd.DataFrame({"x": bits}), pl.DataFrame({"x": bits}), {"x": bits}):
-            assert tally_from_column(D, frame, "x") == expected
-        assert tally_from_counts(D, yes=expected.ones, no=n - expected.ones) == expected
+            assert Tally.of(frame["x"], D) == expected
 
 
 def test_padding_bits_are_not_counted():
-    assert tally_from_packed(D, bytes([0xFF]), 3).ones == 3
-    assert tally_from_packed(D, bytes([0b00000111]), 3, bitorder="little").ones == 3
+    assert Tally.of(bytes([0xFF]), D, n=3).ones == 3
+    assert Tally.of(bytes([0b00000111]), D, n=3, bitorder="little").ones == 3
 
 
 @pytest.mark.parametrize(
@@ -283,27 +275,25 @@ def test_padding_bits_are_not_counted():
 )
 def test_invalid_answers_are_refused(answers):
     with pytest.raises(ParameterError, match="answer"):
-        tally_from_answers(D, answers)
+        Tally.of(answers, D)
 
 
 def test_floats_that_pandas_made_of_a_column_with_a_gap_are_0_and_1():
     column = pd.Series([1, None, 0, 1]).dropna()
     assert column.dtype == float
     for answers in (column, column.to_numpy(), column.tolist(), column.astype(object)):
-        assert tally_from_answers(D, answers) == Tally(D, 3, 2)
+        assert Tally.of(answers, D) == Tally(D, 3, 2)
 
 
 def test_columns_and_bytes_that_do_not_fit():
     with pytest.raises(ParameterError, match="answer 1"):
-        tally_from_column(D, pl.DataFrame({"x": [True, None]}), "x")
-    with pytest.raises(ParameterError, match="column"):
-        tally_from_column(D, pd.DataFrame({"x": [1]}), "y")
+        Tally.of(pl.DataFrame({"x": [True, None]})["x"], D)
     with pytest.raises(ParameterError, match="2 bytes for n = 9"):
-        tally_from_packed(D, b"\x00", 9)
+        Tally.of(b"\x00", D, n=9)
     with pytest.raises(ParameterError, match="bitorder"):
-        tally_from_packed(D, b"\x00", 8, bitorder="middle")
+        Tally.of(b"\x00", D, n=8, bitorder="middle")
     with pytest.raises(ParameterError, match="uint8"):
-        tally_from_packed(D, np.zeros(1), 8)
+        Tally.of(np.zeros(1), D, n=8)
     for bad in (-1, 1.0, True):
         with pytest.raises(ParameterError):
-            tally_from_counts(D, yes=bad, no=3)
+            Tally(D, 5, bad)

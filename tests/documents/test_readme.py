@@ -9,7 +9,12 @@ import pytest
 
 from rrcollect import Client, Policy, SigningKey, TrustedPublisher, publish_survey
 from rrcollect.publish.survey_file import parse, survey_from
-from server_agg import Tallies, Tally, estimate, tallies_from_reports, write_reports
+from server_agg import (
+    Tallies,
+    Tally,
+    estimate,
+    write_reports,
+)
 from tests.documents.blocks import blocks_of
 from tests.documents.workspace import ROOT
 
@@ -60,8 +65,8 @@ def flow(tmp_path_factory):
     policy = Policy([TrustedPublisher(survey.publisher, [key.public])])
     client = Client(folder / "ledger.sqlite3", attributes=["doped"], policy=policy, source=bytes)
     report = client.answer(client.accept(envelope), "q1", truth=lambda: True)
-    (tally_key,) = tallies_from_reports([report])
-    tally = Tally(tally_key.design, n=1000, ones=400)
+    (tally_key,) = Tallies.of([report])
+    tally = Tally(tally_key.design, n=1000, counts=400)
     write_reports(folder / "rows.csv", [report])
     with (folder / "rows.csv").open(newline="") as rows:
         head, values = csv.reader(rows)

@@ -14,15 +14,14 @@ from rrcollect.design.choice import SetDesign
 from rrcollect.design.optimal_choice import made_for, optimal_choice
 from rrcollect.errors import ParameterError
 from server_agg import Tally, estimate
-from server_agg.count.choice_tally import ChoiceTally
 from server_agg.errors import MixedDesigns, TooFewAnswers
 from server_agg.estimates.choice import ChoiceEstimate
 from server_agg.estimates.combination import Combination
 from server_agg.estimates.mean import estimate_mean
 from server_agg.estimates.one import Estimate
 
-FOUR = ChoiceTally(made_for(1, 4, 1), 1000, [420, 260, 180, 140])
-TEN = ChoiceTally(optimal_choice(1, 10), 1000, [450, 380, 330, 310, 300, 280, 260, 250, 230, 210])
+FOUR = Tally(made_for(1, 4, 1), 1000, [420, 260, 180, 140])
+TEN = Tally(optimal_choice(1, 10), 1000, [450, 380, 330, 310, 300, 280, 260, 250, 230, 210])
 
 
 def near(found: Any, expected: Any) -> bool:
@@ -60,7 +59,7 @@ def test_the_figures_of_ten_options_and_of_five() -> None:
     assert (near(e.intervals()[0].low, 0.499620397492), sum(e.exact_values)) == (True, 1)
     assert near(e[0].interval("0.995").high, 0.836488733861)  # before it is tightened
     assert near(sum(e.simplex()), 1)
-    five = ChoiceTally(SetDesign(5, 1, "3/7"), 100, [30, 25, 20, 15, 10])
+    five = Tally(SetDesign(5, 1, "3/7"), 100, [30, 25, 20, 15, 10])
     assert near(estimate(five).simplex(), [1 / 2, 1 / 3, 1 / 6, 0, 0])
 
 
@@ -89,7 +88,7 @@ def test_values_and_covariances_are_unbiased(k: int, size: int, target: str) -> 
     for said in itertools.product(sets, repeat=3):
         weight = math.prod((law[held] for law, held in zip(laws, said, strict=True)), start=Fraction(1))
         counts = [sum(j in held for held in said) for j in range(k)]
-        e = ChoiceEstimate(ChoiceTally(design, 3, counts), target)
+        e = ChoiceEstimate(Tally(design, 3, counts), target)
         for i in range(k):
             mean[i] += weight * e.exact_values[i]
             for j in range(k):
@@ -114,7 +113,7 @@ def test_bars_at_once_cover_by_exact_sums() -> None:
     """n = 4 of three options at 90 %: for shares on a grid, the chance that all three bars hold."""
     design, n = SetDesign(3, 1, "3/5"), 4
     outcomes = [c for c in itertools.product(range(n + 1), repeat=3) if sum(c) == n]
-    bars = {c: ChoiceEstimate(ChoiceTally(design, n, c)).intervals("0.9") for c in outcomes}
+    bars = {c: ChoiceEstimate(Tally(design, n, c)).intervals("0.9") for c in outcomes}
     for a, b in itertools.product(range(11), repeat=2):
         if a + b > 10:
             continue
@@ -146,13 +145,13 @@ def test_groups_differences_and_scores() -> None:
     assert "bus: 81.6 %" in e.sentence()
     assert e.table().splitlines()[1].startswith("bus")
     assert e.as_dict()["options"][0]["label"] == "bus"  # type: ignore[index]
-    assert ChoiceTally.from_json(FOUR.to_json()) == FOUR
+    assert Tally.from_json(FOUR.to_json()) == FOUR
 
 
 def test_a_sum_of_options_has_a_guaranteed_bar_and_never_one_of_no_width_without_a_reason() -> None:
     """By sets of two: Hoeffding's and the default with the edge rule; the normal one says why it has no width."""
     design = SetDesign(5, 2, "2/3")
-    low = estimate(ChoiceTally(design, 300, [20, 20, 190, 185, 185])).group([0, 1])
+    low = estimate(Tally(design, 300, [20, 20, 190, 185, 185])).group([0, 1])
     assert isinstance(low, Combination)
     assert low.value < 0
     normal, sure, default = (low.interval(method=method) for method in ("wald", "hoeffding", "adjusted"))
@@ -168,7 +167,7 @@ def test_a_sum_of_options_has_a_guaranteed_bar_and_never_one_of_no_width_without
 
 def test_two_options_are_a_yes_no_question() -> None:
     design = optimal_choice(1, 2)
-    both = estimate(ChoiceTally(design, 500, [180, 320]))
+    both = estimate(Tally(design, 500, [180, 320]))
     single = estimate(Tally(design.column, 500, 180))
     assert both.exact_values == (single.exact_value, 1 - single.exact_value)
     assert both.interval(0) == single.interval()
@@ -188,12 +187,12 @@ def test_what_was_not_counted_from_such_answers_is_refused() -> None:
         (2, "211"),
     ):
         with pytest.raises(ParameterError):
-            ChoiceTally(design, n, counts)  # type: ignore[arg-type]
+            Tally(design, n, counts)  # type: ignore[arg-type]
     with pytest.raises(TooFewAnswers):
-        estimate(ChoiceTally(design, 1, [1, 1, 0]))
+        estimate(Tally(design, 1, [1, 1, 0]))
     with pytest.raises(MixedDesigns):
-        ChoiceTally(design, 1, [1, 1, 0]) + ChoiceTally(SetDesign(3, 2, "4/5"), 1, [1, 1, 0])
-    assert sum([ChoiceTally(design, 1, [1, 1, 0]), ChoiceTally(design, 1, [0, 1, 1])]).counts == (1, 2, 1)
+        Tally(design, 1, [1, 1, 0]) + Tally(SetDesign(3, 2, "4/5"), 1, [1, 1, 0])
+    assert sum([Tally(design, 1, [1, 1, 0]), Tally(design, 1, [0, 1, 1])]).counts == (1, 2, 1)
     e = estimate(FOUR)
     for call in (lambda: e.interval(4), lambda: e.compare(0, 0), lambda: e.group([]), lambda: e.group(range(4)),
                  lambda: e.mean([1, 2]), lambda: ChoiceEstimate(FOUR, labels=("a",)),

@@ -9,15 +9,13 @@ import pytest
 from rrcollect import Design, ParameterError, optimal_design, randomise_packed
 from server_agg import (
     MixedQuestions,
+    Tallies,
     Tally,
     TooFewAnswers,
     compare_groups,
     estimate,
     noise_variances,
     segment_table,
-    tallies_from_reports,
-    tally_from_answers,
-    tally_from_packed,
     unbiased_values,
     weighted_estimate,
 )
@@ -28,7 +26,7 @@ DESIGN = Design("3/4", "3/4")
 def test_packed_answers_are_counted_in_the_order_they_are_made_in():
     """Eleven truths in two bytes: the default bit orders of making and counting agree."""
     truths = np.packbits(np.array([0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1], bool), bitorder="little")
-    assert tally_from_packed(DESIGN, randomise_packed(truths, 11, Design(1, 1)), 11).ones == 4
+    assert Tally.of(randomise_packed(truths, 11, Design(1, 1)), DESIGN, n=11).ones == 4
 
 
 @pytest.mark.parametrize("epsilon", ["1e-6", "1e-12", "1e-15", "1e-17"])
@@ -57,9 +55,9 @@ def test_the_scale_of_weights_does_not_matter(scale):
 
 
 def test_true_is_true_whatever_byte_it_is():
-    assert tally_from_answers(DESIGN, np.array([2, 0, 255, 1], np.uint8).view(bool)).ones == 3
+    assert Tally.of(np.array([2, 0, 255, 1], np.uint8).view(bool), DESIGN).ones == 3
     with pytest.raises(ParameterError, match="masked"):
-        tally_from_answers(DESIGN, np.ma.array([1, 0], mask=[True, False]))
+        Tally.of(np.ma.array([1, 0], mask=[True, False]), DESIGN)
 
 
 @pytest.mark.parametrize("sizes", [(5,), (5, 6), (29,)])
@@ -92,29 +90,29 @@ def report(question="q1", answer="1", report_id="1", round=0, region="north"):
 
 
 def test_answers_to_two_questions_are_never_counted_together():
-    tallies = tallies_from_reports([report(), report("q2", report_id="2")])
+    tallies = Tallies.of([report(), report("q2", report_id="2")])
     for call in (tallies.one, tallies.each_design, lambda: tallies.by("region")):
         with pytest.raises(MixedQuestions, match=r"2 questions \(q1, q2\)"):
             call()
     assert tallies.where(question="q1").one().n == 1
     assert len(tallies.by("question", "region")) == 2
-    rounds = tallies_from_reports([report(), report(round=1, report_id="2")])
+    rounds = Tallies.of([report(), report(round=1, report_id="2")])
     with pytest.raises(MixedQuestions, match="2 rounds"):
         rounds.one()
     assert len(rounds.by("round")) == 2
 
 
 def test_a_name_nobody_declared_is_refused():
-    tallies = tallies_from_reports([report()])
+    tallies = Tallies.of([report()])
     for call in (lambda: tallies.by("regoin"), lambda: tallies.where(frage="x")):
         with pytest.raises(ParameterError, match="region"):
             call()
 
 
 def test_a_report_counts_once_and_one_id_has_one_content():
-    assert tallies_from_reports([report(), report(), report(report_id="2")]).n == 2
+    assert Tallies.of([report(), report(), report(report_id="2")]).n == 2
     with pytest.raises(ParameterError, match="one content for one id"):
-        tallies_from_reports([report(), report(answer="0")])
+        Tallies.of([report(), report(answer="0")])
     for wrong in (b"{}", "text", {}):
         with pytest.raises(ParameterError, match="Report.from_bytes"):
-            tallies_from_reports([wrong])
+            Tallies.of([wrong])

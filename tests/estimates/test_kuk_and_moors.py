@@ -121,7 +121,7 @@ def test_one_draw_of_kuk_is_the_plain_design():
 
 
 def test_invalid_procedures_are_refused():
-    with pytest.raises(ParameterError, match="ones"):
+    with pytest.raises(ParameterError, match="counts"):
         estimate_moors(MOORS, n1=10, ones1=11, n2=5, ones2=1)
     with pytest.raises(TooFewAnswers):
         estimate_moors(MOORS, n1=10, ones1=1, n2=1, ones2=1)

@@ -12,7 +12,6 @@ from rrcollect import Design, ParameterError, classic, optimal_design
 from rrcollect.classic import RepeatedDesign
 from rrcollect.design.choice import SetDesign
 from server_agg import (
-    ChoiceTally,
     Interval,
     Tally,
     cheating_sensitivity,
@@ -50,7 +49,7 @@ TALLY, OTHER = Tally(D, 200, 90), Tally(optimal_design(1), 150, 60)
 ANSWERS = np.array([1, 0, 1, 1, 0, 0, 1, 0] * 20)
 FIT = fit_logistic(ANSWERS, np.tile([0.0, 1.0, 0.5, 2.0, 1.0, 0.0, 1.5, 1.0], 20), optimal_design(2), names=["x"])
 MOORS = estimate_moors(classic.moors("7/10"), n1=80, ones1=30, n2=40, ones2=20)
-SETS = [ChoiceTally(SetDesign(3, 1, share), 600, [280, 180, 140]) for share in ("1/2", "2/3")]
+SETS = [Tally(SetDesign(3, 1, share), 600, [280, 180, 140]) for share in ("1/2", "2/3")]
 SURVEY = survey_estimate(ANSWERS, D, clusters=np.arange(160) // 4, by=np.arange(160) // 4 % 2)
 KINDS = {
     "one design": estimate(TALLY).interval,

@@ -162,7 +162,7 @@ def test_each_design_on_its_own():
 def test_invalid_pools_are_refused():
     with pytest.raises(EmptySelection):
         pool([])
-    with pytest.raises(ParameterError, match="tallies"):
+    with pytest.raises(ParameterError, match="tally"):
         pool([3])
     for planning in (0, 1, -1, "x"):
         with pytest.raises(ParameterError, match="planning"):

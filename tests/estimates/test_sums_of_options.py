@@ -11,7 +11,7 @@ from scipy.stats import multinomial
 from rrcollect.design.choice import SetDesign
 from rrcollect.design.optimal_choice import optimal_choice
 from rrcollect.errors import ParameterError
-from server_agg import ChoiceTally, estimate
+from server_agg import Tally, estimate
 from server_agg.estimates.combination import Combination
 
 THREE = SetDesign(3, 1, "24/25")
@@ -26,7 +26,7 @@ KINDS = {
 def least_coverage(kind, method, n, design=THREE):
     make, truth = KINDS[kind]
     outcomes = [(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)]
-    bars = np.array([make(estimate(ChoiceTally(design, n, c))).interval(method=method) for c in outcomes])
+    bars = np.array([make(estimate(Tally(design, n, c))).interval(method=method) for c in outcomes])
     found = 1.0
     for a, b in itertools.product(GRID, repeat=2):
         shares = np.array([a, b, 1 - a - b])
@@ -46,24 +46,24 @@ def test_the_default_bar_holds_near_its_level_and_the_plain_one_does_not(kind):
 
 def test_answers_that_agree_are_not_proofs():
     """Five direct answers, all for the first option: the estimated error is 0, and p was 0 with it."""
-    few = estimate(ChoiceTally(SetDesign(3, 1, 1), 5, [5, 0, 0])).compare(0, 1)
+    few = estimate(Tally(SetDesign(3, 1, 1), 5, [5, 0, 0])).compare(0, 1)
     assert few.standard_error == 0
     assert 0.001 < few.p_value < 0.05
     assert few.interval().width > 0.2
     assert "width 0: all answers are alike" in few.interval(method="wald").warning
-    assert few.p_value > estimate(ChoiceTally(SetDesign(3, 1, 1), 50, [50, 0, 0])).compare(0, 1).p_value
+    assert few.p_value > estimate(Tally(SetDesign(3, 1, 1), 50, [50, 0, 0])).compare(0, 1).p_value
 
 
 def test_p_and_bar_agree():
     for counts in ((40, 30, 30), (44, 30, 26), (50, 28, 22), (46, 29, 25), (0, 1, 99), (10, 10, 80)):
         for design in (THREE, optimal_choice(1, 3)):
-            found = estimate(ChoiceTally(design, 100, counts)).compare(0, 1)
+            found = estimate(Tally(design, 100, counts)).compare(0, 1)
             low, high = found.interval()
             assert (low <= 0 <= high) is (found.p_value >= 0.05), counts
 
 
 def test_scores_that_are_all_equal_say_why_their_bar_has_no_width():
-    mean = estimate(ChoiceTally(optimal_choice(1, 3), 100, [40, 30, 30])).mean([2, 2, 2])
+    mean = estimate(Tally(optimal_choice(1, 3), 100, [40, 30, 30])).mean([2, 2, 2])
     for method in ("adjusted", "wald"):
         bar = mean.interval(method=method)
         assert tuple(bar) == pytest.approx((2, 2))
@@ -71,7 +71,7 @@ def test_scores_that_are_all_equal_say_why_their_bar_has_no_width():
 
 
 def test_an_option_among_several_is_their_quotient_with_fiellers_bar():
-    e = estimate(ChoiceTally(optimal_choice(2, 4), 5000, [1500, 1400, 1200, 900]))
+    e = estimate(Tally(optimal_choice(2, 4), 5000, [1500, 1400, 1200, 900]))
     found = e.among(0, [0, 1, 2])
     assert found.value == pytest.approx(e.values[0] / sum(e.values[:3]))
     low, high = found.interval(method="wald")
@@ -85,24 +85,24 @@ def test_an_option_among_several_is_their_quotient_with_fiellers_bar():
 
 
 def test_where_nobody_is_seen_in_the_group_every_share_is_possible():
-    e = estimate(ChoiceTally(SetDesign(3, 1, 1), 5, [5, 0, 0]))
+    e = estimate(Tally(SetDesign(3, 1, 1), 5, [5, 0, 0]))
     found = e.among(1, [1, 2])
     assert (found.value, tuple(found.interval())) == (None, (0.0, 1.0))
     assert "every share is possible" in found.interval().warning
     assert "none" in str(found)
-    wide = estimate(ChoiceTally(SetDesign(4, 1, "1/3"), 60, [10, 10, 10, 30])).among(0, [0, 1])
+    wide = estimate(Tally(SetDesign(4, 1, "1/3"), 60, [10, 10, 10, 30])).among(0, [0, 1])
     assert tuple(wide.interval()) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("options", [[], [0], [1, 2], [0, 4], [0, "1"]])
 def test_an_option_is_asked_for_among_several_that_hold_it(options):
     with pytest.raises(ParameterError):
-        estimate(ChoiceTally(optimal_choice(1, 3), 100, [40, 30, 30])).among(0, options)
+        estimate(Tally(optimal_choice(1, 3), 100, [40, 30, 30])).among(0, options)
 
 
 @pytest.mark.needs("pandas")
 def test_a_sum_of_options_shows_itself_as_every_result_does():
-    e = estimate(ChoiceTally(optimal_choice(1, 3), 900, [450, 270, 180]))
+    e = estimate(Tally(optimal_choice(1, 3), 900, [450, 270, 180]))
     for found in (e.compare(0, 1), e.mean([0, 1, 2]), e.among(0, [0, 1])):
         assert found.to_frame().loc[0, "low"] == found.interval().low
         for text in (str(found), found.to_markdown(), found.to_latex(), found.to_html()):

@@ -8,7 +8,12 @@ import polars as pl
 import pytest
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import estimate, fit_logistic, fit_logistic_formula, tally_from_answers
+from server_agg import (
+    Tally,
+    estimate,
+    fit_logistic,
+    fit_logistic_formula,
+)
 
 E2 = optimal_design(2)
 GENERATOR = np.random.default_rng(8)
@@ -51,7 +56,7 @@ def test_covariates_may_be_a_mapping_or_none():
         fit_logistic([1, 0], {"age": [1.0, float("nan")]}, E2)
     alone = fit_logistic(ANSWERS, None, E2)
     assert alone.names == ("intercept",)
-    assert 1 / (1 + np.exp(-alone["intercept"])) == pytest.approx(estimate(tally_from_answers(E2, ANSWERS)).value)
+    assert 1 / (1 + np.exp(-alone["intercept"])) == pytest.approx(estimate(Tally.of(ANSWERS, E2)).value)
 
 
 def test_only_nested_models_of_the_same_data_are_compared():

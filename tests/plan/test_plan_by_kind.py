@@ -10,7 +10,6 @@ import pytest
 
 from rrcollect import Design, ParameterError, SetDesign, optimal_choice, optimal_design
 from server_agg import (
-    ChoiceTally,
     Tally,
     ask_one_best_until,
     central_privacy,
@@ -56,7 +55,7 @@ def test_the_margin_of_a_choice_is_that_of_its_printed_bars():
     share = Fraction(1, 2) if design.column.says_yes(0) < 0.5 else Fraction(0)
     counts = [round(n * float(design.q + design.c * s)) for s in (share, 1 - share, 0, 0, 0)]
     counts[4] = design.size * n - sum(counts[:4])
-    bars = estimate(ChoiceTally(design, n, counts)).intervals()
+    bars = estimate(Tally(design, n, counts)).intervals()
     assert max(bar.width for bar in bars[:2]) / 2 <= 1.02 * worst
     known = ["1/2", "1/4", "1/8", "1/16", "1/16"]
     assert option_sample_size(design, 0.05, shares=known) <= n

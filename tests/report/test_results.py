@@ -10,7 +10,6 @@ from rrcollect import Design, classic, optimal_design
 from rrcollect.design.choice import SetDesign
 from rrcollect.errors import ParameterError
 from server_agg import (
-    ChoiceTally,
     Tallies,
     Tally,
     TallyKey,
@@ -54,7 +53,7 @@ TALLIES = {"north": Tally(D, 400, 180), HOSTILE: Tally(D, 300, 120)}
 SURVEY = simulate_survey(600, [-0.5, 0.8], E2, seed=5)
 FIT = fit_logistic(SURVEY.answers, SURVEY.covariates, E2, names=["age"])
 OUTCOME = SURVEY.truths + np.random.default_rng(6).standard_normal(600)
-CHOICE = ChoiceTally(SetDesign(4, 1, "1/2"), 1000, [420, 260, 180, 140])
+CHOICE = Tally(SetDesign(4, 1, "1/2"), 1000, [420, 260, 180, 140])
 TIES = {"source": list("aaabbc"), "target": list("bcdcdd"), "answer": [1, 1, 0, 0, 1, 1]}
 UNITS = np.arange(600) % 20
 SAMPLE = survey_estimate(

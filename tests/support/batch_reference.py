@@ -13,8 +13,7 @@ from rrcollect.design.mechanism import AnyDesign, from_text
 from rrcollect.publish.kinds import Choice, Number
 from rrcollect.publish.report import Report, ReportRow
 from rrcollect.publish.rules import REASONS, fault
-from server_agg import ChoiceTally, Tallies, Tally, TallyKey
-from server_agg.count.choice_tally import AnyTally
+from server_agg import Tallies, Tally, TallyKey
 
 KEY = SigningKey.generate()
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
@@ -124,9 +123,9 @@ def reference(rows: list[Row], earlier: list[Row] = []):  # noqa: B006
     return tallies, repeated, {name: refused[name] for name in REASONS if refused[name]}
 
 
-def _tally(design: AnyDesign, answers: list[str]) -> AnyTally:
+def _tally(design: AnyDesign, answers: list[str]) -> Tally:
     sums = [sum(int(answer[place]) for answer in answers) for place in range(design.width)]
-    return ChoiceTally(design, len(answers), sums) if design.width > 1 else Tally(design, len(answers), sums[0])
+    return Tally(design, len(answers), sums) if design.width > 1 else Tally(design, len(answers), sums[0])
 
 
 HOSTILE = ["'; DROP TABLE reports; --", "\u202e", "🙂" * 40, 'a"b|c', "q1|3/4", "{}", "NULL", "\n", "x" * 200, "=cmd()"]

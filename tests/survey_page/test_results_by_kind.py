@@ -11,9 +11,14 @@ import pytest
 
 from rrcollect import Design, ParameterError, SetDesign, optimal_choice, optimal_design
 from rrcollect.publish.kinds import Choice, Number
-from server_agg import ChoiceTally, Tallies, Tally, TallyKey, estimate, estimate_mean
+from server_agg import (
+    Tallies,
+    Tally,
+    TallyKey,
+    estimate,
+    estimate_mean,
+)
 from server_agg.collect.spreadsheet import HEAD, as_csv
-from server_agg.count.choice_tally import tally_of
 from server_agg.estimates.pooled_choice import PooledChoice
 from server_agg.survey_page.released import ReleaseFacts, crowd_words, fakes_words
 from server_agg.survey_page.results import released_results, survey_results
@@ -37,7 +42,7 @@ def asked(rounds=1, panel=False, **more):
 def counted(made, cells):
     designs = {q.id: q.design for q in made.questions}
     return Tallies({
-        TallyKey(made.digest, q, designs[q], tuple(segments), r): tally_of(designs[q], n, sums)
+        TallyKey(made.digest, q, designs[q], tuple(segments), r): Tally(designs[q], n, sums)
         for (q, r, segments), (n, sums) in cells.items()
     })  # fmt: skip
 
@@ -53,7 +58,7 @@ WHOLE = {("party", 0, ()): (1000, [420, 260, 180, 140]), ("hours", 0, ()): (1000
 
 def test_a_choice_shows_every_option_with_bars_that_hold_at_once():
     found = page(asked(), WHOLE)["party"]
-    wanted = estimate(ChoiceTally(SETS, 1000, [420, 260, 180, 140]))
+    wanted = estimate(Tally(SETS, 1000, [420, 260, 180, 140]))
     options = found["estimate"]["options"]
     assert [one["label"] for one in options] == ["red", "blue", "green", "other"]
     assert [one["value"] for one in options] == wanted.values
@@ -119,7 +124,7 @@ def test_groups_of_a_choice_hold_at_once_and_small_ones_are_merged():
     for option in sport["options"]:
         assert [row["label"] for row in option["rows"]] == ["run", "(merged)"]
     assert sport["note"].startswith("all 8 bars, of every option and group, cover at once with probability >= 95 %")
-    run = ChoiceTally(SETS, 400, [100] * 4)[0]
+    run = Tally(SETS, 400, [100] * 4)[0]
     bar = estimate(run).interval(1 - 0.05 / 8)
     assert sport["options"][0]["rows"][0]["low"] == pytest.approx(bar.low)
     (hours,) = found["hours"]["segments"]
@@ -147,7 +152,7 @@ def test_rounds_of_a_choice_and_of_a_number_have_trends():
     assert "over 4 rounds" in found["party"]["estimate"]["target"]
     chosen = page(made, cells, headline=2)
     assert chosen["party"]["estimate"]["n"] == 500
-    wanted = estimate(ChoiceTally(SETS, 500, [170, 130, 100, 100]))
+    wanted = estimate(Tally(SETS, 500, [170, 130, 100, 100]))
     assert [one["value"] for one in chosen["party"]["estimate"]["options"]] == wanted.values
 
 
@@ -157,7 +162,7 @@ def test_the_whole_of_a_panel_is_one_sample_and_that_of_the_same_people_is_not()
     cells |= {("hours", r, ()): (500, [250 + r]) for r in range(3)}
     again, once = asked(rounds=3), asked(rounds=3, panel=True)
     wide, narrow = (page(made, cells) for made in (again, once))
-    bar = estimate(ChoiceTally(SETS, 1500, [600, 360, 300, 240])).intervals()[0]
+    bar = estimate(Tally(SETS, 1500, [600, 360, 300, 240])).intervals()[0]
     first = narrow["party"]["estimate"]["options"][0]
     assert (first["low"], first["high"]) == tuple(bar)
     other = wide["party"]["estimate"]["options"][0]
@@ -171,8 +176,8 @@ def test_several_designs_of_a_choice_are_pooled_with_shares_that_add_up_to_one()
     other = optimal_choice(2, 4)
     keys = [TallyKey("s1", "party", SETS), TallyKey("s2", "party", other)]
     tallies = Tallies({
-        keys[0]: ChoiceTally(SETS, 600, [250, 150, 110, 90]),
-        keys[1]: ChoiceTally(other, 400, [220, 90, 50, 40]),
+        keys[0]: Tally(SETS, 600, [250, 150, 110, 90]),
+        keys[1]: Tally(other, 400, [220, 90, 50, 40]),
     })  # fmt: skip
     found = survey_results(tallies).round("party", 0)
     assert isinstance(found.estimate, PooledChoice)

@@ -9,7 +9,7 @@ from math import comb
 import pytest
 
 from rrcollect import Design, ParameterError, SetDesign
-from server_agg import ChoiceTally, Tally, smoothed
+from server_agg import Tally, smoothed
 from server_agg.estimates.scale import Scale
 
 D = Design("3/4", "2/3")
@@ -65,7 +65,7 @@ def test_a_number_and_an_option_of_a_choice_have_curves():
         assert one.value == pytest.approx(40 * other.value)
         assert tuple(one.interval) == pytest.approx([40 * end for end in other.interval])
     sets = SetDesign(3, 1, "1/2")
-    assert len(smoothed({r: ChoiceTally(sets, 90, [40, 30, 20])[0] for r in range(3)}).points_by_round) == 3
+    assert len(smoothed({r: Tally(sets, 90, [40, 30, 20])[0] for r in range(3)}).points_by_round) == 3
     assert "smoothed over 2 rounds" in str(share)
     assert share.plot().axes.get_title()
 

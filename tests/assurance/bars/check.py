@@ -241,7 +241,6 @@ CHECK = Check(
         "server_agg/estimates/score.py",
         "server_agg/estimates/score_tests.py",
         "server_agg/estimates/small_counts.py",
-        "server_agg/count/choice_tally.py",
         "server_agg/count/tally.py",
         "server_agg/estimates/choice.py",
         "server_agg/estimates/mean.py",

@@ -17,12 +17,12 @@ from functools import partial
 import numpy as np
 
 from rrcollect import Design, SetDesign, optimal_choice, optimal_design
-from server_agg import ChoiceEstimate, ChoiceTally, Tally, estimate_mean
+from server_agg import ChoiceEstimate, Tally, estimate_mean
 from tests.assurance.check import Figure, Outcome, Part, Step, caught
 
 LEVEL = 0.95
 ROUNDING = 1e-9
-Bars = Callable[[ChoiceTally], list[tuple[float, float]]]
+Bars = Callable[[Tally], list[tuple[float, float]]]
 SMALL: list[tuple[SetDesign, int]] = [(SetDesign(3, 1, "3/5"), 5), (SetDesign(4, 2, "3/4"), 3)]
 LARGE: list[tuple[SetDesign, int]] = [
     (optimal_choice(4, 3), 30), (optimal_choice(4, 4), 16), (optimal_choice("ln 3", 3), 14),
@@ -31,18 +31,18 @@ LARGE: list[tuple[SetDesign, int]] = [
 ]  # fmt: skip
 
 
-def at_once(tally: ChoiceTally) -> list[tuple[float, float]]:
+def at_once(tally: Tally) -> list[tuple[float, float]]:
     """The bars as they are printed."""
     return [(bar.low, bar.high) for bar in ChoiceEstimate(tally).intervals(LEVEL)]
 
 
-def each_alone(tally: ChoiceTally) -> list[tuple[float, float]]:
+def each_alone(tally: Tally) -> list[tuple[float, float]]:
     """A planted bug: every option's bar at the level of one."""
     made = ChoiceEstimate(tally)
     return [tuple(made[j].interval(LEVEL)) for j in range(len(tally))]  # type: ignore[misc]
 
 
-def of_the_column(tally: ChoiceTally) -> list[tuple[float, float]]:
+def of_the_column(tally: Tally) -> list[tuple[float, float]]:
     """A planted bug: the bars at once, tightened by 1 minus the *upper* ends of the others."""
     bars = at_once(tally)
     return [(low, min(high, max(low, 1 - sum(h for i, (_, h) in enumerate(bars) if i != j) / (len(bars) - 1))))
@@ -56,7 +56,7 @@ def shares_of(k: int, parts: int) -> Iterator[tuple[Fraction, ...]]:
         yield tuple(Fraction(b - a - 1, parts) for a, b in itertools.pairwise(ends))
 
 
-def outcomes(design: SetDesign, n: int) -> tuple[np.ndarray, list[ChoiceTally], np.ndarray]:
+def outcomes(design: SetDesign, n: int) -> tuple[np.ndarray, list[Tally], np.ndarray]:
     """Every multiset of n sets: how often each set is in it, its tally, and the number of its orders."""
     k, w = design.options, design.size
     sets = [tuple(int(j in chosen) for j in range(k)) for chosen in itertools.combinations(range(k), w)]
@@ -66,7 +66,7 @@ def outcomes(design: SetDesign, n: int) -> tuple[np.ndarray, list[ChoiceTally], 
     times = np.array(found)
     sums = times @ np.array(sets)
     orders = np.array([math.factorial(n) // math.prod(math.factorial(m) for m in row) for row in times], float)
-    return times, [ChoiceTally(design, n, row.tolist()) for row in sums], orders
+    return times, [Tally(design, n, row.tolist()) for row in sums], orders
 
 
 def chances_of(design: SetDesign, shares: tuple[Fraction, ...]) -> np.ndarray:
@@ -87,9 +87,9 @@ def choices(cases: list[tuple[SetDesign, int]], parts: int, bars: Bars, piece: i
         times, tallies, orders = outcomes(design, n)
         known: dict[tuple[int, ...], list[tuple[float, float]]] = {}
         for tally in tallies:
-            if tally.sums not in known:
-                known[tally.sums] = bars(tally)
-        ends = np.array([known[tally.sums] for tally in tallies])
+            if tally.counts not in known:
+                known[tally.counts] = bars(tally)
+        ends = np.array([known[tally.counts] for tally in tallies])
         for shares in shares_of(design.options, parts):
             truth = np.array([float(share) for share in shares])
             held = ((ends[:, :, 0] <= truth + ROUNDING) & (truth - ROUNDING <= ends[:, :, 1])).all(axis=1)

@@ -37,7 +37,7 @@ def integers(result: BatchResult) -> dict[str, int]:
     found |= {f"refused: {name}": rows for name, rows in result.summary.refused.items()}
     for key, tally in result.tallies.items():
         found[f"n of {key}"] = tally.n
-        found |= {f"ones of {key}, bit {bit}": ones for bit, ones in enumerate(tally.sums)}
+        found |= {f"ones of {key}, bit {bit}": ones for bit, ones in enumerate(tally.counts)}
     return found
 
 

@@ -25,7 +25,7 @@ from rrcollect import Design, Question, Survey
 from rrcollect.publish.canonical import canonical
 from server_agg import BatchResult, Summary, Tallies, TallyKey
 from server_agg.batch.sources import COLUMNS
-from server_agg.count.choice_tally import tally_of
+from server_agg.count.tally import Tally
 
 CHUNK = 1_000_000
 SEED = 20_261
@@ -127,7 +127,7 @@ def write_partition(folder: Path, partition: int, rows: int, *, chunk: int = CHU
             refused += np.bincount(made.fault, minlength=len(FAULTS) + 1)[1:]
             writer.write_table(_table(made, partition))
     counted = [(key, int(n.sum()), int(n[1])) for key, n in zip(KINDS, ones, strict=True)]
-    tallies = {key: tally_of(key.design, n, [yes]) for key, n, yes in counted if n}
+    tallies = {key: Tally(key.design, n, [yes]) for key, n, yes in counted if n}
     why = {name: int(n) for name, n in zip(FAULTS, refused, strict=True)} | {"conflicting_id": conflicting}
     return BatchResult(Tallies(tallies), Summary(rows, int(ones.sum()), repeated, why))
 

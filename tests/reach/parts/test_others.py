@@ -14,7 +14,7 @@ import pytest
 from diffprivlib.mechanisms import Binary
 
 from rrcollect import Design, SetDesign, classic, optimal_design
-from server_agg import ChoiceTally, Tally, estimate
+from server_agg import Tally, estimate
 
 N, SHARE = 20_000, 0.1
 TRUTHS = [person % 10 < 1 for person in range(N)]
@@ -53,7 +53,7 @@ def test_opendp_s_answers_of_several() -> None:
     design = SetDesign(4, 1, kept)
     other = classic.k_ary_response(4, (1 - design.p) * 4 / 3)
     assert (other.options, other.p) == (design.options, design.p)
-    found = estimate(ChoiceTally(design, N, [counted[option] for option in options]))
+    found = estimate(Tally(design, N, [counted[option] for option in options]))
     for option, truth in enumerate((0.1, 0.1, 0.1, 0.7)):
         assert abs(found[option].value - truth) < 7 * found[option].standard_error
     assert design.epsilon() == pytest.approx(randomised.map(1), abs=1e-12)
