@@ -6,7 +6,6 @@ The flow, and where each step lives:
     batch      server_agg.batch          the same from files, frames and databases of any size
     estimate   server_agg.estimates      the unbiased value and what its bar covers
     compare    server_agg.compare        groups, segments and rounds side by side
-    weigh      server_agg.weigh          respondents who stand for more than themselves
     sample     server_agg.sampling       weights, strata, clusters, calibration, non-response; list experiments
     plan       server_agg.plan           what n, what margin, what ε, rehearsed
     reanalyse  server_agg.analysis       data from anywhere: a column of answers in a frame or a file; graphs

@@ -130,3 +130,52 @@ class PackedFileError(RRCollectError, ValueError):
 
     def __reduce__(self) -> tuple[type[PackedFileError], tuple[str, str]]:
         return type(self), (self.path, self.why)
+
+
+class SingleCluster(RRCollectError, ValueError):
+    """A stratum from which one unit alone was drawn: nothing shows how much units of it differ."""
+
+    def __init__(self, stratum: object, unit: str = "cluster") -> None:
+        self.stratum = stratum
+        self.unit = unit
+        where = "the sample has" if stratum is None else f"stratum {shown(stratum)} has"
+        mend = (
+            f"two {unit}s or more"
+            if stratum is None
+            else (
+                f"two {unit}s or more per stratum; merge it with a stratum that resembles it, or, if it was taken with "
+                f"certainty, say so: population={{…, {shown(stratum)}: 1}}"
+            )
+        )
+        super().__init__(f"{where} a single {unit}, so its variance is unknown; expected {mend}")
+
+    def __reduce__(self) -> tuple[type[SingleCluster], tuple[object, str]]:
+        return type(self), (self.stratum, self.unit)
+
+
+class NotCalibrated(RRCollectError, ValueError):
+    """No weights meet the totals that were given."""
+
+
+class Separation(RRCollectError, ValueError):
+    """The likelihood has no maximum: it keeps rising while coefficients run away to infinity.
+
+    With randomised answers this happens sooner than in ordinary logistic regression: a group with fewer "yes" than
+    the design alone produces drives its fitted prevalence to 0.
+    """
+
+
+class Collinear(RRCollectError, ValueError):
+    """A covariate is a linear combination of the others, so their coefficients cannot be told apart."""
+
+
+class NoInformation(RRCollectError, ValueError):
+    """The answers carry (next to) no information about what was asked, whatever they say."""
+
+
+class NotConverged(RRCollectError, ArithmeticError):
+    """The iterations ended before the maximum was reached, and no reason was found."""
+
+
+class NotIdentified(RRCollectError, ValueError):
+    """Different values of the parameters give the same law of the answers; no number of answers tells them apart."""

@@ -1,6 +1,6 @@
 """How a randomised answer goes together with a covariate, or with another randomised answer.
 
-With the unbiased values r of `server_agg.weigh.unbiased_values`: E[r | truth] = truth, and the noise depends on the
+With the unbiased values r of `server_agg.sampling.values`: E[r | truth] = truth, and the noise depends on the
 truth alone, so
     cov(truth, x) = E[r x] − E[r]E[x],        P(both truths) = E[r1 r2]          (independent noise)
     var(truth) = π(1−π), never the variance of r, which holds the noise too
@@ -20,17 +20,16 @@ from typing import TYPE_CHECKING, Any
 
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
-from server_agg.errors import TooFewAnswers
+from server_agg.errors import NoInformation, TooFewAnswers
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import wald_interval
 from server_agg.estimates.numerics import normal_tail
 from server_agg.estimates.problem import DIFFERENCE
 from server_agg.models.columns import vector_of
-from server_agg.models.errors import NoInformation
 from server_agg.report.result import Result
 from server_agg.report.tables import Table
 from server_agg.report.words import bar_note, figure_table, percent
-from server_agg.weigh.unbiased_values import unbiased_values
+from server_agg.sampling.values import unbiased_values
 
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats

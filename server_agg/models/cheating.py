@@ -35,13 +35,12 @@ from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.count.tallies import merged
 from server_agg.count.tally import Tally
-from server_agg.errors import TooFewAnswers
+from server_agg.errors import NotIdentified, TooFewAnswers
 from server_agg.estimates.exact import exact_lower
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.numerics import chi_squared_quantile, chi_squared_tail, exact_level, turning_point
-from server_agg.models.errors import NotIdentified
+from server_agg.models.cheating_likelihood import Group, Triple, determinant, held, linear_shares, maximum
 from server_agg.models.inference import Test, chi_squared
-from server_agg.models.three_kinds import Group, Triple, determinant, held, linear_shares, maximum
 from server_agg.report.result import Result
 from server_agg.report.tables import Table
 from server_agg.report.words import figure_table, percent

@@ -14,7 +14,7 @@ import numpy as np
 
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
-from server_agg.weigh.unbiased_values import distinct_designs
+from server_agg.sampling.values import distinct_designs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rrcollect.errors import ParameterError
-from server_agg.models.errors import Collinear, NoInformation, NotConverged, Separation
+from server_agg.errors import Collinear, NoInformation, NotConverged, Separation
 from server_agg.models.outcome import Outcome
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from server_agg.errors import NotConverged
 from server_agg.models.columns import probabilities
-from server_agg.models.errors import NotConverged
-from server_agg.models.links import sigmoid
+from server_agg.models.outcome import sigmoid
 
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats

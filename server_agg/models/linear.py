@@ -17,7 +17,7 @@ from server_agg.count.tally import answer_array
 from server_agg.models.columns import vector_of
 from server_agg.models.moments import least_squares, moment_regression
 from server_agg.models.predictor import PredictorFit, by_moments, checked_rank, named_covariates
-from server_agg.weigh.unbiased_values import unbiased_values
+from server_agg.sampling.values import unbiased_values
 
 
 def fit_linear_probability(

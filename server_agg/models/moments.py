@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from server_agg.models.errors import NoInformation
+from server_agg.errors import NoInformation
 
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats

@@ -1,6 +1,6 @@
 """Logistic and probit regression with a randomised outcome: who has the attribute, seen through the randomisation.
 
-    P(truth = 1 | z) = s(zᵀβ),        P(answer = 1 | z) = 1 − p00 + c·s(zᵀβ)          s by the link (see `links`)
+    P(truth = 1 | z) = s(zᵀβ),        P(answer = 1 | z) = 1 − p00 + c·s(zᵀβ)          s by the link (see `outcome`)
 The answers are randomised; β is about the truth.  Naive logistic regression on the answers shrinks every coefficient
 towards 0 and gives it a standard error that promises too much.
 
@@ -33,8 +33,7 @@ from server_agg.models import effects, inference, summary
 from server_agg.models.columns import names_of, vector_of
 from server_agg.models.fitting import maximise
 from server_agg.models.inference import Test
-from server_agg.models.links import checked_link
-from server_agg.models.outcome import Outcome
+from server_agg.models.outcome import Outcome, checked_link
 from server_agg.report.result import Result
 from server_agg.report.tables import Table
 from server_agg.sampling.sample import Sample

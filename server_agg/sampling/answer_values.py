@@ -17,7 +17,7 @@ from rrcollect.design.choice import SetDesign
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.report.words import privacy_words
-from server_agg.weigh.unbiased_values import distinct_designs, unbiased_values, value_ends
+from server_agg.sampling.values import distinct_designs, unbiased_values, value_ends
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rrcollect.errors import ParameterError, shown
-from server_agg.sampling.errors import NotCalibrated
+from server_agg.errors import NotCalibrated
 from server_agg.sampling.sample import coded
-from server_agg.weigh.weights import checked_weights
+from server_agg.sampling.weights import checked_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -29,9 +29,8 @@ import numpy as np
 
 from rrcollect.design.parameters import whole_number
 from rrcollect.errors import ParameterError
-from server_agg.errors import TooFewAnswers
-from server_agg.sampling.errors import SingleCluster
-from server_agg.weigh.weights import checked_weights
+from server_agg.errors import SingleCluster, TooFewAnswers
+from server_agg.sampling.weights import checked_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -36,7 +36,12 @@ TESTED = {
     "rrcollect/answer/rollback_guard.py": ("tests/answer/test_ledger.py", "tests/answer/test_guard_history.py"),
     "rrcollect/publish/rules.py": ("tests/publish", "tests/deliver", "tests/collect/test_collect_rules.py"),
     "server_agg/estimates/one.py": ESTIMATES,
-    "server_agg/estimates/methods.py": (*ESTIMATES, "tests/compare", "tests/sampling", "tests/weigh/test_effective.py"),
+    "server_agg/estimates/methods.py": (
+        *ESTIMATES,
+        "tests/compare",
+        "tests/sampling",
+        "tests/sampling/test_effective.py",
+    ),
     "server_agg/estimates/pooled.py": ("tests/estimates",),
     "server_agg/collect/admission.py": ("tests/collect",),
 }

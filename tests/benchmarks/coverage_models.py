@@ -17,8 +17,8 @@ from scipy.stats import binom
 
 from rrcollect import Design, optimal_design
 from server_agg import Tally, detect_cheating, fit_logistic, fit_with_randomised_predictor
+from server_agg.errors import NoInformation, NotConverged, Separation
 from server_agg.estimates.methods import methods_for
-from server_agg.models.errors import NoInformation, NotConverged, Separation
 from server_agg.models.simulation import simulate_survey
 from tests.benchmarks.coverage_rows import ROUNDING, Ends, Law, Row, Setting, pairs
 

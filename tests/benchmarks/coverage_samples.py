@@ -19,7 +19,7 @@ import numpy as np
 
 from rrcollect import Design, optimal_design
 from server_agg import Tally, estimate, estimate_list, fit_logistic, survey_estimate
-from server_agg.models.errors import NoInformation, NotConverged, Separation
+from server_agg.errors import NoInformation, NotConverged, Separation
 from tests.benchmarks.coverage_rows import Row, table
 
 CORRELATIONS = (0.0, 0.05, 0.1, 0.3)

@@ -36,7 +36,7 @@ REFERENCE = {
     "count": ("Tallies", ["server_agg.count"]),
     "batch": ("Counting files, frames and databases", ["server_agg.batch"]),
     "estimates": ("Estimates and their bars", ["server_agg.estimates"]),
-    "compare": ("Groups, rounds and weights", ["server_agg.compare", "server_agg.weigh"]),
+    "compare": ("Groups and rounds", ["server_agg.compare"]),
     "plan": ("Planning", ["server_agg.plan"]),
     "sampling": ("Complex samples", ["server_agg.sampling"]),
     "analysis": ("Your own data", ["server_agg.analysis"]),

@@ -31,7 +31,6 @@ from server_agg import (
     sample_size,
     segment_table,
     simulated_power,
-    smoothed,
     survey_estimate,
     weighted_estimate,
 )
@@ -142,7 +141,6 @@ def test_a_bar_that_is_made_of_another_keeps_its_warning():
     rounds = {number: estimate(proof) for number in range(2)}
     made = [
         headline_of(rounds, 0.95, "wald").bar,
-        smoothed(dict.fromkeys(range(2), proof), method="wald").points_by_round[0].interval,
         estimate(proof).interval_with_dishonest(0, method="wald"),
         estimate_mean(proof, 0, 10).interval(method="wald"),
     ]

@@ -10,7 +10,7 @@ import pytest
 
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import TooFewAnswers, correlate_answers, correlate_with
-from server_agg.models.errors import NoInformation
+from server_agg.errors import NoInformation
 from server_agg.models.simulation import simulate_answers, simulate_survey
 from tests.support.regression_data import DIRECT
 

@@ -12,10 +12,10 @@ from scipy.stats import binom, chi2
 
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import Tally, TooFewAnswers, cheating_sensitivity, detect_cheating, estimate, pool
+from server_agg.errors import NotIdentified
 from server_agg.models.cheating import _fit, _statistic, explain_identification
-from server_agg.models.errors import NotIdentified
+from server_agg.models.cheating_likelihood import Group, maximum
 from server_agg.models.simulation import simulate_survey
-from server_agg.models.three_kinds import Group, maximum
 
 A, B, C = Design("0.9", "0.8"), Design("0.4", "0.8"), Design("0.7", "0.95")
 

@@ -8,8 +8,8 @@ import pytest
 from rrcollect import Design
 from rrcollect.errors import ParameterError
 from server_agg import Tally, detect_cheating, fit_cheating, fit_logistic
+from server_agg.errors import NotIdentified, Separation
 from server_agg.models.cheating_regression import Rates
-from server_agg.models.errors import NotIdentified, Separation
 from tests.sampling.data import figures
 
 FIRST, SECOND = Design("0.9", "0.7"), Design("0.4", "0.7")

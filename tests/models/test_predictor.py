@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import fit_logistic, fit_with_randomised_predictor
-from server_agg.models.errors import Collinear, NoInformation, NotConverged
+from server_agg.errors import Collinear, NoInformation, NotConverged
 from server_agg.models.joint import JointLikelihood, em, joint_start
 from server_agg.models.simulation import simulate_survey
 from tests.support.regression_data import DIRECT

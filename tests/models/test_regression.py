@@ -13,7 +13,7 @@ from statsmodels.genmod.families.links import Logit
 
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import fit_logistic
-from server_agg.models.errors import Collinear, NoInformation, NotConverged, Separation
+from server_agg.errors import Collinear, NoInformation, NotConverged, Separation
 from server_agg.models.fitting import climb, orthonormal
 from server_agg.models.outcome import BLOCK, Outcome
 from server_agg.models.simulation import simulate_survey

@@ -23,7 +23,7 @@ from server_agg import (
     post_stratify,
     survey_estimate,
 )
-from server_agg.weigh.unbiased_values import unbiased_values
+from server_agg.sampling.values import unbiased_values
 from tests.sampling.data import Survey, figures, survey
 
 DIRECT = Design(1, 1)

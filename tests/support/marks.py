@@ -103,8 +103,8 @@ SLOW = (
     "tests/plan/test_sample_size.py::test_invalid_plans_are_refused",
     "tests/report/test_results.py::test_a_result_is_a_table",
     "tests/test_layout.py::test_the_packages_and_examples_import_no_tests",
-    "tests/weigh/test_effective.py::test_the_default_bar_holds",
-    "tests/weigh/test_weights.py::test_strata_cover_exactly",
+    "tests/sampling/test_effective.py::test_the_default_bar_holds",
+    "tests/sampling/test_weights.py::test_strata_cover_exactly",
 )
 """Half of the time of all that has no other mark, and a quarter of its tests: too slow for a loop of a minute."""
 for place in SLOW:

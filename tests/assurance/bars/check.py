@@ -251,7 +251,6 @@ CHECK = Check(
         "server_agg/models/moments.py",
         "server_agg/models/predictor.py",
         "server_agg/models/simulation.py",
-        "server_agg/weigh",
     ),
     parts,
     "designs, n and levels on grids; the bars of a regression by simulation, so their coverage is known to about one "

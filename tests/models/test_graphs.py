@@ -9,7 +9,7 @@ import pytest
 from rrcollect import Design, optimal_design
 from rrcollect.errors import ParameterError
 from server_agg import UnclearAnswer, estimate_graph
-from server_agg.analysis.graphs import _triangles
+from server_agg.models.graphs import _triangles
 
 D = Design("0.8", "0.7")
 

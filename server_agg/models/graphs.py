@@ -1,7 +1,7 @@
 """Graphs whose edges were answered by randomised response: density, degrees and triangles without bias [KSK14].
 
 Every pair {i, j} of nodes was answered once, independently, by one design.  With r the unbiased value of an answer and
-e the unbiased estimate of its variance (`weigh.unbiased_values`; e = r² − r, since a truth is its own square),
+e the unbiased estimate of its variance (`sampling.values`; e = r² − r, since a truth is its own square),
     density    mean of r                          variance  Σ e / pairs²
     degree     d_i = Σ_j r_ij                     variance  Σ_j e_ij
     triangles  T = Σ_{i<j<k} r_ij r_jk r_ik       variance  Σ_{i<j} e_ij (S_ij² − Q_ij) + Σ_{i<j<k} (Π r² − Π r)
@@ -37,7 +37,7 @@ from server_agg.report.drawing import Point
 from server_agg.report.result import Result
 from server_agg.report.tables import Table
 from server_agg.report.words import share_point
-from server_agg.weigh.unbiased_values import noise_variances, unbiased_values
+from server_agg.sampling.values import noise_variances, unbiased_values
 
 if TYPE_CHECKING:
     import numpy as np

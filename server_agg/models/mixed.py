@@ -23,10 +23,10 @@ import numpy as np
 
 from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.errors import ParameterError
+from server_agg.errors import NotConverged
 from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import wald_interval
 from server_agg.estimates.numerics import chi_squared_tail, normal_tail
-from server_agg.models.errors import NotConverged
 from server_agg.models.inference import Test, inverse_of
 from server_agg.models.regression import LogisticFit, fit_logistic
 from server_agg.models.summary import Coefficient, coefficient_dicts, coefficient_table

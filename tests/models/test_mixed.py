@@ -11,7 +11,7 @@ import pytest
 from rrcollect import Design, optimal_design
 from rrcollect.errors import ParameterError
 from server_agg import fit_logistic, fit_random_intercept
-from server_agg.models.random_intercept import Marginal, RandomInterceptFit
+from server_agg.models.mixed import Marginal, RandomInterceptFit
 from tests.sampling.data import figures, survey
 
 DIRECT = Design(1, 1)

@@ -30,7 +30,7 @@ from server_agg.report.drawing import Point
 from server_agg.report.result import UnbiasedResult
 from server_agg.report.tables import Table
 from server_agg.report.words import bar_note, percent, share_point, share_table
-from server_agg.weigh.unbiased_values import value_ends
+from server_agg.sampling.values import value_ends
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from server_agg.report.drawing import Point
 from server_agg.report.result import Result
 from server_agg.report.tables import Table
 from server_agg.report.words import bar_note, share_point, share_table
-from server_agg.weigh.unbiased_values import distinct_designs, noise_variances, unbiased_values, value_ends
+from server_agg.sampling.values import distinct_designs, noise_variances, unbiased_values, value_ends
 
 if TYPE_CHECKING:
     import numpy as np
