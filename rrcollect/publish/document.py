@@ -6,14 +6,16 @@ Rules
 2. The first fault is told: an object's fields before their values, the values in the order of the fields here.
 3. A refusal names the place and the fault, in words of the document; pydantic's own errors never reach a caller, and
    an interrupt passes through: pydantic calls nothing of ours while it writes.
+4. A document is frozen through and through, its texts too (`Frozen`), so what was computed from it once holds for good.
+   A changed copy (`model_copy`) is another document: nothing that was computed from the first one goes with it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, NoReturn, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -30,7 +32,29 @@ from rrcollect.errors import MalformedDocument, NotOriented, SurveyRefused, Unin
 from rrcollect.publish.texts import LANGUAGE, passage, words
 
 MOMENT = "%Y-%m-%dT%H:%M:%SZ"
+K = TypeVar("K")
+V = TypeVar("V")
 WIRE = object()  # the context of a document that was read, not made by a program
+
+
+class Frozen(dict[K, V]):
+    """A dictionary that cannot be changed: the texts and segments of a document.
+
+    >>> Frozen({"en": "Ever?"})["en"]
+    'Ever?'
+    >>> Frozen({"en": "Ever?"})["en"] = "Never?"
+    Traceback (most recent call last):
+    ...
+    TypeError: a document cannot be changed; make another one
+    """
+
+    def _unchanged(self, *_given: object, **_named: object) -> NoReturn:
+        raise TypeError("a document cannot be changed; make another one")
+
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _unchanged
+
+    def __reduce__(self) -> tuple[type[Frozen[K, V]], tuple[dict[K, V]]]:
+        return type(self), (dict(self),)
 
 
 class Document(BaseModel):
@@ -61,6 +85,13 @@ class Document(BaseModel):
     def to_wire(self) -> dict[str, Any]:
         """The document as JSON values."""
         return {name: _wire(getattr(self, name)) for name in type(self).model_fields}
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with other fields, and with nothing that was computed from the old ones (rule 4)."""
+        made = super().model_copy(update=update, deep=deep)
+        for name in set(vars(made)) - set(type(made).model_fields):
+            del vars(made)[name]
+        return made
 
     @model_validator(mode="before")
     @classmethod
@@ -138,8 +169,10 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
 Language = Annotated[str, Field(pattern=LANGUAGE)]
 Words = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(words)]
 Passage = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(passage)]
-Texts = Annotated[dict[Language, Words], Field(max_length=50)]  # by language, one line each
-Passages = Annotated[dict[Language, Passage], Field(max_length=50)]  # by language, several lines each
+Texts = Annotated[dict[Language, Words], Field(max_length=50), AfterValidator(Frozen)]  # by language, one line each
+Passages = Annotated[
+    dict[Language, Passage], Field(max_length=50), AfterValidator(Frozen)
+]  # by language, several lines each
 Moment = Annotated[datetime, PlainValidator(_moment)]
 
 

@@ -20,7 +20,7 @@ from rrcollect.design.choice import MOST_OPTIONS, SetDesign
 from rrcollect.design.mechanism import AnyDesign
 from rrcollect.design.parameters import SIGNED, NumberLike, fraction
 from rrcollect.design.yes_no import Design
-from rrcollect.publish.document import Document, Texts, by_language, on_the_wire
+from rrcollect.publish.document import Document, Frozen, Texts, by_language, on_the_wire
 
 
 def _as_tuple(value: object) -> object:
@@ -110,7 +110,7 @@ class Number(Document):
     kind: Literal["number"] = "number"
     low: Exact
     high: Exact
-    unit: Texts = Field(default_factory=dict)
+    unit: Texts = Field(default_factory=Frozen)
     clip: bool = False
 
     if TYPE_CHECKING:  # as above

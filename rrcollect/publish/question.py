@@ -22,7 +22,7 @@ from rrcollect.design.chosen import PRACTICAL_PROOF, ChosenDesign
 from rrcollect.design.mechanism import AnyDesign, from_wire
 from rrcollect.design.promise import Promise
 from rrcollect.errors import ClaimTooSmall, MalformedDocument, NotOriented, OffGridMatrix
-from rrcollect.publish.document import Document, Name, Passages, by_language, read_by
+from rrcollect.publish.document import Document, Frozen, Name, Passages, by_language, read_by
 from rrcollect.publish.kinds import Choice, Kind, Number, YesNo, misfit
 
 MOST_ROUNDS = 1000
@@ -59,7 +59,7 @@ class Question(Document):
     attribute: Name
     kind: Kind = Field(default_factory=YesNo)
     text: Annotated[Passages, Field(min_length=1)]
-    help: Passages = Field(default_factory=dict)
+    help: Passages = Field(default_factory=Frozen)
     design: WireDesign
     promise: WirePromise
     rounds: int = Field(default=1, ge=1, le=MOST_ROUNDS)

@@ -2,7 +2,7 @@
 
 Rules
 1. A document has one spelling: canonical JSON of exactly these fields, all of them written, fractions in lowest terms
-   ("3/4"), no floats.  Its identity is the SHA-256 of those bytes.
+   ("3/4"), no floats.  Its identity is the SHA-256 of those bytes: computed once, for a document never changes.
 2. An attribute is asked at most once per survey; repeated collection is said openly (`rounds`).
 3. The survey names where its reports go (`collector`: an address, or "carried" by the tool that embeds the client,
    which can then join a person's answers) and at which `origins` its page may be answered.  A `pilot` is a trial: its
@@ -17,13 +17,14 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from rrcollect.errors import MalformedDocument, NotCanonical, ParameterError
 from rrcollect.publish.canonical import canonical, read_canonical
-from rrcollect.publish.document import Document, Language, Moment, Name, Passages, Texts, Words, by_language
+from rrcollect.publish.document import Document, Frozen, Language, Moment, Name, Passages, Texts, Words, by_language
 from rrcollect.publish.envelope import LARGEST_ENVELOPE
 from rrcollect.publish.question import MOST_ROUNDS, Question
 from rrcollect.publish.texts import in_language
@@ -71,7 +72,7 @@ def _logo(text: str) -> str:
     return text
 
 
-Links = Annotated[dict[Language, Annotated[str, AfterValidator(_link)]], Field(max_length=50)]
+Links = Annotated[dict[Language, Annotated[str, AfterValidator(_link)]], Field(max_length=50), AfterValidator(Frozen)]
 
 
 class Look(Document):
@@ -92,15 +93,15 @@ class SegmentValue(Document):
     """A value that may be declared, with its label by language (without one, the value itself)."""
 
     value: Words
-    label: Texts = Field(default_factory=dict)
+    label: Texts = Field(default_factory=Frozen)
 
 
 class Segment(Document):
     """A group that a respondent may declare: sent as it is, not randomised."""
 
     values: Annotated[tuple[SegmentValue, ...], BeforeValidator(_as_tuple), Field(min_length=1, max_length=200)]
-    label: Texts = Field(default_factory=dict)
-    help: Passages = Field(default_factory=dict)
+    label: Texts = Field(default_factory=Frozen)
+    help: Passages = Field(default_factory=Frozen)
 
     @classmethod
     def filled(cls, given: Any) -> Any:
@@ -138,11 +139,11 @@ class Survey(Document):
     pilot: bool = False
     language: Language = "en"
     title: Annotated[Texts, Field(min_length=1)]
-    introduction: Passages = Field(default_factory=dict)
-    consent: Passages = Field(default_factory=dict)
-    contact: Passages = Field(default_factory=dict)
-    privacy: Links = Field(default_factory=dict)
-    thanks: Passages = Field(default_factory=dict)
+    introduction: Passages = Field(default_factory=Frozen)
+    consent: Passages = Field(default_factory=Frozen)
+    contact: Passages = Field(default_factory=Frozen)
+    privacy: Links = Field(default_factory=Frozen)
+    thanks: Passages = Field(default_factory=Frozen)
     look: Look = Field(default_factory=Look)
     collector: Annotated[str, AfterValidator(_address)]
     origins: Annotated[
@@ -154,7 +155,9 @@ class Survey(Document):
     ask: Literal["all", "one"] = "all"
     minimum: int = Field(default=30, ge=2, le=10**9)
     invite_only: bool = False
-    segments: Annotated[dict[Name, Segment], Field(max_length=16)] = Field(default_factory=dict)
+    segments: Annotated[dict[Name, Segment], Field(max_length=16), AfterValidator(Frozen)] = Field(
+        default_factory=Frozen
+    )
     questions: Annotated[
         tuple[Question, ...], BeforeValidator(_as_tuple), Field(min_length=1, max_length=MOST_QUESTIONS)
     ]
@@ -274,9 +277,9 @@ class Survey(Document):
         """The canonical bytes that are signed."""
         return canonical(self.to_wire())
 
-    @property
+    @cached_property
     def digest(self) -> str:
-        """SHA-256 of the payload, in hexadecimal: the survey's identity."""
+        """SHA-256 of the payload, in hexadecimal: the survey's identity.  Computed once: a survey is frozen."""
         return hashlib.sha256(self.payload()).hexdigest()
 
     @classmethod
@@ -288,4 +291,5 @@ class Survey(Document):
         survey = cls.from_wire(value)
         if survey.payload() != payload:
             raise NotCanonical("a number is not written in its one canonical form")
+        vars(survey)["digest"] = hashlib.sha256(payload).hexdigest()  # of these very bytes
         return survey

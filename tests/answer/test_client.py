@@ -422,10 +422,11 @@ def test_a_survey_changed_after_acceptance_or_no_longer_trusted_is_refused(tmp_p
     weaker = replace(accepted, survey=survey(question(design=optimal_design(2))))
     with pytest.raises(BadSignature, match="changed after"):
         device.answer(weaker, "q1", never)
-    accepted.survey.segments["sport"] = survey(segments={"sport": ["ski"]}).segments["sport"]
+    with pytest.raises(TypeError, match="cannot be changed"):
+        accepted.survey.segments["sport"] = survey(segments={"sport": ["ski"]}).segments["sport"]
+    copied = accepted.survey.model_copy(update={"segments": survey(segments={"sport": ["ski"]}).segments})
     with pytest.raises(BadSignature):
-        device.answer(accepted, "q1", never)
-    del accepted.survey.segments["sport"]
+        device.answer(replace(accepted, survey=copied), "q1", never)
     with pytest.raises(UntrustedKey):
         client(tmp_path, policy=Policy()).answer(accepted, "q1", never)
     assert device.answer(accepted, "q1", True).answer in ("0", "1")

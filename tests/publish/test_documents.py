@@ -1,6 +1,7 @@
 """Documents are read strictly, the first fault is told by its name, no number is slow, and Ctrl-C is Ctrl-C."""
 
 import gc
+import hashlib
 import json
 import os
 import signal
@@ -259,3 +260,53 @@ def test_another_spelling_of_a_promise_is_not_canonical():
     spelled = {**QUESTION, "promise": {"epsilon": "ln 3", "delta": "0"}}
     with pytest.raises(NotCanonical):
         Survey.from_payload(canonical({**SURVEY, "questions": [spelled]}))
+
+
+# ---- frozen, and hashed once ----------------------------------------------------------------------------------------
+
+
+def test_a_survey_is_frozen_to_its_texts_and_its_digest_is_computed_once(monkeypatch):
+    import copy
+    import pickle
+
+    from rrcollect.publish import survey as survey_module
+
+    kind = Choice(options=["Never", "Once"])
+    asked = question(kind=kind, design=SetDesign(2, 1, "3/4"))
+    made = survey(asked, segments={"sport": ["run"]}, consent={"en": "Yes."}, privacy={"en": "https://example.org"})
+    frozen = [made.title, made.consent, made.privacy, made.thanks, made.segments, made.segments["sport"].label]
+    frozen += [asked.text, asked.help, kind.options[0]]
+    for texts in frozen:
+        before = dict(texts)
+        for change in (
+            lambda texts=texts: texts.update(en="Other"),
+            lambda texts=texts: texts.__setitem__("en", "Other"),
+            lambda texts=texts: texts.pop("en", None),
+            lambda texts=texts: texts.setdefault("xx", "Other"),
+            lambda texts=texts: texts.__ior__({"en": "Other"}),
+            texts.clear,
+        ):
+            with pytest.raises(TypeError, match="cannot be changed"):
+                change()
+        assert texts == before
+    spelled = []
+    real = survey_module.canonical
+    monkeypatch.setattr(survey_module, "canonical", lambda value: (spelled.append(1), real(value))[1])
+    payload = made.payload()
+    read = Survey.from_payload(payload)
+    assert {read.digest for _ in range(5)} == {made.digest for _ in range(5)} == {hashlib.sha256(payload).hexdigest()}
+    assert len(spelled) == 3  # `payload()` here, the comparison of `from_payload`, and `made.digest`
+    assert copy.deepcopy(made) == pickle.loads(pickle.dumps(made)) == made  # noqa: S301
+    other = made.model_copy(update={"version": 2})
+    fields = {name: getattr(made, name) for name in Survey.model_fields}
+    assert other.digest == Survey(**{**fields, "version": 2}).digest
+    assert other.digest != made.digest
+
+
+def test_a_copy_that_kept_the_digest_would_be_taken_for_the_signed_survey():
+    """The planted bug: pydantic's own copy carries along what was computed from the old fields."""
+    from pydantic import BaseModel
+
+    made = survey()
+    assert made.digest == BaseModel.model_copy(made, update={"version": 2}).digest
+    assert made.digest != made.model_copy(update={"version": 2}).digest
