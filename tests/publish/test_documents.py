@@ -276,19 +276,19 @@ def test_a_survey_is_frozen_to_its_texts_and_its_digest_is_computed_once(monkeyp
     made = survey(asked, segments={"sport": ["run"]}, consent={"en": "Yes."}, privacy={"en": "https://example.org"})
     frozen = [made.title, made.consent, made.privacy, made.thanks, made.segments, made.segments["sport"].label]
     frozen += [asked.text, asked.help, kind.options[0]]
-    for texts in frozen:
-        before = dict(texts)
+    for said in frozen:
+        before = dict(said)
         for change in (
-            lambda texts=texts: texts.update(en="Other"),
-            lambda texts=texts: texts.__setitem__("en", "Other"),
-            lambda texts=texts: texts.pop("en", None),
-            lambda texts=texts: texts.setdefault("xx", "Other"),
-            lambda texts=texts: texts.__ior__({"en": "Other"}),
-            texts.clear,
+            lambda said=said: said.update(en="Other"),
+            lambda said=said: said.__setitem__("en", "Other"),
+            lambda said=said: said.pop("en", None),
+            lambda said=said: said.setdefault("xx", "Other"),
+            lambda said=said: said.__ior__({"en": "Other"}),
+            said.clear,
         ):
             with pytest.raises(TypeError, match="cannot be changed"):
                 change()
-        assert texts == before
+        assert said == before
     spelled = []
     real = survey_module.canonical
     monkeypatch.setattr(survey_module, "canonical", lambda value: (spelled.append(1), real(value))[1])
