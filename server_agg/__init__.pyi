@@ -3,8 +3,8 @@
 from rrcollect.publish.rules import REASONS as REASONS
 from server_agg.analysis.analyse import Analysis as Analysis
 from server_agg.analysis.analyse import analyse as analyse
-from server_agg.analysis.carried import reports_from_column as reports_from_column
 from server_agg.analysis.samples import analyse_survey as analyse_survey
+from server_agg.batch.embedded import reports_from_column as reports_from_column
 from server_agg.batch.packed_file import PackedAnswers as PackedAnswers
 from server_agg.batch.packed_file import read_packed as read_packed
 from server_agg.batch.packed_file import write_packed as write_packed

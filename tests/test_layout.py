@@ -31,7 +31,8 @@ ORDER: dict[str, list[list[str]]] = {
     ],
     "server_agg": [
         ["errors"],
-        ["csv_cells", "new_file"],
+        ["csv_cells", "new_file", "answer_words"],
+        ["columns"],
         ["count"],
         ["batch", "estimates"],
         ["report.tables", "report.drawing"],

@@ -17,8 +17,8 @@ from typing import Any
 from rrcollect.design.parameters import NumberLike
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
-from server_agg.analysis.answers import Coding, is_null
-from server_agg.analysis.rows import counted
+from server_agg.answer_words import Coding, is_null, plain_text
+from server_agg.columns import count_rows
 from server_agg.compare.segments import MERGED, SegmentTable, segment_table
 from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers, UnclearAnswer
@@ -137,7 +137,7 @@ def analyse(
         raise ParameterError("missing", missing, f"one of {', '.join(MISSING_RULES)}")
     if answer in names or len(set(names)) != len(names):
         raise ParameterError("by", names, "other columns than the answer, each once")
-    found = counted(data, [answer, *names], encoding)
+    found = count_rows(data, [answer, *names], encoding)
     bits = Coding.of(yes, no).bits(dict.fromkeys(cells[0] for cells in found.counts), found.where)
     dropped = sum(n for cells, n in found.counts.items() if bits[cells[0]] is None)
     if dropped and missing == "refuse":
@@ -165,5 +165,5 @@ def _group(cell: Any) -> str:
     """The name of a group as it is shown; one that is named like our own gets a space after it."""
     if is_null(cell) or (isinstance(cell, str) and not cell.strip()):  # "NA" may be Namibia
         return NOT_SAID
-    text = str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+    text = plain_text(cell)
     return f"{text} " if text in (ALL, NOT_SAID, MERGED) else text

@@ -17,8 +17,8 @@ import numpy as np
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.analysis.analyse import MISSING_RULES, NOT_SAID
-from server_agg.analysis.answers import Coding, is_missing
-from server_agg.analysis.rows import counted
+from server_agg.answer_words import Coding, is_missing, plain_text
+from server_agg.columns import count_rows
 from server_agg.errors import UnclearAnswer
 from server_agg.sampling.estimating import survey_estimate
 from server_agg.sampling.survey_figures import SurveyEstimate
@@ -62,7 +62,7 @@ def analyse_survey(
         raise ParameterError(
             "columns", columns, "a column of its own for each of answer, weights, strata, clusters, by"
         )
-    found = counted(data, columns)
+    found = count_rows(data, columns)
     bits = Coding.of(yes, no).bits(dict.fromkeys(cells[0] for cells in found.counts), found.where)
     if missing == "refuse":
         for value in (value for value, bit in bits.items() if bit is None):
@@ -84,22 +84,18 @@ def analyse_survey(
 def _column(role: str, name: str, cells: Sequence[Any]) -> Any:
     """The cells of a column as its role needs them."""
     if role == "by":
-        return np.array([NOT_SAID if is_missing(cell) else _text(cell) for cell in cells])
+        return np.array([NOT_SAID if is_missing(cell) else plain_text(cell) for cell in cells])
     for cell in cells:
         if is_missing(cell):
             allowed = f"a value in column {name!r} wherever there is an answer; leave such rows out, or name them"
             raise ParameterError(role, "missing", allowed)
     if role != "weights":
-        return np.array([_text(cell) for cell in cells])
+        return np.array([plain_text(cell) for cell in cells])
     try:
         return np.array([float(cell) for cell in cells])
     except (TypeError, ValueError):
         wrong = next(cell for cell in cells if not _is_number(cell))
         raise ParameterError(f"weights, column {name!r},", wrong, "numbers") from None
-
-
-def _text(cell: Any) -> str:
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 
 def _is_number(cell: Any) -> bool:

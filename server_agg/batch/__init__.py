@@ -6,7 +6,7 @@
     object_stores  addresses such as s3://bucket        backends       engines that the contract was run on
     databases      the collector's table                summary        what was read, and what it gave
     packed_file    a million answers in one file        packed_batch   their tallies
-    writing        reports to JSONL, CSV, Parquet
+    writing        reports to JSONL, CSV, Parquet       embedded       reports in a column of another tool's table
 
 `tallying.tally_reports` is the one entry.
 """

@@ -28,7 +28,8 @@ from typing import IO, Any
 from rrcollect.errors import ParameterError, shown
 from rrcollect.publish.report import ReportRow
 from server_agg.batch.object_stores import is_url, opened, urls_of
-from server_agg.errors import BadColumn, SourceUnavailable, UnreadableRow
+from server_agg.columns import check_columns
+from server_agg.errors import SourceUnavailable, UnreadableRow
 
 COLUMNS = ReportRow._fields
 NUMBER = "round"  # the one column that is not text
@@ -119,10 +120,7 @@ def csv_header(path: str) -> tuple[str, ...]:
         except (csv.Error, OSError, EOFError) as error:
             raise UnreadableRow(path, 1, f"the header is not readable ({error})") from None
     names = [name.removeprefix("\ufeff") for name in names]
-    for column in COLUMNS:
-        if names.count(column) != 1:
-            seen = "missing" if column not in names else "named twice"
-            raise BadColumn(column, seen, f"the columns {', '.join(COLUMNS)}, each once", path)
+    check_columns(names, COLUMNS, path)
     return tuple(names)
 
 

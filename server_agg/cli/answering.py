@@ -19,6 +19,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from server_agg.answer_words import yes_or_no
 from server_agg.cli.sources import read_keys
 from server_agg.cli.terminal import emit, plain
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from rrcollect.errors import ParameterError
     from rrcollect.publish.kinds import Choice, Number, YesNo
 
-YES, NO, SKIP = {"y", "yes", "1", "true"}, {"n", "no", "0", "false"}, {"", "s", "skip"}
+SKIP = {"", "s", "skip"}
 
 
 def add_answer(parser: ArgumentParser) -> None:
@@ -182,7 +183,7 @@ def _prompt(
     if kind.kind == "number":
         unit = [say(kind.unit)] if kind.unit else []
         return unit, f"a number from {kind.low} to {kind.high}", lambda said: _number(said, kind)
-    return [], "yes/no", {**dict.fromkeys(YES, True), **dict.fromkeys(NO, False)}.get
+    return [], "yes/no", yes_or_no
 
 
 def _number(said: str, kind: Number) -> Fraction | None:

@@ -1,8 +1,7 @@
 """What the cells of a column of truths say, by the kind of question they answer.
 
 Rules
-1. Yes or no: true/false, yes/no, y/n, 1/0, 1.0/0.0 in text (any case); booleans or numbers that are exactly 0 or 1
-   (pandas makes 1.0 of 1 where a value was missing).
+1. Yes or no: see `answer_words`.
 2. A choice: the label of an option as the survey spells it, in any of its languages.  A label that stands for two
    options in two languages stands for neither.  A whole number is read as its digits.
 3. A number: as it is written, to the nearest double; it is finite, and in the range unless the survey clips.
@@ -21,12 +20,10 @@ import numpy as np
 
 from rrcollect.answer.bulk_numbers import double_above, double_below
 from rrcollect.publish.kinds import Choice, Number, YesNo
+from server_agg.answer_words import yes_or_no
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-YES, NO = ("yes", "y", "true", "1", "1.0"), ("no", "n", "false", "0", "0.0")
-WORDS = {**dict.fromkeys(YES, True), **dict.fromkeys(NO, False)}
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,7 @@ def cells_of(kind: YesNo | Choice | Number) -> Cells:
 
         return Cells(lambda cell: _number(cell, *ends), np.float64, allowed + rest, "numbers, or text", inside)
     types = "booleans, the numbers 0 and 1, or the words yes and no"
-    return Cells(_yes_no, np.bool_, f"yes/no, true/false or 1/0{rest}", types, lambda values: np.isin(values, (0, 1)))
+    return Cells(yes_or_no, np.bool_, f"yes/no, true/false or 1/0{rest}", types, lambda values: np.isin(values, (0, 1)))
 
 
 def numbered(options: int) -> Choice:
@@ -99,12 +96,6 @@ def _text(cell: Any) -> str:
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     return str(cell).strip() if isinstance(cell, str | int) and not isinstance(cell, bool) else ""
-
-
-def _yes_no(cell: Any) -> bool | None:
-    if isinstance(cell, str):
-        return WORDS.get(cell.strip().lower())
-    return bool(cell) if cell in (0, 1) else None
 
 
 def _number(cell: Any, low: float, high: float) -> float | None:

@@ -13,12 +13,7 @@ Rules
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-import itertools
 import os
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,17 +22,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rrcollect.errors import BadTruth, ParameterError
-from rrcollect.extras import extra
 from server_agg.cli.cells import Cells
-from server_agg.errors import BadColumn, SourceUnavailable
+from server_agg.columns import file_rows
+from server_agg.errors import BadColumn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rrcollect import BulkLedger
     from server_agg.cli.progress import Tell
-
-PIECE = 65_536  # rows at once; a multiple of 8, so that packed pieces can be joined
 
 
 class Piece(NamedTuple):
@@ -70,7 +63,6 @@ def read_roster(
 ) -> Roster:
     """The whole file; `segments` maps the columns that are sent to the values they may have."""
     rows = pieces(path, column, cells, [*segments, *([] if id_column is None else [id_column])])
-    place = os.stat(path)
     truths, people, columns = [], [], []
     places: dict[str, list[NDArray[np.int32]]] = {name: [] for name in segments}
     row = 0
@@ -86,6 +78,7 @@ def read_roster(
         tell(piece.share)
     if row == 0:
         raise BadColumn(column, "empty: the file has no rows", "one person per row", str(path))
+    place = os.stat(path)
     marks = {
         "its path": f"{path.resolve()}",
         "its place on the disk": f"{place.st_dev}:{place.st_ino}",
@@ -117,84 +110,38 @@ def _places_of(cells: Sequence[Any], allowed: Sequence[str], where: str, first: 
     return found
 
 
-def pieces(path: Path, column: str, cells: Cells, others: Sequence[str] = ()) -> Iterator[Piece]:
-    """The rows of a .csv (also .gz) or .parquet file, with the cells of other columns."""
-    name = str(path).lower()
-    if not name.endswith((".csv", ".csv.gz", ".parquet")):
-        raise ParameterError("truths", str(path), "a file ending in .csv, .csv.gz or .parquet")
-    path.open("rb").close()  # a file that is not there is told before anything is written
-    if name.endswith((".csv", ".csv.gz")):
-        return _csv_pieces(path, column, cells, others)
-    return _parquet_pieces(path, column, cells, others)
+def pieces(
+    path: Path, column: str, cells: Cells, others: Sequence[str] = (), encoding: str = "utf-8"
+) -> Iterator[Piece]:
+    """The truths of a file, with the cells of other columns."""
+    row = 1
+    for piece in file_rows(path, [column, *others], encoding):
+        truths = _truths(path, column, cells, piece.cells[column], row)
+        row += len(truths)
+        yield Piece(truths, {name: _listed(piece.cells[name]) for name in others}, piece.share, piece.columns)
 
 
-def _bad(path: Path, row: int, column: str, cells: Cells) -> BadTruth:
-    return BadTruth(f"{path}, row {row}, column {column!r}: not a truth (not shown); expected {cells.allowed}")
+def _listed(cells: Any) -> list[Any]:
+    return cells if isinstance(cells, list) else cells.to_pylist()
 
 
-def _read(path: Path, column: str, cells: Cells, given: Sequence[Any], first: int) -> NDArray[Any]:
-    """The truths of some cells, the first of which stands in this row."""
-    return cells.truths(given, lambda place: _bad(path, first + place, column, cells))
+def _truths(path: Path, column: str, cells: Cells, given: Any, first: int) -> NDArray[Any]:
+    """The truths of a list, or of an Arrow array, whose type is judged first; the first of them is in this row."""
 
+    def wrong(place: int) -> BadTruth:
+        where = f"{path}, row {first + place}, column {column!r}"
+        return BadTruth(f"{where}: not a truth (not shown); expected {cells.allowed}")
 
-def _places(path: Path, there: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    for name in wanted:
-        if there.count(name) != 1:
-            seen = "missing" if name not in there else "named twice"
-            raise BadColumn(
-                name, seen, f"one of {', '.join(map(repr, there[:20])) or 'none: the file is empty'}", str(path)
-            )
-    return [there.index(name) for name in wanted]
-
-
-def _csv_pieces(path: Path, column: str, cells: Cells, others: Sequence[str]) -> Iterator[Piece]:
-    row = 0
-    with path.open("rb") as raw:
-        size = max(os.fstat(raw.fileno()).st_size, 1)
-        try:
-            unpacked: Any = gzip.GzipFile(fileobj=raw) if str(path).lower().endswith(".gz") else raw
-            reader = csv.reader(io.TextIOWrapper(unpacked, encoding="utf-8-sig", newline=""), strict=True)
-            header = next(reader, [])
-            places = _places(path, header, [column, *others])
-            lines = (line for line in reader if line)
-            while chunk := list(itertools.islice(lines, PIECE)):
-                columns = [[line[place] if place < len(line) else "" for line in chunk] for place in places]
-                truths = _read(path, column, cells, columns[0], row + 1)
-                row += len(chunk)
-                yield Piece(truths, dict(zip(others, columns[1:], strict=True)), raw.tell() / size, header)
-        except (OSError, EOFError, csv.Error, UnicodeDecodeError, zlib.error):
-            raise SourceUnavailable(f"{path}, after row {row}: the file is cut off, damaged or not CSV") from None
-
-
-def _parquet_pieces(path: Path, column: str, cells: Cells, others: Sequence[str]) -> Iterator[Piece]:
-    pa, pq = extra("pyarrow", "batch"), extra("pyarrow.parquet", "batch")
-    row = 0
-    try:
-        with pq.ParquetFile(path) as file:
-            header, wanted = list(file.schema_arrow.names), [column, *others]
-            _places(path, header, wanted)
-            rows = max(file.metadata.num_rows, 1)
-            for batch in file.iter_batches(batch_size=PIECE, columns=wanted):
-                array = batch.column(batch.schema.get_field_index(column))
-                truths = _column(path, column, cells, array, row + 1)
-                others_cells = {name: batch.column(batch.schema.get_field_index(name)).to_pylist() for name in others}
-                row += batch.num_rows
-                yield Piece(truths, others_cells, row / rows, header)
-    except (pa.ArrowException, OSError):
-        raise SourceUnavailable(f"{path}, after row {row}: the file is cut off, damaged or not Parquet") from None
-
-
-def _column(path: Path, name: str, cells: Cells, array: Any, first: int) -> NDArray[Any]:
-    """The truths of an Arrow array; the type is judged first, then every value."""
+    if isinstance(given, list):
+        return cells.truths(given, wrong)
     import pyarrow as pa
 
-    if array.null_count:
-        raise _bad(path, first + int(np.flatnonzero(np.asarray(array.is_null()))[0]), name, cells)
+    if given.null_count:
+        raise wrong(int(np.flatnonzero(np.asarray(given.is_null()))[0]))
     types = pa.types
-    numbers = types.is_integer(array.type) or types.is_floating(array.type)
-    if numbers or (types.is_boolean(array.type) and cells.kind is np.bool_):
-        values = np.asarray(array.to_numpy(zero_copy_only=False))
-        return cells.numbers(values, lambda place: _bad(path, first + place, name, cells))
-    if types.is_string(array.type) or types.is_large_string(array.type) or types.is_dictionary(array.type):
-        return _read(path, name, cells, array.to_pylist(), first)
-    raise BadColumn(name, f"of type {array.type}", cells.types, str(path))
+    numbers = types.is_integer(given.type) or types.is_floating(given.type)
+    if numbers or (types.is_boolean(given.type) and cells.kind is np.bool_):
+        return cells.numbers(np.asarray(given.to_numpy(zero_copy_only=False)), wrong)
+    if types.is_string(given.type) or types.is_large_string(given.type) or types.is_dictionary(given.type):
+        return cells.truths(given.to_pylist(), wrong)
+    raise BadColumn(column, f"of type {given.type}", cells.types, str(path))

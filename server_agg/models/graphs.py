@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 from rrcollect.design.parameters import NumberLike
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
-from server_agg.analysis.answers import Coding, is_null
-from server_agg.analysis.rows import counted
+from server_agg.answer_words import Coding, is_null
+from server_agg.columns import count_rows
 from server_agg.count.tally import Tally
 from server_agg.errors import UnclearAnswer
 from server_agg.estimates.estimating import estimate
@@ -145,7 +145,7 @@ def estimate_graph(
     """
     import numpy as np
 
-    found = counted(data, [answer, source, target])
+    found = count_rows(data, [answer, source, target])
     bits = Coding.of(yes, no).bits(dict.fromkeys(cells[0] for cells in found.counts), found.where)
     ties: dict[frozenset[str], int] = {}
     for (value, one, other), times in found.counts.items():

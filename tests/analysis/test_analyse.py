@@ -183,8 +183,8 @@ def test_what_cannot_be_analysed_is_refused(tmp_path):
         with pytest.raises(error, match=match):
             analyse(data, **{"answer": "told", "design": DIE, **how})
 
-    bad(BadColumn, "'tol' is not there; expected one of region, told, age", answer="tol")
-    bad(BadColumn, "'land' is not there", by="land")
+    bad(BadColumn, "'tol' is missing; expected one of 'region', 'told', 'age'", answer="tol")
+    bad(BadColumn, "'land' is missing", by="land")
     bad(ParameterError, "drop, refuse", missing="ignore")
     bad(ParameterError, "each once", by=["region", "region"])
     bad(ParameterError, "a Design", design=classic.moors("0.7"))
@@ -195,28 +195,28 @@ def test_what_cannot_be_analysed_is_refused(tmp_path):
     bad(TooFewAnswers, "1 answer;", data={"told": [1, None]})
     bad(UnclearAnswer, "two different", yes="x", no="X")
     bad(ParameterError, "'population' or 'sample'", by="region", target=5000)
-    bad(BadColumn, "there 2 times", data=pandas.DataFrame([[1, 0], [0, 1]], columns=["told", "told"]))
+    bad(BadColumn, "named twice", data=pandas.DataFrame([[1, 0], [0, 1]], columns=["told", "told"]))
     bad(ParameterError, "as text", data=pandas.DataFrame({0: [1, 0]}), answer=0)
     bad(TooFewAnswers, r"'told' \(9 rows without an answer\) holds 0", data={"told": [None] * 9})
     bad(UnclearAnswer, "no row says oui: if that is so, give no=", data={"told": ["ja"] * 9}, yes="oui")
     bad(ParameterError, "that Python knows", data=tmp_path / "none.csv", encoding="klingon")
-    bad(SourceUnavailable, "no such file", data=tmp_path / "none.csv")
+    bad(SourceUnavailable, "is not there", data=tmp_path / "none.csv")
     bad(ParameterError, r"ends in \.csv", data="raw.xlsx")
     for name, content, why in (
-        ("a.csv", b"told,told\n1,0\n", "there 2 times"),
+        ("a.csv", b"told,told\n1,0\n", "named twice"),
         ("b.csv", b"id,told\n1,0\n2\n", "line 3: 1 cells under a head of 2"),
         ("c.csv", "id,told\nä,0\n".encode("latin-1"), "encoding='cp1252', or save it as UTF-8"),
         ("d.jsonl", b'{"told": 1}\n{"told"', "line 2: not JSON"),
         ("e.jsonl", b"[1]\n", "not a JSON object"),
-        ("f.jsonl", b'{"x": 1}\n', "not there"),
+        ("f.jsonl", b'{"x": 1}\n', "missing"),
         ("g.parquet", b"told", r"not a \.parquet file"),
         ("h.sav", b"told", r"not a \.sav file"),
         ("i.dta", b"", r"not a \.dta file"),
-        ("j.csv", b"", "this one is empty"),
+        ("j.csv", b"", "it is empty"),
     ):
         path = tmp_path / name
         path.write_bytes(content)
-        bad((UnreadableRow, BadColumn), why, data=path)
+        bad((UnreadableRow, BadColumn, SourceUnavailable), why, data=path)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "utf-16"])

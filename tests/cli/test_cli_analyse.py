@@ -64,9 +64,16 @@ def test_mistakes_are_one_line(raw, capsys, tmp_path):
     refused(capsys, 2, "one draw", "analyse", raw, "--classic", "kuk", "0.8", "0.2", "draws=3")
     refused(capsys, 2, "line 2: the answer is 'north'", "analyse", raw, *DIE, "--answer", "region")
     refused(
-        capsys, 2, "'told' is not there; expected one of person, region, answer", "analyse", raw, *DIE, "--by", "told"
+        capsys,
+        2,
+        "'told' is missing; expected one of 'person', 'region', 'answer'",
+        "analyse",
+        raw,
+        *DIE,
+        "--by",
+        "told",
     )
     refused(capsys, 2, "missing='drop'", "analyse", raw, *DIE, "--missing", "refuse")
-    refused(capsys, 4, "no such file", "analyse", tmp_path / "none.csv", *DIE)
+    refused(capsys, 4, "is not there", "analyse", tmp_path / "none.csv", *DIE)
     refused(capsys, 4, "exists already", "analyse", "--sample", raw)
     refused(capsys, 2, ".png, .svg, .pdf", "analyse", raw, *DIE, "--plot", tmp_path / "raw.bmp")

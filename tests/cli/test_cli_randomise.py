@@ -140,11 +140,12 @@ def test_what_pandas_writes_for_a_column_that_once_had_a_gap(desk, capsys):
 
 def test_a_large_file_is_read_in_pieces(desk, capsys, monkeypatch):
     from rrcollect.publish.kinds import YesNo
+    from server_agg import columns
     from server_agg.cli import truths
     from server_agg.cli.cells import cells_of
 
     cells = cells_of(YesNo())
-    monkeypatch.setattr(truths, "PIECE", 64)
+    monkeypatch.setattr(columns, "PIECE", 64)
     write_csv(desk / "t.csv.gz", [True] * 1000)
     sizes = [len(piece.truths) for piece in truths.pieces(desk / "t.csv.gz", "doped", cells)]
     assert (max(sizes), sum(sizes)) == (64, 1000)
@@ -602,11 +603,11 @@ def damaged(desk):
         (["t.csv.gz", *ASKED], 4, "cut off"),
         (["flat.csv.gz", *ASKED], 4, "cut off"),
         (["short.parquet", *ASKED], 4, "cut off"),
-        (["latin.csv", *ASKED], 4, "damaged"),
-        (["quote.csv", *ASKED], 4, "damaged"),
-        (["empty.csv", *ASKED], 2, "the file is empty"),
+        (["latin.csv", *ASKED], 3, "not text in utf-8"),
+        (["quote.csv", *ASKED], 3, "not a table"),
+        (["empty.csv", *ASKED], 2, "it is empty"),
         (["twice.csv", *ASKED], 2, "named twice"),
-        (["short.csv", *ASKED], 2, "row 1"),
+        (["short.csv", *ASKED], 3, "line 2: 2 cells under a head of 3"),
         (["t.csv", *ASKED[2:], "--column", "doping"], 2, "'person', 'sport', 'doped'"),
         (["t.parquet", *ASKED[2:], "--column", "doping"], 2, "'doped'"),
         (["t.csv", "--column", "doped", "--id", "person", "--question", "q9", *SIGNED], 2, "doped, pressed, fixed"),

@@ -1,14 +1,13 @@
-"""What a cell of a column of answers says: yes, no, nothing, or something that must be named.
+"""The words that mean yes, no and nothing: one list for every command and every function.
 
 Rules
-1. Without a word from the caller, yes is 1, 1.0, True, "yes", "true" and no is 0, 0.0, False, "no", "false"; text in
-   any case, with spaces around it, and "1", "0.0" as text as well (a CSV has nothing else).  A column of pandas that
-   ever had a NaN holds 0.0 and 1.0.
-2. With `yes` (and perhaps `no`) given, these and no others count.  With `yes` alone, whatever else is there must be one
-   and the same value, and some row must say yes: else a misspelt yes would make everything a no.
+1. Without other words from the caller, yes is 1, true, yes, y and no is 0, false, no, n: as a boolean, as a number
+   (pandas writes 1.0 for 1 where a value was missing) or as text, in any case and with spaces around it.
+2. With `yes` (and perhaps `no`) given, these and no others count.  With `yes` alone, everything else must be one and
+   the same value, and some row must say yes: else a misspelt yes would make everything a no.
 3. Unless the caller names it yes or no, missing is None, NaN, NaT, pandas' NA, an empty cell, and the text NA, N/A,
    NaN, null, None and "." (Stata's).
-4. Everything else is refused with its place.  The answers are randomised: to name one gives nothing away.
+4. Everything else is refused with its place.  Randomised answers may be named in the refusal: that gives nothing away.
 """
 
 from __future__ import annotations
@@ -20,11 +19,10 @@ from typing import Any, NamedTuple
 
 from server_agg.errors import UnclearAnswer
 
-MISSING = frozenset({"", ".", "na", "n/a", "nan", "null", "none", "<na>"})
-
 Value = int | float | str
-YES: frozenset[Value] = frozenset({1, "yes", "true"})
-NO: frozenset[Value] = frozenset({0, "no", "false"})
+YES: frozenset[Value] = frozenset({1, "yes", "y", "true"})
+NO: frozenset[Value] = frozenset({0, "no", "n", "false"})
+MISSING = frozenset({"", ".", "na", "n/a", "nan", "null", "none", "<na>"})
 
 
 def is_null(value: Any) -> bool:
@@ -59,13 +57,28 @@ def plain_value(value: Any) -> Value:
             return text
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return str(value)
     return int(number) if number.is_integer() else number
 
 
+def plain_text(cell: Any) -> str:
+    """A cell as it is shown and compared: whole numbers without a fraction."""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+
+
+def yes_or_no(value: Any) -> bool | None:
+    """What a cell says by rule 1; None if it says neither.
+
+    >>> [yes_or_no(value) for value in ("Y", 1.0, "0.0", False, "maybe", None)]
+    [True, True, False, False, None, None]
+    """
+    said = plain_value(value)
+    return True if said in YES else False if said in NO else None
+
+
 class Coding(NamedTuple):
-    """Which values mean yes and which no; `no` is None where it is whatever is not yes."""
+    """Which values mean yes and which no; `no` is None where it is everything but yes."""
 
     yes: frozenset[Value]
     no: frozenset[Value] | None
@@ -84,12 +97,12 @@ class Coding(NamedTuple):
     def describe(self) -> str:
         """What is allowed."""
         if (self.yes, self.no) == (YES, NO):
-            return "1 or 0, yes or no, true or false; other words by yes=…, no=…"
+            return "1 or 0, yes or no, y or n, true or false; name other words by yes=…, no=…"
         yes, no = ("/".join(map(repr, sorted(map(str, each)))) for each in (self.yes, self.no or ()))
         return f"{yes} for yes, {no or 'one other value'} for no"
 
     def bits(self, values: Iterable[Any], where: Callable[[Any], str]) -> dict[Any, int | None]:
-        """Each value's meaning: 1, 0, or None if it is missing; a refusal says `where` the value stands."""
+        """Each value's meaning: 1, 0, or None if it is missing; a refusal says `where` the value is."""
         found: dict[Any, int | None] = {}
         other = self.no
         for value in values:

@@ -164,7 +164,7 @@ def test_bad_arguments_are_named():
     sent = OPEN.model_copy(update={"collector": "https://collect.example.org/reports"})
     with pytest.raises(ParameterError, match="go to https://collect.example.org/reports, one by one, and people were"):
         reports_from_column({COLUMN: [GOOD]}, COLUMN, sent)
-    with pytest.raises(BadColumn, match="'rr_dopde' is not there; expected one of rr_doped"):
+    with pytest.raises(BadColumn, match="'rr_dopde' is missing; expected one of 'rr_doped'"):
         reports_from_column({COLUMN: [GOOD]}, "rr_dopde", OPEN)
     with pytest.raises(ParameterError, match="surveys"):
         reports_from_column({COLUMN: [GOOD]}, COLUMN, [])

@@ -24,10 +24,10 @@ from rrcollect.publish.canonical import canonical, read_canonical
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.report import LARGEST_REPORT, ReportRow
 from rrcollect.publish.survey import CARRIED
-from server_agg.analysis.rows import counted
 from server_agg.batch.summary import BatchResult
 from server_agg.batch.survey_tables import SurveyLike, surveys_of
 from server_agg.batch.tallying import tally_reports
+from server_agg.columns import count_rows
 from server_agg.errors import UnreadableRow
 
 MALFORMED = ReportRow(*(None,) * 8)._replace(round="not a report")  # type: ignore[arg-type]  # which the batch calls so
@@ -87,7 +87,7 @@ def reports_from_column(
 
 def _rows(data: Any, column: str, encoding: str, *, lenient: bool) -> Iterator[ReportRow]:
     """The rows of a column, each as often as it stands there; `round` as text, which the batch reads."""
-    found = counted(data, [column], encoding)
+    found = count_rows(data, [column], encoding)
     for (cell,), times in found.counts.items():
         if cell is None or cell == "":
             continue
