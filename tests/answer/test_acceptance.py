@@ -10,12 +10,11 @@ from rrcollect.answer.acceptance import SeenVersion
 from rrcollect.answer.words import marked
 from rrcollect.errors import RRCollectError, SurveyRefused
 from rrcollect.publish.composition import compose
-from tests.support.devices import KEY, POLICY, VECTORS, envelope, load, moment, survey, unb64, vector_policy
-from tests.vectors.make import files
+from tests.support.devices import KEY, POLICY, VECTORS, cases, envelope, moment, survey, unb64, vector_policy
+from tests.vectors.make import texts
 from tests.vectors.parts import PUBLISHER
 
-GOOD = sorted((VECTORS / "surveys").glob("good_*.json"))
-BAD = sorted((VECTORS / "surveys").glob("bad_*.json"))
+GOOD, BAD = cases("surveys", "good_"), cases("surveys", "bad_")
 
 
 @pytest.fixture
@@ -40,18 +39,16 @@ def test_there_are_enough_bad_documents():
     assert len(GOOD) >= 10
 
 
-@pytest.mark.parametrize("path", GOOD, ids=lambda p: p.stem)
-def test_good_documents_are_accepted(path, no_randomness):
-    case = load(path)
+@pytest.mark.parametrize("case", GOOD.values(), ids=GOOD)
+def test_good_documents_are_accepted(case, no_randomness):
     accepted = judge(case)
     assert accepted.digest == case["digest"] == accepted.survey.digest
     assert accepted.signers
     assert set(marked(accepted.survey.say(accepted.survey.title))) <= set(accepted.explain().split("\n"))
 
 
-@pytest.mark.parametrize("path", BAD, ids=lambda p: p.stem)
-def test_bad_documents_are_refused_by_name(path, no_randomness):
-    case = load(path)
+@pytest.mark.parametrize("case", BAD.values(), ids=BAD)
+def test_bad_documents_are_refused_by_name(case, no_randomness):
     with pytest.raises(SurveyRefused) as caught:
         judge(case)
     assert type(caught.value).__name__ == case["error"]
@@ -60,14 +57,12 @@ def test_bad_documents_are_refused_by_name(path, no_randomness):
 
 
 def test_the_vectors_are_what_their_command_makes():
-    import json
-
-    for path, content in files():
-        assert json.loads((VECTORS / path).read_text()) == content, path
+    for path, text in texts().items():
+        assert (VECTORS / path).read_text(encoding="utf-8") == text, path
 
 
 def test_every_error_for_documents_has_a_vector():
-    named = {load(path)["error"] for path in BAD}
+    named = {case["error"] for case in BAD.values()}
     classes = [c for c in vars(rrcollect.errors).values() if isinstance(c, type) and issubclass(c, SurveyRefused)]
     of_an_answer = {"NotOpen", "RoundClosed", "SurveyWithdrawn"}  # by the clock, or the ledger
     assert named == {c.__name__ for c in classes} - {"SurveyRefused"} - of_an_answer

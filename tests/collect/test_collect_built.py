@@ -12,7 +12,7 @@ from rrcollect.answer.words import LANGUAGES, Words
 from server_agg.collect import pages
 from tests.support.browser import Visit
 from tests.support.collector_running import ROOT
-from tests.support.devices import VECTORS, load
+from tests.support.devices import cases
 from tests.support.element import BUILT, WEB, build_element
 
 LIMIT = 30_000
@@ -132,9 +132,9 @@ def test_the_names_of_errors_stay_and_sentences_for_developers_go():
 
 
 def test_the_bad_documents_are_refused_by_the_same_names(collector, browser):
-    cases = {path.stem: load(path) for path in sorted((VECTORS / "surveys").glob("*.json"))}
     given = {}
-    for name, case in cases.items():
+    surveys = cases("surveys")
+    for name, case in surveys.items():
         caps = {key: value for key, value in case["policy"].items() if key != "publishers"}
         if caps == DEFAULTS and len(case["policy"]["publishers"]) == 1 and "seen" not in case:
             (publisher,) = case["policy"]["publishers"]
@@ -143,17 +143,17 @@ def test_the_bad_documents_are_refused_by_the_same_names(collector, browser):
 
     def envelope(route):
         name = route.request.url.rpartition("/")[2]
-        route.fulfill(body=base64.b64decode(cases[name]["envelope"]), content_type="application/json")
+        route.fulfill(body=base64.b64decode(surveys[name]["envelope"]), content_type="application/json")
 
     said = {}
-    for now in sorted({cases[name]["now"] for name in given}):
+    for now in sorted({surveys[name]["now"] for name in given}):
         with Visit(browser) as visit:
             visit.context.route("**/given/*", envelope)
             visit.context.clock.set_fixed_time(now)
             page = visit.page(f"{collector.url}/s/{collector.page_of()}")
             page.get_by_role("radio", name="Yes").wait_for()
-            said |= page.evaluate(VERDICTS, {name: one for name, one in given.items() if cases[name]["now"] == now})
-    wanted = {name: cases[name].get("error", "WrongOrigin") for name in given}  # good ones are of other origins
+            said |= page.evaluate(VERDICTS, {name: one for name, one in given.items() if surveys[name]["now"] == now})
+    wanted = {name: surveys[name].get("error", "WrongOrigin") for name in given}  # good ones are of other origins
     assert {name: (said[name], wanted[name]) for name in given if said[name] != wanted[name]} == {}
 
 

@@ -24,7 +24,7 @@ from server_agg.collect.store import Store
 from server_agg.collect.stores import open_store
 from tests.support.collector_crashing import ids_of
 from tests.support.collector_running import BEARER, JSON, Process, RunningCollector, body, expired, publication, report
-from tests.support.devices import KEY, VECTORS, client, load, question, survey, unb64
+from tests.support.devices import KEY, cases, client, question, survey, unb64
 
 SEGMENTS = {"sport": ["run", "ski"]}
 
@@ -77,10 +77,10 @@ def test_what_the_survey_does_not_publish_is_refused_with_a_reason(collector, di
     assert collector.post(body(digest))[0] == 201
 
 
-@pytest.mark.parametrize("path", sorted((VECTORS / "reports").glob("bad_*.json")), ids=lambda p: p.stem)
-def test_every_bad_report_of_the_vectors_is_refused(path, admission):
+@pytest.mark.parametrize("case", cases("reports", "bad_").values(), ids=cases("reports", "bad_"))
+def test_every_bad_report_of_the_vectors_is_refused(case, admission):
     with pytest.raises(Refusal) as caught:
-        admission.admit(unb64(load(path)["report"]))
+        admission.admit(unb64(case["report"]))
     assert 400 <= caught.value.status < 500
 
 
@@ -88,7 +88,7 @@ def test_every_bad_report_of_the_vectors_is_refused(path, admission):
 def admission(tmp_path_factory):
     store = SqliteStore(tmp_path_factory.mktemp("store") / "a.sqlite3")
     catalogue = Catalogue(store)
-    case = load(VECTORS / "surveys" / "good_plain.json")
+    case = cases("surveys")["good_plain"]
     catalogue.publish(unb64(case["envelope"]), case["policy"]["publishers"][0]["keys"])
     yield Admission(catalogue.known, grace=timedelta(0), list_limit=3, clock=lambda: 1793491200.0)
     store.close()
@@ -96,7 +96,7 @@ def admission(tmp_path_factory):
 
 def test_what_is_remembered_of_a_report_decides_as_the_full_check_does(admission):
     """Byte by byte: change one byte of a good report; the fast way and the full way must agree."""
-    good = unb64(load(VECTORS / "reports" / "good_yes.json")["report"])
+    good = unb64(cases("reports")["good_yes"]["report"])
     admission.admit(good)
     assert admission._frames
     agreed = 0

@@ -10,7 +10,7 @@ from server_agg import open_store
 from server_agg.collect.stored_report import incoming
 from tests.support.browser import Visit, accessible, unfold
 from tests.support.collector_running import BEARER, JSON, ROOT, TOKEN, RunningCollector, report
-from tests.support.devices import KEY, VECTORS, load, question, survey
+from tests.support.devices import KEY, VECTORS, cases, load, question, survey
 from tests.support.element import serve_sources
 from tests.support.kept_rows import kept_rows
 
@@ -410,9 +410,6 @@ def test_a_page_tells_what_the_survey_can_make_this_browser_send(collector, visi
 
 
 def test_the_vectors_pass_in_chromium(collector, visit):
-    def cases(kind):
-        return {path.stem: load(path) for path in sorted((VECTORS / kind).glob("*.json"))}
-
     given = {kind: cases(kind) for kind in ("surveys", "reports", "withdrawals")}
     given |= {name: load(VECTORS / f"{name}.json") for name in VECTOR_FILES}
     judge = (ROOT / "tests/collect/js/judge.mjs").read_text()

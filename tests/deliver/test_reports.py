@@ -9,23 +9,22 @@ import pytest
 from rrcollect import Design, Report, optimal_design
 from rrcollect.errors import MalformedReport
 from rrcollect.publish.question import MOST_ROUNDS
-from tests.support.devices import VECTORS, load, unb64
+from tests.support.devices import cases, unb64
 
 REPORT = Report(survey="0" * 64, question="q1", design=optimal_design(1), answer="1", id="f" * 32)
-GOOD = sorted((VECTORS / "reports").glob("good_*.json"))
-BAD = sorted((VECTORS / "reports").glob("bad_*.json"))
+GOOD, BAD = cases("reports", "good_"), cases("reports", "bad_")
 
 
-@pytest.mark.parametrize("path", GOOD, ids=lambda p: p.stem)
-def test_good_reports_round_trip(path):
-    data = unb64(load(path)["report"])
+@pytest.mark.parametrize("case", GOOD.values(), ids=GOOD)
+def test_good_reports_round_trip(case):
+    data = unb64(case["report"])
     assert Report.from_bytes(data).to_bytes() == data
 
 
-@pytest.mark.parametrize("path", BAD, ids=lambda p: p.stem)
-def test_bad_reports_are_refused(path):
+@pytest.mark.parametrize("case", BAD.values(), ids=BAD)
+def test_bad_reports_are_refused(case):
     with pytest.raises(MalformedReport):
-        Report.from_bytes(unb64(load(path)["report"]))
+        Report.from_bytes(unb64(case["report"]))
 
 
 def test_there_are_enough():

@@ -9,6 +9,7 @@ from rrcollect.errors import AnswerRefused, SurveyRefused
 from tests.documents.blocks import blocks_of, prose_of
 from tests.documents.names import command_fault, named, resolves, written_tests
 from tests.documents.workspace import ROOT
+from tests.support.devices import cases
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 OWN = re.compile(r"(?:rrcollect|server_agg)(?:\.\w+)+(?:\(.*\))?")
@@ -105,7 +106,7 @@ def test_publishers_are_told_every_refusal():
 
 
 def test_counts_in_the_pages_are_the_counts():
-    bad = len(list((ROOT / "tests" / "vectors" / "surveys").glob("bad_*.json")))
+    bad = len(cases("surveys", "bad_"))
     said = [int(n) for page in PAGES for n in re.findall(r"(\d+) (?:named )?bad documents", page.read_text())]
     assert said
     assert set(said) == {bad}

@@ -12,10 +12,9 @@ from rrcollect.publish.envelope import verify
 from rrcollect.publish.withdrawal import Withdrawal, read_withdrawal
 from server_agg.cli.main import main
 from tests.support.command_line import refused, signed_survey
-from tests.support.devices import KEY, VECTORS, envelope, load, survey, unb64, vector_policy
+from tests.support.devices import KEY, cases, envelope, survey, unb64, vector_policy
 
-GOOD = sorted((VECTORS / "withdrawals").glob("good_*.json"))
-BAD = sorted((VECTORS / "withdrawals").glob("bad_*.json"))
+GOOD, BAD = cases("withdrawals", "good_"), cases("withdrawals", "bad_")
 
 
 def judged(case):
@@ -23,15 +22,13 @@ def judged(case):
     return accept_withdrawal(unb64(case["envelope"]), vector_policy(case))
 
 
-@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
-def test_good_withdrawals_are_taken(path):
-    case = load(path)
+@pytest.mark.parametrize("case", GOOD.values(), ids=GOOD)
+def test_good_withdrawals_are_taken(case):
     assert judged(case).survey == case["survey"]
 
 
-@pytest.mark.parametrize("path", BAD, ids=lambda path: path.stem)
-def test_bad_withdrawals_are_refused_by_name(path):
-    case = load(path)
+@pytest.mark.parametrize("case", BAD.values(), ids=BAD)
+def test_bad_withdrawals_are_refused_by_name(case):
     with pytest.raises(getattr(errors, case["error"])) as caught:
         judged(case)
     assert type(caught.value).__name__ == case["error"]
@@ -39,12 +36,11 @@ def test_bad_withdrawals_are_refused_by_name(path):
 
 def test_the_vectors_would_notice_a_reader_that_skips_a_check():
     """The planted bugs: a label that is not looked at, keys that are not counted, a spelling that is not compared."""
-    names = {path.stem for path in BAD}
-    assert {"bad_labelled_as_a_survey", "bad_one_of_two_needed_keys", "bad_payload_spaced"} <= names
-    case = load(VECTORS / "withdrawals" / "bad_labelled_as_a_survey.json")
+    assert {"bad_labelled_as_a_survey", "bad_one_of_two_needed_keys", "bad_payload_spaced"} <= set(BAD)
+    case = BAD["bad_labelled_as_a_survey"]
     payload = verify(unb64(case["envelope"]), vector_policy(case).keys).payload  # a survey's label
     assert Withdrawal.from_payload(payload).survey  # all else of it is right
-    case = load(VECTORS / "withdrawals" / "bad_one_of_two_needed_keys.json")
+    case = BAD["bad_one_of_two_needed_keys"]
     assert read_withdrawal(unb64(case["envelope"]), vector_policy(case).keys)
 
 

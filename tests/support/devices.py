@@ -52,6 +52,12 @@ class Clock:
         self.now += timedelta(seconds=seconds)
 
 
+def cases(family: str, start: str = "") -> dict[str, dict[str, Any]]:
+    """The vectors of a family, "surveys", "reports" or "withdrawals", whose names begin like that."""
+    lines = (json.loads(line) for line in (VECTORS / f"{family}.jsonl").read_text(encoding="utf-8").splitlines())
+    return {case.pop("name"): case for case in lines if case["name"].startswith(start)}
+
+
 def load(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(path.read_text())
     return found

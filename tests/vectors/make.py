@@ -1,9 +1,8 @@
 """Makes the test vectors that every implementation must pass.  Run: python -m tests.vectors.make
 
-surveys/good_*.json   envelopes that must be accepted, with the digest and the costs they must give
-surveys/bad_*.json    envelopes that must be refused, with the error's name
-reports/good_*.json, reports/bad_*.json   likewise for reports
-withdrawals/good_*.json, withdrawals/bad_*.json   likewise for withdrawals, with the policy that judges them
+surveys.jsonl         a line per envelope: good_… must be accepted, with the digest it must give; bad_… must be refused,
+                      with the error's name
+reports.jsonl, withdrawals.jsonl   likewise for reports, and for withdrawals with the policy that judges them
 draws.json            64-bit draws with the answer each truth must give
 sets.json             draws for one of several options, with the set each truth must give
 numbers.json          draws for a number in a range, with the answer each number must give
@@ -61,31 +60,43 @@ def bad() -> Iterator[tuple[str, str, bytes, dict[str, Any]]]:
     yield from bad_for_a_policy()
 
 
-def files() -> Iterator[tuple[str, Any]]:
-    """(path below this folder, content) of every vector."""
+def surveys() -> Iterator[tuple[str, Any]]:
+    """(name, vector) of every signed survey."""
     for name, envelope, policy in good():
         digest = hashlib.sha256(base64.b64decode(json.loads(envelope)["payload"])).hexdigest()
-        yield (
-            f"surveys/good_{name}.json",
-            {"now": NOW, **case(policy, digest), "digest": digest, "envelope": b64(envelope)},
-        )
+        yield f"good_{name}", {"now": NOW, **case(policy, digest), "digest": digest, "envelope": b64(envelope)}
     for name, error, envelope, policy in bad():
-        yield f"surveys/bad_{name}.json", {"now": NOW, **case(policy, ""), "error": error, "envelope": b64(envelope)}
+        yield f"bad_{name}", {"now": NOW, **case(policy, ""), "error": error, "envelope": b64(envelope)}
+
+
+def reports() -> Iterator[tuple[str, Any]]:
+    """(name, vector) of every report."""
     for name, body in good_reports():
-        yield f"reports/good_{name}.json", {"report": b64(body)}
+        yield f"good_{name}", {"report": b64(body)}
     for name, body in bad_reports():
-        yield f"reports/bad_{name}.json", {"report": b64(body)}
+        yield f"bad_{name}", {"report": b64(body)}
+
+
+def withdrawals() -> Iterator[tuple[str, Any]]:
+    """(name, vector) of every withdrawal."""
     for name, envelope, policy in good_withdrawals():
-        yield f"withdrawals/good_{name}.json", {"policy": policy, "survey": DIGEST, "envelope": b64(envelope)}
+        yield f"good_{name}", {"policy": policy, "survey": DIGEST, "envelope": b64(envelope)}
     for name, error, envelope, policy in bad_withdrawals():
-        yield f"withdrawals/bad_{name}.json", {"policy": policy, "error": error, "envelope": b64(envelope)}
-    yield "draws.json", draws()
-    yield "sets.json", sets()
-    yield "numbers.json", numbers()
-    yield "drawn.json", drawn()
-    yield "settings.json", settings()
-    yield "explained.json", explained()
-    yield "tickets.json", {"typed": typed(), "tickets": tickets()}
+        yield f"bad_{name}", {"policy": policy, "error": error, "envelope": b64(envelope)}
+
+
+def texts() -> dict[str, str]:
+    """The text of every file, by its name in this folder."""
+    tables = {"draws": draws(), "sets": sets(), "numbers": numbers(), "drawn": drawn(), "settings": settings(),
+              "explained": explained(), "tickets": {"typed": typed(), "tickets": tickets()}}  # fmt: skip
+    found = {f"{name}.json": json.dumps(table, indent=1, sort_keys=True) + "\n" for name, table in tables.items()}
+    for family in (surveys, reports, withdrawals):
+        listed = list(family())
+        if len(dict(listed)) != len(listed):
+            raise AssertionError(f"two vectors of {family.__name__} have the same name")
+        lines = (json.dumps({"name": name, **dict(sorted(vector.items()))}) for name, vector in sorted(listed))
+        found[f"{family.__name__}.jsonl"] = "".join(f"{line}\n" for line in lines)
+    return found
 
 
 def case(policy: dict[str, Any], digest: str) -> dict[str, Any]:
@@ -100,18 +111,9 @@ def case(policy: dict[str, Any], digest: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    listed = list(files())
-    wanted = dict(listed)
-    if len(wanted) != len(listed):
-        raise AssertionError("two vectors have the same name")
-    for folder in ("surveys", "reports", "withdrawals"):
-        (HERE / folder).mkdir(exist_ok=True)
-        for old in (HERE / folder).glob("*.json"):
-            if f"{folder}/{old.name}" not in wanted:
-                old.unlink()
-    for path, content in wanted.items():
-        (HERE / path).write_text(json.dumps(content, indent=1, sort_keys=True) + "\n")
-    sys.stdout.write(f"{len(wanted)} files\n")
+    for name, text in texts().items():
+        (HERE / name).write_text(text, encoding="utf-8")
+    sys.stdout.write(f"{len(texts())} files\n")
 
 
 if __name__ == "__main__":

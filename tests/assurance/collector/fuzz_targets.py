@@ -22,7 +22,7 @@ from server_agg.batch.packed_file import read_packed
 from server_agg.batch.sources import COLUMNS, csv_header, first_fault
 from server_agg.collect.admission import Admission
 from tests.assurance.ledger.world import SCRATCH
-from tests.support.devices import KEY, VECTORS, envelope, load, question, survey, unb64
+from tests.support.devices import KEY, cases, envelope, question, survey, unb64
 
 LARGEST = 4096
 
@@ -146,9 +146,9 @@ disclosure = {exposed = 1, respondents = 10}
 @cache
 def seeds(name: str) -> list[bytes]:
     """Inputs to begin with."""
-    surveys = [unb64(load(path)["envelope"]) for path in sorted((VECTORS / "surveys").glob("*.json"))]
+    surveys = [unb64(case["envelope"]) for case in cases("surveys").values()]
     payloads = [survey().payload(), survey(question(rounds=3), segments={"sport": ["run", "ski"]}).payload()]
-    reports = [unb64(load(path)["report"]) for path in sorted((VECTORS / "reports").glob("*.json"))]
+    reports = [unb64(case["report"]) for case in cases("reports").values()]
     ours = [r.to_bytes() for r in _our_reports()]
     counted = b'"segments":{"a":"b"},"round":0,"pilot":false,"n":10,"counts":[4]'
     tally = b'[{"survey":"s","question":"q","design":{"p00":"3/4","p11":"3/4"},' + counted + b"}]"

@@ -10,7 +10,7 @@ from functools import cache
 from tests.assurance.check import FULL, Check, Outcome, Part, Size, Step, caught
 from tests.assurance.documents.hosts import DIFFERENCES, HOSTS, PLANTS, Task
 from tests.assurance.documents.mutations import mutated
-from tests.support.devices import VECTORS, load, unb64
+from tests.support.devices import cases, unb64
 
 EXTRA = "good_unknown_extra_signer"  # its second signature is by nobody we know, is not counted, and may be anything
 MUTATED = 3000  # changed surveys per piece; a small run has a tenth
@@ -20,8 +20,8 @@ STRIDE = 29  # of a small run; prime, so that every place in a byte has its turn
 @cache
 def named() -> tuple[Task, list[str]]:
     """Every bad document of the vectors, and the error each must get."""
-    surveys = [load(path) for path in sorted((VECTORS / "surveys").glob("bad_*.json"))]
-    reports = [load(path) for path in sorted((VECTORS / "reports").glob("bad_*.json"))]
+    surveys = list(cases("surveys", "bad_").values())
+    reports = list(cases("reports", "bad_").values())
     return {"surveys": surveys, "reports": reports}, [it["error"] for it in surveys] + ["MalformedReport"] * len(
         reports
     )
@@ -29,7 +29,7 @@ def named() -> tuple[Task, list[str]]:
 
 def documents() -> list[Task]:
     """Signed surveys, each accepted as it is."""
-    return [load(path) for path in sorted((VECTORS / "surveys").glob("good_*.json")) if path.stem != EXTRA]
+    return [case for name, case in cases("surveys", "good_").items() if name != EXTRA]
 
 
 @cache
@@ -152,8 +152,8 @@ CHECK = Check(
         "tests/assurance/documents/documents.mjs",
         "tests/assurance/documents/mutations.py",
         "tests/collect/js/judge.mjs",
-        "tests/vectors/surveys",
-        "tests/vectors/reports",
+        "tests/vectors/surveys.jsonl",
+        "tests/vectors/reports.jsonl",
         "rrcollect/answer/acceptance.py",
         "rrcollect/answer/policy.py",
         "rrcollect/publish/report.py",

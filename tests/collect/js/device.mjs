@@ -5,7 +5,8 @@ import { readFileSync } from "node:fs";
 import * as rr from "../../../rrcollect/web/rrcollect.mjs";
 
 export const NOW = new Date("2026-11-01T00:00:00Z");
-export const vector = (name) => JSON.parse(readFileSync(new URL(`../../vectors/surveys/${name}.json`, import.meta.url), "utf8"));
+const lines = readFileSync(new URL("../../vectors/surveys.jsonl", import.meta.url), "utf8").trim().split("\n");
+export const vector = (name) => JSON.parse(lines.find((line) => JSON.parse(line).name === name));
 export const bytes = (name) => Uint8Array.from(Buffer.from(vector(name).envelope, "base64"));
 export const policy = (caps = {}) => new rr.Policy(vector("good_plain").policy.publishers, caps);
 export const device = (given = {}) => new rr.Client({

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import test from "node:test";
 import * as rr from "../../../rrcollect/web/rrcollect.mjs";
 import { judge } from "./judge.mjs";
 
 const folder = new URL("../../vectors/", import.meta.url);
 const load = (path) => JSON.parse(readFileSync(new URL(path, folder), "utf8"));
-const all = (kind) => Object.fromEntries(
-  readdirSync(new URL(kind, folder)).filter((f) => f.endsWith(".json")).map((f) => [f.slice(0, -5), load(`${kind}/${f}`)]),
+const all = (family) => Object.fromEntries(
+  readFileSync(new URL(`${family}.jsonl`, folder), "utf8").trim().split("\n").map((line) => JSON.parse(line)).map((one) => [one.name, one]),
 );
 
 test("every vector is judged as Python judges it", async () => {
