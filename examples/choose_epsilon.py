@@ -16,11 +16,9 @@ from rrcollect import (
     classic,
     optimal_design,
     optimal_designs,
-    plot_feasible_region,
-    plot_switch_point,
     switch_point,
 )
-from server_agg import epsilon_for, margin_of_error, plot_privacy_price, price_table, privacy_price
+from server_agg import plan
 
 EPSILONS = ["1/2", "1", "ln 3", "2", "ln 9", "4"]
 PEOPLE, MARGIN, PREVALENCE = 3000, "0.03", "0.1"  # who will answer, how exact it must be, what share is expected
@@ -36,8 +34,8 @@ def suspicion(design: ChosenDesign, before: str) -> str:
     return f"{float(design.p11 * prior / design.says_yes(prior)):.1%}"
 
 
-def save(axes: Any, path: Path) -> None:
-    axes.figure.savefig(path, dpi=120)
+def save(drawn: Any, path: Path) -> None:
+    drawn.save(path)
     print(f"written: {path}")
 
 
@@ -53,13 +51,14 @@ for epsilon in EPSILONS:
     print(f"ε = {epsilon:>4}   flips {float(1 - design.p11):6.1%}   {after}")
 
 title(f"What it costs: answers for ±{MARGIN} where about one in ten has the attribute")
-print(price_table(privacy_price(EPSILONS, margin=MARGIN, prevalence=PREVALENCE)))
+prices = plan.price(EPSILONS, margin=MARGIN, prevalence=PREVALENCE)
+print(prices)
 
 title(f"With {PEOPLE} respondents")
 for epsilon in EPSILONS:
-    points = 100 * margin_of_error(optimal_design(epsilon), PEOPLE, prevalence=PREVALENCE)
+    points = 100 * plan.margin(optimal_design(epsilon), PEOPLE, prevalence=PREVALENCE)
     print(f"ε = {epsilon:>4} gives ±{points:.1f} points")
-needed = epsilon_for(PEOPLE, MARGIN, prevalence=PREVALENCE)
+needed = plan.epsilon(PEOPLE, margin=MARGIN, prevalence=PREVALENCE)
 print(f"the least ε that reaches ±{MARGIN} is {needed:.3f}")
 
 title("The strict promise ε = ln 3: one design is optimal whatever the prevalence")
@@ -77,6 +76,6 @@ title("Classic procedures at ε = ln 3, prevalence 10 %")
 print(classic.comparison_table(classic.compare("ln 3", PREVALENCE)))
 
 title("Pictures")
-save(plot_privacy_price(EPSILONS, margin=MARGIN, prevalence=PREVALENCE), folder / "price.png")
-save(plot_feasible_region("ln 3", prevalence=PREVALENCE), folder / "feasible.png")
-save(plot_switch_point(levels=[0.01, 0.05, 0.1, 0.2]), folder / "switch.png")
+save(prices.plot(methods=["exact", "chebyshev", "hoeffding"]), folder / "price.png")
+save(plan.plot_region("ln 3", prevalence=PREVALENCE), folder / "feasible.png")
+save(plan.plot_switch(levels=[0.01, 0.05, 0.1, 0.2]), folder / "switch.png")

@@ -34,7 +34,7 @@ from rrcollect import (
     publish_survey,
     randomise_many,
 )
-from server_agg import Tally, margin_of_error, trend
+from server_agg import Tally, plan, trend
 
 WEEKS, FLEET = 8, 400_000
 CRASHES = [0.05] * 4 + [0.09] * 4  # in truth: the release of week 4 made it worse
@@ -93,6 +93,6 @@ for week, change in enumerate(trends.changes(), start=1):
     if low > 0 or high < 0:
         print(f"week {week}: {100 * change.difference:+.1f} points in one week (bar: {low:+.1f} to {high:+.1f})")
 print(f"in truth {CRASHES[0]:.0%}, and {CRASHES[-1]:.0%} from week 4 on")
-every = margin_of_error(optimal_design("1/4"), FLEET, prevalence="0.05")  # the same ε = 2 in eight weeks
-print(f"±{100 * margin_of_error(design, FLEET // WEEKS, prevalence='0.05'):.1f} points per week; were everybody asked "
+every = plan.margin(optimal_design("1/4"), FLEET, prevalence="0.05")  # the same ε = 2 in eight weeks
+print(f"±{100 * plan.margin(design, FLEET // WEEKS, prevalence='0.05'):.1f} points per week; were everybody asked "
       f"every week at the same cost: ±{100 * every:.1f}")  # fmt: skip

@@ -86,9 +86,9 @@ gap = agg.compare_groups(tallies["elite"], tallies["amateur"])
 print("elite minus amateur, in truth 30 points: {:.1f} to {:.1f}".format(*(100 * end for end in gap.interval())))
 
 # %% 8. Before the next one: how many answers for ±3 points, and what ε would four thousand people need for it?
-print("\nAnswers for ±3 points:", agg.sample_size(design, "0.03"))
-print(f"ε with which 4000 people reach it: {agg.epsilon_for(4000, '0.03'):.2f}")
-print(agg.price_table(agg.privacy_price(["1/2", 1, "ln 3", 2], margin="0.03")))
+print("\nAnswers for ±3 points:", agg.plan.sample_size(design, margin="0.03"))
+print(f"ε with which 4000 people reach it: {agg.plan.epsilon(4000, margin='0.03'):.2f}")
+print(agg.plan.price(["1/2", 1, "ln 3", 2], margin="0.03"))
 folder.cleanup()
 
 # %% Where to go on: survey_app.py and browser_survey/ (asking), telemetry.py (asking every week),

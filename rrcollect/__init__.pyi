@@ -26,8 +26,6 @@ from rrcollect.deliver.transport import HttpTransport as HttpTransport
 from rrcollect.deliver.transport import Transport as Transport
 from rrcollect.design.choice import SetDesign as SetDesign
 from rrcollect.design.chosen import ChosenDesign as ChosenDesign
-from rrcollect.design.figures import plot_feasible_region as plot_feasible_region
-from rrcollect.design.figures import plot_switch_point as plot_switch_point
 from rrcollect.design.full_support import full_support_design as full_support_design
 from rrcollect.design.optimal import optimal_design as optimal_design
 from rrcollect.design.optimal import optimal_designs as optimal_designs

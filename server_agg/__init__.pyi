@@ -1,6 +1,7 @@
 """The public names of server_agg, one line each: `rrcollect.lazy` reads them here, and so do type checkers."""
 
 from rrcollect.publish.rules import REASONS as REASONS
+from server_agg import plan as plan
 from server_agg.analysis.analyse import Analysis as Analysis
 from server_agg.analysis.analyse import analyse as analyse
 from server_agg.analysis.samples import analyse_survey as analyse_survey
@@ -81,27 +82,7 @@ from server_agg.models.regression import LogisticFit as LogisticFit
 from server_agg.models.regression import fit_logistic as fit_logistic
 from server_agg.models.regression import fit_probit as fit_probit
 from server_agg.models.sensitivity import cheating_sensitivity as cheating_sensitivity
-from server_agg.plan.by_kind import choice_plan as choice_plan
-from server_agg.plan.by_kind import mean_margin as mean_margin
-from server_agg.plan.by_kind import mean_sample_size as mean_sample_size
-from server_agg.plan.by_kind import option_margin as option_margin
-from server_agg.plan.by_kind import option_sample_size as option_sample_size
-from server_agg.plan.central_privacy import central_privacy as central_privacy
-from server_agg.plan.over_time import ask_one_best_until as ask_one_best_until
-from server_agg.plan.over_time import ways_of_asking as ways_of_asking
-from server_agg.plan.over_time import ways_over_rounds as ways_over_rounds
-from server_agg.plan.power import power_against as power_against
-from server_agg.plan.power import power_between as power_between
-from server_agg.plan.power import sample_size_between as sample_size_between
-from server_agg.plan.power import sample_size_for_power as sample_size_for_power
-from server_agg.plan.sample_size import epsilon_for as epsilon_for
-from server_agg.plan.sample_size import margin_of_error as margin_of_error
-from server_agg.plan.sample_size import price_table as price_table
-from server_agg.plan.sample_size import privacy_price as privacy_price
-from server_agg.plan.sample_size import sample_size as sample_size
 from server_agg.report.drawing import Picture as Picture
-from server_agg.report.figures import plot_power as plot_power
-from server_agg.report.figures import plot_privacy_price as plot_privacy_price
 from server_agg.sampling.calibration import CalibratedWeights as CalibratedWeights
 from server_agg.sampling.calibration import post_stratify as post_stratify
 from server_agg.sampling.calibration import rake as rake

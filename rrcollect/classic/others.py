@@ -26,11 +26,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from rrcollect.design.choice import MOST_OPTIONS, SetDesign
-from rrcollect.design.figures import axes_for
 from rrcollect.design.optimal import optimal_design
 from rrcollect.design.optimal_choice import made_for, optimal_choice
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability, whole_number
 from rrcollect.errors import ParameterError
+from rrcollect.extras import extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -131,7 +131,7 @@ def plot_choices(
     """
     if not epsilons:
         raise ParameterError("epsilons", list(epsilons), "one ε or more")
-    axes = axes_for(ax)
+    axes: Axes = extra("matplotlib.figure", "plot").Figure(layout="constrained").add_subplot() if ax is None else ax
     found: dict[str, list[tuple[float, float]]] = {}
     for epsilon in epsilons:
         for line in compare_choices(epsilon, options):

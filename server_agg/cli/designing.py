@@ -149,7 +149,7 @@ def _candidates(found: list[ChosenDesign], options: Namespace) -> list[dict[str,
 
 def _figure(design: Design, low: Fraction | None, high: Fraction | None) -> Fraction:
     """n·variance at its worst in [low, high]."""
-    from server_agg.plan.sample_size import worst_prevalence
+    from server_agg.plan.size import worst_prevalence
 
     return design.variance(
         min(max(worst_prevalence(design), low or Fraction(0)), Fraction(1) if high is None else high)

@@ -30,16 +30,12 @@ def add_plan(parser: ArgumentParser) -> None:
     parser.add_argument("--options", type=int, help="a choice of so many options, their bars holding all at once")
     parser.add_argument("--low", help="a number: the low end of its range; --margin is in its unit")
     parser.add_argument("--high", help="a number: the high end of its range")
-    parser.add_argument("--rounds", type=int, help="asked in so many rounds: ways to spend --epsilon for life")
-    parser.add_argument("--questions", type=int, help="so many questions: all of them, or one drawn by chance")
 
 
 def plan(options: Namespace) -> int:
     """Two of ε, n and margin give the third."""
     from rrcollect.errors import ParameterError
 
-    if options.rounds is not None or options.questions is not None:
-        return _ways(options)
     if options.options is not None or options.low is not None or options.high is not None:
         return _kind(options)
     given = frozenset(name for name in ("epsilon", "margin", "n") if getattr(options, name) is not None)
@@ -58,64 +54,42 @@ def plan(options: Namespace) -> int:
     return ways[given](options, {"level": options.level, "method": options.method, "prevalence": options.prevalence})
 
 
-def _ways(options: Namespace) -> int:
-    """Ways to spend one ε: over rounds, or over questions."""
-    from server_agg import ask_one_best_until, ways_of_asking, ways_over_rounds
-
-    if options.epsilon is None:
-        raise Incomplete("give --epsilon, for life, with --rounds or --questions")
-    how = {"level": options.level, "method": options.method, "prevalence": options.prevalence}
-    margin, notes = options.margin or "0.05", [_for(options, options.margin or "0.05")]
-    if options.rounds is not None:
-        ways = ways_over_rounds(options.epsilon, options.rounds, margin, **how)
-        notes.append(
-            "people for one round's share; a truth that changes needs a panel, see `panel = true` of a question"
-        )
-    else:
-        ways = ways_of_asking(options.epsilon, options.questions, margin, **how)
-        limit = ask_one_best_until(options.questions, options.prevalence or "1/2")
-        notes.append(
-            f'people for every question\'s share; one question (`ask = "one"`) is better up to ε = {limit:.2f}'
-        )
-    head = ["way", "ε per answer", "noise of n·Var", "respondents", ""]
-    rows = [[w.name, f"{w.epsilon_per_answer:.4g}", f"{w.noise:.4g}", f"{w.n:,}", w.words] for w in ways]
-    emit(options, [way.as_dict() for way in ways], table(head, rows, {1, 2, 3}), "; ".join(notes))
-    return 0
-
-
 def _kind(options: Namespace) -> int:
     """People for a margin, or the margin for n, of a choice or a number."""
     from rrcollect import optimal_choice, optimal_design
-    from server_agg import choice_plan, mean_margin, mean_sample_size, option_margin
+    from server_agg import plan
 
     if options.epsilon is None or (options.n is None) == (options.margin is None):
         raise Incomplete("give --epsilon, and either --margin or --n")
     how = {"level": options.level, "method": options.method}
     if options.options is not None:
         if options.margin is not None:
-            found = choice_plan(options.epsilon, options.options, options.margin, **how)
+            found = plan.price([options.epsilon], margin=options.margin, options=options.options, **how).rows[0]
+            yes_no = plan.sample_size(optimal_design(options.epsilon), margin=options.margin, **how)
+            size = optimal_choice(options.epsilon, options.options).size
             words = (
-                f"{found.n:,} respondents for ±{options.margin} of all {found.options} options at once at level "
-                f"{options.level} (sets of {found.size}, worst shares); one yes/no: {found.yes_no_n:,}, asked "
+                f"{found.n:,} respondents for ±{options.margin} of all {options.options} options at once at level "
+                f"{options.level} (sets of {size}, worst shares); one yes/no: {yes_no:,}, asked "
                 f"directly: {found.direct_n:,}"
             )
-            emit(options, found.as_dict(), words)
+            data = {"epsilon": options.epsilon, "options": options.options, "size": size, "n": found.n}
+            emit(options, {**data, "yes_no_n": yes_no, "direct_n": found.direct_n}, words)
             return 0
-        margin = min(1.0, option_margin(optimal_choice(options.epsilon, options.options), options.n, **how))
+        margin = min(1.0, plan.margin(optimal_choice(options.epsilon, options.options), options.n, **how))
         words = f"±{100 * margin:.2f} points for all {options.options} options at once at level {options.level}"
         emit(options, {"margin": margin}, f"{words} ({options.method} bars, worst shares)")
         return 0
     if options.low is None or options.high is None:
         raise Incomplete("give both --low and --high: the range of the number")
-    design = optimal_design(options.epsilon)
+    design, bounds = optimal_design(options.epsilon), (options.low, options.high)
     if options.margin is not None:
-        n = mean_sample_size(design, options.margin, options.low, options.high, **how)
+        n = plan.sample_size(design, margin=options.margin, bounds=bounds, **how)
         words = (
             f"{n:,} respondents for a mean within ±{options.margin} of a number from {options.low} to {options.high}"
         )
         emit(options, {"n": n}, f"{words}, at level {options.level}")
         return 0
-    width = mean_margin(design, options.n, options.low, options.high, **how)
+    width = plan.margin(design, options.n, bounds=bounds, **how)
     emit(options, {"margin": width}, f"±{width:.4g} for the mean of a number from {options.low} to {options.high}")
     return 0
 
@@ -124,7 +98,7 @@ def _groups(options: Namespace) -> int:
     """Power for n, or n for a power; beside it, direct questioning."""
     from rrcollect import optimal_design
     from rrcollect.errors import ParameterError
-    from server_agg import power_between, sample_size_between
+    from server_agg import plan
     from server_agg.estimates.one import DIRECT
 
     if options.epsilon is None or (options.n is None) == (options.power is None):
@@ -136,14 +110,14 @@ def _groups(options: Namespace) -> int:
     }
     design = optimal_design(options.epsilon)
     if options.n is not None:
-        power, direct = (power_between(one, options.n, **how) for one in (design, DIRECT))
+        power, direct = (plan.power(one, options.n, **how) for one in (design, DIRECT))
         words = (
             f"two groups of {options.n:,} at ε = {options.epsilon}: a difference of {options.difference} is found with "
             f"probability {power:.3f} (asked directly: {direct:.3f})"
         )
         emit(options, {"power": power, "direct_power": direct}, words)
         return 0
-    needed, direct_n = (sample_size_between(one, power=options.power, **how) for one in (design, DIRECT))
+    needed, direct_n = (plan.sample_size(one, power=options.power, **how) for one in (design, DIRECT))
     words = (
         f"{needed:,} respondents in each of two groups at ε = {options.epsilon} find a difference of "
         f"{options.difference} with probability {options.power} (asked directly: {direct_n:,})"
@@ -153,9 +127,9 @@ def _groups(options: Namespace) -> int:
 
 
 def _prices(options: Namespace, how: dict[str, Any]) -> int:
-    from server_agg import privacy_price
+    from server_agg import plan
 
-    prices = privacy_price(EPSILONS, margin=options.margin, **how)
+    prices = plan.price(EPSILONS, margin=options.margin, **how)
     head = ["ε", "P(truth)", "an answer is worth", "respondents", "asked directly", "price"]
     rows = [
         [
@@ -166,22 +140,24 @@ def _prices(options: Namespace, how: dict[str, Any]) -> int:
             f"{p.direct_n:,}",
             f"{p.factor:.3g} ×",
         ]
-        for p in prices
+        for p in prices.rows
     ]
-    emit(options, [p.as_dict() for p in prices], table(head, rows, {0, 1, 2, 3, 4, 5}), _for(options))
+    emit(options, prices.as_dict(), table(head, rows, {0, 1, 2, 3, 4, 5}), _for(options))
     return 0
 
 
 def _sizes(options: Namespace, how: dict[str, Any]) -> int:
     from rrcollect import optimal_design
-    from server_agg import sample_size
+    from server_agg import plan
     from server_agg.estimates.methods import methods_for
     from server_agg.estimates.one import DIRECT
 
     methods = methods_for("plan") if options.method == "exact" else (options.method,)
     design, rows, data = optimal_design(options.epsilon), [], {}
     for method in methods:
-        n, direct = (sample_size(one, options.margin, **{**how, "method": method}) for one in (design, DIRECT))
+        n, direct = (
+            plan.sample_size(one, margin=options.margin, **{**how, "method": method}) for one in (design, DIRECT)
+        )
         rows.append([method, f"{n:,}", f"{direct:,}", f"{n / direct:.3g} ×"])
         data[method] = {"n": n, "direct_n": direct, "price": n / direct}
     head = ["bar", "respondents", "asked directly", "price of privacy"]
@@ -191,10 +167,10 @@ def _sizes(options: Namespace, how: dict[str, Any]) -> int:
 
 def _margin(options: Namespace, how: dict[str, Any]) -> int:
     from rrcollect import optimal_design
-    from server_agg import margin_of_error
+    from server_agg import plan
     from server_agg.estimates.one import DIRECT
 
-    margin, direct = (margin_of_error(one, options.n, **how) for one in (optimal_design(options.epsilon), DIRECT))
+    margin, direct = (plan.margin(one, options.n, **how) for one in (optimal_design(options.epsilon), DIRECT))
     margin, direct, useless = min(margin, 1.0), min(direct, 1.0), margin >= 1  # a share is between 0 and 1
     nothing = ": nothing is learned, every share is inside such a bar" if useless else ""
     words = f"±{100 * margin:.2f} points{nothing} ({options.method} bar at {options.level}); asked directly"
@@ -203,9 +179,9 @@ def _margin(options: Namespace, how: dict[str, Any]) -> int:
 
 
 def _epsilon(options: Namespace, how: dict[str, Any]) -> int:
-    from server_agg import epsilon_for
+    from server_agg import plan
 
-    epsilon = epsilon_for(options.n, options.margin, **how)
+    epsilon = plan.epsilon(options.n, margin=options.margin, **how)
     emit(options, {"epsilon": epsilon}, f"ε = {epsilon:.4g} or more, for {_for(options)}")
     return 0
 

@@ -29,6 +29,7 @@ FIGURES = {
 }
 ENDINGS = (".png", ".svg", ".pdf")
 EPSILONS = ("0.25", "0.5", "1", "ln 3", "2", "3", "4")
+METHODS = ("exact", "chebyshev", "hoeffding")
 SIZES = [50 * 2**i for i in range(9)]
 
 
@@ -88,26 +89,27 @@ def save(axes: Axes, path: Path, *, force: bool) -> None:
 
 def _from_numbers(options: Namespace) -> tuple[Axes, str]:
     """The figure, and what it shows."""
-    from rrcollect import optimal_design, plot_feasible_region, plot_switch_point
+    from rrcollect import optimal_design
     from rrcollect.errors import ParameterError
-    from server_agg import plot_power, plot_privacy_price
+    from server_agg import plan
 
     if options.figure == "switch":
-        return plot_switch_point(), FIGURES["switch"]
+        return plan.plot_switch().axes, FIGURES["switch"]
     if options.figure == "region":
         if options.epsilon is None:
             raise ParameterError("--epsilon", None, "an ε such as 1 or 'ln 3'")
         share = options.prevalence or "0.1"
         said = f"where the optimum lies, for ε = {options.epsilon}, δ = {options.delta} and prevalence {share}"
-        return plot_feasible_region(options.epsilon, options.delta, prevalence=share), said
+        return plan.plot_region(options.epsilon, options.delta, prevalence=share).axes, said
     if options.figure == "price":
         how = {"margin": options.margin, "level": options.level, "prevalence": options.prevalence}
-        return plot_privacy_price(EPSILONS, **how), f"answers needed for ±{options.margin} against ε"
+        drawn = plan.price(EPSILONS, **how).plot(methods=METHODS)
+        return drawn.axes, f"answers needed for ±{options.margin} against ε"
     wanted = (options.epsilon,) if options.epsilon is not None else ("0.5", "1", "2", "4")
     designs = {f"ε = {epsilon}": optimal_design(epsilon) for epsilon in wanted}
     how = {"difference": options.difference, "prevalence": options.prevalence, "level": options.level}
     said = f"the chance to find a difference of {options.difference} against n, for {', '.join(designs)}"
-    return plot_power(designs, SIZES, **how), said
+    return plan.plot_power(designs, SIZES, **how).axes, said
 
 
 def _from_source(options: Namespace) -> tuple[Axes, str]:

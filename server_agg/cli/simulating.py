@@ -135,8 +135,7 @@ def _coverage(found: Rehearsal) -> tuple[str, str]:
 def _histogram(found: Rehearsal) -> Axes:
     import numpy as np
 
-    from rrcollect.design.figures import axes_for
-    from server_agg.report.drawing import COLOURS, plain_axes
+    from server_agg.report.drawing import COLOURS, axes_for, plain_axes
 
     axes = axes_for(None)
     axes.hist(100 * found.values, bins=40, density=True, color=COLOURS[0], alpha=0.35, label="estimates")

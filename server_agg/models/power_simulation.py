@@ -7,7 +7,7 @@ Rules
 3. A replication in which no fit exists (`Separation` and its kin) finds nothing, and is counted in `failures`.
 4. The power found is itself an estimate: it comes with the exact bar of its binomial count.
 
-By formula: `power_between` and `power_against` in `server_agg`; for a regression `power_of_coefficient`, Wald's test
+By formula: `plan.power`; for a regression `power_of_coefficient`, Wald's test
 with the expected information, which is exact as n grows.
 """
 

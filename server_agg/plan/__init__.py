@@ -1,6 +1,17 @@
-"""Before a survey: how many answers, what margin, what power, and a rehearsal.
+"""Before a survey: how many answers, what margin, what power, what privacy costs, and a rehearsal.
 
-Read in this order: `sample_size` (n, margin, ε, and the price of privacy), `power` (by formula), `rehearsal` (the same
-survey over and over with a known truth and the real mechanism; power by simulation is `models.power_simulation`),
-`central_privacy` (what a crowd of n adds to the local ε).
+Names are loaded when first used.  Every plan is for any kind of question, by its design:
+
+    a yes/no     shares, from 0 to 1
+    a choice     every option, all their error bars (or tests) at once
+    a number     with `bounds=(low, high)`: its mean, everything in the number's own unit
+
+>>> from rrcollect import optimal_design
+>>> from server_agg import plan
+>>> plan.sample_size(optimal_design(1), margin="0.05"), round(plan.margin(optimal_design(1), 1839), 3)
+(1839, 0.05)
 """
+
+from rrcollect.lazy import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__)

@@ -19,7 +19,6 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rrcollect.design.figures import axes_for
 from rrcollect.errors import ParameterError
 from rrcollect.extras import extra
 
@@ -81,6 +80,14 @@ def _fonts() -> AbstractContextManager[Any]:
     settings = {"svg.fonttype": "none", "pdf.fonttype": 42}
     found: AbstractContextManager[Any] = extra("matplotlib", "plot").rc_context(settings)
     return found
+
+
+def axes_for(ax: Axes | None) -> Axes:
+    """The given axes, or those of a new figure; `MissingExtra` without matplotlib."""
+    if ax is not None:
+        return ax
+    axes: Axes = extra("matplotlib.figure", "plot").Figure(figsize=(6.4, 4.8), layout="constrained").add_subplot()
+    return axes
 
 
 def share_limits(ends: Sequence[float]) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from scipy.special import betaln
 from scipy.stats import beta, binom
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import Tally, compare_groups, estimate, estimate_mean, margin_of_error, sample_size
+from server_agg import Tally, compare_groups, estimate, estimate_mean, plan
 from server_agg.estimates.anytime import anytime_shares
 
 E1, P3 = optimal_design(1), Design(1, "0.3")
@@ -86,10 +86,10 @@ def test_a_difference_looked_at_every_day_holds():
 
 
 def test_its_width_can_be_planned():
-    n = sample_size(E1, "0.05", method="anytime", prevalence="0.2")
-    assert margin_of_error(E1, n, method="anytime", prevalence="0.2") <= 0.05
-    assert margin_of_error(E1, n - 20, method="anytime", prevalence="0.2") > 0.05
-    assert n > 2 * sample_size(E1, "0.05", method="exact", prevalence="0.2")
+    n = plan.sample_size(E1, margin="0.05", method="anytime", prevalence="0.2")
+    assert plan.margin(E1, n, method="anytime", prevalence="0.2") <= 0.05
+    assert plan.margin(E1, n - 20, method="anytime", prevalence="0.2") > 0.05
+    assert n > 2 * plan.sample_size(E1, margin="0.05", method="exact", prevalence="0.2")
     k = round(n * float(E1.says_yes("0.2")))
     assert estimate(Tally(E1, n, k)).interval(method="anytime").width / 2 == pytest.approx(0.05, rel=0.02)
 

@@ -24,11 +24,10 @@ from server_agg import (
     estimate_moors,
     estimate_repeated,
     fit_logistic,
-    margin_of_error,
+    plan,
     pool,
     pool_choices,
     poststratified_estimate,
-    sample_size,
     segment_table,
     simulated_power,
     survey_estimate,
@@ -40,7 +39,6 @@ from server_agg.estimates.methods import METHODS, Method, methods_for, wald_inte
 from server_agg.estimates.numerics import root_level
 from server_agg.estimates.problem import Kind
 from server_agg.models.power_simulation import GroupsExperiment
-from server_agg.plan.rehearsal import rehearse
 from server_agg.survey_page.rounds import headline_of
 
 D = Design("3/4", "3/4")
@@ -66,7 +64,7 @@ KINDS = {
     "difference": compare_groups(TALLY, OTHER).interval,
     "ratio": compare_groups(TALLY, OTHER).ratio_interval,
     "coefficient": lambda level=0.95, method="wald": FIT.interval("x", level, method),
-    "plan": lambda level=0.95, method="exact": margin_of_error(D, 400, level=level, method=method),
+    "plan": lambda level=0.95, method="exact": plan.margin(D, 400, level=level, method=method),
 }
 
 
@@ -102,7 +100,7 @@ def test_one_method_has_one_name():
     for make in KINDS.values():
         with pytest.raises(ParameterError, match="^method is 'normal'"):
             make(method="normal")
-    for ask in (lambda m: sample_size(D, "0.05", method=m), lambda m: margin_of_error(D, 100, method=m)):
+    for ask in (lambda m: plan.sample_size(D, margin="0.05", method=m), lambda m: plan.margin(D, 100, method=m)):
         with pytest.raises(ParameterError, match="one of exact, chebyshev, hoeffding, wald, anytime$"):
             ask("normal")
         assert ask("wald") > 0
@@ -114,7 +112,7 @@ def test_bars_are_intervals_wherever_they_are_returned():
         honest.interval("cheaters"),
         correlate_answers(ANSWERS, D, ANSWERS[::-1], optimal_design(2)).interval(),
         simulated_power(GroupsExperiment(D, 50, (0.1, 0.4)), replications=20).interval(),
-        rehearse(optimal_design(1), "0.2", 50, 20, methods=["hoeffding"]).coverages[0].interval(),
+        plan.rehearse(optimal_design(1), "0.2", 50, 20, methods=["hoeffding"]).coverages[0].interval(),
         FIT.predict([[1.0]])[0].bar,
         FIT.marginal_effects()["x"].bar,
         cheating_sensitivity(TALLY, [0]).rows[0][2],
@@ -162,7 +160,7 @@ def test_a_new_method_is_one_row(monkeypatch):
     assert row.name not in str(estimate(TALLY, "sample"))
     assert row.name in methods_for("one design")
     assert segment_table({"a": TALLY, "b": OTHER}, method=row.name)["b"].interval.method == row.name
-    assert rehearse(optimal_design(1), "0.2", 50, 20, methods=[row.name]).coverages[0].guaranteed
+    assert plan.rehearse(optimal_design(1), "0.2", 50, 20, methods=[row.name]).coverages[0].guaranteed
     with pytest.raises(ParameterError, match="for the target 'sample'$"):
         estimate(TALLY, "sample").interval(method=row.name)
 

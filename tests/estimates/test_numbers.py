@@ -11,7 +11,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from rrcollect import Design, classic, optimal_design
-from server_agg import Tally, epsilon_for, estimate, margin_of_error, pool, sample_size
+from server_agg import Tally, estimate, plan, pool
 from server_agg.estimates.likelihood import deviance_lower
 from server_agg.estimates.methods import METHODS, unclipped_exact
 
@@ -56,10 +56,14 @@ def test_pooled_over_two_designs():
 
 
 def test_planning():
-    assert [sample_size(E1, 0.05, method=m) for m in ("wald", "chebyshev", "hoeffding")] == [1799, 9366, 3455]
+    assert [plan.sample_size(E1, margin=0.05, method=m) for m in ("wald", "chebyshev", "hoeffding")] == [
+        1799,
+        9366,
+        3455,
+    ]
     for method, n in (("wald", 1799), ("chebyshev", 9366), ("hoeffding", 3455)):
-        assert margin_of_error(E1, n, method=method) <= 0.05 < margin_of_error(E1, n - 1, method=method)
-        assert epsilon_for(n, 0.05, method=method) <= 1
+        assert plan.margin(E1, n, method=method) <= 0.05 < plan.margin(E1, n - 1, method=method)
+        assert plan.epsilon(n, margin=0.05, method=method) <= 1
 
 
 def test_misfit_flags_what_no_prevalence_explains():

@@ -21,7 +21,7 @@ from server_agg import (
     estimate,
     estimate_moors,
     estimate_repeated,
-    plot_privacy_price,
+    plan,
     pool,
     poststratified_estimate,
     segment_table,
@@ -134,7 +134,7 @@ def test_every_result_shows_itself():
 def test_plots(tmp_path):
     table = segment_table({"a": Tally(E1, 500, 200), "b": Tally(E1, 60, 5)})
     rounds = trend({1: Tally(E1, 500, 200), 2: Tally(E1, 500, 240)})
-    for number, axes in enumerate((table.plot().axes, rounds.plot().axes, plot_privacy_price([0.5, 1, 2]))):
+    for number, axes in enumerate((table.plot().axes, rounds.plot().axes, plan.price([0.5, 1, 2]).plot().axes)):
         axes.figure.savefig(tmp_path / f"{number}.svg")
         assert (tmp_path / f"{number}.svg").stat().st_size > 1000
     assert "Bonferroni" in table.plot().axes.get_title()

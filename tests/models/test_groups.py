@@ -17,9 +17,8 @@ from server_agg import (
     compare_groups,
     compare_many,
     estimate,
-    plot_power,
+    plan,
     pool,
-    power_between,
     power_of_coefficient,
     simulated_power,
     trend,
@@ -121,10 +120,10 @@ def test_power_by_simulation_meets_the_formula():
     """The exact bar at level 1 − 1e-9 holds the formula's value, up to 2 points for its normal approximation."""
     design = optimal_design(2)
     found = simulated_power(GroupsExperiment(design, 500, (0.2, 0.3)), replications=1500, seed=3)
-    formula = power_between(design, 500, difference=0.1, prevalence=0.2)
+    formula = plan.power(design, 500, difference=0.1, prevalence=0.2)
     low, high = found.interval(1 - 1e-9)
     assert low - 0.02 <= formula <= high + 0.02
-    assert not low - 0.02 <= power_between(DIRECT, 500, difference=0.1, prevalence=0.2) <= high + 0.02
+    assert not low - 0.02 <= plan.power(DIRECT, 500, difference=0.1, prevalence=0.2) <= high + 0.02
 
 
 def test_power_of_a_coefficient_by_simulation_meets_the_formula():
@@ -180,9 +179,11 @@ def test_the_power_plot():
 
     axes = Figure().add_subplot()
     point = simulated_power(GroupsExperiment(D, 500, (0.45, 0.55)), replications=50)
-    plot_power({"ε = ln 3": D, "direct": DIRECT}, [100, 500, 1000], difference="0.1", simulated={500: point}, ax=axes)
+    plan.plot_power(
+        {"ε = ln 3": D, "direct": DIRECT}, [100, 500, 1000], difference="0.1", simulated={500: point}, ax=axes
+    )
     line = axes.lines[0].get_ydata()
-    assert list(line) == [power_between(D, n, difference="0.1") for n in (100, 500, 1000)]
+    assert list(line) == [plan.power(D, n, difference="0.1") for n in (100, 500, 1000)]
     assert [t.get_text() for t in axes.get_legend().get_texts()] == ["ε = ln 3", "direct", "simulated"]
     with pytest.raises(ParameterError, match="one or more of each"):
-        plot_power({}, [100], difference="0.1", ax=axes)
+        plan.plot_power({}, [100], difference="0.1", ax=axes)

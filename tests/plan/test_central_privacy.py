@@ -6,7 +6,8 @@ from itertools import product
 import pytest
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg.plan.central_privacy import central_delta, central_privacy
+from server_agg.estimates.central_privacy import central_delta
+from server_agg.plan import central_privacy
 
 
 @pytest.mark.parametrize(("n", "wanted"), [

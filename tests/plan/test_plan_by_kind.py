@@ -1,4 +1,4 @@
-"""Plans for choices, numbers, rounds and several questions: KINDS' numbers, and what the printed bars then reach."""
+"""Plans for choices, numbers: KINDS' numbers, and what the printed bars then reach."""
 
 from __future__ import annotations
 
@@ -9,29 +9,16 @@ from itertools import product
 import pytest
 
 from rrcollect import Design, ParameterError, SetDesign, optimal_choice, optimal_design
-from server_agg import (
-    Tally,
-    ask_one_best_until,
-    central_privacy,
-    choice_plan,
-    estimate,
-    estimate_mean,
-    mean_margin,
-    mean_sample_size,
-    option_margin,
-    option_sample_size,
-    ways_of_asking,
-    ways_over_rounds,
-)
-from server_agg.plan.central_privacy import central_delta
+from server_agg import Tally, estimate, estimate_mean, plan
+from server_agg.estimates.central_privacy import central_delta
+from server_agg.plan import central_privacy, margin, power, price, sample_size
 
 
-def test_the_ways_to_spend_one_epsilon_over_a_year():
-    """52 weeks, ε = 1: 2704 for a fresh answer weekly, 47.9 for one random week, .92 for one memo."""
-    fresh, panel, memo = ways_over_rounds(1, 52)
-    assert (round(fresh.noise), round(panel.noise, 1), round(memo.noise, 2)) == (2704, 47.9, 0.92)
-    assert fresh.n > 40 * panel.n > 40 * 50 * memo.n
-    assert (panel.epsilon_per_answer, fresh.epsilon_per_answer) == (1, pytest.approx(1 / 52))
+def test_the_table_of_the_guide():
+    """One ε for life (docs/publishers.md): 52 rounds and 5 questions at ε = 1, by the noise of n·Var of one share."""
+    noise = {parts: float(optimal_design(Fraction(1, parts)).variance(0)) for parts in (1, 5, 52)}
+    assert (round(noise[52]), round(52 * noise[1], 1), round(noise[1], 2)) == (2704, 47.9, 0.92)
+    assert (round(noise[5], 1), round(5 * noise[1], 1)) == (24.9, 4.6)
 
 
 @pytest.mark.parametrize(
@@ -39,48 +26,80 @@ def test_the_ways_to_spend_one_epsilon_over_a_year():
     [(2, "1/2", 3.06), (3, "1/2", 3.71), (5, "1/2", 4.71), (10, "1/2", 6.53), (2, "0.1", 4.86)],
 )
 def test_one_question_is_better_than_all_up_to_a_known_epsilon(questions, prevalence, limit):
-    found = ask_one_best_until(questions, prevalence)
-    assert found == pytest.approx(limit, abs=0.005)
-    for epsilon, better in ((found - 0.05, True), (found + 0.05, False)):
-        split, one = ways_of_asking(epsilon, questions, "0.02", prevalence=prevalence, method="wald")
-        assert (one.n < split.n) is better
-        assert one.noise < split.noise  # by noise alone at every ε
+    for epsilon, better in ((limit - 0.05, True), (limit + 0.05, False)):
+        split, one = optimal_design(epsilon / questions), optimal_design(epsilon)
+        assert (questions * one.variance(prevalence) < split.variance(prevalence)) is better
+        assert questions * one.variance(0) < split.variance(0)  # by noise alone at every ε
 
 
 def test_the_margin_of_a_choice_is_that_of_its_printed_bars():
     design = optimal_choice(1, 5)
-    n = option_sample_size(design, 0.05)
-    worst = option_margin(design, n)
-    assert worst <= 0.05 < option_margin(design, n - 40)
+    n = sample_size(design, margin=0.05)
+    worst = margin(design, n)
+    assert worst <= 0.05 < margin(design, n - 40)
     share = Fraction(1, 2) if design.column.says_yes(0) < 0.5 else Fraction(0)
     counts = [round(n * float(design.q + design.c * s)) for s in (share, 1 - share, 0, 0, 0)]
     counts[4] = design.size * n - sum(counts[:4])
     bars = estimate(Tally(design, n, counts)).intervals()
     assert max(bar.width for bar in bars[:2]) / 2 <= 1.02 * worst
     known = ["1/2", "1/4", "1/8", "1/16", "1/16"]
-    assert option_sample_size(design, 0.05, shares=known) <= n
+    assert sample_size(design, margin=0.05, prevalence=known) <= n
     with pytest.raises(ParameterError, match="add up to 1"):
-        option_margin(design, 100, shares=["1/2", "1/4"])
+        margin(design, 100, prevalence=["1/2", "1/4"])
 
 
 def test_a_choice_of_two_costs_what_a_yes_no_costs():
-    found = choice_plan(1, 2, "0.05")
-    assert found.n == found.yes_no_n
-    assert choice_plan(1, 10, "0.05").n > 3 * found.n
+    (two,), (ten,) = price([1], options=2).rows, price([1], options=10).rows
+    assert two.n == sample_size(optimal_design(1), margin="0.05") == sample_size(optimal_choice(1, 2), margin="0.05")
+    assert ten.n == sample_size(optimal_choice(1, 10), margin="0.05") > 3 * two.n
+    assert ten.direct_n == sample_size(SetDesign(10, 1, 1), margin="0.05")
 
 
 def test_the_margin_of_a_mean_is_in_its_unit():
     design = optimal_design(1)
-    n = mean_sample_size(design, 2, 0, 40)
-    assert mean_margin(design, n, 0, 40) <= 2 < mean_margin(design, n - 20, 0, 40)
+    n = sample_size(design, margin=2, bounds=(0, 40))
+    assert margin(design, n, bounds=(0, 40)) <= 2 < margin(design, n - 20, bounds=(0, 40))
     bar = estimate_mean(Tally(design, n, n // 2), 0, 40).interval()
     assert bar.width / 2 == pytest.approx(2, rel=0.01)
-    assert mean_sample_size(design, 2, 0, 40, mean=0) < n
+    assert sample_size(design, margin=2, bounds=(0, 40), prevalence=0) < n
     for wrong in ({"margin": 41}, {"margin": 0}):
         with pytest.raises(ParameterError, match="margin"):
-            mean_sample_size(design, low=0, high=40, **wrong)
-    with pytest.raises(ParameterError, match="mean"):
-        mean_sample_size(design, 2, 0, 40, mean=41)
+            sample_size(design, bounds=(0, 40), **wrong)
+    with pytest.raises(ParameterError, match="prevalence"):
+        sample_size(design, margin=2, bounds=(0, 40), prevalence=41)
+
+
+def test_a_plan_is_for_one_thing_and_for_one_kind():
+    design, choice = optimal_design(1), optimal_choice(1, 5)
+    for wrong in ({}, {"margin": "0.1", "difference": "0.1"}, {"difference": "0.1", "null": "0.2"}):
+        with pytest.raises(ParameterError, match="one of"):
+            sample_size(design, **wrong)
+    for wrong, named in (
+        ({}, "one of"),
+        ({"null": "0.1"}, "prevalence"),
+        ({"difference": "0.1", "side": "upper"}, "side"),
+    ):
+        with pytest.raises(ParameterError, match=named):
+            power(design, 100, **wrong)
+    with pytest.raises(ParameterError, match="bounds"):
+        margin(choice, 100, bounds=(0, 40))
+    with pytest.raises(ParameterError, match="one option"):
+        sample_size(choice, difference="0.1", prevalence=["1/5"] * 5)
+    with pytest.raises(ParameterError, match="assurance"):
+        sample_size(design, difference="0.1", assurance="0.9")
+    hours = power(design, 1000, difference=4, prevalence=10, bounds=(0, 40))
+    assert hours == power(design, 1000, difference="0.1", prevalence="0.25")
+    assert power(choice, 1000, null="0.1", prevalence="0.3") == power(
+        choice.column, 1000, null="0.1", prevalence="0.3", level="0.99"
+    )
+    with pytest.raises(ParameterError, match="range"):
+        power(design, 1000, null=50, prevalence=10, bounds=(0, 40))
+
+
+def test_the_least_epsilon_of_a_choice_and_of_a_number():
+    found = plan.epsilon(5000, margin="0.05", options=5)
+    assert margin(optimal_choice(found, 5), 5000) <= 0.05 < margin(optimal_choice(found * (1 - 1e-6), 5), 5000)
+    assert plan.epsilon(2000, margin=2, bounds=(0, 40)) == plan.epsilon(2000, margin="0.05")
 
 
 # ---- what the crowd adds to a set ------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 
 from rrcollect import Design, optimal_choice, optimal_design
 from rrcollect.errors import ParameterError
-from server_agg.plan.rehearsal import rehearse
+from server_agg import plan
 from tests.support.command_line import json_of, run
 
 DESIGN = optimal_design("ln 3")
@@ -25,30 +25,30 @@ def covered(found, level):
 
 
 def test_the_estimate_is_unbiased_and_a_wrong_matrix_is_seen():
-    assert unbiased(rehearse(DESIGN, "0.1", 500, 2000, methods=["hoeffding"]))
-    wrong = rehearse(DESIGN, "0.1", 500, 2000, methods=["hoeffding"], estimated_with=Design("0.77", "0.75"))
+    assert unbiased(plan.rehearse(DESIGN, "0.1", 500, 2000, methods=["hoeffding"]))
+    wrong = plan.rehearse(DESIGN, "0.1", 500, 2000, methods=["hoeffding"], estimated_with=Design("0.77", "0.75"))
     assert not unbiased(wrong)
 
 
 def test_an_option_is_rehearsed_with_sets_and_a_wrong_size_is_seen():
     design = optimal_choice(1, 10)
-    found = rehearse(design, "0.1", 500, 2000, methods=["hoeffding"])
+    found = plan.rehearse(design, "0.1", 500, 2000, methods=["hoeffding"])
     assert unbiased(found)
     assert abs(found.spread**2 / found.predicted_spread**2 - 1) < 6.6 * (2 / 1999) ** 0.5  # as below
     other = optimal_choice(2, 10).column
-    assert not unbiased(rehearse(design, "0.1", 500, 2000, methods=["hoeffding"], estimated_with=other))
+    assert not unbiased(plan.rehearse(design, "0.1", 500, 2000, methods=["hoeffding"], estimated_with=other))
 
 
 @pytest.mark.parametrize("target", ["population", "sample"])
 def test_the_exact_bar_holds_and_a_narrow_one_is_seen(target):
-    found = rehearse(DESIGN, "0.3", 300, 2000, methods=["exact"], target=target)
+    found = plan.rehearse(DESIGN, "0.3", 300, 2000, methods=["exact"], target=target)
     assert covered(found, 0.95)
-    narrow = rehearse(DESIGN, "0.3", 300, 2000, methods=["exact"], target=target, level="0.7")
+    narrow = plan.rehearse(DESIGN, "0.3", 300, 2000, methods=["exact"], target=target, level="0.7")
     assert not covered(narrow, 0.95)
 
 
 def test_the_spread_is_the_theorys():
-    found = rehearse(Design("0.9", "0.6").to_grid(), "0.2", 400, 4000, methods=["hoeffding"])
+    found = plan.rehearse(Design("0.9", "0.6").to_grid(), "0.2", 400, 4000, methods=["hoeffding"])
     # the variance of 4000 nearly normal values has a relative error of √(2/3999): 6.6 of them, false alarm about 1e-10
     assert abs(found.spread**2 / found.predicted_spread**2 - 1) < 6.6 * (2 / 3999) ** 0.5
 
@@ -82,4 +82,4 @@ def test_the_whole_answer_as_data_and_words(capsys, tmp_path):
 )
 def test_invalid_numbers_are_refused(change, hint):
     with pytest.raises(ParameterError, match=hint):
-        rehearse(**{"design": DESIGN, "prevalence": "0.1", "n": 100, "surveys": 10} | change)
+        plan.rehearse(**{"design": DESIGN, "prevalence": "0.1", "n": 100, "surveys": 10} | change)

@@ -29,8 +29,7 @@ from server_agg import (
     fit_logistic,
     fit_random_intercept,
     fit_with_randomised_predictor,
-    plot_power,
-    plot_privacy_price,
+    plan,
     pool,
     poststratified_estimate,
     segment_table,
@@ -199,8 +198,8 @@ def test_the_questions_texts_are_the_labels():
 def test_colours_are_seen_apart_in_grey_too_and_lines_have_markers():
     assert len(set(COLOURS)) == len(COLOURS)
     for axes in (
-        plot_privacy_price([1, 2]),
-        plot_power({"a": D, "b": E2}, [100, 200], difference="0.1", prevalence="0.2"),
+        plan.price([1, 2]).plot().axes,
+        plan.plot_power({"a": D, "b": E2}, [100, 200], difference="0.1", prevalence="0.2").axes,
     ):
         markers = [line.get_marker() for line in axes.lines if line.get_marker() != "None"]
         assert len(set(markers)) == len(markers) > 1

@@ -5,12 +5,13 @@ import sys
 import pytest
 from matplotlib.figure import Figure
 
-from rrcollect import ParameterError, optimal_design, plot_feasible_region, plot_switch_point, switch_point
+from rrcollect import ParameterError, optimal_design, switch_point
 from rrcollect.errors import MissingExtra
+from server_agg import plan
 
 
 def test_level_sets_of_g_are_level_sets():
-    axes = plot_switch_point(levels=[0.1, 0.3], points=40)
+    axes = plan.plot_switch(levels=[0.1, 0.3], points=40).axes
     (contours,) = [c for c in axes.collections if hasattr(c, "get_paths")]
     for level, path in zip([0.1, 0.3], contours.get_paths(), strict=True):
         assert len(path.vertices) > 10
@@ -21,7 +22,7 @@ def test_level_sets_of_g_are_level_sets():
 
 @pytest.mark.parametrize(("epsilon", "delta", "pi"), [("ln 2", "1/4", "1/4"), (1, 0, "0.3"), (1, "2/5", 0)])
 def test_feasible_region_marks_the_optima(epsilon, delta, pi):
-    axes = plot_feasible_region(epsilon, delta, prevalence=pi)
+    axes = plan.plot_region(epsilon, delta, prevalence=pi).axes
     marked = [
         tuple(map(float, (*line.get_xdata(), *line.get_ydata()))) for line in axes.lines if line.get_marker() == "o"
     ]
@@ -34,8 +35,8 @@ def test_feasible_region_marks_the_optima(epsilon, delta, pi):
 
 def test_given_axes_are_used():
     ax = Figure().add_subplot()
-    assert plot_switch_point(ax, points=5) is ax
-    assert plot_feasible_region(1, ax=ax) is ax
+    assert plan.plot_switch(ax, points=5).axes is ax
+    assert plan.plot_region(1, ax=ax).axes is ax
 
 
 @pytest.mark.parametrize(
@@ -51,10 +52,10 @@ def test_given_axes_are_used():
 )
 def test_bad_arguments(arguments):
     with pytest.raises(ParameterError):
-        plot_switch_point(**arguments)
+        plan.plot_switch(**arguments)
 
 
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)  # as where the extra is not installed
     with pytest.raises(MissingExtra, match=r"matplotlib is not installed; pip install 'rrcollect\[plot\]'"):
-        plot_feasible_region(1)
+        plan.plot_region(1)

@@ -1,46 +1,42 @@
-"""The two pictures of the paper (extra `plot`): where the optimum switches, and where it lies.
+"""Pictures for planning (extra `plot`): where the optimum switches, where it lies, and power against n.
 
-`plot_switch_point` is [HLM17] Figure 1, the level sets of g(ε, δ).  `plot_feasible_region` draws R′ in the (p00, p11)
-plane with its two tight edges R″, the variance as a background, and the optimum.  Both return the matplotlib axes.
+`plot_switch` is [HLM17] Figure 1, the level sets of g(ε, δ).  `plot_region` draws R′ in the (p00, p11) plane with its
+two tight edges R″, the variance as a background, and the optimum.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from rrcollect.design.mechanism import AnyDesign
 from rrcollect.design.optimal import optimal_designs, switch_point
-from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability, whole_number
+from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, fraction, probability, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
-from rrcollect.extras import extra
+from server_agg.plan.detection import power
+from server_agg.report.drawing import COLOURS, MARKERS, Picture, axes_for, plain_axes, share_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from server_agg.models.power_simulation import SimulatedPower
+
 LEVELS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 
-def axes_for(ax: Axes | None) -> Axes:
-    """The given axes, or those of a new figure; `MissingExtra` without matplotlib."""
-    if ax is not None:
-        return ax
-    axes: Axes = extra("matplotlib.figure", "plot").Figure(figsize=(6.4, 4.8), layout="constrained").add_subplot()
-    return axes
-
-
-def plot_switch_point(
+def plot_switch(
     ax: Axes | None = None,
     *,
     levels: Sequence[float] = LEVELS,
     max_epsilon: float = 2.0,
     max_delta: float = 0.5,
     points: int = 60,
-) -> Axes:
+) -> Picture:
     """Level sets of g over ε and δ: left of and above a curve (1, δ) is optimal at that prevalence.
 
-    >>> plot_switch_point(points=10).get_xlabel()
+    >>> plot_switch(points=10).axes.get_xlabel()
     'ε'
     """
     steps = whole_number("points", points, minimum=2)
@@ -57,15 +53,15 @@ def plot_switch_point(
     axes.set_xlabel("ε")
     axes.set_ylabel("δ")
     axes.set_title("g(ε, δ): above its curve, (1, δ) is optimal at prevalence π")
-    return axes
+    return Picture(axes)
 
 
-def plot_feasible_region(
+def plot_region(
     epsilon: EpsilonLike, delta: NumberLike = 0, *, prevalence: NumberLike = "1/2", ax: Axes | None = None
-) -> Axes:
+) -> Picture:
     """The designs that keep (ε, δ), the variance over them, the two tight edges and the optimum (or optima).
 
-    >>> plot_feasible_region("ln 2", "1/4", prevalence="1/4").get_title()
+    >>> plot_region("ln 2", "1/4", prevalence="1/4").axes.get_title()
     'ε = ln(2), δ = 1/4, prevalence 0.25'
     """
     big_e, d = float(Epsilon(epsilon).exp), float(probability("delta", delta))
@@ -87,7 +83,7 @@ def plot_feasible_region(
     axes.set_ylabel("p11 = P(say yes | truth yes)")
     axes.set_title(f"ε = {Epsilon(epsilon)}, δ = {probability('delta', delta)}, prevalence {pi:g}")
     axes.legend(loc="lower left", fontsize="small")
-    return axes
+    return Picture(axes)
 
 
 def _variance_lines(axes: Axes, pi: float, best: float) -> None:
@@ -108,3 +104,44 @@ def _variance_lines(axes: Axes, pi: float, best: float) -> None:
 def _mark(axes: Axes, design: Design) -> None:
     words = "optimum" + (f' (a "{design.proofs[0]}" is a proof)' if design.proofs else "")
     axes.plot(float(design.p00), float(design.p11), "o", color="tab:red", label=words)
+
+
+def plot_power(
+    designs: Mapping[str, AnyDesign],
+    sizes: Sequence[int],
+    *,
+    difference: NumberLike,
+    prevalence: NumberLike | None = None,
+    level: NumberLike = 0.95,
+    simulated: Mapping[int, SimulatedPower] | None = None,
+    wanted: NumberLike = "0.8",
+    ax: Axes | None = None,
+) -> Picture:
+    """Power to find `difference` between two groups of n each, by formula, one line per design; `simulated` by n as
+    points with their exact bars.
+
+    >>> from rrcollect import optimal_design
+    >>> drawn = plot_power({"ε = 1": optimal_design(1)}, [200, 400, 800], difference="0.1", prevalence="0.2")
+    >>> [round(float(power), 2) for power in drawn.axes.lines[0].get_ydata()]
+    [0.16, 0.27, 0.48]
+    """
+    if not designs or not sizes:
+        raise ParameterError("designs and sizes", (list(designs), list(sizes)), "one or more of each")
+    axes = axes_for(ax)
+    for number, (label, design) in enumerate(designs.items()):
+        powers = [power(design, n, difference=difference, prevalence=prevalence, level=level) for n in sizes]
+        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+        axes.plot(list(sizes), powers, label=label, color=colour, marker=marker)
+    for number, (n, point) in enumerate((simulated or {}).items()):
+        low, high = point.interval()
+        reach = [[point.power - low], [high - point.power]]
+        how = {"fmt": "o", "color": "black", "capsize": 3, "label": "" if number else "simulated"}
+        axes.errorbar([n], [point.power], yerr=reach, **how)  # type: ignore[arg-type]
+    axes.axhline(float(fraction("wanted", wanted)), color="grey", linestyle="--", linewidth=0.8)
+    share_axis(axes, [], upright=True, limits=(0, 1))
+    axes.set_xlabel("people in each group")
+    axes.set_ylabel("power, of 100 surveys")
+    share = f"{float(100 * (1 - fraction('level', level))):.10g} %"
+    plain_axes(axes, f"difference of {float(100 * fraction('difference', difference)):g} points, test at {share}")
+    axes.legend(frameon=False)
+    return Picture(axes)

@@ -1,0 +1,13 @@
+"""The public names of server_agg.plan, one line each: `rrcollect.lazy` reads them here, and so do type checkers."""
+
+from server_agg.estimates.central_privacy import central_privacy as central_privacy
+from server_agg.plan.cost import Price as Price
+from server_agg.plan.cost import price as price
+from server_agg.plan.detection import power as power
+from server_agg.plan.pictures import plot_power as plot_power
+from server_agg.plan.pictures import plot_region as plot_region
+from server_agg.plan.pictures import plot_switch as plot_switch
+from server_agg.plan.rehearsal import rehearse as rehearse
+from server_agg.plan.size import epsilon as epsilon
+from server_agg.plan.size import margin as margin
+from server_agg.plan.size import sample_size as sample_size
