@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 LONGEST = 330
 
 # Lowest first.  Parts of one line do not import each other.  Delivery knows documents and how to send their bytes; the
-# client knows delivery.  `report` has two storeys: the words and tables that every estimate is printed with, and the
-# figures of planning.  `estimates` likewise: how bars are made, and what is estimated with them.
+# client knows delivery.  `report` has the words and tables that every estimate is printed with.  `estimates`
+# has two storeys: how bars are made, and what is estimated with them.
 ORDER: dict[str, list[list[str]]] = {
     "rrcollect": [
         ["errors", "lazy"],
@@ -37,7 +37,7 @@ ORDER: dict[str, list[list[str]]] = {
         ["batch", "estimates"],
         ["report.tables", "report.drawing"],
         ["report.words"],
-        ["report.result"],
+        ["report.result", "report"],
         ["estimates.one", "estimates.combination"],
         ["estimates.choice", "estimates.mean", "estimates.pooled"],
         ["estimates.estimating", "estimates.pooled_choice", "estimates.scale"],
@@ -45,7 +45,6 @@ ORDER: dict[str, list[list[str]]] = {
         ["sampling"],
         ["plan", "analysis"],
         ["models"],
-        ["report"],
         ["survey_page"],
         ["collect"],
         [""],

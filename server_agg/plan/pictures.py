@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rrcollect.design.mechanism import AnyDesign
 from rrcollect.design.optimal import optimal_designs, switch_point
@@ -20,8 +20,6 @@ from server_agg.report.drawing import COLOURS, MARKERS, Picture, axes_for, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from server_agg.models.power_simulation import SimulatedPower
 
 LEVELS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 
@@ -113,12 +111,12 @@ def plot_power(
     difference: NumberLike,
     prevalence: NumberLike | None = None,
     level: NumberLike = 0.95,
-    simulated: Mapping[int, SimulatedPower] | None = None,
+    simulated: Mapping[int, Any] | None = None,
     wanted: NumberLike = "0.8",
     ax: Axes | None = None,
 ) -> Picture:
-    """Power to find `difference` between two groups of n each, by formula, one line per design; `simulated` by n as
-    points with their exact bars.
+    """Power to find `difference` between two groups of n each, by formula, one line per design; `simulated` by n (see
+    `simulated_power`) as points with their exact bars.
 
     >>> from rrcollect import optimal_design
     >>> drawn = plot_power({"ε = 1": optimal_design(1)}, [200, 400, 800], difference="0.1", prevalence="0.2")

@@ -16,8 +16,8 @@ from datetime import datetime
 from rrcollect.design.choice import SetDesign
 from rrcollect.design.mechanism import AnyDesign
 from rrcollect.publish.survey import Survey
-from server_agg.estimates.scale import SHARES, Scale
 from server_agg.estimates.central_privacy import central_privacy
+from server_agg.estimates.scale import SHARES, Scale
 from server_agg.report.words import privacy_words
 
 MIXED = ""  # the value of a segment that released answers are not told apart by; no survey can declare it

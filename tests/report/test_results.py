@@ -198,7 +198,7 @@ def test_the_questions_texts_are_the_labels():
 def test_colours_are_seen_apart_in_grey_too_and_lines_have_markers():
     assert len(set(COLOURS)) == len(COLOURS)
     for axes in (
-        plan.price([1, 2]).plot().axes,
+        plan.price([1, 2]).plot(methods=["exact", "hoeffding"]).axes,
         plan.plot_power({"a": D, "b": E2}, [100, 200], difference="0.1", prevalence="0.2").axes,
     ):
         markers = [line.get_marker() for line in axes.lines if line.get_marker() != "None"]
