@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -66,6 +67,8 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    # A job that a script starts in the background inherits an ignored Ctrl-C, and hands it on to what tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "slow: takes a quarter of a second and more: too slow for a loop of a minute")
     if config.getoption("quick"):
         settings.load_profile("quick")

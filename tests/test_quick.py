@@ -57,3 +57,40 @@ def test_files_that_are_marked_as_a_whole_are_not_read() -> None:
     plugin = Quick({"tests/batch/": [pytest.mark.engine], "tests/cli/": [pytest.mark.needs("pytest")]})
     assert plugin.pytest_ignore_collect(ROOT / "tests" / "batch" / "test_x.py") is True
     assert plugin.pytest_ignore_collect(ROOT / "tests" / "cli" / "test_cli.py") is None
+
+
+@pytest.mark.process
+def test_ctrl_c_works_in_tests_that_a_script_starts_in_the_background(tmp_path) -> None:
+    """A shell script starts background jobs with SIGINT ignored, and Python then installs no handler of its own."""
+    interrupted = (
+        "import signal, subprocess, sys\n"
+        "import pytest\n"
+        "def test_here():\n"
+        "    with pytest.raises(KeyboardInterrupt):\n"
+        "        signal.raise_signal(signal.SIGINT)\n"
+        "def test_in_a_process():\n"
+        "    code = 'import signal; signal.raise_signal(signal.SIGINT)'\n"
+        "    ended = subprocess.run([sys.executable, '-c', code], stderr=subprocess.DEVNULL)\n"
+        "    assert ended.returncode == -signal.SIGINT\n"
+    )
+    (tmp_path / "test_interrupted.py").write_text(interrupted)
+    plain = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        "/dev/null",
+        "--rootdir",
+        str(tmp_path),
+    ]
+    background = ["sh", "-c", 'trap "" INT; exec "$@"', "sh"]
+
+    def ends_with(*options: str) -> int:
+        command = [*background, *plain, *options, str(tmp_path / "test_interrupted.py")]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, timeout=120, check=False).returncode
+
+    assert ends_with("-p", "tests.conftest") == 0
+    assert ends_with() == 1  # the planted bug: tests that bring no handler
