@@ -53,7 +53,6 @@ from server_agg.errors import UnclearAnswer as UnclearAnswer
 from server_agg.errors import UnreadableRow as UnreadableRow
 from server_agg.estimates.choice import ChoiceEstimate as ChoiceEstimate
 from server_agg.estimates.estimating import estimate as estimate
-from server_agg.estimates.interval import Interval as Interval
 from server_agg.estimates.mean import MeanEstimate as MeanEstimate
 from server_agg.estimates.mean import estimate_mean as estimate_mean
 from server_agg.estimates.one import Estimate as Estimate
@@ -82,7 +81,8 @@ from server_agg.models.regression import LogisticFit as LogisticFit
 from server_agg.models.regression import fit_logistic as fit_logistic
 from server_agg.models.regression import fit_probit as fit_probit
 from server_agg.models.sensitivity import cheating_sensitivity as cheating_sensitivity
-from server_agg.report.drawing import Picture as Picture
+from server_agg.results.drawing import Picture as Picture
+from server_agg.results.interval import Interval as Interval
 from server_agg.sampling.calibration import CalibratedWeights as CalibratedWeights
 from server_agg.sampling.calibration import post_stratify as post_stratify
 from server_agg.sampling.calibration import rake as rake

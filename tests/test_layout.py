@@ -34,13 +34,9 @@ ORDER: dict[str, list[list[str]]] = {
         ["csv_cells", "new_file", "answer_words"],
         ["columns"],
         ["count"],
+        ["results"],
+        ["report.result"],
         ["batch", "estimates"],
-        ["report.tables", "report.drawing"],
-        ["report.words"],
-        ["report.result", "report"],
-        ["estimates.one", "estimates.combination"],
-        ["estimates.choice", "estimates.mean", "estimates.pooled"],
-        ["estimates.estimating", "estimates.pooled_choice", "estimates.scale"],
         ["compare"],
         ["sampling"],
         ["plan", "analysis"],
@@ -54,7 +50,6 @@ ORDER: dict[str, list[list[str]]] = {
 }
 PARTS = "types only: the methods of one class, which grew too long for one module"
 CYCLES: dict[tuple[str, str], str] = {
-    ("server_agg.report.words", "server_agg.estimates.one"): PARTS,
     ("server_agg.models.effects", "server_agg.models.regression"): PARTS,
     ("server_agg.models.inference", "server_agg.models.regression"): PARTS,
     ("server_agg.models.summary", "server_agg.models.regression"): PARTS,

@@ -23,12 +23,13 @@ from server_agg.compare.segments import MERGED, SegmentTable, segment_table
 from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers, UnclearAnswer
 from server_agg.estimates.estimating import estimate
-from server_agg.estimates.interval import Interval, TargetLike
+from server_agg.estimates.interval import TargetLike
 from server_agg.estimates.one import Estimate
-from server_agg.report.drawing import Point
 from server_agg.report.result import Result
-from server_agg.report.tables import Table
-from server_agg.report.words import privacy_words, share_cells, share_point
+from server_agg.results.drawing import Point
+from server_agg.results.interval import Interval
+from server_agg.results.tables import Table
+from server_agg.results.words import privacy_words, share_cells, share_point
 
 NOT_SAID = "(missing)"
 ALL = "all"

@@ -81,7 +81,7 @@ def check_picture(path: Path | None, *, force: bool) -> None:
 
 def save(axes: Axes, path: Path, *, force: bool) -> None:
     """Write the figure of the axes, in the format of the ending."""
-    from server_agg.report.drawing import Picture
+    from server_agg.results.drawing import Picture
 
     with new_file(path, force=force) as partial:
         Picture(axes).save(partial)
@@ -145,8 +145,8 @@ def _from_source(options: Namespace) -> tuple[Axes, str]:
 def _estimates(results: SurveyResults) -> Axes:
     """Shares on one axis; a question about a number has an axis of its own unit and is drawn alone."""
     from rrcollect.errors import ParameterError
-    from server_agg.estimates.numerics import exact_level
-    from server_agg.report.drawing import Point, draw_points
+    from server_agg.results.drawing import Point, draw_points
+    from server_agg.results.interval import exact_level
 
     numbers = [each for each in results.rounds if not each.asked.scale.is_share]
     if not numbers:

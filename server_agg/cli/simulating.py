@@ -81,7 +81,7 @@ def _design(options: Namespace) -> AnyDesign:
 
 
 def _summary(found: Rehearsal) -> str:
-    from server_agg.report.tables import text_table
+    from server_agg.results.tables import text_table
 
     mean, error = found.mean, found.predicted_spread / found.values.size**0.5
     rows = [
@@ -135,7 +135,7 @@ def _coverage(found: Rehearsal) -> tuple[str, str]:
 def _histogram(found: Rehearsal) -> Axes:
     import numpy as np
 
-    from server_agg.report.drawing import COLOURS, axes_for, plain_axes
+    from server_agg.results.drawing import COLOURS, axes_for, plain_axes
 
     axes = axes_for(None)
     axes.hist(100 * found.values, bins=40, density=True, color=COLOURS[0], alpha=0.35, label="estimates")

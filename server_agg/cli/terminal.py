@@ -64,7 +64,7 @@ def emit(options: Namespace, data: Any, *parts: str) -> None:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], numeric: set[int]) -> str:
     """Rows under a head: drawn on a terminal, aligned by spaces elsewhere."""
-    from server_agg.report.tables import text_table
+    from server_agg.results.tables import text_table
 
     if sys.stdout.isatty():
         try:

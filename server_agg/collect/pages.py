@@ -67,7 +67,7 @@ def asset(name: str) -> tuple[bytes, str] | None:
     package, folder, kind = ASSETS[name]
     text = resources.files(package).joinpath(folder, name).read_text("utf-8")
     if name == "page.css":
-        text = resources.files("server_agg.report").joinpath("colours.css").read_text("utf-8") + text
+        text = resources.files("server_agg.results").joinpath("colours.css").read_text("utf-8") + text
     return text.encode(), kind
 
 

@@ -22,16 +22,17 @@ from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.estimates.difference import score_test
 from server_agg.estimates.estimating import estimate
-from server_agg.estimates.interval import Interval, target_words
+from server_agg.estimates.interval import target_words
 from server_agg.estimates.methods import checked_method, interval_of
-from server_agg.estimates.numerics import exact_level, root_level
+from server_agg.estimates.numerics import root_level
 from server_agg.estimates.one import Estimate
 from server_agg.estimates.problem import DIFFERENCE, Problem
 from server_agg.estimates.small_counts import PValue
-from server_agg.report.drawing import Point
 from server_agg.report.result import Result
-from server_agg.report.tables import Table
-from server_agg.report.words import digits_for, percent, share_point, share_table
+from server_agg.results.drawing import Point
+from server_agg.results.interval import Interval, exact_level
+from server_agg.results.tables import Table
+from server_agg.results.words import digits_for, percent, share_point, share_table
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection
 from server_agg.estimates.choice import named_options
 from server_agg.estimates.interval import TargetLike
-from server_agg.estimates.numerics import exact_level
-from server_agg.report.drawing import Point
 from server_agg.report.result import Result
-from server_agg.report.tables import Table
+from server_agg.results.drawing import Point
+from server_agg.results.interval import exact_level
+from server_agg.results.tables import Table
 
 Counted = Tally | Sequence[Tally]
 

@@ -23,13 +23,14 @@ from server_agg.compare.groups import Comparison, compare_groups
 from server_agg.count.tallies import merged
 from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection, TooFewAnswers
-from server_agg.estimates.interval import Interval, TargetLike, checked_target
-from server_agg.estimates.numerics import exact_level, root_level
+from server_agg.estimates.interval import TargetLike, checked_target
+from server_agg.estimates.numerics import root_level
 from server_agg.estimates.one import Estimate
 from server_agg.estimates.scale import SHARES, OneValue, Scale, standard_error_of
-from server_agg.report.drawing import Point
 from server_agg.report.result import Result
-from server_agg.report.words import share_point, value_notes
+from server_agg.results.drawing import Point
+from server_agg.results.interval import Interval, exact_level
+from server_agg.results.words import share_point, value_notes
 
 SIMULTANEOUS = ("bonferroni", "sidak", "none")
 MERGED = "(merged)"

@@ -23,9 +23,9 @@ from server_agg.estimates.one import Estimate
 from server_agg.estimates.scale import SHARES, Scale
 from server_agg.estimates.score_tests import Groups
 from server_agg.estimates.small_counts import p_value
-from server_agg.report.drawing import Picture, Point
 from server_agg.report.result import Result
-from server_agg.report.tables import Table
+from server_agg.results.drawing import Picture, Point
+from server_agg.results.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -27,7 +27,7 @@ LONGEST = 15  # characters of a label
 
 def style(*names: str) -> str:
     """The colours of every page, and style sheets of the demo."""
-    places = [("server_agg.report", "colours.css"), *(("server_agg.demo", name) for name in names)]
+    places = [("server_agg.results", "colours.css"), *(("server_agg.demo", name) for name in names)]
     return "".join(resources.files(package).joinpath(name).read_text(encoding="utf-8") for package, name in places)
 
 

@@ -21,7 +21,7 @@ from server_agg.demo.population import true_value
 from server_agg.demo.run import DemoRun
 from server_agg.estimates.choice import ChoiceEstimate
 from server_agg.estimates.mean import MeanEstimate
-from server_agg.report.words import percent, privacy_words
+from server_agg.results.words import percent, privacy_words
 from server_agg.survey_page.words import about
 
 LEGEND = (

@@ -27,14 +27,14 @@ from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally, checked_tally
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.combination import Combination, ScoreMean, ShareAmong, ends_of
-from server_agg.estimates.diagnostics import Misfit
-from server_agg.estimates.interval import Interval, TargetLike, checked_target
-from server_agg.estimates.numerics import binomial_at_least, exact_level, float_below
+from server_agg.estimates.interval import TargetLike, checked_target
+from server_agg.estimates.numerics import binomial_at_least, float_below
 from server_agg.estimates.one import Estimate
 from server_agg.estimates.simplex import likeliest_shares, nearest_shares
-from server_agg.report.drawing import Point
 from server_agg.report.result import Result
-from server_agg.report.words import digits_for, percent, privacy_words, share_point
+from server_agg.results.drawing import Point
+from server_agg.results.interval import Interval, Misfit, exact_level
+from server_agg.results.words import digits_for, percent, privacy_words, share_point
 
 
 @dataclass(frozen=True)

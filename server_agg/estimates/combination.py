@@ -28,12 +28,12 @@ from typing import Any, NamedTuple
 from rrcollect.design.choice import SetDesign
 from rrcollect.design.parameters import NumberLike
 from server_agg.estimates.exact import hoeffding_reach
-from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import ALL_CUT, NO_ERROR, NO_WIDTH, WALD_WARNING, checked_method
-from server_agg.estimates.numerics import ROUNDING_MARGIN, exact_level, normal_quantile, normal_tail, turning_point
+from server_agg.estimates.numerics import ROUNDING_MARGIN, normal_quantile, normal_tail, turning_point
 from server_agg.report.result import Result
-from server_agg.report.tables import Table
-from server_agg.report.words import bar_note, figure_table
+from server_agg.results.interval import Interval, exact_level
+from server_agg.results.tables import Table
+from server_agg.results.words import bar_note, figure_table
 
 MORE = 3
 STEP = 1e-9  # how finely an end of a quotient is looked for, to the safe side

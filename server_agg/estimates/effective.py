@@ -20,8 +20,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from server_agg.estimates.diagnostics import Misfit
 from server_agg.estimates.numerics import scipy_special
+from server_agg.results.interval import Misfit
 
 TAIL = 0.025  # of a bar at 95 %
 ROUNDING = 1e-9  # an error below it, in widths, is that of a sum of floats; a true one so small has n/D above Kish's

@@ -25,14 +25,14 @@ from rrcollect.errors import ParameterError
 from rrcollect.publish.number_range import bounds
 from server_agg.count.tally import Tally, checked_tally
 from server_agg.errors import TooFewAnswers
-from server_agg.estimates.diagnostics import Misfit
-from server_agg.estimates.interval import Interval, TargetLike, checked_target
+from server_agg.estimates.interval import TargetLike, checked_target
 from server_agg.estimates.methods import checked_method
 from server_agg.estimates.one import Estimate
-from server_agg.report.drawing import Picture, Point
 from server_agg.report.result import Result
-from server_agg.report.tables import Table
-from server_agg.report.words import bar_note, figure_table, plain_number, privacy_words
+from server_agg.results.drawing import Picture, Point
+from server_agg.results.interval import Interval, Misfit
+from server_agg.results.tables import Table
+from server_agg.results.words import bar_note, figure_table, plain_number, privacy_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -39,18 +39,12 @@ from server_agg.estimates.difference import score_difference_lower
 from server_agg.estimates.effective import korn_graubard_lower
 from server_agg.estimates.exact import exact_lower, hoeffding_lower
 from server_agg.estimates.finite import finite_lower, sample_lower
-from server_agg.estimates.interval import Interval, Side, TargetLike, tail_probability, target_words
+from server_agg.estimates.interval import TargetLike, tail_probability, target_words
 from server_agg.estimates.likelihood import deviance_lower
-from server_agg.estimates.numerics import (
-    ROUNDING_MARGIN,
-    chi_squared_quantile,
-    exact_level,
-    float_below,
-    root_level,
-    t_quantile,
-)
+from server_agg.estimates.numerics import ROUNDING_MARGIN, chi_squared_quantile, float_below, root_level, t_quantile
 from server_agg.estimates.problem import ANYWHERE, Kind, Problem, Request
 from server_agg.estimates.score import NO_VARIANCE, chebyshev_k2, score_lower, wilson_k2
+from server_agg.results.interval import Interval, Side, exact_level
 
 LARGEST_EXACT = {True: 10**12, False: 10**9}  # by "no finite size given"; see `too_large`
 TOO_LARGE = "n is beyond the reach of exact tails in doubles; Hoeffding's bound was used, which is guaranteed as well"

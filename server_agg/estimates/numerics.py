@@ -11,8 +11,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from rrcollect.design.parameters import NumberLike, fraction
-from rrcollect.errors import MissingExtra, ParameterError
+from rrcollect.design.parameters import NumberLike
+from rrcollect.errors import MissingExtra
+from server_agg.results.interval import exact_level
 
 ROUNDING_MARGIN = Fraction(1, 2**52)  # guaranteed bars are widened by this much, more than all rounding that follows
 
@@ -24,19 +25,6 @@ def scipy_special() -> Any:
     except ImportError as error:
         raise MissingExtra("scipy", "estimate") from error
     return special
-
-
-def exact_level(level: object, name: str = "level") -> Fraction:
-    """A confidence level as the exact number it is written as, strictly between 0 and 1.
-
-    >>> exact_level(0.95)
-    Fraction(19, 20)
-    """
-    allowed = "a number strictly between 0 and 1, such as 0.95"
-    exact = fraction(name, level, allowed)
-    if not 0 < exact < 1 or float(exact) in (0.0, 1.0):
-        raise ParameterError(name, level, allowed)
-    return exact
 
 
 def root_level(level: NumberLike, k: int) -> Fraction:

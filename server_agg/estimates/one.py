@@ -22,23 +22,24 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rrcollect.design.parameters import NumberLike, probability, whole_number
+from rrcollect.design.parameters import NumberLike, fraction, probability, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally, checked_tally
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.credible import Prior
-from server_agg.estimates.diagnostics import DirectAnswers, Margin, Misfit, PeopleTotal
+from server_agg.estimates.diagnostics import DirectAnswers, Margin, PeopleTotal
 from server_agg.estimates.exact import squared_widths, unbiased
-from server_agg.estimates.interval import Interval, Side, TargetLike, checked_target, target_words
+from server_agg.estimates.interval import TargetLike, checked_target, target_words
 from server_agg.estimates.methods import interval_of, methods_for
-from server_agg.estimates.numerics import binomial_at_least, exact_level, normal_quantile
+from server_agg.estimates.numerics import binomial_at_least, normal_quantile
 from server_agg.estimates.problem import Problem
 from server_agg.estimates.score import variance_line
-from server_agg.report import words
-from server_agg.report.drawing import Point
 from server_agg.report.result import UnbiasedResult
-from server_agg.report.tables import Table
+from server_agg.results.drawing import Point
+from server_agg.results.interval import Interval, Misfit, Side, exact_level
+from server_agg.results.tables import Table, text_table
+from server_agg.results.words import bar_words, digits_for, fit_notes, percent, privacy_words
 
 DIRECT = Design(1, 1)  # the truth as it is
 
@@ -223,15 +224,15 @@ class Estimate(UnbiasedResult):
 
     def sentence(self, level: NumberLike = 0.95, method: str = "exact") -> str:
         """One sentence that may be put into a report."""
-        return words.sentence(self, level, method)
+        return _sentence(self, level, method)
 
     def as_dict(self, level: NumberLike = 0.95, method: str = "exact") -> dict[str, object]:
         """Inputs and results as plain values, ready for JSON."""
-        return words.estimate_dict(self, level, method)
+        return _dict(self, level, method)
 
     def table(self, level: NumberLike = 0.95) -> str:
         """Every bar at this level as a text table."""
-        return words.estimate_table(self, level)
+        return _table(self, level)
 
     def __str__(self) -> str:
         return self.table()
@@ -240,7 +241,7 @@ class Estimate(UnbiasedResult):
 
     def tables(self) -> list[Table]:
         """Two tables: a summary, and the bars of all methods at 95 %."""
-        return words.estimate_tables(self)
+        return _tables(self)
 
     def points(self) -> list[Point]:
         """The value with every bar at 95 %."""
@@ -255,3 +256,82 @@ class Estimate(UnbiasedResult):
 def estimate_direct(n: int, ones: int) -> Estimate:
     """The estimate from n answers that nobody randomised: a direct question, or the replications of a simulation."""
     return Estimate(Tally(DIRECT, n, ones))
+
+
+def _sentence(estimate: Estimate, level: NumberLike, method: str) -> str:
+    """The estimate in one sentence."""
+    bar = estimate.interval(level, method)
+    digits = digits_for(bar.width)
+    value = f"{percent(estimate.clipped, digits)} %"
+    if estimate.clipped != estimate.value:
+        value += f" [unclipped {percent(estimate.value, digits)} %]"
+    words = f"{value} ({bar_words(bar)}), n = {estimate.tally.n}, {privacy_words(estimate.tally.mechanism)}"
+    return "; ".join([f"{words}; target: the {bar.target}", *fit_notes(estimate, bar)])
+
+
+def _dict(estimate: Estimate, level: NumberLike, method: str) -> dict[str, object]:
+    """Inputs and results as plain values."""
+    return {
+        "tally": estimate.tally.as_dict(),
+        "target": estimate.target,
+        "value": estimate.value,
+        "clipped": estimate.clipped,
+        "standard_error": estimate.standard_error,
+        "interval": estimate.interval(level, method).as_dict(),
+        "misfit": estimate.misfit.as_dict(),
+        "effective_sample_size": estimate.effective_sample_size,
+        "manipulation_per_percent": estimate.manipulation("0.01"),
+    }
+
+
+def _rows(estimate: Estimate, level: NumberLike) -> list[list[str]]:
+    """One row for each method."""
+    rows = []
+    for method in methods_for("one design", estimate.target):
+        bar = estimate.interval(level, method)
+        digits = digits_for(bar.width)
+        note = "guaranteed" if bar.guaranteed else "approximate"
+        rows.append([method, percent(bar.low, digits), percent(bar.high, digits), bar.warning or note])
+    return rows
+
+
+def _summary(estimate: Estimate, level: NumberLike) -> list[list[str]]:
+    direct, target = estimate.direct(level), target_words(estimate.target)
+    normal, chebyshev = estimate.margins()
+    return [
+        ["estimate", f"{percent(estimate.value, 2)} % (unbiased), {percent(estimate.clipped, 2)} % (clipped)"],
+        ["standard error", f"{percent(estimate.standard_error, 2)} points, target: the {target}"
+         if estimate.standard_error else "0 as estimated, since all answers are alike; see the bars"],
+        ["answers", f"n = {estimate.tally.n}, ones = {estimate.tally.ones}"],
+        ["design", f"{estimate.tally.design}, {privacy_words(estimate.tally.mechanism)}"],
+        ["margins", f"±{percent(normal.half_width, 2)} (1.96σ), ±{percent(chebyshev.half_width, 2)} (4.5σ) points"
+         if normal.half_width else "none: all answers are alike, so the estimated σ is 0; see the bars"],
+        ["fit", estimate.misfit.describe()],
+        ["privacy cost", f"{_worth(estimate)}{_direct(direct)}"],
+        ["dishonesty", "each 1 % of dishonest reporters moves it up to "
+         f"{percent(estimate.manipulation('0.01'), 2)} points"],
+    ]  # fmt: skip
+
+
+def _direct(direct: DirectAnswers) -> str:
+    """The margin of direct questioning; nothing where the estimate is at an edge and a plug-in margin would be 0."""
+    told = f"all n asked directly: ±{percent(direct.half_width, 2)} points"
+    return told if direct.half_width else "at an edge no margin is told"
+
+
+def _worth(estimate: Estimate) -> str:
+    """How many direct answers tell as much; nothing where that rounds to 0, at an edge of what can be estimated."""
+    worth = estimate.effective_sample_size
+    return f"as many as {worth:.4g} direct answers; " if worth >= 0.5 else ""
+
+
+def _table(estimate: Estimate, level: NumberLike) -> str:
+    """Everything about an estimate as text."""
+    share = f"{float(100 * fraction('level', level)):.10g}"
+    head = ["method", f"low {share} %", "high", ""]
+    return text_table(None, _summary(estimate, level)) + "\n\n" + text_table(head, _rows(estimate, level), {1, 2})
+
+
+def _tables(estimate: Estimate) -> list[Table]:
+    """The same as tables, at 95 %."""
+    return [(None, _summary(estimate, 0.95)), (["method", "low (95 %)", "high", ""], _rows(estimate, 0.95))]

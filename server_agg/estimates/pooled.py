@@ -25,9 +25,7 @@ from rrcollect.errors import ParameterError
 from server_agg.count.tallies import merged
 from server_agg.count.tally import Tally, tallies_in
 from server_agg.errors import EmptySelection, TooFewAnswers
-from server_agg.estimates.diagnostics import Misfit, worst_misfit
 from server_agg.estimates.exact import squared_widths, unbiased
-from server_agg.estimates.interval import Interval, Side
 from server_agg.estimates.likelihood import information, maximum_likelihood
 from server_agg.estimates.methods import interval_of, methods_for
 from server_agg.estimates.one import Estimate
@@ -35,10 +33,11 @@ from server_agg.estimates.problem import Problem
 from server_agg.estimates.score import NO_VARIANCE, VarianceLine, variance_line
 from server_agg.estimates.score_tests import Groups
 from server_agg.estimates.small_counts import p_value
-from server_agg.report.drawing import Point
 from server_agg.report.result import Result
-from server_agg.report.tables import Table
-from server_agg.report.words import bar_words, digits_for, percent, share_point, share_table
+from server_agg.results.drawing import Point
+from server_agg.results.interval import Interval, Misfit, Side, worst_misfit
+from server_agg.results.tables import Table
+from server_agg.results.words import bar_words, digits_for, percent, share_point, share_table
 
 
 def pooled_method(method: str) -> str:

@@ -22,14 +22,12 @@ from server_agg.count.tallies import merged
 from server_agg.count.tally import Tally, tallies_in
 from server_agg.errors import EmptySelection
 from server_agg.estimates.choice import named_options
-from server_agg.estimates.diagnostics import Misfit
-from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import checked_method, methods_for
-from server_agg.estimates.numerics import exact_level
 from server_agg.estimates.pooled import PooledEstimate, pool
 from server_agg.estimates.simplex import nearest_shares
 from server_agg.report.result import Result
-from server_agg.report.words import digits_for, percent
+from server_agg.results.interval import Interval, Misfit, exact_level
+from server_agg.results.words import digits_for, percent
 
 
 def pooled_choice_method(method: str) -> str:

@@ -24,8 +24,9 @@ from server_agg.count.tally import Tally
 from server_agg.estimates.credible import StatedPrior
 from server_agg.estimates.effective import EffectiveSample
 from server_agg.estimates.exact import unbiased
-from server_agg.estimates.interval import Side, TargetLike
+from server_agg.estimates.interval import TargetLike
 from server_agg.estimates.score import NO_VARIANCE, VarianceLine
+from server_agg.results.interval import Side
 
 Kind = Literal["one design", "several designs", "several designs of a choice", "mean", "repeated draws", "two samples",
                "weighted records", "strata", "complex sample", "complex difference", "list experiment", "difference",

@@ -21,13 +21,13 @@ from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from rrcollect.publish.number_range import bounds
 from server_agg.count.tally import Tally
-from server_agg.estimates.diagnostics import Misfit
-from server_agg.estimates.interval import Interval, TargetLike
+from server_agg.estimates.interval import TargetLike
 from server_agg.estimates.mean import MeanEstimate, estimate_mean
 from server_agg.estimates.one import Estimate
 from server_agg.estimates.pooled import PooledEstimate, pool, pooled_method
 from server_agg.report.result import Result
-from server_agg.report.words import digits_for, percent
+from server_agg.results.interval import Interval, Misfit
+from server_agg.results.words import digits_for, percent
 
 
 @dataclass(frozen=True)

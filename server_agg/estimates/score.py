@@ -16,7 +16,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from rrcollect.design.yes_no import Design
-from server_agg.estimates.numerics import ROUNDING_MARGIN, exact_level, float_below, normal_quantile, sqrt_above
+from server_agg.estimates.numerics import ROUNDING_MARGIN, float_below, normal_quantile, sqrt_above
+from server_agg.results.interval import exact_level
 
 
 class VarianceLine(NamedTuple):

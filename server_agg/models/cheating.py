@@ -37,13 +37,13 @@ from server_agg.count.tallies import merged
 from server_agg.count.tally import Tally
 from server_agg.errors import NotIdentified, TooFewAnswers
 from server_agg.estimates.exact import exact_lower
-from server_agg.estimates.interval import Interval
-from server_agg.estimates.numerics import chi_squared_quantile, chi_squared_tail, exact_level, turning_point
+from server_agg.estimates.numerics import chi_squared_quantile, chi_squared_tail, turning_point
 from server_agg.models.cheating_likelihood import Group, Triple, determinant, held, linear_shares, maximum
 from server_agg.models.inference import Test, chi_squared
 from server_agg.report.result import Result
-from server_agg.report.tables import Table
-from server_agg.report.words import figure_table, percent
+from server_agg.results.interval import Interval, exact_level
+from server_agg.results.tables import Table
+from server_agg.results.words import figure_table, percent
 
 CORNER, DRAWS = 10_000, 999  # 1/γ, also the generator's seed; tables simulated per prevalence
 AT_AN_EDGE = 1e-9  # a share below is 0 but for rounding

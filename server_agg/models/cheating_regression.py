@@ -28,7 +28,6 @@ from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import answer_array
 from server_agg.errors import NotIdentified, Separation
-from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import wald_interval
 from server_agg.estimates.numerics import t_tail
 from server_agg.models.cheating import explain_identification
@@ -36,6 +35,7 @@ from server_agg.models.outcome import sigmoid
 from server_agg.models.predictor import checked_rank, named_covariates
 from server_agg.models.summary import Coefficient, coefficient_dicts, coefficient_table
 from server_agg.report.result import Result
+from server_agg.results.interval import Interval
 from server_agg.sampling.sample import Sample
 from server_agg.sampling.values import distinct_designs
 

@@ -19,12 +19,12 @@ import numpy as np
 
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
-from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import wald_interval
-from server_agg.estimates.numerics import exact_level, t_quantile, t_tail
+from server_agg.estimates.numerics import t_quantile, t_tail
 from server_agg.models.columns import matrix_of, names_of
 from server_agg.models.summary import Coefficient, coefficient_dicts, coefficient_table
 from server_agg.report.result import Result
+from server_agg.results.interval import Interval, exact_level
 
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats

@@ -30,13 +30,13 @@ from server_agg.columns import count_rows
 from server_agg.count.tally import Tally
 from server_agg.errors import UnclearAnswer
 from server_agg.estimates.estimating import estimate
-from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import wald_interval
 from server_agg.estimates.one import Estimate
-from server_agg.report.drawing import Point
 from server_agg.report.result import Result
-from server_agg.report.tables import Table
-from server_agg.report.words import share_point
+from server_agg.results.drawing import Point
+from server_agg.results.interval import Interval
+from server_agg.results.tables import Table
+from server_agg.results.words import share_point
 from server_agg.sampling.values import noise_variances, unbiased_values
 
 if TYPE_CHECKING:

@@ -24,10 +24,10 @@ from server_agg.estimates.score_tests import Groups
 from server_agg.estimates.small_counts import PValue, p_value
 from server_agg.models.columns import vector_of
 from server_agg.models.inference import Test
-from server_agg.report.drawing import Point
 from server_agg.report.result import Result
-from server_agg.report.tables import Table
-from server_agg.report.words import percent, share_point, share_table
+from server_agg.results.drawing import Point
+from server_agg.results.tables import Table
+from server_agg.results.words import percent, share_point, share_table
 
 GroupsLike = Mapping[str, Tally | Sequence[Tally]]
 

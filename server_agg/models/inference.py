@@ -28,9 +28,9 @@ import numpy as np
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.errors import NoInformation
-from server_agg.estimates.interval import Interval
-from server_agg.estimates.numerics import chi_squared_quantile, chi_squared_tail, exact_level, scipy_special
+from server_agg.estimates.numerics import chi_squared_quantile, chi_squared_tail, scipy_special
 from server_agg.models.fitting import climb, orthonormal
+from server_agg.results.interval import Interval, exact_level
 
 if TYPE_CHECKING:
     from server_agg.models.outcome import Floats, Outcome

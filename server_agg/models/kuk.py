@@ -18,16 +18,16 @@ from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers
-from server_agg.estimates.diagnostics import Misfit
-from server_agg.estimates.interval import Interval, Side, checked_target
+from server_agg.estimates.interval import checked_target
 from server_agg.estimates.methods import interval_of
 from server_agg.estimates.one import Estimate
 from server_agg.estimates.problem import Problem
 from server_agg.estimates.score import variance_line
-from server_agg.report.drawing import Point
 from server_agg.report.result import UnbiasedResult
-from server_agg.report.tables import Table
-from server_agg.report.words import bar_note, share_point, share_table
+from server_agg.results.drawing import Point
+from server_agg.results.interval import Interval, Misfit, Side
+from server_agg.results.tables import Table
+from server_agg.results.words import bar_note, share_point, share_table
 
 
 @dataclass(frozen=True)

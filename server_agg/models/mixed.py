@@ -24,13 +24,13 @@ import numpy as np
 from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.errors import NotConverged
-from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import wald_interval
 from server_agg.estimates.numerics import chi_squared_tail, normal_tail
 from server_agg.models.inference import Test, inverse_of
 from server_agg.models.regression import LogisticFit, fit_logistic
 from server_agg.models.summary import Coefficient, coefficient_dicts, coefficient_table
 from server_agg.report.result import Result
+from server_agg.results.interval import Interval
 from server_agg.sampling.sample import coded
 
 if TYPE_CHECKING:

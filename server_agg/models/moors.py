@@ -13,17 +13,16 @@ from fractions import Fraction
 
 from rrcollect.classic.two_samples import MoorsDesign
 from rrcollect.design.parameters import NumberLike
-from server_agg.estimates.diagnostics import Misfit
 from server_agg.estimates.exact import squared_widths
-from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import interval_of
 from server_agg.estimates.numerics import normal_tail
 from server_agg.estimates.one import Estimate, estimate_direct
 from server_agg.estimates.problem import Problem
-from server_agg.report.drawing import Point
 from server_agg.report.result import UnbiasedResult
-from server_agg.report.tables import Table
-from server_agg.report.words import EstimateLike, bar_note, share_point, share_table
+from server_agg.results.drawing import Point
+from server_agg.results.interval import Interval, Misfit
+from server_agg.results.tables import Table
+from server_agg.results.words import EstimateLike, bar_note, share_point, share_table
 
 
 @dataclass(frozen=True)

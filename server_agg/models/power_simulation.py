@@ -29,8 +29,7 @@ from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, RRCollectError
 from server_agg.compare.groups import compare_groups
 from server_agg.count.tally import Tally
-from server_agg.estimates.interval import Interval
-from server_agg.estimates.numerics import exact_level, normal_quantile, normal_tail
+from server_agg.estimates.numerics import normal_quantile, normal_tail
 from server_agg.estimates.one import estimate_direct
 from server_agg.models.columns import matrix_of, vector_of
 from server_agg.models.group_tests import compare_many, trend_across
@@ -38,6 +37,7 @@ from server_agg.models.outcome import Outcome
 from server_agg.models.regression import fit_logistic
 from server_agg.models.simulation import simulate_survey
 from server_agg.report.result import Result
+from server_agg.results.interval import Interval, exact_level
 
 Experiment = Callable[[np.random.Generator], float]
 CHUNK = 25  # replications a process takes at a time

@@ -27,7 +27,6 @@ from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import answer_array
 from server_agg.errors import Collinear, NoInformation
-from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import wald_interval
 from server_agg.estimates.numerics import t_tail
 from server_agg.models.columns import matrix_of, names_of, vector_of
@@ -36,6 +35,7 @@ from server_agg.models.joint import JointLikelihood, joint_maximum
 from server_agg.models.moments import MomentRegression, moment_regression
 from server_agg.models.summary import Coefficient, coefficient_dicts, coefficient_table
 from server_agg.report.result import Result
+from server_agg.results.interval import Interval
 from server_agg.sampling.sample import Sample
 from server_agg.sampling.values import unbiased_values
 

@@ -26,7 +26,6 @@ import numpy as np
 
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError, RRCollectError
-from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import checked_method, wald_interval
 from server_agg.estimates.numerics import t_tail
 from server_agg.models import effects, inference, summary
@@ -35,7 +34,8 @@ from server_agg.models.fitting import maximise
 from server_agg.models.inference import Test
 from server_agg.models.outcome import Outcome, checked_link
 from server_agg.report.result import Result
-from server_agg.report.tables import Table
+from server_agg.results.interval import Interval
+from server_agg.results.tables import Table
 from server_agg.sampling.sample import Sample
 
 if TYPE_CHECKING:

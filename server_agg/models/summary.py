@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rrcollect.design.parameters import NumberLike
-from server_agg.estimates.interval import Interval
-from server_agg.estimates.numerics import exact_level
-from server_agg.report.tables import Table
+from server_agg.results.interval import Interval, exact_level
+from server_agg.results.tables import Table
 
 if TYPE_CHECKING:
     from server_agg.models.regression import LogisticFit

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike
 from rrcollect.errors import ParameterError
-from server_agg.estimates.numerics import exact_level
 from server_agg.plan.detection import Asked, Bounds
 from server_agg.plan.size import Shares, best_design, sample_size, shares_of, size_for_margin
-from server_agg.report.drawing import COLOURS, MARKERS, Picture, axes_for, plain_axes
 from server_agg.report.result import Result
-from server_agg.report.tables import Table
+from server_agg.results.drawing import COLOURS, MARKERS, Picture, axes_for, plain_axes
+from server_agg.results.interval import exact_level
+from server_agg.results.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

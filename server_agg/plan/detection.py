@@ -26,16 +26,10 @@ from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from rrcollect.publish.number_range import bounds as checked_bounds
 from server_agg.compare.options import option_level
-from server_agg.estimates.interval import Side, tail_probability
-from server_agg.estimates.numerics import (
-    binomial_at_least,
-    exact_level,
-    least,
-    least_by_doubling,
-    normal_quantile,
-    normal_tail,
-)
+from server_agg.estimates.interval import tail_probability
+from server_agg.estimates.numerics import binomial_at_least, least, least_by_doubling, normal_quantile, normal_tail
 from server_agg.estimates.one import DIRECT
+from server_agg.results.interval import Side, exact_level
 
 LARGEST_N = 10**12
 STAYS = 200  # how many further n are looked at

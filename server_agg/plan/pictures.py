@@ -16,7 +16,7 @@ from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, fracti
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.plan.detection import power
-from server_agg.report.drawing import COLOURS, MARKERS, Picture, axes_for, plain_axes, share_axis
+from server_agg.results.drawing import COLOURS, MARKERS, Picture, axes_for, plain_axes, share_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -30,10 +30,10 @@ from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.estimates.estimating import estimate
-from server_agg.estimates.interval import Interval, checked_target
+from server_agg.estimates.interval import checked_target
 from server_agg.estimates.methods import METHODS, checked_method, methods_for
-from server_agg.estimates.numerics import exact_level
 from server_agg.estimates.one import Estimate, estimate_direct
+from server_agg.results.interval import Interval, exact_level
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

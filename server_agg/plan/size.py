@@ -22,11 +22,11 @@ from rrcollect.design.parameters import EpsilonLike, NumberLike, probability, wh
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.estimates.anytime import anytime_shares
-from server_agg.estimates.interval import Side
 from server_agg.estimates.methods import checked_method
-from server_agg.estimates.numerics import exact_level, least_by_doubling, scipy_special
+from server_agg.estimates.numerics import least_by_doubling, scipy_special
 from server_agg.estimates.score import chebyshev_k2, wilson_k2
 from server_agg.plan.detection import Asked, Bounds, size_for_power
+from server_agg.results.interval import Side, exact_level
 
 Shares = NumberLike | Sequence[NumberLike]
 

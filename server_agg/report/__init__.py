@@ -1,5 +1,1 @@
-"""What people and programs read.
-
-Read in this order: `tables` (four dialects), `drawing` (the one style of pictures), `words` (sentences), `result` (what
-every result can do), `figures` (for planning).
-"""
+"""What is left of the former results: `result`, the base of those that have no rows yet, and `figures` for planning."""

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rrcollect.errors import ParameterError
 from rrcollect.extras import extra
-from server_agg.report.drawing import SHARE, Picture, Point, draw_points
-from server_agg.report.tables import Table, html_table, latex_table, latex_text, markdown_table, markdown_text
-from server_agg.report.tables import text_table as aligned
+from server_agg.results.drawing import SHARE, Picture, Point, draw_points
+from server_agg.results.tables import Table, html_table, latex_table, latex_text, markdown_table, markdown_text
+from server_agg.results.tables import text_table as aligned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,7 +16,7 @@ import numpy as np
 from rrcollect.design.choice import SetDesign
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
-from server_agg.report.words import privacy_words
+from server_agg.results.words import privacy_words
 from server_agg.sampling.values import distinct_designs, unbiased_values, value_ends
 
 if TYPE_CHECKING:

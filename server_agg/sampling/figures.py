@@ -23,15 +23,14 @@ from fractions import Fraction
 
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
-from server_agg.estimates.diagnostics import Misfit
 from server_agg.estimates.effective import EffectiveSample
-from server_agg.estimates.interval import Interval, Side
 from server_agg.estimates.methods import interval_of
 from server_agg.estimates.numerics import t_tail, turning_point
 from server_agg.estimates.problem import DIFFERENCE, Problem
 from server_agg.report.result import Result
-from server_agg.report.tables import Table
-from server_agg.report.words import bar_note, digits_for, figure_table, percent, plain_number
+from server_agg.results.interval import Interval, Misfit, Side
+from server_agg.results.tables import Table
+from server_agg.results.words import bar_note, digits_for, figure_table, percent, plain_number
 from server_agg.sampling.totals import Total
 
 ROUNDING, SMALLEST = 1e-9, 1e-9  # beyond a range but for rounding; the least p that is looked for

@@ -29,13 +29,13 @@ from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import answer_array
 from server_agg.errors import TooFewAnswers
-from server_agg.estimates.interval import Interval, Side
 from server_agg.estimates.methods import interval_of
 from server_agg.estimates.numerics import normal_tail
 from server_agg.estimates.problem import Problem
 from server_agg.report.result import Result
-from server_agg.report.tables import Table
-from server_agg.report.words import bar_note, bar_words, digits_for, figure_table, percent, privacy_words
+from server_agg.results.interval import Interval, Side
+from server_agg.results.tables import Table
+from server_agg.results.words import bar_note, bar_words, digits_for, figure_table, percent, privacy_words
 from server_agg.sampling.sample import Sample, vector
 
 if TYPE_CHECKING:

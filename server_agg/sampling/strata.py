@@ -18,18 +18,17 @@ from rrcollect.design.parameters import NumberLike, fraction, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection
-from server_agg.estimates.diagnostics import Misfit, worst_misfit
 from server_agg.estimates.effective import EffectiveSample
 from server_agg.estimates.estimating import estimate
 from server_agg.estimates.exact import squared_widths
-from server_agg.estimates.interval import Interval, Side
 from server_agg.estimates.methods import interval_of
 from server_agg.estimates.one import Estimate
 from server_agg.estimates.problem import Problem
-from server_agg.report.drawing import Point
 from server_agg.report.result import UnbiasedResult
-from server_agg.report.tables import Table
-from server_agg.report.words import bar_note, percent, share_point, share_table
+from server_agg.results.drawing import Point
+from server_agg.results.interval import Interval, Misfit, Side, worst_misfit
+from server_agg.results.tables import Table
+from server_agg.results.words import bar_note, percent, share_point, share_table
 from server_agg.sampling.values import value_ends
 
 

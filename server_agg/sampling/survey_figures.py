@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
-from server_agg.estimates.interval import Interval
-from server_agg.estimates.numerics import exact_level
-from server_agg.report.drawing import Point
 from server_agg.report.result import Result
-from server_agg.report.tables import Table
-from server_agg.report.words import misfit_note
+from server_agg.results.drawing import Point
+from server_agg.results.interval import Interval, exact_level
+from server_agg.results.tables import Table
+from server_agg.results.words import misfit_note
 from server_agg.sampling.figures import SurveyDifference, SurveyFigure
 from server_agg.sampling.sample import Sample
 from server_agg.sampling.totals import Total

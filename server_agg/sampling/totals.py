@@ -17,12 +17,12 @@ from fractions import Fraction
 
 from rrcollect.design.parameters import NumberLike
 from server_agg.estimates.effective import EffectiveSample
-from server_agg.estimates.interval import Interval
 from server_agg.estimates.methods import checked_method, interval_of, wald_interval
 from server_agg.estimates.problem import Problem
 from server_agg.report.result import Result
-from server_agg.report.tables import Table
-from server_agg.report.words import bar_note, figure_table, plain_number
+from server_agg.results.interval import Interval
+from server_agg.results.tables import Table
+from server_agg.results.words import bar_note, figure_table, plain_number
 
 
 @dataclass(frozen=True)

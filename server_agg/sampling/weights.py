@@ -23,16 +23,16 @@ from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally, answer_array
 from server_agg.errors import TooFewAnswers
-from server_agg.estimates.diagnostics import Misfit, worst_misfit
 from server_agg.estimates.effective import EffectiveSample
-from server_agg.estimates.interval import Interval, Side, checked_target
+from server_agg.estimates.interval import checked_target
 from server_agg.estimates.methods import interval_of
 from server_agg.estimates.one import Estimate
 from server_agg.estimates.problem import Problem
-from server_agg.report.drawing import Point
 from server_agg.report.result import Result
-from server_agg.report.tables import Table
-from server_agg.report.words import bar_note, share_point, share_table
+from server_agg.results.drawing import Point
+from server_agg.results.interval import Interval, Misfit, Side, worst_misfit
+from server_agg.results.tables import Table
+from server_agg.results.words import bar_note, share_point, share_table
 from server_agg.sampling.values import distinct_designs, noise_variances, unbiased_values, value_ends
 
 if TYPE_CHECKING:

@@ -26,9 +26,9 @@ from server_agg.compare.options import OptionTables, OptionTrends
 from server_agg.compare.segments import MERGED, Row, SegmentTable
 from server_agg.compare.trends import Trend
 from server_agg.estimates.mean import MeanEstimate
-from server_agg.estimates.numerics import exact_level
 from server_agg.estimates.one import Estimate
 from server_agg.estimates.scale import OneValue, Scale
+from server_agg.results.interval import exact_level
 from server_agg.survey_page.released import NOT_TOLD
 from server_agg.survey_page.rounds import UNDECLARED, View, group_name
 from server_agg.survey_page.words import about, difference_words, fit_words, others_words, trend_words

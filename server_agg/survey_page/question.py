@@ -25,11 +25,11 @@ from server_agg.compare.options import OptionTrends, option_level, option_trends
 from server_agg.compare.trends import Trend, trend
 from server_agg.count.tallies import Tallies
 from server_agg.estimates.choice import ChoiceEstimate
-from server_agg.estimates.interval import Interval
 from server_agg.estimates.mean import MeanEstimate
 from server_agg.estimates.one import Estimate
 from server_agg.estimates.scale import OneValue, Scale
-from server_agg.report.words import bar_words
+from server_agg.results.interval import Interval
+from server_agg.results.words import bar_words
 from server_agg.survey_page.groups import segment_table, trend_lines
 from server_agg.survey_page.released import (
     JOINED,

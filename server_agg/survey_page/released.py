@@ -18,7 +18,7 @@ from rrcollect.design.mechanism import AnyDesign
 from rrcollect.publish.survey import Survey
 from server_agg.estimates.central_privacy import central_privacy
 from server_agg.estimates.scale import SHARES, Scale
-from server_agg.report.words import privacy_words
+from server_agg.results.words import privacy_words
 
 MIXED = ""  # the value of a segment that released answers are not told apart by; no survey can declare it
 NOT_TOLD = "Others together"

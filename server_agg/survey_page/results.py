@@ -30,9 +30,9 @@ from server_agg.compare.trends import Trend
 from server_agg.count.tallies import Tallies, TallyKey
 from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection
-from server_agg.report.drawing import Point
 from server_agg.report.result import Result
-from server_agg.report.words import misfit_note
+from server_agg.results.drawing import Point
+from server_agg.results.words import misfit_note
 from server_agg.survey_page.question import enough_of, question_page, trend_of
 from server_agg.survey_page.released import LIVE, LOOKING, ReleaseFacts, conditions, release_words
 from server_agg.survey_page.rounds import Finding, QuestionScale, ResultOptions, RoundResults, View

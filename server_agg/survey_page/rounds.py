@@ -31,12 +31,12 @@ from server_agg.compare.segments import MERGED, SegmentTable, segment_table, sim
 from server_agg.count.tallies import Tallies
 from server_agg.count.tally import Tally
 from server_agg.estimates.choice import ChoiceEstimate
-from server_agg.estimates.interval import Interval, TargetLike
-from server_agg.estimates.numerics import exact_level
+from server_agg.estimates.interval import TargetLike
 from server_agg.estimates.pooled_choice import PooledChoice, pool_choices, pooled_choice_method
 from server_agg.estimates.scale import SHARES, OneValue, Scale, standard_error_of
 from server_agg.report.result import Result
-from server_agg.report.words import privacy_words, value_notes
+from server_agg.results.interval import Interval, exact_level
+from server_agg.results.words import privacy_words, value_notes
 from server_agg.survey_page.released import MIXED, NOT_TOLD, ReleaseFacts
 
 UNDECLARED = "(not declared)"

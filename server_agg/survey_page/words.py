@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from server_agg.estimates.scale import Scale
 
 if TYPE_CHECKING:
-    from server_agg.estimates.diagnostics import Misfit
+    from server_agg.results.interval import Misfit
 
 UNFIT = "These counts do not fit the survey's design: do not use this number."
 AT_THE_EDGE = "These counts lie beyond the end of the scale, as chance alone can bring about (see Method)."

@@ -12,7 +12,7 @@ from server_agg import Estimate, Tally
 from server_agg.estimates.diagnostics import DirectAnswers, PeopleTotal
 from server_agg.estimates.methods import WALD_WARNING, methods_for
 from server_agg.estimates.one import estimate_direct
-from server_agg.report.drawing import Point
+from server_agg.results.drawing import Point
 
 MADE = Estimate(Tally(Design("3/4", "3/4"), 1000, 400))  # 30 %
 

@@ -7,9 +7,9 @@ import pytest
 
 from server_agg.collect.pages import asset
 from server_agg.demo.drawings import style
-from server_agg.report.drawing import COLOURS
+from server_agg.results.drawing import COLOURS
 
-TEXT = resources.files("server_agg.report").joinpath("colours.css").read_text("utf-8")
+TEXT = resources.files("server_agg.results").joinpath("colours.css").read_text("utf-8")
 LIGHT, DARK = (
     dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", part)) for part in TEXT.split("@media (prefers-color-scheme: dark)")
 )

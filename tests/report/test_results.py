@@ -43,7 +43,7 @@ from server_agg import (
 )
 from server_agg.models.power_simulation import GroupsExperiment
 from server_agg.models.simulation import simulate_survey
-from server_agg.report.drawing import COLOURS, MARKS, Point, draw_points, share_limits
+from server_agg.results.drawing import COLOURS, MARKS, Point, draw_points, share_limits
 from tests.support import devices
 
 D, E2 = Design("3/4", "3/4"), optimal_design(2)

@@ -70,7 +70,7 @@ MARKS = {
     "server_agg/plan/pictures.py": [needs("matplotlib")],
     "server_agg/batch/": [engine],
     "server_agg/models/formulas.py": [needs("formulaic")],
-    "server_agg/report/drawing.py": [needs("matplotlib")],
+    "server_agg/results/drawing.py": [needs("matplotlib")],
     "server_agg/plan/cost.py": [needs("matplotlib")],
     "tests/report/test_results.py::test_a_result_is_a_picture": [long],
     "tests/report/test_results.py": [needs("matplotlib", "pandas", "polars")],

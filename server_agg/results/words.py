@@ -13,18 +13,14 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
-from rrcollect.design.parameters import NumberLike, fraction
+from rrcollect.design.parameters import fraction
 from rrcollect.design.yes_no import Design
-from server_agg.estimates.interval import target_words
-from server_agg.estimates.methods import methods_for
-from server_agg.report.drawing import Point
-from server_agg.report.tables import Table, text_table
+from server_agg.results.drawing import Point
+from server_agg.results.tables import Table
 
 if TYPE_CHECKING:
     from rrcollect.design.mechanism import Mechanism
-    from server_agg.estimates.diagnostics import DirectAnswers, Misfit
-    from server_agg.estimates.interval import Interval
-    from server_agg.estimates.one import Estimate
+    from server_agg.results.interval import Interval, Misfit
 
 
 class EstimateLike(Protocol):
@@ -40,20 +36,46 @@ class EstimateLike(Protocol):
     def misfit(self) -> Misfit: ...
 
 
+def written(value: float, digits: int) -> str:
+    """A number with so many decimals; the minus sign is a real one, and nothing is minus 0.
+
+    >>> written(-14.92, 1), written(-0.01, 1)
+    ('−14.9', '0.0')
+    """
+    text = f"{value:.{digits}f}"
+    return (text.removeprefix("-") if float(text) == 0 else text).replace("-", "−")
+
+
+def decimals(width: float, least: int = 0, most: int = 12) -> int:
+    """The decimals with which a bar of this width shows two digits.
+
+    >>> decimals(3.1), decimals(0.002), decimals(3e8), decimals(0)
+    (1, 4, 0, 1)
+    """
+    return min(most, max(least, 1 - math.floor(math.log10(width)))) if width > 0 else 1
+
+
 def percent(share: float, digits: int = 1) -> str:
-    """A share as a percentage without its sign; the minus sign is a real one.
+    """A share as a percentage without its sign.
 
     >>> percent(0.2836), percent(-0.1492)
     ('28.4', '−14.9')
     """
-    text = f"{100 * share:.{digits}f}"
-    text = text.removeprefix("-") if float(text) == 0 else text
-    return text.replace("-", "−")
+    return written(100 * share, digits)
+
+
+def percent_of(level: object) -> str:
+    """A level in words.
+
+    >>> percent_of("0.95")
+    '95 %'
+    """
+    return f"{float(100 * fraction('level', level)):.10g} %"
 
 
 def digits_for(width: float) -> int:
     """Decimals of a percentage so that a bar of this width shows two digits; at least 1, at most 8."""
-    return min(8, max(1, 1 - math.floor(math.log10(100 * width)))) if width > 0 else 1
+    return decimals(100 * width, least=1, most=8)
 
 
 def bar_words(bar: Interval, name: str = "interval") -> str:
@@ -75,17 +97,6 @@ def privacy_words(mechanism: Mechanism) -> str:
     return f"ε = ∞ (a {proofs} is a proof)"
 
 
-def sentence(estimate: Estimate, level: NumberLike, method: str) -> str:
-    """The estimate in one sentence."""
-    bar = estimate.interval(level, method)
-    digits = digits_for(bar.width)
-    value = f"{percent(estimate.clipped, digits)} %"
-    if estimate.clipped != estimate.value:
-        value += f" [unclipped {percent(estimate.value, digits)} %]"
-    words = f"{value} ({bar_words(bar)}), n = {estimate.tally.n}, {privacy_words(estimate.tally.mechanism)}"
-    return "; ".join([f"{words}; target: the {bar.target}", *_fit_notes(estimate, bar)])
-
-
 class ScaleLike(Protocol):
     """A scale: where values lie, and how one is written beside its bar."""
 
@@ -101,7 +112,7 @@ def value_notes(estimate: EstimateLike, bar: Interval, scale: ScaleLike | None =
     low, high = (0.0, 1.0) if scale is None else scale.ends
     text = percent(estimate.value, digits_for(bar.width)) if scale is None else scale.text(estimate.value, bar.width)
     cut = [] if low <= estimate.value <= high else [f"unclipped {text}"]
-    return "; ".join([*cut, *_fit_notes(estimate, bar)])
+    return "; ".join([*cut, *fit_notes(estimate, bar)])
 
 
 SHARE_HEAD = ["n", "estimate %", "low", "high", "bar", ""]
@@ -141,8 +152,7 @@ def plain_number(value: float, width: float) -> str:
     >>> plain_number(-12.3456, 3.1), plain_number(0.0001234, 0.002), plain_number(5e9, 3e8)
     ('−12.3', '0.0001', '5000000000')
     """
-    digits = min(12, max(0, 1 - math.floor(math.log10(width)))) if width > 0 else 1
-    return f"{value:.{digits}f}".replace("-", "−")
+    return written(value, decimals(width))
 
 
 def share_point(name: str, estimate: EstimateLike, bar: Interval[float]) -> Point:
@@ -163,74 +173,6 @@ def bar_note(bar: Interval) -> str:
     return f"{bar.describe()}; {warned}" if warned else bar.describe()
 
 
-def _fit_notes(estimate: EstimateLike, bar: Interval) -> list[str]:
+def fit_notes(estimate: EstimateLike, bar: Interval) -> list[str]:
     notes = [estimate.misfit.describe()] if estimate.misfit.told else []
     return [*notes, bar.warning[bar.warning.index("width 0") :]] if "width 0" in bar.warning else notes
-
-
-def estimate_dict(estimate: Estimate, level: NumberLike, method: str) -> dict[str, object]:
-    """Inputs and results as plain values."""
-    return {
-        "tally": estimate.tally.as_dict(),
-        "target": estimate.target,
-        "value": estimate.value,
-        "clipped": estimate.clipped,
-        "standard_error": estimate.standard_error,
-        "interval": estimate.interval(level, method).as_dict(),
-        "misfit": estimate.misfit.as_dict(),
-        "effective_sample_size": estimate.effective_sample_size,
-        "manipulation_per_percent": estimate.manipulation("0.01"),
-    }
-
-
-def _rows(estimate: Estimate, level: NumberLike) -> list[list[str]]:
-    """One row for each method."""
-    rows = []
-    for method in methods_for("one design", estimate.target):
-        bar = estimate.interval(level, method)
-        digits = digits_for(bar.width)
-        note = "guaranteed" if bar.guaranteed else "approximate"
-        rows.append([method, percent(bar.low, digits), percent(bar.high, digits), bar.warning or note])
-    return rows
-
-
-def _summary(estimate: Estimate, level: NumberLike) -> list[list[str]]:
-    direct, target = estimate.direct(level), target_words(estimate.target)
-    normal, chebyshev = estimate.margins()
-    return [
-        ["estimate", f"{percent(estimate.value, 2)} % (unbiased), {percent(estimate.clipped, 2)} % (clipped)"],
-        ["standard error", f"{percent(estimate.standard_error, 2)} points, target: the {target}"
-         if estimate.standard_error else "0 as estimated, since all answers are alike; see the bars"],
-        ["answers", f"n = {estimate.tally.n}, ones = {estimate.tally.ones}"],
-        ["design", f"{estimate.tally.design}, {privacy_words(estimate.tally.mechanism)}"],
-        ["margins", f"±{percent(normal.half_width, 2)} (1.96σ), ±{percent(chebyshev.half_width, 2)} (4.5σ) points"
-         if normal.half_width else "none: all answers are alike, so the estimated σ is 0; see the bars"],
-        ["fit", estimate.misfit.describe()],
-        ["privacy cost", f"{_worth(estimate)}{_direct(direct)}"],
-        ["dishonesty", "each 1 % of dishonest reporters moves it up to "
-         f"{percent(estimate.manipulation('0.01'), 2)} points"],
-    ]  # fmt: skip
-
-
-def _direct(direct: DirectAnswers) -> str:
-    """The margin of direct questioning; nothing where the estimate is at an edge and a plug-in margin would be 0."""
-    told = f"all n asked directly: ±{percent(direct.half_width, 2)} points"
-    return told if direct.half_width else "at an edge no margin is told"
-
-
-def _worth(estimate: Estimate) -> str:
-    """How many direct answers tell as much; nothing where that rounds to 0, at an edge of what can be estimated."""
-    worth = estimate.effective_sample_size
-    return f"as many as {worth:.4g} direct answers; " if worth >= 0.5 else ""
-
-
-def estimate_table(estimate: Estimate, level: NumberLike) -> str:
-    """Everything about an estimate as text."""
-    share = f"{float(100 * fraction('level', level)):.10g}"
-    head = ["method", f"low {share} %", "high", ""]
-    return text_table(None, _summary(estimate, level)) + "\n\n" + text_table(head, _rows(estimate, level), {1, 2})
-
-
-def estimate_tables(estimate: Estimate) -> list[Table]:
-    """The same as tables, at 95 %."""
-    return [(None, _summary(estimate, 0.95)), (["method", "low (95 %)", "high", ""], _rows(estimate, 0.95))]

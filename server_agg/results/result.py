@@ -1,0 +1,303 @@
+"""`Result`: every result is a list of named rows, and all that it shows is made here from its rows and its notes.
+
+Rules
+1. A row has `name, n, value, standard_error, interval(level, method), p_value, misfit, scale` (see `row`); a result
+   with one row has these itself.  `p_value` is None where there is no null hypothesis, `misfit` where all counts fit.
+2. `notes` holds every warning: a value beyond its scale, counts that do not fit, a coverage that is only approximate,
+   bars that hold at once or each for itself, why a bar has no width, and what the result itself adds (`remarks`).
+   Tables, sentence and JSON all show them.
+3. A value is shown cut to its scale, with as many digits as its bar shows two of; in JSON and frames it is as it is.
+4. A frame is tidy: one row per row, numbers as they are (shares and not percentages), the ends of a bar as `low` and
+   `high` with its method and level beside them.
+5. A subclass says what is its own, never how it is shown: `rows`, `target`, and as needed `methods` (of a single row,
+   whose bars by all of them are shown), `together`, `context`, `details`, `columns`, `remarks`, `extras`.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rrcollect.design.parameters import NumberLike
+from rrcollect.errors import ParameterError
+from rrcollect.extras import extra
+from server_agg.results.drawing import Picture, Point, draw_points
+from server_agg.results.interval import Interval, Misfit
+from server_agg.results.row import SHARES, Row, Scale
+from server_agg.results.tables import Table, html_table, latex_table, latex_text, markdown_table, markdown_text
+from server_agg.results.tables import text_table as aligned
+from server_agg.results.words import percent_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+OF_ONE_ROW = frozenset({"value", "standard_error", "interval", "p_value", "misfit", "scale"})
+WITHOUT_PREFIX = ("interval", "tally")
+LIBRARIES = ("pandas", "polars")
+
+
+class Result(ABC):
+    """A list of named rows with notes."""
+
+    first: ClassVar[str] = ""  # what the first column holds
+    together: ClassVar[str] = ""  # of several rows: "all at once" or "each for itself"
+
+    # ---- what a subclass says -----------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def rows(self) -> tuple[Row, ...]:
+        """The estimates, in the order in which they are shown."""
+
+    if TYPE_CHECKING:  # of the only row: see `__getattr__`; a subclass may have fields of these names
+
+        @property
+        def target(self) -> Any: ...
+        @property
+        def value(self) -> float: ...
+        @property
+        def standard_error(self) -> Any: ...
+        @property
+        def p_value(self) -> Any: ...
+        @property
+        def misfit(self) -> Any: ...
+        @property
+        def scale(self) -> Scale: ...
+        @property
+        def n(self) -> int: ...
+        def interval(self, level: NumberLike = 0.95, method: str | None = None) -> Interval[Any]: ...
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods for the bar of a single row; all of them are shown."""
+        return ()
+
+    def context(self) -> str:
+        """Answers and promise, such as "n = 1000, ε = 1"."""
+        counts = {row.n for row in self.rows}
+        return f"n = {min(counts)}" if len(counts) == 1 and None not in counts else ""  # type: ignore[type-var]
+
+    def details(self, level: NumberLike = 0.95) -> list[list[str]]:
+        """Lines of a name and a text, above the rows."""
+        return []
+
+    def columns(self) -> dict[str, list[str]]:
+        """More columns of text, by their heads."""
+        return {}
+
+    def remarks(self) -> list[str]:
+        """Sentences of its own, under the rows."""
+        return []
+
+    def extras(self) -> dict[str, object]:
+        """More entries of its JSON."""
+        return {}
+
+    def headline(self) -> Row:
+        """The row of the sentence."""
+        return self.rows[0]
+
+    def places(self) -> Sequence[float] | None:
+        """Where the points of a picture stand upright; None: one below the other."""
+        return None
+
+    # ---- rows ---------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, name: str | int) -> Row:
+        if type(name) is int and 0 <= name < len(self.rows):
+            return self.rows[name]
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise ParameterError("row", name, f"one of {[row.name for row in self.rows]}")
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "n" and len({row.n for row in self.rows}) == 1:
+            return self.rows[0].n
+        if name == "n" or name in OF_ONE_ROW:
+            if len(self.rows) != 1:
+                allowed = f"asked of one row: result[name].{name} for a name of {[row.name for row in self.rows]}"
+                raise ParameterError("attribute", name, allowed)
+            return getattr(self.rows[0], name)
+        raise AttributeError(f"{type(self).__name__} has no {name!r}")
+
+    # ---- notes --------------------------------------------------------------------------------------------------
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the bars are, and every warning, at 95 % by the usual method."""
+        return self._notes(0.95, None)
+
+    def _notes(self, level: NumberLike, method: str | None) -> tuple[str, ...]:
+        told = "; ".join(filter(None, [self.context(), self._bars_words(level, method)]))
+        return (*([told] if told else []), *self._warnings(level, method))
+
+    def _bars(self, level: NumberLike, method: str | None) -> list[Interval[Any] | None]:
+        return [None if row.bar is None else row.interval(level, method) for row in self.rows]
+
+    def _bars_words(self, level: NumberLike, method: str | None) -> str:
+        """What the bars are; nothing where there are none."""
+        bars = [bar for bar in self._bars(level, method) if bar is not None]
+        if len(bars) == 1:
+            return bars[0].describe()
+        kinds = {(bar.method, bar.level, bar.target, bar.guaranteed) for bar in bars}
+        if len(kinds) != 1:
+            said = [f"{_kind(bar)} {'guaranteed' if bar.guaranteed else 'approximate'}" for bar in bars]
+            return ", ".join(["bars: " + ", ".join(dict.fromkeys(said)), *([self.together] if self.together else [])])
+        promise = "coverage guaranteed" if bars[0].guaranteed else "coverage approximate"
+        said = [f"{_kind(bars[0])} bars for the {bars[0].target}", self.together, promise]
+        return ", ".join(filter(None, said))
+
+    def _warnings(self, level: NumberLike, method: str | None) -> list[str]:
+        """All that must be said of values and bars; what is true of every row is said once, without a name."""
+        found: dict[str, list[str]] = {}
+        for row, bar in zip(self.rows, self._bars(level, method), strict=True):
+            for note in row.beside(bar) if bar is not None else []:
+                found.setdefault(note, []).append(row.name)
+        every = len(self.rows)
+        said = [note if len(names) == every else f"{', '.join(names)}: {note}" for note, names in found.items()]
+        return [*said, *self.remarks()]
+
+    def sentence(self, level: NumberLike = 0.95, method: str | None = None) -> str:
+        """One sentence that may be put into a report: the headline row with its bar, and every warning."""
+        row = self.headline()
+        bar = row.interval(level, method)
+        each = f" for all {len(self.rows)}, {self.together}," if self.together and len(self.rows) > 1 else ""
+        name = f"{row.name}: " if len(self.rows) > 1 else ""
+        shown = f"{name}{row.shown(bar)} {row.scale.unit}".rstrip()
+        told = f"{shown} ({_kind(bar)} interval{each} {row.scale.bar(bar)})"
+        rough = [] if bar.guaranteed else ["coverage approximate"]
+        about = [", ".join(filter(None, [told, self.context()])), f"target: the {bar.target}"]
+        return "; ".join([*about, *rough, *self._warnings(level, method)])
+
+    # ---- for people ---------------------------------------------------------------------------------------------
+
+    def tables(self, level: NumberLike = 0.95, method: str | None = None) -> list[tuple[Table, frozenset[int]]]:
+        """Tables of text, each with its columns of numbers."""
+        above = [((None, self.details(level)), frozenset[int]())] if self.details(level) else []
+        return [*above, self._by_method(level) if len(self.methods) > 1 else self._by_row(level, method)]
+
+    def _by_method(self, level: NumberLike) -> tuple[Table, frozenset[int]]:
+        """The bars of the only row, by every method."""
+        (row,), lines = self.rows, []
+        for name in self.methods:
+            bar = row.interval(level, name)
+            ends = [row.scale.text(end, bar.width) for end in (bar.low, bar.high)]
+            lines.append([name, *ends, bar.warning or ("guaranteed" if bar.guaranteed else "approximate")])
+        unit = f", {row.scale.unit}" if row.scale.unit and not row.scale.in_percent else ""
+        return (["method", f"low {percent_of(level)}{unit}", "high", ""], lines), frozenset({1, 2})
+
+    def _by_row(self, level: NumberLike, method: str | None) -> tuple[Table, frozenset[int]]:
+        """The rows; a column that would be the same in all of them is left to the notes."""
+        rows, bars, columns = self.rows, self._bars(level, method), self.columns()
+        units = {row.scale.unit for row in rows}
+        counts = len({row.n for row in rows}) > 1
+        kinds = len({_kind(bar) for bar in bars if bar is not None}) > 1
+        tested = any(row.p_value is not None for row in rows)
+        unit = (" %" if units == {"%"} else f", {min(units)}") if len(units) == 1 and units != {""} else ""
+        head = [self.first, *(["n"] if counts else []), f"estimate{unit}", "low", "high", *columns]
+        head += [*(["p"] if tested else []), *(["bar"] if kinds else [])]
+        lines = []
+        for place, (row, bar) in enumerate(zip(rows, bars, strict=True)):
+            line = [row.name, *([_count(row.n)] if counts else []), row.shown(bar)]
+            line += ["", ""] if bar is None else [row.scale.text(end, bar.width) for end in (bar.low, bar.high)]
+            if len(units) > 1 and row.scale.unit:
+                line[-3] += f" {row.scale.unit}"
+            line += [texts[place] for texts in columns.values()]
+            line += [*(["" if row.p_value is None else f"{row.p_value:.3g}"] if tested else [])]
+            lines.append([*line, *([_kind(bar) if bar is not None else ""] if kinds else [])])
+        return (head, lines), frozenset(range(1, len(head) - kinds))
+
+    def __str__(self) -> str:
+        return "\n".join([self._drawn(aligned, "\n\n"), *self.notes])
+
+    def to_markdown(self) -> str:
+        """The tables in GitHub's Markdown, with the notes under them."""
+        return "\n\n".join([self._drawn(markdown_table, "\n\n"), *map(markdown_text, self.notes)])
+
+    def to_latex(self) -> str:
+        """The tables as `tabular` (package booktabs), with the notes under them."""
+        return "\n\n".join([self._drawn(latex_table, "\n\n"), *map(latex_text, self.notes)])
+
+    def _repr_html_(self) -> str:
+        return self._drawn(html_table, "") + "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+
+    def _drawn(self, dialect: Callable[..., str], between: str) -> str:
+        return between.join(dialect(*table, numeric) for table, numeric in self.tables())
+
+    # ---- for programs -------------------------------------------------------------------------------------------
+
+    def as_dict(self, level: NumberLike = 0.95, method: str | None = None) -> dict[str, object]:
+        """Inputs and results as plain values, ready for JSON."""
+        rows = [row.as_dict(level, method) for row in self.rows]
+        return {"rows": rows, "target": self.target, "notes": list(self._notes(level, method)), **self.extras()}
+
+    def to_json(self, level: NumberLike = 0.95, method: str | None = None) -> str:
+        """`as_dict` as JSON; no NaN and no infinity, ever."""
+        return json.dumps(self.as_dict(level, method), allow_nan=False)
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """The tidy frame, of pandas or Polars."""
+        if library not in LIBRARIES:
+            raise ParameterError("library", library, f"one of {', '.join(LIBRARIES)}")
+        rows = [_flat(row.as_dict()) for row in self.rows]
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        return extra(library, "data").DataFrame({name: [row.get(name) for row in rows] for name in names})
+
+    # ---- as a picture -------------------------------------------------------------------------------------------
+
+    def points(self) -> list[Point]:
+        """What is drawn: every row with its bar, or the only one with its bar by every method."""
+        if len(self.methods) > 1:
+            (row,) = self.rows
+            return [Point(name, float(row.value or 0), *row.interval(method=name)) for name in self.methods]
+        return [
+            Point(f"{row.name} (n = {row.n:,})" if row.n is not None else row.name, row.value, *bar, _fit(row.misfit))
+            for row, bar in zip(self.rows, self._bars(0.95, None), strict=True)
+            if row.value is not None and bar is not None
+        ]
+
+    def caption(self) -> str:
+        """What the bars of the picture are."""
+        return self._notes(0.95, None)[0] if self.rows else ""
+
+    def plot(self, ax: Axes | None = None, *, limits: tuple[float, float] | None = None) -> Picture:
+        """The rows with their bars; `limits` fixes the axis, for pictures that are laid side by side."""
+        points, scale = self.points(), self.rows[0].scale if self.rows else SHARES
+        if not points:
+            raise ParameterError("result", type(self).__name__, "a result whose rows have error bars")
+        if limits is None and not scale.in_percent and all(map(math.isfinite, scale.ends)):
+            limits = scale.ends
+        shares = scale.in_percent and scale.low == 0
+        axis = {"axis": scale.axis or scale.unit, "shares": shares, "places": self.places(), "limits": limits}
+        return Picture(draw_points(points, ax, title=self.caption(), **axis))  # type: ignore[arg-type]
+
+
+def _kind(bar: Interval[Any]) -> str:
+    return f"{percent_of(bar.level)} {bar.method}"
+
+
+def _count(n: int | None) -> str:
+    return "" if n is None else str(n)
+
+
+def _fit(misfit: Misfit | None) -> str:
+    told = misfit is not None and misfit.told
+    return f"P(so far {misfit.side}) = {misfit.tail_probability:.2g}" if misfit is not None and told else ""
+
+
+def _flat(given: Mapping[str, Any], prefix: str = "") -> dict[str, object]:
+    """A nested dict as one row; names joined by underscores, those of bars and tallies as they are."""
+    row: dict[str, object] = {}
+    for name, value in given.items():
+        if isinstance(value, dict):
+            row |= _flat(value, prefix if name in WITHOUT_PREFIX else f"{prefix}{name}_")
+        elif not isinstance(value, list):
+            row[prefix + name] = value
+        elif all(isinstance(each, str) for each in value):
+            row[prefix + name] = ", ".join(value)
+    return row

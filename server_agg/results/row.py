@@ -1,0 +1,118 @@
+"""`Row`: one estimate of a result, with its bar; `Scale`: where its value lies and how it is written.
+
+Rules
+1. A value is shown cut to its scale, with as many digits as its bar shows two of.
+2. What must stand beside a value says the row itself: that it was cut, how well its count fits, what its bar warns of.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rrcollect.design.parameters import NumberLike
+from rrcollect.errors import ParameterError
+from server_agg.results.drawing import SHARE
+from server_agg.results.interval import Interval, Misfit
+from server_agg.results.words import decimals, written
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Where values lie, how one is written beside its bar, and what an axis of them shows.
+
+    >>> hours = Scale(0, 40, "hours")
+    >>> hours.text(21.731, 5.4), hours.words(21.731, 5.4), SHARES.words(0.2836, 0.13)
+    ('21.7', '21.7 hours', '28.4 %')
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+    unit: str = ""  # "%": written times 100
+    axis: str = ""
+
+    @property
+    def in_percent(self) -> bool:
+        """Whether it is a share, or a difference of shares."""
+        return self.unit == "%"
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Where a value must lie."""
+        return self.low, self.high
+
+    def clipped(self, value: float) -> float:
+        """The value cut to the scale."""
+        return min(max(value, self.low), self.high)
+
+    def text(self, value: float | None, width: float | None) -> str:
+        """The value as written beside a bar of this width, without its unit."""
+        if value is None:
+            return "none"
+        if self.in_percent:
+            return written(100 * value, decimals(100 * (width or 0), least=1, most=8))
+        return written(value, decimals(width or 0))
+
+    def words(self, value: float | None, width: float | None) -> str:
+        """The same with its unit."""
+        return f"{self.text(value, width)} {self.unit}".rstrip()
+
+    def bar(self, bar: Interval[Any]) -> str:
+        """Both ends, with the unit."""
+        return f"{self.text(bar.low, bar.width)}–{self.words(bar.high, bar.width)}"
+
+
+SHARES = Scale(0.0, 1.0, "%", SHARE)
+DIFFERENCES = Scale(-1.0, 1.0, "%", "difference, of 100")
+NUMBERS = Scale()
+
+
+@dataclass(frozen=True)
+class Row:
+    """One estimate of a result; `bar` makes its error bar from a level and a method (None: the usual one)."""
+
+    name: str
+    n: int | None
+    value: float | None
+    standard_error: float | None
+    bar: Callable[[NumberLike, str | None], Interval[Any]] | None = field(default=None, repr=False, compare=False)
+    p_value: float | None = None
+    misfit: Misfit | None = None
+    scale: Scale = SHARES
+    extras: Mapping[str, object] = field(default_factory=dict)  # more entries of its JSON, and columns of a frame
+
+    def interval(self, level: NumberLike = 0.95, method: str | None = None) -> Interval[Any]:
+        """The error bar."""
+        if self.bar is None:
+            raise ParameterError("row", self.name, "one that has an error bar")
+        return self.bar(level, method)
+
+    def as_dict(self, level: NumberLike = 0.95, method: str | None = None) -> dict[str, object]:
+        """Plain values, ready for JSON."""
+        return {
+            "name": self.name,
+            "n": self.n,
+            "value": self.value,
+            "standard_error": self.standard_error,
+            "interval": None if self.bar is None else self.interval(level, method).as_dict(),
+            "p_value": self.p_value,
+            "misfit": None if self.misfit is None else self.misfit.as_dict(),
+            **self.extras,
+        }
+
+    def shown(self, bar: Interval[Any] | None) -> str:
+        """The value cut to its scale, as text beside its bar."""
+        width = 0.0 if bar is None else bar.width
+        return self.scale.text(None if self.value is None else self.scale.clipped(self.value), width)
+
+    def beside(self, bar: Interval[Any]) -> list[str]:
+        """What must stand beside the value: the unclipped one, how well its count fits, why its bar has no width."""
+        found = []
+        if self.value is not None and self.scale.clipped(self.value) != self.value:
+            found.append(f"unclipped {self.scale.words(self.value, bar.width)}")
+        if self.misfit is not None and self.misfit.told:
+            end = "[0, 1]" if self.scale.in_percent else "the range"
+            found.append(self.misfit.describe().replace("[0, 1]", end))
+        return [*found, *([bar.warning] if bar.warning else [])]
