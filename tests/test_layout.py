@@ -35,7 +35,7 @@ ORDER: dict[str, list[list[str]]] = {
         ["columns"],
         ["count"],
         ["results"],
-        ["report.result"],
+        ["report"],
         ["batch", "estimates"],
         ["compare"],
         ["sampling"],

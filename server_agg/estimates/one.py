@@ -220,8 +220,6 @@ class Estimate(UnbiasedResult):
             size, float(size * self.exact_value), size * self.standard_error, size * bar[0], size * bar[1], bar
         )
 
-    # ---- output: see `report.words` ---------------------------------------------------------------------------
-
     def sentence(self, level: NumberLike = 0.95, method: str = "exact") -> str:
         """One sentence that may be put into a report."""
         return _sentence(self, level, method)
@@ -232,7 +230,8 @@ class Estimate(UnbiasedResult):
 
     def table(self, level: NumberLike = 0.95) -> str:
         """Every bar at this level as a text table."""
-        return _table(self, level)
+        above, below = _tables(self, level)
+        return text_table(*above) + "\n\n" + text_table(*below, {1, 2})
 
     def __str__(self) -> str:
         return self.table()
@@ -325,13 +324,7 @@ def _worth(estimate: Estimate) -> str:
     return f"as many as {worth:.4g} direct answers; " if worth >= 0.5 else ""
 
 
-def _table(estimate: Estimate, level: NumberLike) -> str:
-    """Everything about an estimate as text."""
+def _tables(estimate: Estimate, level: NumberLike = 0.95) -> list[Table]:
+    """Everything about an estimate."""
     share = f"{float(100 * fraction('level', level)):.10g}"
-    head = ["method", f"low {share} %", "high", ""]
-    return text_table(None, _summary(estimate, level)) + "\n\n" + text_table(head, _rows(estimate, level), {1, 2})
-
-
-def _tables(estimate: Estimate) -> list[Table]:
-    """The same as tables, at 95 %."""
-    return [(None, _summary(estimate, 0.95)), (["method", "low (95 %)", "high", ""], _rows(estimate, 0.95))]
+    return [(None, _summary(estimate, level)), (["method", f"low {share} %", "high", ""], _rows(estimate, level))]

@@ -15,6 +15,7 @@ from __future__ import annotations
 import io
 import textwrap
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -72,6 +73,13 @@ class Picture:
         written = io.BytesIO()
         self.figure.savefig(written, format="png", dpi=110)
         return written.getvalue()
+
+
+def _fonts() -> AbstractContextManager[Any]:
+    """Text that stays text."""
+    settings = {"svg.fonttype": "none", "pdf.fonttype": 42}
+    found: AbstractContextManager[Any] = extra("matplotlib", "plot").rc_context(settings)
+    return found
 
 
 def axes_for(ax: Axes | None) -> Axes:
