@@ -24,7 +24,6 @@ from rrcollect.deliver.outbox import Deliveries as Deliveries
 from rrcollect.deliver.simulated import SimulatedCollector as SimulatedCollector
 from rrcollect.deliver.transport import HttpTransport as HttpTransport
 from rrcollect.deliver.transport import Transport as Transport
-from rrcollect.design.choice import SetDesign as SetDesign
 from rrcollect.design.chosen import ChosenDesign as ChosenDesign
 from rrcollect.design.full_support import full_support_design as full_support_design
 from rrcollect.design.optimal import optimal_design as optimal_design
@@ -34,6 +33,7 @@ from rrcollect.design.optimal import switch_point as switch_point
 from rrcollect.design.optimal_choice import optimal_choice as optimal_choice
 from rrcollect.design.parameters import Epsilon as Epsilon
 from rrcollect.design.promise import Promise as Promise
+from rrcollect.design.sets import SetDesign as SetDesign
 from rrcollect.design.two_sided import two_sided_design as two_sided_design
 from rrcollect.design.unknown_prevalence import minimax_design as minimax_design
 from rrcollect.design.unknown_prevalence import minimax_regret_design as minimax_regret_design

@@ -62,10 +62,6 @@ class UninformativeDesign(RRCollectError, ValueError):
     """Both truths would be answered by the same law (p00 + p11 = 1): no crowd, however large, tells anything."""
 
 
-class OffGridDesign(RRCollectError, ValueError):
-    """The matrix has a probability that is not a multiple of 1/2^64, so no device can apply it exactly."""
-
-
 class MissingExtra(RRCollectError, ImportError):
     """A part of the project was used whose optional packages are not installed."""
 
@@ -157,8 +153,8 @@ class NotOriented(SurveyRefused):
     """p00 + p11 <= 1: a device only runs designs whose answers mean what they say."""
 
 
-class OffGridMatrix(SurveyRefused):
-    """The published matrix is not made of multiples of 1/2^64."""
+class OffGridDesign(SurveyRefused, ValueError):
+    """The design has a probability that is not a multiple of 1/2^64, so no device can apply it exactly."""
 
 
 class CertainDisclosure(SurveyRefused):

@@ -3,7 +3,7 @@
 The checks, in order; each failure has its own error:
     size, syntax, canonical form            Oversize, MalformedDocument, DuplicateKey, FloatInDocument, NotCanonical
     signatures by trusted keys              MissingSignature, BadSignature, KeyCountedTwice, UntrustedKey
-    the document's own rules                MalformedDocument, NotOriented, OffGridMatrix, ClaimTooSmall
+    the document's own rules                MalformedDocument, NotOriented, OffGridDesign, ClaimTooSmall
     enough of the publisher's own keys      UntrustedKey
     expiry and rollback                     Expired, RolledBack
     this device's policy                    OverPolicy, CertainDisclosure

@@ -19,10 +19,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rrcollect.design.choice import SetDesign
-from rrcollect.design.chosen import PRACTICAL_PROOF
-from rrcollect.design.mechanism import AnyDesign
-from rrcollect.design.yes_no import Design
+from rrcollect.design.mechanism import Mechanism
 
 MOST_SHOWN = 10**6  # a limit above this is said in words: it limits nothing
 EXACT_BITS = 1024
@@ -41,18 +38,10 @@ class Bound:
     telling: Fraction
 
 
-def telling(design: Design) -> tuple[int, ...]:
-    """The answers (1, 0) that are proofs, or as good as proofs.
-
-    >>> telling(Design("3/4", "3/4")), telling(Design(1, "1/20")), telling(Design(1, 1))
-    ((), (1,), (1, 0))
-    """
-    return tuple(answer for answer in (1, 0) if design.likelihood_ratio(answer) >= PRACTICAL_PROOF)
-
-
-def bound(draws: Iterable[tuple[AnyDesign, int]]) -> Bound:
+def bound(draws: Iterable[tuple[Mechanism, int]]) -> Bound:
     """The bound over so many draws by each of these designs.
 
+    >>> from rrcollect import Design
     >>> bound([(Design("3/4", "3/4"), 4)]).ratio
     Fraction(81, 1)
     >>> bound([(Design(1, "1/2"), 2)])
@@ -60,7 +49,7 @@ def bound(draws: Iterable[tuple[AnyDesign, int]]) -> Bound:
     """
     ratio, quiet = ONE, ONE  # `quiet`: the chance that no answer tells
     for design, times in draws:
-        greatest, likeliest = _of_one(design)
+        greatest, likeliest = design.telling()
         ratio = _up(_product(ratio, _power(greatest, times, _up)))
         quiet = _down(_product(quiet, _power(1 - likeliest, times, _down)))
     return Bound(None if _hidden(ratio) else Fraction(*ratio), 1 - Fraction(*quiet))
@@ -76,17 +65,6 @@ def greatest(bounds: Iterable[Bound]) -> Bound:
     ratios = [one.ratio for one in listed if one.ratio is not None]
     ratio = max(ratios) if len(ratios) == len(listed) else None
     return Bound(ratio, max(one.telling for one in listed))
-
-
-def _of_one(design: AnyDesign) -> tuple[Fraction, Fraction]:
-    """(the greatest ratio of an answer that does not tell the truth by itself, the chance of one that does)."""
-    if isinstance(design, SetDesign):  # all sets are alike
-        ratio = design.worst_likelihood_ratio
-        return (Fraction(1), Fraction(1)) if ratio >= PRACTICAL_PROOF else (Fraction(ratio), Fraction(0))
-    tells = telling(design)
-    ratios = [design.likelihood_ratio(answer) for answer in (0, 1) if answer not in tells]
-    chances = [sum((row[answer] for answer in tells), Fraction(0)) for row in design.matrix]
-    return Fraction(max(ratios, default=1)), max(chances)
 
 
 def _power(number: Fraction, times: int, rounded: Callable[[Pair], Pair]) -> Pair:

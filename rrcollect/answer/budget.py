@@ -11,18 +11,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from rrcollect.answer.bound import MOST_SHOWN, Bound, bound, telling
-from rrcollect.answer.explanation import NUMBER_WORDS, WORDS, chance_in_words
+from rrcollect.answer.bound import MOST_SHOWN, Bound, bound
+from rrcollect.answer.explanation import chance_in_words
 from rrcollect.answer.headline import share_of_life
 from rrcollect.answer.ledger import Draw
 from rrcollect.answer.policy import Policy
 from rrcollect.answer.words import Line, Words, shown_lines
 from rrcollect.deliver.outbox import OutboxReport
-from rrcollect.design.choice import SetDesign
-from rrcollect.design.chosen import PRACTICAL_PROOF
 from rrcollect.design.parameters import Epsilon
 from rrcollect.design.promise import Promise, total
-from rrcollect.design.rounding import at_most
+from rrcollect.design.sentences import at_most
 from rrcollect.publish.report import Report
 from rrcollect.publish.survey import CARRIED
 
@@ -131,24 +129,13 @@ def _sent(draw: Draw, times: int, words: Words) -> str:
     number = str(draw.round + 1)  # people count from 1
     if not times:
         return words.say("not_sent_in_round", round=number) if draw.round else words.say("not_sent")
-    key, places = "sent", {"reports": words.say("reports", count=str(times))}
-    if isinstance(draw.design, SetDesign):
-        key = "sent_option" if draw.design.size == 1 else "sent_set"
-        places["list"] = ", ".join(str(place) for place, bit in enumerate(draw.answer, 1) if bit == "1")
-    else:
-        places["word"] = words.say((NUMBER_WORDS if draw.of_a_number else WORDS)[int(draw.answer)])
-    return words.say(f"{key}_in_round", round=number, **places) if draw.round else words.say(key, **places)
+    said, _ = draw.told
+    more = {"reports": words.say("reports", count=str(times))}
+    if not draw.round:
+        return words.spoken(said, **more)
+    return words.spoken(said._replace(key=f"{said.key}_in_round"), round=number, **more)
 
 
 def _meaning(draw: Draw, words: Words) -> str:
     """What the answer, once sent, can tell about the person, by the design it was drawn with."""
-    design = draw.design
-    if isinstance(design, SetDesign):
-        ratio = design.worst_likelihood_ratio
-        if ratio >= PRACTICAL_PROOF:
-            return words.say("means_set_proof" if design.p == 1 else "means_set_nearly_proof")
-        return words.say("means_option", ratio=at_most(Fraction(ratio)))
-    answer, start = int(draw.answer), "means_number" if draw.of_a_number else "means"
-    if answer in telling(design):
-        return words.say(f"{start}_proof" if WORDS[answer] in design.proofs else f"{start}_nearly_proof")
-    return words.say(start, ratio=at_most(Fraction(design.likelihood_ratio(answer))))
+    return words.spoken(draw.told[1])

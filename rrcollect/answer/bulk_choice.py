@@ -28,8 +28,8 @@ import numpy as np
 from rrcollect.answer.chosen_sets import ChosenSets
 from rrcollect.answer.draw import wrong_design
 from rrcollect.answer.keystream import fresh_keystream
-from rrcollect.design.choice import SetDesign
-from rrcollect.design.yes_no import GRID
+from rrcollect.design.mechanism import GRID
+from rrcollect.design.sets import SetDesign
 from rrcollect.errors import BadTruth
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rrcollect.design.choice import SetDesign
+from rrcollect.design.sets import SetDesign
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from rrcollect.answer.policy import Policy
-from rrcollect.design.mechanism import from_text
+from rrcollect.design import from_text
 from rrcollect.design.parameters import Epsilon
 from rrcollect.design.promise import Promise, total
 from rrcollect.errors import AlreadyAnswered, BudgetExhausted, ParameterError, SurveyWithdrawn, shown

@@ -14,9 +14,10 @@ from typing import cast
 from rrcollect.answer.draw import Source, randomise
 from rrcollect.answer.draw_number import randomise_number
 from rrcollect.answer.draw_set import randomise_choice
-from rrcollect.design.choice import SetDesign
-from rrcollect.design.mechanism import AnyDesign
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.parameters import NumberLike
+from rrcollect.design.sets import SetDesign
+from rrcollect.design.yes_no import checked_yes_no
 from rrcollect.publish.kinds import Number
 from rrcollect.publish.question import Question
 
@@ -24,7 +25,7 @@ Truth = bool | NumberLike
 """A bool (yes or no), the number of an option (choice), or a number (number)."""
 
 
-def blank(design: AnyDesign) -> str:
+def blank(design: Mechanism) -> str:
     """An answer as long as any other: it stands in a report until one is drawn.
 
     >>> blank(SetDesign(5, 2, "2/3"))
@@ -49,5 +50,5 @@ def randomised(truth: Truth, question: Question, source: Source) -> str:
         return randomise_choice(cast(int, truth), design, source=source)
     if isinstance(kind, Number):
         low, high = Fraction(kind.low), Fraction(kind.high)
-        return str(randomise_number(truth, design, low, high, clip=kind.clip, source=source))
-    return str(randomise(cast(bool, truth), design, source=source))
+        return str(randomise_number(truth, checked_yes_no(design), low, high, clip=kind.clip, source=source))
+    return str(randomise(cast(bool, truth), checked_yes_no(design), source=source))

@@ -23,8 +23,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 from rrcollect.answer.draw import Source, random_bytes, thresholds
+from rrcollect.design.mechanism import GRID
 from rrcollect.design.parameters import NumberLike
-from rrcollect.design.yes_no import GRID, Design
+from rrcollect.design.yes_no import Design
 from rrcollect.errors import BadTruth
 from rrcollect.publish.number_range import bounds
 

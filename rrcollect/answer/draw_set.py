@@ -1,7 +1,7 @@
 """One answer to a choice: a set of options, drawn from the operating system's generator.
 
 Postcondition.  `randomise_choice(truth, design)` returns each set of ω options with exactly the chance of
-`design.choice`, as text of k characters.
+`design.sets`, as text of k characters.
 
 Rules
 1. As in `draw`: one source, no seed, the same statements and as many bytes for every truth, nothing of either in an
@@ -24,7 +24,7 @@ import os
 from functools import lru_cache
 
 from rrcollect.answer.draw import Source, random_bytes, wrong_design
-from rrcollect.design.choice import SetDesign
+from rrcollect.design.sets import SetDesign
 from rrcollect.errors import BadTruth
 
 

@@ -12,17 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from rrcollect.answer.bound import Bound, bound, greatest, telling
+from rrcollect.answer.bound import Bound, bound, greatest
 from rrcollect.answer.words import Line, Words
-from rrcollect.design.choice import SetDesign
-from rrcollect.design.rounding import at_least, at_most
-from rrcollect.publish.kinds import Number
+from rrcollect.design.sentences import at_most
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import CARRIED, Survey
 
-WORDS = ("no", "yes")  # of the answers 0 and 1
-NUMBER_WORDS = ("low", "high")  # of the answers 0 and 1 about a number
-RARE = Fraction(1, 10**4)
 UNLIKELY = Fraction(1, 10**6)
 
 
@@ -106,44 +101,14 @@ def _question_sentences(question: Question, ledgers: int, words: Words) -> Itera
 
 
 def _draw(question: Question, words: Words) -> Iterator[str]:
-    """What is sent instead of the truth."""
-    design, kind, say = question.design, question.kind, words.say
-    if isinstance(design, SetDesign):
-        out, sizes = _changed(1 - design.p, words), {"size": str(design.size), "options": str(design.options)}
-        if design.p == 1:
-            yield say("unchanged") if design.size == 1 else say("choice_set_always", **sizes)
-        else:
-            yield say("choice_one", share=out) if design.size == 1 else say("choice_set", share=out, **sizes)
-    elif isinstance(kind, Number):
-        yield say("number", low=at_least(100 * (1 - design.p00)), high=at_most(100 * design.p11))
-        if kind.clip:
-            yield say("clipped", low=kind.low, high=kind.high)
-    else:
-        no, yes = _changed(1 - design.p00, words), _changed(1 - design.p11, words)
-        if no == yes:
-            yield say("unchanged") if no == say("never") else say("changed", share=no)
-        else:
-            yield say("changed_unequally", no=no, yes=yes)
+    """What is sent instead of the truth, and what the kind adds to it."""
+    yield words.spoken(question.sentences.drawn)
+    yield from map(words.spoken, question.kind.sentences)
 
 
 def proof_sentences(question: Question, words: Words) -> Iterator[str]:
     """Which answers are proofs, or as good as proofs."""
-    design = question.design
-    if isinstance(design, SetDesign):
-        if question.discloses:
-            yield words.say("set_proof" if design.p == 1 else "set_nearly_proof")
-        return
-    number = isinstance(question.kind, Number)
-    for answer in telling(design):
-        key = "proof" if WORDS[answer] in design.proofs else "nearly_proof"
-        word = words.say((NUMBER_WORDS if number else WORDS)[answer])
-        yield words.say(f"number_{key}" if number else key, word=word)
-
-
-def _changed(chance: Fraction, words: Words) -> str:
-    if not chance:
-        return words.say("never")
-    return words.say("share", number=at_least(100 * chance)) if chance >= RARE else words.say("rarely")
+    return map(words.spoken, question.sentences.proofs)
 
 
 def limit_sentences(limits: Bound, prefix: str, words: Words) -> Iterator[str]:

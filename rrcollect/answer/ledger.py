@@ -39,8 +39,10 @@ from rrcollect.answer.decision import (
 from rrcollect.answer.ledger_file import DRAWS, ForeignError, LedgerFile
 from rrcollect.answer.policy import Policy
 from rrcollect.deliver.outbox import OutboxReport
-from rrcollect.design.mechanism import AnyDesign, from_text
+from rrcollect.design import from_text
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.promise import Promise
+from rrcollect.design.sentences import Said
 from rrcollect.publish.question import Question
 from rrcollect.publish.report import Report
 from rrcollect.publish.survey import CARRIED, Survey
@@ -69,15 +71,15 @@ class Draw:
     seq: int
     attribute: str
     round: int
-    design: AnyDesign
+    design: Mechanism
     answer: str
     cost: Promise
     kind: str = "yes_no"
 
     @property
-    def of_a_number(self) -> bool:
-        """Whether the question asks for a number; its answer then means "high" or "low"."""
-        return self.kind.startswith("number")
+    def told(self) -> tuple[Said, Said]:
+        """What was sent, and what it can tell about the person; `kind` begins with the name of the question's kind."""
+        return self.design.told(self.answer, self.kind.partition(" ")[0])
 
     def __repr__(self) -> str:
         return f"Draw({self.seq}, {self.attribute!r}, round {self.round})"

@@ -25,7 +25,8 @@ import numpy as np
 
 from rrcollect.answer.draw import thresholds
 from rrcollect.answer.keystream import fresh_keystream
-from rrcollect.design.yes_no import GRID, Design
+from rrcollect.design.mechanism import GRID
+from rrcollect.design.yes_no import Design
 from rrcollect.errors import BadTruth, ParameterError
 
 if TYPE_CHECKING:

@@ -25,6 +25,7 @@ from functools import cache
 from importlib import resources
 from types import MappingProxyType
 
+from rrcollect.design.sentences import Said
 from rrcollect.errors import ParameterError
 from rrcollect.publish.texts import LANGUAGE
 from rrcollect.publish.texts import words as one_line
@@ -110,6 +111,21 @@ class Words:
         if not isinstance(text, str):
             text = text.get(plural(self.language, int(places["count"])), text["other"])
         return _PLACE.sub(lambda found: self._number(places[found[1]]), text)
+
+    def spoken(self, said: Said, **more: str) -> str:
+        """A sentence of a mechanism, its places filled, with what else it needs.
+
+        >>> from rrcollect import Design
+        >>> Words.of("en").spoken(Design("3/4", "3/4").sentences().drawn)
+        'Before your answer is sent, this device changes it by chance in at least 25 of 100 cases.'
+        """
+        places = {name: self._place(value) for name, value in said.places.items()}
+        return self.say(said.key, **places, **more)
+
+    def _place(self, value: str | int | Said) -> str:
+        if isinstance(value, Said):
+            return self.spoken(value)
+        return self.counted(value) if isinstance(value, int) else value
 
     def _number(self, text: str) -> str:
         """A number with the decimal sign of this language, and its minus where it is read; anything else as it is."""

@@ -13,9 +13,10 @@ from fractions import Fraction
 
 from rrcollect.classic import procedures
 from rrcollect.classic.repeated import RepeatedDesign
+from rrcollect.design.mechanism import GRID
 from rrcollect.design.optimal import optimal_design
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability
-from rrcollect.design.yes_no import GRID, Design
+from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 
 HEAD = ("procedure", "parameters", "ε", "δ(ε)", "n·variance", "effective", "note")

@@ -25,10 +25,10 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from rrcollect.design.choice import MOST_OPTIONS, SetDesign
 from rrcollect.design.optimal import optimal_design
 from rrcollect.design.optimal_choice import made_for, optimal_choice
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability, whole_number
+from rrcollect.design.sets import MOST_OPTIONS, SetDesign
 from rrcollect.errors import ParameterError
 from rrcollect.extras import extra
 

@@ -14,13 +14,12 @@ import math
 from fractions import Fraction
 
 from rrcollect.design.exponential import ExpNumber
+from rrcollect.design.mechanism import GRID
 from rrcollect.design.parameters import whole_number
 from rrcollect.design.promise import Promise
-from rrcollect.design.rounding import at_most
-from rrcollect.design.yes_no import GRID, Design
+from rrcollect.design.sentences import PRACTICAL_PROOF, at_most
+from rrcollect.design.yes_no import Design
 from rrcollect.errors import UninformativeDesign
-
-PRACTICAL_PROOF = 1000  # odds of 1 : 1000 become even by one such answer
 
 
 class ChosenDesign(Design):
@@ -54,6 +53,9 @@ class ChosenDesign(Design):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
+
+    def __reduce__(self) -> tuple[type[Design], tuple[Fraction, Fraction]]:
+        return Design, self.numbers
 
     @property
     def alternative(self) -> Design:

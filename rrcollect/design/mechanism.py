@@ -1,127 +1,312 @@
-"""What every published mechanism says of itself, and the one spelling of each.
+"""`Mechanism`: what every published randomisation says of itself.  Nobody asks for its type.
 
-A mechanism turns one of `truths` possible truths into an answer of `width` bits, written as text of 0 and 1: one
-character for yes/no.
+A mechanism turns one of `truths` possible truths into an answer: a text of fixed length that only its mechanism reads.
 
 Rules
 1. One spelling.  `to_wire()` is the mechanism as a JSON object, `text` its canonical JSON (RFC 8785); `from_wire` and
-   `from_text` take that spelling and no other.  The text is what rows, ledgers and databases hold, so two mechanisms
-   are equal exactly if their texts are.
+   `from_text` of `rrcollect.design` take that spelling and no other.  The text is what rows, ledgers and databases
+   hold, so two mechanisms are equal exactly if their texts are.
 2. Privacy is read off the mechanism itself: `satisfies`, `loss` and `worst_likelihood_ratio` are decided exactly.
-3. `column` is one bit seen alone: a yes/no design, 1 with chance p11 if the truth is the bit's own and 1 − p00 if not.
-   It is for estimating only.  Its likelihood ratio may be smaller than the mechanism's, so ε never comes from it.
+3. `statistic` names what a tally counts of an answer: "ones" is the number of 1 at each character.  A tally has `cells`
+   counts.  `column` is one of them seen alone: a yes/no design, 1 with chance p11 if the truth is the cell's own and
+   1 − p00 if not.  It is for estimating only.  Its likelihood ratio may be smaller than the mechanism's, so ε never
+   comes from it.
 4. All answers have the same length, whatever is answered.
+5. What the mechanism must choose by its own form, it answers here: how it is drawn, which question it fits, what people
+   are told about it.  A new mechanism is a subclass and a row of `rrcollect.design.DESIGNS`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from rrcollect.design.choice import SetDesign
-from rrcollect.design.parameters import EpsilonLike, NumberLike
-from rrcollect.design.promise import Promise
-from rrcollect.design.yes_no import Design
-from rrcollect.errors import ParameterError, shown
+from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, whole_number
+from rrcollect.design.promise import Promise, loss
+from rrcollect.design.sentences import Said, Sentences
+from rrcollect.errors import OffGridDesign, ParameterError
 
-AnyDesign = Design | SetDesign
-"""Every mechanism there is: yes/no and numbers by a 2×2 design, choices by sets."""
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 LONGEST_TEXT = 512  # characters of a mechanism's text
+GRID = 1 << 64  # a device draws 64 bits; its probabilities are multiples of 1/GRID
 
 
-class Mechanism(Protocol):
-    """The published randomisation of one question."""
+class KindLike(Protocol):
+    """What a mechanism reads of the kind of a question: its name, and how many options it has (0 if none)."""
+
+    kind: Any
 
     @property
+    def option_count(self) -> int: ...
+
+
+class Blanket(NamedTuple):
+    """How a crowd hides a report ([BBGN19], [FMT23]): two truths of one person differ in a report with chance `weight`
+    only; it is then a 1 with the chances `ones`, one for each truth.  Every other report is, with chance `share` at
+    least, a coin of `coin` in its place, whatever is true."""
+
+    weight: Fraction
+    share: Fraction
+    coin: Fraction
+    ones: tuple[Fraction, Fraction]
+
+
+class Mechanism(ABC):
+    """The published randomisation of one question."""
+
+    __slots__ = ()
+
+    statistic = "ones"
+    """What a tally counts of an answer: the number of 1, for each character."""
+
+    @property
+    @abstractmethod
+    def numbers(self) -> tuple[int | Fraction, ...]:
+        """Its exact numbers, as its class takes them: two mechanisms are equal if and only if these are."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a {type(self).__name__} cannot be changed ({name})")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a {type(self).__name__} cannot be changed ({name})")
+
+    def __eq__(self, other: object) -> bool:
+        return self.numbers == other.numbers if isinstance(other, Mechanism) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.numbers)
+
+    def __reduce__(self) -> tuple[type[Mechanism], tuple[int | Fraction, ...]]:
+        return type(self), self.numbers
+
+    # ---- form -------------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
     def truths(self) -> int:
         """How many truths there are to tell: 2 for yes/no."""
-        ...
 
     @property
     def width(self) -> int:
-        """How many bits an answer has: 1 for yes/no."""
-        ...
-
-    def satisfies(self, epsilon: EpsilonLike, delta: NumberLike = 0) -> bool:
-        """Whether every respondent has (ε, δ)-differential privacy, decided exactly."""
-        ...
+        """How many characters an answer has: 1 for yes/no."""
+        return len(self.blank)
 
     @property
-    def loss(self) -> Promise:
-        """What one answer costs; see `promise`."""
-        ...
+    def cells(self) -> int:
+        """How many counts a tally has: one per character."""
+        return self.width
 
     @property
-    def worst_likelihood_ratio(self) -> Fraction | float:
-        """How much one answer can change the odds between two truths; `math.inf` if an answer is a proof."""
-        ...
+    @abstractmethod
+    def blank(self) -> str:
+        """An answer as long as any other: it stands in a report until one is drawn."""
 
-    @property
-    def total_variation(self) -> Fraction:
-        """The distance between the laws of the two truths that differ most: the least δ at ε = 0."""
-        ...
-
-    @property
-    def on_grid(self) -> bool:
-        """Whether a device can apply it exactly: all its chances are multiples of 1/2^64."""
-        ...
-
+    @abstractmethod
     def allows(self, answer: str) -> bool:
         """Whether this text is an answer the mechanism can give."""
-        ...
 
     @property
-    def column(self) -> Design:
-        """One bit of the answer seen alone, for estimates."""
-        ...
+    @abstractmethod
+    def form(self) -> str:
+        """What an answer looks like, in words."""
 
+    @abstractmethod
+    def fits(self, kind: KindLike) -> bool:
+        """Whether questions of this kind can be asked with it."""
+
+    @abstractmethod
     def to_wire(self) -> dict[str, Any]:
         """The mechanism as a JSON object."""
-        ...
+
+    @classmethod
+    @abstractmethod
+    def from_wire(cls, value: object) -> Mechanism:
+        """The mechanism of its one wire form; anything else is refused."""
 
     @property
     def text(self) -> str:
-        """The canonical JSON text of `to_wire()`."""
-        ...
+        """The canonical JSON text of `to_wire()`: how rows, ledgers and databases hold a mechanism.
+
+        >>> from rrcollect import Design
+        >>> Design("3/4", "3/4").text
+        '{"p00":"3/4","p11":"3/4"}'
+        """
+        return json.dumps(self.to_wire(), separators=(",", ":"), sort_keys=True)
+
+    @property
+    @abstractmethod
+    def on_grid(self) -> bool:
+        """Whether a device can apply it exactly: all its chances are multiples of 1/2^64."""
+
+    @abstractmethod
+    def to_grid(self) -> Mechanism:
+        """The mechanism a device applies: its chances on the grid, every promise kept."""
+
+    def off_grid(self) -> OffGridDesign:
+        """The error for a device that should apply it and cannot."""
+        return OffGridDesign(f"{self!r} is off the grid of 1/2^64: a device applies design.to_grid()")
+
+    # ---- privacy ----------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def c(self) -> Fraction:
+        """How much of the truth gets through; 1 would be all of it."""
+
+    @property
+    @abstractmethod
+    def worst_likelihood_ratio(self) -> Fraction | float:
+        """How much one answer can change the odds between two truths; `math.inf` if an answer is a proof."""
+
+    @property
+    def total_variation(self) -> Fraction:
+        """The distance between the laws of the two truths that differ most: the least δ at ε = 0, which is |c|."""
+        return abs(self.c)
+
+    @property
+    def loss(self) -> Promise:
+        """What one answer costs: (tight ε, 0), or (0, total variation) if an answer can be a proof; see `promise`."""
+        return loss(self.worst_likelihood_ratio, self.total_variation)
+
+    @property
+    def tight_epsilon(self) -> Epsilon | None:
+        """The least ε with δ = 0, exactly (ln of a rational); None if there is none because an answer is a proof."""
+        ratio = self.worst_likelihood_ratio
+        return Epsilon.of_ratio(ratio) if isinstance(ratio, Fraction) else None
+
+    def epsilon(self) -> float:
+        """The least ε with δ = 0, rounded up to a double for which `satisfies` still holds; `math.inf` if none."""
+        tight = self.tight_epsilon
+        return math.inf if tight is None else float(tight)
+
+    @abstractmethod
+    def delta(self, epsilon: EpsilonLike) -> float:
+        """The least δ at this ε, rounded up to a double for which `satisfies` still holds."""
+
+    @abstractmethod
+    def satisfies(self, epsilon: EpsilonLike, delta: NumberLike = 0) -> bool:
+        """Whether every respondent has (ε, δ)-differential privacy, decided exactly."""
+
+    @abstractmethod
+    def telling(self) -> tuple[Fraction, Fraction]:
+        """(the greatest ratio of an answer that does not tell the truth by itself, the chance of one that does, at the
+        likeliest truth).  An answer tells if its ratio is `PRACTICAL_PROOF` or more."""
+
+    @property
+    @abstractmethod
+    def most_exposed(self) -> Fraction:
+        """The largest share of respondents that answers can expose."""
+
+    @property
+    @abstractmethod
+    def proof_words(self) -> str:
+        """Which answer proves what for certain, in English; "" if none does."""
+
+    @abstractmethod
+    def blanket(self) -> Blanket:
+        """How a crowd hides one report.  A mechanism that can prove a truth is refused: no crowd hides a proof."""
+
+    # ---- counting and estimating ------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def column(self) -> Any:
+        """One cell seen alone, for estimates (rule 3): a `Design`."""
+
+    @property
+    def manipulation_factor(self) -> Fraction:
+        """1/|c|: one report of n moves a share by at most this over n."""
+        return 1 / abs(self.c)
+
+    def check_counts(self, n: int, counts: Sequence[int]) -> tuple[int, ...]:
+        """The counts of n answers, if they can be; otherwise a `ParameterError`."""
+        if len(counts) != self.cells:
+            raise ParameterError("counts", list(counts), f"{self.cells}, one per cell of {self!r}")
+        found = tuple(whole_number("counts", count, minimum=0) for count in counts)
+        if max(found) > n:
+            raise ParameterError("counts", list(found), f"at most n = {n} each")
+        return found
+
+    def pair_chances(self) -> tuple[Fraction, Fraction]:
+        """(the chance that the truth's bit and that of another option are both 1, the chance that the bits of two
+        others are); 0 where there is no such pair."""
+        return Fraction(0), Fraction(0)
+
+    @abstractmethod
+    def answer_ends(self, weights: Sequence[Any]) -> tuple[float, float]:
+        """Between what y = Σ weight·(bit − q)/c of one answer lies, q being the chance of a 1 of another option."""
+
+    def bits(self, answers: Any) -> NDArray[np.uint8]:
+        """The answers as a table of 0 and 1, one row each and one column per character; others are refused.
+
+        Answers are texts, or a table with one column per character; where that is one, also 0 and 1 or booleans in a
+        list, an array or a column.
+
+        >>> from rrcollect import SetDesign
+        >>> SetDesign(3, 1, "1/2").bits(["100", "001"]).tolist()
+        [[1, 0, 0], [0, 0, 1]]
+        """
+        from rrcollect.design.answers import answer_table
+
+        return answer_table(answers, self.width, self.allows, self.form)
+
+    def unbiased(self, answers: Any) -> NDArray[np.float64]:
+        """r for every answer, one per cell (a flat array where there is one cell): E[r | truth] = 1 for the truth's own
+        cell and 0 for the others.  So any slice of the records that is chosen without looking at the answers sums
+        without bias.  r = (bit − (1−p00))/c by the `column`.
+
+        >>> from rrcollect import Design
+        >>> Design("3/4", "3/4").unbiased([1, 0, 1]).tolist()
+        [1.5, -0.5, 1.5]
+        """
+        one = self.column
+        return self._by_bit(answers, (one.p00 - 1) / one.c, one.p00 / one.c)
+
+    def noise(self, answers: Any) -> NDArray[np.float64]:
+        """e for every answer, as `unbiased`: unbiased for the variance that the mechanism adds to r.
+
+        e = r·p11(1−p11)/c² + (1−r)·p00(1−p00)/c²: p00(1−p11)/c² for a 1, p11(1−p00)/c² for a 0, never negative.
+
+        >>> from rrcollect import Design
+        >>> Design("3/4", "3/4").noise([1, 0]).tolist()
+        [0.75, 0.75]
+        """
+        one = self.column
+        return self._by_bit(answers, one.p11 * (1 - one.p00) / one.c**2, one.p00 * (1 - one.p11) / one.c**2)
+
+    def _by_bit(self, answers: Any, of_zero: Fraction, of_one: Fraction) -> NDArray[np.float64]:
+        import numpy as np
+
+        table = np.array([float(of_zero), float(of_one)])[self.bits(answers)]
+        return table[:, 0] if self.width == 1 else table
+
+    # ---- in words ---------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def sentences(self, kind: str = "") -> Sentences:
+        """What people read about it, as keys and places of the words.  `kind` is the name of the question's kind, where
+        one mechanism serves several."""
+
+    @abstractmethod
+    def told(self, answer: str, kind: str = "") -> tuple[Said, Said]:
+        """(what was sent, what it can tell about the person) of one answer, as `sentences`."""
 
 
-_READERS: dict[frozenset[str], Callable[[object], AnyDesign]] = {
-    frozenset({"p00", "p11"}): Design.from_wire,
-    frozenset({"options", "p", "size"}): SetDesign.from_wire,
-}
+def checked_design(value: object, name: str = "design") -> Mechanism:
+    """The value, if it is a mechanism; otherwise a `ParameterError`.
 
-
-def from_wire(value: object) -> AnyDesign:
-    """The mechanism of a wire form.
-
-    >>> from_wire({"p00": "3/4", "p11": "3/4"})
-    Design('3/4', '3/4')
-    >>> from_wire({"options": 5, "p": "2/3", "size": 2})
-    SetDesign(5, 2, '2/3')
+    >>> checked_design("3/4")
+    Traceback (most recent call last):
+    ...
+    rrcollect.errors.ParameterError: design is '3/4'; expected a Design or a SetDesign: what answers are drawn with
     """
-    reader = _READERS.get(frozenset(value)) if isinstance(value, dict) else None
-    if reader is None:
-        known = " or ".join("{" + ", ".join(f'"{name}": "…"' for name in sorted(names)) + "}" for names in _READERS)
-        raise ParameterError("design", value, known)
-    return reader(value)
-
-
-def from_text(text: str) -> AnyDesign:
-    """The mechanism of its canonical text; another spelling of the same numbers is refused.
-
-    >>> from_text('{"p00":"3/4","p11":"3/4"}').column
-    Design('3/4', '3/4')
-    """
-    allowed = 'the canonical text of a design, such as {"p00":"3/4","p11":"3/4"}'
-    if not isinstance(text, str) or len(text) > LONGEST_TEXT:
-        raise ParameterError("design", text, allowed)
-    try:
-        made = from_wire(json.loads(text))
-    except json.JSONDecodeError:
-        raise ParameterError("design", text, allowed) from None
-    if made.text != text:
-        raise ParameterError("design", shown(text), f"its one spelling, {made.text}")
-    return made
+    if not isinstance(value, Mechanism):
+        raise ParameterError(name, value, "a Design or a SetDesign: what answers are drawn with")
+    return value

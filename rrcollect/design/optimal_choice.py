@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from rrcollect.design.choice import MOST_OPTIONS, SetDesign
 from rrcollect.design.exponential import ExpNumber, sign_at_exp
+from rrcollect.design.mechanism import GRID
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability, whole_number
-from rrcollect.design.yes_no import GRID
+from rrcollect.design.sets import MOST_OPTIONS, SetDesign
 from rrcollect.errors import ParameterError, UninformativeDesign
 
 

@@ -18,37 +18,21 @@ Rules
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 from rrcollect.design.exponential import ExpNumber, sign_at_exp
+from rrcollect.design.mechanism import GRID, Blanket, KindLike, Mechanism
 from rrcollect.design.parameters import SIGNED, Epsilon, EpsilonLike, NumberLike, probability, whole_number
-from rrcollect.design.promise import Promise, loss
-from rrcollect.errors import NotCanonical, OffGridDesign, ParameterError, UninformativeDesign
-
-GRID = 1 << 64  # a device draws 64 bits; its probabilities are multiples of 1/GRID
+from rrcollect.design.sentences import PRACTICAL_PROOF, Said, Sentences, yes_no_sentences, yes_no_told
+from rrcollect.errors import NotCanonical, ParameterError, UninformativeDesign
 
 Target = Literal["population", "sample"]
 
 
-@dataclass(frozen=True)
-class Region:
-    """Where a design lies for a promise (ε, δ): the sets R ⊇ R′ ⊇ R″ of [HLM17] Section III.
-
-    `feasible`: in R, the promise is kept.  `oriented`: in R′, also p00 + p11 > 1.  `boundary`: in R″, also one privacy
-    inequality is tight.  `tight` names the answers ("yes", "no") whose inequality holds with equality.
-    """
-
-    feasible: bool
-    oriented: bool
-    boundary: bool
-    tight: tuple[str, ...]
-
-
-class Design:
+class Design(Mechanism):
     """The design matrix of a randomised-response mechanism, by its diagonal (p00, p11).
 
     >>> warner = Design("4/5", "4/5")
@@ -80,28 +64,16 @@ class Design:
         applied = exact00 + exact11 > 1 and self.on_grid
         object.__setattr__(self, "limits", (int((1 - exact00) * GRID), int(exact11 * GRID)) if applied else None)
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a Design cannot be changed ({name})")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a Design cannot be changed ({name})")
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Design):
-            return NotImplemented
-        return (self.p00, self.p11) == (other.p00, other.p11)
-
-    def __hash__(self) -> int:
-        return hash((self.p00, self.p11))
-
     def __repr__(self) -> str:
         return f"Design('{self.p00}', '{self.p11}')"
 
     def __str__(self) -> str:
         return f"p00 = {_shown(self.p00)}, p11 = {_shown(self.p11)}"
 
-    def __reduce__(self) -> tuple[type[Design], tuple[str, str]]:
-        return Design, (str(self.p00), str(self.p11))
+    @property
+    def numbers(self) -> tuple[Fraction, Fraction]:
+        """(p00, p11)."""
+        return self.p00, self.p11
 
     # ---- the one spelling -------------------------------------------------------------------------------------
 
@@ -120,18 +92,15 @@ class Design:
             raise NotCanonical("a probability of a design is not written in lowest terms, such as '3/4'")
         return made
 
-    @property
-    def text(self) -> str:
-        """The canonical JSON text: how rows, ledgers and databases hold a design.
-
-        >>> Design("3/4", "3/4").text
-        '{"p00":"3/4","p11":"3/4"}'
-        """
-        return json.dumps(self.to_wire(), separators=(",", ":"), sort_keys=True)
-
     def allows(self, answer: str) -> bool:
         """Whether this text is an answer: "0" or "1"."""
         return answer in ("0", "1")
+
+    def fits(self, kind: KindLike) -> bool:
+        """Yes or no, or a number of which one bit is sent."""
+        return kind.kind in ("yes_no", "number")
+
+    blank, form = "0", "0 or 1"
 
     @property
     def column(self) -> Design:
@@ -167,7 +136,7 @@ class Design:
     def numerators(self) -> tuple[int, int]:
         """(k00, k11) with p00 = k00/2^64 and p11 = k11/2^64; 2^64 stands for 1."""
         if not self.on_grid:
-            raise OffGridDesign(f"{self!r} is off the grid of 1/2^64: a device applies design.to_grid()")
+            raise self.off_grid()
         return int(self.p00 * GRID), int(self.p11 * GRID)
 
     def to_grid(self) -> Design:
@@ -199,36 +168,19 @@ class Design:
         """The larger of the two answers' likelihood ratios; e^ε of the tight pure promise."""
         return max(self.likelihood_ratio(0), self.likelihood_ratio(1))
 
-    @property
-    def total_variation(self) -> Fraction:
-        """The distance between the laws of the two truths, |c|."""
-        return abs(self.c)
-
-    @property
-    def loss(self) -> Promise:
-        """What one answer costs: (tight ε, 0), or (0, |c|) if an answer can be a proof."""
-        return loss(self.worst_likelihood_ratio, self.total_variation)
-
-    @property
-    def tight_epsilon(self) -> Epsilon | None:
-        """The least ε with δ = 0, exactly (ln of a rational); None if there is none because an answer is a proof."""
-        ratio = self.worst_likelihood_ratio
-        return Epsilon.of_ratio(ratio) if isinstance(ratio, Fraction) else None
-
-    def epsilon(self) -> float:
-        """The least ε with δ = 0, rounded up to a double for which `satisfies` still holds; `math.inf` if none."""
-        tight = self.tight_epsilon
-        return math.inf if tight is None else float(tight)
-
     def _excess(self, epsilon: Epsilon, answer: int) -> ExpNumber:
         """P(answer | a) − e^ε P(answer | b): the δ this answer needs."""
         most, least = self._says(answer)
         return most - epsilon.exp * least
 
-    def _slack(self, epsilon: Epsilon, delta: Fraction, answer: int) -> int:
-        """The sign of δ − `_excess`: positive if this answer's inequality holds with room, 0 if it is tight."""
-        most, least = self._says(answer)
-        return sign_at_exp((delta - most, least * epsilon.factor), epsilon.rational)
+    def slack(self, epsilon: EpsilonLike, delta: NumberLike = 0) -> tuple[int, int]:
+        """Of the answers 0 and 1 the sign of δ − `_excess`: 1 if the inequality holds with room, 0 if it is tight."""
+        exact, d = Epsilon(epsilon), probability("delta", delta)
+        (no, less_no), (yes, less_yes) = self._says(0), self._says(1)
+        return (
+            sign_at_exp((d - no, less_no * exact.factor), exact.rational),
+            sign_at_exp((d - yes, less_yes * exact.factor), exact.rational),
+        )
 
     def delta(self, epsilon: EpsilonLike) -> float:
         """The least δ at this ε, rounded up to a double for which `satisfies` still holds.
@@ -242,20 +194,7 @@ class Design:
 
     def satisfies(self, epsilon: EpsilonLike, delta: NumberLike = 0) -> bool:
         """Whether every respondent has (ε, δ)-differential privacy, decided exactly."""
-        return self.region(epsilon, delta).feasible
-
-    def region(self, epsilon: EpsilonLike, delta: NumberLike = 0) -> Region:
-        """Membership in R, R′ and R″ of [HLM17], and which inequality is tight.
-
-        >>> Design(1, "1/4").region("ln 2", "1/4")
-        Region(feasible=True, oriented=True, boundary=True, tight=('yes',))
-        """
-        exact, d = Epsilon(epsilon), probability("delta", delta)
-        slack = {"no": self._slack(exact, d, 0), "yes": self._slack(exact, d, 1)}
-        feasible = min(slack.values()) >= 0
-        tight = tuple(answer for answer in ("yes", "no") if slack[answer] == 0)
-        oriented = feasible and self.c > 0
-        return Region(feasible, oriented, oriented and bool(tight), tight)
+        return min(self.slack(epsilon, delta)) >= 0
 
     @property
     def proofs(self) -> tuple[str, ...]:
@@ -274,6 +213,36 @@ class Design:
             if self.likelihood_ratio(answer) == math.inf:
                 certain += pi * self.matrix[1][answer] + (1 - pi) * self.matrix[0][answer]
         return people * certain
+
+    def telling(self) -> tuple[Fraction, Fraction]:
+        """The greatest ratio of the answers that do not tell, and the chance of those that do."""
+        ratios = [self.likelihood_ratio(answer) for answer in (0, 1)]
+        chances = [sum((row[a] for a in (0, 1) if ratios[a] >= PRACTICAL_PROOF), Fraction(0)) for row in self.matrix]
+        return Fraction(max((ratio for ratio in ratios if ratio < PRACTICAL_PROOF), default=1)), max(chances)
+
+    @property
+    def most_exposed(self) -> Fraction:
+        """By the answers that tell, each at its likeliest; if none does, by the likeliest answer."""
+        chances = [max(row[a] for row in self.matrix) for a in (0, 1)]
+        proving = [chances[a] for a in (0, 1) if self.likelihood_ratio(a) >= PRACTICAL_PROOF]
+        return min(Fraction(1), sum(proving or [max(chances)], Fraction(0)))
+
+    @property
+    def proof_words(self) -> str:
+        """Which answer is a proof."""
+        proofs = " and a ".join(f'"{word}"' for word in self.proofs)
+        return f"a {proofs} is a proof" if proofs else ""
+
+    def blanket(self) -> Blanket:
+        """A report is, with chance γ = 2−p00−p11, a coin of (1−p00)/γ that does not depend on its truth."""
+        if self.proofs:
+            words = " or ".join(f'"{word}"' for word in self.proofs)
+            allowed = (
+                f"a design without a certain disclosure: here {words} proves the truth, and no crowd hides a proof"
+            )
+            raise ParameterError("design", self, allowed)
+        share = 2 - self.p00 - self.p11
+        return Blanket(Fraction(1), share, (1 - self.p00) / share, (1 - self.p00, self.p11))
 
     # ---- utility ----------------------------------------------------------------------------------------------
 
@@ -316,10 +285,37 @@ class Design:
             return abs(self.c)
         return pi * (1 - pi) * self.c**2 / (yes * (1 - yes))
 
-    @property
-    def manipulation_factor(self) -> Fraction:
-        """1/|c|: if a share f of the reporters is dishonest, the estimate moves by at most f times this."""
-        return 1 / abs(self.c)
+    def answer_ends(self, weights: Sequence[Any]) -> tuple[float, float]:
+        """Of weight·(bit − (1−p00))/c, the one bit being 0 or 1."""
+        (weight,) = weights
+        ends = [float(weight) * (bit - float(1 - self.p00)) / float(self.c) for bit in (0, 1)]
+        return min(ends), max(ends)
+
+    def check_counts(self, n: int, counts: Sequence[int]) -> tuple[int, ...]:
+        """One count, of the answers 1."""
+        if len(counts) != 1:
+            raise ParameterError("counts", list(counts), "one: an answer by this design has one bit")
+        if (ones := whole_number("ones", counts[0], minimum=0)) > n:
+            raise ParameterError("ones", ones, f"at most n = {n}")
+        return (ones,)
+
+    # ---- in words ---------------------------------------------------------------------------------------------
+
+    def sentences(self, kind: str = "") -> Sentences:
+        """Of yes and no; of a number its answers are "low" and "high"."""
+        ratios = self.likelihood_ratio(0), self.likelihood_ratio(1)
+        return yes_no_sentences((self.p00, self.p11), ratios, self.telling(), kind)
+
+    def told(self, answer: str, kind: str = "") -> tuple[Said, Said]:
+        """Which word was sent, and by how much it can change the odds."""
+        return yes_no_told(int(answer), self.likelihood_ratio(int(answer)), kind)
+
+
+def checked_yes_no(value: object, name: str = "design") -> Design:
+    """The value, if it is a 2×2 design; otherwise a `ParameterError`: for what only such a design can do."""
+    if not isinstance(value, Design):
+        raise ParameterError(name, value, "a Design: the matrix the answers were drawn with")
+    return value
 
 
 def _shown(p: Fraction) -> str:

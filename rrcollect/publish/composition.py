@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rrcollect.design.promise import Promise, total
-from rrcollect.design.rounding import at_most
+from rrcollect.design.sentences import at_most
 from rrcollect.publish.survey import Survey
 
 

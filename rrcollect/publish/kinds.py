@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
-from rrcollect.design.choice import MOST_OPTIONS, SetDesign
-from rrcollect.design.mechanism import AnyDesign
 from rrcollect.design.parameters import SIGNED, NumberLike, fraction
-from rrcollect.design.yes_no import Design
+from rrcollect.design.sentences import Said
+from rrcollect.design.sets import MOST_OPTIONS
 from rrcollect.publish.document import Document, Frozen, Texts, by_language, on_the_wire
 
 
@@ -37,23 +36,48 @@ def _number(value: object, info: ValidationInfo) -> str:
 Exact = Annotated[str, BeforeValidator(_number)]
 
 
-class YesNo(Document):
-    """Yes or no."""
+class AnyKind(Document):
+    """What every kind says of itself; nobody asks for its type."""
 
-    kind: Literal["yes_no"] = "yes_no"
+    kind: str
 
     @property
     def truths(self) -> str:
         """What may be true, as ledgers write it: an answer to other truths does not stand for one to these."""
-        return "yes_no"
+        return self.kind
 
     @property
     def texts(self) -> tuple[Mapping[str, str], ...]:
         """The texts for people in it, each by language."""
         return ()
 
+    @property
+    def option_count(self) -> int:
+        """How many options there are; 0 if there are none."""
+        return 0
 
-class Choice(Document):
+    @property
+    def sentences(self) -> tuple[Said, ...]:
+        """What people read about the kind beside what they read about its design."""
+        return ()
+
+    @property
+    def goes_with(self) -> str:
+        """Which designs fit (rule 1), in words.
+
+        >>> YesNo().goes_with
+        'a yes_no question goes with a design of p00 and p11'
+        """
+        return f"a {self.kind} question goes with a design of p00 and p11"
+
+
+class YesNo(AnyKind):
+    """Yes or no."""
+
+    kind: Literal["yes_no"] = "yes_no"
+
+
+class Choice(AnyKind):
     """One of 2 to 200 options, each with its label by language; a plain label is English.
 
     >>> Choice(options=["Never", "Once", {"en": "Often", "de": "Oft"}]).options[0]
@@ -88,17 +112,22 @@ class Choice(Document):
         return self
 
     @property
-    def truths(self) -> str:
-        """As of `YesNo`; how many options there are is said by the design."""
-        return "choice"
-
-    @property
     def texts(self) -> tuple[Mapping[str, str], ...]:
         """The options' labels."""
         return self.options
 
+    @property
+    def option_count(self) -> int:
+        """How many options there are.  In `truths` it is left to the design."""
+        return len(self.options)
 
-class Number(Document):
+    @property
+    def goes_with(self) -> str:
+        """A design for as many options."""
+        return f"a choice of {len(self.options)} options goes with a design for {len(self.options)} options"
+
+
+class Number(AnyKind):
     """A number from `low` to `high`, in `unit` (plain words are English); `clip` brings what lies outside to the nearer
     end.
 
@@ -132,7 +161,7 @@ class Number(Document):
 
     @property
     def truths(self) -> str:
-        """As of `YesNo`: the range in which the number lies.
+        """The range in which the number lies.
 
         >>> Number(low="0", high="24").truths
         'number from 0 to 24'
@@ -144,19 +173,10 @@ class Number(Document):
         """The unit."""
         return (self.unit,)
 
+    @property
+    def sentences(self) -> tuple[Said, ...]:
+        """What happens to a number outside the range."""
+        return (Said("clipped", {"low": self.low, "high": self.high}),) if self.clip else ()
+
 
 Kind = Annotated[YesNo | Choice | Number, Field(discriminator="kind")]
-
-
-def misfit(kind: YesNo | Choice | Number, design: AnyDesign) -> str | None:
-    """Why a design does not go with a kind (rule 1); None if it does.
-
-    >>> misfit(YesNo(), SetDesign(2, 1, "3/4"))
-    'a yes_no question goes with a design of p00 and p11'
-    """
-    if not isinstance(kind, Choice):
-        fits = isinstance(design, Design)
-        return None if fits else f"a {kind.kind} question goes with a design of p00 and p11"
-    if isinstance(design, SetDesign) and design.options == len(kind.options):
-        return None
-    return f"a choice of {len(kind.options)} options goes with a design for {len(kind.options)} options"

@@ -79,7 +79,7 @@ def _advice(question: Question) -> str:
     epsilon, delta = question.promise.epsilon, question.promise.delta
     try:
         if not isinstance(design, Design):
-            return f"{words}. Otherwise use {optimal_choice(epsilon, design.options)}, in which no answer is a proof"
+            return f"{words}. Otherwise use {optimal_choice(epsilon, design.cells)}, in which no answer is a proof"
         other = optimal_design(epsilon, delta)
     except UninformativeDesign:
         return words

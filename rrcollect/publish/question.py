@@ -12,22 +12,22 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from rrcollect.design.choice import SetDesign
-from rrcollect.design.chosen import PRACTICAL_PROOF, ChosenDesign
-from rrcollect.design.mechanism import AnyDesign, from_wire
+from rrcollect.design import from_wire
+from rrcollect.design.chosen import ChosenDesign
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.promise import Promise
-from rrcollect.errors import ClaimTooSmall, MalformedDocument, NotOriented, OffGridMatrix
+from rrcollect.design.sentences import PRACTICAL_PROOF, Sentences
+from rrcollect.errors import ClaimTooSmall, MalformedDocument, NotOriented, OffGridDesign
 from rrcollect.publish.document import Document, Frozen, Name, Passages, by_language, read_by
-from rrcollect.publish.kinds import Choice, Kind, Number, YesNo, misfit
+from rrcollect.publish.kinds import Choice, Kind, Number, YesNo
 
 MOST_ROUNDS = 1000
 
-WireDesign = Annotated[AnyDesign, read_by(lambda given: given if isinstance(given, AnyDesign) else from_wire(given))]
+WireDesign = Annotated[Mechanism, read_by(lambda given: given if isinstance(given, Mechanism) else from_wire(given))]
 WirePromise = Annotated[  # as it is written, so that what is published can be read
     Promise, read_by(lambda given: Promise.from_wire(given.to_wire() if isinstance(given, Promise) else given))
 ]
@@ -74,7 +74,7 @@ class Question(Document):
             id: str,
             attribute: str,
             text: str | Mapping[str, str],
-            design: AnyDesign,
+            design: Mechanism,
             kind: YesNo | Choice | Number = ...,
             help: str | Mapping[str, str] = ...,
             promise: Promise = ...,
@@ -89,22 +89,22 @@ class Question(Document):
         if not isinstance(given, dict):
             return given
         made = by_language(given, ("text", "help"), "en")
-        if "promise" not in made and isinstance(made.get("design"), AnyDesign):
-            design: AnyDesign = made["design"]
+        if "promise" not in made and isinstance(made.get("design"), Mechanism):
+            design: Mechanism = made["design"]
             made["promise"] = design.promise if isinstance(design, ChosenDesign) else design.loss
         return made
 
     def check(self) -> None:
         """Refuse a design that does not fit, that a device cannot or should not apply, or that breaks its promise."""
         where = f"question {self.id!r}"
-        if (fault := misfit(self.kind, self.design)) is not None:
-            raise MalformedDocument(f"{where}: {fault}")
+        if not self.design.fits(self.kind):
+            raise MalformedDocument(f"{where}: {self.kind.goes_with}")
         if self.panel and self.rounds == 1:
             raise MalformedDocument(f"{where}: a panel needs two rounds or more")
         if self.design.c <= 0:
             raise NotOriented(f"{where}: p00 + p11 = {float(self.design.c) + 1:.6g}; it must be above 1")
         if not self.design.on_grid:
-            raise OffGridMatrix(f"{where}: {self.design} is off the grid of 1/2^64; publish design.to_grid()")
+            raise OffGridDesign(f"{where}: {self.design} is off the grid of 1/2^64; publish design.to_grid()")
         if not self.design.satisfies(self.promise.epsilon, self.promise.delta):
             raise ClaimTooSmall(
                 f"{where} promises (ε, δ) = ({float(self.promise.epsilon):.6g}, {float(self.promise.delta):.6g}), but "
@@ -116,7 +116,7 @@ class Question(Document):
 
     def _check_disclosure(self, said: Disclosure, where: str) -> None:
         """The number expected to be exposed is possible, and is not 0 where an answer is (nearly) a proof."""
-        most = _most_exposed(self.design)
+        most = self.design.most_exposed
         if said.exposed > most * said.respondents:
             raise MalformedDocument(f"{where}: no more than {float(most * said.respondents):.4g} people can be exposed")
         if self.discloses and said.exposed == 0:
@@ -130,15 +130,11 @@ class Question(Document):
         return 1 if self.panel else self.rounds
 
     @property
+    def sentences(self) -> Sentences:
+        """What people read about how the answer is drawn."""
+        return self.design.sentences(self.kind.kind)
+
+    @property
     def discloses(self) -> bool:
         """Whether an answer is a proof, or as good as one."""
         return self.design.worst_likelihood_ratio >= PRACTICAL_PROOF
-
-
-def _most_exposed(design: AnyDesign) -> Fraction:
-    """The largest share of respondents that answers can expose; sets are alike: each of them exposes, or none."""
-    if isinstance(design, SetDesign):
-        return Fraction(1)
-    chances = [max(row[a] for row in design.matrix) for a in (0, 1)]  # of each answer, at its likeliest
-    proving = [chances[a] for a in (0, 1) if design.likelihood_ratio(a) >= PRACTICAL_PROOF]
-    return min(Fraction(1), sum(proving or [max(chances)], Fraction(0)))

@@ -15,16 +15,15 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from rrcollect.design.choice import SetDesign
 from rrcollect.design.full_support import full_support_design
-from rrcollect.design.mechanism import AnyDesign
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.optimal import optimal_design
 from rrcollect.design.optimal_choice import optimal_choice
+from rrcollect.design.sets import SetDesign
 from rrcollect.design.two_sided import two_sided_design
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import (
     MalformedDocument,
-    OffGridDesign,
     ParameterError,
     SurveyRefused,
     UninformativeDesign,
@@ -55,7 +54,7 @@ KINDS: dict[str, tuple[type[AnyKind], tuple[str, ...]]] = {
 }
 
 
-def _optimal(_: AnyKind, epsilon: Any, delta: Any = 0, **known: Any) -> AnyDesign:
+def _optimal(_: AnyKind, epsilon: Any, delta: Any = 0, **known: Any) -> Mechanism:
     choose = full_support_design if "max_ratio" in known else optimal_design
     return choose(epsilon, delta, **known)
 
@@ -66,7 +65,7 @@ class DesignForm(NamedTuple):
     kinds: tuple[str, ...]
     needed: tuple[str, ...]
     wanted: tuple[str, ...]
-    design: Callable[..., AnyDesign]
+    design: Callable[..., Mechanism]
 
 
 DESIGNS = (
@@ -120,7 +119,7 @@ def _kind(fields: dict[str, Any], language: object) -> AnyKind:
     return make(**parts)
 
 
-def _design(kind: AnyKind, given: dict[str, Any]) -> AnyDesign:
+def _design(kind: AnyKind, given: dict[str, Any]) -> Mechanism:
     """The design of the one way whose names are given (rule 2)."""
     ways = [way for way in DESIGNS if kind.kind in way.kinds]
     for way in ways:
@@ -148,7 +147,7 @@ def at(place: str) -> Iterator[None]:
         yield
     except ParameterError as error:
         raise ParameterError(f"{place}: {error.name}", error.value, error.allowed) from None
-    except (SurveyRefused, UninformativeDesign, OffGridDesign) as error:
+    except (SurveyRefused, UninformativeDesign) as error:
         raise type(error)(f"{place}: {_as_written(str(error)).removeprefix(f'{place}: ')}") from None
 
 

@@ -21,7 +21,8 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rrcollect.design.mechanism import AnyDesign, from_wire
+from rrcollect.design import from_wire
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.errors import MalformedDocument, MalformedReport, RRCollectError
 from rrcollect.publish.canonical import canonical, read
 from rrcollect.publish.question import MOST_ROUNDS
@@ -63,7 +64,7 @@ class Report:
 
     survey: str
     question: str
-    design: AnyDesign
+    design: Mechanism
     answer: str = field(repr=False)
     id: str
     round: int = 0
@@ -78,7 +79,7 @@ class Report:
             raise MalformedReport("id must be 32 hexadecimal digits")
         if not isinstance(self.question, str) or not 1 <= len(self.question) <= 64:
             raise MalformedReport("question must be the id of a question")
-        if not isinstance(self.design, AnyDesign):
+        if not isinstance(self.design, Mechanism):
             raise MalformedReport("design must be the design the answer was drawn with")
         if not isinstance(self.answer, str) or not self.design.allows(self.answer):
             raise MalformedReport("answer must be text of 0 and 1 that the design can give")

@@ -501,7 +501,7 @@ export class Design {
   /** The limits, or why there are none. @returns {[bigint, bigint]} */
   thresholds() {
     if (this.c.sign() <= 0) refuse("NotOriented", "p00 + p11 <= 1: its answers would mean their opposite");
-    return this.limits ?? refuse("OffGridMatrix", "the matrix is off the grid of 1/2^64");
+    return this.limits ?? refuse("OffGridDesign", "the matrix is off the grid of 1/2^64");
   }
 }
 
@@ -579,7 +579,7 @@ export function randomise(truth, design, source = systemSource) {
  * and turned by the truth.  The mapping from draws to sets is that of answer/draw_set.py.
  * @param {number} truth @param {SetDesign} design @param {Source} [source] @returns {string} */
 export function randomiseChoice(truth, design, source = systemSource) {
-  const { options, size } = design, limit = design.limit ?? refuse("OffGridMatrix", "the design is off the grid of 1/2^64");
+  const { options, size } = design, limit = design.limit ?? refuse("OffGridDesign", "the design is off the grid of 1/2^64");
   if (!Number.isInteger(truth) || truth < 0 || truth >= options) {
     refuse("BadTruth", `the truth must be the number of an option, 0 to ${options - 1}; what was given is not shown`);
   }
@@ -1153,7 +1153,7 @@ function checkQuestion(question) {
   }
   if (question.panel && question.rounds === 1) refuse("MalformedDocument", `${where}: a panel needs two rounds or more`);
   if (design.c.sign() <= 0) refuse("NotOriented", `${where}: p00 + p11 must be above 1`);
-  if (!design.onGrid) refuse("OffGridMatrix", `${where}: the matrix is off the grid of 1/2^64`);
+  if (!design.onGrid) refuse("OffGridDesign", `${where}: the matrix is off the grid of 1/2^64`);
   if (!design.satisfies(promise)) refuse("ClaimTooSmall", `${where} promises more than its matrix keeps`);
   if (disclosure !== null) {
     if (whole(disclosure.exposed).compare(mostExposed(design).times(whole(disclosure.respondents))) > 0) {

@@ -20,8 +20,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from rrcollect.design.choice import SetDesign
-from rrcollect.design.mechanism import AnyDesign
+from rrcollect.design.mechanism import Mechanism
+from rrcollect.design.sets import SetDesign
 from rrcollect.errors import ParameterError
 from rrcollect.publish.canonical import canonical, read_canonical
 from rrcollect.publish.envelope import verify
@@ -144,7 +144,7 @@ class SurveyTables:
         return Tallies(found)
 
 
-def set_size(design: AnyDesign) -> int:
+def set_size(design: Mechanism) -> int:
     """How many bits of an answer are 1, if the design fixes that; 0 if not."""
     return design.size if isinstance(design, SetDesign) else 0
 

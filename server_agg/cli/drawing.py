@@ -20,6 +20,7 @@ import rrcollect
 from rrcollect import Design, Report, SetDesign
 from rrcollect.answer.chosen_sets import ChosenSets
 from rrcollect.answer.keystream import fresh_keystream
+from rrcollect.design.yes_no import checked_yes_no
 from rrcollect.publish.kinds import Choice, Number, YesNo
 from server_agg import write_packed
 from server_agg.batch.writing import write_whole
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rrcollect import AcceptedSurvey
-    from rrcollect.design.mechanism import AnyDesign
+    from rrcollect.design.mechanism import Mechanism
     from server_agg.cli.truths import Roster
 
 AT_ONCE = 65_536
@@ -47,7 +48,7 @@ class ColumnQuestion(NamedTuple):
     """What a column answers: a kind of truth, by a design; of a survey, or of nobody's for a bare ε."""
 
     kind: YesNo | Choice | Number
-    design: AnyDesign
+    design: Mechanism
     accepted: AcceptedSurvey | None = None
     envelope: bytes | None = None
 
@@ -57,8 +58,8 @@ class ColumnQuestion(NamedTuple):
             return rrcollect.randomise_choices(truths, self.design)
         if isinstance(self.kind, Number):
             kind = self.kind
-            return rrcollect.randomise_numbers(truths, self.design, kind.low, kind.high, clip=kind.clip)
-        return rrcollect.randomise_many(truths, self.design)
+            return rrcollect.randomise_numbers(truths, checked_yes_no(self.design), kind.low, kind.high, clip=kind.clip)
+        return rrcollect.randomise_many(truths, checked_yes_no(self.design))
 
 
 def ones_of(answers: NDArray[np.bool_] | ChosenSets) -> int | list[int]:

@@ -30,7 +30,7 @@ from server_agg.cli.terminal import emit
 if TYPE_CHECKING:
     from rrcollect import AcceptedSurvey, BulkLedger
     from rrcollect.answer.bulk_ledger import Reservation
-    from rrcollect.design.mechanism import AnyDesign
+    from rrcollect.design.mechanism import Mechanism
     from server_agg.cli.drawing import ColumnQuestion
     from server_agg.cli.truths import Roster
 
@@ -270,7 +270,7 @@ def _said(
     emit(options, data, words)
 
 
-def _numbers(design: AnyDesign) -> str:
+def _numbers(design: Mechanism) -> str:
     return ", ".join(f"{name} = {value}" for name, value in design.to_wire().items())
 
 

@@ -14,7 +14,7 @@ from server_agg.cli.terminal import emit, table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from rrcollect.design.mechanism import AnyDesign
+    from rrcollect.design.mechanism import Mechanism
     from server_agg.plan.rehearsal import Rehearsal
 
 BINS, WIDTH = 15, 40
@@ -63,7 +63,7 @@ def simulate(options: Namespace) -> int:
     return 0
 
 
-def _design(options: Namespace) -> AnyDesign:
+def _design(options: Namespace) -> Mechanism:
     from rrcollect import Design, optimal_choice, optimal_design
 
     matrix = options.p00, options.p11

@@ -18,7 +18,8 @@ import json
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 
-from rrcollect.design.mechanism import AnyDesign, from_text
+from rrcollect.design import from_text
+from rrcollect.design.mechanism import Mechanism
 from server_agg.count.tallies import Tallies, TallyKey
 from server_agg.count.tally import Tally
 
@@ -26,7 +27,7 @@ CountedCell = tuple[str, str, int, str, str, str, int]
 
 
 @lru_cache(maxsize=4096)
-def _design(text: str) -> AnyDesign:
+def _design(text: str) -> Mechanism:
     return from_text(text)
 
 

@@ -178,7 +178,7 @@ def option_tables(
 ) -> OptionTables:
     """A choice by group, e.g. from `Tallies.by("region")`; `over` as in `segment_table`.
 
-    >>> from rrcollect.design.choice import SetDesign
+    >>> from rrcollect.design.sets import SetDesign
     >>> design = SetDesign(3, 1, "1/2")
     >>> found = option_tables({"north": Tally(design, 300, [120, 100, 80]),
     ...                        "south": Tally(design, 200, [70, 70, 60])}, ["a", "b", "c"])
@@ -204,7 +204,7 @@ def option_trends(
 ) -> OptionTrends:
     """A choice by round; `over` as in `trend`.
 
-    >>> from rrcollect.design.choice import SetDesign
+    >>> from rrcollect.design.sets import SetDesign
     >>> design = SetDesign(3, 1, "1/2")
     >>> rounds = {r: Tally(design, 300, [100 + 10 * r, 120 - 10 * r, 80]) for r in range(3)}
     >>> [round(one.slope, 2) for one in option_trends(rounds, ["a", "b", "c"]).trends]

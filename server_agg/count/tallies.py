@@ -20,7 +20,7 @@ from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rrcollect.design.mechanism import AnyDesign, Mechanism
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.parameters import whole_number
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally, counts_of, design_of, fields, read_json
@@ -41,7 +41,7 @@ class ReportLike(Protocol):
     @property
     def question(self) -> str: ...
     @property
-    def design(self) -> AnyDesign: ...
+    def design(self) -> Mechanism: ...
     @property
     def answer(self) -> str: ...
     @property
@@ -56,7 +56,7 @@ class TallyKey:
 
     survey: str
     question: str
-    design: AnyDesign
+    design: Mechanism
     segments: tuple[tuple[str, str], ...] = ()
     round: int = 0
     pilot: bool = False
@@ -65,7 +65,7 @@ class TallyKey:
         for name in ("survey", "question"):
             if not isinstance(getattr(self, name), str):
                 raise ParameterError(name, getattr(self, name), "a str")
-        if not isinstance(self.design, AnyDesign):
+        if not isinstance(self.design, Mechanism):
             raise ParameterError("design", self.design, "a Design or a SetDesign")
         if not isinstance(self.pilot, bool):
             raise ParameterError("pilot", self.pilot, "True or False")
@@ -302,7 +302,7 @@ def refuse_mixed(pilots: Mapping[str, bool]) -> None:
         )
 
 
-def _order(design: AnyDesign) -> tuple[object, ...]:
+def _order(design: Mechanism) -> tuple[object, ...]:
     """By what an answer has bits, then by its chances."""
     column = design.column
     return design.width, column.p00, column.p11
@@ -310,7 +310,7 @@ def _order(design: AnyDesign) -> tuple[object, ...]:
 
 def merged(tallies: list[Tally]) -> tuple[Tally, ...]:
     """One tally for each design, in the order of designs; the same for every order and grouping of the answers."""
-    found: dict[tuple[AnyDesign, Mechanism], Tally] = {}
+    found: dict[tuple[Mechanism, Mechanism], Tally] = {}
     for tally in tallies:
         name = tally.design, tally.mechanism
         found[name] = found[name] + tally if name in found else tally

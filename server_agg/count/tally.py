@@ -23,9 +23,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rrcollect.design.choice import SetDesign
-from rrcollect.design.mechanism import AnyDesign, Mechanism, from_wire
+from rrcollect.design import from_wire
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.parameters import whole_number
+from rrcollect.design.sets import SetDesign
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, SurveyRefused
 from rrcollect.publish.canonical import read
@@ -64,7 +65,7 @@ class Tally:
     mechanism: Mechanism = field(default=None, repr=False)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.design, AnyDesign):
+        if not isinstance(self.design, Mechanism):
             raise ParameterError("design", self.design, "a Design or a SetDesign: what the answers were drawn with")
         n = whole_number("n", self.n, minimum=0)
         if n > LARGEST_COUNT:
@@ -188,11 +189,11 @@ def tallies_in(value: Tally | Iterable[Tally], *, yes_no: bool = False) -> list[
     return [checked_tally(each, yes_no=yes_no) for each in ([value] if isinstance(value, Tally) else value)]
 
 
-def _cells(design: AnyDesign) -> int:
+def _cells(design: Mechanism) -> int:
     return design.width
 
 
-def _check_counts(design: AnyDesign, n: int, counts: Sequence[int]) -> None:
+def _check_counts(design: Mechanism, n: int, counts: Sequence[int]) -> None:
     """Whether n answers by this design can have these counts."""
     if len(counts) != _cells(design):
         raise ParameterError("counts", list(counts), f"one for each of {_cells(design)} options")
@@ -206,7 +207,7 @@ def _check_counts(design: AnyDesign, n: int, counts: Sequence[int]) -> None:
 # ---- counting answers in hand ------------------------------------------------------------------------------------
 
 
-def _of_texts(design: AnyDesign, answers: Any) -> tuple[int, list[int]]:
+def _of_texts(design: Mechanism, answers: Any) -> tuple[int, list[int]]:
     """How many answers there are, and in how many each character is 1; each must be one the design can give."""
     from rrcollect.answer.chosen_sets import ChosenSets
 
@@ -298,7 +299,7 @@ def count_ones(data: NDArray[np.uint8]) -> int:
 # ---- reading what was written ------------------------------------------------------------------------------------
 
 
-def design_of(entry: dict[str, Any]) -> AnyDesign:
+def design_of(entry: dict[str, Any]) -> Mechanism:
     """The design of an entry; an error if it is not written in its one spelling."""
     try:
         return from_wire(entry["design"])

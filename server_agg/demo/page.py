@@ -12,7 +12,8 @@ from dataclasses import replace
 from html import escape
 
 from rrcollect import __version__
-from rrcollect.design.choice import SetDesign
+from rrcollect.design.sets import SetDesign
+from rrcollect.design.yes_no import checked_yes_no
 from rrcollect.publish.kinds import Number
 from rrcollect.publish.question import Question
 from server_agg.demo.drawings import Mark, axis_end, forest, mechanism, picture, style
@@ -216,7 +217,8 @@ def _reveals(shown: DemoRun, question: Question) -> str:
             f"an answer changes the odds by a factor of at most {float(design.worst_likelihood_ratio):.3g}"
         )
     else:
-        column, drawn, words = design, mechanism(design), ("a “yes”", "a “no”")
+        design = column = checked_yes_no(design)
+        drawn, words = mechanism(design), ("a “yes”", "a “no”")
         if isinstance(question.kind, Number):
             ends = (f"at {question.kind.high}", f"at {question.kind.low}")
             drawn, words = mechanism(design, ends, ("high", "low")), ("“high”", "“low”")

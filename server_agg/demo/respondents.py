@@ -39,7 +39,8 @@ from rrcollect import (
     randomise_many,
     randomise_numbers,
 )
-from rrcollect.design.choice import SetDesign
+from rrcollect.design.sets import SetDesign
+from rrcollect.design.yes_no import checked_yes_no
 from rrcollect.errors import RRCollectError
 from rrcollect.publish.kinds import Number
 from rrcollect.publish.publication import Publication
@@ -167,9 +168,9 @@ def _randomised(truths: Sequence[Truth], question: Question) -> Iterator[str]:
         yield from randomise_choices(truths, design).texts()
         return
     if isinstance(kind, Number):
-        bits = randomise_numbers(truths, design, kind.low, kind.high, clip=kind.clip)
+        bits = randomise_numbers(truths, checked_yes_no(design), kind.low, kind.high, clip=kind.clip)
     else:
-        bits = randomise_many(truths, design)
+        bits = randomise_many(truths, checked_yes_no(design))
     yield from ("01"[int(bit)] for bit in bits)
 
 

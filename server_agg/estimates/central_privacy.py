@@ -25,12 +25,10 @@ Each sum is two tails of a binomial per B, because f(k−1)/f(k) = k(1−ν)/((B
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from rrcollect.design.choice import SetDesign
-from rrcollect.design.mechanism import AnyDesign
+from rrcollect.design.mechanism import Mechanism, checked_design
 from rrcollect.design.parameters import NumberLike, probability, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.estimates.numerics import scipy_special
@@ -45,7 +43,7 @@ CHUNK = 2**20  # values of B at a time
 
 
 @lru_cache(maxsize=1024)
-def central_privacy(design: AnyDesign, n: int, delta: NumberLike) -> float:
+def central_privacy(design: Mechanism, n: int, delta: NumberLike) -> float:
     """An ε for which a collection of n reports by this design satisfies (ε, δ); at most the local ε.
 
     >>> from rrcollect import optimal_design
@@ -65,39 +63,22 @@ def central_privacy(design: AnyDesign, n: int, delta: NumberLike) -> float:
     return high
 
 
-def central_delta(design: AnyDesign, n: int, epsilon: float) -> float:
+def central_delta(design: Mechanism, n: int, epsilon: float) -> float:
     """The δ that is enough for a collection of n reports at this ε.
 
     >>> from rrcollect import Design, optimal_design
     >>> f"{central_delta(optimal_design(1), 20, 0.3):.12f}", f"{central_delta(Design('0.9', '0.5'), 20, 0.6):.12f}"
     ('0.024695820967', '0.003374643714')
     """
-    others = whole_number("n", n, minimum=1) - 1
-    _local(design)
-    if isinstance(design, SetDesign):
-        k, w = design.options, design.size
-        own, other = design.p * (k - w) / (k - 1), (1 - design.p) * w / Fraction(k - 1)
-        told = [float(one / (own + other)) for one in (other, own)]
-        both = [(told[0], told[1]), (told[1], told[0])]
-        return float(own + other) * SLACK * _bound(others, float(2 * other), 0.5, both, epsilon)
-    no, yes = float(1 - design.p00), float(design.p11)  # the chance of a 1
-    blanket = float(2 - design.p00 - design.p11)
-    coin = float((1 - design.p00) / (2 - design.p00 - design.p11))
-    return _bound(others, blanket, coin, [(no, yes), (yes, no)], epsilon)
+    others, hidden = whole_number("n", n, minimum=1) - 1, checked_design(design).blanket()
+    one, other = map(float, hidden.ones)
+    found = _bound(others, float(hidden.share), float(hidden.coin), [(one, other), (other, one)], epsilon)
+    return found if hidden.weight == 1 else float(hidden.weight) * SLACK * found
 
 
-def _local(design: AnyDesign) -> float:
+def _local(design: Mechanism) -> float:
     """The local ε; a design that can prove a truth is refused."""
-    if not isinstance(design, AnyDesign):
-        raise ParameterError("design", design, "a Design or a SetDesign")
-    if isinstance(design, SetDesign):
-        if design.p == 1:
-            raise ParameterError("design", design, "a design with p below 1: a set that lacks an option excludes it")
-        return design.epsilon()
-    if design.proofs:
-        words = " or ".join(f'"{word}"' for word in design.proofs)
-        allowed = f"a design without a certain disclosure: here {words} proves the truth, and no crowd hides a proof"
-        raise ParameterError("design", design, allowed)
+    checked_design(design).blanket()
     return design.epsilon()
 
 

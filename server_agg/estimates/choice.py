@@ -26,7 +26,7 @@ from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally, checked_tally
 from server_agg.errors import TooFewAnswers
-from server_agg.estimates.combination import Combination, ScoreMean, ShareAmong, ends_of
+from server_agg.estimates.combination import Combination, ScoreMean, ShareAmong
 from server_agg.estimates.interval import TargetLike, checked_target
 from server_agg.estimates.numerics import binomial_at_least, float_below
 from server_agg.estimates.one import Estimate
@@ -41,7 +41,7 @@ from server_agg.results.words import digits_for, percent, privacy_words, share_p
 class ChoiceEstimate(Result):
     """The shares estimated from `tally` for `target`; `labels` name the options.
 
-    >>> from rrcollect.design.choice import SetDesign
+    >>> from rrcollect.design.sets import SetDesign
     >>> e = ChoiceEstimate(Tally(SetDesign(4, 1, "1/2"), 1000, [420, 260, 180, 140]), labels=("a", "b", "c", "d"))
     >>> [round(value, 3) for value in e.values], round(sum(e.values), 12)
     ([0.76, 0.28, 0.04, -0.08], 1.0)
@@ -103,9 +103,8 @@ class ChoiceEstimate(Result):
         if i == j:
             return self[i].variance
         design, n, values = self.tally.design, self.tally.n, self.exact_values
-        k, w, p, q = design.options, design.size, design.p, design.q
-        with_truth = p * (w - 1) / Fraction(k - 1)
-        both_others = Fraction(0) if w == 1 else (w - 1) * (w - 2 * p) / Fraction((k - 1) * (k - 2))
+        p, q = design.p, design.q
+        with_truth, both_others = design.pair_chances()
         share = values[i] + values[j]
         together = both_others + (with_truth - both_others) * share
         seen = Fraction(self.tally.counts[i] * self.tally.counts[j], n * n)
@@ -174,7 +173,7 @@ class ChoiceEstimate(Result):
     def compare(self, first: int, second: int) -> Combination:
         """The share of one option minus that of another, by the covariance.
 
-        >>> from rrcollect.design.choice import SetDesign
+        >>> from rrcollect.design.sets import SetDesign
         >>> e = ChoiceEstimate(Tally(SetDesign(4, 1, "1/2"), 1000, [420, 260, 180, 140]))
         >>> round(e.compare(0, 1).value, 3), e.compare(0, 1).p_value < 1e-6
         (0.48, True)
@@ -194,7 +193,7 @@ class ChoiceEstimate(Result):
     def among(self, option: int, options: Iterable[int]) -> ShareAmong:
         """The share of an option among the people of several, such as all to whom the question applies.
 
-        >>> from rrcollect.design.choice import SetDesign
+        >>> from rrcollect.design.sets import SetDesign
         >>> e = ChoiceEstimate(Tally(SetDesign(4, 1, "1/2"), 1000, [320, 260, 180, 240]))
         >>> found = e.among(0, [0, 1, 2])                       # the fourth: does not apply
         >>> round(found.value, 3), [round(end, 3) for end in found.interval()]
@@ -217,7 +216,7 @@ class ChoiceEstimate(Result):
         value = sum((w * v for w, v in zip(weights, self.exact_values, strict=True)), Fraction(0))
         used = [j for j, weight in enumerate(weights) if weight]
         square = sum((weights[i] * weights[j] * self._covariance(i, j) for i in used for j in used), Fraction(0))
-        ends = ends_of(weights, self.tally.design)
+        ends = self.tally.design.answer_ends(weights)
         return kind(self.n, float(value), math.sqrt(max(square, Fraction(0))), what, span, ends)
 
     def _checked(self, option: int) -> int:

@@ -20,12 +20,11 @@ Rules
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from rrcollect.design.choice import SetDesign
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.parameters import NumberLike
 from server_agg.estimates.exact import hoeffding_reach
 from server_agg.estimates.methods import ALL_CUT, NO_ERROR, NO_WIDTH, WALD_WARNING, checked_method
@@ -38,13 +37,6 @@ from server_agg.results.words import bar_note, figure_table
 MORE = 3
 STEP = 1e-9  # how finely an end of a quotient is looked for, to the safe side
 NOBODY = "nothing shows that there is anybody in the group: every share is possible"
-
-
-def ends_of(weights: Sequence[Any], design: SetDesign) -> tuple[float, float]:
-    """Between what y lies."""
-    ordered, every = sorted(weights), float(design.q) * float(sum(weights))
-    least, most = sum(ordered[: design.size]), sum(ordered[-design.size :])
-    return (float(least) - every) / float(design.c), (float(most) - every) / float(design.c)
 
 
 class _Sum(NamedTuple):
@@ -149,7 +141,7 @@ class ShareAmong(_OptionResult):
     squares: tuple[float, float, float]  # variance of the first, covariance, variance of the second
     what: str
     several: int  # how many options they are
-    design: SetDesign
+    design: Mechanism
 
     @property
     def value(self) -> float | None:
@@ -160,13 +152,13 @@ class ShareAmong(_OptionResult):
     def interval(self, level: NumberLike = 0.95, method: str = "adjusted") -> Interval:
         """Fieller's bar from the sums π_a − Rπ_b (see above), within [0, 1]."""
         share, (option, group), (a, ab, b) = exact_level(level), self.shares, self.squares
-        others = [0] * (self.design.options - self.several)
+        others = [0] * (self.design.cells - self.several)
         sure = checked_method("options", method).guaranteed
 
         def bar(of: float, quotient: float) -> tuple[float, float]:
             error = math.sqrt(max(a - 2 * quotient * ab + quotient**2 * b, 0.0))
             weights = [1 - quotient, *[-quotient] * (self.several - 1), *others]
-            return _Sum(self.n, of - quotient * group, error, ends_of(weights, self.design)).bar(method, share)
+            return _Sum(self.n, of - quotient * group, error, self.design.answer_ends(weights)).bar(method, share)
 
         low, high, at = 0.0, 1.0, self.value
         if at is not None:

@@ -39,7 +39,7 @@ def pooled_choice_method(method: str) -> str:
 class PooledChoice(Result):
     """The shares behind several tallies of one choice.
 
-    >>> from rrcollect.design.choice import SetDesign
+    >>> from rrcollect.design.sets import SetDesign
     >>> found = pool_choices([Tally(SetDesign(3, 1, "1/2"), 600, [280, 180, 140]),
     ...                       Tally(SetDesign(3, 1, "2/3"), 400, [220, 100, 80])])
     >>> [round(value, 3) for value in found.values], sum(found.exact_values)
@@ -150,7 +150,7 @@ class PooledChoice(Result):
 def pool_choices(tallies: Iterable[Tally], labels: Iterable[str] = ()) -> PooledChoice:
     """One estimate from tallies of one choice, whatever their designs; equal designs are merged first.
 
-    >>> from rrcollect.design.choice import SetDesign
+    >>> from rrcollect.design.sets import SetDesign
     >>> once = Tally(SetDesign(3, 1, "1/2"), 600, [280, 180, 140])
     >>> pool_choices([once, once]).n
     1200

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
-from rrcollect.design.mechanism import AnyDesign
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.parameters import NumberLike, fraction, probability, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
@@ -46,7 +46,7 @@ class Asked(NamedTuple):
     span: Fraction
 
     @classmethod
-    def of(cls, design: AnyDesign, level: NumberLike, bounds: Bounds | None) -> Asked:
+    def of(cls, design: Mechanism, level: NumberLike, bounds: Bounds | None) -> Asked:
         """By the two rules of the module."""
         options = design.truths
         each = option_level(level, options)
@@ -76,7 +76,7 @@ class Asked(NamedTuple):
 
 
 def power(
-    design: AnyDesign,
+    design: Mechanism,
     n: int,
     *,
     difference: NumberLike | None = None,

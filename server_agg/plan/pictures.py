@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from rrcollect.design.mechanism import AnyDesign
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.optimal import optimal_designs, switch_point
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, fraction, probability, whole_number
 from rrcollect.design.yes_no import Design
@@ -105,7 +105,7 @@ def _mark(axes: Axes, design: Design) -> None:
 
 
 def plot_power(
-    designs: Mapping[str, AnyDesign],
+    designs: Mapping[str, Mechanism],
     sizes: Sequence[int],
     *,
     difference: NumberLike,

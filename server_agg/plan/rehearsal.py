@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rrcollect import randomise_choices, randomise_many
-from rrcollect.design.choice import SetDesign
-from rrcollect.design.mechanism import AnyDesign
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.parameters import NumberLike, probability, whole_number
-from rrcollect.design.yes_no import Design
+from rrcollect.design.sets import SetDesign
+from rrcollect.design.yes_no import Design, checked_yes_no
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.estimates.estimating import estimate
@@ -70,7 +70,7 @@ class Coverage:
 class Rehearsal:
     """The surveys simulated: their estimates, and the coverage of each method."""
 
-    design: AnyDesign
+    design: Mechanism
     prevalence: float
     n: int
     level: float
@@ -128,7 +128,7 @@ class Rehearsal:
 
 
 def rehearse(
-    design: AnyDesign,
+    design: Mechanism,
     prevalence: NumberLike,
     n: int,
     surveys: int,
@@ -158,7 +158,7 @@ def rehearse(
 
 
 def _answered(
-    design: AnyDesign, share: float, n: int, surveys: int, tell: Callable[[float], None]
+    design: Mechanism, share: float, n: int, surveys: int, tell: Callable[[float], None]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For every survey how many of the people drawn have the attribute, and how many answers are ones."""
     holders = np.random.default_rng().binomial(n, share, surveys)
@@ -172,10 +172,10 @@ def _answered(
     return holders, ones
 
 
-def _said(design: AnyDesign, truths: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _said(design: Mechanism, truths: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether each answer says yes, or holds the first option."""
     if not isinstance(design, SetDesign):
-        return randomise_many(truths, design)
+        return randomise_many(truths, checked_yes_no(design))
     others = 1 + np.arange(truths.shape[1]) % (design.options - 1)
     options = np.where(truths, 0, others).ravel()
     return np.asarray(randomise_choices(options, design), np.bool_)[:, 0].reshape(truths.shape)

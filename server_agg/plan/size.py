@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from rrcollect import optimal_choice, optimal_design
-from rrcollect.design.mechanism import AnyDesign
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.parameters import EpsilonLike, NumberLike, probability, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
@@ -36,7 +36,7 @@ LARGEST_EPSILON = 44.0  # e^44 is about 2^63.5: beyond, a device's 64 bits canno
 
 
 def sample_size(
-    design: AnyDesign,
+    design: Mechanism,
     *,
     margin: NumberLike | None = None,
     difference: NumberLike | None = None,
@@ -77,7 +77,7 @@ def sample_size(
 
 
 def margin(
-    design: AnyDesign,
+    design: Mechanism,
     n: int,
     *,
     prevalence: Shares | None = None,
@@ -136,7 +136,7 @@ def epsilon(
     return high
 
 
-def best_design(epsilon: EpsilonLike, options: int = 2) -> AnyDesign:
+def best_design(epsilon: EpsilonLike, options: int = 2) -> Mechanism:
     """The design for ε (δ = 0) and so many options."""
     return optimal_design(epsilon) if options == 2 else optimal_choice(epsilon, options)
 

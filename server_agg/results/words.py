@@ -14,7 +14,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from rrcollect.design.parameters import fraction
-from rrcollect.design.yes_no import Design
 from server_agg.results.drawing import Point
 from server_agg.results.tables import Table
 
@@ -91,10 +90,7 @@ def privacy_words(mechanism: Mechanism) -> str:
     loss = mechanism.loss
     if not loss.delta:
         return f"ε = {float(loss.epsilon):.4g}"
-    if not isinstance(mechanism, Design):
-        return "ε = ∞ (an answer can be a proof)"
-    proofs = " and a ".join(f'"{word}"' for word in mechanism.proofs)
-    return f"ε = ∞ (a {proofs} is a proof)"
+    return f"ε = ∞ ({mechanism.proof_words})"
 
 
 class ScaleLike(Protocol):

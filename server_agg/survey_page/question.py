@@ -17,7 +17,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rrcollect.design.choice import SetDesign
 from rrcollect.errors import ParameterError
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import CARRIED, Survey
@@ -110,10 +109,8 @@ def question_page(rounds: Sequence[RoundResults], view: View, survey: Survey, qu
 
 def _changed(question: Question) -> dict[str, Any]:
     """What chance did to an answer, as the page says it."""
-    design = question.design
-    if isinstance(design, SetDesign):
-        return {"size": design.size, "options": design.options, "missing": float(1 - design.p)}
-    return {"no": float(1 - design.p00), "yes": float(1 - design.p11)}
+    changed = question.sentences.changed
+    return {name: number if isinstance(number, int) else float(number) for name, number in changed.items()}
 
 
 class _HeadlineLines:

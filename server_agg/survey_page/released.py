@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from rrcollect.design.choice import SetDesign
-from rrcollect.design.mechanism import AnyDesign
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.publish.survey import Survey
 from server_agg.estimates.central_privacy import central_privacy
 from server_agg.estimates.scale import SHARES, Scale
@@ -104,7 +103,7 @@ def missing_words(values: Iterable[str], shown: Iterable[str], minimum: int) -> 
     return " ".join(said)
 
 
-def crowd_words(design: AnyDesign, n: int) -> str:
+def crowd_words(design: Mechanism, n: int) -> str:
     """What a crowd of n adds to the local promise.
 
     >>> from rrcollect import Design
@@ -113,12 +112,8 @@ def crowd_words(design: AnyDesign, n: int) -> str:
     >>> crowd_words(Design(1, "1/20"), 1000)
     'The crowd adds nothing to the local promise: a "yes" is a proof.'
     """
-    if isinstance(design, SetDesign):
-        if design.p == 1:
-            return "The crowd adds nothing to the local promise: what is not in a set is excluded for certain."
-    elif design.proofs:
-        proofs = " and a ".join(f'"{word}"' for word in design.proofs)
-        return f"The crowd adds nothing to the local promise: a {proofs} is a proof."
+    if design.proof_words:
+        return f"The crowd adds nothing to the local promise: {design.proof_words}."
     central, local = central_privacy(design, n, DELTA), design.epsilon()
     if central > 0.99 * local:
         return f"A crowd of {n:,} is too small to add to the local promise ({privacy_words(design)})."
@@ -134,7 +129,7 @@ def conditions(notes: Iterable[str]) -> list[str]:
     return [CROWD] if any(note.startswith(ADDS) for note in notes) else []
 
 
-def fakes_words(design: AnyDesign, n: int, scale: Scale = SHARES) -> str:
+def fakes_words(design: Mechanism, n: int, scale: Scale = SHARES) -> str:
     """What fakes among n answers would do where no invitation guards a survey.
 
     >>> from rrcollect import Design
@@ -149,7 +144,7 @@ def fakes_words(design: AnyDesign, n: int, scale: Scale = SHARES) -> str:
     )
 
 
-def dishonest_words(design: AnyDesign, scale: Scale = SHARES) -> str:
+def dishonest_words(design: Mechanism, scale: Scale = SHARES) -> str:
     """What invited people could do who do not follow the protocol.
 
     >>> from rrcollect import Design
@@ -162,10 +157,10 @@ def dishonest_words(design: AnyDesign, scale: Scale = SHARES) -> str:
     )
 
 
-def _moved(design: AnyDesign, scale: Scale) -> tuple[float, str, str]:
+def _moved(design: Mechanism, scale: Scale) -> tuple[float, str, str]:
     """By how much all answers together could move what, in which unit."""
     factor = (100 if scale.is_share else scale.span) * float(design.manipulation_factor)
-    what = "the share of one option" if isinstance(design, SetDesign) else "this estimate"
+    what = "the share of one option" if design.cells > 1 else "this estimate"
     return factor, what, f" {'points' if scale.is_share else scale.unit}".rstrip()
 
 

@@ -23,10 +23,11 @@ from rrcollect.answer.draw import randomise
 from rrcollect.answer.draw_number import randomise_number, threshold
 from rrcollect.answer.draw_set import randomise_choice
 from rrcollect.answer.keystream import fresh_keystream
-from rrcollect.design.choice import SetDesign
+from rrcollect.design.mechanism import GRID
 from rrcollect.design.optimal import optimal_design
 from rrcollect.design.optimal_choice import made_for, optimal_choice
-from rrcollect.design.yes_no import GRID, Design
+from rrcollect.design.sets import SetDesign
+from rrcollect.design.yes_no import Design
 from rrcollect.errors import BadTruth, OffGridDesign, ParameterError
 
 SYMBOLS, LOW = 1 << 16, (1 << 48) - 1

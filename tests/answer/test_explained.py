@@ -13,11 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rrcollect import Design, Disclosure, Epsilon, Policy, SimulatedCollector, accept_survey, optimal_design
-from rrcollect.answer.bound import MOST_SHOWN, bound, telling
+from rrcollect.answer.bound import MOST_SHOWN, bound
 from rrcollect.answer.explanation import survey_lines
 from rrcollect.answer.words import LANGUAGES, Words, marked, shown_lines
-from rrcollect.design.chosen import PRACTICAL_PROOF
-from rrcollect.design.rounding import at_least, at_most, decimal, rounded_down, rounded_up
+from rrcollect.design.sentences import PRACTICAL_PROOF, at_least, at_most, decimal, rounded_down, rounded_up
 from rrcollect.errors import MalformedDocument
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Segment, SegmentValue, Survey
@@ -132,7 +131,7 @@ def asked(*designs: Design, rounds: int = 1) -> list[Question]:
     ]
 
 
-@pytest.mark.parametrize("design", [d for d in EIGHTHS if not telling(d)], ids=str)
+@pytest.mark.parametrize("design", [d for d in EIGHTHS if not d.telling()[1]], ids=str)
 @pytest.mark.parametrize(("rounds", "origins"), [(1, 1), (4, 1), (2, 3)])
 def test_what_a_survey_says_is_above_the_exact_bound_and_within_rounding(design, rounds, origins):
     listed = [f"https://s{n}.example" for n in range(origins)]
@@ -174,7 +173,7 @@ def test_an_answer_that_tells_the_truth_is_said_plainly(design, rounds, said):
 
 def test_the_optimal_design_with_a_delta_and_no_proof_is_told_by_its_ratio():
     design = optimal_design(1, "1/10", prevalence="1/2")
-    assert not telling(design)
+    assert not design.telling()[1]
     text = accept_survey(envelope(*asked(design)), OPEN).explain()
     assert limits(text) == [at_most(design.worst_likelihood_ratio)]
     assert Fraction(limits(text)[0]) > 3  # above e, which ε alone would say

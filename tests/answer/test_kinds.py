@@ -27,7 +27,7 @@ from rrcollect import (
     two_sided_design,
 )
 from rrcollect.answer.draw_kind import blank
-from rrcollect.design.mechanism import AnyDesign
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.errors import (
     AlreadyAnswered,
     BadTruth,
@@ -43,7 +43,7 @@ COLOURS = Choice(options=["Red", "Green", "Blue", "White", "Other"])
 TWO_OF_FIVE, HOURS = SetDesign(5, 2, "3/4"), Number(low=0, high=24, unit="hours")
 
 
-def asked(kind: Any, design: AnyDesign, **changes: Any) -> Question:
+def asked(kind: Any, design: Mechanism, **changes: Any) -> Question:
     return question(kind=kind, design=design, **changes)
 
 

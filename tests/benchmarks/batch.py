@@ -211,7 +211,7 @@ def choices(folder: Path, rows: int) -> Contestants:
         path = folder / f"sets{k}.parquet"
         survey, n = sets(path, k, rows)
         tally = tally_reports(path, survey, progress=False).tallies
-        assert all(sum(one.counts) == survey.questions[0].design.size * one.n for one in tally.values())  # type: ignore[union-attr]
+        assert all(sum(one.counts) == survey.questions[0].design.size * one.n for one in tally.values())  # type: ignore[attr-defined]
         for dedup in (True, False)[: 2 if k == 10 else 1]:
             name = f"sets of {k} options, {'deduplicated' if dedup else 'as they are'}"
             found[name] = n, partial(tally_reports, path, survey, deduplicate=dedup, progress=False)

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import binom, multinomial
 
 from rrcollect import Design, optimal_design
-from rrcollect.design.choice import SetDesign
+from rrcollect.design.sets import SetDesign
 from server_agg import Tally, estimate_mean, segment_table
 from server_agg.estimates.choice import ChoiceEstimate
 from server_agg.estimates.methods import methods_for

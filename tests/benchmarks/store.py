@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from rrcollect import Report, Survey
-from rrcollect.design.mechanism import from_text
+from rrcollect.design import from_text
 from rrcollect.publish.report import ReportRow
 from rrcollect.publish.tickets import known_as
 from server_agg import export_reports, open_store, write_reports

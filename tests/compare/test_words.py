@@ -8,7 +8,7 @@ import json
 import pytest
 
 from rrcollect import Design, classic, optimal_design
-from rrcollect.design.choice import SetDesign
+from rrcollect.design.sets import SetDesign
 from server_agg import (
     Tallies,
     Tally,

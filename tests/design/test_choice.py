@@ -12,11 +12,11 @@ import flint
 import pytest
 
 from rrcollect.answer.draw_set import chosen_set, randomise_choice
-from rrcollect.design.choice import SetDesign
+from rrcollect.design.mechanism import GRID
 from rrcollect.design.optimal_choice import best_size, made_for, optimal_choice
 from rrcollect.design.parameters import Epsilon
+from rrcollect.design.sets import SetDesign
 from rrcollect.design.two_sided import two_sided_design
-from rrcollect.design.yes_no import GRID
 from rrcollect.errors import BadTruth, NoRandomness, OffGridDesign, ParameterError, UninformativeDesign
 from tests.support.devices import VECTORS, load
 

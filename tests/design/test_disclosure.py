@@ -6,8 +6,9 @@ from fractions import Fraction
 import pytest
 
 from rrcollect import Design, ParameterError, minimax_design, minimax_regret_design, optimal_design, prior_design
-from rrcollect.design.chosen import PRACTICAL_PROOF, ChosenDesign
+from rrcollect.design.chosen import ChosenDesign
 from rrcollect.design.promise import Promise
+from rrcollect.design.sentences import PRACTICAL_PROOF
 from rrcollect.design.unknown_prevalence import prior_mean
 
 PROMISE = Promise.of("ln 3", "1/20")

@@ -10,7 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rrcollect import Design, Epsilon, ParameterError
-from rrcollect.design.yes_no import GRID
+from rrcollect.design.mechanism import GRID
+from rrcollect.design.optimal import region
 from rrcollect.errors import OffGridDesign, UninformativeDesign
 from tests.support.strategies import deltas, designs, epsilons, prevalences, unit
 
@@ -39,7 +40,7 @@ def test_tight_epsilon_is_kept_and_nothing_less_is(design):
         return
     assert not design.proofs
     assert design.satisfies(tight, 0)
-    assert design.region(tight, 0).tight
+    assert region(design, tight, 0).tight
     assert design.satisfies(design.epsilon(), 0)
     assert design.epsilon() <= float(tight) * (1 + 1e-15)
     less = Epsilon.of_ratio(1 + (design.worst_likelihood_ratio - 1) * (1 - Fraction(1, 10**30)))
@@ -57,24 +58,24 @@ def test_delta_is_kept_and_nothing_less_is(design, epsilon):
 
 @given(designs, epsilons, deltas)
 def test_region_names_the_tight_inequality(design, epsilon, delta):
-    region = design.region(epsilon, delta)
-    assert region.feasible == design.satisfies(epsilon, delta)
-    assert region.oriented == (region.feasible and design.c > 0)
-    assert region.boundary == (region.oriented and bool(region.tight))
+    found = region(design, epsilon, delta)
+    assert found.feasible == design.satisfies(epsilon, delta)
+    assert found.oriented == (found.feasible and design.c > 0)
+    assert found.boundary == (found.oriented and bool(found.tight))
     big_e, p00, p11 = epsilon.exp, design.p00, design.p11
     if design.c > 0:
-        assert ("yes" in region.tight) == (big_e * (1 - p00) + delta == p11)
-        assert ("no" in region.tight) == (big_e * (1 - p11) + delta == p00)
+        assert ("yes" in found.tight) == (big_e * (1 - p00) + delta == p11)
+        assert ("no" in found.tight) == (big_e * (1 - p11) + delta == p00)
 
 
 def test_region_at_the_corners_of_the_paper():
-    assert Design("2/3", "2/3").region("ln 2").tight == ("yes", "no")
-    assert Design(1, "1/4").region("ln 2", "1/4").tight == ("yes",)
-    assert Design("1/4", 1).region("ln 2", "1/4").tight == ("no",)
-    assert not Design("0.6", "0.6").region("ln 2").boundary
-    outside = Design("0.9", "0.9").region("ln 2")
+    assert region(Design("2/3", "2/3"), "ln 2").tight == ("yes", "no")
+    assert region(Design(1, "1/4"), "ln 2", "1/4").tight == ("yes",)
+    assert region(Design("1/4", 1), "ln 2", "1/4").tight == ("no",)
+    assert not region(Design("0.6", "0.6"), "ln 2").boundary
+    outside = region(Design("0.9", "0.9"), "ln 2")
     assert (outside.feasible, outside.oriented, outside.boundary) == (False, False, False)
-    turned = Design("1/3", "1/3").region("ln 2")
+    turned = region(Design("1/3", "1/3"), "ln 2")
     assert (turned.feasible, turned.oriented, turned.tight) == (True, False, ("yes", "no"))
 
 

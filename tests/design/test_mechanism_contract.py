@@ -18,11 +18,11 @@ import pytest
 from rrcollect import Design, optimal_design, randomise
 from rrcollect.answer.draw import Source
 from rrcollect.answer.draw_set import randomise_choice
-from rrcollect.design import mechanism
-from rrcollect.design.choice import SetDesign
+from rrcollect.design import from_text
+from rrcollect.design.mechanism import GRID
 from rrcollect.design.optimal_choice import optimal_choice
 from rrcollect.design.promise import Promise
-from rrcollect.design.yes_no import GRID
+from rrcollect.design.sets import SetDesign
 from tests.support import mechanism_contract as contract
 from tests.support.biased_draws import biased, seven_bit
 from tests.support.mechanism_contract import CLAUSES, Law, Subject
@@ -55,7 +55,7 @@ YES_NO = Subject(
     small=small_designs,
     draw=lambda truth, design, source: str(randomise(bool(truth), design, source=source)),
     law=yes_no_law,
-    kept=lambda epsilon, delta: mechanism.from_text(optimal_design(epsilon, delta).text),
+    kept=lambda epsilon, delta: from_text(optimal_design(epsilon, delta).text),
     raised=raised,
 )
 
@@ -121,7 +121,7 @@ SETS = Subject(
     small=small_sets,
     draw=lambda truth, design, source: randomise_choice(truth, design, source=source),
     law=set_law,
-    kept=lambda epsilon, delta: mechanism.from_text(optimal_choice(epsilon, 6, delta).text),
+    kept=lambda epsilon, delta: from_text(optimal_choice(epsilon, 6, delta).text),
     raised=raised_set,
     sources=set_draws,
     boundaries=set_boundaries,

@@ -16,8 +16,8 @@ from rrcollect import (
     optimal_warner_design,
     switch_point,
 )
+from rrcollect.design.mechanism import GRID
 from rrcollect.design.promise import Promise
-from rrcollect.design.yes_no import GRID
 from rrcollect.errors import UninformativeDesign
 from tests.support.strategies import deltas, epsilons, positive_deltas, prevalences
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 
 from rrcollect import Design, Epsilon
-from rrcollect.design.yes_no import GRID
+from rrcollect.design.mechanism import GRID
 from rrcollect.errors import UninformativeDesign
 from tests.assurance.promise.check import Judge, by_doubles, cases, search, shipped, verdict
 

@@ -91,7 +91,7 @@ def test_bad_priors(bad):
 
 def test_ratio_cap_meets_both_limits():
     design = full_support_design(1, "2/5", max_ratio=20, prevalence="0.1")
-    assert design.region(1, "2/5").feasible
+    assert design.satisfies(1, "2/5")
     assert 20 * (1 - Fraction(1, 10**15)) < design.likelihood_ratio(1) <= 20
     assert "at most 20" in design.reason
     assert optimal_design(1, "2/5").variance("0.1") > design.variance("0.1")

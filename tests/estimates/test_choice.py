@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from rrcollect import optimal_design
-from rrcollect.design.choice import SetDesign
 from rrcollect.design.optimal_choice import made_for, optimal_choice
+from rrcollect.design.sets import SetDesign
 from rrcollect.errors import ParameterError
 from server_agg import Tally, estimate
 from server_agg.errors import MixedDesigns, TooFewAnswers

@@ -10,7 +10,7 @@ from scipy.stats import norm, t
 
 from rrcollect import Design, ParameterError, classic, optimal_design
 from rrcollect.classic import RepeatedDesign
-from rrcollect.design.choice import SetDesign
+from rrcollect.design.sets import SetDesign
 from server_agg import (
     Interval,
     Tally,

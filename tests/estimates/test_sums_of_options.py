@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import multinomial
 
-from rrcollect.design.choice import SetDesign
 from rrcollect.design.optimal_choice import optimal_choice
+from rrcollect.design.sets import SetDesign
 from rrcollect.errors import ParameterError
 from server_agg import Tally, estimate
 from server_agg.estimates.combination import Combination

@@ -13,7 +13,7 @@ import pytest
 
 from rrcollect import Attribute, EveryAttributeOf, ParameterError, Policy, Question, Report, SetDesign, Survey
 from rrcollect.answer.attributes import Attributes
-from rrcollect.design.mechanism import from_text, from_wire
+from rrcollect.design import from_text, from_wire
 from rrcollect.design.parameters import SIGNED, Epsilon
 from rrcollect.design.promise import Promise
 from rrcollect.errors import MalformedDocument, MalformedReport, NotCanonical

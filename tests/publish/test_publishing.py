@@ -18,7 +18,7 @@ from rrcollect.errors import (
     KeyFileError,
     MalformedDocument,
     NotOriented,
-    OffGridMatrix,
+    OffGridDesign,
     Oversize,
     ParameterError,
 )
@@ -178,7 +178,7 @@ def test_malformed_documents(make):
 
 def test_publishing_checks_what_devices_would_refuse():
     for bad, error in (
-        (question(design=Design("2/3", "2/3")), OffGridMatrix),
+        (question(design=Design("2/3", "2/3")), OffGridDesign),
         (question(design=Design("1/4", "1/4")), NotOriented),
         (question(promise=Promise.of(1, 0)), ClaimTooSmall),
     ):

@@ -24,6 +24,7 @@ class RevealingMechanism:
 
     loss = Design(1, "1/2").loss
     worst_likelihood_ratio = math.inf
+    proof_words = "an answer can be a proof"
 
 
 PUBLISHED = SetOfTwo()

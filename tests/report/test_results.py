@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rrcollect import Design, classic, optimal_design
-from rrcollect.design.choice import SetDesign
+from rrcollect.design.sets import SetDesign
 from rrcollect.errors import ParameterError
 from server_agg import (
     Tallies,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from rrcollect import Design
-from rrcollect.design.choice import SetDesign
+from rrcollect.design.sets import SetDesign
 from server_agg import given_replicates, post_stratify, rake, response_weights, survey_estimate
 from server_agg.sampling.replicates import jackknife_replicates
 from server_agg.sampling.sample import Sample

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rrcollect import Design, Question, SetDesign, SigningKey, Survey, publish_survey
-from rrcollect.design.mechanism import AnyDesign, from_text
+from rrcollect.design import from_text
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.publish.kinds import Choice, Number
 from rrcollect.publish.report import Report, ReportRow
 from rrcollect.publish.rules import REASONS, fault
@@ -123,7 +124,7 @@ def reference(rows: list[Row], earlier: list[Row] = []):  # noqa: B006
     return tallies, repeated, {name: refused[name] for name in REASONS if refused[name]}
 
 
-def _tally(design: AnyDesign, answers: list[str]) -> Tally:
+def _tally(design: Mechanism, answers: list[str]) -> Tally:
     sums = [sum(int(answer[place]) for answer in answers) for place in range(design.width)]
     return Tally(design, len(answers), sums) if design.width > 1 else Tally(design, len(answers), sums[0])
 

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from rrcollect import Epsilon
+from rrcollect import design as designs
 from rrcollect.answer.draw import Source
-from rrcollect.design import mechanism as mechanisms
 from rrcollect.errors import RRCollectError
 from server_agg import Tally, estimate
 from tests.support.biased_draws import feeding
@@ -67,8 +67,8 @@ class Subject:
     law: Callable[[Any, int], Law]
     kept: Callable[[str, str], Any]
     raised: Callable[[Any], Any]
-    from_wire: Callable[[object], Any] = mechanisms.from_wire
-    from_text: Callable[[str], Any] = mechanisms.from_text
+    from_wire: Callable[[object], Any] = designs.from_wire
+    from_text: Callable[[str], Any] = designs.from_text
     sources: Callable[[int, Any], Iterator[Source]] = every_draw
     promises: Sequence[tuple[str, str]] = tuple(PROMISES)
     boundaries: Callable[[Any, Sequence[Law]], list[bytes]] = boundary_draws

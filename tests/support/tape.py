@@ -8,7 +8,7 @@ import numpy as np
 
 from rrcollect import Design, randomise
 from rrcollect.answer import packed
-from rrcollect.design.yes_no import GRID
+from rrcollect.design.mechanism import GRID
 
 
 def limits_of(design: Design) -> tuple[int, int]:

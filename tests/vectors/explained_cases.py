@@ -14,7 +14,8 @@ from rrcollect.answer.headline import question_headline, share_of_life, survey_h
 from rrcollect.answer.ledger import Draw
 from rrcollect.answer.words import LANGUAGES, Words, shown_lines
 from rrcollect.deliver.outbox import OutboxReport
-from rrcollect.design.mechanism import AnyDesign, from_text
+from rrcollect.design import from_text
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.errors import RRCollectError
 from rrcollect.publish.canonical import canonical
 from rrcollect.publish.question import Question
@@ -167,7 +168,7 @@ def surveys() -> Iterator[tuple[dict[str, Any], str | None, bool]]:
 def budgets() -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]]:
     """(draws, reports, caps): made as a ledger holds them."""
 
-    def drawn(attribute: str, design: AnyDesign, answer: str, round_: int = 0, kind: str = "") -> dict[str, Any]:
+    def drawn(attribute: str, design: Mechanism, answer: str, round_: int = 0, kind: str = "") -> dict[str, Any]:
         cost, kind = design.loss, kind or ("yes_no" if isinstance(design, Design) else "choice")
         return {"attribute": attribute, "round": round_, "kind": kind, "design": design.text, "answer": answer,
                 "epsilon": str(cost.epsilon), "delta": str(cost.delta)}  # fmt: skip

@@ -92,14 +92,14 @@ def bad_fits() -> Iterator[tuple[str, str, bytes]]:
         "p_above_one": ("MalformedDocument", {"p": "3/2"}), "p_negative": ("MalformedDocument", {"p": "-1/2"}),
         "p_too_many_bits": ("MalformedDocument", {"p": str(1 / (LONG + Fraction(1, 2**512)))}),
         "told_apart_never": ("NotOriented", {"p": "1/3"}), "told_backwards": ("NotOriented", {"p": "1/4"}),
-        "off_grid": ("OffGridMatrix", {"p": "3/5"}),
-        "off_grid_of_the_others": ("OffGridMatrix", {"p": str(1 - Fraction(2**63 + 1, 2**65))}),
+        "off_grid": ("OffGridDesign", {"p": "3/5"}),
+        "off_grid_of_the_others": ("OffGridDesign", {"p": str(1 - Fraction(2**63 + 1, 2**65))}),
     }  # fmt: skip
     for name, (error, change) in designs.items():
         made = {**SET_DESIGN, **change}
         yield f"set_{name}", error, with_survey(questions=[{**ONE_OF_THREE, "design": made}])
     off = {"options": 5, "p": "2/3", "size": 2}
-    yield "set_off_grid_of_two", "OffGridMatrix", with_survey(questions=[{**TWO_OF_FIVE, "design": off}])
+    yield "set_off_grid_of_two", "OffGridDesign", with_survey(questions=[{**TWO_OF_FIVE, "design": off}])
     promises = {"by_a_hair": ("4499999999999999999/1000000000000000000", "0"), "of_its_column": ("9/4", "0"),
                 "with_delta": ("4", "1/17")}  # fmt: skip
     for name, (ratio, delta) in promises.items():
@@ -139,11 +139,11 @@ def bad_numbers() -> Iterator[tuple[str, str, bytes]]:
         "exponent_bomb": ("MalformedDocument", {"p00": "1e-999999999", "p11": "3/4"}),
         "exponent_of_thousands": ("MalformedDocument", {"p00": "1e-4000", "p11": "3/4"}),
         "too_many_bits": ("MalformedDocument", {"p00": str(Fraction(2**512, 2**512 + 1)), "p11": "3/4"}),
-        "as_many_bits_as_may_be": ("OffGridMatrix", {"p00": str(1 / LONG), "p11": "3/4"}),
+        "as_many_bits_as_may_be": ("OffGridDesign", {"p00": str(1 / LONG), "p11": "3/4"}),
         "too_long": ("MalformedDocument", {"p00": "0" * 698 + "3/4", "p11": "3/4"}),
         "as_long_as_may_be": ("NotCanonical", {"p00": "0" * 697 + "3/4", "p11": "3/4"}),
-        "off_grid": ("OffGridMatrix", {"p00": "2/3", "p11": "3/4"}),
-        "off_grid_by_a_bit": ("OffGridMatrix", {"p00": str(Fraction(2**65 // 4 * 3 + 1, 2**65)), "p11": "3/4"}),
+        "off_grid": ("OffGridDesign", {"p00": "2/3", "p11": "3/4"}),
+        "off_grid_by_a_bit": ("OffGridDesign", {"p00": str(Fraction(2**65 // 4 * 3 + 1, 2**65)), "p11": "3/4"}),
         "sum_one": ("NotOriented", {"p00": "1/4", "p11": "3/4"}),
         "sum_one_not_lowest": ("NotOriented", {"p00": "2/8", "p11": "3/4"}),
         "sum_below_one": ("NotOriented", {"p00": "1/4", "p11": "1/4"}),

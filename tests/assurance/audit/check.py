@@ -32,7 +32,7 @@ from rrcollect.answer.acceptance import SeenVersion
 from rrcollect.answer.asking import QuestionDraw
 from rrcollect.answer.decision import LedgerRequest
 from rrcollect.answer.draw_kind import Truth
-from rrcollect.design.mechanism import AnyDesign
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.optimal_choice import made_for
 from rrcollect.publish.kinds import YesNo
 from tests.assurance.audit.epsilon_audit import Count, epsilon_at_least, refuted
@@ -53,7 +53,7 @@ POLICY = Policy(
 )
 ROUNDS = 10  # draws per ledger: every operation verifies the whole of it, so many small ledgers are faster
 OPTIONS = Choice(options=["a", "b", "c", "d", "e"])
-KINDS: dict[str, tuple[YesNo | Choice | Number, AnyDesign, tuple[Truth, Truth]]] = {  # two truths each, "no" and "yes"
+KINDS: dict[str, tuple[YesNo | Choice | Number, Mechanism, tuple[Truth, Truth]]] = {  # two truths each, "no" and "yes"
     "yes or no": (YesNo(), DESIGN, (False, True)),
     "one option of five": (OPTIONS, made_for("ln 3", 5, 1), (0, 1)),
     "two options of five": (OPTIONS, made_for("ln 3", 5, 2), (3, 1)),
@@ -96,7 +96,7 @@ def looks_like_yes(answer: str, no: Truth, yes: Truth) -> bool:
 
 
 def rounds_of_one_ledger(
-    ledgers: int, truth: bool, kind: str = "yes or no", design: AnyDesign | None = None
+    ledgers: int, truth: bool, kind: str = "yes or no", design: Mechanism | None = None
 ) -> tuple[int, int]:
     """Each round of each ledger is a first answer."""
     asked, usual, truths = KINDS[kind]
@@ -110,7 +110,7 @@ def rounds_of_one_ledger(
 
 
 def rounds_in_node(
-    ledgers: int, truth: bool, kind: str = "yes or no", design: AnyDesign | None = None
+    ledgers: int, truth: bool, kind: str = "yes or no", design: Mechanism | None = None
 ) -> tuple[int, int]:
     """The same by the JavaScript client, in Node."""
     asked, usual, truths = KINDS[kind]

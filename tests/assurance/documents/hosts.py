@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 from rrcollect import Report, accept_survey
 from rrcollect.answer.acceptance import SeenVersion
-from rrcollect.design.mechanism import from_wire
+from rrcollect.design import from_wire
 from rrcollect.errors import MalformedReport, RRCollectError
 from rrcollect.publish import envelope as envelope_module
 from rrcollect.publish import survey as survey_module

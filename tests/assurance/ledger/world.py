@@ -28,7 +28,7 @@ from rrcollect.answer import client as client_module
 from rrcollect.answer.acceptance import AcceptedSurvey
 from rrcollect.answer.draw_kind import Truth
 from rrcollect.answer.ledger import Ledger
-from rrcollect.design.mechanism import AnyDesign
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.errors import AlreadyAnswered, BudgetExhausted, Expired, RRCollectError, TransportFailed
 from tests.support.devices import KEY, PUBLISHER, envelope, question
 
@@ -109,7 +109,7 @@ class Network:
             raise TransportFailed("the reply was lost")
 
 
-def _design(place: int, attribute: str) -> AnyDesign:
+def _design(place: int, attribute: str) -> Mechanism:
     """By which design a survey asks about an attribute."""
     return OTHER if place == 4 else SETS if attribute == "b" else USUAL
 

@@ -23,7 +23,7 @@ from random import Random
 import flint
 
 from rrcollect import Epsilon, optimal_design
-from rrcollect.design.yes_no import GRID
+from rrcollect.design.mechanism import GRID
 from rrcollect.errors import UninformativeDesign
 from tests.assurance.check import FULL, Check, Outcome, Part, Size, Step
 from tests.assurance.promise.choices import PLANTED_CHOICES, search_choices

@@ -17,8 +17,8 @@ from random import Random
 
 import flint
 
+from rrcollect.design.mechanism import GRID
 from rrcollect.design.optimal_choice import made_for, optimal_choice
-from rrcollect.design.yes_no import GRID
 from rrcollect.errors import UninformativeDesign
 from tests.assurance.check import Outcome, Step
 

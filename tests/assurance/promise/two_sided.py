@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 
 from rrcollect import two_sided_design
-from rrcollect.design.yes_no import GRID
+from rrcollect.design.mechanism import GRID
 from rrcollect.errors import UninformativeDesign
 from tests.assurance.check import Outcome, Step
 from tests.assurance.promise.choices import ChoiceCase, ChoiceJudge, choice_cases, judged_promises

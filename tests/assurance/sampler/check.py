@@ -258,7 +258,7 @@ CHECK = Check(
         "rrcollect/answer/draw.py",
         "rrcollect/answer/keystream.py",
         "rrcollect/answer/packed.py",
-        "rrcollect/design/choice.py",
+        "rrcollect/design/sets.py",
         "rrcollect/design/yes_no.py",
         "tests/support/biased_draws.py",
         "tests/support/forks.py",

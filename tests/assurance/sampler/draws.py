@@ -21,7 +21,7 @@ import numpy as np
 
 from rrcollect import Design, randomise, randomise_many, randomise_packed
 from rrcollect.answer import packed
-from rrcollect.design.yes_no import GRID
+from rrcollect.design.mechanism import GRID
 from tests.support.tape import Tape, draw_behind, packed_draws, single, sorted_by_peeling
 
 if TYPE_CHECKING:

@@ -32,13 +32,13 @@ from rrcollect import (
 from rrcollect.answer import draw_kind
 from rrcollect.answer.draw import Source, randomise
 from rrcollect.answer.draw_kind import Truth
-from rrcollect.design.mechanism import AnyDesign
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.publish.kinds import YesNo
 from tests.support.devices import KEY, PUBLISHER, envelope, question
 
 DESIGNS = (Design("3/4", "3/4"), optimal_design(1), Design("0.7311", "0.8177").to_grid())
 FIVE, HOURS = Choice(options=["a", "b", "c", "d", "e"]), Number(low=0, high=24)
-ASKED: tuple[tuple[YesNo | Choice | Number, AnyDesign, tuple[Truth, Truth]], ...] = (
+ASKED: tuple[tuple[YesNo | Choice | Number, Mechanism, tuple[Truth, Truth]], ...] = (
     *((YesNo(), design, (False, True)) for design in DESIGNS),
     (FIVE, optimal_choice("ln 9", 5), (0, 4)),
     (FIVE, SetDesign(5, 2, "3/4"), (3, 1)),

@@ -32,7 +32,7 @@ from random import SystemRandom
 import numpy as np
 
 from rrcollect import Design, randomise
-from rrcollect.design.yes_no import GRID
+from rrcollect.design.mechanism import GRID
 from tests.assurance.check import Figure, Outcome, Step
 from tests.assurance.scratch import scratch
 from tests.assurance.traces.answers import DESIGNS, answers, leaking, warm

@@ -19,24 +19,22 @@ Rules
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from rrcollect.design.exponential import ExpNumber, sign_at_exp
+from rrcollect.design.mechanism import GRID, Blanket, KindLike, Mechanism
 from rrcollect.design.parameters import SIGNED, Epsilon, EpsilonLike, NumberLike, probability, whole_number
-from rrcollect.design.promise import Promise, loss
-from rrcollect.design.yes_no import GRID, Design, Target
-from rrcollect.errors import NotCanonical, OffGridDesign, ParameterError, UninformativeDesign
+from rrcollect.design.sentences import PRACTICAL_PROOF, Said, Sentences, decimal, rounded_up, set_sentences, set_told
+from rrcollect.design.yes_no import Design, Target
+from rrcollect.errors import NotCanonical, ParameterError, UninformativeDesign
 
 MOST_OPTIONS = 200
 
 
-@dataclass(frozen=True, init=False)
-class SetDesign:
+class SetDesign(Mechanism):
     """A set of `size` of `options`, the truth among them with chance `p`.
 
     >>> design = SetDesign(5, 2, "2/3")
@@ -46,10 +44,11 @@ class SetDesign:
     Fraction(2, 1)
     """
 
+    __slots__ = ("limit", "options", "p", "size")
     options: int
     size: int
     p: Fraction
-    limit: int | None = field(repr=False, compare=False)  # R (ω = 1) or P (ω >= 2) on 2^64; None off the grid
+    limit: int | None  # R (ω = 1) or P (ω >= 2) on 2^64; None off the grid
 
     def __init__(self, options: int, size: int, p: NumberLike) -> None:
         k, exact = whole_number("options", options, 2), probability("p", p)
@@ -75,6 +74,11 @@ class SetDesign:
         sets = "one option" if self.size == 1 else f"{self.size} options"
         return f"{sets} of {self.options}, the truth among them with p = {float(self.p):.10g}"
 
+    @property
+    def numbers(self) -> tuple[int, int, Fraction]:
+        """(options, size, p)."""
+        return self.options, self.size, self.p
+
     # ---- the one spelling -------------------------------------------------------------------------------------
 
     def to_wire(self) -> dict[str, Any]:
@@ -93,25 +97,33 @@ class SetDesign:
             raise NotCanonical("a probability of a design is not written in lowest terms, such as '2/3'")
         return made
 
-    @property
-    def text(self) -> str:
-        """The canonical JSON text: how rows, ledgers and databases hold a design."""
-        return json.dumps(self.to_wire(), separators=(",", ":"), sort_keys=True)
-
     def allows(self, answer: str) -> bool:
         """Whether this text is an answer: one character per option, as many 1 as the set has options."""
         return len(answer) == self.options and answer.count("1") == self.size == len(answer) - answer.count("0")
+
+    def fits(self, kind: KindLike) -> bool:
+        """A choice of as many options."""
+        return kind.option_count == self.options
+
+    @property
+    def blank(self) -> str:
+        """A set of the first options.
+
+        >>> SetDesign(5, 2, "2/3").blank
+        '11000'
+        """
+        return "1" * self.size + "0" * (self.options - self.size)
+
+    @property
+    def form(self) -> str:
+        """How many characters, and how many of them are 1."""
+        return f"{self.options} of 0 and 1, {self.size} of them 1"
 
     # ---- what follows from it ---------------------------------------------------------------------------------
 
     @property
     def truths(self) -> int:
         """How many truths there are to tell."""
-        return self.options
-
-    @property
-    def width(self) -> int:
-        """How many characters an answer has."""
         return self.options
 
     @property
@@ -149,7 +161,7 @@ class SetDesign:
     def applied_limit(self) -> int:
         """The number a device compares its draws with; an error if no device applies this design."""
         if self.limit is None:
-            raise OffGridDesign(f"{self!r} is off the grid of 1/2^64: a device applies design.to_grid()")
+            raise self.off_grid()
         return self.limit
 
     # ---- privacy ----------------------------------------------------------------------------------------------
@@ -160,26 +172,6 @@ class SetDesign:
         if self.p == 1:
             return math.inf
         return self.p * (self.options - self.size) / ((1 - self.p) * self.size)
-
-    @property
-    def total_variation(self) -> Fraction:
-        """The distance between the laws of two truths: the least δ at ε = 0, which is c."""
-        return self.c
-
-    @property
-    def loss(self) -> Promise:
-        """What one answer costs."""
-        return loss(self.worst_likelihood_ratio, self.total_variation)
-
-    @property
-    def tight_epsilon(self) -> Epsilon | None:
-        """The least ε with δ = 0, exactly; None if there is none because an answer can exclude an option."""
-        ratio = self.worst_likelihood_ratio
-        return Epsilon.of_ratio(ratio) if isinstance(ratio, Fraction) else None
-
-    def epsilon(self) -> float:
-        """The least ε with δ = 0, rounded up; `math.inf` if there is none."""
-        return math.inf if self.tight_epsilon is None else float(self.tight_epsilon)
 
     def _needed(self) -> tuple[Fraction, Fraction]:
         """(u, v) with the δ that ε needs = max(0, u − e^ε v)."""
@@ -200,6 +192,31 @@ class SetDesign:
         """Whether every respondent has (ε, δ)-differential privacy, decided exactly."""
         exact, (above, below) = Epsilon(epsilon), self._needed()
         return sign_at_exp((probability("delta", delta) - above, below * exact.factor), exact.rational) >= 0
+
+    def telling(self) -> tuple[Fraction, Fraction]:
+        """All sets are alike: each of them tells, or none."""
+        ratio = self.worst_likelihood_ratio
+        return (Fraction(1), Fraction(1)) if ratio >= PRACTICAL_PROOF else (Fraction(ratio), Fraction(0))
+
+    @property
+    def most_exposed(self) -> Fraction:
+        """All respondents: each set exposes, or none."""
+        return Fraction(1)
+
+    @property
+    def proof_words(self) -> str:
+        """What a set excludes, if it excludes anything for certain."""
+        return "what is not in a set is excluded for certain" if self.p == 1 else ""
+
+    def blanket(self) -> Blanket:
+        """Two truths x and x′ differ only in the sets that hold one of them and not the other: with x the set holds x
+        and not x′ with chance a = p(k−ω)/(k−1), and x′ and not x with b = (1−p)ω/(k−1).  So with chance a + b the
+        report is a coin of a/(a+b) or b/(a+b), and every other report is, with chance 2b at least, a fair coin in its
+        place."""
+        if self.p == 1:
+            raise ParameterError("design", self, "a design with p below 1: a set that lacks an option excludes it")
+        own, other = self._needed()
+        return Blanket(own + other, 2 * other, Fraction(1, 2), (other / (own + other), own / (own + other)))
 
     # ---- utility ----------------------------------------------------------------------------------------------
 
@@ -222,9 +239,7 @@ class SetDesign:
         shares, people = self._shares(prevalences), whole_number("n", n)
         if self._option(i) == self._option(j):
             return self.variance(prevalences, i, n)
-        k, w = self.options, self.size
-        both_others = Fraction(0) if w == 1 else (w - 1) * (w - 2 * self.p) / Fraction((k - 1) * (k - 2))
-        with_truth = self.p * (w - 1) / (k - 1)
+        with_truth, both_others = self.pair_chances()
         a, b = (self.q + self.c * shares[one] for one in (i, j))
         together = both_others + (with_truth - both_others) * (shares[i] + shares[j])
         return (together - a * b) / (self.c**2 * people)
@@ -237,10 +252,31 @@ class SetDesign:
         """
         return sum((self.variance(prevalences, j, n, target) for j in range(self.options)), Fraction(0))
 
-    @property
-    def manipulation_factor(self) -> Fraction:
-        """1/c: one report of n moves an option's share by at most this over n."""
-        return 1 / self.c
+    def pair_chances(self) -> tuple[Fraction, Fraction]:
+        """Two bits of one answer: the truth's with another, two others.
+
+        >>> SetDesign(5, 2, "2/3").pair_chances()
+        (Fraction(1, 6), Fraction(1, 18))
+        """
+        k, w = self.options, self.size
+        both_others = Fraction(0) if w == 1 else (w - 1) * (w - 2 * self.p) / Fraction((k - 1) * (k - 2))
+        return self.p * (w - 1) / Fraction(k - 1), both_others
+
+    def answer_ends(self, weights: Sequence[Any]) -> tuple[float, float]:
+        """Of y = Σ weight·(bit − q)/c: the ω least weights, and the ω greatest."""
+        ordered, every = sorted(weights), float(self.q) * float(sum(weights))
+        least, most = sum(ordered[: self.size]), sum(ordered[-self.size :])
+        return (float(least) - every) / float(self.c), (float(most) - every) / float(self.c)
+
+    def check_counts(self, n: int, counts: Sequence[int]) -> tuple[int, ...]:
+        """One count per option; together as many as n sets hold, else they were not counted from such answers."""
+        found = tuple(whole_number("counts", count, minimum=0) for count in counts)
+        if len(found) != self.options:
+            raise ParameterError("counts", list(found), f"one for each of {self.options} options")
+        if max(found) > n or sum(found) != self.size * n:
+            allowed = f"at most n = {n} each, {self.size * n} together: every answer holds {self.size} of the options"
+            raise ParameterError("counts", list(found), allowed)
+        return found
 
     # ---- in words ---------------------------------------------------------------------------------------------
 
@@ -258,7 +294,7 @@ class SetDesign:
         else:
             lines.append(
                 f"Promise   ε = {self.epsilon():.6g}: between any two options one answer changes the odds by a factor "
-                f"of at most {_rounded_up(ratio)}"
+                f"of at most {decimal(rounded_up(ratio, max(3, len(str(int(ratio))))))}"
             )
             even = [Fraction(1, k)] * k
             yes_no = Design(ratio / (ratio + 1), ratio / (ratio + 1)).variance(even[0])
@@ -271,6 +307,14 @@ class SetDesign:
         lines.append(f"Cheating  one false report of {people} moves an option by at most {moved:.3g} percentage points")
         return "\n".join(lines)
 
+    def sentences(self, kind: str = "") -> Sentences:
+        """Sets of one option are spoken of as that option."""
+        return set_sentences(self.options, self.size, 1 - self.p, self.telling())
+
+    def told(self, answer: str, kind: str = "") -> tuple[Said, Said]:
+        """The options sent, by their numbers from 1, and what they can tell."""
+        return set_told(answer, self.size, 1 - self.p, self.telling())
+
     def _shares(self, prevalences: Sequence[NumberLike]) -> list[Fraction]:
         shares = [probability("prevalences", share) for share in prevalences]
         if len(shares) != self.options or sum(shares) != 1:
@@ -281,9 +325,3 @@ class SetDesign:
         if type(option) is not int or not 0 <= option < self.options:
             raise ParameterError("option", option, f"a whole number from 0 to {self.options - 1}")
         return option
-
-
-def _rounded_up(ratio: Fraction) -> str:
-    """Three digits or more, never below the exact value."""
-    scale = 10 ** max(0, 3 - len(str(int(ratio))))
-    return f"{math.ceil(ratio * scale) / scale:g}"

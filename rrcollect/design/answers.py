@@ -1,0 +1,81 @@
+"""Answers in whatever form they come, as tables of 0 and 1.
+
+Rules
+1. An answer in hand is a text that its mechanism allows, a row of 0 and 1, or, where it is one bit, a bool, an int or a
+   NumPy scalar of either.  Anything else, a missing value above all, is refused with its position.
+2. 0.0 and 1.0 are 0 and 1: pandas makes them of every column that ever had a NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rrcollect.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+BIT = "0 or 1"
+
+
+def answer_table(answers: Any, width: int, allows: Callable[[str], bool], form: str) -> NDArray[np.uint8]:
+    """The answers as rows of `width` bits that a mechanism `allows`; `form` says to people what it allows."""
+    values = answers.to_numpy() if hasattr(answers, "to_numpy") else answers
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes):
+        raise ParameterError("answers", answers, f"{form} for every record, in a list, an array or a column")
+    if isinstance(values, np.ma.MaskedArray):
+        raise ParameterError("answers", "a masked array", f"{form} for every record; drop the masked ones first")
+    array = values if isinstance(values, np.ndarray) else _as_array(values)
+    if array.dtype.kind in "UO" and array.ndim == 1 and any(isinstance(value, str) for value in array):
+        return _of_texts(array.tolist(), width, allows, form)
+    if array.ndim == 1 and width > 1:  # rows in a list
+        array = np.array([bit_array(row) for row in array], np.uint8).reshape(len(array), -1)
+    shape = "one dimension, one answer each" if width == 1 else f"a column for each of {width} options"
+    if array.ndim != (1 if width == 1 else 2) or (width > 1 and array.shape[1] != width):
+        raise ParameterError("answers", f"an array of shape {array.shape}", shape)
+    if width == 1:
+        return bit_array(array)[:, None]
+    table = bit_array(array.reshape(-1), width).reshape(-1, width)
+    known: dict[bytes, bool] = {}
+    for position, row in enumerate(table):
+        if not known.setdefault(key := row.tobytes(), known.get(key) or allows("".join(map(str, row.tolist())))):
+            raise ParameterError(f"answer {position}", row.tolist(), form)
+    return table
+
+
+def _as_array(values: Iterable[Any]) -> NDArray[Any]:
+    listed = list(values)
+    try:
+        return np.asarray(listed)
+    except ValueError:  # rows of different lengths
+        made = np.empty(len(listed), object)
+        made[:] = listed
+        return made
+
+
+def _of_texts(texts: list[Any], width: int, allows: Callable[[str], bool], form: str) -> NDArray[np.uint8]:
+    for position, text in enumerate(texts):
+        if not isinstance(text, str) or not allows(text):
+            raise ParameterError(f"answer {position}", text, form)
+    return (np.frombuffer("".join(texts).encode(), np.uint8) - np.uint8(48)).reshape(-1, width)
+
+
+def bit_array(answers: Any, width: int = 1) -> NDArray[np.uint8]:
+    """A flat array of 0 and 1; refuses everything else with its position, `width` values being one answer."""
+    array = np.asarray(answers)
+    if array.dtype == np.bool_:
+        ones: NDArray[np.uint8] = (array.view(np.uint8) != 0).astype(np.uint8)  # a byte of 2 is True as well
+        return ones
+    if array.dtype.kind not in "iuf" and array.size:
+        for position, value in enumerate(array.tolist()):
+            if not isinstance(value, bool | int | float) or value not in (0, 1):
+                raise ParameterError(f"answer {position // width}", value, BIT)
+    wrong = np.flatnonzero((array != 0) & (array != 1))
+    if wrong.size:
+        raise ParameterError(f"answer {wrong[0] // width}", array[wrong[0]].item(), BIT)
+    return array.astype(np.uint8)
