@@ -45,6 +45,8 @@ class Result(ABC):
 
     first: ClassVar[str] = ""  # what the first column holds
     together: ClassVar[str] = ""  # of several rows: "all at once" or "each for itself"
+    level: NumberLike = 0.95  # of the bars that are shown, unless another one is asked for
+    method: str | None = None  # of the bars that are shown; None: the usual one
 
     # ---- what a subclass says -----------------------------------------------------------------------------------
 
@@ -129,17 +131,21 @@ class Result(ABC):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the bars are, and every warning, at 95 % by the usual method."""
-        return self._notes(0.95, None)
+        """What the bars are, and every warning."""
+        return self._notes(None, None)
 
-    def _notes(self, level: NumberLike, method: str | None) -> tuple[str, ...]:
+    def _notes(self, level: NumberLike | None, method: str | None) -> tuple[str, ...]:
         told = "; ".join(filter(None, [self.context(), self._bars_words(level, method)]))
         return (*([told] if told else []), *self._warnings(level, method))
 
-    def _bars(self, level: NumberLike, method: str | None) -> list[Interval[Any] | None]:
-        return [None if row.bar is None else row.interval(level, method) for row in self.rows]
+    def _asked(self, level: NumberLike | None, method: str | None) -> tuple[NumberLike, str | None]:
+        return self.level if level is None else level, self.method if method is None else method
 
-    def _bars_words(self, level: NumberLike, method: str | None) -> str:
+    def _bars(self, level: NumberLike | None, method: str | None) -> list[Interval[Any] | None]:
+        asked = self._asked(level, method)
+        return [None if row.bar is None else row.interval(*asked) for row in self.rows]
+
+    def _bars_words(self, level: NumberLike | None, method: str | None) -> str:
         """What the bars are; nothing where there are none."""
         bars = [bar for bar in self._bars(level, method) if bar is not None]
         if len(bars) == 1:
@@ -152,7 +158,7 @@ class Result(ABC):
         said = [f"{_kind(bars[0])} bars for the {bars[0].target}", self.together, promise]
         return ", ".join(filter(None, said))
 
-    def _warnings(self, level: NumberLike, method: str | None) -> list[str]:
+    def _warnings(self, level: NumberLike | None, method: str | None) -> list[str]:
         """All that must be said of values and bars; what is true of every row is said once, without a name."""
         found: dict[str, list[str]] = {}
         for row, bar in zip(self.rows, self._bars(level, method), strict=True):
@@ -162,10 +168,10 @@ class Result(ABC):
         said = [note if len(names) == every else f"{', '.join(names)}: {note}" for note, names in found.items()]
         return [*said, *self.remarks()]
 
-    def sentence(self, level: NumberLike = 0.95, method: str | None = None) -> str:
+    def sentence(self, level: NumberLike | None = None, method: str | None = None) -> str:
         """One sentence that may be put into a report: the headline row with its bar, and every warning."""
         row = self.headline()
-        bar = row.interval(level, method)
+        bar = row.interval(*self._asked(level, method))
         each = f" for all {len(self.rows)}, {self.together}," if self.together and len(self.rows) > 1 else ""
         name = f"{row.name}: " if len(self.rows) > 1 else ""
         shown = f"{name}{row.shown(bar)} {row.scale.unit}".rstrip()
@@ -176,8 +182,9 @@ class Result(ABC):
 
     # ---- for people ---------------------------------------------------------------------------------------------
 
-    def tables(self, level: NumberLike = 0.95, method: str | None = None) -> list[tuple[Table, frozenset[int]]]:
+    def tables(self, level: NumberLike | None = None, method: str | None = None) -> list[tuple[Table, frozenset[int]]]:
         """Tables of text, each with its columns of numbers."""
+        level, method = self._asked(level, method)
         above = [((None, self.details(level)), frozenset[int]())] if self.details(level) else []
         return [*above, self._by_method(level) if len(self.methods) > 1 else self._by_row(level, method)]
 
@@ -231,12 +238,13 @@ class Result(ABC):
 
     # ---- for programs -------------------------------------------------------------------------------------------
 
-    def as_dict(self, level: NumberLike = 0.95, method: str | None = None) -> dict[str, object]:
+    def as_dict(self, level: NumberLike | None = None, method: str | None = None) -> dict[str, object]:
         """Inputs and results as plain values, ready for JSON."""
+        level, method = self._asked(level, method)
         rows = [row.as_dict(level, method) for row in self.rows]
         return {"rows": rows, "target": self.target, "notes": list(self._notes(level, method)), **self.extras()}
 
-    def to_json(self, level: NumberLike = 0.95, method: str | None = None) -> str:
+    def to_json(self, level: NumberLike | None = None, method: str | None = None) -> str:
         """`as_dict` as JSON; no NaN and no infinity, ever."""
         return json.dumps(self.as_dict(level, method), allow_nan=False)
 
@@ -244,7 +252,7 @@ class Result(ABC):
         """The tidy frame, of pandas or Polars."""
         if library not in LIBRARIES:
             raise ParameterError("library", library, f"one of {', '.join(LIBRARIES)}")
-        rows = [_flat(row.as_dict()) for row in self.rows]
+        rows = [_flat(row.as_dict(*self._asked(None, None))) for row in self.rows]
         names = list(dict.fromkeys(name for row in rows for name in row))
         return extra(library, "data").DataFrame({name: [row.get(name) for row in rows] for name in names})
 
@@ -254,16 +262,16 @@ class Result(ABC):
         """What is drawn: every row with its bar, or the only one with its bar by every method."""
         if len(self.methods) > 1:
             (row,) = self.rows
-            return [Point(name, float(row.value or 0), *row.interval(method=name)) for name in self.methods]
+            return [Point(name, float(row.value or 0), *row.interval(self.level, name)) for name in self.methods]
         return [
             Point(f"{row.name} (n = {row.n:,})" if row.n is not None else row.name, row.value, *bar, _fit(row.misfit))
-            for row, bar in zip(self.rows, self._bars(0.95, None), strict=True)
+            for row, bar in zip(self.rows, self._bars(None, None), strict=True)
             if row.value is not None and bar is not None
         ]
 
     def caption(self) -> str:
         """What the bars of the picture are."""
-        return self._notes(0.95, None)[0] if self.rows else ""
+        return self.notes[0] if self.rows else ""
 
     def plot(self, ax: Axes | None = None, *, limits: tuple[float, float] | None = None) -> Picture:
         """The rows with their bars; `limits` fixes the axis, for pictures that are laid side by side."""
