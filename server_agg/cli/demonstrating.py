@@ -8,14 +8,10 @@ import shutil
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from server_agg.cli.output import write_text
 from server_agg.cli.progress import progress
-from server_agg.cli.terminal import emit, table
-
-if TYPE_CHECKING:
-    from server_agg.demo.run import DemoRun
+from server_agg.cli.terminal import emit
 
 FOLDER = "rrcollect-demo"
 LEAST = 200  # people, so that every sport has answers to estimate from
@@ -49,7 +45,7 @@ def demo(options: Namespace) -> int:
         raise ParameterError("--respondents", options.respondents, f"{LEAST} to 1000000")
     if not 0 <= options.seconds <= 3600:
         raise ParameterError("--seconds", options.seconds, "0 to 3600")
-    from server_agg.demo.page import page, summary_picture
+    from server_agg.demo.page import page, picture
     from server_agg.demo.run import fresh_folder, run_demo
 
     fresh_folder(options.out)
@@ -58,10 +54,10 @@ def demo(options: Namespace) -> int:
     report = options.out / "report.html"
     program = program_name(options.out)
     write_text(report, page(shown, program), force=True)
-    write_text(options.out / "picture.svg", summary_picture(shown), force=True)
+    write_text(options.out / "picture.svg", picture(shown), force=True)
     go_on = f"cd {shlex.quote(str(options.out))}\n  {program} verify survey.signed.json --key publisher.pem.pub"
     said = f"Report: {report.resolve().as_uri()}\nTo go on (the report has more):\n  {go_on}"
-    emit(options, _data(shown, report), *_words(shown), said)
+    emit(options, {"report": str(report), **shown.as_dict()}, str(shown), said)
     return 0
 
 
@@ -76,52 +72,3 @@ def program_name(folder: Path) -> str:
         return "rrcollect"
     whole = os.path.abspath(program)
     return shlex.quote(min(whole, os.path.relpath(whole, folder.resolve()), key=len))
-
-
-def _data(shown: DemoRun, report: Path) -> dict[str, Any]:
-    found = []
-    for question, number in shown.rounds():
-        marks = shown.marks(question, number)
-        truth = [mark.truth for mark in marks] if len(marks) > 1 else marks[0].truth
-        holds = all(mark.holds for mark in marks)
-        found.append({"question": question, "round": number, "truth": truth, "holds": holds}
-                     | shown.estimate(question, number).as_dict())  # fmt: skip
-    return {
-        "report": str(report),
-        "respondents": shown.full + shown.gateway,
-        "full_clients": shown.full,
-        "gateway": shown.gateway,
-        "seconds": shown.seconds,
-        "digest": shown.publication.digest,
-        "results": found,
-    }
-
-
-def _words(shown: DemoRun) -> list[str]:
-    survey = shown.publication.survey
-    rows = []
-    for question, number in shown.rounds():
-        text = survey.question(question)
-        which = f" (round {number + 1})" if text.rounds > 1 else ""
-        for mark in shown.marks(question, number):
-            option = "" if mark.label == question else f" {mark.label}"
-            values = [mark.words(mark.shown), mark.bar_words, mark.words(mark.truth)]
-            holds = "inside" if mark.holds else "outside"
-            rows.append([survey.say(text.text) + which + option, f"{mark.n:,}", *values, holds])
-    head = ["question", "answers", "estimate", "95 % exact bar", "truth", "the truth is"]
-    doped = shown.segments("doped")
-    cells, lines = doped.cells()
-    way = f"{shown.full:,} with a full client and a ledger each ({shown.full_seconds:.0f} s)"
-    if shown.gateway:
-        way += f", {shown.gateway:,} through a gateway in bulk ({shown.gateway_seconds:.1f} s)"
-    return [
-        f"Published: {survey.say(survey.title)}, {len(survey.questions)} questions, "
-        f"digest {shown.publication.digest[:16]}…\n"
-        f"Answered:  {way}; nobody twice\n"
-        f"Collected: {shown.tallies.n:,} reports, judged and stored once each",
-        table(head, rows, {1, 2, 3, 4, 5}),
-        "each bar covers on its own, those of a choice all at once: about 1 in 20 misses",
-        f"By sport, {shown.words('doped')}",
-        table(cells, lines, {1, 2, 3, 4}),
-        f"{doped.describe()}\n{shown.trend('pressed').describe()} (pressed, round 1 to 2)",
-    ]

@@ -277,7 +277,7 @@ def _numbers(design: Mechanism) -> str:
 def _sample(options: Namespace) -> int:
     """Made-up people with the columns of the template's survey."""
     from server_agg.cli.output import write_text
-    from server_agg.demo.population import sample_csv
+    from server_agg.demo.people import sample_csv
 
     write_text(options.sample, sample_csv(SAMPLE), force=None)
     words = f"{options.sample}: {SAMPLE} made-up people, columns person, sport, doped, pressed, fixed"

@@ -15,28 +15,36 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from rrcollect import Attribute, Publication, Report, SigningKey, publish_survey
 from rrcollect.errors import Blame, RRCollectError
 from rrcollect.publish.survey_file import parse, survey_from, template
-from server_agg.compare.segments import SegmentTable
-from server_agg.compare.trends import Trend
 from server_agg.count.tallies import Tallies
-from server_agg.demo.collection import Counter
-from server_agg.demo.drawings import Mark
-from server_agg.demo.population import SPORTS, Population, drawn_population, true_value
-from server_agg.demo.respondents import Desk, by_full_clients, by_gateway, one_device
-from server_agg.estimates.choice import ChoiceEstimate
-from server_agg.estimates.mean import MeanEstimate
-from server_agg.estimates.one import Estimate
+from server_agg.demo.collector import InProcessCollector
+from server_agg.demo.people import (
+    SPORTS,
+    Desk,
+    Population,
+    by_full_clients,
+    by_gateway,
+    drawn_population,
+    one_device,
+    true_value,
+)
+from server_agg.results.tables import text_table
 from server_agg.survey_page.results import SurveyResults, survey_results
+from server_agg.survey_page.rounds import QuestionScale
+from server_agg.survey_page.words import number_text
 
+BARS = "95 % bars; those of sports, rounds and options hold all at once. Each set misses in at most 1 of 20 runs."
 MARKER = ".rrcollect-demo"
+BY_SPORT = "doped"  # the question that is shown by sport
 FILES = ("survey.toml", "survey.signed.json", "publisher.pem", "publisher.pem.pub", "reports.sqlite3", "tallies.json")
 
 
@@ -68,56 +76,67 @@ class DemoRun:
         """What was found."""
         return survey_results(self.tallies, self.publication.survey)
 
-    def rounds(self) -> list[tuple[str, int]]:
-        """Every question and round, in the survey's order."""
-        return [(q.id, r) for q in self.publication.survey.questions for r in range(q.rounds)]
+    @cached_property
+    def questions(self) -> list[dict[str, Any]]:
+        """Every question as the results page shows it, with its rows as they are `drawn`: everybody and the sports, the
+        rounds or the options, each with its truth and whether the bar holds it."""
+        found = self.results.as_dict()["questions"]
+        return [{**question, "drawn": self._drawn(question)} for question in found]
 
-    def estimate(self, question: str, round_: int) -> Estimate | MeanEstimate | ChoiceEstimate:
-        """The estimate for the population the people were drawn from."""
-        found = self.results.round(question, round_).estimate
-        if not isinstance(found, Estimate | MeanEstimate | ChoiceEstimate):
-            raise DemoFailed(f"{question}, round {round_}, was not answered by one design")
-        return found
-
-    def words(self, question: str) -> str:
-        """The text of a question."""
-        survey = self.publication.survey
-        return survey.say(survey.question(question).text)
-
-    def marks(self, question: str, round_: int) -> list[Mark]:
-        """The estimate beside the truth; of a choice, every option's."""
-        found = self.results.round(question, round_)
-        several = len(found.findings) > 1
+    def _drawn(self, question: dict[str, Any]) -> list[dict[str, Any]]:
+        name, whole = question["id"], question["estimate"]
+        if question["trend"] is not None:
+            rounds = [
+                (one, f"Round {one['round'] + 1}", {"round_": one["round"]}) for one in question["trend"]["rounds"]
+            ]
+            return [self._beside(question, row, label, **of) for row, label, of in rounds]
+        if "options" in whole:
+            options = [self._beside(question, one, one["label"], option=j) for j, one in enumerate(whole["options"])]
+            return sorted(options, key=lambda row: -row["value"])
+        groups = question["segments"][0]["rows"] if name == BY_SPORT else []
         return [
-            Mark(
-                one.label or question,
-                found.n,
-                one.value,
-                *one.bar,
-                true_value(question, round_, option=place if several else None),
-                found.asked.scale,
-            )
-            for place, one in enumerate(found.findings)
+            self._beside(question, whole, "everybody"),
+            *(self._beside(question, row, row["label"], sports=row["cells"]) for row in groups),
         ]
 
-    def mark(self, question: str, round_: int) -> Mark:
-        """That of a question with one value."""
-        (only,) = self.marks(question, round_)
-        return only
+    def _beside(
+        self, question: dict[str, Any], row: dict[str, Any], label: str, sports: Collection[str] = SPORTS, **of: int
+    ) -> dict[str, Any]:
+        """A row with its truth beside it, among those who do one of these sports."""
+        many = sum(SPORTS[sport] for sport in sports)
+        truth = sum(SPORTS[sport] * true_value(question["id"], sport=sport, **of) for sport in sports) / many
+        asked = self.publication.survey.question(question["id"])
+        scale = QuestionScale.of(asked, self.publication.survey).scale
+        said = f"{number_text(truth, row['high'] - row['low'], scale)} {question['axis']['unit']}"
+        named = {"n": row.get("n", question["estimate"]["n"]), "label": label, "truth": truth, "truth_words": said}
+        return {**row, **named, "holds": row["low"] <= truth <= row["high"]}
 
-    def segments(self, question: str, round_: int = 0) -> SegmentTable:
-        """By sport, the bars holding all at once."""
-        found = self.results.round(question, round_).segments("sport")
-        if not isinstance(found, SegmentTable):
-            raise DemoFailed(f"{question} is a choice, which has a table for each option")
-        return found
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        keys = ("label", "n", "value", "low", "high", "truth", "holds")
+        found = [{"question": q["id"], "rows": [{key: row[key] for key in keys} for row in q["drawn"]]}
+                 for q in self.questions]  # fmt: skip
+        ways = {"respondents": self.full + self.gateway, "full_clients": self.full, "gateway": self.gateway}
+        return {**ways, "seconds": self.seconds, "digest": self.publication.digest, "results": found}
 
-    def trend(self, question: str) -> Trend:
-        """Over the rounds, which different people answered."""
-        found = self.results.trend(question)
-        if not isinstance(found, Trend):
-            raise DemoFailed(f"{question} was not answered in two rounds, or is a choice")
-        return found
+    def __str__(self) -> str:
+        survey, way = self.publication.survey, f"{self.full:,} with a full client and a ledger each"
+        way += f" ({self.full_seconds:.0f} s)"
+        if self.gateway:
+            way += f", {self.gateway:,} through a gateway in bulk ({self.gateway_seconds:.1f} s)"
+        rows = [
+            [q["id"] if row is q["drawn"][0] else "", row["label"], f"{row['n']:,}", row["text"], row["truth_words"],
+             "inside" if row["holds"] else "outside"]
+            for q in self.questions for row in q["drawn"]
+        ]  # fmt: skip
+        return (
+            f"Published: {survey.say(survey.title)}, {len(survey.questions)} questions, "
+            f"digest {self.publication.digest[:16]}…\n"
+            f"Answered:  {way}; nobody twice\n"
+            f"Collected: {self.tallies.n:,} reports, judged and stored once each\n\n"
+            f"{text_table(['question', '', 'answers', 'estimate', 'truth', 'the truth is'], rows, {2, 3, 4})}\n\n"
+            f"{BARS}"
+        )
 
 
 @contextmanager
@@ -168,7 +187,7 @@ def desk_of(publication: Publication, key: SigningKey, folder: Path) -> Desk:
 class _ReportKeeper:
     """A counter that keeps the report to one question, to show it; reports come in any order."""
 
-    def __init__(self, counter: Counter, question: str) -> None:
+    def __init__(self, counter: InProcessCollector, question: str) -> None:
         self.counter, self.question = counter, question
         self.report = b""
 
@@ -188,7 +207,7 @@ def run_demo(
     people = population.people
     with working_folder() as (work, in_memory):
         desk = desk_of(publication, key, work)
-        counter = Counter(desk.store)
+        counter = InProcessCollector(desk.store)
         counter.publish(publication.envelope, key.public.raw.hex())
         overheard = _ReportKeeper(counter, publication.survey.questions[0].id)
         budget = one_device(desk, people[0], overheard, work / "first.sqlite3").budget().explain()

@@ -31,7 +31,7 @@ from server_agg.estimates.scale import OneValue, Scale
 from server_agg.results.interval import exact_level
 from server_agg.survey_page.released import NOT_TOLD
 from server_agg.survey_page.rounds import UNDECLARED, View, group_name
-from server_agg.survey_page.words import about, difference_words, fit_words, others_words, trend_words
+from server_agg.survey_page.words import difference_words, fit_words, others_words, shown_value, trend_words
 
 MOST = 30  # pairs that are told of one segment
 TOGETHER = (MERGED, NOT_TOLD, UNDECLARED)
@@ -42,10 +42,9 @@ def _misfit(found: OneValue) -> str | None:
 
 
 def _row(row: Row, scale: Scale, rows: int) -> dict[str, Any]:
-    found, (low, high) = row.estimate, row.interval
-    values = {"n": row.n, "shown": scale.clipped(found.value), "value": found.value, "low": low, "high": high}
+    found = row.estimate
     fit = fit_words([found.misfit], rows)
-    return {**values, "about": about(found.value, low, high, scale), "misfit": _misfit(found), "fit": fit}
+    return {"n": row.n, **shown_value(found.value, *row.interval, scale), "misfit": _misfit(found), "fit": fit}
 
 
 def _rows(table: SegmentTable) -> list[dict[str, Any]]:

@@ -39,7 +39,7 @@ from server_agg.survey_page.released import (
     waiting_words,
 )
 from server_agg.survey_page.rounds import Headline, QuestionScale, RoundResults, View, headline_of
-from server_agg.survey_page.words import about, fit_words, largest_words
+from server_agg.survey_page.words import axis_of, fit_words, largest_words, shown_value
 
 NOT_DECLARED, ALL_MERGED = 1, 1  # rows of a table in addition to the segment's groups
 
@@ -75,6 +75,7 @@ def question_page(rounds: Sequence[RoundResults], view: View, survey: Survey, qu
         "text": survey.say(question.text),
         "kind": question.kind.kind,
         "scale": {"low": float(scale.low), "high": float(scale.high), "unit": scale.unit},
+        "axis": axis_of(scale),
         "promise": {
             "epsilon": float(promise.epsilon),
             "delta": float(promise.delta),
@@ -207,8 +208,7 @@ def _words(scale: Scale, bar: Interval) -> str:
 
 
 def _value(line: Headline, bar: Interval, scale: Scale) -> dict[str, Any]:
-    values = {"value": line.value, "shown": scale.clipped(line.value), "standard_error": line.standard_error}
-    return {**values, "low": bar.low, "high": bar.high, "about": about(line.value, *bar, scale)}
+    return {**shown_value(line.value, *bar, scale), "standard_error": line.standard_error}
 
 
 def _notes(

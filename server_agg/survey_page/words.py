@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from server_agg.estimates.scale import Scale
 
@@ -48,16 +48,55 @@ def about(value: float, low: float, high: float, scale: Scale) -> str:
 
 
 def value_text(value: float, low: float, high: float, scale: Scale) -> str:
-    """The same as it stands beside a drawing, shares of 100; the results page writes it so too (`figures.mjs`).
+    """The same as it stands beside a drawing, shares of 100.
 
     >>> from server_agg.estimates.scale import SHARES
     >>> value_text(0.372, 0.2712, 0.4688, SHARES), value_text(21.731, 19.01, 24.42, Scale.of_number(0, 40, "hours"))
     ('37 (27–47)', '21.7 (19.0–24.5)')
     """
-    width, factor = high - low, 100 if scale.is_share else 1
-    digits = _digits(width) if not scale.is_share else 0 if 100 * width >= 2 else 1 if 1000 * width >= 2 else 2
-    shown = _written(factor * scale.clipped(value), digits)
-    return f"{shown} ({_down(factor * low, digits)}–{_up(factor * high, digits)})"
+    factor, digits = _beside(high - low, scale)
+    ends = f"({_down(factor * low, digits)}–{_up(factor * high, digits)})"
+    return f"{number_text(scale.clipped(value), high - low, scale)} {ends}"
+
+
+def number_text(value: float, width: float, scale: Scale) -> str:
+    """A value as it is written beside a bar of this width, shares of 100; it is not cut to its scale.
+
+    >>> from server_agg.estimates.scale import SHARES
+    >>> number_text(-0.014, 0.2, SHARES), number_text(-0.014, 0.01, SHARES)
+    ('−1', '−1.4')
+    """
+    factor, digits = _beside(width, scale)
+    return _written(factor * value, digits)
+
+
+def _beside(width: float, scale: Scale) -> tuple[int, int]:
+    """What a value is multiplied by, and how many decimals it has, beside a bar of this width."""
+    if not scale.is_share:
+        return 1, _digits(width)
+    return 100, 0 if 100 * width >= 2 else 1 if 1000 * width >= 2 else 2
+
+
+def shown_value(value: float, low: float, high: float, scale: Scale) -> dict[str, Any]:
+    """A value with its bar as pages show it: cut to its scale, in the words of a board, as it is written beside its
+    drawing, and the unbiased value if that lies beyond the scale."""
+    cut = scale.clipped(value)
+    said = {"about": about(value, low, high, scale), "text": value_text(value, low, high, scale)}
+    unclipped = None if cut == value else number_text(value, high - low, scale)
+    return {"value": value, "shown": cut, "low": low, "high": high, **said, "unclipped": unclipped}
+
+
+def axis_of(scale: Scale) -> dict[str, Any]:
+    """The axis that values of a scale are drawn on: its marks with their texts, what they are of, and its two ends.
+
+    >>> axis_of(Scale.of_number(0, 40, "hours"))["marks"]
+    [[0.0, '0'], [10.0, '10'], [20.0, '20'], [30.0, '30'], [40.0, '40']]
+    """
+    (low, high), parts, factor = scale.ends, 5 if scale.is_share else 4, 100 if scale.is_share else 1
+    places = [low + part * (high - low) / parts for part in range(parts + 1)]
+    marks = [[place, f"{factor * place:.6g}".replace("-", "−")] for place in places]
+    unit = "of 100" if scale.is_share else scale.unit
+    return {"unit": unit, "marks": marks, "ends": f"{marks[0][1]}–{marks[-1][1]}", "share": scale.is_share}
 
 
 def level_words(level: object) -> str:

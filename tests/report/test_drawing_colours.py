@@ -6,7 +6,7 @@ from importlib import resources
 import pytest
 
 from server_agg.collect.pages import asset
-from server_agg.demo.drawings import style
+from server_agg.demo.page import style
 from server_agg.results.drawing import COLOURS
 
 TEXT = resources.files("server_agg.results").joinpath("colours.css").read_text("utf-8")

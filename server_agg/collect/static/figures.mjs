@@ -26,30 +26,10 @@ function draw(tag, attributes = {}, ...children) {
 
 // ---- scales --------------------------------------------------------------------------------------------------------
 
-const minus = (text) => text.replace("-", "−");
-const digitsFor = (width) => (width > 0 ? Math.min(8, Math.max(0, 1 - Math.floor(Math.log10(width)))) : 1);
-const shareDigits = (width) => (100 * width >= 2 ? 0 : 1000 * width >= 2 ? 1 : 2); // as `about` of survey_page/words.py
 export const count = (n) => n.toLocaleString("en"); // "3,900", as in the collector's sentences
 
-/** Where the values of a question lie and how they are written: shares of 100, a number in its unit. */
-export function scaleOf({ kind, scale }) {
-  const share = kind !== "number", factor = share ? 100 : 1, unit = share ? "of 100" : scale.unit;
-  const low = share ? 0 : scale.low, high = share ? 1 : scale.high;
-  const write = (value, width, round = Math.round) => {
-    const digits = share ? shareDigits(width) : digitsFor(width), power = 10 ** digits, slack = round === Math.floor ? 1e-9 : round === Math.ceil ? -1e-9 : 0;
-    const text = (round(factor * value * power + slack) / power).toFixed(digits);
-    return minus(Number(text) === 0 ? text.replace("-", "") : text);
-  };
-  const ticks = share ? [0, 0.2, 0.4, 0.6, 0.8, 1] : [0, 0.25, 0.5, 0.75, 1].map((part) => low + part * (high - low));
-  const tick = (value) => minus(String(Number((factor * value).toPrecision(6))));
-  return { low, high, unit, share, ticks, write, tick };
-}
-
-/** The value and its bar, the ends rounded outward. */
-export const valueText = (it, scale) => {
-  const width = it.high - it.low;
-  return `${scale.write(it.shown, width)} (${scale.write(it.low, width, Math.floor)}–${scale.write(it.high, width, Math.ceil)})`;
-};
+/** Where the values of a question lie, and the marks of their axis, which the collector wrote as it wrote the values. */
+export const scaleOf = ({ scale, axis }) => ({ low: scale.low, high: scale.high, ...axis });
 
 // ---- drawings ------------------------------------------------------------------------------------------------------
 
@@ -74,9 +54,9 @@ function lines(text, most, atMost = 2) {
 const FOOT = (width) => (narrow(width) ? 44 : 26); // below the rows: the marks of the axis, and in a narrow place its unit
 
 function axis(svg, scale, width, x, top, bottom) {
-  for (const value of scale.ticks) {
+  for (const [value, words] of scale.marks) {
     svg.append(draw("line", { class: "grid", x1: x(value), x2: x(value), y1: top, y2: bottom }));
-    svg.append(draw("text", { class: "quiet", x: x(value), y: bottom + 18, "text-anchor": "middle" }, scale.tick(value)));
+    svg.append(draw("text", { class: "quiet", x: x(value), y: bottom + 18, "text-anchor": "middle" }, words));
   }
   if (scale.unit) svg.append(draw("text", { class: "small quiet", x: width - 2, y: bottom + (narrow(width) ? 36 : 18), "text-anchor": "end" }, scale.unit));
 }
@@ -87,7 +67,7 @@ function mark(svg, it, x, y) {
   svg.append(draw("circle", { class: it.value === it.shown ? "dot" : "hollow", cx: x(it.shown), cy: y, r: 6.5 }));
 }
 
-const spoken = (rows, scale) => rows.map((row) => `${row.label}: ${row.about}${row.fit ? ` (${row.fit})` : ""}`).join("; ") + (scale.share ? "" : ` (axis from ${scale.tick(scale.low)} to ${scale.tick(scale.high)})`);
+const spoken = (rows, scale) => rows.map((row) => `${row.label}: ${row.about}${row.fit ? ` (${row.fit})` : ""}`).join("; ") + (scale.share ? "" : ` (axis ${scale.ends})`);
 
 /** Rows of {label, shown, low, high, value, n, fit}: each with its bar; `filled` from the axis' start, for options. */
 export function rowsFigure(rows, scale, width, { filled = false, name = "" } = {}) {
@@ -103,7 +83,7 @@ export function rowsFigure(rows, scale, width, { filled = false, name = "" } = {
     const beside = side && (slim || !high) ? [draw("tspan", { class: note, dx: 8 }, side)] : [];
     label.forEach((line, j) => svg.append(draw("text", { class: words, x: slim ? 12 : 0, y: first + 17 * j }, draw("title", {}, row.label), line, ...(j ? [] : beside))));
     if (side && !beside.length) svg.append(draw("text", { class: note, x: 0, y: y + 13 }, side));
-    svg.append(draw("text", { class: "number", x: slim ? width - 8 : width - 2, y: slim ? top + 15 : y + 5, "text-anchor": "end" }, valueText(row, scale)));
+    svg.append(draw("text", { class: "number", x: slim ? width - 8 : width - 2, y: slim ? top + 15 : y + 5, "text-anchor": "end" }, row.text));
     if (filled) svg.append(draw("rect", { class: "band", x: x(scale.low), y: y - 10, width: Math.max(0.5, x(row.shown) - x(scale.low)), height: 20, rx: 2 }));
     mark(svg, row, x, y);
   });
@@ -117,9 +97,9 @@ export function trendFigure(trend, scale, width, name = "") {
   const x = (round) => left + 26 + ((round - first) / length) * (right - left - 52), y = (value) => bottom - ((value - scale.low) / (scale.high - scale.low)) * (bottom - top);
   const label = rounds.map((one) => `round ${one.round + 1}: ${one.about}${one.fit ? ` (${one.fit})` : ""}`).join("; ");
   const svg = draw("svg", { viewBox: `0 0 ${width} 240`, width, height: 240, role: "img", "aria-label": `${name}${name ? ", " : ""}by round: ${label}` });
-  for (const value of scale.ticks) {
+  for (const [value, words] of scale.marks) {
     svg.append(draw("line", { class: "grid", x1: left, x2: right, y1: y(value), y2: y(value) }));
-    svg.append(draw("text", { class: "quiet", x: left - 8, y: y(value) + 5, "text-anchor": "end" }, scale.tick(value)));
+    svg.append(draw("text", { class: "quiet", x: left - 8, y: y(value) + 5, "text-anchor": "end" }, words));
   }
   const every = Math.ceil((rounds.length * 40) / (right - left));
   rounds.forEach((one, i) => {

@@ -38,9 +38,9 @@ function facts(pairs) {
 function cut(question, scale) {
   const it = question.estimate, found = [];
   for (const one of it.options ?? [it]) {
-    if (one.value === one.shown) continue;
+    if (one.unclipped === null) continue;
     const name = one.label ? ["The unbiased value of ", foreign(one.label)] : ["The unbiased value"];
-    found.push(make("p", {}, ...name, ` is ${scale.write(one.value, one.high - one.low)} ${scale.unit}; it is drawn hollow, cut to ${scale.tick(scale.low)}–${scale.tick(scale.high)}.`));
+    found.push(make("p", {}, ...name, ` is ${one.unclipped} ${scale.unit}; it is drawn hollow, cut to ${scale.ends}.`));
   }
   return found;
 }

@@ -1,7 +1,7 @@
 """The collector's own parts without its web server: the catalogue, the judge of reports, the durable store.
 
-`Counter` is a transport for the real client.  `send` returns when the report is committed, as the collector's "201
-Created" does, and says no for the same reasons.  Several processes may share one store.
+`InProcessCollector` is a transport for the real client.  `send` returns when the report is committed, as the
+collector's "201 Created" does, and says no for the same reasons.  Several processes may share one store.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from server_agg.collect.stores import open_store
 from server_agg.count.tallies import Tallies
 
 
-class Counter:
+class InProcessCollector:
     """Takes reports into the store at `path`."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
