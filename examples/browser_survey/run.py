@@ -91,9 +91,8 @@ with subprocess.Popen(serving, stdout=subprocess.DEVNULL) as collector:
     finally:
         collector.terminate()  # gracefully: whatever was acknowledged is on disk
 
-opened = open_store(store)
-counted, waiting = opened.tallies(), len(opened.waiting())
-opened.close()
+with open_store(store) as opened:
+    counted, waiting = opened.tallies(), opened.check().waiting
 print(f"{counted.n} reports counted, {waiting} wait for others to be counted with")
 for (question,), tallies in counted.by("question").items():
     print(f"{question}: {estimate(tallies[0]).sentence()}")

@@ -53,7 +53,7 @@ def _settings(options: Namespace) -> CollectorSettings:
 
 @contextmanager
 def _opened(options: Namespace, settings: CollectorSettings | None = None) -> Iterator[Store]:
-    from server_agg.collect.stores import open_store
+    from server_agg.collect.store.store import open_store
     from server_agg.errors import SourceUnavailable
 
     settings = settings or _settings(options)
@@ -61,11 +61,8 @@ def _opened(options: Namespace, settings: CollectorSettings | None = None) -> It
     if "://" not in where and not Path(where).exists():
         named = "where RRCOLLECT_STORE or its file says" if options.store is None else options.store
         raise SourceUnavailable(f"there is no database {named}; check the name and its folder")
-    store = open_store(where, keys=settings.keys)
-    try:
+    with open_store(where, keys=settings.keys) as store:
         yield store
-    finally:
-        store.close()
 
 
 def add_ingest(parser: ArgumentParser) -> None:
@@ -75,11 +72,9 @@ def add_ingest(parser: ArgumentParser) -> None:
 
 def ingest(options: Namespace) -> int:
     """Take reports from standard input; if one was refused, the exit code says so."""
-    from server_agg.collect.ingest import ingest as take
-
     rules = _settings(options)
     with _opened(options, rules) as store:
-        verdicts = take(store, sys.stdin.buffer, rules)
+        verdicts = store.ingest(sys.stdin.buffer, rules)
     good = {"new": verdicts.pop("new", 0), "known": verdicts.pop("same", 0)}
     refused = dict(sorted(verdicts.items()))
     lines = [f"{good['new']} new, {good['known']} known, {sum(refused.values())} refused"]
@@ -97,13 +92,11 @@ def add_export(parser: ArgumentParser) -> None:
 
 def export(options: Namespace) -> int:
     """Write a collector's counts, or the rows it kept, to a file."""
-    from server_agg.collect.export import export_reports
-
     refuse_existing(options.file, force=options.force)
     with _opened(options) as store:
         _check_known(store, options.survey)
         try:
-            written = export_reports(store, options.file, options.survey)
+            written = store.export(options.file, options.survey)
         except OSError as error:
             raise CannotWrite(
                 f"{options.file} cannot be written: {os_error_hint(error)} (nothing was left of it)"
@@ -116,7 +109,7 @@ def _check_known(store: Store, survey: str | None) -> None:
     """Refuse a digest under which the collector has no survey."""
     from rrcollect.errors import ParameterError
 
-    published = [one.digest for one in store.surveys()]
+    published = [one.digest for one in store.shelf.surveys()]
     if survey is not None and survey not in published:
         known = ", ".join(published) or "none"
         raise ParameterError("--survey", survey, f"the digest of a survey in the store: {known}")
@@ -136,12 +129,10 @@ def add_backup(parser: ArgumentParser) -> None:
 
 def backup(options: Namespace) -> int:
     """Copy a collector's database while it works."""
-    from server_agg.collect.backup import back_up
-
     refuse_existing(options.file, force=options.force)
     with _opened(options) as store:
         try:
-            made = back_up(store, options.file, with_key=options.with_key)
+            made = store.backup(options.file, with_key=options.with_key)
         except OSError as error:
             raise CannotWrite(
                 f"{options.file} cannot be written: {os_error_hint(error)} (nothing was left of it)"
@@ -163,8 +154,7 @@ def release(options: Namespace) -> int:
     """Make public what makes up whole crowds, and print what strangers see from now on."""
     from rrcollect.errors import ParameterError
     from server_agg.cli.estimating import question_table
-    from server_agg.collect.catalogue import Catalogue
-    from server_agg.collect.releasing import SAME, last_release, release_survey
+    from server_agg.collect.store.release import SAME
     from server_agg.survey_page.results import released_results
 
     rounds = {None: SAME, "whole": None}
@@ -172,9 +162,9 @@ def release(options: Namespace) -> int:
     if given not in rounds and re.fullmatch("0*[1-9][0-9]{0,8}", given) is None:
         raise ParameterError("--headline", given, "the number of a round, from 1 on, or whole")
     with _opened(options) as store:
-        survey = Catalogue(store).named(options.digest).survey
-        made = release_survey(store, survey, headline=rounds[given] if given in rounds else int(given) - 1)
-        last = last_release(store, survey)
+        survey = store.survey(options.digest)
+        made = store.release(survey, headline=rounds[given] if given in rounds else int(given) - 1)
+        last = store.last_release(survey)
     said = [f"{made.added} answers were added", *made.reasons]
     if last is None:
         emit(options, made.as_dict(), "\n".join([*said, "nothing is released yet"]))
@@ -196,12 +186,10 @@ def add_close(parser: ArgumentParser) -> None:
 
 def close(options: Namespace) -> int:
     """End a survey that is over: exact counts stay, ids, rows and tickets are overwritten."""
-    from server_agg.collect.closing import close_survey
-
     settings = _settings(options)
     grace = settings.grace if options.grace is None else _days("--grace", options.grace)
     with _opened(options, settings) as store:
-        kept = close_survey(store, options.digest, grace=grace)
+        kept = store.close(options.digest, grace=grace)
     said = f"closed: the counts of {kept.n} reports stay; ids, rows and tickets are gone"
     emit(options, {"reports": kept.n, "digest": options.digest}, said)
     return 0

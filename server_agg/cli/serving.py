@@ -15,7 +15,7 @@ from server_agg.cli.sources import read_envelope, read_keys
 from server_agg.cli.terminal import emit
 
 if TYPE_CHECKING:
-    from server_agg import CollectorSettings, Store
+    from server_agg import CollectorSettings
     from server_agg.collect.catalogue import CatalogueEntry
 
 HIDDEN = {"owner_token"}  # a command line is read by everybody on the machine
@@ -135,15 +135,11 @@ def _make_token(path: Path) -> None:
 def _published(options: Namespace, settings: CollectorSettings) -> list[CatalogueEntry]:
     """Open the store, so that one that cannot be used is told first, and publish the surveys given."""
     from server_agg.collect.catalogue import Catalogue
-    from server_agg.collect.stores import open_store
+    from server_agg.collect.store.store import open_store
 
-    store: Store = open_store(
-        settings.store.get_secret_value(), keys=settings.keys, discard_unreadable=options.discard_unreadable
-    )
-    try:
+    where, discard = settings.store.get_secret_value(), options.discard_unreadable
+    with open_store(where, keys=settings.keys, discard_unreadable=discard) as store:
         keys = read_keys(options.key)
         named = [key.raw.hex() for key in keys]
         envelopes = [read_envelope(path, keys)[1] for path in options.survey]
-        return [Catalogue(store).publish(envelope, named)[0] for envelope in envelopes]
-    finally:
-        store.close()
+        return [Catalogue(store.shelf).publish(envelope, named)[0] for envelope in envelopes]

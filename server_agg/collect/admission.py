@@ -32,8 +32,8 @@ from rrcollect.publish.report import LARGEST_REPORT, Report, ReportRow
 from rrcollect.publish.rules import fault
 from rrcollect.publish.survey import Survey
 from server_agg.collect.catalogue import CatalogueEntry
-from server_agg.collect.errors import Refusal
-from server_agg.collect.stored_report import IncomingReport, incoming
+from server_agg.collect.store.reports import IncomingReport, incoming
+from server_agg.errors import Refusal
 
 SHAPE = re.compile(
     r'\{"answer":"([01]{1,256})",("design":\{[^{}]{1,512}\}),"id":"([0-9a-f]{32})",("question":.{1,8000}),'

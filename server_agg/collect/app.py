@@ -28,9 +28,9 @@ from starlette.types import Receive, Scope, Send
 from server_agg.collect import openapi, pages
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.endpoint import answered, not_here
-from server_agg.collect.errors import Refusal, StoreError
 from server_agg.collect.group_commit import GroupCommit
 from server_agg.collect.housekeeping import keep_house
+from server_agg.collect.http.findings import PublicResults, as_csv, live_results
 from server_agg.collect.intake import Intake
 from server_agg.collect.invites import MOST_INVITES
 from server_agg.collect.languages import words_for
@@ -38,24 +38,23 @@ from server_agg.collect.logs import Watch
 from server_agg.collect.metrics import Metrics
 from server_agg.collect.mounting import CollectorApp, below
 from server_agg.collect.owner import OwnerToken
-from server_agg.collect.releasing import PublicResults, live_results
 from server_agg.collect.replies import NOT_CACHED, encoded, reply
 from server_agg.collect.request_body import BodyBudget, header
 from server_agg.collect.security_headers import Guard, own_origin, own_path, results_policy, survey_policy
 from server_agg.collect.settings import Settings
-from server_agg.collect.spreadsheet import as_csv
-from server_agg.collect.store import Store
+from server_agg.collect.store.store import Store
 from server_agg.collect.survey_routes import SurveyRoutes
+from server_agg.errors import Refusal, StoreError
 
 
 def create_app(store: Store, owner: OwnerToken, settings: Settings | None = None) -> CollectorApp:
     """The collector as an ASGI application; it closes the store when it is shut down.
 
     >>> import tempfile, pathlib
-    >>> from server_agg.collect.stores import open_store
+    >>> from server_agg.collect.store.store import open_store
     >>> store = open_store(pathlib.Path(tempfile.mkdtemp(), "reports.sqlite3"))
     >>> app = create_app(store, OwnerToken("correct horse battery"))    # uvicorn.run(app) would serve it
-    >>> callable(app), store.close()
+    >>> callable(app), store.disconnect()
     (True, None)
     """
     return Collector(store, owner, settings or Settings()).app()
@@ -68,7 +67,7 @@ class Collector:
         self.store = store
         self.owner = owner
         self.settings = settings
-        self.catalogue = Catalogue(store)
+        self.catalogue = Catalogue(store.shelf)
         self.metrics = Metrics()
         self.watch = Watch(settings.minimum)
         self.budget = BodyBudget(settings.body_budget)
@@ -127,7 +126,7 @@ class Collector:
         yield
         house.cancel()
         await asyncio.to_thread(self.writer.close)
-        await asyncio.to_thread(self.store.close)
+        await asyncio.to_thread(self.store.disconnect)
         self.watch.tell()
 
     def _forget_findings(self) -> None:
@@ -144,7 +143,7 @@ class Collector:
     def _folded(self, trouble: StoreError | None) -> None:
         """Called by the writer after every fold."""
         self.watch.store(trouble, "folding")
-        self.metrics.folded(self.store.unfolded, failed=trouble is not None)
+        self.metrics.folded(self.store.folds.unfolded, failed=trouble is not None)
 
     def _refused(self, reason: str) -> None:
         self.watch.refused(reason)
@@ -186,7 +185,7 @@ class Collector:
 
     def _count(self) -> list[dict[str, Any]]:
         self.catalogue.refresh()
-        self.store.fold_unless_busy()
+        self.store.folds.fold_unless_busy()
         tallies, minimum, states = self.store.tallies(), self.settings.minimum, self.surveys.states()
         return [
             live_results(self.store, listed.survey, tallies, minimum) | states[listed.published.digest]
@@ -256,7 +255,7 @@ class Collector:
     async def ready(self, request: Request) -> Response:
         """GET /readyz: the store can be reached too.  How many wait is not told: it moves with every report."""
         try:
-            await asyncio.to_thread(self.store.alive)
+            await asyncio.to_thread(self.store.epochs.alive)
         except StoreError as error:
             self.watch.store(error, "reaching")
             raise

@@ -26,8 +26,8 @@ from rrcollect.publish.envelope import verify
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.survey import Survey
 from rrcollect.publish.withdrawal import read_withdrawal
-from server_agg.collect.errors import Refusal, StoreUnavailable
-from server_agg.collect.store import PublishedSurvey, Store
+from server_agg.collect.store.shelf import PublishedSurvey, Shelf
+from server_agg.errors import Refusal, StoreUnavailable
 
 LOOK_AGAIN = 1.0  # seconds
 MOST_LOOKS = 200  # per second
@@ -47,10 +47,10 @@ class CatalogueEntry:
 
 
 class Catalogue:
-    """The surveys in a store, kept in memory."""
+    """The surveys on a shelf, kept in memory."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
         self._lock = threading.Lock()
         self._listed: dict[str, CatalogueEntry] = {}
         self._origins: set[str] = set()  # of all of them
@@ -61,9 +61,9 @@ class Catalogue:
 
     def _look(self, digest: str | None = None) -> None:
         """Read what is new: all surveys, or one."""
-        found = [one for one in self._store.surveys(digest) if one.digest not in self._listed]
+        found = [one for one in self._shelf.surveys(digest) if one.digest not in self._listed]
         if found or digest is None:
-            self.withdrawn.update(self._store.withdrawals())
+            self.withdrawn.update(self._shelf.withdrawals())
         for published in found:
             survey = _read(published.envelope, _keys(published.keys))
             self._keep(CatalogueEntry(survey, published))
@@ -80,14 +80,14 @@ class Catalogue:
             raise Refusal(400, type(error).__name__, str(error)) from None
         if not notice.withdraws(entry.survey):
             raise Refusal(400, "another_survey", "this withdrawal is of another survey")
-        new = self._store.withdraw(entry.published.digest, envelope)
+        new = self._shelf.withdraw(entry.published.digest, envelope)
         with self._lock:
-            self.withdrawn.update(self._store.withdrawals())
+            self.withdrawn.update(self._shelf.withdrawals())
         return new
 
     def look_for_withdrawals(self) -> None:
         """Read what other processes were told."""
-        found = self._store.withdrawals()
+        found = self._shelf.withdrawals()
         with self._lock:
             self.withdrawn.update(found)
 
@@ -165,7 +165,7 @@ class Catalogue:
         of = (survey.publisher, survey.name, survey.version, survey.minimum, survey.pilot)
         published = PublishedSurvey(survey.digest, envelope, given, *of)
         with self._lock:
-            new = self._store.publish(published)
+            new = self._shelf.publish(published)
             if survey.digest not in self._listed:
                 self._keep(CatalogueEntry(survey, published))
         return self._listed[survey.digest], new

@@ -12,11 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from server_agg.collect import pages
-from server_agg.collect.errors import Refusal, StoreError
 from server_agg.collect.languages import words_for
 from server_agg.collect.replies import refusal_reply, reply, trouble_reply
 from server_agg.collect.request_body import header
 from server_agg.collect.security_headers import own_path
+from server_agg.errors import Refusal, StoreError
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 

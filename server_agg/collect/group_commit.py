@@ -21,9 +21,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from server_agg.collect.errors import KeysBusy, QueueFull, StoreError, StoreUnavailable
-from server_agg.collect.store import ReportOutcome, Store
-from server_agg.collect.stored_report import IncomingReport
+from server_agg.collect.store.reports import IncomingReport
+from server_agg.collect.store.store import Store
+from server_agg.collect.store.taking import ReportOutcome
+from server_agg.errors import KeysBusy, QueueFull, StoreError, StoreUnavailable
 
 Watched = Callable[[int, float, StoreError | None], object]  # how many reports, the seconds, what went wrong
 WatchedFold = Callable[[StoreError | None], object]  # what went wrong

@@ -3,25 +3,25 @@
 Rules
 1. Every few seconds it looks for withdrawals that other processes on the database were told.
 2. A close that was interrupted is done again, whoever asked for it.
-3. With a setting for retention it closes every survey that expired so long ago (`closing`): counts stay, all else goes.
-4. With a step for releases it releases every survey once in each, at the step's beginning (`releasing`).
+3. With a setting for retention it closes every survey that expired so long ago: counts stay, all else goes.
+4. With a step for releases it releases every survey once in each, at the step's beginning (`release`).
 5. Every `log_seconds` it tells refusals by reason (`logs`).
-6. A store that cannot be reached is told once, and ends nothing of this.
+6. An unreachable store is logged once; housekeeping goes on.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from datetime import timedelta
 
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.closing import close_due, finish_closing
-from server_agg.collect.errors import StoreError
 from server_agg.collect.logs import Watch, said
-from server_agg.collect.releasing import release_all
 from server_agg.collect.settings import Settings
-from server_agg.collect.store import Store
+from server_agg.collect.store.release import due
+from server_agg.collect.store.store import Store
+from server_agg.errors import KeysBusy, StoreError
 
 LOOK_SECONDS = 5.0
 
@@ -59,3 +59,35 @@ def tidy(store: Store, catalogue: Catalogue, settings: Settings) -> None:
         after = settings.grace + timedelta(days=settings.retention_days)
         for digest in close_due(store, catalogue, after):
             said("survey closed", survey=digest)
+
+
+def release_all(store: Store, catalogue: Catalogue, step: timedelta, now: float | None = None) -> int:
+    """Release every survey that was not released yet in this step; how many changed."""
+    moment, changed = time.time() if now is None else now, 0
+    catalogue.refresh()
+    for listed in catalogue.all():
+        last = store.last_release(listed.survey)
+        if due(None if last is None else last.facts, step, moment):
+            changed += store.release(listed.survey, now=moment).added > 0
+    return changed
+
+
+def close_due(store: Store, catalogue: Catalogue, after: timedelta, now: float | None = None) -> list[str]:
+    """Close every survey that expired at least so long ago and is not closed to the end; their digests."""
+    moment = time.time() if now is None else now
+    due = [one for one in catalogue.all() if (one.survey.expires + after).timestamp() <= moment]
+    closed = {one.digest for one in store.shelf.surveys() if one.finished} if due else set()
+    found = [one.published.digest for one in due if one.published.digest not in closed]
+    for digest in found:
+        store.folds.finish(digest)
+    return found
+
+
+def finish_closing(store: Store) -> list[str]:
+    """Do again what was interrupted of a close, unless another is at it; the digests."""
+    found = []
+    with suppress(KeysBusy):
+        for digest in store.folds.unfinished():
+            store.folds.finish(digest, wait=False)
+            found.append(digest)
+    return found

@@ -25,14 +25,14 @@ from rrcollect.publish.report import LARGEST_REPORT
 from rrcollect.publish.rules import REASONS, STATUS
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.errors import Refusal, StoreError
 from server_agg.collect.group_commit import GroupCommit
 from server_agg.collect.metrics import Metrics
 from server_agg.collect.replies import refusal_reply, reply, trouble_reply
 from server_agg.collect.request_body import BodyBudget, body_of
 from server_agg.collect.settings import Settings
-from server_agg.collect.store import ReportOutcome
-from server_agg.collect.stored_report import IncomingReport
+from server_agg.collect.store.reports import IncomingReport
+from server_agg.collect.store.taking import ReportOutcome
+from server_agg.errors import Refusal, StoreError
 
 NEW = b'{"new":1,"known":0}'
 NEW_HEADERS = [

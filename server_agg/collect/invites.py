@@ -15,7 +15,7 @@ from typing import Any
 
 from rrcollect.publish.survey import Survey
 from rrcollect.publish.tickets import new_invite, ticket_hashes
-from server_agg.collect.errors import Refusal
+from server_agg.errors import Refusal
 
 MOST_INVITES = 10_000
 MOST_HASHES = 200_000  # in one request

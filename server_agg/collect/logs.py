@@ -20,7 +20,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import IO, Any
 
-from server_agg.collect.errors import StoreError
+from server_agg.errors import StoreError
 
 log = logging.getLogger("rrcollect.collect")
 

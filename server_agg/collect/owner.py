@@ -15,8 +15,8 @@ import stat
 from pathlib import Path
 
 from rrcollect.errors import ParameterError
-from server_agg.collect.errors import Refusal
 from server_agg.collect.settings import Settings, variable
+from server_agg.errors import Refusal
 
 SHORTEST = 16
 

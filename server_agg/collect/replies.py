@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from server_agg.collect.errors import Refusal, StoreError, TooManyBodies
+from server_agg.errors import Refusal, StoreError, TooManyBodies
 
 NOT_CACHED = {"cache-control": "no-store"}
 

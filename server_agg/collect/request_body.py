@@ -18,7 +18,7 @@ from typing import Any
 from starlette.types import Message, Receive, Scope
 
 from rrcollect.publish.report import LARGEST_REPORT
-from server_agg.collect.errors import Refusal, TooManyBodies
+from server_agg.errors import Refusal, TooManyBodies
 
 
 class BodyBudget:
@@ -29,7 +29,7 @@ class BodyBudget:
     >>> budget.take(6_000)
     Traceback (most recent call last):
     ...
-    server_agg.collect.errors.TooManyBodies: bodies under way hold 6000 of 10000 bytes; send it again in a moment
+    server_agg.errors.TooManyBodies: bodies under way hold 6000 of 10000 bytes; send it again in a moment
     """
 
     def __init__(self, limit: int) -> None:

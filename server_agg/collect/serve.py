@@ -31,7 +31,7 @@ from server_agg.collect.logs import log_to, said
 from server_agg.collect.metrics import SHARED, shown
 from server_agg.collect.owner import OwnerToken
 from server_agg.collect.settings import Settings
-from server_agg.collect.stores import open_store
+from server_agg.collect.store.store import open_store
 from server_agg.collect.workers import supervise
 
 
@@ -96,7 +96,7 @@ def serve(settings: Settings | None = None) -> None:
     >>> serve(Settings(store=":memory:", owner_token="correct horse battery"))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    server_agg.collect.errors.UnsafeDurability: ...
+    server_agg.errors.UnsafeDurability: ...
     """
     rules = settings or settings_from_environment()
     if rules.workers == 1:

@@ -26,19 +26,17 @@ from rrcollect.publish.envelope import LARGEST_ENVELOPE
 from rrcollect.publish.withdrawal import LARGEST_WITHDRAWAL
 from server_agg.collect.admission import MOST_BRACKETS
 from server_agg.collect.catalogue import Catalogue, CatalogueEntry
-from server_agg.collect.closing import close_survey
 from server_agg.collect.endpoint import answered
-from server_agg.collect.errors import Refusal
 from server_agg.collect.invites import LARGEST_REQUEST, asked_invites
 from server_agg.collect.logs import said
 from server_agg.collect.owner import OwnerToken
-from server_agg.collect.previewing import preview_release
-from server_agg.collect.releasing import SAME, last_release, release_survey
 from server_agg.collect.replies import reply
 from server_agg.collect.request_body import BodyBudget, body_of, header
 from server_agg.collect.settings import Settings
 from server_agg.collect.states import state_of
-from server_agg.collect.store import Store
+from server_agg.collect.store.release import SAME, preview_release
+from server_agg.collect.store.store import Store
+from server_agg.errors import Refusal
 
 LARGEST_NOTICE = 2 * LARGEST_WITHDRAWAL  # bytes of a signed withdrawal: its payload in base64, and signatures
 PREVIEW = {(): False, (("preview", "1"),): True}  # by the query
@@ -91,7 +89,7 @@ class SurveyRoutes:
 
     def states(self) -> dict[str, dict[str, Any]]:
         """By digest what each survey is now."""
-        closed = {one.digest for one in self._store.surveys() if one.finished}
+        closed = {one.digest for one in self._store.shelf.surveys() if one.finished}
         withdrawn, now, grace = self._catalogue.withdrawn, datetime.now(UTC), self._settings.grace
         found = {}
         for entry in self._catalogue.all():
@@ -131,14 +129,14 @@ class SurveyRoutes:
 
     def _overview(self, prefix: str) -> list[dict[str, Any]]:
         self._catalogue.refresh()
-        self._store.fold_unless_busy()
+        self._store.folds.fold_unless_busy()
         answers: Counter[str] = Counter()
         for key, tally in self._store.tallies().items():
             answers[key.survey] += tally.n
         states, found = self.states(), []
         for entry in self._catalogue.all():
             survey, digest = entry.survey, entry.published.digest
-            last = last_release(self._store, survey)
+            last = self._store.last_release(survey)
             known = {"digest": digest, "name": survey.name, "version": survey.version, "pilot": survey.pilot}
             known |= {"title": survey.say(survey.title), "publisher": survey.publisher, "minimum": survey.minimum}
             known |= {"invite_only": survey.invite_only, "pages": entry.pages(prefix), "answers": answers[digest]}
@@ -152,7 +150,7 @@ class SurveyRoutes:
         listed = await self.listed(request.path_params["digest"])
         asked = await self._read(request, LARGEST_REQUEST)
         made, hashes = await asyncio.to_thread(asked_invites, asked, listed.survey)
-        await asyncio.to_thread(self._store.add_invites, listed.published.digest, hashes)
+        await asyncio.to_thread(self._store.shelf.add_invites, listed.published.digest, hashes)
         return reply({"hashes": len(hashes)} if made is None else {"invites": made}, 201)
 
     async def release(self, request: Request) -> Response:
@@ -168,8 +166,8 @@ class SurveyRoutes:
         if headline is not None and (type(headline) is not int or not SAME <= headline <= last):
             raise Refusal(400, "round", f'send {{}}, or {{"round": N}} with N from 0 to {last}, or null for the whole')
         if preview:
-            return reply(await asyncio.to_thread(preview_release, self._store, listed.survey, headline=headline))
-        made = await asyncio.to_thread(release_survey, self._store, listed.survey, headline=headline)
+            return reply(await asyncio.to_thread(preview_release, self._store.folds, listed.survey, headline=headline))
+        made = await asyncio.to_thread(self._store.release, listed.survey, headline=headline)
         self._changed()
         return reply(made.as_dict(), 201 if made.added else 200)
 
@@ -181,7 +179,7 @@ class SurveyRoutes:
             raise Refusal(400, "malformed", "send {}")
         digest, grace = listed.published.digest, self._settings.grace
         try:
-            kept = await asyncio.to_thread(close_survey, self._store, digest, grace=grace)
+            kept = await asyncio.to_thread(self._store.close, digest, grace=grace)
         except ParameterError as error:
             raise Refusal(409, "not_over", f"only {error.allowed}") from None
         said("survey closed", survey=digest)

@@ -13,11 +13,10 @@ from rrcollect.errors import ReportRefused
 from rrcollect.publish.rules import REASONS
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.errors import Refusal
 from server_agg.collect.settings import Settings
-from server_agg.collect.store import Store
-from server_agg.collect.stores import open_store
+from server_agg.collect.store.store import Store, open_store
 from server_agg.count.tallies import Tallies
+from server_agg.errors import Refusal
 
 
 class InProcessCollector:
@@ -25,7 +24,7 @@ class InProcessCollector:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.store: Store = open_store(path, keep_rows=True)
-        self._catalogue = Catalogue(self.store)
+        self._catalogue = Catalogue(self.store.shelf)
         settings = Settings()
         self._judge = Admission(self._catalogue.find, grace=settings.grace, list_limit=settings.list_limit)
 
@@ -54,4 +53,4 @@ class InProcessCollector:
 
     def close(self) -> None:
         """Release the database."""
-        self.store.close()
+        self.store.disconnect()

@@ -128,10 +128,9 @@ def run_web(port: int, pause: float, say: Say) -> int:
 
     from server_agg.collect.app import create_app
     from server_agg.collect.owner import OwnerToken
-    from server_agg.collect.releasing import release_survey
     from server_agg.collect.serve import server_config
     from server_agg.collect.settings import Settings
-    from server_agg.collect.stores import open_store
+    from server_agg.collect.store.store import open_store
 
     if not 0 <= port < 65536:
         raise ParameterError("--port", port, "0 (a free one) to 65535")
@@ -150,7 +149,7 @@ def run_web(port: int, pause: float, say: Say) -> int:
         counter = InProcessCollector(desk.store)
         counter.publish(publication.envelope, key.public.raw.hex())
         by_gateway(publication, drawn_population(BEFORE).people, counter, lambda done: None)
-        release_survey(counter.store, publication.survey, headline=0)
+        counter.store.release(publication.survey, headline=0)
         counter.close()
         settings, token = Settings(public_results=True), secrets.token_urlsafe(24)
         app = create_app(open_store(desk.store), OwnerToken(token), settings)

@@ -3,12 +3,12 @@
 import pytest
 
 from rrcollect.publish.report import ReportRow
-from server_agg.collect.stored_report import IncomingReport
-from server_agg.collect.stores import open_store
+from server_agg import open_store
+from server_agg.collect.store.reports import IncomingReport
 from tests.assurance.check import Outcome
 from tests.assurance.collector.check import _caught, _in_time
 from tests.assurance.collector.fuzz_targets import TARGETS, harmless, held, seeds, unchecked_fields
-from tests.assurance.collector.planted import KeylessStore
+from tests.assurance.collector.planted import keyless
 from tests.support.collector_crashing import counted
 
 
@@ -43,13 +43,13 @@ def test_a_planted_bug_is_searched_until_it_is_found_and_no_more_often_than_said
     assert _in_time(search, "lost", 2)(0, step) == Outcome(True, {"searches until it was found": 1, "lost": 1})
 
 
-@pytest.mark.parametrize(("store", "twice"), [(open_store, 0), (KeylessStore, 2)])
+@pytest.mark.parametrize(("store", "twice"), [(open_store, 0), (keyless, 2)])
 def test_a_report_that_is_there_three_times_is_counted_twice_too_often(tmp_path, monkeypatch, store, twice):
     monkeypatch.delenv("RRCOLLECT_KEYS", raising=False)  # both stores have their keys beside the file
     opened = store(tmp_path / "a.sqlite3")
     row = ReportRow("0" * 64, "q1", 0, '{"p00":"3/4","p11":"3/4"}', "1", "1" * 32, None, "{}")
     for _ in range(3):
         opened.take([IncomingReport(row)])
-    opened.close()
+    opened.disconnect()
     ids, more = counted(str(tmp_path / "a.sqlite3"))
     assert (set(ids), more) == ({row.id}, twice)

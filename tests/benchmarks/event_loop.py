@@ -138,7 +138,7 @@ def measured(names: Container[tuple[str, str]] | None = None) -> dict[tuple[str,
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(Path(folder, "reports.sqlite3"))
         made = publication()
-        digest = Catalogue(store).publish(made.envelope, [KEY.public.raw.hex()])[0].published.digest
+        digest = Catalogue(store.shelf).publish(made.envelope, [KEY.public.raw.hex()])[0].published.digest
         collector = create_app(store, OwnerToken(secrets.token_hex()), CollectorSettings())
 
         async def run() -> dict[tuple[str, str], float]:

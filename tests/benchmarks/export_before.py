@@ -26,7 +26,7 @@ TIMED = """
 best = 1e9
 for turn in range(4):  # the first warms up
     began = time.process_time()
-    assert export_reports(store, f"{folder}/{turn}.parquet") == n
+    assert export(f"{folder}/{turn}.parquet") == n
     best = min(best, time.process_time() - began) if turn else best
 print(json.dumps(best))
 """
@@ -35,17 +35,19 @@ OLD = """
 from server_agg.collect.export import export_reports
 from server_agg.collect.store import INSERT, open_store
 store = open_store(folder + "/reports.sqlite3")
+export = lambda path: export_reports(store, path)
 made = [("ab" * 32, "q1", 0, "3/4", "3/4", i % 2, secrets.token_hex(16), None, "{}", "2026-01-01") for i in range(n)]
 with store.writing() as cursor:
     cursor.executemany(INSERT, made)
 """
 NEW = """
 from rrcollect.publish.report import ReportRow
-from server_agg import export_reports, open_store
-from server_agg.collect.store import PublishedSurvey
-from server_agg.collect.stored_report import incoming
+from server_agg import open_store
+from server_agg.collect.store.reports import incoming
+from server_agg.collect.store.shelf import PublishedSurvey
 store = open_store(folder + "/reports.sqlite3", keep_rows=True)
-store.publish(PublishedSurvey("ab" * 32, b"", ("aa",), "Bench", "bench", 1, 2))
+export = store.export
+store.shelf.publish(PublishedSurvey("ab" * 32, b"", ("aa",), "Bench", "bench", 1, 2))
 design = '{"p00":"3/4","p11":"3/4"}'
 made = [ReportRow("ab" * 32, "q1", 0, design, str(i % 2), secrets.token_hex(16), None, "{}") for i in range(n)]
 store.take([incoming(row) for row in made])

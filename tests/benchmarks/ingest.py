@@ -97,7 +97,7 @@ def run_server(kind: str, folder: Path, port: int) -> None:
         settings = CollectorSettings(batch_limit=1, list_limit=1) if kind.endswith("1") else settings
         store = open_store(folder / "reports.sqlite3")
         envelope, key = (folder / "survey").read_bytes().split(b"\n")
-        Catalogue(store).publish(envelope, [key.decode()])
+        Catalogue(store.shelf).publish(envelope, [key.decode()])
         app = create_app(store, OwnerToken(secrets.token_hex()), settings)
     else:
         app = bare(folder / "bare.sqlite3", 1000 if "group" in kind else 1)

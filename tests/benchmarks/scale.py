@@ -28,7 +28,7 @@ from typing import Any
 
 from server_agg import open_store, tally_reports
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.stored_report import IncomingReport
+from server_agg.collect.store.reports import IncomingReport
 from tests.benchmarks.batch import SURVEY, write_rows
 from tests.benchmarks.ingest import cpu_of, published, served
 from tests.benchmarks.measure import load, tell
@@ -141,11 +141,11 @@ def stored_bytes(reports: int) -> int:
     envelope, key = survey.split(b"\n")
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(Path(folder) / "reports.sqlite3")
-        Catalogue(store).publish(envelope, [key.decode()])
+        Catalogue(store.shelf).publish(envelope, [key.decode()])
         for _ in range(0, reports, 500):
             store.take([IncomingReport(sample.row._replace(id=os.urandom(16).hex())) for _ in range(500)])
             store.fold()
-        store.close()
+        store.disconnect()
         return sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
 
 

@@ -30,11 +30,11 @@ from rrcollect import Report, Survey
 from rrcollect.design import from_text
 from rrcollect.publish.report import ReportRow
 from rrcollect.publish.tickets import known_as
-from server_agg import export_reports, open_store, write_reports
-from server_agg.collect.releasing import live_results
-from server_agg.collect.store import PublishedSurvey, Store
-from server_agg.collect.stored_report import IncomingReport, incoming
-from server_agg.collect.tables import ADD_COUNT
+from server_agg import Store, open_store, write_reports
+from server_agg.collect.http.findings import live_results
+from server_agg.collect.store.database import ADD_COUNT
+from server_agg.collect.store.reports import IncomingReport, incoming
+from server_agg.collect.store.shelf import PublishedSurvey
 from tests.benchmarks.event_loop import ORDINARY, measured
 from tests.benchmarks.ingest import CONNECTIONS, served
 from tests.benchmarks.measure import Timing, interleave, take_turns, tell
@@ -78,7 +78,7 @@ def groups(kind: str, store: Store, many: int) -> list[list[IncomingReport]]:
     """Reports in groups; tickets are made known to the store."""
     tickets: list[str | None] = [secrets.token_hex(16) if kind == INVITED else None for _ in range(many * GROUP)]
     if kind == INVITED:
-        store.add_invites(DIGEST, [known_as(ticket, "q1", 0) for ticket in tickets if ticket])
+        store.shelf.add_invites(DIGEST, [known_as(ticket, "q1", 0) for ticket in tickets if ticket])
     made = [row(ticket) for ticket in tickets]
     found = [made[start : start + GROUP] for start in range(0, len(made), GROUP)]
     if kind == REPEATED:
@@ -93,7 +93,7 @@ def taken_in_turns(addresses: dict[str, str], many: int, turn: int) -> dict[str,
     stores = {kind: open_store(address) for kind, address in addresses.items()}
     made, spent = {}, dict.fromkeys(stores, 0.0)
     for kind, store in stores.items():
-        store.publish(survey(1))
+        store.shelf.publish(survey(1))
         made[kind] = groups(kind, store, many)
     order, mixed = list(stores), random.Random(turn)
     for number in range(many):
@@ -105,7 +105,7 @@ def taken_in_turns(addresses: dict[str, str], many: int, turn: int) -> dict[str,
                 stores[kind].fold()
             spent[kind] += time.perf_counter() - began
     for store in stores.values():
-        store.close()
+        store.disconnect()
     return {kind: seconds / (many * GROUP) for kind, seconds in spent.items()}
 
 
@@ -129,7 +129,7 @@ def sqlite(*, keep_rows: bool = False) -> Iterator[Store]:
         try:
             yield store
         finally:
-            store.close()
+            store.disconnect()
 
 
 # ---- results and rows ------------------------------------------------------------------------------------------------
@@ -146,8 +146,8 @@ def filled(store: Store, asked: Survey, each: int) -> int:
     values = asked.segments["one"].values
     groups = [f'{{"one":"{one}","two":"{two}"}}' for one in values for two in values]
     lines = [(asked.digest, "q1", 0, DESIGN, group, answer, each, 0) for group in groups for answer in "01"]
-    with store.writing() as cursor:
-        store.run_many(cursor, ADD_COUNT, lines)
+    with store.database.writing() as cursor:
+        store.database.run_many(cursor, ADD_COUNT, lines)
     return len(lines)
 
 
@@ -184,7 +184,7 @@ def section(effort: Effort = FULL) -> Section:
     with sqlite() as few, sqlite() as more, sqlite(keep_rows=True) as kept, tempfile.TemporaryDirectory() as folder:
         filled(few, asked, 1)
         cells = filled(more, asked, 1000)
-        kept.publish(survey(1, 2))
+        kept.shelf.publish(survey(1, 2))
         exported = effort.size(20_000)
         kept.take([row() for _ in range(exported)])
         kept.fold()
@@ -193,7 +193,7 @@ def section(effort: Effort = FULL) -> Section:
             {
                 FEW: (cells, partial(shown, few, asked)),
                 MANY: (cells, partial(shown, more, asked)),
-                CURSOR: (exported, partial(export_reports, kept, files[0])),
+                CURSOR: (exported, partial(kept.export, files[0])),
                 BUILT: (exported, partial(by_reports, kept, files[1])),
             },
             effort.repetitions,

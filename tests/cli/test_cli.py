@@ -307,21 +307,21 @@ def test_from_a_database_through_a_file_to_an_estimate(desk, capsys):
     from rrcollect import Report
     from rrcollect.publish.envelope import verify as opened
     from rrcollect.publish.survey import Survey
+    from server_agg import open_store
     from server_agg.collect.catalogue import Catalogue
-    from server_agg.collect.stored_report import incoming
-    from server_agg.collect.stores import open_store
+    from server_agg.collect.store.reports import incoming
 
     key = SigningKey.load(desk / "publisher.pem").public
     survey = Survey.from_payload(opened((desk / "survey.signed.json").read_bytes(), [key]).payload)
     store = open_store(str(desk / "reports.sqlite3"), keep_rows=True)
-    Catalogue(store).publish((desk / "survey.signed.json").read_bytes(), [key.raw.hex()])
+    Catalogue(store.shelf).publish((desk / "survey.signed.json").read_bytes(), [key.raw.hex()])
     for i in range(50):
         made = Report(
             survey=survey.digest, question="q1", design=survey.questions[0].design, answer=str(i % 2), id=f"{i:032x}"
         )
         store.take([incoming(made.row)])
     assert store.fold() == 50
-    store.close()
+    store.disconnect()
     capsys.readouterr()
     code, out, _ = run(capsys, "export", "counts.json", "--store", "reports.sqlite3")
     assert (code, out) == (0, "counts.json: 50 reports\n")

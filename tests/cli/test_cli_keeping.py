@@ -10,11 +10,10 @@ from types import SimpleNamespace
 import pytest
 
 from rrcollect import ParameterError
+from server_agg import open_store
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.closing import close_survey
 from server_agg.collect.settings import PREFIX
-from server_agg.collect.stored_report import incoming
-from server_agg.collect.stores import open_store
+from server_agg.collect.store.reports import incoming
 from tests.support.collector_running import body, expired, publication, report
 from tests.support.command_line import refused, run
 from tests.support.devices import KEY
@@ -32,16 +31,16 @@ def empty_environment(monkeypatch, tmp_path):
 def stored(where, made, reports=4, **how):
     """A store with a survey, and reports that wait in it."""
     store = open_store(where, **how)
-    Catalogue(store).publish(made.envelope, [KEY.public.raw.hex()])
+    Catalogue(store.shelf).publish(made.envelope, [KEY.public.raw.hex()])
     store.take([incoming(report(made.digest).row) for _ in range(reports)])
-    store.close()
+    store.disconnect()
     return made.digest
 
 
 def is_closed(where):
     store = open_store(where)
-    found = [one.closed for one in store.surveys()]
-    store.close()
+    found = [one.closed for one in store.shelf.surveys()]
+    store.disconnect()
     return found == [True]
 
 
@@ -63,8 +62,8 @@ def test_a_program_cannot_close_with_such_a_grace_either(tmp_path, grace):
     digest = stored(where, publication(expires="2100-01-01T00:00:00Z"))
     store = open_store(where)
     with pytest.raises(ParameterError, match="^grace is "):
-        close_survey(store, digest, grace=grace)
-    store.close()
+        store.close(digest, grace=grace)
+    store.disconnect()
     assert not is_closed(where)
 
 

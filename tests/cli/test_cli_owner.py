@@ -10,12 +10,11 @@ from types import SimpleNamespace
 import pytest
 
 from rrcollect import Design, Report
-from server_agg import Tallies, Tally, TallyKey, write_reports
+from server_agg import Tallies, Tally, TallyKey, open_store, write_reports
 from server_agg.cli.main import main
 from server_agg.cli.sources import read_envelope, read_keys
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.stored_report import incoming
-from server_agg.collect.stores import open_store
+from server_agg.collect.store.reports import incoming
 from tests.support.collector_running import expired, publication, report
 from tests.support.command_line import PROGRAM, SIGNED, at_a_terminal, json_of, refused, run, signed_survey
 from tests.support.devices import KEY, question
@@ -40,15 +39,15 @@ def desk(tmp_path_factory):
     ]
     write_reports(folder / "night.jsonl", made)
     store = open_store(folder / "reports.sqlite3", keep_rows=True)
-    Catalogue(store).publish(envelope, [key.raw.hex() for key in read_keys([folder / "publisher.pem.pub"])])
+    Catalogue(store.shelf).publish(envelope, [key.raw.hex() for key in read_keys([folder / "publisher.pem.pub"])])
     store.take([incoming(one.row) for one in made])
     assert store.fold() == 40
-    store.close()
+    store.disconnect()
     store = open_store(folder / "counts.sqlite3")
-    Catalogue(store).publish(envelope, [key.raw.hex() for key in read_keys([folder / "publisher.pem.pub"])])
+    Catalogue(store.shelf).publish(envelope, [key.raw.hex() for key in read_keys([folder / "publisher.pem.pub"])])
     store.take([incoming(one.row) for one in made])
     assert store.fold() == 40
-    store.close()
+    store.disconnect()
     write_reports(folder / "others.jsonl", [replace(one, survey="0" * 64) for one in made])
     (folder / "cut.json").write_bytes(envelope[:-10])
     (folder / "none.parquet").write_bytes(b"PAR1 and no more")
@@ -100,7 +99,7 @@ def test_a_tally_of_nothing_but_refused_reports_does_not_look_like_success(capsy
 def test_a_mistake_is_blamed_on_what_is_wrong(desk, capsys, monkeypatch, words, code, hint):
     monkeypatch.setenv("RRCOLLECT_OWNER_TOKEN", "a token for the tests")
     monkeypatch.setitem(sys.modules, "psycopg", None)  # as where the extra is not installed
-    monkeypatch.delitem(sys.modules, "server_agg.collect.postgres_store", raising=False)
+    monkeypatch.delitem(sys.modules, "server_agg.collect.store.postgres", raising=False)
     if words[0] == "serve":
         with socket.create_server(("127.0.0.1", 0)) as free:
             words = [*words, "--port", free.getsockname()[1]]
@@ -123,8 +122,8 @@ def test_reports_whose_key_is_lost_are_given_up_only_if_that_is_said(tmp_path, c
     where = str(tmp_path / "lost.sqlite3")
     store = open_store(where)
     store.take([incoming(report("0" * 64).row)])
-    store.close()
-    for key in store.keys.folder.glob(f"{store._name}.*.key"):  # the folder may hold those of other tests
+    store.disconnect()
+    for key in store.epochs.keys.folder.glob(f"{store.epochs.name}.*.key"):  # the folder may hold those of other tests
         key.unlink()
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
@@ -132,8 +131,8 @@ def test_reports_whose_key_is_lost_are_given_up_only_if_that_is_said(tmp_path, c
     assert not started
     assert main(["serve", "--store", where, "--port", port, "--discard-unreadable"]) == 0
     again = open_store(where)
-    assert (len(started), again.waiting()) == (1, [])
-    again.close()
+    assert (len(started), again.epochs.waiting()) == (1, [])
+    again.disconnect()
 
 
 def test_a_folder_is_not_replaced_even_if_forced(desk, capsys):
@@ -169,12 +168,12 @@ def test_a_survey_that_is_over_is_closed_and_estimates_stay_the_same(tmp_path, c
     made = expired(minimum=2, expires="2026-01-01T00:00:00Z", segments={"sport": ["ski"]})
     where = tmp_path / "a.sqlite3"
     store = open_store(where, keep_rows=True)
-    Catalogue(store).publish(made.envelope, [KEY.public.raw.hex()])
+    Catalogue(store.shelf).publish(made.envelope, [KEY.public.raw.hex()])
     rows = [report(made.digest, answer=str(number % 2), segments={"sport": "ski"}).row for number in range(20)]
     store.take([incoming(row) for row in rows])
     store.fold()
     before = store.tallies()
-    store.close()
+    store.disconnect()
 
     def held():
         files = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
@@ -186,7 +185,7 @@ def test_a_survey_that_is_over_is_closed_and_estimates_stay_the_same(tmp_path, c
     assert (code, out) == (0, "closed: the counts of 20 reports stay; ids, rows and tickets are gone\n")
     again = open_store(where)
     assert again.tallies() == before
-    again.close()
+    again.disconnect()
     assert held() == ([False] * 20, [False] * 20)
 
 
@@ -194,15 +193,15 @@ def test_a_release_prints_what_strangers_see(tmp_path, capsys):
     made = publication(question(rounds=2), minimum=10, segments={"sport": ["ski"]})
     where = tmp_path / "a.sqlite3"
     store = open_store(where)
-    Catalogue(store).publish(made.envelope, [KEY.public.raw.hex()])
+    Catalogue(store.shelf).publish(made.envelope, [KEY.public.raw.hex()])
     store.take([incoming(report(made.digest, answer=str(number % 2)).row) for number in range(9)])
-    store.close()
+    store.disconnect()
     words = ["release", made.digest, "--store", str(where)]
     code, out, _ = run(capsys, *words)
     assert (code, out) == (0, "0 answers were added\nnothing is released yet\n")
     store = open_store(where)
     store.take([incoming(report(made.digest, answer=str(number % 2)).row) for number in range(34)])
-    store.close()
+    store.disconnect()
     said = json_of(capsys, *words, "--headline", "1")
     assert (said["number"], said["added"], said["results"]["answers"]) == (1, 40, 40)
     assert said["results"]["headline"] == 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from server_agg.collect.store import PublishedSurvey
-from server_agg.collect.stores import open_store
+from server_agg import open_store
+from server_agg.collect.store.shelf import PublishedSurvey
 from tests.support.collector_running import DIGEST, LARGE, RunningCollector
 from tests.support.postgres_server import running_postgres
 
@@ -38,9 +38,9 @@ def store(where):
     """A store that keeps rows, with two surveys: a crowd of two and a crowd of a thousand."""
     opened = open_store(where, keep_rows=True)
     for digest, minimum in ((DIGEST, 2), (LARGE, 1000)):
-        opened.publish(PublishedSurvey(digest, b"envelope", ("aa",), "P", "n", minimum, minimum))
+        opened.shelf.publish(PublishedSurvey(digest, b"envelope", ("aa",), "P", "n", minimum, minimum))
     yield opened
-    opened.close()
+    opened.disconnect()
 
 
 @pytest.fixture

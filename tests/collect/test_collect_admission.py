@@ -11,10 +11,10 @@ import pytest
 
 from rrcollect.errors import MalformedReport
 from rrcollect.publish.report import Report
+from server_agg import open_store
 from server_agg.collect.admission import MOST_BRACKETS, Admission
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.errors import Refusal
-from server_agg.collect.sqlite_store import SqliteStore
+from server_agg.errors import Refusal
 from tests.support.collector_running import body, publication
 from tests.support.devices import KEY
 
@@ -25,8 +25,8 @@ Published = Callable[..., tuple[str, Admission]]
 @pytest.fixture
 def published(tmp_path: Path) -> Iterator[Published]:
     """A survey's digest, and the rules for lists of up to three at some moment."""
-    store = SqliteStore(tmp_path / "a.sqlite3")
-    catalogue = Catalogue(store)
+    store = open_store(tmp_path / "a.sqlite3")
+    catalogue = Catalogue(store.shelf)
 
     def one(now: datetime = OPENS, **changes: Any) -> tuple[str, Admission]:
         listed, _ = catalogue.publish(publication(**changes).envelope, [KEY.public.raw.hex()])
@@ -34,7 +34,7 @@ def published(tmp_path: Path) -> Iterator[Published]:
         return listed.published.digest, admission
 
     yield one
-    store.close()
+    store.disconnect()
 
 
 def refusal(admission: Admission, text: bytes) -> Refusal:

@@ -14,15 +14,13 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from server_agg import open_store
 from server_agg.cli.main import main
-from server_agg.collect import backup
-from server_agg.collect.backup import back_up
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.errors import StoreUnavailable, WrongSchema
-from server_agg.collect.postgres_store import PostgresStore
-from server_agg.collect.sqlite_store import SqliteStore
-from server_agg.collect.stored_report import incoming
-from server_agg.collect.stores import open_store
+from server_agg.collect.store.postgres import PostgresDatabase
+from server_agg.collect.store.reports import incoming
+from server_agg.collect.store.sqlite import SqliteDatabase
+from server_agg.errors import StoreUnavailable, WrongSchema
 from tests.support.collector_running import publication, report
 from tests.support.devices import KEY
 from tests.support.postgres_server import binary
@@ -36,14 +34,14 @@ def taken(digest, **changes):
 def filled(where, tmp_path):
     """A store with five folded reports and one that waits; its survey's digest, and the reports."""
     store = open_store(where, keys=tmp_path / "keys")
-    digest = Catalogue(store).publish(publication(minimum=3).envelope, [KEY.public.raw.hex()])[0].published.digest
+    digest = Catalogue(store.shelf).publish(publication(minimum=3).envelope, [KEY.public.raw.hex()])[0].published.digest
     folded = [taken(digest) for _ in range(5)]
     store.take(folded)
     assert store.fold() == 5
     waiting = taken(digest)
     store.take([waiting])
     yield store, digest, folded, waiting
-    store.close()
+    store.disconnect()
 
 
 def restored(where, file, postgres, **how):
@@ -59,24 +57,24 @@ def restored(where, file, postgres, **how):
 def test_a_restored_copy_goes_on_where_it_was_made(where, filled, tmp_path, request, with_key):
     store, digest, folded, waiting = filled
     file = tmp_path / "copy.sqlite3"
-    made = back_up(store, file, with_key=with_key)
+    made = store.backup(file, with_key=with_key)
     assert made.waiting == 1
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
     again = restored(where, file, lambda: request.getfixturevalue("postgres"))
     try:
         assert again.tallies() == store.tallies()
         assert again.tallies().n == 5
-        assert [one.digest for one in again.surveys()] == [digest]
+        assert [one.digest for one in again.shelf.surveys()] == [digest]
         assert [one.value for one in again.take([*folded, waiting])] == ["same"] * 5 + ["same" if with_key else "new"]
-        assert len(again.waiting()) == 1
+        assert len(again.epochs.waiting()) == 1
     finally:
-        again.close()
+        again.disconnect()
 
 
 def crashed(folder):
     """A collector's file of 1200 reports as a crash leaves it, with its log, and an older copy of 200 of them."""
     store = open_store(folder / "running.sqlite3")
-    digest = Catalogue(store).publish(publication(minimum=3).envelope, [KEY.public.raw.hex()])[0].published.digest
+    digest = Catalogue(store.shelf).publish(publication(minimum=3).envelope, [KEY.public.raw.hex()])[0].published.digest
 
     def fold(times):
         for _ in range(times):
@@ -84,11 +82,11 @@ def crashed(folder):
             store.fold()
 
     fold(2)
-    back_up(store, folder / "copy.sqlite3")
+    store.backup(folder / "copy.sqlite3")
     fold(10)
     for ending in ("", "-wal", "-shm"):
         shutil.copy(folder / f"running.sqlite3{ending}", folder / f"crashed.sqlite3{ending}")
-    store.close()
+    store.disconnect()
     return folder / "crashed.sqlite3", folder / "copy.sqlite3"
 
 
@@ -101,9 +99,9 @@ def test_a_copy_in_the_place_of_a_file_that_crashed_is_what_it_was(tmp_path, how
     copy.replace(file) if how == "moved" else shutil.copy(copy, file)
     store = open_store(file)
     assert store.tallies().n == 200
-    with store.reading() as cursor:
+    with store.database.reading() as cursor:
         assert cursor.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    store.close()
+    store.disconnect()
 
 
 def test_a_copy_beside_the_log_of_another_file_is_refused(tmp_path):
@@ -121,7 +119,7 @@ def test_a_copy_beside_the_log_of_another_file_is_refused(tmp_path):
 def copied(where, store, file, how, postgres):
     """The address of a copy: by our own command, with the key or without, or as any other tool would make one."""
     if how != "by hand":
-        back_up(store, file, with_key=how == "with key")
+        store.backup(file, with_key=how == "with key")
     if "://" not in where:
         if how == "by hand":
             with sqlite3.connect(where) as connection:
@@ -147,17 +145,17 @@ def drilled(where, filled, file, how, later, postgres):
         last = taken(digest)
         store.take([last])
         expected = {last.id}
-    before = {path: path.read_bytes() for path in store.keys.folder.glob(f"{store._name}.*.key")}
-    again = open_store(address, keys=store.keys.folder, discard_unreadable=True)
+    before = {path: path.read_bytes() for path in store.epochs.keys.folder.glob(f"{store.epochs.name}.*.key")}
+    again = open_store(address, keys=store.epochs.keys.folder, discard_unreadable=True)
     again.take([taken(digest) for _ in range(3)])
     again.fold()
-    again.close()
-    open_store(address, keys=store.keys.folder).close()  # it stays the same one from now on
+    again.disconnect()
+    open_store(address, keys=store.epochs.keys.folder).disconnect()  # it stays the same one from now on
     lost = [path for path, secret in before.items() if not path.exists() or path.read_bytes() != secret]
-    store.close()
-    fresh = open_store(where, keys=store.keys.folder, discard_unreadable=True)
-    lost += sorted(expected - {one.id for one in fresh.waiting()})
-    fresh.close()
+    store.disconnect()
+    fresh = open_store(where, keys=store.epochs.keys.folder, discard_unreadable=True)
+    lost += sorted(expected - {one.id for one in fresh.epochs.waiting()})
+    fresh.disconnect()
     return lost
 
 
@@ -169,11 +167,11 @@ def test_a_drill_with_the_same_folder_of_keys_leaves_the_collector_alone(where, 
 
 def test_the_drill_finds_a_copy_that_keeps_its_name(where, filled, tmp_path, request, monkeypatch):
     """The planted bug: the name is bound to nothing."""
-    for kind in (SqliteStore, PostgresStore):
+    for kind in (SqliteDatabase, PostgresDatabase):
         monkeypatch.setattr(kind, "identity", lambda *_: "the same")
     store = filled[0]
-    with store.writing() as cursor:
-        store.run(cursor, "UPDATE epoch SET identity = 'the same'")
+    with store.database.writing() as cursor:
+        store.database.run(cursor, "UPDATE epoch SET identity = 'the same'")
     assert drilled(where, filled, tmp_path / "copy.db", "by hand", False, lambda: request.getfixturevalue("postgres"))
 
 
@@ -182,11 +180,11 @@ def test_a_copy_brings_what_waits_and_what_is_gathered_under_its_own_key(where, 
     store.take([taken(digest, question="q2", segments={"group": str(k)}) for k in range(3)])
     assert store.fold() == 3
     address = copied(where, store, tmp_path / "copy.db", "by hand", lambda: request.getfixturevalue("postgres"))
-    again = open_store(address, keys=store.keys.folder)
-    assert again._name != store._name
-    assert (again.tallies(), again.waiting()) == (store.tallies(), store.waiting())
+    again = open_store(address, keys=store.epochs.keys.folder)
+    assert again.epochs.name != store.epochs.name
+    assert (again.tallies(), again.epochs.waiting()) == (store.tallies(), store.epochs.waiting())
     assert again.tallies().n == 8
-    again.close()
+    again.disconnect()
 
 
 @pytest.mark.engine
@@ -196,30 +194,27 @@ def test_an_ordinary_user_of_postgresql_can_be_told_which_database_it_is(postgre
         connection.execute(f"CREATE ROLE {name} LOGIN")
         connection.execute(f"GRANT ALL ON SCHEMA public TO {name}")
     store = open_store(address.replace("postgres@", f"{name}@"), keys=tmp_path / "keys")
-    with store.reading() as cursor:
-        assert store.identity(cursor).count("/") == 1
-    store.close()
+    with store.database.reading() as cursor:
+        assert store.database.identity(cursor).count("/") == 1
+    store.disconnect()
 
 
 @pytest.mark.parametrize("with_key", [False, True])
 def test_a_copy_is_its_owners_while_it_is_written(filled, tmp_path, monkeypatch, with_key):
-    made, sound = tmp_path / "made", {name: getattr(backup, name) for name in ("_sqlite", "_postgres")}
+    made, sound = tmp_path / "made", filled[0].database.copy
     made.mkdir()
     seen = []
 
-    def watched(name):
-        def copy(*given, **how):
-            seen.extend(stat.S_IMODE(path.stat().st_mode) for path in made.iterdir())
-            sound[name](*given, **how)
-            seen.extend(stat.S_IMODE(path.stat().st_mode) for path in made.iterdir())
+    def copy(*given, **how):
+        seen.extend(stat.S_IMODE(path.stat().st_mode) for path in made.iterdir())
+        named = sound(*given, **how)
+        seen.extend(stat.S_IMODE(path.stat().st_mode) for path in made.iterdir())
+        return named
 
-        return copy
-
-    for name in sound:
-        monkeypatch.setattr(backup, name, watched(name))
+    monkeypatch.setattr(filled[0].database, "copy", copy)
     before = os.umask(0o022)
     try:
-        back_up(filled[0], made / "copy", with_key=with_key)
+        filled[0].backup(made / "copy", with_key=with_key)
     finally:
         os.umask(before)
     assert seen == [0o600, 0o600]
@@ -228,15 +223,15 @@ def test_a_copy_is_its_owners_while_it_is_written(filled, tmp_path, monkeypatch,
 
 def test_what_waits_is_in_no_copy_without_its_key(where, filled, tmp_path):
     store, _, _, _ = filled
-    made = back_up(store, tmp_path / "copy.sqlite3")
+    made = store.backup(tmp_path / "copy.sqlite3")
     assert made.keys is None
     assert not (tmp_path / "copy.sqlite3.keys").exists()
-    with store.reading() as cursor:
-        content = bytes(store.run(cursor, "SELECT content FROM intake").fetchone()[0])
+    with store.database.reading() as cursor:
+        content = bytes(store.database.run(cursor, "SELECT content FROM intake").fetchone()[0])
     held = (tmp_path / "copy.sqlite3").read_bytes()
     assert content not in held
     if "://" not in where:
-        with_key = back_up(store, tmp_path / "whole.sqlite3", with_key=True)
+        with_key = store.backup(tmp_path / "whole.sqlite3", with_key=True)
         assert content in with_key.file.read_bytes()  # the check can fail
         kept = sqlite3.connect(tmp_path / "copy.sqlite3")
         assert kept.execute("SELECT COUNT(*) FROM intake").fetchone() == (0,)
@@ -245,7 +240,7 @@ def test_what_waits_is_in_no_copy_without_its_key(where, filled, tmp_path):
 
 def test_copies_made_under_load_are_whole(tmp_path):
     store = open_store(tmp_path / "a.sqlite3")
-    digest = Catalogue(store).publish(publication(minimum=2).envelope, [KEY.public.raw.hex()])[0].published.digest
+    digest = Catalogue(store.shelf).publish(publication(minimum=2).envelope, [KEY.public.raw.hex()])[0].published.digest
     over = threading.Event()
 
     def load():
@@ -258,22 +253,22 @@ def test_copies_made_under_load_are_whole(tmp_path):
     try:
         counts = []
         for number in range(5):
-            back_up(store, tmp_path / f"{number}.sqlite3")
+            store.backup(tmp_path / f"{number}.sqlite3")
             again = open_store(tmp_path / f"{number}.sqlite3")
-            with again.reading() as cursor:
-                ids = again.run(cursor, "SELECT COUNT(*) FROM ids").fetchone()[0]
+            with again.database.reading() as cursor:
+                ids = again.database.run(cursor, "SELECT COUNT(*) FROM ids").fetchone()[0]
             assert again.tallies().n == ids  # one committed state: never counts without their ids
             counts.append(ids)
-            again.close()
+            again.disconnect()
         assert counts == sorted(counts)
     finally:
         over.set()
         thread.join()
-        store.close()
+        store.disconnect()
 
 
 def test_the_command_says_what_is_in_it_and_overwrites_nothing(tmp_path, capsys):
-    open_store(tmp_path / "a.sqlite3").close()
+    open_store(tmp_path / "a.sqlite3").disconnect()
     words = ["backup", str(tmp_path / "copy.sqlite3"), "--store", str(tmp_path / "a.sqlite3")]
     assert main(words) == 0
     assert "0 waiting reports are not in it" in capsys.readouterr().out
@@ -289,9 +284,12 @@ def test_no_password_is_on_a_command_line(postgres, monkeypatch, tmp_path):
         seen.append((command, how["env"].get("PGPASSWORD")))
         return subprocess.CompletedProcess(command, 1, b"", b"")
 
-    monkeypatch.setattr(backup.subprocess, "run", run)
+    database = PostgresDatabase(postgres.new_database())
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(database, "address", "postgresql://me:hunter2@db.example.org/reports")
     with pytest.raises(StoreUnavailable, match="pg_dump") as caught:
-        backup._postgres("postgresql://me:hunter2@db.example.org/reports", tmp_path / "x", with_waiting=False)
+        database.copy(tmp_path / "x", "0" * 32, sealed=False)
+    database.close()
     ((command, password),) = seen
     assert password == "hunter2"  # noqa: S105
     assert "hunter2" not in " ".join(command) + str(caught.value)

@@ -9,8 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from rrcollect import withdraw_survey
-from server_agg.collect.releasing import release_survey
-from server_agg.collect.stored_report import incoming
+from server_agg.collect.store.reports import incoming
 from tests.support.boards import CITY, answered, doped, hours, often
 from tests.support.browser import Visit, chromium
 from tests.support.collector_running import BEARER, JSON, HostedApp, RunningCollector, report
@@ -43,7 +42,7 @@ def board(tmp_path_factory):
             one = running.publication(*questions, name=name, title=f"About {name}", minimum=20, **changes)
             made[name] = running.publish(one)
             answered(running.store, one.survey, people, *([("Dublin", "Berlin")] if name == "few" else []))
-            release_survey(running.store, one.survey)
+            running.store.release(one.survey)
         gone = running.publication(doped(), name="gone", title="About gone", minimum=20)
         notice = withdraw_survey(gone.survey, [KEY])
         assert running.request("POST", f"/surveys/{made['gone']}/withdrawal", notice, JSON)[0] == 201
@@ -53,7 +52,7 @@ def board(tmp_path_factory):
             incoming(report(made["unfit"], answer="0", id=secrets.token_hex(16), segments={"city": city}).row)
             for city in ("Dublin", "Berlin") for _ in range(60)
         ])  # fmt: skip
-        release_survey(running.store, unfit.survey)
+        running.store.release(unfit.survey)
         assert running.json("GET", "/results")[0] == 200  # computed once per release
         yield running
 

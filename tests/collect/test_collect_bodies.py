@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from server_agg.collect.errors import Refusal
 from server_agg.collect.request_body import BodyBudget, body_of, header
+from server_agg.errors import Refusal
 
 JSON = [(b"host", b"x"), (b"content-type", b"application/json")]
 PATIENCE = 5  # seconds after which a test gives up on a wait that should have ended

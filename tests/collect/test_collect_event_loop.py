@@ -16,7 +16,7 @@ from server_agg import CollectorSettings, OwnerToken, open_store
 from server_agg.collect.admission import Admission
 from server_agg.collect.app import Collector
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.errors import Refusal
+from server_agg.errors import Refusal
 from tests.benchmarks.event_loop import LARGEST, OPEN_TO_ALL, ORDINARY, REPORTS, WITHDRAWAL, held, measured
 from tests.support.collector_running import publication
 from tests.support.devices import KEY
@@ -55,7 +55,7 @@ def test_a_withdrawal_as_large_as_a_survey_is_found(monkeypatch):
 def test_every_address_that_takes_a_body_asks_for_the_token_or_is_measured(tmp_path):
     """By the routes themselves, so that a new one is noticed."""
     store = open_store(tmp_path / "reports.sqlite3")
-    digest = Catalogue(store).publish(publication().envelope, [KEY.public.raw.hex()])[0].published.digest
+    digest = Catalogue(store.shelf).publish(publication().envelope, [KEY.public.raw.hex()])[0].published.digest
     collector = Collector(store, OwnerToken("correct horse battery"), CollectorSettings())
     posts = [REPORTS, *(route.path for route in collector.surveys.routes() if "POST" in route.methods)]
     app, free = collector.app(), []
@@ -65,7 +65,7 @@ def test_every_address_that_takes_a_body_asks_for_the_token_or_is_measured(tmp_p
     assert len(posts) > 5
     assert tuple(free) == OPEN_TO_ALL
     collector.writer.close()
-    store.close()
+    store.disconnect()
 
 
 @pytest.mark.parametrize("body", [

@@ -10,7 +10,7 @@ import secrets
 import pytest
 
 from rrcollect.publish.tickets import known_as
-from server_agg.collect.stored_report import Spending
+from server_agg.collect.store.reports import Spending
 from tests.assurance.collector.planted import Hoarder, HoarderPostgres, PlainCollector, PlainPostgresCollector
 from tests.support.collector_crashing import read_by_strangers
 from tests.support.collector_running import Process

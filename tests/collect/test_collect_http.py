@@ -14,14 +14,12 @@ import pytest
 from rrcollect import Design, HttpTransport, ParameterError, SigningKey, publish_survey
 from rrcollect.publish.rules import REASONS, STATUS
 from rrcollect.publish.tickets import known_as, ticket
-from server_agg import OwnerToken
+from server_agg import OwnerToken, Store, open_store
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.environment import settings_from_environment
-from server_agg.collect.errors import Refusal
-from server_agg.collect.sqlite_store import SqliteStore
-from server_agg.collect.store import Store
-from server_agg.collect.stores import open_store
+from server_agg.collect.store.sqlite import SqliteDatabase
+from server_agg.errors import Refusal
 from tests.support.collector_crashing import ids_of
 from tests.support.collector_running import BEARER, JSON, Process, RunningCollector, body, expired, publication, report
 from tests.support.devices import KEY, cases, client, question, survey, unb64
@@ -31,7 +29,7 @@ SEGMENTS = {"sport": ["run", "ski"]}
 
 @pytest.fixture
 def digest(collector):
-    return collector.publish(publication(segments=SEGMENTS))
+    return collector.shelf.publish(publication(segments=SEGMENTS))
 
 
 # ---- reports ---------------------------------------------------------------------------------------------------------
@@ -86,12 +84,12 @@ def test_every_bad_report_of_the_vectors_is_refused(case, admission):
 
 @pytest.fixture(scope="module")
 def admission(tmp_path_factory):
-    store = SqliteStore(tmp_path_factory.mktemp("store") / "a.sqlite3")
-    catalogue = Catalogue(store)
+    store = open_store(tmp_path_factory.mktemp("store") / "a.sqlite3")
+    catalogue = Catalogue(store.shelf)
     case = cases("surveys")["good_plain"]
     catalogue.publish(unb64(case["envelope"]), case["policy"]["publishers"][0]["keys"])
     yield Admission(catalogue.known, grace=timedelta(0), list_limit=3, clock=lambda: 1793491200.0)
-    store.close()
+    store.disconnect()
 
 
 def test_what_is_remembered_of_a_report_decides_as_the_full_check_does(admission):
@@ -240,8 +238,8 @@ def test_expiry_has_a_grace_period(tmp_path):
     now = datetime.now(UTC)
     late, dead = expired(expires=now - timedelta(days=1)), expired(version=2, expires=now - timedelta(days=8))
     with RunningCollector(str(tmp_path / "a.sqlite3")) as collector:
-        assert collector.post(body(collector.publish(late)))[0] == 201
-        gone = collector.publish(dead)
+        assert collector.post(body(collector.shelf.publish(late)))[0] == 201
+        gone = collector.shelf.publish(dead)
         for _ in range(2):
             status, said = collector.post(body(gone))
             assert (status, said["error"]) == (410, "closed")
@@ -261,13 +259,13 @@ def test_a_survey_closes_also_for_what_is_remembered(tmp_path):
 
 class SqliteStoreClosing:
     def __init__(self, folder):
-        self.store = SqliteStore(folder / "closing.sqlite3")
+        self.store = open_store(folder / "closing.sqlite3")
 
     def __enter__(self):
-        return Catalogue(self.store)
+        return Catalogue(self.store.shelf)
 
     def __exit__(self, *_):
-        self.store.close()
+        self.store.disconnect()
 
 
 # ---- limits ----------------------------------------------------------------------------------------------------------
@@ -328,7 +326,7 @@ def test_slow_senders_are_let_go(tmp_path):
             assert b" 408 " in said
 
 
-class SlowStore(SqliteStore):
+class SlowStore(Store):
     """A disk that takes its time."""
 
     gate = threading.Event()
@@ -340,9 +338,9 @@ class SlowStore(SqliteStore):
 
 def test_a_full_queue_says_when_to_come_back_and_loses_nothing(tmp_path):
     SlowStore.gate.clear()
-    slow = SlowStore(tmp_path / "a.sqlite3")
+    slow = SlowStore(SqliteDatabase(tmp_path / "a.sqlite3"))
     with RunningCollector("", slow, queue_limit=4, list_limit=4, batch_limit=4) as collector:
-        digest = collector.publish(publication())
+        digest = collector.shelf.publish(publication())
         statuses = []
 
         def send():
@@ -365,8 +363,8 @@ def test_a_full_queue_says_when_to_come_back_and_loses_nothing(tmp_path):
 def test_a_graceful_stop_finishes_what_was_accepted(tmp_path):
     SlowStore.gate.clear()
     statuses = []
-    with RunningCollector("", SlowStore(tmp_path / "a.sqlite3")) as collector:
-        digest = collector.publish(publication())
+    with RunningCollector("", SlowStore(SqliteDatabase(tmp_path / "a.sqlite3"))) as collector:
+        digest = collector.shelf.publish(publication())
         threads = [threading.Thread(target=lambda: statuses.append(collector.post(body(digest))[0])) for _ in range(6)]
         for thread in threads:
             thread.start()
@@ -378,9 +376,9 @@ def test_a_graceful_stop_finishes_what_was_accepted(tmp_path):
         for thread in threads:
             thread.join(20)
     assert statuses == [201] * 6
-    again = SqliteStore(tmp_path / "a.sqlite3")  # with the keys beside it, as before
+    again = open_store(tmp_path / "a.sqlite3")  # with the keys beside it, as before
     assert ids_of(again)[1] == 6
-    again.close()
+    again.disconnect()
 
 
 # ---- the owner -------------------------------------------------------------------------------------------------------
@@ -452,7 +450,7 @@ def test_publishing_checks_as_a_device_would(collector):
 
 
 def test_an_invite_only_survey_takes_one_report_per_invite(collector):
-    digest = collector.publish(publication(question(), question(id="q2", attribute="b"), invite_only=True))
+    digest = collector.shelf.publish(publication(question(), question(id="q2", attribute="b"), invite_only=True))
     status, made = collector.json("POST", f"/surveys/{digest}/invites", b'{"count":3}', {**JSON, **BEARER})
     assert status == 201
     invites = made["invites"]
@@ -477,7 +475,7 @@ def test_an_invite_only_survey_takes_one_report_per_invite(collector):
 
 def test_the_database_does_not_hold_the_invites(tmp_path):
     with RunningCollector(str(tmp_path / "a.sqlite3")) as collector:
-        digest = collector.publish(publication(invite_only=True))
+        digest = collector.shelf.publish(publication(invite_only=True))
         _, made = collector.json("POST", f"/surveys/{digest}/invites", b'{"count":5}', {**JSON, **BEARER})
         for invite in made["invites"]:
             assert collector.post(body(digest, ticket=ticket(invite, digest, "q1", 0)))[0] == 201
@@ -507,8 +505,8 @@ def test_the_origins_that_surveys_list_may_read_them_and_send_reports(tmp_path):
     app, other, evil = "https://app.example.org", "https://other.example.org", "https://evil.example.org"
     asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
     with RunningCollector(str(tmp_path / "a.sqlite3")) as collector:
-        digest = collector.publish(publication(origins=[app]))
-        other_digest = collector.publish(publication(name="other", origins=[other]))
+        digest = collector.shelf.publish(publication(origins=[app]))
+        other_digest = collector.shelf.publish(publication(name="other", origins=[other]))
 
         def allowed(method, path, origin, sent=None):
             status, _, headers = collector.request(method, path, sent, {"Origin": origin, **JSON, **asks})
@@ -560,13 +558,13 @@ def test_nothing_that_was_sent_is_logged(collector, digest, caplog, capfd):
     assert '"ski"' not in seen
 
 
-class BrokenStore(SqliteStore):
+class BrokenStore(Store):
     def tallies(self, survey=None):
         raise RuntimeError("a bug with secrets in it")
 
 
 def test_an_unforeseen_error_tells_nothing(tmp_path, caplog):
-    with RunningCollector("", BrokenStore(tmp_path / "a.sqlite3")) as collector:
+    with RunningCollector("", BrokenStore(SqliteDatabase(tmp_path / "a.sqlite3"))) as collector:
         status, said, headers = collector.request("GET", "/results", None, BEARER)
     assert status == 500
     assert b"secrets" not in said
@@ -592,7 +590,7 @@ def test_health_and_metrics(collector, digest):
 
 def test_the_python_client_delivers_end_to_end(collector, tmp_path):
     here = f"{collector.url}/reports"
-    digest = collector.publish(publication(segments={"sport": ["run", "ski"]}, collector=here))
+    digest = collector.shelf.publish(publication(segments={"sport": ["run", "ski"]}, collector=here))
     envelope = collector.request("GET", f"/surveys/{digest}")[1]
     device = client(tmp_path)
     accepted = device.accept(envelope)
@@ -614,7 +612,7 @@ def test_the_command_runs_and_stops_gracefully(tmp_path):
     again = open_store(tmp_path / "a.sqlite3")
     assert isinstance(again, Store)
     assert ids_of(again)[1] == 1
-    again.close()
+    again.disconnect()
 
 
 def test_the_command_names_what_is_missing(tmp_path, monkeypatch, capsys):

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from rrcollect.publish.tickets import ticket
+from server_agg import open_store
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.stores import open_store
 from tests.support.collector_running import BEARER, JSON, RunningCollector, body, publication, report
 from tests.support.devices import KEY
 
@@ -64,8 +64,8 @@ def test_a_survey_that_another_process_published_a_moment_ago_is_found(tmp_path)
     where = str(tmp_path / "a.sqlite3")
     with RunningCollector(where) as collector:
         store = open_store(where)
-        listed, _ = Catalogue(store).publish(publication().envelope, [KEY.public.raw.hex()])
-        store.close()
+        listed, _ = Catalogue(store.shelf).publish(publication().envelope, [KEY.public.raw.hex()])
+        store.disconnect()
         assert collector.post(body(listed.published.digest)) == (201, {"new": 1, "known": 0})
 
 

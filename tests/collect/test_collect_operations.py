@@ -22,8 +22,8 @@ from starlette.routing import Mount, Route
 
 from server_agg import CollectorSettings, OwnerToken, collector_lifespan, create_app, open_store
 from server_agg.collect import logs
-from server_agg.collect.errors import StoreUnavailable
 from server_agg.collect.request_body import BodyBudget, body_of
+from server_agg.errors import StoreUnavailable
 from tests.support.collector_running import (
     BEARER,
     JSON,
@@ -202,8 +202,8 @@ def test_no_page_and_no_script_has_an_absolute_address_of_ours():
 
 def test_a_mounted_collector_commits_and_closes_with_its_host(tmp_path):
     store, closed = open_store(tmp_path / "a.sqlite3"), []
-    usual = store.close
-    store.close = lambda: (closed.append(True), usual())
+    usual = store.disconnect
+    store.disconnect = lambda: (closed.append(True), usual())
     collector = create_app(store, OwnerToken(TOKEN), CollectorSettings(minimum=2))
     host = Starlette(
         routes=[Mount("/collect", collector), Route("/", lambda _: PlainTextResponse("the host"))],
@@ -235,7 +235,7 @@ def test_ready_needs_the_store_and_alive_does_not(tmp_path):
     store = open_store(tmp_path / "a.sqlite3")
     with RunningCollector("", store) as collector:
         collector.publish(publication())
-        store.alive = lambda: (_ for _ in ()).throw(StoreUnavailable("gone"))
+        store.epochs.alive = lambda: (_ for _ in ()).throw(StoreUnavailable("gone"))
         assert collector.json("GET", "/readyz")[0] == 503
         assert collector.json("GET", "/livez") == (200, {"status": "ok"})
 

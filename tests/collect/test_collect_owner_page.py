@@ -244,7 +244,7 @@ def test_a_survey_that_is_over_is_closed_and_no_other(collector, visit):
     page = entered(visit, collector, "Over")
     unfolded(page, "Withdraw or close").get_by_role("button", name="Close for good").click()
     page.locator(".state.closed").wait_for()
-    assert [one.closed for one in collector.store.surveys() if one.digest == over] == [True]
+    assert [one.closed for one in collector.store.shelf.surveys() if one.digest == over] == [True]
 
 
 def test_the_live_view_grows_and_folds_nothing_up(collector, visit):

@@ -65,7 +65,7 @@ def card(page, name):
 
 
 def rows(collector):
-    waiting = [report.row for report in collector.store.waiting()]
+    waiting = [report.row for report in collector.store.epochs.waiting()]
     return {row.question: row for row in waiting + kept_rows(collector.store)}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from rrcollect import Design, SigningKey, publish_survey, withdraw_survey
 from server_agg import open_store
-from server_agg.collect.stored_report import incoming
+from server_agg.collect.store.reports import incoming
 from tests.support.browser import Visit, accessible, unfold
 from tests.support.collector_running import BEARER, JSON, ROOT, TOKEN, RunningCollector, report
 from tests.support.devices import KEY, VECTORS, cases, load, question, survey
@@ -128,8 +128,8 @@ def test_the_surveys_own_texts_are_shown_in_the_persons_language(collector, brow
 
 def open_rows(collector):
     store = collector.store
-    gathered = store.consistently(lambda cursor: store.gathered(cursor).rows)
-    return [report.row for report in store.waiting()] + gathered + kept_rows(store)
+    gathered = store.epochs.consistently(lambda cursor: store.epochs.gathered(cursor).rows)
+    return [report.row for report in store.epochs.waiting()] + gathered + kept_rows(store)
 
 
 @pytest.fixture

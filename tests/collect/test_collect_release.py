@@ -6,15 +6,16 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
+from server_agg.collect.spreadsheet import HEAD
 
 from rrcollect import ParameterError
 from server_agg import CollectorSettings, open_store
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.errors import Refusal
-from server_agg.collect.releasing import due, last_release, release_all, release_survey, unreleased
-from server_agg.collect.spreadsheet import HEAD
-from server_agg.collect.stored_report import incoming
+from server_agg.collect.housekeeping import release_all
+from server_agg.collect.store.release import due, last_release, unreleased
+from server_agg.collect.store.reports import incoming
+from server_agg.errors import Refusal
 from tests.support.collector_running import BEARER, JSON, RunningCollector, body, expired, publication, report
 from tests.support.devices import KEY, question
 from tests.support.release_judge import small_combination
@@ -33,7 +34,7 @@ def public(tmp_path):
 def store(where, tmp_path):
     opened = open_store(where, keys=tmp_path / "keys")
     yield opened
-    opened.close()
+    opened.disconnect()
 
 
 def shown(collector):
@@ -161,7 +162,7 @@ def test_later_rounds_never_replace_the_headline(public):
 
 def listed(store, **changes):
     made = publication(question(rounds=2), minimum=4, segments=SEGMENTS, **changes)
-    return Catalogue(store).publish(made.envelope, [KEY.public.raw.hex()])[0].survey
+    return Catalogue(store.shelf).publish(made.envelope, [KEY.public.raw.hex()])[0].survey
 
 
 def test_both_stores_release_whole_crowds_and_forget_none(store):
@@ -170,16 +171,16 @@ def test_both_stores_release_whole_crowds_and_forget_none(store):
         many = source.choice((1, 3, 20, 50))
         total += many
         store.take([incoming(one.row) for one in came(survey.digest, many, source, round=source.randrange(2))])
-        ahead = unreleased(store, survey)
-        made = release_survey(store, survey)
+        ahead = unreleased(store.epochs, survey)
+        made = store.release(survey)
         assert made.added >= ahead.answers
-        found = last_release(store, survey)
+        found = store.last_release(survey)
         if found is None:
             continue
         seen.append(found)
-        again = release_survey(store, survey)
+        again = store.release(survey)
         assert (again.added, again.facts) == (0, made.facts)
-        assert found.tallies.n == total - sum(made.waiting.values()) - len(store.waiting())
+        assert found.tallies.n == total - sum(made.waiting.values()) - len(store.epochs.waiting())
         assert all(n < 4 for n in made.waiting.values())
         assert found.facts.crowds["q1"] >= 4
     counts = {(i, tally.n) for i, one in enumerate(seen) for tally in one.tallies.values()}
@@ -192,14 +193,14 @@ def test_both_stores_release_whole_crowds_and_forget_none(store):
 
 def test_a_closed_survey_keeps_its_last_release_and_never_shows_the_last_few(store):
     made = expired(minimum=4, expires="2026-01-01T00:00:00Z", segments=SEGMENTS)
-    survey = Catalogue(store).publish(made.envelope, [KEY.public.raw.hex()])[0].survey
+    survey = Catalogue(store.shelf).publish(made.envelope, [KEY.public.raw.hex()])[0].survey
     store.take([incoming(one.row) for one in came(survey.digest, 10, random.Random(3))])
-    release_survey(store, survey)
-    before = last_release(store, survey)
-    store.finish(survey.digest)
+    store.release(survey)
+    before = store.last_release(survey)
+    store.folds.finish(survey.digest)
     assert store.tallies().n == 10
-    assert release_survey(store, survey).added == 0
-    assert last_release(store, survey) == before
+    assert store.release(survey).added == 0
+    assert store.last_release(survey) == before
     assert before.tallies.n == 8
 
 
@@ -211,7 +212,7 @@ def test_a_release_that_fails_at_any_statement_changes_nothing(store, monkeypatc
     survey = listed(store)
     store.take([incoming(one.row) for one in came(survey.digest, 60, random.Random(4))])
     store.fold()
-    plain, many = store.run, store.run_many
+    plain, many = store.database.run, store.database.run_many
     failed, left = 0, 0
 
     def counted(call):
@@ -230,17 +231,17 @@ def test_a_release_that_fails_at_any_statement_changes_nothing(store, monkeypatc
     while True:
         left = failed + 1
         try:
-            made = release_survey(store, survey)
+            made = store.release(survey)
         except Failing:
             failed += 1
             left = -1
-            assert last_release(store, survey) is None
-            assert unreleased(store, survey).answers >= 56
+            assert store.last_release(survey) is None
+            assert unreleased(store.epochs, survey).answers >= 56
             continue
         break
     left = -1
     assert failed >= 5
-    assert made.added == last_release(store, survey).tallies.n >= 56
+    assert made.added == store.last_release(survey).tallies.n >= 56
 
 
 def test_collectors_that_release_at_once_publish_every_answer_once(where, tmp_path):
@@ -250,22 +251,22 @@ def test_collectors_that_release_at_once_publish_every_answer_once(where, tmp_pa
         stores[0].take([incoming(one.row) for one in came(survey.digest, 60, random.Random(batch))])
         stores[0].fold()
         with ThreadPoolExecutor(3) as pool:
-            made = list(pool.map(lambda one: release_survey(one, survey), stores))
+            made = list(pool.map(lambda one: one.release(survey), stores))
         total = 60 * (batch + 1)
         assert sum(one.added > 0 for one in made) == 1
         assert total - 4 < last_release(stores[1], survey).tallies.n <= total
     for one in stores:
-        one.close()
+        one.disconnect()
 
 
 def test_the_clock_releases_once_per_step(store):
     survey, day = listed(store), timedelta(days=1)
-    catalogue = Catalogue(store)
+    catalogue = Catalogue(store.shelf)
     noon = datetime(2026, 5, 1, 12, tzinfo=UTC).timestamp()
     for hours, many, changed in ((0, 10, 1), (6, 10, 0), (12, 10, 1), (13, 10, 0), (36, 0, 1)):
         store.take([incoming(one.row) for one in came(survey.digest, many, random.Random(hours))])
         assert release_all(store, catalogue, day, noon + 3600 * hours) == changed
-    facts = last_release(store, survey).facts
+    facts = store.last_release(survey).facts
     assert (facts.number, facts.when) == (3, "2026-05-03T00:00Z")
     assert not due(facts, day, noon + 3600 * 40)
 
@@ -274,7 +275,7 @@ def test_a_step_is_coarse_and_a_headline_is_a_round(store):
     with pytest.raises(ParameterError, match="release_every"):
         CollectorSettings(release_every=timedelta(minutes=5))
     with pytest.raises(ParameterError, match="headline"):
-        release_survey(store, listed(store), headline=2)
+        store.release(listed(store), headline=2)
 
 
 # ---- rounds open and close by the signed survey ---------------------------------------------------------------------
@@ -285,7 +286,7 @@ def test_a_round_opens_and_closes_when_the_survey_says(tmp_path):
     rounds = [{"opens": opens, "closes": closes} for opens, closes in times]
     made = expired(questions=[question(rounds=2)], rounds=rounds, expires="2026-04-01T00:00:00Z")
     store = open_store(tmp_path / "a.sqlite3")
-    catalogue = Catalogue(store)
+    catalogue = Catalogue(store.shelf)
     catalogue.publish(made.envelope, [KEY.public.raw.hex()])
     clock = [0.0]
     judge = Admission(catalogue.known, grace=timedelta(days=3), list_limit=1, clock=lambda: clock[0])
@@ -301,4 +302,4 @@ def test_a_round_opens_and_closes_when_the_survey_says(tmp_path):
     for _ in range(2):  # in full, and by what is remembered
         assert [verdict(day, 0) for day in days] == ["not_open"] + ["taken"] * 5 + ["closed"] * 3
         assert [verdict(day, 1) for day in days] == ["not_open"] * 4 + ["taken"] * 4 + ["closed"]
-    store.close()
+    store.disconnect()

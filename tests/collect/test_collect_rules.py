@@ -9,17 +9,17 @@ import pytest
 
 from rrcollect import ParameterError
 from rrcollect.publish.report import ReportRow
-from server_agg import CollectorSettings, OwnerToken
+from server_agg import CollectorSettings, OwnerToken, open_store
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.epoch_key import EpochKey
-from server_agg.collect.errors import QueueFull, Refusal, StoreFull, StoreUnavailable
-from server_agg.collect.fold import folded_from, waiting_in
 from server_agg.collect.group_commit import GroupCommit
 from server_agg.collect.pages import asset
-from server_agg.collect.sqlite_store import SqliteStore
-from server_agg.collect.store import ReportOutcome
-from server_agg.collect.stored_report import incoming, packed, unpacked
+from server_agg.collect.store.epochs import waiting_in
+from server_agg.collect.store.fold import folded_from
+from server_agg.collect.store.keys import EpochKey
+from server_agg.collect.store.reports import incoming, packed, unpacked
+from server_agg.collect.store.taking import ReportOutcome
+from server_agg.errors import QueueFull, Refusal, StoreFull, StoreUnavailable
 from tests.support.collector_running import body, publication
 from tests.support.devices import KEY
 
@@ -81,8 +81,8 @@ def test_a_request_that_does_not_fit_the_queue_is_told_at_once():
 
 
 def test_a_survey_published_by_another_process_is_found(tmp_path):
-    store = SqliteStore(tmp_path / "a.sqlite3")
-    here, there = Catalogue(store), Catalogue(store)
+    store = open_store(tmp_path / "a.sqlite3")
+    here, there = Catalogue(store.shelf), Catalogue(store.shelf)
     listed, new = there.publish(publication().envelope, [KEY.public.raw.hex()])
     assert new
     digest = listed.published.digest
@@ -90,28 +90,28 @@ def test_a_survey_published_by_another_process_is_found(tmp_path):
     assert here.find(digest) is not None
     assert here.known(digest) is not None
     assert here.find("0" * 64) is None
-    assert [one.published.digest for one in Catalogue(store).all()] == [digest]
-    store.close()
+    assert [one.published.digest for one in Catalogue(store.shelf).all()] == [digest]
+    store.disconnect()
 
 
 def test_a_survey_is_called_unknown_only_after_the_database_was_asked(tmp_path):
     """A device takes "unknown survey" for final: somebody else's question a moment before must not decide it."""
-    store = SqliteStore(tmp_path / "a.sqlite3")
-    here, there = Catalogue(store), Catalogue(store)
+    store = open_store(tmp_path / "a.sqlite3")
+    here, there = Catalogue(store.shelf), Catalogue(store.shelf)
     assert here.find("0" * 64) is None
     listed, _ = there.publish(publication().envelope, [KEY.public.raw.hex()])
     assert here.find(listed.published.digest) is not None
-    store.close()
+    store.disconnect()
 
 
 def test_a_flood_of_unknown_surveys_is_bounded_and_decides_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr("server_agg.collect.catalogue.time.monotonic", lambda: 7.5)
     monkeypatch.setattr("server_agg.collect.catalogue.MOST_LOOKS", 5)
-    store = SqliteStore(tmp_path / "a.sqlite3")
-    here, there = Catalogue(store), Catalogue(store)
+    store = open_store(tmp_path / "a.sqlite3")
+    here, there = Catalogue(store.shelf), Catalogue(store.shelf)
     listed, _ = there.publish(publication().envelope, [KEY.public.raw.hex()])
-    asked, known = [], store.surveys
-    monkeypatch.setattr(store, "surveys", lambda digest=None: asked.append(digest) or known(digest))
+    asked, known = [], store.shelf.surveys
+    monkeypatch.setattr(store.shelf, "surveys", lambda digest=None: asked.append(digest) or known(digest))
     assert [here.find(f"{number:064x}") for number in range(5)] == [None] * 5
     for digest in ("f" * 64, listed.published.digest):
         with pytest.raises(StoreUnavailable, match="send it again in a moment"):
@@ -119,19 +119,19 @@ def test_a_flood_of_unknown_surveys_is_bounded_and_decides_nothing(tmp_path, mon
     assert len(asked) == 5
     monkeypatch.setattr("server_agg.collect.catalogue.time.monotonic", lambda: 8.0)
     assert here.find(listed.published.digest) is not None
-    store.close()
+    store.disconnect()
 
 
 def test_what_is_remembered_of_reports_is_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr("server_agg.collect.admission.MOST_REMEMBERED", 2)
-    store = SqliteStore(tmp_path / "a.sqlite3")
-    catalogue = Catalogue(store)
+    store = open_store(tmp_path / "a.sqlite3")
+    catalogue = Catalogue(store.shelf)
     listed, _ = catalogue.publish(publication(segments={"s": list("abcdef")}).envelope, [KEY.public.raw.hex()])
     admission = Admission(catalogue.known, grace=timedelta(0), list_limit=1)
     for value in "abcdef":
         admission.admit(body(listed.published.digest, segments={"s": value}))
         assert len(admission._frames) <= 2
-    store.close()
+    store.disconnect()
 
 
 @pytest.mark.parametrize("bad", [

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from server_agg.collect import folding
-from server_agg.collect.fold import NOTHING_GATHERED, folded_from
-from server_agg.collect.sqlite_store import SqliteStore
-from server_agg.collect.store import PublishedSurvey
-from server_agg.collect.stored_report import incoming
-from server_agg.collect.stores import open_store
+from server_agg import open_store
+from server_agg.collect.store import fold as folding
+from server_agg.collect.store.epochs import NOTHING_GATHERED
+from server_agg.collect.store.fold import folded_from
+from server_agg.collect.store.reports import incoming
+from server_agg.collect.store.shelf import PublishedSurvey
+from server_agg.collect.store.sqlite import SqliteDatabase
 from tests.support.collector_crashing import ids_of
 from tests.support.collector_running import DIGEST, report
 from tests.support.forensics import clear_state, least_step, logged_states, order_in_crowds
@@ -34,9 +35,9 @@ def answered(where, *, keep_rows):
     groups = [source.randrange(GROUPS) for _ in range(PEOPLE)]
     events = sorted((person + source.uniform(0, 3), person, q) for person in range(PEOPLE) for q in (1, 2, 3))
     store = open_store(where, keep_rows=keep_rows)
-    store.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, MINIMUM))
-    if isinstance(store, SqliteStore):
-        with store.writing() as cursor:
+    store.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, MINIMUM))
+    if isinstance(store.database, SqliteDatabase):
+        with store.database.writing() as cursor:
             cursor.execute("PRAGMA wal_autocheckpoint = 0")  # the log keeps everything
     states, arrival, counted = [], [], []
     order = "ctid" if "://" in where else "id"
@@ -45,7 +46,7 @@ def answered(where, *, keep_rows):
         store.take([made])
         arrival.append(made.id)
         if store.fold() or not states:
-            with store.reading() as cursor:
+            with store.database.reading() as cursor:
                 states.append(clear_state(cursor.execute, order))
             counted.append(store.tallies().n)
     return store, states, arrival, counted
@@ -64,16 +65,16 @@ def test_between_any_two_states_a_group_gains_a_crowd_or_nothing(where, keep_row
     assert abs(within) < BEYOND_CHANCE
     assert keep_rows or across > 0.9  # the order of crowds is there, as operators are told
     assert counted == sorted(counted)
-    assert counted[-1] + len(store.waiting()) == len(arrival)  # the owner sees small groups from the start
+    assert counted[-1] + len(store.epochs.waiting()) == len(arrival)  # the owner sees small groups from the start
     assert sorted(ids_of(store)[0]) == sorted(arrival)
     known = [one.value for one in store.take([incoming(report(DIGEST, id=id_).row) for id_ in arrival])]
     assert "new" not in known
-    store.finish(DIGEST)
-    assert (store.tallies().n, store.waiting()) == (len(arrival), [])
-    with store.reading() as cursor:
+    store.folds.finish(DIGEST)
+    assert (store.tallies().n, store.epochs.waiting()) == (len(arrival), [])
+    with store.database.reading() as cursor:
         assert clear_state(cursor.execute).counts.total() == len(arrival)
-        assert store.gathered(cursor) == NOTHING_GATHERED
-    store.close()
+        assert store.epochs.gathered(cursor) == NOTHING_GATHERED
+    store.disconnect()
 
 
 @pytest.mark.parametrize("keep_rows", [False, True], ids=["counts", "rows"])
@@ -87,26 +88,26 @@ def test_the_reader_sees_folds_that_tell_small_groups(where, monkeypatch, keep_r
     store, states, _, _ = answered(where, keep_rows=keep_rows)
     assert least_step(states) == 1
     assert "://" in where or least_step(logged_states(Path(where))) == 1
-    store.close()
+    store.disconnect()
 
 
 @pytest.mark.engine
 def test_the_reader_sees_ids_of_kept_rows_that_are_told_by_folds(postgres, monkeypatch):
     """The planted bug: rows wait for their crowd, and their ids do not."""
-    sound = folding.FoldingDatabase._write
+    sound = folding.Folds._write
 
     def early(self, cursor, folded, numbers, name):
         ids = {DIGEST: sorted(row.id for row in folded.gathered.rows if row.id not in seen)}
         seen.update(ids[DIGEST])
         rest = {survey: [one for one in own if one not in seen] for survey, own in folded.ids.items()}
-        self.append_ids(cursor, numbers[DIGEST], ids[DIGEST])
+        self.database.append_ids(cursor, numbers[DIGEST], ids[DIGEST])
         sound(self, cursor, folded._replace(ids=rest), numbers, name)
 
     seen = set()
-    monkeypatch.setattr(folding.FoldingDatabase, "_write", early)
+    monkeypatch.setattr(folding.Folds, "_write", early)
     store, states, _, _ = answered(postgres.new_database(), keep_rows=True)
     assert least_step(states) < MINIMUM
-    store.close()
+    store.disconnect()
 
 
 def test_the_reader_sees_ids_in_the_order_of_arrival():
@@ -125,7 +126,7 @@ def test_the_reader_sees_ids_in_the_order_of_arrival():
 
 def test_a_row_that_waits_for_its_crowd_is_known_and_kept_when_the_crowd_is_there(where):
     store = open_store(where, keep_rows=True)
-    store.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 3))
+    store.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 3))
     made = [incoming(report(DIGEST, segments={"group": str(k)}).row) for k in (1, 2, 3)]
     store.take(made)
     assert (store.fold(), store.tallies().n, kept_rows(store)) == (3, 3, [])
@@ -136,8 +137,8 @@ def test_a_row_that_waits_for_its_crowd_is_known_and_kept_when_the_crowd_is_ther
     assert store.fold() == 3
     assert kept_rows(store) == sorted((one.row for one in (made[0], *more)), key=lambda row: row.id)
     assert [one.value for one in store.take([made[0], made[2]])] == ["same"] * 2
-    store.close()
+    store.disconnect()
     store = open_store(where)  # the database remembers that rows are kept
-    store.finish(DIGEST)
+    store.folds.finish(DIGEST)
     assert store.tallies().n == 6
-    store.close()
+    store.disconnect()

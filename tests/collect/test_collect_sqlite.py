@@ -8,13 +8,13 @@ from functools import partial
 
 import pytest
 
-from server_agg.collect import sqlite_store
-from server_agg.collect.database import marked_reports
-from server_agg.collect.errors import StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
-from server_agg.collect.sqlite_store import APPLICATION, SqliteStore, _translated
-from server_agg.collect.store import ReportOutcome
-from server_agg.collect.stored_report import incoming
-from server_agg.collect.stores import open_store
+from server_agg import open_store
+from server_agg.collect.store import sqlite as sqlite_store
+from server_agg.collect.store.epochs import marked_reports
+from server_agg.collect.store.reports import incoming
+from server_agg.collect.store.sqlite import APPLICATION, _translated
+from server_agg.collect.store.taking import ReportOutcome
+from server_agg.errors import StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
 from tests.support.collector_running import TABLES, report
 
 
@@ -29,25 +29,25 @@ def path(tmp_path):
 
 @pytest.fixture
 def store(path):
-    opened = SqliteStore(path)
+    opened = open_store(path)
     yield opened
-    opened.close()
+    opened.disconnect()
 
 
 def test_a_failed_transaction_leaves_nothing_and_the_next_one_works(store):
     made = arrival()
 
     def fails():
-        with store.writing() as cursor:
-            key = store.current(cursor).key
-            assert len(store.put(cursor, marked_reports(key, [made, arrival()]))[1]) == 2
+        with store.database.writing() as cursor:
+            key = store.epochs.current(cursor).key
+            assert len(store.database.put(cursor, marked_reports(key, [made, arrival()]))[1]) == 2
             raise KeyError
 
     with pytest.raises(KeyError):
         fails()
-    assert store.waiting() == []
+    assert store.epochs.waiting() == []
     assert store.take([made]) == [ReportOutcome.NEW]
-    assert store.waiting() == [made]
+    assert store.epochs.waiting() == [made]
 
 
 @contextmanager
@@ -76,7 +76,7 @@ def test_a_full_disk_is_told_as_full_when_the_file_is_opened_anew_too(store):
 
 def test_a_connection_that_broke_is_opened_anew(store):
     def breaks():
-        with store.writing() as cursor:
+        with store.database.writing() as cursor:
             cursor.connection.close()
             raise KeyError
 
@@ -88,18 +88,18 @@ def test_a_connection_that_broke_is_opened_anew(store):
 
 def test_a_second_report_with_an_id_is_seen_in_bulk(store):
     made = arrival()
-    with store.writing() as cursor:
-        key = store.current(cursor).key
-        place, put = store.put(cursor, marked_reports(key, [made, arrival()]))
+    with store.database.writing() as cursor:
+        key = store.epochs.current(cursor).key
+        place, put = store.database.put(cursor, marked_reports(key, [made, arrival()]))
         assert len(put) == 2
-        store.run(cursor, "INSERT INTO intake (place, content) VALUES (?, ?)", (place, b""))
+        store.database.run(cursor, "INSERT INTO intake (place, content) VALUES (?, ?)", (place, b""))
         old, new = marked_reports(key, [made, arrival()])
-        assert store.put(cursor, [old, new]) == (place + 1, {new[0]})
+        assert store.database.put(cursor, [old, new]) == (place + 1, {new[0]})
 
 
 def test_the_file_is_its_owners_and_says_what_it_is(store, path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    with store.reading() as cursor:
+    with store.database.reading() as cursor:
         assert cursor.execute("PRAGMA application_id").fetchone() == (APPLICATION,) == (int.from_bytes(b"rrc1"),)
         assert cursor.execute("PRAGMA user_version").fetchone() == (1,)
         tables = {name for (name,) in cursor.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -115,12 +115,12 @@ def test_a_connection_that_flushes_less_than_asked_is_refused(path, monkeypatch)
 
     monkeypatch.setattr(sqlite_store.sqlite3, "connect", partial(sqlite3.connect, factory=Hasty))
     with pytest.raises(UnsafeDurability, match="synchronous=1; needed: wal and 2"):
-        SqliteStore(path)
+        open_store(path)
 
 
 def test_a_store_without_a_name_is_the_file_the_command_line_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    open_store().close()
+    open_store().disconnect()
     assert (tmp_path / "rrcollect.sqlite3").exists()
 
 
@@ -143,14 +143,14 @@ def test_a_file_that_was_moved_takes_no_more_reports(store, path, replaced):
 def test_a_closed_store_opens_again_and_closing_twice_is_allowed(store):
     made = arrival()
     store.take([made])
-    store.close()
-    store.close()
+    store.disconnect()
+    store.disconnect()
     assert store.take([made]) == [ReportOutcome.SAME]
 
 
 def test_a_lock_is_waited_for_as_long_as_said(path, monkeypatch):
     monkeypatch.setattr(sqlite_store, "PATIENCE", 0.05)
-    store = SqliteStore(path)
+    store = open_store(path)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreUnavailable, match="SQLITE_BUSY"):
@@ -158,13 +158,13 @@ def test_a_lock_is_waited_for_as_long_as_said(path, monkeypatch):
     other.execute("ROLLBACK")
     other.close()
     assert store.take([arrival()]) == [ReportOutcome.NEW]
-    store.close()
+    store.disconnect()
 
 
 def test_a_database_without_a_file_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UnsafeDurability, match=r"journal_mode=memory, synchronous=2; needed: wal and 2"):
-        SqliteStore(":memory:")
+        open_store(":memory:")
     assert list(tmp_path.iterdir()) == []
 
 

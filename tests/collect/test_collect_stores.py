@@ -11,22 +11,16 @@ import pytest
 from rrcollect.errors import MissingExtra, NewerSchema, ParameterError
 from rrcollect.publish.report import ReportRow
 from rrcollect.publish.tickets import known_as
-from server_agg import RowsNotKept, Tallies, tally_reports
-from server_agg.collect import postgres_store, sqlite_store
-from server_agg.collect.errors import (
-    EpochKeyMissing,
-    Refusal,
-    StoreError,
-    StoreUnavailable,
-    UnsafeDurability,
-    WrongSchema,
-)
-from server_agg.collect.export import export_reports
-from server_agg.collect.sqlite_store import SqliteStore
-from server_agg.collect.store import PublishedSurvey, ReportOutcome
-from server_agg.collect.stored_report import IncomingReport, incoming
-from server_agg.collect.stores import open_store
-from server_agg.collect.tables import STEPS
+from server_agg import RowsNotKept, Tallies, open_store, tally_reports
+from server_agg.collect.store import postgres as postgres_store
+from server_agg.collect.store import sqlite as sqlite_store
+from server_agg.collect.store.database import STEPS
+from server_agg.collect.store.epochs import Epochs
+from server_agg.collect.store.reports import IncomingReport, incoming
+from server_agg.collect.store.shelf import PublishedSurvey
+from server_agg.collect.store.sqlite import SqliteDatabase
+from server_agg.collect.store.taking import ReportOutcome
+from server_agg.errors import EpochKeyMissing, Refusal, StoreError, StoreUnavailable, UnsafeDurability, WrongSchema
 from tests.support.collector_crashing import ids_of
 from tests.support.collector_running import DIGEST, LARGE, TABLES, report
 from tests.support.devices import survey
@@ -57,13 +51,13 @@ def test_a_report_is_stored_once_and_other_content_is_a_conflict(store, folded):
 
 def test_of_an_id_that_was_folded_without_its_row_only_the_id_is_known(where):
     store = open_store(where)
-    store.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
+    store.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
     first = arrival()
     store.take([first, arrival()])
     assert store.fold() == 2
     assert store.take([first, IncomingReport(first.row._replace(answer="0"))]) == [ReportOutcome.SAME] * 2
     assert (store.tallies().n, kept_rows(store)) == (2, [])
-    store.close()
+    store.disconnect()
 
 
 def test_a_row_of_a_survey_by_invitation_is_marked_as_admitted_and_has_no_ticket():
@@ -95,9 +89,9 @@ def test_every_column_comes_back_as_it_went_in(store):
     secret = "5ec4e7" + "0" * 26
     made = report(DIGEST, segments={"sport": "ski ' \" ; DROP TABLE reports; --"}, round=3, answer="0", ticket=secret)
     arrived = [incoming(made.row), incoming(made.row._replace(id="0" * 32, ticket="ab" * 16))]
-    store.add_invites(DIGEST, [one.ticket for one in arrived])
+    store.shelf.add_invites(DIGEST, [one.ticket for one in arrived])
     assert store.take(arrived) == [ReportOutcome.NEW] * 2
-    assert sorted(store.waiting()) == sorted(arrived)
+    assert sorted(store.epochs.waiting()) == sorted(arrived)
     assert store.fold() == 2
     found = kept_rows(store)
     assert sorted(found) == sorted(one.row for one in arrived)
@@ -109,14 +103,14 @@ def test_what_is_not_ripe_waits_and_everything_ripe_is_folded_at_once(store):
     few, many = [arrival(question="q2")], [arrival(round=1) for _ in range(5)]
     store.take(few + many)
     assert store.fold() == 5
-    assert (store.tallies().n, store.waiting()) == (5, few)
+    assert (store.tallies().n, store.epochs.waiting()) == (5, few)
     assert store.fold() == 0
     large = [arrival(survey=LARGE) for _ in range(999)]
     store.take(large)
     assert store.fold() == 0
     store.take([arrival(survey=LARGE), arrival(question="q2")])
     assert store.fold() == 1002
-    assert (store.tallies().n, store.waiting()) == (1007, [])
+    assert (store.tallies().n, store.epochs.waiting()) == (1007, [])
     assert store.take([*few, *many, *large[:9]]) == [ReportOutcome.SAME] * 15
 
 
@@ -126,7 +120,7 @@ def test_many_that_wait_on_after_a_fold_are_still_known_one_by_one(store):
     assert set(store.take([*many, arrival(), arrival()])) == {ReportOutcome.NEW}
     for _ in range(2):
         assert store.fold() == 2
-        with store.reading() as cursor:
+        with store.database.reading() as cursor:
             contents = cursor.execute("SELECT COUNT(*) FROM intake").fetchone()[0]
         assert contents == 3
         assert set(store.take(many[::-1])) == {ReportOutcome.SAME}
@@ -134,14 +128,14 @@ def test_many_that_wait_on_after_a_fold_are_still_known_one_by_one(store):
         later = [arrival(), changed, arrival()]
         assert store.take(later) == [ReportOutcome.NEW, ReportOutcome.CONFLICTING_ID, ReportOutcome.NEW]
     assert store.fold() == 2
-    assert sorted(store.waiting()) == sorted(many)
+    assert sorted(store.epochs.waiting()) == sorted(many)
     assert store.take([arrival(survey=LARGE) for _ in range(600)]) == [ReportOutcome.NEW] * 600
-    assert (store.fold(), store.tallies().n, store.waiting()) == (1050, 1056, [])
+    assert (store.fold(), store.tallies().n, store.epochs.waiting()) == (1050, 1056, [])
 
 
 def test_a_fold_destroys_the_key_that_reports_waited_under_and_makes_another(store):
     def keys():
-        return {path.name: path.read_bytes() for path in store.keys.folder.glob(f"{store._name}.*.key")}
+        return {path.name: path.read_bytes() for path in store.epochs.keys.folder.glob(f"{store.epochs.name}.*.key")}
 
     before = keys()
     store.take([arrival()])
@@ -153,22 +147,24 @@ def test_a_fold_destroys_the_key_that_reports_waited_under_and_makes_another(sto
     assert (len(before), len(after)) == (1, 1)
     assert not set(before) & set(after)
     assert all(len(secret) == 32 for secret in after.values())
-    assert {path.stat().st_mode & 0o777 for path in store.keys.folder.glob(f"{store._name}.*.key")} == {0o600}
+    assert {path.stat().st_mode & 0o777 for path in store.epochs.keys.folder.glob(f"{store.epochs.name}.*.key")} == {
+        0o600
+    }
 
 
 def test_without_its_key_a_database_takes_nothing_unless_what_waits_is_given_up(where):
     store = open_store(where)
-    store.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
+    store.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
     store.take([arrival()])
-    store.close()
-    (key,) = store.keys.folder.glob(f"{store._name}.*.key")
+    store.disconnect()
+    (key,) = store.epochs.keys.folder.glob(f"{store.epochs.name}.*.key")
     key.unlink()
     with pytest.raises(EpochKeyMissing, match="1 reports wait under a key that is not in"):
         open_store(where)
     again = open_store(where, discard_unreadable=True)
-    assert (again.waiting(), again.take([arrival()])) == ([], [ReportOutcome.NEW])
-    again.close()
-    (key,) = store.keys.folder.glob(f"{store._name}.*.key")
+    assert (again.epochs.waiting(), again.take([arrival()])) == ([], [ReportOutcome.NEW])
+    again.disconnect()
+    (key,) = store.epochs.keys.folder.glob(f"{store.epochs.name}.*.key")
     key.write_bytes(bytes(32))
     with pytest.raises(EpochKeyMissing, match="1 reports wait"):
         open_store(where)
@@ -176,12 +172,12 @@ def test_without_its_key_a_database_takes_nothing_unless_what_waits_is_given_up(
 
 def test_a_key_that_goes_away_meanwhile_is_a_trouble_that_names_no_folder(where):
     first, second = open_store(where), open_store(where)
-    for path in first.keys.folder.glob(f"{first._name}.*.key"):
+    for path in first.epochs.keys.folder.glob(f"{first.epochs.name}.*.key"):
         path.unlink()
     with pytest.raises(StoreUnavailable, match=r"^the key of the waiting reports is missing$"):
         second.take([arrival()])
-    first.close()
-    second.close()
+    first.disconnect()
+    second.disconnect()
 
 
 @pytest.mark.engine
@@ -201,21 +197,21 @@ def test_a_deadlock_is_tried_again_and_told_when_it_does_not_end(postgres, monke
     monkeypatch.setattr(type(store), "put", lambda *_: (_ for _ in ()).throw(psycopg.errors.DeadlockDetected()))
     with pytest.raises(StoreUnavailable, match="PostgreSQL ended the transaction for others' sake 20 times"):
         store.take([arrival()])
-    store.close()
+    store.disconnect()
 
 
 def test_a_lost_key_under_which_nothing_waits_is_made_anew_if_that_is_said(where):
     store = open_store(where)
-    store.close()
-    for key in store.keys.folder.glob(f"{store._name}.*.key"):
+    store.disconnect()
+    for key in store.epochs.keys.folder.glob(f"{store.epochs.name}.*.key"):
         key.unlink()
     with pytest.raises(EpochKeyMissing, match=r"lost, stop every collector .* \(serve --discard-unreadable\)"):
         open_store(where)
     again = open_store(where, discard_unreadable=True)
-    again.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
+    again.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
     assert again.take([arrival()]) == [ReportOutcome.NEW]
-    again.close()
-    open_store(where).close()
+    again.disconnect()
+    open_store(where).disconnect()
 
 
 def test_a_wrong_folder_of_keys_takes_nothing_away_from_a_running_collector(where, tmp_path):
@@ -224,42 +220,42 @@ def test_a_wrong_folder_of_keys_takes_nothing_away_from_a_running_collector(wher
         open_store(where, keys=tmp_path / "wrong")
     assert list((tmp_path / "wrong").glob("*.key")) == []
     assert store.take([arrival()]) == [ReportOutcome.NEW]
-    store.alive()
-    store.close()
+    store.epochs.alive()
+    store.disconnect()
 
 
 def test_a_start_that_gives_up_a_lost_key_and_is_killed_can_be_done_again(where, monkeypatch):
     """Between the new key and the commit: the database names the lost one, and the new one is left over."""
     store = open_store(where)
-    store.close()
-    for key in store.keys.folder.glob(f"{store._name}.*.key"):
+    store.disconnect()
+    for key in store.epochs.keys.folder.glob(f"{store.epochs.name}.*.key"):
         key.unlink()
 
     def killed(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(type(store), "seal_again", killed)
+    monkeypatch.setattr(Epochs, "seal_again", killed)
     with pytest.raises(KeyboardInterrupt):
         open_store(where, discard_unreadable=True)
     monkeypatch.undo()
-    assert len(list(store.keys.folder.glob(f"{store._name}.*.key"))) == 1
+    assert len(list(store.epochs.keys.folder.glob(f"{store.epochs.name}.*.key"))) == 1
     with pytest.raises(EpochKeyMissing):
         open_store(where)
     again = open_store(where, discard_unreadable=True)
-    assert len(list(store.keys.folder.glob(f"{store._name}.*.key"))) == 1
-    again.alive()
-    again.close()
+    assert len(list(store.epochs.keys.folder.glob(f"{store.epochs.name}.*.key"))) == 1
+    again.epochs.alive()
+    again.disconnect()
 
 
 def test_a_store_without_its_key_is_not_alive(where, store):
     store.take([arrival(), arrival()])
-    store.alive()
+    store.epochs.alive()
     store.fold()
-    store.alive()
-    for key in store.keys.folder.glob(f"{store._name}.*.key"):
+    store.epochs.alive()
+    for key in store.epochs.keys.folder.glob(f"{store.epochs.name}.*.key"):
         key.unlink()
     with pytest.raises(StoreUnavailable, match=r"^the key of the waiting reports is missing$"):
-        store.alive()
+        store.epochs.alive()
 
 
 # ---- peers that are gone ---------------------------------------------------------------------------------------------
@@ -297,7 +293,7 @@ def pair(postgres, monkeypatch):
 
     yield opened
     for store in made:
-        store.close()
+        store.disconnect()
 
 
 @pytest.mark.engine
@@ -305,7 +301,7 @@ def test_a_session_that_idles_in_a_take_is_ended_and_stops_nobody_else(pair):
     dead, store = pair(MOST_IDLE="1s")
     store.take([arrival(), arrival()])
     with pytest.raises(StoreUnavailable):  # nothing of it is acknowledged
-        assert done_beside(dead.writing(), store.fold) == 2
+        assert done_beside(dead.database.writing(), store.fold) == 2
     assert dead.take([arrival()]) == [ReportOutcome.NEW]
 
 
@@ -313,7 +309,7 @@ def test_a_session_that_idles_in_a_take_is_ended_and_stops_nobody_else(pair):
 @pytest.mark.parametrize("alone", [False, True])
 def test_a_lock_that_is_not_given_back_is_told_to_come_back(pair, alone):
     dead, store = pair(LOCK_WAIT="1s")
-    told = done_beside(dead.writing(alone=alone), (lambda: store.take([arrival()])) if alone else store.fold)
+    told = done_beside(dead.database.writing(alone=alone), (lambda: store.take([arrival()])) if alone else store.fold)
     assert isinstance(told, StoreUnavailable)
     assert (told.status, told.retry_after, str(told)) == (503, 2, "another session kept a lock for too long (55P03)")
     assert store.take([arrival(), arrival()]) == [ReportOutcome.NEW] * 2
@@ -323,9 +319,9 @@ def test_a_lock_that_is_not_given_back_is_told_to_come_back(pair, alone):
 @pytest.mark.engine
 def test_long_reads_and_folds_are_not_ended(pair, monkeypatch):
     store, _ = pair(MOST_IDLE="300ms", LOCK_WAIT="300ms")
-    monkeypatch.setattr("server_agg.collect.store.ROWS_PER_READ", 1)
+    monkeypatch.setattr("server_agg.collect.store.store.ROWS_PER_READ", 1)
     store.take([arrival(), arrival()])
-    with store.writing(alone=True) as cursor:
+    with store.database.writing(alone=True) as cursor:
         time.sleep(1)
         cursor.execute("SELECT 1")
     store.fold()
@@ -338,38 +334,38 @@ def test_long_reads_and_folds_are_not_ended(pair, monkeypatch):
 @pytest.mark.engine
 def test_both_ends_look_whether_the_other_is_there_and_the_address_comes_first(postgres):
     store = open_store(postgres.new_database() + "?keepalives_idle=77")
-    for session in (store.writing(), store.reading()):
+    for session in (store.database.writing(), store.database.reading()):
         with session as cursor:
             assert cursor.execute("SHOW tcp_keepalives_idle").fetchone() == ("20",)
             said = cursor.connection.info.get_parameters()
             assert (said["keepalives_idle"], said["keepalives_interval"]) == ("77", "5")
             assert said["tcp_user_timeout"] == "40000"
-    store.close()
+    store.disconnect()
 
 
 def test_a_key_that_a_crash_left_over_is_destroyed_at_the_next_start(where):
     store = open_store(where)
-    left = store.keys.make(store._name)
-    store.close()
-    open_store(where).close()
-    names = [path.name for path in store.keys.folder.glob(f"{store._name}.*.key")]
+    left = store.epochs.keys.make(store.epochs.name)
+    store.disconnect()
+    open_store(where).disconnect()
+    names = [path.name for path in store.epochs.keys.folder.glob(f"{store.epochs.name}.*.key")]
     assert len(names) == 1
     assert left not in names[0]
 
 
 def test_a_closed_survey_keeps_its_counts_and_nothing_else(store):
     ticket = hashed("invite")
-    store.add_invites(DIGEST, [ticket])
+    store.shelf.add_invites(DIGEST, [ticket])
     store.take([arrival(ticket), arrival(), arrival(question="q2"), arrival(survey=LARGE)])
     store.fold()
     before = store.tallies().n
-    store.finish(DIGEST)
-    assert (before, store.tallies().n, len(store.waiting())) == (2, 3, 1)  # the last one of its question too
-    with store.reading() as cursor:
+    store.folds.finish(DIGEST)
+    assert (before, store.tallies().n, len(store.epochs.waiting())) == (2, 3, 1)  # the last one of its question too
+    with store.database.reading() as cursor:
         for table in ("ids", "reports", "invites", "spent"):
             assert cursor.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0] == 0  # noqa: S608
     assert store.take([arrival(), arrival(survey=LARGE)]) == [ReportOutcome.CLOSED, ReportOutcome.NEW]
-    assert [one.closed for one in store.surveys()] == [True, False]
+    assert [one.closed for one in store.shelf.surveys()] == [True, False]
 
 
 @pytest.mark.engine
@@ -377,15 +373,15 @@ def test_no_file_of_a_postgresql_database_holds_an_id_of_a_closed_survey(postgre
     """Its log of changes is not ours to overwrite, and is left out."""
     where = postgres.new_database()
     store = open_store(where, keep_rows=True)
-    store.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
+    store.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
     ticket = hashed("invite")
-    store.add_invites(DIGEST, [ticket])
+    store.shelf.add_invites(DIGEST, [ticket])
     made = [arrival(ticket), *(arrival() for _ in range(20))]
     store.take(made)
     store.fold()
 
     def held():
-        with store.writing() as cursor:
+        with store.database.writing() as cursor:
             cursor.execute("SELECT oid FROM pg_database WHERE datname = current_database()")
             (number,) = cursor.fetchone()
         with psycopg.connect(where, autocommit=True) as connection:
@@ -395,9 +391,9 @@ def test_no_file_of_a_postgresql_database_holds_an_id_of_a_closed_survey(postgre
         return {bytes.fromhex(one.id) in files or one.id.encode() in files for one in made} | {ticket.encode() in files}
 
     assert held() == {True}
-    store.finish(DIGEST)
+    store.folds.finish(DIGEST)
     assert held() == {False}
-    store.close()
+    store.disconnect()
 
 
 def test_another_survey_under_a_name_and_version_is_refused_by_the_database(where):
@@ -407,7 +403,9 @@ def test_another_survey_under_a_name_and_version_is_refused_by_the_database(wher
 
     def publish(store, number, digest):
         try:
-            said.append((number, store.publish(PublishedSurvey(digest, b"envelope", ("aa",), "P", "n", number, 30))))
+            said.append(
+                (number, store.shelf.publish(PublishedSurvey(digest, b"envelope", ("aa",), "P", "n", number, 30)))
+            )
         except Refusal as refusal:
             said.append((number, refusal.code))
 
@@ -422,7 +420,7 @@ def test_another_survey_under_a_name_and_version_is_refused_by_the_database(wher
             thread.join(60)
     assert sorted(said, key=str) == sorted([(n, v) for n in range(1, 21) for v in (True, "version_taken")], key=str)
     for store in stores:
-        store.close()
+        store.disconnect()
 
 
 def test_tallies_count_by_question_design_segment_and_round(store):
@@ -444,7 +442,7 @@ def test_tallies_count_by_question_design_segment_and_round(store):
 @pytest.mark.parametrize("folded", [False, True])
 def test_a_ticket_is_spent_once_per_question_and_round(store, folded):
     ticket, another = hashed("invite"), hashed("another")
-    store.add_invites(DIGEST, [ticket, another])
+    store.shelf.add_invites(DIGEST, [ticket, another])
     first = arrival(ticket)
     assert store.take([first, arrival(another)]) == [ReportOutcome.NEW] * 2
     assert not folded or store.fold() == 2
@@ -458,36 +456,36 @@ def test_a_ticket_is_spent_once_per_question_and_round(store, folded):
 
 def test_of_two_reports_with_one_ticket_in_one_batch_one_is_taken(store):
     ticket = hashed("invite")
-    store.add_invites(DIGEST, [ticket])
+    store.shelf.add_invites(DIGEST, [ticket])
     outcomes = store.take([arrival(ticket), arrival(ticket), arrival()])
     assert outcomes == [ReportOutcome.NEW, ReportOutcome.TICKET_REUSED, ReportOutcome.NEW]
 
 
 def test_surveys_are_kept_once(store):
     one = PublishedSurvey("ef" * 32, b"\x00envelope\xff", ("aa", "bb"), "P", "n", 7, 30, pilot=True)
-    assert store.publish(one)
-    assert not store.publish(one)
-    assert one in store.surveys()
-    assert len(store.surveys()) == 3
+    assert store.shelf.publish(one)
+    assert not store.shelf.publish(one)
+    assert one in store.shelf.surveys()
+    assert len(store.shelf.surveys()) == 3
 
 
 def test_what_was_taken_is_there_when_the_database_is_opened_again(where):
     first = open_store(where)
     rows = [arrival() for _ in range(20)]
     first.take(rows)
-    first.close()
+    first.disconnect()
     second = open_store(where)
-    assert sorted(second.waiting()) == sorted(rows)
+    assert sorted(second.epochs.waiting()) == sorted(rows)
     assert second.take(rows) == [ReportOutcome.SAME] * 20
-    second.close()
+    second.disconnect()
 
 
 def test_two_collectors_may_share_a_database(where):
     """Two collectors take the same reports in opposite order, and each folds now and then."""
     stores = [open_store(where), open_store(where)]
-    stores[0].publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
+    stores[0].shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
     ticket = [hashed(str(number)) for number in range(200)]
-    stores[0].add_invites(DIGEST, ticket)
+    stores[0].shelf.add_invites(DIGEST, ticket)
     shared = [arrival(one) for one in ticket]
     outcomes = []
 
@@ -508,31 +506,31 @@ def test_two_collectors_may_share_a_database(where):
     assert sorted(o.value for o in outcomes) == ["new"] * 200 + ["same"] * 200
     assert ids_of(stores[0])[1] == len(set(ids_of(stores[0])[0])) == 200
     for store in stores:
-        store.close()
+        store.disconnect()
 
 
 def test_what_is_exported_is_counted_by_the_batch_path_as_it_was_stored(store, where, tmp_path, monkeypatch):
-    monkeypatch.setattr("server_agg.collect.store.ROWS_PER_READ", 7)  # many pieces
+    monkeypatch.setattr("server_agg.collect.store.store.ROWS_PER_READ", 7)  # many pieces
     asked = survey(segments={"sport": ["ski"]}, invite_only=True)
-    store.publish(PublishedSurvey(asked.digest, b"envelope", ("aa",), "P", "other", 1, 20))
+    store.shelf.publish(PublishedSurvey(asked.digest, b"envelope", ("aa",), "P", "other", 1, 20))
     tickets = [hashed(str(number)) for number in range(20)]
-    store.add_invites(asked.digest, tickets)
+    store.shelf.add_invites(asked.digest, tickets)
     rows = [arrival(t, asked.digest, segments={"sport": "ski"}, answer=str(i % 2)) for i, t in enumerate(tickets)]
     assert store.take(rows) == [ReportOutcome.NEW] * 20
-    assert export_reports(store, tmp_path / "early.parquet") == 0
+    assert store.export(tmp_path / "early.parquet") == 0
     store.fold()
-    assert export_reports(store, tmp_path / "night.parquet") == 20
+    assert store.export(tmp_path / "night.parquet") == 20
     result = tally_reports(tmp_path / "night.parquet", asked)
     assert (result.tallies.one().n, result.tallies.one().ones) == (20, 10)
     assert tally_reports(where if "://" in where else f"sqlite:///{where}", asked).tallies == result.tallies
-    assert export_reports(store, tmp_path / "none.parquet", survey="00" * 32) == 0
-    assert export_reports(store, tmp_path / "counts.json") == 20
+    assert store.export(tmp_path / "none.parquet", survey="00" * 32) == 0
+    assert store.export(tmp_path / "counts.json") == 20
     assert Tallies.from_json((tmp_path / "counts.json").read_text()) == result.tallies
     exported = pq.read_table(tmp_path / "night.parquet").to_pydict()
     assert exported["id"] == sorted(exported["id"])
     assert exported["ticket"] == exported["id"]
     with pytest.raises(ParameterError, match="json .counts. or .parquet"):
-        export_reports(store, tmp_path / "night.csv")
+        store.export(tmp_path / "night.csv")
 
 
 AWKWARD = (
@@ -550,11 +548,11 @@ AWKWARD = (
 
 def test_whatever_a_segment_says_is_exported_as_it_was_stored(store, tmp_path, monkeypatch):
     """Rows leave the database as text: nothing in a field ends it, or is read as a missing value."""
-    monkeypatch.setattr("server_agg.collect.store.ROWS_PER_READ", 4)
+    monkeypatch.setattr("server_agg.collect.store.store.ROWS_PER_READ", 4)
     rows = [arrival(segments={value: value}) for value in AWKWARD * 2]
     store.take(rows)
     assert store.fold() == len(rows)
-    assert export_reports(store, tmp_path / "rows.parquet", survey=DIGEST) == len(rows)
+    assert store.export(tmp_path / "rows.parquet", survey=DIGEST) == len(rows)
     exported = pq.read_table(tmp_path / "rows.parquet").to_pylist()
     assert exported == sorted((made.row._asdict() for made in rows), key=lambda row: row["id"])
     assert kept_rows(store) == sorted((made.row for made in rows), key=lambda row: row.id)
@@ -563,8 +561,8 @@ def test_whatever_a_segment_says_is_exported_as_it_was_stored(store, tmp_path, m
 def test_rows_that_were_not_kept_are_not_exported(where, tmp_path):
     store = open_store(where)
     with pytest.raises(ParameterError, match="rows are kept only if asked for"):
-        export_reports(store, tmp_path / "night.parquet")
-    store.close()
+        store.export(tmp_path / "night.parquet")
+    store.disconnect()
 
 
 def test_a_tally_of_a_store_that_lacks_rows_is_refused_and_points_to_the_counts(where):
@@ -572,10 +570,10 @@ def test_a_tally_of_a_store_that_lacks_rows_is_refused_and_points_to_the_counts(
 
     def taken(keep_rows, many):
         store = open_store(where, keep_rows=keep_rows)
-        store.publish(PublishedSurvey(asked.digest, b"envelope", ("aa",), "P", "n", 1, 2))
+        store.shelf.publish(PublishedSurvey(asked.digest, b"envelope", ("aa",), "P", "n", 1, 2))
         store.take([arrival(survey=asked.digest) for _ in range(many)])
         store.fold()
-        store.close()
+        store.disconnect()
 
     for keep_rows, many, said in ((False, 0, "0 of the 0"), (False, 3, "0 of the 3"), (True, 2, "2 of the 5")):
         taken(keep_rows, many)
@@ -585,10 +583,10 @@ def test_a_tally_of_a_store_that_lacks_rows_is_refused_and_points_to_the_counts(
 
 def test_rows_are_tallied_beside_a_survey_that_was_closed(store, where):
     asked = survey()
-    store.publish(PublishedSurvey(asked.digest, b"envelope", ("aa",), "P", "other", 1, 2))
+    store.shelf.publish(PublishedSurvey(asked.digest, b"envelope", ("aa",), "P", "other", 1, 2))
     store.take([arrival(), arrival(), *(arrival(survey=asked.digest) for _ in range(3))])
     assert store.fold() == 5
-    store.finish(DIGEST)
+    store.folds.finish(DIGEST)
     assert tally_reports(where if "://" in where else f"sqlite:///{where}", asked).summary.accepted == 3
     assert store.tallies().n == 5
 
@@ -597,7 +595,7 @@ def test_the_database_has_no_column_for_a_time_an_address_or_an_order(store):
     store.take([arrival(), arrival()])
     store.fold()
     columns = set()
-    with store.reading() as cursor:
+    with store.database.reading() as cursor:
         for table in TABLES:
             cursor.execute(f"SELECT * FROM {table}")  # noqa: S608
             columns |= {column[0] for column in cursor.description}
@@ -640,33 +638,37 @@ def second_step(monkeypatch):
 
 def number_of(store):
     """The schema number that the database itself says, and what the second step did."""
-    with store.reading() as cursor:
-        number = "PRAGMA user_version" if isinstance(store, SqliteStore) else "SELECT version FROM collector_schema"
+    with store.database.reading() as cursor:
+        number = (
+            "PRAGMA user_version"
+            if isinstance(store.database, SqliteDatabase)
+            else "SELECT version FROM collector_schema"
+        )
         found = cursor.execute(number).fetchone()[0]
         return found, cursor.execute("SELECT count(*), sum(admitted) FROM reports").fetchone() if found > 1 else None
 
 
 def test_a_database_of_the_step_before_is_brought_up_to_date_and_loses_nothing(where, second_step, monkeypatch):
     old = open_store(where, keep_rows=True)
-    old.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
+    old.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
     ticket, rows = hashed("invite"), [arrival() for _ in range(3)]
-    old.add_invites(DIGEST, [ticket])
+    old.shelf.add_invites(DIGEST, [ticket])
     rows.append(arrival(ticket))
     assert (old.take(rows), old.fold(), number_of(old)[0]) == ([ReportOutcome.NEW] * 4, 4, 1)
     kept = kept_rows(old)
     old.take([arrival(question="q2")])
-    old.close()
+    old.disconnect()
     second_step()
     new = open_store(where)
     assert number_of(new) == (2, (4, 4))
-    assert (kept_rows(new), len(new.waiting())) == (kept, 1)
+    assert (kept_rows(new), len(new.epochs.waiting())) == (kept, 1)
     assert new.take([rows[0], arrival(), arrival(ticket)]) == [
         ReportOutcome.SAME,
         ReportOutcome.NEW,
         ReportOutcome.TICKET_REUSED,
     ]
-    new.close()
-    open_store(where).close()  # nothing is done twice
+    new.disconnect()
+    open_store(where).disconnect()  # nothing is done twice
     monkeypatch.undo()
     with pytest.raises(NewerSchema, match="has schema 2; this program knows schemas up to 1"):
         open_store(where)
@@ -676,27 +678,27 @@ def test_an_empty_database_goes_through_all_steps(where, second_step):
     second_step()
     store = open_store(where)
     assert number_of(store) == (2, (0, None))
-    store.close()
+    store.disconnect()
 
 
 def test_a_step_that_fails_leaves_the_database_as_it_was(where, second_step, monkeypatch):
     old = open_store(where)
     old.take([arrival()])
-    old.close()
+    old.disconnect()
     second_step(("CREATE TABLE more (x TEXT)", "INSERT INTO nowhere VALUES (1)"))
     with pytest.raises(StoreUnavailable):
         open_store(where)
     monkeypatch.undo()
     again = open_store(where)
     assert number_of(again)[0] == 1
-    with again.reading() as cursor:
+    with again.database.reading() as cursor:
         cursor.execute("SELECT * FROM reports")
         assert tuple(column[0] for column in cursor.description) == ReportRow._fields
-    again.close()
+    again.disconnect()
 
 
 def test_collectors_that_start_at_once_upgrade_once(where, second_step):
-    open_store(where).close()
+    open_store(where).disconnect()
     second_step()
     stores, troubles = [], []
 
@@ -714,7 +716,7 @@ def test_collectors_that_start_at_once_upgrade_once(where, second_step):
     assert (len(stores), troubles) == (4, [])
     assert number_of(stores[0]) == (2, (0, None))
     for store in stores:
-        store.close()
+        store.disconnect()
 
 
 # ---- what is refused at the start ------------------------------------------------------------------------------------
@@ -722,16 +724,16 @@ def test_collectors_that_start_at_once_upgrade_once(where, second_step):
 
 def test_a_database_in_memory_is_refused():
     with pytest.raises(UnsafeDurability, match="journal_mode=memory"):
-        SqliteStore(":memory:")
+        open_store(":memory:")
 
 
 def test_sqlite_is_opened_with_a_log_that_is_flushed(tmp_path):
-    store = SqliteStore(tmp_path / "a.sqlite3")
-    with store.writing() as cursor:
+    store = open_store(tmp_path / "a.sqlite3")
+    with store.database.writing() as cursor:
         assert cursor.execute("PRAGMA synchronous").fetchone() == (2,)
         assert cursor.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert (tmp_path / "a.sqlite3").stat().st_mode & 0o777 == 0o600
-    store.close()
+    store.disconnect()
 
 
 @pytest.mark.parametrize(("statement", "kind", "words"), [
@@ -740,28 +742,28 @@ def test_sqlite_is_opened_with_a_log_that_is_flushed(tmp_path):
 ])  # fmt: skip
 def test_another_schema_is_refused_by_sqlite(tmp_path, statement, kind, words):
     path = tmp_path / "a.sqlite3"
-    SqliteStore(path).close()
+    open_store(path).disconnect()
     with sqlite3.connect(path) as connection:
         connection.execute(statement)
     connection.close()
     before = path.read_bytes()
     with pytest.raises(kind, match=words):
-        SqliteStore(path)
+        open_store(path)
     assert path.read_bytes() == before
 
 
 def test_what_is_not_a_database_is_refused(tmp_path):
     (tmp_path / "text").write_text("not a database, but long enough to be looked at" * 50)
     with pytest.raises(WrongSchema, match="not a SQLite database"):
-        SqliteStore(tmp_path / "text")
+        open_store(tmp_path / "text")
     with pytest.raises(StoreUnavailable):
-        SqliteStore(tmp_path / "no such folder" / "a.sqlite3")
+        open_store(tmp_path / "no such folder" / "a.sqlite3")
 
 
 @pytest.mark.engine
 def test_another_schema_is_refused_by_postgresql(postgres):
     address = postgres.new_database()
-    open_store(address).close()
+    open_store(address).disconnect()
     with psycopg.connect(address) as connection:
         connection.execute("UPDATE collector_schema SET version = 99")
     with pytest.raises(NewerSchema, match="the database has schema 99; .* up to 1"):
@@ -805,9 +807,9 @@ def test_a_postgresql_server_that_does_not_flush_is_refused(postgres):
 def test_a_session_that_does_not_wait_for_the_disk_is_put_right(postgres):
     address = postgres.new_database() + "?options=-csynchronous_commit%3Doff"
     store = open_store(address)
-    with store.writing() as cursor:
+    with store.database.writing() as cursor:
         assert cursor.execute("SHOW synchronous_commit").fetchone() == ("on",)
-    store.close()
+    store.disconnect()
 
 
 def test_an_unreachable_server_is_a_trouble_that_names_no_password():
@@ -820,6 +822,6 @@ def test_without_psycopg_the_extra_is_named(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    monkeypatch.delitem(sys.modules, "server_agg.collect.postgres_store", raising=False)
+    monkeypatch.delitem(sys.modules, "server_agg.collect.store.postgres", raising=False)
     with pytest.raises(MissingExtra, match="postgres"):
         open_store("postgresql://localhost/x")

@@ -13,19 +13,17 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from server_agg import CollectorSettings
+from server_agg import CollectorSettings, open_store
 from server_agg.cli.main import main
-from server_agg.collect import postgres_store, sqlite_store
-from server_agg.collect.backup import back_up
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.closing import close_due
-from server_agg.collect.epoch_key import KeyFolder
-from server_agg.collect.errors import KeysBusy, StoreFull, StoreUnavailable
 from server_agg.collect.group_commit import GroupCommit
-from server_agg.collect.housekeeping import tidy
-from server_agg.collect.store import PublishedSurvey
-from server_agg.collect.stored_report import incoming
-from server_agg.collect.stores import open_store
+from server_agg.collect.housekeeping import close_due, tidy
+from server_agg.collect.store import postgres as postgres_store
+from server_agg.collect.store import sqlite as sqlite_store
+from server_agg.collect.store.keys import KeyFolder
+from server_agg.collect.store.reports import incoming
+from server_agg.collect.store.shelf import PublishedSurvey
+from server_agg.errors import KeysBusy, StoreFull, StoreUnavailable
 from tests.support.collector_crashing import ids_of
 from tests.support.collector_running import BEARER, DIGEST, RunningCollector, body, publication, report
 from tests.support.devices import KEY
@@ -49,9 +47,9 @@ def reports(digest, many):
 def opened(where):
     """A store that keeps rows, with a survey of a crowd of three."""
     store = open_store(where, keep_rows=True)
-    store.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 3))
+    store.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 3))
     yield store
-    store.close()
+    store.disconnect()
 
 
 def test_a_key_that_could_not_be_destroyed_is_destroyed_at_the_next_look(opened, monkeypatch):
@@ -61,7 +59,7 @@ def test_a_key_that_could_not_be_destroyed_is_destroyed_at_the_next_look(opened,
         raise StoreUnavailable("an epoch key cannot be destroyed: Input/output error")
 
     def keys():
-        return len(list(opened.keys.folder.glob(f"{opened._name}.*.key")))
+        return len(list(opened.epochs.keys.folder.glob(f"{opened.epochs.name}.*.key")))
 
     opened.take(reports(DIGEST, 3))
     monkeypatch.setattr(KeyFolder, "keep_only", fails)
@@ -76,39 +74,39 @@ def test_a_key_that_could_not_be_destroyed_is_destroyed_at_the_next_look(opened,
 @pytest.mark.parametrize("how", ["retention", "housekeeping", "again"])
 def test_a_close_that_was_interrupted_is_done_again(where, monkeypatch, how):
     store, made = open_store(where, keep_rows=True), publication(minimum=3)
-    catalogue = Catalogue(store)
+    catalogue = Catalogue(store.shelf)
     catalogue.publish(made.envelope, [KEY.public.raw.hex()])
     store.take(reports(made.digest, 4))
     store.fold()
-    overwritten, sound = [], type(store).overwrite
+    overwritten, sound = [], type(store.database).overwrite
 
     def full(_):
         raise StoreFull("no space")
 
-    monkeypatch.setattr(type(store), "overwrite", full)
+    monkeypatch.setattr(type(store.database), "overwrite", full)
     with pytest.raises(StoreFull):
         close_due(store, catalogue, timedelta(0), LATER)
-    assert [(one.closed, one.finished) for one in store.surveys()] == [(True, False)]
+    assert [(one.closed, one.finished) for one in store.shelf.surveys()] == [(True, False)]
     assert [one.value for one in store.take(reports(made.digest, 1))] == ["closed"]
-    monkeypatch.setattr(type(store), "overwrite", lambda self: overwritten.append(sound(self)))
+    monkeypatch.setattr(type(store.database), "overwrite", lambda self: overwritten.append(sound(self)))
     if how == "retention":
         assert close_due(store, catalogue, timedelta(0), LATER) == [made.digest]
     elif how == "housekeeping":  # without a setting for retention
         tidy(store, catalogue, CollectorSettings())
     else:
-        store.finish(made.digest)
-    assert [(one.closed, one.finished) for one in store.surveys()] == [(True, True)]
-    assert (len(overwritten), store.tallies().n, store.unfinished()) == (1, 4, [])
+        store.folds.finish(made.digest)
+    assert [(one.closed, one.finished) for one in store.shelf.surveys()] == [(True, True)]
+    assert (len(overwritten), store.tallies().n, store.folds.unfinished()) == (1, 4, [])
     tidy(store, catalogue, CollectorSettings())
     assert close_due(store, catalogue, timedelta(0), LATER) == []
     assert len(overwritten) == 1
-    store.close()
+    store.disconnect()
 
 
 def test_a_close_beside_a_reader_is_finished_when_the_ids_are_gone(tmp_path, monkeypatch):
     monkeypatch.setattr(sqlite_store, "READERS_PATIENCE", 0.05)
     store, made = open_store(tmp_path / "a.sqlite3", keep_rows=True), publication(minimum=3)
-    catalogue = Catalogue(store)
+    catalogue = Catalogue(store.shelf)
     catalogue.publish(made.envelope, [KEY.public.raw.hex()])
     sent = reports(made.digest, 50)
     store.take(sent)
@@ -118,18 +116,18 @@ def test_a_close_beside_a_reader_is_finished_when_the_ids_are_gone(tmp_path, mon
         held = b"".join(path.read_bytes() for path in tmp_path.glob("a.sqlite3*") if path.is_file())
         return sum(bytes.fromhex(one.id) in held or one.id.encode() in held for one in sent)
 
-    with store.reading(snapshot=True) as cursor:
+    with store.database.reading(snapshot=True) as cursor:
         assert cursor.execute("SELECT COUNT(*) FROM reports").fetchone() == (50,)
         with pytest.raises(StoreUnavailable, match="still in the log, which somebody reads"):
-            store.finish(made.digest)
+            store.folds.finish(made.digest)
         with pytest.raises(StoreUnavailable):
             tidy(store, catalogue, CollectorSettings())
-        assert (left(), store.unfinished()) == (50, [made.digest])
+        assert (left(), store.folds.unfinished()) == (50, [made.digest])
         assert [one.value for one in store.take(reports(made.digest, 1))] == ["closed"]
     tidy(store, catalogue, CollectorSettings())
-    assert (left(), store.unfinished(), store.tallies().n) == (0, [], 50)
-    assert [(one.closed, one.finished) for one in store.surveys()] == [(True, True)]
-    store.close()
+    assert (left(), store.folds.unfinished(), store.tallies().n) == (0, [], 50)
+    assert [(one.closed, one.finished) for one in store.shelf.surveys()] == [(True, True)]
+    store.disconnect()
 
 
 @pytest.mark.engine
@@ -137,18 +135,18 @@ def test_a_close_beside_a_snapshot_of_postgresql_is_finished_when_that_is_over(p
     """VACUUM FULL copies the rows that a snapshot still shows."""
     monkeypatch.setattr(postgres_store, "READERS_PATIENCE", 0.05)
     store, made = open_store(postgres.new_database(), keep_rows=True), publication(minimum=3)
-    catalogue = Catalogue(store)
+    catalogue = Catalogue(store.shelf)
     catalogue.publish(made.envelope, [KEY.public.raw.hex()])
     store.take(reports(made.digest, 50))
     store.fold()
-    with store.reading(snapshot=True) as cursor:
+    with store.database.reading(snapshot=True) as cursor:
         assert cursor.execute("SELECT COUNT(*) FROM reports").fetchone() == (50,)
         with pytest.raises(StoreUnavailable, match="still read by another session"):
-            store.finish(made.digest)
-        assert store.unfinished() == [made.digest]
+            store.folds.finish(made.digest)
+        assert store.folds.unfinished() == [made.digest]
     tidy(store, catalogue, CollectorSettings())
-    assert (store.unfinished(), store.tallies().n) == ([], 50)
-    store.close()
+    assert (store.folds.unfinished(), store.tallies().n) == ([], 50)
+    store.disconnect()
 
 
 def test_what_a_crash_left_ripe_is_folded_at_the_start(opened):
@@ -160,14 +158,14 @@ def test_what_a_crash_left_ripe_is_folded_at_the_start(opened):
 
 def test_a_fold_that_fails_is_told_once_and_counted(tmp_path, caplog):
     store, why = open_store(tmp_path / "a.sqlite3"), StoreUnavailable("an epoch key cannot be made: no space")
-    sound = store.keys.make
+    sound = store.epochs.keys.make
     with RunningCollector("", store, fold_seconds=0.02, log_seconds=1) as running, caplog.at_level("INFO", "rrcollect"):
         digest = running.publish(publication(minimum=3))
 
         def fails(_):
             raise why
 
-        store.keys.make = fails
+        store.epochs.keys.make = fails
         for _ in range(12):
             assert running.post(body(digest))[0] == 201
 
@@ -181,7 +179,7 @@ def test_a_fold_that_fails_is_told_once_and_counted(tmp_path, caplog):
         until(lambda: metric("rrcollect_failed_folds_total") >= 3)
         until(lambda: metric("rrcollect_unfolded_reports") == 12)
         assert told("store failed") == ["folding"]
-        store.keys.make = sound
+        store.epochs.keys.make = sound
         until(lambda: metric("rrcollect_unfolded_reports") == 0)
         assert (told("store failed"), told("store works again")) == (["folding"], ["folding"])
         assert store.tallies().n == 12
@@ -190,15 +188,15 @@ def test_a_fold_that_fails_is_told_once_and_counted(tmp_path, caplog):
 def test_whatever_command_folds_keeps_the_rows_of_a_database_that_keeps_them(where, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("RRCOLLECT_KEYS", str(tmp_path / "keys"))
     store, made = open_store(where, keep_rows=True), publication(minimum=3)
-    Catalogue(store).publish(made.envelope, [KEY.public.raw.hex()])
+    Catalogue(store.shelf).publish(made.envelope, [KEY.public.raw.hex()])
     store.take(reports(made.digest, 4))
     assert main(["release", made.digest, "--store", where]) == 0
     assert len(kept_rows(store)) == 4
     assert main(["export", str(tmp_path / "rows.parquet"), "--store", where]) == 0
     assert "4 reports" in capsys.readouterr().out
-    open_store(where, keep_rows=False).close()
+    open_store(where, keep_rows=False).disconnect()
     assert main(["export", str(tmp_path / "more.parquet"), "--store", where]) != 0
-    store.close()
+    store.disconnect()
 
 
 def test_reports_are_taken_and_results_shown_while_a_copy_is_made(opened):
@@ -208,11 +206,11 @@ def test_reports_are_taken_and_results_shown_while_a_copy_is_made(opened):
     async def one():
         return await asyncio.wait_for(writer.take(reports(DIGEST, 1)), 5)
 
-    with opened.keys.lock():
+    with opened.epochs.keys.lock():
         for _ in range(4):
             assert asyncio.run(one())[0].value == "new"
             time.sleep(0.05)
-        opened.fold_unless_busy()
+        opened.folds.fold_unless_busy()
         with pytest.raises(KeysBusy):
             opened.fold(wait=False)
         assert opened.tallies().n == 0
@@ -250,10 +248,10 @@ def test_a_copy_that_finds_no_space_says_so_and_leaves_nothing(opened, small_dis
     (folder / "filler").write_bytes(bytes(12 * 2**20 - 4096))
     before = sorted(os.listdir(folder))
     with pytest.raises((StoreFull, OSError), match="free some space|No space"):
-        back_up(opened, folder / "copy", with_key=with_key)
+        opened.backup(folder / "copy", with_key=with_key)
     assert sorted(os.listdir(folder)) == before
     assert grow(40)
-    back_up(opened, folder / "copy", with_key=with_key)
+    opened.backup(folder / "copy", with_key=with_key)
 
 
 @pytest.mark.engine
@@ -268,7 +266,7 @@ def test_a_full_disk_of_postgresql_is_told_to_senders_and_nothing_is_lost(postgr
         connection.execute(f"CREATE DATABASE {name} TABLESPACE {name}")
     try:
         store = open_store(postgres.address(name), keys=tmp_path / "keys")
-        store.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 300))
+        store.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 300))
         acknowledged, refused = [], []
         while not refused and len(acknowledged) < 100_000:
             some = reports(DIGEST, 200)
@@ -291,7 +289,7 @@ def test_a_full_disk_of_postgresql_is_told_to_senders_and_nothing_is_lost(postgr
         found, n = ids_of(store)
         assert sorted(found) == sorted([*acknowledged, *(one.id for one in again)])
         assert n == len(found)
-        store.close()
+        store.disconnect()
     finally:
         with psycopg.connect(postgres.address(), autocommit=True) as connection:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)")

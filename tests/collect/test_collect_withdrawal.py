@@ -11,13 +11,12 @@ from types import SimpleNamespace
 import pytest
 
 from rrcollect import SigningKey, withdraw_survey
+from server_agg import open_store
 from server_agg.cli.main import main
 from server_agg.collect import housekeeping
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.closing import close_due
-from server_agg.collect.ingest import ingest
+from server_agg.collect.housekeeping import close_due
 from server_agg.collect.settings import Settings
-from server_agg.collect.stores import open_store
 from tests.support.collector_running import JSON, RunningCollector, body, expired, publication
 from tests.support.devices import KEY, client
 
@@ -81,23 +80,23 @@ def test_surveys_are_closed_by_themselves_when_their_time_is_over(where, monkeyp
     store = open_store(where, keep_rows=True)
     past = datetime.now(UTC) - timedelta(days=40)
     over = expired(name="over", opens=None, expires=past)
-    catalogue = Catalogue(store)
+    catalogue = Catalogue(store.shelf)
     digest = catalogue.publish(over.envelope, [KEY.public.raw.hex()])[0].published.digest
     stands = catalogue.publish(publication().envelope, [KEY.public.raw.hex()])[0].published.digest
     assert close_due(store, catalogue, timedelta(days=41)) == []
     settings = Settings(retention_days=30)
     housekeeping.tidy(store, catalogue, settings)
     housekeeping.tidy(store, catalogue, settings)
-    assert {one.digest: one.closed for one in store.surveys()} == {digest: True, stands: False}
-    store.close()
+    assert {one.digest: one.closed for one in store.shelf.surveys()} == {digest: True, stands: False}
+    store.disconnect()
 
 
 def test_lines_on_standard_input_obey_withdrawals_that_come_meanwhile(tmp_path, monkeypatch):
     """A collector on the same database is told between two groups of lines."""
-    monkeypatch.setattr("server_agg.collect.ingest.LINES_PER_COMMIT", 2)
+    monkeypatch.setattr("server_agg.collect.keeping.LINES_PER_COMMIT", 2)
     where, made = tmp_path / "a.sqlite3", publication()
     store, other = open_store(where), open_store(where)
-    Catalogue(store).publish(made.envelope, [KEY.public.raw.hex()])
+    Catalogue(store.shelf).publish(made.envelope, [KEY.public.raw.hex()])
 
     class Lines(io.BytesIO):
         read = 0
@@ -105,16 +104,16 @@ def test_lines_on_standard_input_obey_withdrawals_that_come_meanwhile(tmp_path, 
         def readline(self, size=-1):
             self.read += 1
             if self.read == 3:
-                told = Catalogue(other)
+                told = Catalogue(other.shelf)
                 assert told.withdraw(told.named(made.digest), withdraw_survey(made.survey, [KEY]))
             return super().readline(size)
 
     sent = b"\n".join(body(made.digest) for _ in range(6))
-    assert ingest(store, Lines(sent)) == {"new": 2 + 2, "withdrawn": 2}
-    assert ingest(store, io.BytesIO(sent)) == {"withdrawn": 6}
+    assert store.ingest(Lines(sent)) == {"new": 2 + 2, "withdrawn": 2}
+    assert store.ingest(io.BytesIO(sent)) == {"withdrawn": 6}
     assert store.tallies().n == 4
     for one in (store, other):
-        one.close()
+        one.disconnect()
 
 
 @pytest.mark.parametrize(("grace", "taken", "closes"), [("P1D", "0 new, 0 known, 3 refused", 0), ("P7D", "3 new", 2)])
@@ -122,8 +121,8 @@ def test_commands_take_and_close_by_the_grace_of_the_settings(tmp_path, monkeypa
     ended = (datetime.now(UTC) - timedelta(days=3)).replace(microsecond=0)
     where, made = str(tmp_path / "a.sqlite3"), expired(minimum=2, expires=ended)
     store = open_store(where)
-    Catalogue(store).publish(made.envelope, [KEY.public.raw.hex()])
-    store.close()
+    Catalogue(store.shelf).publish(made.envelope, [KEY.public.raw.hex()])
+    store.disconnect()
     monkeypatch.setenv("RRCOLLECT_GRACE", grace)
     lines = io.BytesIO(b"\n".join(body(made.digest) for _ in range(3)))
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=lines))

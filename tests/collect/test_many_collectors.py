@@ -17,7 +17,7 @@ from rrcollect import Design, Question, SigningKey, Survey, publish_survey
 from rrcollect.publish.report import ReportRow
 from server_agg import Tallies, open_store
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.stored_report import IncomingReport
+from server_agg.collect.store.reports import IncomingReport
 
 DESIGN = Design("3/4", "3/4")
 KEY = SigningKey.generate()
@@ -61,14 +61,14 @@ def counted(
     for number in range(stores):
         mine = [report for report in reports if place(report, stores) == number]
         store = open_store(folder / f"{number}.sqlite3", keys=folder / f"keys{number}")
-        Catalogue(store).publish(envelope, [KEY.public.raw.hex()])
+        Catalogue(store.shelf).publish(envelope, [KEY.public.raw.hex()])
         if survey.invite_only:
-            store.add_invites(survey.digest, sorted({report.ticket or "" for report in mine}))
+            store.shelf.add_invites(survey.digest, sorted({report.ticket or "" for report in mine}))
         for start in range(0, len(mine), 50):
             store.take(mine[start : start + 50])
-        store.finish(survey.digest)
+        store.folds.finish(survey.digest)
         total += store.tallies(survey.digest)
-        store.close()
+        store.disconnect()
     return total
 
 

@@ -8,9 +8,9 @@ from itertools import combinations
 import pytest
 
 from rrcollect import ParameterError, SetDesign
-from server_agg.collect.counts import tallies_of
-from server_agg.collect.fold import Cell
-from server_agg.collect.release import hierarchy, next_release
+from server_agg.collect.store.fold import tallies_of
+from server_agg.collect.store.release_rule import hierarchy, next_release
+from server_agg.collect.store.reports import Cell
 from server_agg.survey_page.released import MIXED
 from tests.support.devices import survey
 from tests.support.release_judge import (
@@ -203,7 +203,7 @@ def test_released_column_sums_are_those_of_whole_answers_in_whole_crowds():
                 texts[cell.answer] += n
             assert all(n <= sum(m for c, m in counted.items() if c.answer == text) for text, n in texts.items())
             try:
-                tallies_of([(*cell, n) for cell, n in drawn_by_column(counted, source).items()])
+                tallies_of(drawn_by_column(counted, source))
             except ParameterError:
                 caught += 1
     assert caught > 50

@@ -8,7 +8,7 @@ import pytest
 from rrcollect import ParameterError, Report, publish_survey
 from server_agg import Tallies, Tally, TallyKey, open_store, survey_results, tally_reports
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.stored_report import IncomingReport
+from server_agg.collect.store.reports import IncomingReport
 from tests.support.devices import KEY, question, survey
 
 TRIAL, REAL = survey(name="trial", pilot=True), survey(name="real")
@@ -60,11 +60,11 @@ def test_results_of_a_pilot_say_so_first():
 def test_a_collector_knows_its_pilots(tmp_path):
     store = open_store(tmp_path / "reports.sqlite3")
     for of in (TRIAL, REAL):
-        Catalogue(store).publish(publish_survey(of, [KEY]).envelope, [KEY.public.raw.hex()])
+        Catalogue(store.shelf).publish(publish_survey(of, [KEY]).envelope, [KEY.public.raw.hex()])
         given = {"survey": of.digest, "question": "q1", "design": question().design, "answer": "1"}
         reports = [Report(**given, id=secrets.token_hex(16)) for _ in range(of.minimum)]
         store.take([IncomingReport(report.row) for report in reports])
     assert store.fold() == TRIAL.minimum + REAL.minimum
     found = {key.survey: key.pilot for key in store.tallies()}
-    store.close()
+    store.disconnect()
     assert found == {TRIAL.digest: True, REAL.digest: False}

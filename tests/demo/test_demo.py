@@ -151,7 +151,7 @@ def test_the_judge_is_the_collectors_own(shown, tmp_path):
     counter.publish(shown.publication.envelope, PublicKey.from_pem(key).raw.hex())
     counter.send("https://collect.example.org/reports", shown.report)
     counter.send("https://collect.example.org/reports", shown.report)  # the same again counts once
-    assert len(counter.store.waiting()) == 1
+    assert len(counter.store.epochs.waiting()) == 1
     with pytest.raises(ReportRefused, match="conflict"):
         counter.send(
             "https://collect.example.org/reports", replace(good, answer="0" if good.answer == "1" else "1").to_bytes()

@@ -12,7 +12,7 @@ from rrcollect import HttpTransport, Policy, TrustedPublisher, accept_survey
 from rrcollect.deliver.verdict import judge
 from rrcollect.errors import ReportRefused, TransportFailed
 from rrcollect.publish.rules import STATUS
-from server_agg.collect.errors import QueueFull, StoreFull, StoreUnavailable
+from server_agg.errors import QueueFull, StoreFull, StoreUnavailable
 from tests.documents.blocks import blocks_of
 from tests.documents.wire_example import KEY, SURVEY, blocks
 from tests.documents.workspace import ROOT

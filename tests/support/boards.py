@@ -9,8 +9,8 @@ from typing import Any
 from rrcollect import Design, Report, optimal_choice, optimal_design
 from rrcollect.publish.kinds import Choice, Number
 from rrcollect.publish.survey import Survey
-from server_agg.collect.store import Store
-from server_agg.collect.stored_report import incoming
+from server_agg import Store
+from server_agg.collect.store.reports import incoming
 from tests.support.devices import question
 
 CITIES = ("Dublin", "Berlin", "Oslo")

@@ -20,12 +20,12 @@ from typing import Any
 import pyarrow.parquet
 
 from rrcollect.publish.tickets import known_as
+from server_agg import Store, open_store
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.errors import StoreError
-from server_agg.collect.export import export_reports
-from server_agg.collect.store import PublishedSurvey, ReportOutcome, Store
-from server_agg.collect.stored_report import IncomingReport, Spending, incoming
-from server_agg.collect.stores import open_store
+from server_agg.collect.store.reports import IncomingReport, Spending, incoming
+from server_agg.collect.store.shelf import PublishedSurvey
+from server_agg.collect.store.taking import ReportOutcome
+from server_agg.errors import StoreError
 from tests.support.collector_running import JSON, Process, body, publication, report
 from tests.support.devices import KEY
 from tests.support.forensics import Traffic, found_in, most_by_chance, postgres_evidence, sqlite_evidence
@@ -104,16 +104,16 @@ def counted(where: str) -> tuple[list[str], int]:
     Counts are what an estimate is made of.  A report that was folded twice, or is folded and waits, is there twice."""
     store = open_store(where)
     found, n = ids_of(store)
-    store.close()
+    store.disconnect()
     return found, n - len(set(found))
 
 
 def ids_of(store: Store) -> tuple[list[str], int]:
     """The ids that wait or were folded, and how many reports are counted or wait."""
-    waiting = [report.id for report in store.waiting()]
-    with store.reading() as cursor:
+    waiting = [report.id for report in store.epochs.waiting()]
+    with store.database.reading() as cursor:
         folded = cursor.execute("SELECT id FROM ids").fetchall()
-        waiting_rows = [row.id or "" for row in store.gathered(cursor).rows]
+        waiting_rows = [row.id or "" for row in store.epochs.gathered(cursor).rows]
     return [*waiting, *waiting_rows, *(bytes(id_).hex() for (id_,) in folded)], len(waiting) + store.tallies().n
 
 
@@ -279,9 +279,9 @@ def read_by_strangers(
     tickets = [secrets.token_hex(16) for _ in range(reports)]
     acknowledged: Traffic = []
     store = open_store(where)
-    Catalogue(store).publish(published.envelope, [KEY.public.raw.hex()])
-    store.add_invites(published.digest, [known_as(ticket, "q1", 0) for ticket in tickets])
-    store.close()
+    Catalogue(store.shelf).publish(published.envelope, [KEY.public.raw.hex()])
+    store.shelf.add_invites(published.digest, [known_as(ticket, "q1", 0) for ticket in tickets])
+    store.disconnect()
     with start(where, "--keep-rows") as running:
         link = http.client.HTTPConnection("127.0.0.1", running.port, timeout=20)
         for number, ticket in enumerate(tickets):
@@ -302,10 +302,10 @@ def read_by_strangers(
     else:
         evidence = postgres_evidence(server, where, Path(os.environ["RRCOLLECT_KEYS"]))
     store = open_store(where, keep_rows=True)
-    waiting = {report.id for report in store.waiting()}
+    waiting = {report.id for report in store.epochs.waiting()}
     found, n = ids_of(store)
     evidence["export"] = exported(store)
-    store.close()
+    store.disconnect()
     folded = [one for one in acknowledged if one[0] not in waiting]
     seen = found_in(evidence, folded)
     most = most_by_chance(4)
@@ -323,11 +323,11 @@ def exported(store: Store) -> bytes:
     """The rows that leave a store, as text."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "rows.parquet")
-        export_reports(store, path)
+        store.export(path)
         return pyarrow.parquet.read_table(path).to_pandas().to_csv().encode()
 
 
-FOLDING = ("store.py", "folding.py", "epochs.py", "database.py", "epoch_key.py", "sqlite_store.py", "postgres_store.py")
+FOLDING = ("store.py", "taking.py", "fold.py", "epochs.py", "database.py", "keys.py", "sqlite.py", "postgres.py")
 
 
 class Interrupted(Exception):
@@ -380,8 +380,8 @@ def folds_interrupted(
     again."""
     digest, sent, round_, wrong = "ab" * 32, list[IncomingReport](), 0, dict.fromkeys(("lost", "twice", "keys"), 0)
     store = opened(where)
-    store.publish(PublishedSurvey(digest, b"envelope", ("aa",), "P", "n", 1, 3))
-    store.close()
+    store.shelf.publish(PublishedSurvey(digest, b"envelope", ("aa",), "P", "n", 1, 3))
+    store.disconnect()
     finished = False
     while not finished:
         round_ += 1
@@ -390,7 +390,7 @@ def folds_interrupted(
         if round_ == 1:
             new.append(incoming(report(digest, question="q2").row))
         store = opened(where)
-        store.add_invites(digest, [known_as(ticket, "q1", 0) for ticket in tickets])
+        store.shelf.add_invites(digest, [known_as(ticket, "q1", 0) for ticket in tickets])
         store.take(new)
         sent += new
 
@@ -405,20 +405,20 @@ def folds_interrupted(
             return b"whole"
 
         if kind == "kill":
-            store.close()  # a child has its own connection
+            store.disconnect()  # a child has its own connection
             status, said = in_child(lambda: fold(made=opened(where)))
             finished = (status, said) == (0, b"whole")
         else:
             finished = fold() == b"whole"
-        store.close()
+        store.disconnect()
         store = opened(where)
         store.fold()
         found, n = ids_of(store)
         wrong["lost"] += len({one.id for one in sent} - set(found))
         wrong["twice"] += n - len(set(found)) + len(found) - len(set(found))
         wrong["twice"] += sum(outcome is not ReportOutcome.SAME for outcome in store.take(new))
-        wrong["keys"] += len(list(store.keys.folder.glob(f"{store._name}.*.key"))) - 1
-        store.close()
+        wrong["keys"] += len(list(store.epochs.keys.folder.glob(f"{store.epochs.name}.*.key"))) - 1
+        store.disconnect()
     return {
         "folds interrupted": round_ - 1,
         "acknowledged": len(sent),

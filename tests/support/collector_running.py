@@ -121,7 +121,7 @@ class RunningCollector(HostedApp):
 
     def kept(self) -> int:
         """How many reports were folded or wait."""
-        return int(self.store.tallies().n) + len(self.store.waiting())
+        return int(self.store.tallies().n) + len(self.store.epochs.waiting())
 
 
 class Process(Client):

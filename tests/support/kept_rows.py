@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rrcollect.publish.report import ReportRow
-from server_agg.collect.store import Store
-from server_agg.collect.tables import BETWEEN, PAGE_COLUMNS
+from server_agg import Store
+from server_agg.collect.store.database import BETWEEN, PAGE_COLUMNS
 
 
 def kept_rows(store: Store) -> list[ReportRow]:

@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, combinations
 from typing import NamedTuple
 
-from server_agg.collect.fold import Cell
-from server_agg.collect.release import next_release
+from server_agg.collect.store.release_rule import next_release
+from server_agg.collect.store.reports import Cell
 
 Key = tuple[object, ...]
 Sets = dict[Key, frozenset[int]]

@@ -18,7 +18,7 @@ from server_agg import (
     estimate,
     estimate_mean,
 )
-from server_agg.collect.spreadsheet import HEAD, as_csv
+from server_agg.collect.http.findings import HEAD, as_csv
 from server_agg.estimates.pooled_choice import PooledChoice
 from server_agg.survey_page.released import ReleaseFacts, crowd_words, fakes_words
 from server_agg.survey_page.results import released_results, survey_results

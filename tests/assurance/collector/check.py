@@ -6,8 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from server_agg.collect.store import Store
-from server_agg.collect.stores import open_store
+from server_agg import Store, open_store
 from tests.assurance.check import FULL, Check, Outcome, Part, Size, Step
 from tests.assurance.collector import fuzz
 from tests.assurance.collector.fuzz import Run, folder

@@ -26,15 +26,14 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from server_agg import create_app
+from server_agg import create_app, open_store
 from server_agg.collect import admission
 from server_agg.collect import security_headers as guard
-from server_agg.collect.stores import open_store
 from tests.assurance.check import Outcome, Step
 from tests.assurance.collector import fuzzing
 from tests.assurance.collector.fuzz_targets import TARGETS, unchecked_fields
 from tests.assurance.collector.fuzzing import GROWN, KEPT, parsed, requested
-from tests.assurance.collector.planted import KeylessStore, UncheckedReport, hoarding, presuming
+from tests.assurance.collector.planted import UncheckedReport, hoarding, keyless, presuming
 from tests.assurance.ledger.world import SCRATCH
 from tests.support.collector_running import RunningCollector, publication
 from tests.support.described import schemathesis
@@ -92,7 +91,7 @@ def unchecked_collector(piece: int, step: Step) -> Outcome:
 
 def keyless_collector(piece: int, step: Step) -> Outcome:
     """Caught by what is counted twice, although all of it was acknowledged as new."""
-    found = requests(4_000, store=KeylessStore)(piece, step)
+    found = requests(4_000, store=keyless)(piece, step)
     return Outcome(not found.passed and found.figures["counted twice"] != 0, found.figures, found.remark)
 
 

@@ -100,7 +100,7 @@ def _admission() -> Admission:
     from datetime import timedelta
 
     from server_agg.collect.catalogue import CatalogueEntry
-    from server_agg.collect.store import PublishedSurvey
+    from server_agg.collect.store.shelf import PublishedSurvey
 
     entry = CatalogueEntry(survey(), PublishedSurvey(survey().digest, b"", (), "P", "n", 1, 30))
     known = {survey().digest: entry}

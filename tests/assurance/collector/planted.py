@@ -13,11 +13,13 @@ hoarder    folds as it should, and keeps the old keys (on PostgreSQL: hoarder-po
 
 from __future__ import annotations
 
+import os
 import secrets
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -27,20 +29,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rrcollect import Report
 from rrcollect.errors import RRCollectError
-from server_agg import create_app
+from server_agg import Store, create_app
 from server_agg.cli.main import main
-from server_agg.collect import postgres_store, sqlite_store
 from server_agg.collect.app import Collector
-from server_agg.collect.database import marked_reports
-from server_agg.collect.epoch_key import KeyFolder
-from server_agg.collect.errors import StoreError
-from server_agg.collect.fold import FoldResult
-from server_agg.collect.folding import SPENT
-from server_agg.collect.postgres_store import PostgresStore
-from server_agg.collect.sqlite_store import SqliteStore
-from server_agg.collect.store import ReportOutcome, Store
-from server_agg.collect.stored_report import IncomingReport, packed
-from server_agg.collect.tables import ADD_COUNT, COLUMNS, STEPS
+from server_agg.collect.store import postgres, sqlite, store
+from server_agg.collect.store.database import ADD_COUNT, COLUMNS, STEPS
+from server_agg.collect.store.epochs import marked_reports
+from server_agg.collect.store.fold import FoldResult, Folds
+from server_agg.collect.store.keys import KeyFolder
+from server_agg.collect.store.postgres import PostgresDatabase
+from server_agg.collect.store.reports import SPENDING, IncomingReport, packed
+from server_agg.collect.store.sqlite import SqliteDatabase
+from server_agg.collect.store.taking import ReportOutcome
+from server_agg.errors import StoreError
 from tests.assurance.collector.fuzz_targets import unchecked_fields
 from tests.support.collector_running import Process
 
@@ -48,19 +49,19 @@ DELAY = 0.2  # seconds
 KEYED = " {clustered}"
 
 
-class EarlyStore(SqliteStore):
+class EarlyStore(Store):
     """Says yes before the commit."""
 
     def take(self, reports: Sequence[IncomingReport]) -> list[ReportOutcome]:
         def later() -> None:
             with suppress(StoreError):
-                SqliteStore.take(self, reports)
+                Store.take(self, reports)
 
         threading.Timer(DELAY, later).start()
         return [ReportOutcome.NEW] * len(reports)
 
 
-class SureStore(SqliteStore):
+class SureStore(Store):
     """Says yes after the commit, even if it failed."""
 
     def take(self, reports: Sequence[IncomingReport]) -> list[ReportOutcome]:
@@ -69,7 +70,7 @@ class SureStore(SqliteStore):
         return [ReportOutcome.NEW] * len(reports)
 
 
-class UnflushedStore(PostgresStore):
+class UnflushedDatabase(PostgresDatabase):
     """Says yes after a commit that is in PostgreSQL's memory alone, for some tenths of a second."""
 
     def _open(self) -> Any:
@@ -79,51 +80,52 @@ class UnflushedStore(PostgresStore):
         return connection
 
 
-class TwiceStore(SqliteStore):
+class TwiceStore(Store):
     """Gives every incoming report an id of its own."""
 
     def take(self, reports: Sequence[IncomingReport]) -> list[ReportOutcome]:
         return super().take([r._replace(row=r.row._replace(id=secrets.token_hex(16))) for r in reports])
 
 
-class KeylessStore(SqliteStore):
-    """Has an intake and a set of ids in which an id is not a key, and does not look for one."""
+class KeylessDatabase(SqliteDatabase):
+    """Has an intake and a set of ids in which an id is not a key."""
 
     def _prepare(self, connection: Any) -> None:
         (tables,) = STEPS
         keyless = [table.replace("{bytes} PRIMARY KEY", "{bytes}").replace(KEYED, "") for table in tables]
-        with patch.object(sqlite_store, "STEPS", [keyless]):
+        with patch.object(sqlite, "STEPS", [keyless]):
             super()._prepare(connection)
 
+
+class KeylessStore(Store):
+    """Does not look for an id."""
+
     def take(self, reports: Sequence[IncomingReport]) -> list[ReportOutcome]:
-        with self.writing() as cursor:
-            key = self.current(cursor).key
-            self.append(cursor, "marks", "mark, place", [(one[0], 0) for one in marked_reports(key, reports)])
-            self.append(cursor, "intake", "content", [(key.sealed(packed(reports), len(reports)),)])
+        with self.database.writing() as cursor:
+            key = self.epochs.current(cursor).key
+            marks = [(one[0], 0) for one in marked_reports(key, reports)]
+            self.database.append(cursor, "marks", "mark, place", marks)
+            self.database.append(cursor, "intake", "content", [(key.sealed(packed(reports), len(reports)),)])
         return [ReportOutcome.NEW] * len(reports)
 
 
-class Plain(Store):
+def keyless(where: str | os.PathLike[str]) -> Store:
+    """Without keys, and without looking."""
+    return KeylessStore(KeylessDatabase(where))
+
+
+class PlainStore(Store):
     """Writes rows, counts and spent tickets as they come: the store before there was an intake."""
 
     def take(self, reports: Sequence[IncomingReport]) -> list[ReportOutcome]:
-        with self.writing() as cursor:
+        database = self.database
+        with database.writing() as cursor:
             for report in reports:
                 survey, question, round_, design, answer, _, _, segments = report.row
-                self.append(cursor, "reports", COLUMNS, [report.row])
-                self.append(cursor, "spent", SPENT, [report.spending] if report.spending else [])
-                self.run(cursor, ADD_COUNT, (survey, question, round_, design, segments, answer, 1, 0))
+                database.append(cursor, "reports", COLUMNS, [report.row])
+                database.append(cursor, "spent", SPENDING, [report.spending] if report.spending else [])
+                database.run(cursor, ADD_COUNT, (survey, question, round_, design, segments, answer, 1, 0))
         return [ReportOutcome.NEW] * len(reports)
-
-
-class PlainStore(Plain, SqliteStore):
-    """In SQLite."""
-
-
-class PlainPostgresStore(Plain, PostgresStore):
-    """In PostgreSQL."""
-
-    take = Plain.take
 
 
 class HoardedKeys(KeyFolder):
@@ -133,35 +135,19 @@ class HoardedKeys(KeyFolder):
         return 0
 
 
-class HoarderStore(SqliteStore):
-    """Does not destroy keys."""
-
-    def begin(self, *, keep_rows: bool | None, discard: bool) -> None:
-        self.keys = HoardedKeys(self.keys.folder)
-        super().begin(keep_rows=keep_rows, discard=discard)
-
-
-class HoarderPostgresStore(PostgresStore):
-    """Does not destroy keys."""
-
-    def begin(self, *, keep_rows: bool | None, discard: bool) -> None:
-        self.keys = HoardedKeys(self.keys.folder)
-        super().begin(keep_rows=keep_rows, discard=discard)
-
-
-class HastyStore(SqliteStore):
+class HastyFolds(Folds):
     """Destroys the old key before the fold is committed."""
 
     def _write(self, cursor: Any, folded: FoldResult, numbers: dict[str, int], name: str) -> None:
         super()._write(cursor, folded, numbers, name)
-        self.keys.keep_only(self._name, name)
+        self.epochs.keys.keep_only(self.epochs.name, name)
 
 
-class HalvingStore(SqliteStore):
+class HalvingFolds(Folds):
     """Commits the counts of a fold before the rest of it."""
 
     def _write(self, cursor: Any, folded: FoldResult, numbers: dict[str, int], name: str) -> None:
-        self.run_many(cursor, ADD_COUNT, [(*cell, *n) for cell, n in folded.counts.items()])
+        self.database.run_many(cursor, ADD_COUNT, [(*cell, *n) for cell, n in folded.counts.items()])
         cursor.execute("COMMIT")
         cursor.execute("BEGIN IMMEDIATE")
         super()._write(cursor, folded._replace(counts={}), numbers, name)
@@ -169,24 +155,28 @@ class HalvingStore(SqliteStore):
 
 def hasty(where: str) -> Store:
     """What cannot be read any more is given up, as its owner would have to."""
-    return HastyStore(where, discard_unreadable=True)
+    made = Store(SqliteDatabase(where), discard_unreadable=True)
+    made.folds = HastyFolds(made.epochs)
+    return made
 
 
 def halving(where: str) -> Store:
     """A fold in two halves."""
-    return HalvingStore(where)
+    made = Store(SqliteDatabase(where))
+    made.folds = HalvingFolds(made.epochs)
+    return made
 
 
-STORES: dict[str, type[Store]] = {
-    "early": EarlyStore,
-    "sure": SureStore,
-    "unflushed": UnflushedStore,
-    "twice": TwiceStore,
-    "keyless": KeylessStore,
-    "plain": PlainStore,
-    "plain-postgres": PlainPostgresStore,
-    "hoarder": HoarderStore,
-    "hoarder-postgres": HoarderPostgresStore,
+STORES: dict[str, list[tuple[ModuleType, str, type]]] = {  # what stands for what
+    "early": [(store, "Store", EarlyStore)],
+    "sure": [(store, "Store", SureStore)],
+    "unflushed": [(postgres, "PostgresDatabase", UnflushedDatabase)],
+    "twice": [(store, "Store", TwiceStore)],
+    "keyless": [(store, "Store", KeylessStore), (sqlite, "SqliteDatabase", KeylessDatabase)],
+    "plain": [(store, "Store", PlainStore)],
+    "plain-postgres": [(store, "Store", PlainStore)],
+    "hoarder": [(store, "KeyFolder", HoardedKeys)],
+    "hoarder-postgres": [(store, "KeyFolder", HoardedKeys)],
 }
 
 
@@ -293,9 +283,6 @@ def hoarding(*given: Any) -> ASGIApp:
 
 
 if __name__ == "__main__":
-    planted = STORES[sys.argv[1]]
-    if issubclass(planted, PostgresStore):
-        vars(postgres_store)["PostgresStore"] = planted
-    else:
-        vars(sqlite_store)["SqliteStore"] = planted
+    for module, name, planted in STORES[sys.argv[1]]:
+        vars(module)[name] = planted
     sys.exit(main(sys.argv[2:]))

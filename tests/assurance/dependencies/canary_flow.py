@@ -187,7 +187,7 @@ def collected(traces: Traces, client: Client) -> None:
     with collector(traces) as (port, store):
         for survey in (OPEN, CLOSED):
             asked(traces, port, "POST", f"/surveys?key={KEY.public.raw.hex()}", publish_survey(survey, [KEY]).envelope)
-        store.add_invites(CLOSED.digest, ticket_hashes([INVITE], CLOSED))
+        store.shelf.add_invites(CLOSED.digest, ticket_hashes([INVITE], CLOSED))
         bodies = [outgoing.body for outgoing in client._ledger.outbox()]
         traces.write("words.txt", client.deliver(HttpTransport(), within=3600))
         for body in (bodies[0], bodies[1].replace(b'"q2"', b'"q3"'), bodies[2][:-9], b"[]"):

@@ -1,4 +1,4 @@
-"""The store in PostgreSQL (extra `postgres`), for several collectors at once, which share one folder of keys.
+"""A store's database in PostgreSQL (extra `postgres`), for several collectors at once, which share one folder of keys.
 
 Takes of several collectors go on beside each other under a shared lock of their transactions; a fold takes the lock
 alone.  Within a statement rows have one order (of their marks), so that two takes rarely wait for each other in a
@@ -14,7 +14,10 @@ both ends look whether the other is still there.  Sessions that read or write ta
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
+import subprocess
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -25,9 +28,16 @@ from typing import Any
 
 from rrcollect.errors import MissingExtra
 from rrcollect.schema import upgrade
-from server_agg.collect.database import Marked, closed_on_failure
-from server_agg.collect.epoch_key import KeyFolder
-from server_agg.collect.errors import (
+from server_agg.collect.store.database import (
+    BETWEEN,
+    PAGE_COLUMNS,
+    SEALED,
+    STEPS,
+    Database,
+    Marked,
+    closed_on_failure,
+)
+from server_agg.errors import (
     StoreContended,
     StoreError,
     StoreFull,
@@ -35,9 +45,6 @@ from server_agg.collect.errors import (
     UnsafeDurability,
     WrongSchema,
 )
-from server_agg.collect.store import ReportOutcome, Store
-from server_agg.collect.stored_report import IncomingReport
-from server_agg.collect.tables import BETWEEN, PAGE_COLUMNS, STEPS
 
 try:
     import psycopg
@@ -68,8 +75,7 @@ NEEDED = {"fsync": ("on",), "full_page_writes": ("on",), "synchronous_commit": (
 SETUP_LOCK = 7237_2331  # one collector at a time makes the tables
 EPOCH_LOCK = 7237_2332  # shared by takes, alone for a fold
 LOOK_UPS = ("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")  # off: rows are looked up by their keys
-TABLES = ("ids", "reports", "invites", "spent", "counts", "intake", "marks", "gathered")
-MOST_TRIES = 20
+TABLES = ("ids", "reports", "invites", "spent", "counts", *SEALED)
 LOCK_WAIT, MOST_IDLE = "10s", "30s"  # for a lock; between two statements of a take
 MOST_IDLE_ALONE = "10min"  # of a fold or a release, which computes meanwhile
 ALIVE = {"keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 4}  # seconds, seconds, looks
@@ -82,23 +88,16 @@ OLDER_READERS = (  # sessions whose snapshot began before this transaction numbe
 DISK_FULL = ("53100", "58030")  # disk_full, io_error
 
 
-class PostgresStore(Store):
-    """The store behind a postgresql:// address."""
+class PostgresDatabase(Database):
+    """The database behind a postgresql:// address."""
 
     mark = "%s"
     page = PAGE
 
-    def __init__(
-        self,
-        address: str,
-        *,
-        keys: str | os.PathLike[str] | None = None,
-        keep_rows: bool | None = None,
-        discard_unreadable: bool = False,
-        connect_seconds: int = 5,
-    ) -> None:
+    def __init__(self, address: str, *, connect_seconds: int = 5) -> None:
         self.address = address
-        self.keys = KeyFolder(keys or default_keys())
+        state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"  # the user's own, on this machine
+        self.default_keys = Path(state) / "rrcollect" / "keys"
         self._connect_seconds = connect_seconds
         self._lock = threading.Lock()
         self._writer: psycopg.Connection[Any] | None = None
@@ -106,8 +105,6 @@ class PostgresStore(Store):
             with closed_on_failure(self._open()) as connection:
                 self._prepare(connection)
             self._writer = connection
-        with closed_on_failure(self):
-            self.begin(keep_rows=keep_rows, discard=discard_unreadable)
 
     def _open(self) -> psycopg.Connection[Any]:
         with closed_on_failure(self._connected()) as connection:
@@ -181,12 +178,6 @@ class PostgresStore(Store):
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield cursor
 
-    def take(self, reports: Sequence[IncomingReport]) -> list[ReportOutcome]:
-        for _ in range(MOST_TRIES):
-            with suppress(StoreContended):
-                return super().take(reports)
-        raise StoreUnavailable(f"PostgreSQL ended the transaction for others' sake {MOST_TRIES} times")
-
     def identity(self, cursor: Any) -> str:
         """The database's number in its cluster, and the cluster's own."""
         cursor.execute(IDENTITY)
@@ -216,13 +207,32 @@ class PostgresStore(Store):
         cursor.execute(ADD_IDS, [survey, [bytes.fromhex(id_) for id_ in ids]])
 
     def empty_intake(self, cursor: Any) -> None:
-        cursor.execute("TRUNCATE intake, marks, gathered")
+        cursor.execute(f"TRUNCATE {', '.join(SEALED)}")
 
     def overwrite(self) -> None:
         with _translated(), self._connected(autocommit=True) as connection:
             _wait_for_readers(connection)
             for table in TABLES:
                 connection.execute(f"VACUUM (FULL) {table}")
+
+    def copy(self, file: Path, name: str, *, sealed: bool) -> str:
+        parts = conninfo_to_dict(self.address)
+        password = parts.pop("password", None)  # which is never on a command line
+        environment = {**os.environ, "LC_ALL": "C"} | ({} if password is None else {"PGPASSWORD": str(password)})
+        program = shutil.which("pg_dump")
+        if program is None:
+            raise StoreUnavailable("pg_dump is not on this machine (Debian: postgresql-client)")
+        rest = [] if sealed else [f"--exclude-table-data={table}" for table in SEALED]
+        command = [program, "--format=custom", "--no-owner", "--no-privileges", *rest, f"--file={file}"]
+        command.append(f"--dbname={make_conninfo('', **parts)}")
+        done = subprocess.run(  # noqa: S603 (a fixed program; the address has no password any more)
+            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False
+        )
+        if done.returncode != 0 and os.strerror(errno.ENOSPC).encode() in done.stderr:
+            raise StoreFull("the copy cannot grow: free some space on its disk")
+        if done.returncode != 0:
+            raise StoreUnavailable(f"pg_dump could not read the database (it ended with {done.returncode})")
+        return name
 
     def close(self) -> None:
         with self._lock, suppress(psycopg.Error):
@@ -241,12 +251,6 @@ def _wait_for_readers(connection: psycopg.Connection[Any]) -> None:
                 "what was deleted is still read by another session; it is overwritten when that ends"
             )
         time.sleep(0.02)
-
-
-def default_keys() -> Path:
-    """Where the keys of a PostgreSQL database are, if nothing else is said: the user's own state on this machine."""
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(state) / "rrcollect" / "keys"
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The store in one SQLite file: no configuration, no server.  Its keys are stored beside it, in the folder `FILE.keys`.
+"""A store's database in one SQLite file: no configuration, no server.  Its keys are beside it, in `FILE.keys`.
 
 The path must stay what it was: a file that was deleted or replaced while it is open takes no more reports.  A copy that
 was never opened has no log: one beside it is another file's, which SQLite would read as its own, and is refused.
@@ -10,19 +10,26 @@ read back when the file is opened, and anything weaker is refused.
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from rrcollect.schema import upgrade
-from server_agg.collect.database import Marked, closed_on_failure
-from server_agg.collect.epoch_key import KeyFolder
-from server_agg.collect.errors import StoreError, StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
-from server_agg.collect.store import Store
-from server_agg.collect.tables import BETWEEN, PAGE_COLUMNS, STEPS
+from server_agg.collect.store.database import (
+    BETWEEN,
+    PAGE_COLUMNS,
+    SEALED,
+    STEPS,
+    Database,
+    Marked,
+    closed_on_failure,
+)
+from server_agg.errors import StoreError, StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
 
 APPLICATION = 0x72726331  # "rrc1", so that another program's file is told from ours
 PATIENCE = 10.0  # seconds to wait for another process's lock
@@ -51,21 +58,14 @@ PAGE = (
 ADD_IDS = f"INSERT INTO ids (id, survey) {PIECES} substr(?1, at, 16), ?2 FROM piece"
 
 
-class SqliteStore(Store):
-    """The store in the file at `path`; only its owner may read it."""
+class SqliteDatabase(Database):
+    """The database in the file at `path`; only its owner may read it."""
 
     page = PAGE
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        keys: str | os.PathLike[str] | None = None,
-        keep_rows: bool | None = None,
-        discard_unreadable: bool = False,
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
-        self.keys = KeyFolder(keys or f"{self.path}.keys")
+        self.default_keys = Path(f"{self.path}.keys")
         self._lock = threading.Lock()
         self._writer: sqlite3.Connection | None = None
         with self._lock, _translated():
@@ -76,8 +76,6 @@ class SqliteStore(Store):
             with closed_on_failure(self._open()) as connection:
                 self._prepare(connection)
             self._writer = connection
-        with closed_on_failure(self):
-            self.begin(keep_rows=keep_rows, discard=discard_unreadable)
 
     def _open(self) -> sqlite3.Connection:
         opened = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
@@ -186,13 +184,12 @@ class SqliteStore(Store):
         cursor.execute(ADD_IDS, (bytes.fromhex("".join(ids)), survey))
 
     def empty_intake(self, cursor: Any) -> None:
-        cursor.execute("DELETE FROM intake")
-        cursor.execute("DELETE FROM marks")
-        cursor.execute("DELETE FROM gathered")
+        for table in SEALED:
+            cursor.execute(f"DELETE FROM {table}")  # noqa: S608 (names of ours)
 
-    def _forget(self, cursor: Any, survey: str) -> None:
+    def delete(self, cursor: Any, table: str, where: str, values: Sequence[object]) -> None:
         cursor.execute("PRAGMA secure_delete = ON")
-        super()._forget(cursor, survey)
+        super().delete(cursor, table, where, values)
 
     def overwrite(self) -> None:
         with self._lock, _translated():
@@ -205,6 +202,27 @@ class SqliteStore(Store):
                         raise StoreUnavailable("what was deleted is still in the log, which somebody reads: try later")
             finally:
                 self._abandon()  # its settings go with it
+
+    def copy(self, file: Path, name: str, *, sealed: bool) -> str:
+        """The copy bears a name of its own; whoever opens it first makes it theirs."""
+        name = secrets.token_hex(16)
+        try:
+            with closing(sqlite3.connect(self.path, timeout=30, isolation_level=None)) as connection:
+                connection.execute("VACUUM INTO ?", (str(file),))
+            with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+                connection.execute("PRAGMA journal_mode = MEMORY")  # a copy that fails is not used
+                connection.execute("UPDATE epoch SET database = ?, identity = NULL", (name,))
+                if not sealed:
+                    self.empty_intake(connection)
+                    connection.execute("VACUUM")
+        except sqlite3.Error as error:
+            kind = _kind(error)
+            if kind.startswith(OUT_OF_SPACE):
+                raise StoreFull(f"the copy cannot grow ({kind}): free some space on its disk") from None
+            raise StoreUnavailable(f"the database cannot be copied ({kind}): look at the space on both disks") from None
+        finally:
+            file.with_name(f"{file.name}-journal").unlink(missing_ok=True)
+        return name
 
     def close(self) -> None:
         with self._lock, suppress(sqlite3.Error):
@@ -229,6 +247,10 @@ def _refuse_foreign_log(path: str) -> None:
                 raise WrongSchema(f"{path}-wal is the log of another file: remove it and {path}-shm")
 
 
+def _kind(error: sqlite3.Error) -> str:
+    return getattr(error, "sqlite_errorname", "") or type(error).__name__
+
+
 @contextmanager
 def _translated() -> Iterator[None]:
     """SQLite's errors as ours, without the data they were about."""
@@ -237,7 +259,7 @@ def _translated() -> Iterator[None]:
     except StoreError:
         raise
     except sqlite3.Error as error:
-        name = getattr(error, "sqlite_errorname", "") or type(error).__name__
+        name = _kind(error)
         if name.startswith(OUT_OF_SPACE):
             raise StoreFull(f"the database cannot grow ({name}): free some space on its disk") from None
         if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):

@@ -1,4 +1,10 @@
-"""Results as CSV, for spreadsheets (`csv_cells`): a line for each estimate."""
+"""What people read of results: the owner what was counted, strangers the last release; as JSON and as CSV.
+
+Rules
+1. Strangers' results are computed once per release, however many look.
+2. The owner's bars allow for looking while reports come in.
+3. CSV is for spreadsheets (`csv_cells`): a line for each estimate.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +12,12 @@ import io
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from rrcollect.publish.survey import Survey
+from server_agg.collect.store.release import ReleaseOutcome, last_number, unreleased
+from server_agg.collect.store.store import Store
+from server_agg.count.tallies import Tallies
 from server_agg.csv_cells import write_csv
+from server_agg.survey_page.results import released_results, survey_results
 
 HEAD = ("survey", "title", "question", "text", "round", "segment", "group", "option", "n", "estimate", "low", "high",
         "unit", "level", "method", "epsilon", "delta")  # fmt: skip
@@ -48,3 +59,33 @@ def _options(whole: dict[str, Any], rows: Callable[[dict[str, Any]], Iterable[An
 
 def _bar(row: dict[str, Any]) -> list[object]:
     return [row["value"], row["low"], row["high"]]
+
+
+class PublicResults:
+    """What strangers may see of surveys, as their page shows it; computed once per release, however many look."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._shown: dict[str, tuple[int, dict[str, Any]]] = {}
+
+    def of(self, survey: Survey) -> dict[str, Any]:
+        """The last release of a survey."""
+        digest = survey.digest
+        known = self._shown.get(digest)
+        if known is None or known[0] != last_number(self._store.database, digest):
+            last = self._store.last_release(survey)
+            facts, tallies = (None, Tallies({})) if last is None else (last.facts, last.tallies)
+            known = 0 if facts is None else facts.number, released_results(tallies, survey, facts).as_dict()
+            self._shown[digest] = known
+        return known[1]
+
+
+def live_results(store: Store, survey: Survey, tallies: Tallies, minimum: int) -> dict[str, Any]:
+    """What the owner sees: everything that was counted, with bars that allow for looking, the last release, and what a
+    release would add now."""
+    last, ahead = store.last_release(survey), unreleased(store.epochs, survey)
+    facts = None if last is None else last.facts
+    headline = None if facts is None else facts.headline
+    how: dict[str, Any] = {"minimum": minimum, "method": "anytime"}
+    found = survey_results(tallies, survey, release=facts, headline=headline, **how).as_dict()
+    return found | {"next_release": ReleaseOutcome(facts, ahead.answers, ahead.waiting, survey.minimum).as_dict()}

@@ -36,7 +36,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 
-from server_agg.collect.errors import EpochKeyMissing, KeysBusy, StoreUnavailable
+from server_agg.errors import EpochKeyMissing, KeysBusy, StoreUnavailable
 
 KEY_BYTES = 32
 NONCE = 12

@@ -1,7 +1,7 @@
 """What is kept of a report, and the form in which it waits.
 
 Rules
-1. The reports of one transaction wait as one sealed content (`epoch_key`), by crowds; nothing of it is in the clear.
+1. The reports of one transaction wait as one sealed content (`keys`), by crowds; nothing of it is in the clear.
 2. A report that was folded is a count.  If the owner keeps rows, it is also a row of
    `rrcollect.publish.report.ReportRow`: no address, no time, no ticket.
 3. A row of a survey by invitation is marked as admitted by a collector: for its ticket stands its own id.  No two rows
@@ -35,6 +35,9 @@ class Spending(NamedTuple):
         return _SEPARATOR.join((self.survey, self.ticket, self.question, str(self.round))).encode()
 
 
+SPENDING = ", ".join(Spending._fields)  # columns
+
+
 class IncomingReport(NamedTuple):
     """A row as it is kept; `ticket` is the hash of the ticket it spends, if its survey is by invitation."""
 
@@ -63,25 +66,34 @@ def incoming(row: ReportRow) -> IncomingReport:
     return IncomingReport(row._replace(ticket=row.id), spent)
 
 
-class Crowd(NamedTuple):
-    """Waiting reports that have all but answer, id and ticket in common."""
+class Cell(NamedTuple):
+    """What the answers of one count have in common, and the answer itself; "" where it is not part of it.  The segments
+    and the design are their canonical texts."""
 
     survey: str
     question: str
     round: int
     design: str
     segments: str
+    answer: str = ""
+
+
+class Crowd(NamedTuple):
+    """Waiting reports that have all but answer, id and ticket in common."""
+
+    cell: Cell
     answers: list[str]
     ids: list[str]
     tickets: list[str]  # hashes; none in an open survey
 
     def spendings(self) -> list[Spending]:
         """What the tickets are spent on."""
-        return [Spending(self.survey, ticket, self.question, self.round) for ticket in self.tickets]
+        survey, question, round_, *_ = self.cell
+        return [Spending(survey, ticket, question, round_) for ticket in self.tickets]
 
     def rows(self) -> list[ReportRow]:
         """The reports as they are kept."""
-        survey, question, round_, design, segments, answers, ids, tickets = self
+        (survey, question, round_, design, segments, _), answers, ids, tickets = self
         return [
             ReportRow(survey, question, round_, design, answer, id_, id_ if tickets else None, segments)
             for answer, id_ in zip(answers, ids, strict=True)
@@ -100,8 +112,8 @@ def crowds_of(reports: Iterable[IncomingReport]) -> list[Crowd]:
         kind = survey, question, round_, design, segments, len(answer or ""), ticket is None
         crowd = found.get(kind)
         if crowd is None:
-            named = survey or "", question or "", round_ or 0, design or "", segments or ""
-            crowd = found[kind] = Crowd(*named, [], [], [])
+            cell = Cell(survey or "", question or "", round_ or 0, design or "", segments or "")
+            crowd = found[kind] = Crowd(cell, [], [], [])
         crowd.answers.append(answer or "")
         crowd.ids.append(id_ or "")
         if ticket is not None:
@@ -118,7 +130,7 @@ def packed(reports: Iterable[IncomingReport]) -> bytes:
     ([['1', '0']], True)
     """
     crowds = crowds_of(reports)
-    names = [[*crowd[:5], len(crowd.ids), len(crowd.answers[0]), len(crowd.tickets)] for crowd in crowds]
+    names = [[*crowd.cell[:5], len(crowd.ids), len(crowd.answers[0]), len(crowd.tickets)] for crowd in crowds]
     pieces = [json.dumps(names, ensure_ascii=False, separators=(",", ":")).encode(), b"\n"]
     for crowd in crowds:
         pieces.append(bytes.fromhex("".join((*crowd.ids, *crowd.tickets))))
@@ -130,13 +142,13 @@ def unpacked(content: bytes) -> list[Crowd]:
     """The crowds again."""
     names, _, rest = content.partition(b"\n")
     found, start = [], 0
-    for survey, question, round_, design, segments, n, width, tickets in json.loads(names):
+    for *cell, n, width, tickets in json.loads(names):
         middle = start + n * _ID
         end = middle + tickets * _TICKET
         ids, spent = _pieces(rest[start:middle].hex(), 2 * _ID), _pieces(rest[middle:end].hex(), 2 * _TICKET)
         start = end + n * width
         answers = _pieces(rest[end:start].decode(), width)
-        found.append(Crowd(survey, question, round_, design, segments, answers, ids, spent))
+        found.append(Crowd(Cell(*cell), answers, ids, spent))
     return found
 
 

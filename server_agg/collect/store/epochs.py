@@ -18,19 +18,17 @@ from __future__ import annotations
 
 import json
 import secrets
-from abc import ABC
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from rrcollect.publish.report import ReportRow
-from server_agg.collect.database import Database, marked_reports
-from server_agg.collect.epoch_key import EpochKey, KeyFolder
-from server_agg.collect.errors import EpochKeyMissing, StoreUnavailable
-from server_agg.collect.fold import NOTHING_GATHERED, Cell, CellCount, GatheredReports, Group, waiting_in
-from server_agg.collect.stored_report import Crowd, IncomingReport, packed, unpacked
+from server_agg.collect.store.database import Database, Marked
+from server_agg.collect.store.keys import EpochKey, KeyFolder
+from server_agg.collect.store.reports import Cell, Crowd, IncomingReport, packed, unpacked
+from server_agg.errors import EpochKeyMissing, StoreUnavailable
 
 NOTHING_SEEN = -(2**62)
 GATHERED = NOTHING_SEEN - 1  # the place of marks whose report is gathered, not in the intake
@@ -38,6 +36,29 @@ LEFT_PER_PLACE = 200  # reports that wait on together after a fold: a repeat of 
 GATHERED_STEP = 16  # the sealed sums are padded as so many reports are: 4 KiB
 MOST_LOOKS = 20
 Found = TypeVar("Found")
+Group = tuple[str, str, int]  # a survey, and a question and round of it
+
+
+class CellCount(NamedTuple):
+    """How many reports a cell has, and how many of them were released."""
+
+    n: int
+    published: int = 0
+
+
+class GatheredReports(NamedTuple):
+    """Reports that were folded and whose segments have no crowd yet: their sums, and their rows if those are kept."""
+
+    counts: dict[Cell, CellCount]
+    rows: list[ReportRow]
+
+    @property
+    def n(self) -> int:
+        """How many reports."""
+        return sum(found.n for found in self.counts.values())
+
+
+NOTHING_GATHERED = GatheredReports({}, [])
 
 
 @dataclass
@@ -51,56 +72,74 @@ class Epoch:
     waiting: Counter[Group] = field(default_factory=Counter)
 
 
-class EpochDatabase(Database, ABC):
-    """A database with its key."""
+def waiting_in(crowds: Sequence[Crowd]) -> Counter[Group]:
+    """How many reports wait, by group."""
+    found: Counter[Group] = Counter()
+    for crowd in crowds:
+        survey, question, round_, *_ = crowd.cell
+        found[survey, question, round_] += len(crowd.ids)
+    return found
 
-    keys: KeyFolder
-    _name: str  # of the database, in the folder of keys
-    _epoch: Epoch | None = None
 
-    def begin(self, *, keep_rows: bool | None, discard: bool) -> None:
-        """Make the first key, or see that the key is there, and that no other of this database is."""
-        with self.keys.lock():
-            with self.writing(alone=True) as cursor:
-                name = self._found(cursor, discard=discard)
+def marked_reports(key: EpochKey, reports: Sequence[IncomingReport]) -> list[Marked]:
+    """Reports with their marks under a key."""
+    spendings = [report.spending for report in reports]
+    tickets = [None if spending is None else key.ticket_mark(spending.plain()) for spending in spendings]
+    return list(zip(key.id_marks([row[5] or "" for row, _ in reports]), tickets, reports, strict=True))
+
+
+class Epochs:
+    """The epochs of a database, with the folder of their keys."""
+
+    def __init__(self, database: Database, keys: KeyFolder, *, keep_rows: bool | None, discard: bool) -> None:
+        """Make the first key, or check that this database has exactly one key, which is in the folder."""
+        self.database = database
+        self.keys = keys
+        self.name = ""  # of the database, in the folder of keys
+        self._epoch: Epoch | None = None
+        with keys.lock():
+            with database.writing(alone=True) as cursor:
+                key = self._found(cursor, discard=discard)
                 if keep_rows is not None:
-                    self.run(cursor, "UPDATE epoch SET keep_rows = ?", (int(keep_rows),))
-            self.keys.keep_only(self._name, name)
+                    database.run(cursor, "UPDATE epoch SET keep_rows = ?", (int(keep_rows),))
+            keys.keep_only(self.name, key)
 
     def _found(self, cursor: Any, *, discard: bool) -> str:
-        here = self.identity(cursor)
-        found = self.run(cursor, "SELECT database, identity, key FROM epoch").fetchone()
+        here = self.database.identity(cursor)
+        found = self.database.run(cursor, "SELECT database, identity, key FROM epoch").fetchone()
         if found is None:
-            self._name = secrets.token_hex(16)
-            name = self.keys.make(self._name)
-            values = (self._name, here, name)
-            self.run(cursor, "INSERT INTO epoch (database, identity, key, keep_rows) VALUES (?, ?, ?, 0)", values)
+            self.name = secrets.token_hex(16)
+            name = self.keys.make(self.name)
+            values = (self.name, here, name)
+            self.database.run(
+                cursor, "INSERT INTO epoch (database, identity, key, keep_rows) VALUES (?, ?, ?, 0)", values
+            )
             return name
-        self._name, bound, name = found
+        self.name, bound, name = found
         left, gathered, lost = list[IncomingReport](), NOTHING_GATHERED, False
         try:
-            key = self.keys.read(self._name, name)
+            key = self.keys.read(self.name, name)
         except EpochKeyMissing:
             lost = True
             if not discard:
                 self._refuse_to_lose(cursor, copied=bound != here)
         else:
             if bound in (None, here):
-                self.run(cursor, "UPDATE epoch SET identity = ? WHERE identity IS NULL", (here,))
+                self.database.run(cursor, "UPDATE epoch SET identity = ? WHERE identity IS NULL", (here,))
                 return str(name)
             left = [report for crowd in self.sealed_reports(cursor, key) for report in crowd.reports()]
             gathered = self._opened_sums(cursor, key)
         if not lost or bound not in (None, here):
-            self._name = secrets.token_hex(16)
-        self.run(cursor, "UPDATE epoch SET database = ?, identity = ?", (self._name, here))
-        made = self.keys.make(self._name)
+            self.name = secrets.token_hex(16)
+        self.database.run(cursor, "UPDATE epoch SET database = ?, identity = ?", (self.name, here))
+        made = self.keys.make(self.name)
         self.seal_again(cursor, left, gathered, made)
         return made
 
     def _refuse_to_lose(self, cursor: Any, *, copied: bool) -> None:
         """Return if this is a copy and nothing in it is sealed."""
-        (waiting,) = self.run(cursor, "SELECT COUNT(*) FROM marks").fetchone()
-        (sums,) = self.run(cursor, "SELECT COUNT(*) FROM gathered").fetchone()
+        (waiting,) = self.database.run(cursor, "SELECT COUNT(*) FROM marks").fetchone()
+        (sums,) = self.database.run(cursor, "SELECT COUNT(*) FROM gathered").fetchone()
         folder = repr(str(self.keys.folder))
         if waiting or sums:
             also = " and the sums of groups without a crowd" if sums else ""
@@ -118,11 +157,11 @@ class EpochDatabase(Database, ABC):
 
     def current(self, cursor: Any) -> Epoch:
         """The epoch of this transaction."""
-        (name,) = self.run(cursor, "SELECT key FROM epoch").fetchone()
+        (name,) = self.database.run(cursor, "SELECT key FROM epoch").fetchone()
         if self._epoch is None or self._epoch.name != name:
-            closed = self.run(cursor, "SELECT digest FROM surveys WHERE closed > 0").fetchall()
+            closed = self.database.run(cursor, "SELECT digest FROM surveys WHERE closed > 0").fetchall()
             try:
-                key = self.keys.read(self._name, name)
+                key = self.keys.read(self.name, name)
             except EpochKeyMissing:  # what is said to a sender names no folder
                 raise StoreUnavailable("the key of the waiting reports is missing") from None
             self._epoch = Epoch(name, key, frozenset(digest for (digest,) in closed))
@@ -131,14 +170,14 @@ class EpochDatabase(Database, ABC):
     def alive(self) -> None:
         """Return if the database answers and its key can be read; a `StoreError` if not."""
         self.consistently(
-            lambda cursor: self.keys.read(self._name, self.run(cursor, "SELECT key FROM epoch").fetchone()[0])
+            lambda cursor: self.keys.read(self.name, self.database.run(cursor, "SELECT key FROM epoch").fetchone()[0])
         )
 
     # ---- what is sealed ---------------------------------------------------------------------------------------
 
     def arrived(self, cursor: Any, epoch: Epoch) -> list[Crowd]:
         """What came into the intake since this was last asked, counted into the epoch."""
-        rows = self.run(cursor, "SELECT place, content FROM intake WHERE place > ?", (epoch.seen,)).fetchall()
+        rows = self.database.run(cursor, "SELECT place, content FROM intake WHERE place > ?", (epoch.seen,)).fetchall()
         arrived = [crowd for _, content in rows for crowd in unpacked(epoch.key.opened(bytes(content)))]
         epoch.waiting += waiting_in(arrived)
         epoch.seen = max((place for place, _ in rows), default=epoch.seen)
@@ -146,33 +185,33 @@ class EpochDatabase(Database, ABC):
 
     def sealed_reports(self, cursor: Any, key: EpochKey) -> list[Crowd]:
         """Everything in the intake."""
-        contents = self.run(cursor, "SELECT content FROM intake ORDER BY place").fetchall()
+        contents = self.database.run(cursor, "SELECT content FROM intake ORDER BY place").fetchall()
         return [crowd for (content,) in contents for crowd in unpacked(key.opened(bytes(content)))]
 
     def waiting(self) -> list[IncomingReport]:
         """The reports that are not folded yet, as whoever has the database and the key can read them."""
-        with self.writing() as cursor:
+        with self.database.writing() as cursor:
             crowds = self.sealed_reports(cursor, self.current(cursor).key)
         return [report for crowd in crowds for report in crowd.reports()]
 
     def gathered(self, cursor: Any) -> GatheredReports:
         """What was folded and has no crowd of its segments yet; `EpochKeyMissing` if a fold came between."""
-        found = self.run(cursor, "SELECT epoch.key FROM epoch, gathered").fetchone()
+        found = self.database.run(cursor, "SELECT epoch.key FROM epoch, gathered").fetchone()
         if found is None:
             return NOTHING_GATHERED
         epoch = self._epoch
         known = epoch is not None and epoch.name == found[0]
-        return self._opened_sums(cursor, epoch.key if epoch and known else self.keys.read(self._name, found[0]))
+        return self._opened_sums(cursor, epoch.key if epoch and known else self.keys.read(self.name, found[0]))
 
     def consistently(self, read: Callable[[Any], Found]) -> Found:
         """What is read from one committed state, with its own key; from the next one if a fold destroyed that."""
         for _ in range(MOST_LOOKS):
-            with self.reading(snapshot=True) as cursor, suppress(EpochKeyMissing):
+            with self.database.reading(snapshot=True) as cursor, suppress(EpochKeyMissing):
                 return read(cursor)
         raise StoreUnavailable("the key of the waiting reports is missing")
 
     def _opened_sums(self, cursor: Any, key: EpochKey) -> GatheredReports:
-        found = self.run(cursor, "SELECT content FROM gathered").fetchone()
+        found = self.database.run(cursor, "SELECT content FROM gathered").fetchone()
         if found is None:
             return NOTHING_GATHERED
         counts, rows = json.loads(key.opened(bytes(found[0])))
@@ -181,23 +220,23 @@ class EpochDatabase(Database, ABC):
 
     def seal_sums(self, cursor: Any, key: EpochKey, gathered: GatheredReports) -> None:
         """Write what is gathered, in the place of what was."""
-        self.run(cursor, "DELETE FROM gathered")
+        self.database.run(cursor, "DELETE FROM gathered")
         if gathered.counts:
             plain = [[*cell, *n] for cell, n in gathered.counts.items()], gathered.rows
             content = key.sealed(json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode(), GATHERED_STEP)
-            self.append(cursor, "gathered", "content", [(content,)])
+            self.database.append(cursor, "gathered", "content", [(content,)])
 
     def seal_again(self, cursor: Any, left: Sequence[IncomingReport], gathered: GatheredReports, name: str) -> None:
         """Begin the epoch of the key of this name: what waits on, and what is gathered, sealed under it."""
-        key = self.keys.read(self._name, name)
-        self.empty_intake(cursor)
+        key = self.keys.read(self.name, name)
+        self.database.empty_intake(cursor)
         for start in range(0, len(left), LEFT_PER_PLACE):
             some, place = left[start : start + LEFT_PER_PLACE], -1 - start  # before all that come later
             marks = [(mark, ticket, place) for mark, ticket, _ in marked_reports(key, some)]
-            self.append(cursor, "marks", "mark, ticket, place", marks)
-            self.append(cursor, "intake", "place, content", [(place, key.sealed(packed(some), len(some)))])
+            self.database.append(cursor, "marks", "mark, ticket, place", marks)
+            self.database.append(cursor, "intake", "place, content", [(place, key.sealed(packed(some), len(some)))])
         self.seal_sums(cursor, key, gathered)
         marks = [(mark, None, GATHERED) for mark in key.id_marks(row.id or "" for row in gathered.rows)]
-        self.append(cursor, "marks", "mark, ticket, place", sorted(marks))
-        self.run(cursor, "UPDATE epoch SET key = ?", (name,))
+        self.database.append(cursor, "marks", "mark, ticket, place", sorted(marks))
+        self.database.run(cursor, "UPDATE epoch SET key = ?", (name,))
         self._epoch = None

@@ -45,7 +45,7 @@ from typing import NamedTuple
 
 from rrcollect.publish.canonical import canonical
 from rrcollect.publish.survey import Survey
-from server_agg.collect.fold import Cell
+from server_agg.collect.store.reports import Cell
 from server_agg.survey_page.released import MIXED
 
 Place = tuple[str | None, ...]  # values of the first segments of the hierarchy; None: not declared
@@ -66,7 +66,7 @@ class Release(NamedTuple):
 
 
 def hierarchy(survey: Survey) -> list[str]:
-    """The survey's segments, coarse ones first: what is declared most alike is told apart soonest."""
+    """The survey's segments, coarse ones first: those with the fewest values."""
     return sorted(survey.segments, key=lambda name: (len(survey.segments[name].values), name))
 
 

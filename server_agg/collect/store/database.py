@@ -1,0 +1,164 @@
+"""What a store needs of a database: a few operations, the tables, and the statements that both kinds understand.
+
+Rules
+1. `writing` is one durable transaction; those of one store come one after the other.  `alone`: no other process takes
+   reports meanwhile.
+2. What is appended comes into the table in the order in which it is given, in one go.
+3. `identity` tells one database from its copies: it is another one wherever a copy was put.
+4. The schema has a number and `STEPS` lead to it (`rrcollect.schema`): an older database is brought up to date when it
+   is opened, a newer one is refused, and another program's is not touched.
+
+| table | holds |
+|---|---|
+| `surveys` | signed envelopes; a name and version of a publisher is one survey |
+| `epoch` | one line: the database's name in the folder of keys, which database bears it, its current key, keep rows? |
+| `intake` | waiting reports, sealed (`keys`): one content per transaction that took some |
+| `gathered` | sealed: sums of folded reports whose segments have no crowd yet, and their rows if they are kept |
+| `marks` | marks of the ids and tickets that wait, and the place in the intake where each is |
+| `counts` | how many reports have an answer, by question, design, segments and round |
+| `released` | the same for strangers: what is public, by the labels of blocks (`release_rule`) |
+| `releases` | one line per release: when, the headline's round, and the smallest crowd of each question |
+| `ids` | ids that were folded, with the number of their survey |
+| `reports` | rows that were folded, if the owner keeps rows |
+| `invites`, `spent` | hashes of tickets: those that are good, and those that were spent on a question and round |
+
+All but `surveys`, `epoch`, `intake` and `gathered` are clustered by their keys where the database can do it (SQLite),
+and written in the order of their keys where it cannot (PostgreSQL).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from rrcollect.publish.report import ReportRow
+from server_agg.collect.store.reports import Cell, IncomingReport
+
+COLUMNS = ", ".join(ReportRow._fields)
+PAGE_COLUMNS = (*[name for name in ReportRow._fields if name != "id"], "id")
+BETWEEN = "\x1f"
+SEALED = ("intake", "marks", "gathered")  # tables that nobody can read without the key of the epoch
+STEPS = (
+    (
+        "CREATE TABLE surveys (number {number}, digest TEXT NOT NULL UNIQUE, envelope {bytes} NOT NULL, keys TEXT NOT "
+        "NULL, publisher TEXT NOT NULL, name TEXT NOT NULL, version BIGINT NOT NULL, minimum BIGINT NOT NULL, pilot "
+        "INTEGER NOT NULL, closed INTEGER NOT NULL DEFAULT 0, withdrawal {bytes}, UNIQUE (publisher, name, version))",
+        "CREATE TABLE epoch (database TEXT NOT NULL, identity TEXT, key TEXT NOT NULL, keep_rows INTEGER NOT NULL)",
+        "CREATE TABLE intake (place {number}, content {bytes} NOT NULL)",
+        "CREATE TABLE gathered (content {bytes} NOT NULL)",
+        "CREATE TABLE marks (mark {bytes} PRIMARY KEY, ticket {bytes}, place BIGINT NOT NULL) {clustered}",
+        "CREATE UNIQUE INDEX marks_by_ticket ON marks (ticket) WHERE ticket IS NOT NULL",
+        "CREATE TABLE counts (survey TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL, design TEXT NOT "
+        "NULL, segments TEXT NOT NULL, answer TEXT NOT NULL, n BIGINT NOT NULL, published BIGINT NOT NULL DEFAULT 0, "
+        "PRIMARY KEY (survey, question, round, design, segments, answer)) {clustered}",
+        "CREATE TABLE released (survey TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL, design TEXT NOT "
+        "NULL, segments TEXT NOT NULL, answer TEXT NOT NULL, n BIGINT NOT NULL, PRIMARY KEY (survey, question, round, "
+        "design, segments, answer)) {clustered}",
+        "CREATE TABLE releases (survey TEXT NOT NULL, number INTEGER NOT NULL, moment BIGINT NOT NULL, headline "
+        "INTEGER, crowds TEXT NOT NULL, PRIMARY KEY (survey, number)) {clustered}",
+        "CREATE TABLE ids (id {bytes} PRIMARY KEY, survey INTEGER NOT NULL) {clustered}",
+        "CREATE TABLE reports (survey TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL, design TEXT NOT "
+        "NULL, answer TEXT NOT NULL, id TEXT PRIMARY KEY, ticket TEXT, segments TEXT NOT NULL) {clustered}",
+        "CREATE TABLE invites (survey TEXT NOT NULL, ticket TEXT NOT NULL, PRIMARY KEY (ticket, survey)) {clustered}",
+        "CREATE TABLE spent (survey TEXT NOT NULL, ticket TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT "
+        "NULL, PRIMARY KEY (ticket, survey, question, round)) {clustered}",
+    ),
+)
+CELL = ", ".join(Cell._fields)
+ADD_COUNT = (
+    f"INSERT INTO counts ({CELL}, n, published) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "  # noqa: S608
+    f"ON CONFLICT ({CELL}) DO UPDATE SET n = counts.n + excluded.n, published = counts.published + excluded.published"
+)
+READ_COUNTS = f"SELECT {CELL}, n FROM counts"  # noqa: S608
+
+Marked = tuple[bytes, "bytes | None", IncomingReport]  # a report with the marks of its id and of its ticket
+
+
+class Closable(Protocol):
+    """A connection, or a database."""
+
+    def close(self) -> None:
+        """Give it up."""
+
+
+Opened = TypeVar("Opened", bound=Closable)
+
+
+@contextmanager
+def closed_on_failure(opened: Opened) -> Iterator[Opened]:
+    """Something that stays open after the block, unless the block fails."""
+    try:
+        yield opened
+    except BaseException:
+        opened.close()
+        raise
+
+
+class Database(ABC):
+    """What the two kinds do each in their own way."""
+
+    mark = "?"
+    page: str  # selects so many rows of a survey, or of all, after an id, as one text: see `Store.pages`
+    default_keys: Path  # the folder of epoch keys, if nothing else is said
+
+    @abstractmethod
+    def writing(self, *, alone: bool = False) -> AbstractContextManager[Any]:
+        """A cursor in one durable transaction."""
+
+    @abstractmethod
+    def reading(self, *, snapshot: bool = False) -> AbstractContextManager[Any]:
+        """A cursor that sees a committed state in each statement; `snapshot`: in all of them the same one."""
+
+    @abstractmethod
+    def identity(self, cursor: Any) -> str:
+        """Which database this is, however it is reached and whatever it was copied from."""
+
+    @abstractmethod
+    def put(self, cursor: Any, marked: Sequence[Marked]) -> tuple[int, set[bytes]]:
+        """Write the marks of what is new and may be spent, no two alike; the place in the intake where their content
+        is to be, and the marks of the ids that were written."""
+
+    @abstractmethod
+    def select_in(self, cursor: Any, columns: str, table: str, column: str, values: Sequence[Any]) -> list[Any]:
+        """The rows of a table in which a column has one of these values."""
+
+    @abstractmethod
+    def append(self, cursor: Any, table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Add new rows to a table."""
+
+    @abstractmethod
+    def append_ids(self, cursor: Any, survey: int, ids: Sequence[str]) -> None:
+        """Add ids to those that were folded."""
+
+    @abstractmethod
+    def empty_intake(self, cursor: Any) -> None:
+        """Delete everything that waits or is gathered."""
+
+    def delete(self, cursor: Any, table: str, where: str, values: Sequence[object]) -> None:
+        """Delete rows for good, as far as one transaction can: `overwrite` does the rest."""
+        self.run(cursor, f"DELETE FROM {table} WHERE {where}", values)  # noqa: S608 (names of ours)
+
+    @abstractmethod
+    def overwrite(self) -> None:
+        """Write the tables again, so that what was deleted is in none of their files."""
+
+    @abstractmethod
+    def copy(self, file: Path, name: str, *, sealed: bool) -> str:
+        """Copy one committed state to a file, without what is `sealed` unless asked for; the name that the copy has in
+        the folder of keys: the database's own (`name`), or one of its own."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give up the connection."""
+
+    def run(self, cursor: Any, statement: str, values: Sequence[object] = ()) -> Any:
+        """Execute a statement written with question marks."""
+        cursor.execute(statement.replace("?", self.mark), tuple(values))
+        return cursor
+
+    def run_many(self, cursor: Any, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Execute it for each of these rows."""
+        cursor.executemany(statement.replace("?", self.mark), rows)

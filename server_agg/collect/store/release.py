@@ -1,0 +1,224 @@
+"""Releases in the store: making the next one, reading the last, and telling beforehand what the next would change.
+
+Rules
+1. A release is one transaction: what is public, which answers that took, and the line that says when.  Two that are
+   asked for at once come one after the other, and the second finds little or nothing new.
+2. A release that would add no block and change no headline is not made: nothing is written, and the reasons are told.
+3. Strangers read the last release and nothing else.  Nothing in it depends on what was counted since.
+4. The headline is the round that the owner chose, or the whole; what is chosen stays until another is chosen.
+5. Answers that are gathered (`fold`) are released like all others; which of their cells a release took from is noted
+   under the key of the epoch, and told with the counts when their segments have a crowd.
+6. At a stated step (`due`) a survey is released once per step; what came in between waits for the next.
+7. A preview follows the rule of the release itself, on the same counts, and publishes nothing.  It has sizes: how many
+   answers of which question, round and group are public now, and how many would be.  It has no values: which answers
+   make up the crowds is drawn when the release is made, so that nobody can look at a draw and ask for another.  What
+   comes in between may make the release larger.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from rrcollect.errors import ParameterError
+from rrcollect.publish.survey import Survey
+from server_agg.collect.store.database import CELL, Database
+from server_agg.collect.store.epochs import CellCount, Epochs, GatheredReports
+from server_agg.collect.store.fold import Folds, tallies_of
+from server_agg.collect.store.release_rule import Release, hierarchy, next_release
+from server_agg.collect.store.reports import Cell
+from server_agg.count.tallies import Tallies
+from server_agg.survey_page.released import MIXED, ReleaseFacts
+
+SAME: Final = -1  # the headline stays what it is
+ADD_RELEASED = (
+    f"INSERT INTO released ({CELL}, n) VALUES (?, ?, ?, ?, ?, ?, ?) "  # noqa: S608
+    f"ON CONFLICT ({CELL}) DO UPDATE SET n = released.n + excluded.n"
+)
+READ_UNPUBLISHED = f"SELECT {CELL}, n - published FROM counts WHERE survey = ? AND n > published"  # noqa: S608
+MARK_PUBLISHED = (
+    "UPDATE counts SET published = published + ? WHERE survey = ? AND question = ? AND round = ? AND design = ? AND "
+    "segments = ? AND answer = ?"
+)
+ADD_RELEASE = "INSERT INTO releases (survey, number, moment, headline, crowds) VALUES (?, ?, ?, ?, ?)"
+LAST_RELEASE = "SELECT number, moment, headline, crowds FROM releases WHERE survey = ? ORDER BY number DESC LIMIT 1"
+READ_RELEASED = (  # in one statement, so that it is one committed state
+    "SELECT releases.number, moment, headline, crowds, question, round, design, segments, answer, n FROM releases LEFT "
+    "JOIN released ON released.survey = releases.survey WHERE releases.survey = ? AND releases.number = (SELECT "
+    "MAX(number) FROM releases WHERE survey = ?)"
+)
+Place = tuple[str, int, str, str]  # question, round, segment and group; the last two are "" for all answers
+
+
+@dataclass(frozen=True)
+class ReleaseOutcome:
+    """What a release did: how many answers it added, and by question and round how many wait for a whole crowd."""
+
+    facts: ReleaseFacts | None
+    added: int
+    waiting: dict[tuple[str, int], int]
+    minimum: int
+
+    @property
+    def reasons(self) -> list[str]:
+        """For the owner: why answers wait."""
+        return [
+            f"{question}, round {number + 1}: {n} {'answer waits' if n == 1 else 'answers wait'}, because crowds of "
+            f"{self.minimum} are published whole"
+            for (question, number), n in sorted(self.waiting.items())
+            if n
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        made = {"number": 0, "at": None} if self.facts is None else {"number": self.facts.number, "at": self.facts.when}
+        return {**made, "added": self.added, "reasons": self.reasons}
+
+
+@dataclass(frozen=True)
+class LastRelease:
+    """What strangers may see."""
+
+    facts: ReleaseFacts
+    tallies: Tallies
+
+
+def make_release(
+    folds: Folds,
+    survey: Survey,
+    *,
+    headline: int | None = SAME,
+    now: float | None = None,
+    source: random.Random | None = None,
+) -> ReleaseOutcome:
+    """Make what is ripe public; `headline` is a round, None for the whole, or `SAME`."""
+    checked_headline(survey, headline)
+    folds.fold_unless_busy()
+    database, digest = folds.database, survey.digest
+    with database.writing(alone=True) as cursor:
+        found = database.run(cursor, LAST_RELEASE, (digest,)).fetchone()
+        before = None if found is None else _facts(*found)
+        unpublished, gathered = _unpublished(folds.epochs, cursor, digest)
+        made = next_release(unpublished + _open(gathered, digest), survey.minimum, hierarchy(survey), source)
+        kept = None if before is None else before.headline
+        chosen = kept if headline == SAME else headline
+        if not made.added and chosen == kept:
+            return ReleaseOutcome(before, 0, made.waiting, survey.minimum)
+        crowds = {} if before is None else dict(before.crowds)
+        for question, size in made.crowds.items():
+            crowds[question] = min(size, crowds.get(question, size))
+        number = 1 if before is None else before.number + 1
+        moment = int(time.time() if now is None else now)
+        line = (digest, number, moment, chosen, json.dumps(crowds, sort_keys=True))
+        database.run_many(cursor, ADD_RELEASED, [(*cell, n) for cell, n in made.added.items()])
+        counted = unpublished & Counter(made.taken)
+        database.run_many(cursor, MARK_PUBLISHED, [(n, *cell) for cell, n in sorted(counted.items())])
+        _publish_gathered(folds.epochs, cursor, gathered, Counter(made.taken) - counted)
+        database.run(cursor, ADD_RELEASE, line)
+    return ReleaseOutcome(_facts(*line[1:]), made.answers, made.waiting, survey.minimum)
+
+
+def checked_headline(survey: Survey, headline: int | None) -> None:
+    """Return if the survey has this round; None is the whole, `SAME` what it is."""
+    rounds = max(question.rounds for question in survey.questions)
+    if headline is not None and headline != SAME and not 0 <= headline < rounds:
+        raise ParameterError("headline", headline, f"a round of the survey, 0 to {rounds - 1}, or None for the whole")
+
+
+def unreleased(epochs: Epochs, survey: Survey) -> Release:
+    """What a release would do now; nothing is changed."""
+    digest = survey.digest
+
+    def read(cursor: Any) -> Counter[Cell]:
+        unpublished, gathered = _unpublished(epochs, cursor, digest)
+        return unpublished + _open(gathered, digest)
+
+    return next_release(epochs.consistently(read), survey.minimum, hierarchy(survey))
+
+
+def last_number(database: Database, digest: str) -> int:
+    """The number of the last release of a survey; 0 before the first."""
+    with database.reading() as cursor:
+        found = database.run(cursor, LAST_RELEASE, (digest,)).fetchone()
+    return 0 if found is None else int(found[0])
+
+
+def last_release(database: Database, survey: Survey) -> LastRelease | None:
+    """The last release of a survey; None before the first."""
+    digest = survey.digest
+    with database.reading() as cursor:
+        rows = database.run(cursor, READ_RELEASED, (digest, digest)).fetchall()
+    if not rows:
+        return None
+    cells = {Cell(digest, *cell): n for _, _, _, _, *cell, n in rows if cell[0] is not None}
+    return LastRelease(_facts(*rows[0][:4]), tallies_of(cells, {digest} if survey.pilot else ()))
+
+
+def preview_release(folds: Folds, survey: Survey, *, headline: int | None = SAME) -> dict[str, Any]:
+    """The outcome that a release would have now, and what it would change."""
+    checked_headline(survey, headline)
+    folds.fold_unless_busy()
+    last, ahead = last_release(folds.database, survey), unreleased(folds.epochs, survey)
+    facts = None if last is None else last.facts
+    before: Counter[Place] = Counter()
+    for key, tally in () if last is None else last.tallies.items():
+        before.update(dict.fromkeys(_places(key.question, key.round, key.segments), tally.n))
+    after = Counter(before)
+    for cell, n in ahead.added.items():
+        after.update(dict.fromkeys(_places(cell.question, cell.round, json.loads(cell.segments).items()), n))
+    kept = None if facts is None else facts.headline
+    outcome = ReleaseOutcome(facts, ahead.answers, ahead.waiting, survey.minimum).as_dict()
+    changes = [
+        {"question": question, "round": number, "segment": segment, "group": group, "before": before[place], "after": n}
+        for place, n in sorted(after.items())
+        if n != before[place]
+        for question, number, segment, group in [place]
+    ]
+    chosen = kept if headline == SAME else headline
+    return {**outcome, "preview": True, "headline": {"before": kept, "after": chosen}, "changes": changes}
+
+
+def _places(question: str, number: int, segments: Iterable[tuple[str, str]]) -> list[Place]:
+    """Where an answer with this label is seen: among all, and in every group that it is told apart by."""
+    groups = [(question, number, name, value) for name, value in segments if value != MIXED]
+    return [(question, number, "", ""), *groups]
+
+
+def due(facts: ReleaseFacts | None, step: timedelta, now: float) -> bool:
+    """Whether a survey was not released yet in the step that `now` lies in; steps are counted from 1970, UTC.
+
+    >>> facts = ReleaseFacts(1, datetime(2026, 5, 1, 23, 59, tzinfo=UTC), None, {})
+    >>> day = timedelta(days=1)
+    >>> [due(facts, day, datetime(2026, 5, d, tzinfo=UTC).timestamp()) for d in (1, 2)], due(None, day, 0)
+    ([False, True], True)
+    """
+    seconds = step.total_seconds()
+    return facts is None or facts.at.timestamp() // seconds < now // seconds
+
+
+def _unpublished(epochs: Epochs, cursor: Any, digest: str) -> tuple[Counter[Cell], GatheredReports]:
+    """What was counted and is not public, and what is gathered."""
+    rows = epochs.database.run(cursor, READ_UNPUBLISHED, (digest,)).fetchall()
+    return Counter({Cell(*cell): n for *cell, n in rows}), epochs.gathered(cursor)
+
+
+def _open(gathered: GatheredReports, digest: str) -> Counter[Cell]:
+    """What is gathered of a survey and is not public."""
+    return Counter({cell: n - published for cell, (n, published) in gathered.counts.items() if cell.survey == digest})
+
+
+def _publish_gathered(epochs: Epochs, cursor: Any, gathered: GatheredReports, taken: Counter[Cell]) -> None:
+    """Note, sealed, how many of what is gathered are public now."""
+    if taken:
+        counts = {cell: CellCount(n, published + taken[cell]) for cell, (n, published) in gathered.counts.items()}
+        epochs.seal_sums(cursor, epochs.current(cursor).key, gathered._replace(counts=counts))
+
+
+def _facts(number: int, moment: int, headline: int | None, crowds: str) -> ReleaseFacts:
+    return ReleaseFacts(number, datetime.fromtimestamp(moment, UTC), headline, json.loads(crowds))
