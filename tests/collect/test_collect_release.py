@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
-from server_agg.collect.spreadsheet import HEAD
 
 from rrcollect import ParameterError
 from server_agg import CollectorSettings, open_store
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.housekeeping import release_all
+from server_agg.collect.http.findings import HEAD
 from server_agg.collect.store.release import due, last_release, unreleased
 from server_agg.collect.store.reports import incoming
 from server_agg.errors import Refusal
