@@ -13,7 +13,7 @@ from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.housekeeping import release_all
 from server_agg.collect.http.findings import HEAD
-from server_agg.collect.store.release import due, last_release, unreleased
+from server_agg.collect.store.release import due, unreleased
 from server_agg.collect.store.reports import incoming
 from server_agg.errors import Refusal
 from tests.support.collector_running import BEARER, JSON, RunningCollector, body, expired, publication, report
@@ -225,9 +225,9 @@ def test_a_release_that_fails_at_any_statement_changes_nothing(store, monkeypatc
 
         return run
 
-    monkeypatch.setattr(store, "fold", lambda **_: 0)
-    monkeypatch.setattr(store, "run", counted(plain))
-    monkeypatch.setattr(store, "run_many", counted(many))
+    monkeypatch.setattr(store.folds, "fold", lambda **_: 0)
+    monkeypatch.setattr(store.database, "run", counted(plain))
+    monkeypatch.setattr(store.database, "run_many", counted(many))
     while True:
         left = failed + 1
         try:
@@ -254,7 +254,7 @@ def test_collectors_that_release_at_once_publish_every_answer_once(where, tmp_pa
             made = list(pool.map(lambda one: one.release(survey), stores))
         total = 60 * (batch + 1)
         assert sum(one.added > 0 for one in made) == 1
-        assert total - 4 < last_release(stores[1], survey).tallies.n <= total
+        assert total - 4 < stores[1].last_release(survey).tallies.n <= total
     for one in stores:
         one.disconnect()
 

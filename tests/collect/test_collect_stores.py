@@ -183,7 +183,7 @@ def test_a_key_that_goes_away_meanwhile_is_a_trouble_that_names_no_folder(where)
 @pytest.mark.engine
 def test_a_deadlock_is_tried_again_and_told_when_it_does_not_end(postgres, monkeypatch):
     store = open_store(postgres.new_database())
-    sound, times = type(store).put, []
+    sound, times = type(store.database).put, []
 
     def circle(self, cursor, sealed):
         times.append(1)
@@ -191,11 +191,12 @@ def test_a_deadlock_is_tried_again_and_told_when_it_does_not_end(postgres, monke
             raise psycopg.errors.DeadlockDetected("in a circle")
         return sound(self, cursor, sealed)
 
-    monkeypatch.setattr(type(store), "put", circle)
+    monkeypatch.setattr(type(store.database), "put", circle)
     assert store.take([arrival()]) == [ReportOutcome.NEW]
     assert len(times) == 3
-    monkeypatch.setattr(type(store), "put", lambda *_: (_ for _ in ()).throw(psycopg.errors.DeadlockDetected()))
-    with pytest.raises(StoreUnavailable, match="PostgreSQL ended the transaction for others' sake 20 times"):
+    ended = psycopg.errors.DeadlockDetected()
+    monkeypatch.setattr(type(store.database), "put", lambda *_: (_ for _ in ()).throw(ended))
+    with pytest.raises(StoreUnavailable, match="the database ended the transaction for others' sake 20 times"):
         store.take([arrival()])
     store.disconnect()
 
@@ -286,9 +287,9 @@ def pair(postgres, monkeypatch):
     def opened(**bounds):
         for name, value in bounds.items():
             monkeypatch.setattr(postgres_store, name, value)
-        address = made[0].address if made else postgres.new_database()
+        address = made[0].database.address if made else postgres.new_database()
         made.extend(open_store(address, keep_rows=True) for _ in range(2))
-        made[0].publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
+        made[0].shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
         return made[-2:]
 
     yield opened
