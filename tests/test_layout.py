@@ -63,6 +63,7 @@ USERS_OF_ANSWER: dict[tuple[str, str], str] = {
     ("server_agg.count.tally", "rrcollect.answer.chosen_sets"): SETS,
     ("server_agg.collect.languages", "rrcollect.answer.words"): WORDS,
     ("server_agg.collect.pages", "rrcollect.answer.words"): WORDS,
+    ("server_agg.survey_page.question", "rrcollect.answer.words"): WORDS,
 }
 """What the owner's side takes from the device's, beside the application (decision 1), and the reason."""
 

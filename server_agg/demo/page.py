@@ -237,12 +237,10 @@ def _single(shown: DemoRun) -> str:
     """What every device says of its own question, before it is answered."""
     survey, words, cards = shown.publication.survey, Words.of("en"), ""
     for question, found in zip(survey.questions, shown.questions, strict=True):
-        promise = found["promise"]
-        delta = f", δ = {promise['delta']:.3g}" if promise["delta"] else ""
         cards += (
             f'<section class="card"><h3>{escape(found["text"])}</h3>'
             f"<p>{escape(' '.join(question_headline(question, words)))}</p>"
-            f'<p class="small">Promised: ε = {promise["epsilon"]:.4g}{delta}</p></section>'
+            f'<p class="small">Promised: {found["promise"]["words"]}</p></section>'
         )
     most = max(float(question.design.worst_likelihood_ratio) for question in survey.questions)
     limit = f" No single answer changes the odds by a factor of more than {math.ceil(most - 1e-9)}."

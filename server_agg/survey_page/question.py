@@ -7,7 +7,8 @@
 Rules
 1. Every value has its bar beside it, and `shown` is the value cut to its scale.
 2. Of a choice the bars of all options hold at once, with those of every group or round where there are several.
-3. What is said beside a value is said for people, in whole sentences (`notes`).  How well counts fit is `fit` for a
+3. What chance did to an answer is said as the devices told it (`told`).
+4. What is said beside a value is said for people, in whole sentences (`notes`).  How well counts fit is `fit` for a
    board and `misfit`, with its probability, for the method.
 """
 
@@ -17,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from rrcollect.answer.words import Words
 from rrcollect.errors import ParameterError
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import CARRIED, Survey
@@ -36,6 +38,7 @@ from server_agg.survey_page.released import (
     dishonest_words,
     fakes_words,
     missing_words,
+    promise_words,
     waiting_words,
 )
 from server_agg.survey_page.rounds import Headline, QuestionScale, RoundResults, View, headline_of
@@ -80,9 +83,10 @@ def question_page(rounds: Sequence[RoundResults], view: View, survey: Survey, qu
             "epsilon": float(promise.epsilon),
             "delta": float(promise.delta),
             "exact": {"epsilon": str(promise.epsilon), "delta": str(promise.delta)},
+            "words": promise_words(promise),
         },
         "design": question.design.to_wire(),
-        "changed": _changed(question),
+        "told": Words.of("en").spoken(question.sentences.drawn),
         "rounds": question.rounds,
         "panel": question.panel,
         "round": 0 if question.rounds == 1 else chosen,
@@ -106,12 +110,6 @@ def question_page(rounds: Sequence[RoundResults], view: View, survey: Survey, qu
         shown["beside"], method = _notes(view, survey, question, shown, whole)
         shown["notes"] = [*shown["beside"], *method]
     return shown
-
-
-def _changed(question: Question) -> dict[str, Any]:
-    """What chance did to an answer, as the page says it."""
-    changed = question.sentences.changed
-    return {name: number if isinstance(number, int) else float(number) for name, number in changed.items()}
 
 
 class _HeadlineLines:
@@ -244,7 +242,7 @@ def _notes(
             if table["missing"]:
                 method.append(f"By {table['label']}: {table['missing']}")
         crowd = view.release.crowds.get(question.id, survey.minimum)
-        method.append(JOINED if survey.collector == CARRIED else crowd_words(question.design, crowd))
+        method.append(JOINED if survey.collector == CARRIED else crowd_words(question.design, crowd, question.promise))
     return [note for note in beside if note], method
 
 

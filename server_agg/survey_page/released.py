@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from rrcollect.design.mechanism import Mechanism
+from rrcollect.design.promise import Promise
 from rrcollect.publish.survey import Survey
 from server_agg.estimates.central_privacy import central_privacy
 from server_agg.estimates.scale import SHARES, Scale
-from server_agg.results.words import privacy_words
 
 MIXED = ""  # the value of a segment that released answers are not told apart by; no survey can declare it
 NOT_TOLD = "Others together"
@@ -103,8 +103,19 @@ def missing_words(values: Iterable[str], shown: Iterable[str], minimum: int) -> 
     return " ".join(said)
 
 
-def crowd_words(design: Mechanism, n: int) -> str:
-    """What a crowd of n adds to the local promise.
+def promise_words(promise: Promise) -> str:
+    """The local promise as it was signed, the one ε that is told of a question.
+
+    >>> from rrcollect import Design
+    >>> promise_words(Design("3/4", "3/4").loss)
+    'ε = 1.099'
+    """
+    delta = f", δ = {float(promise.delta):.3g}" if promise.delta else ""
+    return f"ε = {float(promise.epsilon):.4g}{delta}"
+
+
+def crowd_words(design: Mechanism, n: int, promise: Promise | None = None) -> str:
+    """What a crowd of n adds to the local promise, without one to the tight loss of the design.
 
     >>> from rrcollect import Design
     >>> crowd_words(Design("3/4", "3/4"), 1000)  # doctest: +ELLIPSIS
@@ -114,11 +125,11 @@ def crowd_words(design: Mechanism, n: int) -> str:
     """
     if design.proof_words:
         return f"The crowd adds nothing to the local promise: {design.proof_words}."
-    central, local = central_privacy(design, n, DELTA), design.epsilon()
-    if central > 0.99 * local:
-        return f"A crowd of {n:,} is too small to add to the local promise ({privacy_words(design)})."
+    central, local = central_privacy(design, n, DELTA), promise_words(promise or design.loss)
+    if central > 0.99 * design.epsilon():
+        return f"A crowd of {n:,} is too small to add to the local promise ({local})."
     return (
-        f"{ADDS} ({privacy_words(design)}), which needs no trust, the crowd: who sees the "
+        f"{ADDS} ({local}), which needs no trust, the crowd: who sees the "
         f"released counts alone learns about one person no more than ε = {_up(central)} allows, δ = {DELTA} "
         f"(n = {n:,})."
     )

@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from server_agg.estimates.scale import Scale
+from server_agg.results.words import decimals, written
 
 if TYPE_CHECKING:
     from server_agg.results.interval import Misfit
@@ -42,9 +43,9 @@ def about(value: float, low: float, high: float, scale: Scale) -> str:
         base = next((base for base in BASES if base * (high - low) >= 2), BASES[-1])
         ends = f"{_down(base * low, 0)} and {_up(base * high, 0)}"
         return f"About {round(base * shown)} of {base:,} (between {ends})"
-    digits = _digits(high - low)
+    digits = decimals(high - low)
     unit = f" {scale.unit}" if scale.unit else ""
-    return f"About {_written(shown, digits)}{unit} (between {_down(low, digits)} and {_up(high, digits)})"
+    return f"About {written(shown, digits)}{unit} (between {_down(low, digits)} and {_up(high, digits)})"
 
 
 def value_text(value: float, low: float, high: float, scale: Scale) -> str:
@@ -67,13 +68,13 @@ def number_text(value: float, width: float, scale: Scale) -> str:
     ('−1', '−1.4')
     """
     factor, digits = _beside(width, scale)
-    return _written(factor * value, digits)
+    return written(factor * value, digits)
 
 
 def _beside(width: float, scale: Scale) -> tuple[int, int]:
     """What a value is multiplied by, and how many decimals it has, beside a bar of this width."""
     if not scale.is_share:
-        return 1, _digits(width)
+        return 1, decimals(width)
     return 100, 0 if 100 * width >= 2 else 1 if 1000 * width >= 2 else 2
 
 
@@ -120,16 +121,16 @@ def difference_words(value: float, bar: tuple[float, float], scale: Scale, level
     if scale.is_share:
         low, high, value, digits = 100 * low, 100 * high, 100 * value, 0 if high - low >= 0.02 else 2
     else:
-        digits = _digits(high - low)
-    written = _written(value, digits)
-    unit = _unit(scale, written)
+        digits = decimals(high - low)
+    said = written(value, digits)
+    unit = _unit(scale, said)
     ends, sure = (
         f"(between {_down(low, digits)} and {_up(high, digits)})",
         certainty(level, certain=low > 0 or high < 0),
     )
-    if not float(written.replace("−", "-")):
-        return "is about as high as", f"with a difference of about {written}{unit} {ends}: that they differ is {sure}"
-    return "is higher than", f"by about {written}{unit} {ends}: {sure}"
+    if not float(said.replace("−", "-")):
+        return "is about as high as", f"with a difference of about {said}{unit} {ends}: that they differ is {sure}"
+    return "is higher than", f"by about {said}{unit} {ends}: {sure}"
 
 
 def others_words(certain: int, told: int, family: int) -> str:
@@ -194,27 +195,18 @@ def trend_words(slope: float, p: float, scale: Scale, level: object) -> str:
     return f"{verb} by about {steep}{_unit(scale, steep)} per round: {certainty(level, certain=certain)}"
 
 
-def _unit(scale: Scale, written: str) -> str:
+def _unit(scale: Scale, said: str) -> str:
     """The unit of a difference; a survey's own unit stays as it was written."""
     if scale.is_share:
-        return " point" if written.lstrip("−") == "1" else " points"
+        return " point" if said.lstrip("−") == "1" else " points"
     return f" {scale.unit}" if scale.unit else ""
-
-
-def _digits(width: float) -> int:
-    return min(8, max(0, 1 - math.floor(math.log10(width)))) if width > 0 else 1
-
-
-def _written(value: float, digits: int) -> str:
-    text = f"{value:.{digits}f}"
-    return (text.removeprefix("-") if float(text) == 0 else text).replace("-", "−")
 
 
 def _down(value: float, digits: int) -> str:
     power = 10**digits
-    return _written(math.floor(value * power + SLACK) / power, digits)
+    return written(math.floor(value * power + SLACK) / power, digits)
 
 
 def _up(value: float, digits: int) -> str:
     power = 10**digits
-    return _written(math.ceil(value * power - SLACK) / power, digits)
+    return written(math.ceil(value * power - SLACK) / power, digits)

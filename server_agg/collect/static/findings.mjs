@@ -19,18 +19,6 @@ const slug = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^
 
 const percent = (share) => (100 * share).toFixed(1).replace("-", "−");
 
-function chance({ kind, changed }) {
-  if (kind === "choice") {
-    return changed.size === 1
-      ? `every answer was changed to another option with chance ${percent(changed.missing)} %`
-      : `every answer is a set of ${changed.size} of the ${changed.options} options, without the true one with chance ${percent(changed.missing)} %`;
-  }
-  if (kind === "number") return "every device sent only “high” or “low”, drawn at random: the higher the number, the more often “high”";
-  return Math.abs(changed.no - changed.yes) < 5e-4
-    ? `every answer was changed at random with chance ${percent(changed.no)} %`
-    : `a “no” was changed at random with chance ${percent(changed.no)} %, a “yes” with ${percent(changed.yes)} %`;
-}
-
 function facts(pairs) {
   return make("dl", { class: "facts" }, ...pairs.map(([term, value]) => make("div", {}, make("dt", {}, term), make("dd", {}, value))));
 }
@@ -46,9 +34,9 @@ function cut(question, scale) {
 }
 
 function method(question, scale) {
-  const it = question.estimate, promise = question.promise;
-  const list = [["privacy promise", `ε = ${Number(promise.epsilon.toPrecision(4))}, δ = ${Number(promise.delta.toPrecision(3))}`]];
-  const inside = [make("p", {}, `To protect the respondents ${chance(question)}; the bars account for it.`)];
+  const it = question.estimate;
+  const list = [["privacy promise", question.promise.words]];
+  const inside = [make("p", {}, `What the devices did, in their own words: “${question.told}” The bars account for it.`)];
   if (it) {
     const level = Number((100 * it.level).toPrecision(6)), sure = it.guaranteed ? "its coverage is guaranteed" : "its coverage is approximate";
     list.push(["answers", count(it.n)], ["bars", `${level} %, ${it.method}`], ["target", it.target]);
