@@ -24,7 +24,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 import rrcollect as rr
-from server_agg import collector_lifespan
+from server_agg import collect
 
 urlpatterns: list[Any] = []  # ROOT_URLCONF is this module
 
@@ -82,7 +82,7 @@ def host(clients: rr.Clients, envelope: bytes, collector: Any) -> Starlette:
     urlpatterns.extend(views(envelope))
     return Starlette(
         routes=[Mount("/collect", collector), Mount("/", get_asgi_application())],
-        lifespan=collector_lifespan(collector),
+        lifespan=collect.lifespan(collector),
     )
 
 

@@ -1,7 +1,7 @@
 """For developers of a web service with many users (FastAPI).
 
 Shows one ledger per person on a server, and the collector mounted in it: `Clients` keeps the ledgers under keyed
-hashes, so that nobody gets another's answer and no name is on the disk; `collector_lifespan` tells the collector when
+hashes, so that nobody gets another's answer and no name is on the disk; `collect.lifespan` tells the collector when
 its host starts and ends.  The server sees the truth of its users for a moment, as it does in every web form; a page
 with the browser's client does not send it anywhere.
 
@@ -18,14 +18,14 @@ from fastapi.responses import JSONResponse
 from shared.visits import play
 
 import rrcollect as rr
-from server_agg import collector_lifespan
+from server_agg import collect
 
 
 def host(clients: rr.Clients, envelope: bytes, collector: Any) -> FastAPI:
     """GET /survey: what is asked; POST /answers/{question} {"truth": true}; DELETE: rather not; GET /budget.
 
     Plain functions: FastAPI runs them in threads, and every operation of a ledger is a transaction of its own."""
-    app = FastAPI(lifespan=collector_lifespan(collector))
+    app = FastAPI(lifespan=collect.lifespan(collector))
     app.mount("/collect", collector)
 
     def mine(x_user: Annotated[str, Header()]) -> rr.Client:

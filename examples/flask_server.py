@@ -20,7 +20,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 import rrcollect as rr
-from server_agg import collector_lifespan
+from server_agg import collect
 
 
 def create_app(clients: rr.Clients, envelope: bytes) -> Flask:
@@ -67,7 +67,7 @@ def host(clients: rr.Clients, envelope: bytes, collector: Any) -> Starlette:
     flask: Any = WSGIMiddleware(wsgi)
     return Starlette(
         routes=[Mount("/collect", collector), Mount("/", flask)],
-        lifespan=collector_lifespan(collector),
+        lifespan=collect.lifespan(collector),
     )
 
 

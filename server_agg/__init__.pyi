@@ -1,6 +1,7 @@
 """The public names of server_agg, one line each: `rrcollect.lazy` reads them here, and so do type checkers."""
 
 from rrcollect.publish.rules import REASONS as REASONS
+from server_agg import collect as collect
 from server_agg import plan as plan
 from server_agg.analysis.analyse import Analysis as Analysis
 from server_agg.analysis.analyse import analyse as analyse
@@ -13,12 +14,10 @@ from server_agg.batch.summary import BatchResult as BatchResult
 from server_agg.batch.summary import Summary as Summary
 from server_agg.batch.tallying import tally_reports as tally_reports
 from server_agg.batch.writing import write_reports as write_reports
-from server_agg.collect.app import create_app as create_app
-from server_agg.collect.mounting import collector_lifespan as collector_lifespan
-from server_agg.collect.owner import OwnerToken as OwnerToken
+from server_agg.collect.http.app import create_app as create_app
 from server_agg.collect.serve import serve as serve
 from server_agg.collect.settings import CollectorSettings as CollectorSettings
-from server_agg.collect.store.store import Store as Store
+from server_agg.collect.settings import OwnerToken as OwnerToken
 from server_agg.collect.store.store import open_store as open_store
 from server_agg.compare.groups import Comparison as Comparison
 from server_agg.compare.groups import compare_groups as compare_groups

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from server_agg.collect.environment import FILE
-from server_agg.collect.settings import SECRETS, Settings, variable
+from server_agg import CollectorSettings as Settings
+from server_agg.collect.settings import FILE, SECRETS, variable
 
 DEPLOY = Path(__file__).resolve().parents[1] / "deploy"
 KNOWN = {variable(name) + ending for name in Settings.model_fields for ending in ("", FILE)}

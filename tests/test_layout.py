@@ -31,7 +31,7 @@ ORDER: dict[str, list[list[str]]] = {
     ],
     "server_agg": [
         ["errors"],
-        ["csv_cells", "new_file", "answer_words"],
+        ["files", "answer_words"],
         ["columns"],
         ["count"],
         ["results"],
@@ -61,8 +61,8 @@ SETS = "the sets that `randomise_choices` returns are counted as they are"
 WORDS = "a collector's pages speak the languages of the device's words"
 USERS_OF_ANSWER: dict[tuple[str, str], str] = {
     ("server_agg.count.tally", "rrcollect.answer.chosen_sets"): SETS,
-    ("server_agg.collect.languages", "rrcollect.answer.words"): WORDS,
-    ("server_agg.collect.pages", "rrcollect.answer.words"): WORDS,
+    ("server_agg.collect.http.headers", "rrcollect.answer.words"): WORDS,
+    ("server_agg.collect.http.pages", "rrcollect.answer.words"): WORDS,
     ("server_agg.survey_page.question", "rrcollect.answer.words"): WORDS,
 }
 """What the owner's side takes from the device's, beside the application (decision 1), and the reason."""

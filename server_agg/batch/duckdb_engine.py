@@ -44,7 +44,7 @@ RELATION = "rr_relation"
 CHUNK = 10_000  # rows
 NO_DOWNLOADS = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 MEMORY = "a number with its unit, such as 512MB or 4GB"
-FORMATS = {"parquet": "(FORMAT parquet)", "jsonl": "(FORMAT json)"}  # CSV has one writer, `csv_cells`
+FORMATS = {"parquet": "(FORMAT parquet)", "jsonl": "(FORMAT json)"}  # CSV has one writer, `files`
 
 
 @dataclass(frozen=True)

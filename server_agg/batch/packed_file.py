@@ -37,7 +37,7 @@ from rrcollect.publish.publication import Publication
 from rrcollect.publish.survey import Survey
 from server_agg.count.tally import count_ones
 from server_agg.errors import PackedFileError
-from server_agg.new_file import new_file
+from server_agg.files import new_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

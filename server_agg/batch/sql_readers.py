@@ -8,7 +8,7 @@ Rules
    line that cannot be split into values at all, and one of JSON whose answer is not text.  All else is read as text
    and judged as such; objects of JSON (`design`, `segments`) are their text.
 3. In CSV an empty field is a missing value, and the two columns that may hold any text (ticket, segments) lose the
-   apostrophes of `csv_cells`.
+   apostrophes of `files`.
 4. A column that Parquet files do not have may be told by the folders in which all of them are stored, as Hive and Spark
    write them (`round=0/`).  One that both tell is an error: nobody knows which is meant.  Other folders mean nothing.
 5. A path is a file's name.  DuckDB would take one with *, ? or [ for a pattern: each of these stands in brackets.
@@ -22,8 +22,8 @@ from dataclasses import dataclass
 
 from server_agg.batch.sources import COLUMNS, NUMBER, wanted
 from server_agg.batch.sql_rules import quoted, text_as_number
-from server_agg.csv_cells import APOSTROPHE
 from server_agg.errors import BadColumn
+from server_agg.files import APOSTROPHE
 
 WHOLE = {
     "TINYINT",

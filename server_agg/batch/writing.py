@@ -2,7 +2,7 @@
 
 Rules
 1. What is written reads back as the same reports.
-2. CSV is written by `csv_cells`: segments of reports, and every column of refused ones, may hold any text.
+2. CSV is written by `files`: segments of reports, and every column of refused ones, may hold any text.
 3. The file appears under its name when it is whole: a crash leaves no half a night behind.
 """
 
@@ -19,8 +19,7 @@ from rrcollect.errors import ParameterError
 from rrcollect.extras import extra
 from rrcollect.publish.report import Report
 from server_agg.batch.sources import COLUMNS, NUMBER, kind_of
-from server_agg.csv_cells import write_csv
-from server_agg.new_file import new_file
+from server_agg.files import new_file, write_csv
 
 CHUNK = 65_536
 

@@ -31,7 +31,7 @@ def invites(options: Namespace) -> int:
     """Make invites; nobody but the owner's list ever has them."""
     from rrcollect.errors import ParameterError
     from rrcollect.publish.tickets import check_number, new_invite, ticket_hashes
-    from server_agg.csv_cells import write_csv
+    from server_agg.files import write_csv
 
     for path in (options.to, options.hashes):
         refuse_existing(path, force=options.force)

@@ -23,7 +23,8 @@ from server_agg.cli.output import CannotWrite, Incomplete, add_force, os_error_h
 from server_agg.cli.terminal import emit
 
 if TYPE_CHECKING:
-    from server_agg import CollectorSettings, Store
+    from server_agg import CollectorSettings
+    from server_agg.collect import Store
 
 
 def _add_store(parser: ArgumentParser) -> None:
@@ -37,13 +38,12 @@ def _add_store(parser: ArgumentParser) -> None:
 
 def _settings(options: Namespace) -> CollectorSettings:
     """The collector's settings: what is given, and the environment for the rest, if there is anything in it."""
-    from rrcollect.extras import extra
-    from server_agg.collect.settings import PREFIX, Settings
+    from server_agg.collect.settings import PREFIX, Settings, settings_from_environment
 
     given = {"store": options.store, "keys": options.keys, "workers": 1}  # however many a collector has
     given = {name: value for name, value in given.items() if value is not None}
     if any(name.startswith(PREFIX) for name in os.environ):
-        found: CollectorSettings = extra("server_agg.collect.environment", "server").settings_from_environment(**given)
+        found: CollectorSettings = settings_from_environment(**given)
     else:
         found = Settings(**given)
     if "store" not in found.model_fields_set or not found.store.get_secret_value():

@@ -3,7 +3,7 @@
 Rules
 1. An existing file is refused unless `--force` was given; the check comes before the work.  `force=None` is for files
    that are never replaced: there `--force` is not spoken of.  A folder is never replaced.
-2. A file appears under its name when it is whole and on disk (`server_agg.new_file`): a full disk leaves nothing
+2. A file appears under its name when it is whole and on disk (`files.new_file`): a full disk leaves nothing
    half-written.
 3. What the operating system says becomes one `CannotWrite` that names the file and what to do.
 """
@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rrcollect.errors import Blame, RRCollectError
-from server_agg import new_file as whole
+from server_agg import files
 
 
 class Incomplete(RRCollectError):
@@ -69,11 +69,11 @@ def refuse_existing(path: str | os.PathLike[str] | None, *, force: bool | None) 
 
 @contextmanager
 def new_file(path: str | os.PathLike[str], *, force: bool | None) -> Iterator[Path]:
-    """`server_agg.new_file`, which replaces nothing unless told to, and speaks of its troubles as the others do."""
+    """`files.new_file`, which replaces nothing unless told to, and speaks of its troubles as the others do."""
     wanted = Path(path)
     refuse_existing(wanted, force=force)
     try:
-        with whole.new_file(wanted) as partial:
+        with files.new_file(wanted) as partial:
             yield partial
             refuse_existing(wanted, force=force)
     except OSError as error:

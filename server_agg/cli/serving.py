@@ -59,9 +59,7 @@ def serve(options: Namespace) -> int:
     from rrcollect.extras import extra
 
     run = extra("server_agg.collect.serve", "server").serve
-    from server_agg.collect.environment import settings_from_environment
-    from server_agg.collect.owner import OwnerToken
-    from server_agg.collect.settings import Settings
+    from server_agg.collect.settings import OwnerToken, Settings, settings_from_environment
 
     if options.make_token:
         if not options.token_file:

@@ -48,7 +48,7 @@ from server_agg.collect.store.fold import Folds
 from server_agg.collect.store.reports import IncomingReport
 from server_agg.collect.store.taking import ReportOutcome
 from server_agg.errors import Refusal
-from server_agg.new_file import new_file
+from server_agg.files import new_file
 
 LINES_PER_COMMIT = 1_000
 ENDINGS = (".json", ".parquet")

@@ -5,34 +5,43 @@ Rules
 2. A request's head must be complete within `header_seconds`, on a new connection and on a kept one; a connection that
    trickles is closed.
 3. SIGTERM and SIGINT stop gracefully: no new connection, every accepted report is committed and answered.
-4. With several workers they share one socket, one PostgreSQL and a folder of metrics; one that ends is replaced.
+4. With several workers they share one socket, one PostgreSQL and a folder of metrics.  The socket is made here, before
+   any process: whoever connects waits in its queue while a process starts.  One that ends by itself is replaced, at
+   most once per `PAUSE`; the log says so.  SIGTERM and SIGINT are handed on as SIGTERM; a process that has not stopped
+   after `stop_seconds` and a little more is killed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
+import multiprocessing
 import os
 import signal
+import socket
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 from typing import Any
 
 import uvicorn
 from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client.multiprocess import mark_process_dead
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from rrcollect import __version__
 from rrcollect.errors import ParameterError
-from server_agg.collect.app import Collector
-from server_agg.collect.environment import settings_from_environment
+from server_agg.collect.http.app import Collector
 from server_agg.collect.logs import log_to, said
 from server_agg.collect.metrics import SHARED, shown
-from server_agg.collect.owner import OwnerToken
-from server_agg.collect.settings import Settings
+from server_agg.collect.settings import OwnerToken, Settings, settings_from_environment
 from server_agg.collect.store.store import open_store
-from server_agg.collect.workers import supervise
+
+PAUSE = 1.0  # seconds
+LONGER = 5  # seconds
+BACKLOG = 2048
 
 
 def patient_protocol(seconds: float) -> type[Any]:
@@ -147,3 +156,51 @@ def _work(rules: Settings, listening: Any) -> None:
     """One of several processes."""
     log_to()
     uvicorn.Server(server_config(_collector(rules).app(), rules)).run(sockets=[listening])
+
+
+def supervise(settings: Settings, work: Callable[[Settings, Any], None]) -> None:
+    """Run `settings.workers` processes of `work` until this one is told to stop."""
+    stopping = threading.Event()
+    usual = {each: signal.signal(each, lambda *_: stopping.set()) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with _listening(settings) as listening:
+            _run(settings, work, listening, stopping)
+    finally:
+        for each, handler in usual.items():
+            signal.signal(each, handler)
+
+
+def _listening(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    return socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
+
+
+def _run(
+    settings: Settings, work: Callable[[Settings, Any], None], listening: socket.socket, stopping: threading.Event
+) -> None:
+    context = multiprocessing.get_context("spawn")  # nothing of this process is inherited but the socket
+
+    def begun() -> BaseProcess:
+        process = context.Process(target=work, args=(settings, listening))
+        process.start()
+        return process
+
+    processes = [begun() for _ in range(settings.workers)]
+    while not stopping.wait(PAUSE):
+        for place, process in enumerate(processes):
+            if not process.is_alive():
+                said("worker ended", code=process.exitcode)
+                _forget(process)
+                processes[place] = begun()
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.join(settings.stop_seconds + LONGER)
+        process.kill()
+        process.join()
+
+
+def _forget(process: BaseProcess) -> None:
+    """What it counted stays in the sums; what it was doing does not."""
+    if process.pid is not None:
+        mark_process_dead(process.pid)  # type: ignore[no-untyped-call]

@@ -1,25 +1,44 @@
-"""What a collector runs with: the one table of settings, each with its default and its reason.
+"""What a collector runs with: the one table of settings, each with its default and its reason; the environment that
+they come from, `RRCOLLECT_PORT=8080` or `RRCOLLECT_OWNER_TOKEN_FILE=/run/secrets/token`; and the owner's token.
 
 Rules
-1. Every setting is a field here; `rrcollect serve --help`, the variables `RRCOLLECT_*` (`environment`) and the table in
+1. Every setting is a field here; `rrcollect serve --help`, the variables `RRCOLLECT_*` and the table in
    docs/operators.md are made from these fields.
 2. An unknown name or a value out of range is a `ParameterError` that says what is allowed.
 3. A secret (the owner's token, the database's address) is never shown: not in a repr, not in an error, not in a log.
+4. What a program or a command line gives wins; then the variable; then the file that `…_FILE` names; then the default.
+   A variable and its `…_FILE` together are an error: nobody could say which one counts.  An empty variable is not set.
+   A file's last line break is not part of its value.
+5. A variable that begins with RRCOLLECT_ and is not a setting's is an error: a typing mistake must not pass for a
+   default.  `OTHERS` are read elsewhere.
+6. With the owner's token one may publish surveys, make invites and read results.  It comes from a file that only the
+   owner may read, or from the environment; never from an address or a page.  It is sent as "Authorization: Bearer …"
+   and compared in constant time, by hash, so that length tells nothing either.  It has at least 16 characters, and is
+   not kept in memory in the clear.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import os
+import stat
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
-from rrcollect.errors import ParameterError
+from rrcollect.errors import MissingExtra, ParameterError
+from server_agg.errors import Refusal
 
 PREFIX = "RRCOLLECT_"
 GRACE = timedelta(days=7)
 SECRETS = ("store", "owner_token")
+FILE = "_FILE"
+OTHERS = frozenset({"RRCOLLECT_KEY_PASSWORD"})
+SHORTEST_TOKEN = 16
 
 Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -172,6 +191,123 @@ def _parameter_error(error: ValidationError) -> ParameterError:
         return ParameterError("setting", name, f"one of {', '.join(Settings.model_fields)}")
     words = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
     return ParameterError(name, "…" if name in (*SECRETS, "settings") else first["input"], words)
+
+
+def _environment() -> type[Settings]:
+    """Settings that read the environment; they need the extra `server`."""
+    try:
+        from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+    except ImportError:
+        raise MissingExtra("pydantic-settings", "server") from None
+
+    class _Files(PydanticBaseSettingsSource):
+        """The values in files that variables ending in _FILE name."""
+
+        def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
+            named = os.environ.get(variable(field_name) + FILE)
+            return (_read(field_name, named) if named else None), field_name, False
+
+        def __call__(self) -> dict[str, Any]:
+            fields = self.settings_cls.model_fields
+            found = {name: self.get_field_value(field, name)[0] for name, field in fields.items()}
+            return {name: value for name, value in found.items() if value is not None}
+
+    class _Environment(BaseSettings, Settings):
+        model_config = SettingsConfigDict(
+            env_prefix=PREFIX,
+            enable_decoding=False,
+            env_ignore_empty=True,
+            frozen=True,
+            extra="forbid",
+            validate_default=True,
+        )
+
+        @classmethod
+        def settings_customise_sources(
+            cls,
+            settings_cls: type[BaseSettings],
+            init_settings: PydanticBaseSettingsSource,
+            env_settings: PydanticBaseSettingsSource,
+            dotenv_settings: PydanticBaseSettingsSource,
+            file_secret_settings: PydanticBaseSettingsSource,
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return init_settings, env_settings, _Files(settings_cls)
+
+    return _Environment
+
+
+def settings_from_environment(**given: Any) -> Settings:
+    """The settings of this process: what is given, and the environment for the rest."""
+    _check_names()
+    values = _environment()(**given).model_dump(exclude_unset=True)  # so that `model_fields_set` tells what was named
+    return Settings(**values)
+
+
+def _read(name: str, path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError):
+        raise ParameterError(variable(name) + FILE, path, "a file of text that can be read") from None
+
+
+def _check_names() -> None:
+    single = {variable(name) for name in Settings.model_fields}
+    for found in os.environ:
+        if not found.startswith(PREFIX) or found in OTHERS or not os.environ[found]:
+            continue
+        base = found.removesuffix(FILE)
+        if found not in single and base not in single:
+            raise ParameterError(found, "…", f"the name of a setting: {', '.join(sorted(single))}, or one with {FILE}")
+        if found not in single and os.environ.get(base):
+            raise ParameterError(found, "…", f"either {base} or {found}, not both")
+
+
+class OwnerToken:
+    """A token that can be checked but not read back.
+
+    >>> token = OwnerToken("correct horse battery")
+    >>> token.check(b"Bearer correct horse battery")
+    >>> token
+    OwnerToken(…)
+    """
+
+    def __init__(self, token: str) -> None:
+        if not isinstance(token, str) or len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
+            raise ParameterError("owner token", "…", f"{SHORTEST_TOKEN} or more printable ASCII characters")
+        self._digest = hashlib.sha256(token.encode()).digest()
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> OwnerToken:
+        """The token in a file, which others must not be able to read."""
+        return cls(cls.read(path))
+
+    @staticmethod
+    def read(path: str | os.PathLike[str]) -> str:
+        """The text of such a file."""
+        try:
+            mode, text = stat.S_IMODE(os.stat(path).st_mode), Path(path).read_text()
+        except (OSError, UnicodeDecodeError):
+            raise ParameterError("owner token file", os.fspath(path), "a file that can be read") from None
+        if os.name == "posix" and mode & 0o077:
+            raise ParameterError("owner token file", os.fspath(path), f"a file of mode 600; this one has {mode:o}")
+        return text.strip()
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> OwnerToken:
+        """The token that the settings hold."""
+        if settings.owner_token is None:
+            raise ParameterError("owner token", None, f"a token file, or the variable {variable('owner_token')}")
+        return cls(settings.owner_token.get_secret_value())
+
+    def check(self, authorization: bytes | None) -> None:
+        """Return if the header carries the token; a `Refusal` otherwise."""
+        scheme, _, given = (authorization or b"").partition(b" ")
+        fits = hmac.compare_digest(hashlib.sha256(given.strip()).digest(), self._digest)
+        if scheme.lower() != b"bearer" or not fits:
+            raise Refusal(401, "owner_token", 'this needs the owner\'s token, as "Authorization: Bearer <token>"')
+
+    def __repr__(self) -> str:
+        return "OwnerToken(…)"
 
 
 CollectorSettings = Settings  # its name outside this package

@@ -126,10 +126,9 @@ def run_web(port: int, pause: float, say: Say) -> int:
     extra("server_agg.collect.serve", "server")
     import uvicorn
 
-    from server_agg.collect.app import create_app
-    from server_agg.collect.owner import OwnerToken
+    from server_agg.collect.http.app import create_app
     from server_agg.collect.serve import server_config
-    from server_agg.collect.settings import Settings
+    from server_agg.collect.settings import OwnerToken, Settings
     from server_agg.collect.store.store import open_store
 
     if not 0 <= port < 65536:

@@ -32,7 +32,7 @@ from server_agg import (
 from server_agg.batch import progress
 from server_agg.batch.sources import COLUMNS
 from server_agg.batch.survey_tables import SurveyTables
-from server_agg.csv_cells import FORMULA, SEPARATORS, harmless, original
+from server_agg.files import FORMULA, SEPARATORS, harmless, original
 from tests.support import engines
 from tests.support.batch_reference import CLOSED, KEY, OPEN, PUBLICATION, SURVEYS, reports, row
 

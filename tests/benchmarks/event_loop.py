@@ -25,8 +25,8 @@ from rrcollect.publish.envelope import LARGEST_ENVELOPE
 from rrcollect.publish.report import LARGEST_REPORT
 from rrcollect.publish.withdrawal import WITHDRAWAL_TYPE
 from server_agg import CollectorSettings, OwnerToken, create_app, open_store
-from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.survey_routes import LARGEST_NOTICE
+from server_agg.collect import Catalogue
+from server_agg.collect.http.surveys import LARGEST_NOTICE
 from tests.support.collector_running import publication
 from tests.support.devices import KEY
 

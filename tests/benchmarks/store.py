@@ -30,11 +30,11 @@ from rrcollect import Report, Survey
 from rrcollect.design import from_text
 from rrcollect.publish.report import ReportRow
 from rrcollect.publish.tickets import known_as
-from server_agg import Store, open_store, write_reports
+from server_agg import open_store, write_reports
+from server_agg.collect import PublishedSurvey, Store, incoming
 from server_agg.collect.http.findings import live_results
 from server_agg.collect.store.database import ADD_COUNT
-from server_agg.collect.store.reports import IncomingReport, incoming
-from server_agg.collect.store.shelf import PublishedSurvey
+from server_agg.collect.store.reports import IncomingReport
 from tests.benchmarks.event_loop import ORDINARY, measured
 from tests.benchmarks.ingest import CONNECTIONS, served
 from tests.benchmarks.measure import Timing, interleave, take_turns, tell

@@ -308,8 +308,7 @@ def test_from_a_database_through_a_file_to_an_estimate(desk, capsys):
     from rrcollect.publish.envelope import verify as opened
     from rrcollect.publish.survey import Survey
     from server_agg import open_store
-    from server_agg.collect.catalogue import Catalogue
-    from server_agg.collect.store.reports import incoming
+    from server_agg.collect import Catalogue, incoming
 
     key = SigningKey.load(desk / "publisher.pem").public
     survey = Survey.from_payload(opened((desk / "survey.signed.json").read_bytes(), [key]).payload)

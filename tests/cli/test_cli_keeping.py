@@ -11,9 +11,8 @@ import pytest
 
 from rrcollect import ParameterError
 from server_agg import open_store
-from server_agg.collect.catalogue import Catalogue
+from server_agg.collect import Catalogue, incoming
 from server_agg.collect.settings import PREFIX
-from server_agg.collect.store.reports import incoming
 from tests.support.collector_running import body, expired, publication, report
 from tests.support.command_line import refused, run
 from tests.support.devices import KEY
@@ -148,7 +147,6 @@ def test_an_address_from_the_environment_is_not_shown(tmp_path, monkeypatch, cap
 def test_without_settings_the_package_that_reads_them_is_not_needed(tmp_path, monkeypatch, capsys):
     stored(tmp_path / "a.sqlite3", publication())
     monkeypatch.setitem(sys.modules, "pydantic_settings", None)
-    monkeypatch.delitem(sys.modules, "server_agg.collect.environment", raising=False)
     assert run(capsys, "export", "counts.json", "--store", "a.sqlite3")[0] == 0
     monkeypatch.setenv("RRCOLLECT_STORE", "a.sqlite3")
     refused(capsys, 5, "rrcollect[server]", "export", "more.json")

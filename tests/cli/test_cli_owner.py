@@ -13,8 +13,7 @@ from rrcollect import Design, Report
 from server_agg import Tallies, Tally, TallyKey, open_store, write_reports
 from server_agg.cli.main import main
 from server_agg.cli.sources import read_envelope, read_keys
-from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.store.reports import incoming
+from server_agg.collect import Catalogue, incoming
 from tests.support.collector_running import expired, publication, report
 from tests.support.command_line import PROGRAM, SIGNED, at_a_terminal, json_of, refused, run, signed_survey
 from tests.support.devices import KEY, question

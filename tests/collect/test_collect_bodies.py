@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from server_agg.collect.request_body import BodyBudget, body_of, header
+from server_agg.collect.http.bodies import BodyBudget, body_of, header
 from server_agg.errors import Refusal
 
 JSON = [(b"host", b"x"), (b"content-type", b"application/json")]

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from rrcollect.answer.words import LANGUAGES, Words
-from server_agg.collect import pages
+from server_agg.collect.http import pages
 from tests.support.browser import Visit
 from tests.support.collector_running import ROOT
 from tests.support.devices import cases

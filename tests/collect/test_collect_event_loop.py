@@ -13,9 +13,8 @@ from rrcollect.errors import SurveyRefused
 from rrcollect.publish.canonical import canonical, read_canonical
 from rrcollect.publish.envelope import LARGEST_ENVELOPE
 from server_agg import CollectorSettings, OwnerToken, open_store
-from server_agg.collect.admission import Admission
-from server_agg.collect.app import Collector
-from server_agg.collect.catalogue import Catalogue
+from server_agg.collect import Admission, Catalogue
+from server_agg.collect.http.app import Collector
 from server_agg.errors import Refusal
 from tests.benchmarks.event_loop import LARGEST, OPEN_TO_ALL, ORDINARY, REPORTS, WITHDRAWAL, held, measured
 from tests.support.collector_running import publication
@@ -47,7 +46,7 @@ def test_a_list_that_is_parsed_as_a_whole_is_found(monkeypatch):
 def test_a_withdrawal_as_large_as_a_survey_is_found(monkeypatch):
     """The planted bug: what the collector did before."""
     for limit in ("LARGEST_NOTICE", "MOST_BRACKETS"):
-        monkeypatch.setattr(f"server_agg.collect.survey_routes.{limit}", LARGEST_ENVELOPE)
+        monkeypatch.setattr(f"server_agg.collect.http.surveys.{limit}", LARGEST_ENVELOPE)
     dear = WITHDRAWAL, "pairs of brackets, large"
     assert measured({dear})[dear] > ORDINARY
 

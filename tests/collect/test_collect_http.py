@@ -14,10 +14,9 @@ import pytest
 from rrcollect import Design, HttpTransport, ParameterError, SigningKey, publish_survey
 from rrcollect.publish.rules import REASONS, STATUS
 from rrcollect.publish.tickets import known_as, ticket
-from server_agg import OwnerToken, Store, open_store
-from server_agg.collect.admission import Admission
-from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.environment import settings_from_environment
+from server_agg import OwnerToken, open_store
+from server_agg.collect import Admission, Catalogue, Store
+from server_agg.collect.settings import settings_from_environment
 from server_agg.collect.store.sqlite import SqliteDatabase
 from server_agg.errors import Refusal
 from tests.support.collector_crashing import ids_of

@@ -6,7 +6,7 @@ import pytest
 
 from rrcollect import publish_survey
 from rrcollect.publish.tickets import known_as, new_invite, ticket, ticket_hashes
-from server_agg.collect.invites import asked_invites
+from server_agg.collect.http.surveys import asked_invites
 from tests.support.collector_running import BEARER, JSON, RunningCollector, body, publication
 from tests.support.devices import KEY, question, survey
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rrcollect import Design, Epsilon, ParameterError, SetDesign
 from rrcollect.answer.draw import thresholds
 from rrcollect.answer.draw_number import threshold
-from server_agg.collect import pages
+from server_agg.collect.http import pages
 from tests.support.collector_running import ROOT, RunningCollector, publication
 
 HERE = Path(__file__).parent / "js"

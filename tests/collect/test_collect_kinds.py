@@ -11,7 +11,7 @@ import pytest
 from rrcollect import Report, SetDesign, optimal_choice, optimal_design
 from rrcollect.publish.kinds import Choice, Number
 from server_agg import Tally, estimate
-from server_agg.collect.store.reports import incoming
+from server_agg.collect import incoming
 from tests.support.browser import Visit
 from tests.support.collector_running import BEARER, JSON, TOKEN, RunningCollector
 from tests.support.devices import question

@@ -9,7 +9,7 @@ from rrcollect import Design, Disclosure, optimal_choice
 from rrcollect.answer.words import LANGUAGES, Words
 from rrcollect.publish.kinds import Choice, Number
 from server_agg import open_store
-from server_agg.collect.languages import preferred
+from server_agg.collect.http.headers import preferred
 from tests.support.browser import Visit, accessible, unfold
 from tests.support.collector_running import RunningCollector
 from tests.support.devices import question
@@ -177,7 +177,7 @@ def test_no_sentence_is_written_into_the_element():
 
 def test_every_word_of_a_page_is_said_by_one():
     code = "".join((ROOT / "rrcollect/web" / name).read_text(encoding="utf-8") for name in ELEMENT)
-    code += (ROOT / "server_agg/collect/pages.py").read_text(encoding="utf-8").replace("'", '"')
+    code += (ROOT / "server_agg/collect/http/pages.py").read_text(encoding="utf-8").replace("'", '"')
     keys = list(Words.of("en").table)
     pages = set(keys[keys.index("asked_by") :])
     assert {key for key in pages if f'"{key}"' not in code} - BY_NAME - BY_KIND == set()

@@ -20,9 +20,9 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
 
-from server_agg import CollectorSettings, OwnerToken, collector_lifespan, create_app, open_store
+from server_agg import CollectorSettings, OwnerToken, collect, create_app, open_store
 from server_agg.collect import logs
-from server_agg.collect.request_body import BodyBudget, body_of
+from server_agg.collect.http.bodies import BodyBudget, body_of
 from server_agg.errors import StoreUnavailable
 from tests.support.collector_running import (
     BEARER,
@@ -98,7 +98,7 @@ def test_a_planted_line_with_a_report_in_it_is_found(tmp_path, lines, monkeypatc
         seen.append((await usual(*given, **named)).decode())
         return seen[-1].encode()
 
-    monkeypatch.setattr("server_agg.collect.intake.body_of", remembered)
+    monkeypatch.setattr("server_agg.collect.http.intake.body_of", remembered)
     with RunningCollector(str(tmp_path / "a.sqlite3")) as collector:
         secret = traffic(collector, collector.publish(publication(segments={"sport": ["run", "ski"]})))
     assert [word for word in secret if word in json.dumps(lines())]
@@ -193,7 +193,7 @@ def test_it_works_below_a_path(tmp_path, strips):
 
 
 def test_no_page_and_no_script_has_an_absolute_address_of_ours():
-    from server_agg.collect import pages
+    from server_agg.collect.http import pages
 
     for name in pages.ASSETS:
         text = pages.asset(name)[0].decode()
@@ -207,7 +207,7 @@ def test_a_mounted_collector_commits_and_closes_with_its_host(tmp_path):
     collector = create_app(store, OwnerToken(TOKEN), CollectorSettings(minimum=2))
     host = Starlette(
         routes=[Mount("/collect", collector), Route("/", lambda _: PlainTextResponse("the host"))],
-        lifespan=collector_lifespan(collector),
+        lifespan=collect.lifespan(collector),
     )
     with HostedApp(host) as web:
         made, below = publication(), "/collect"

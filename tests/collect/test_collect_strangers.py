@@ -24,7 +24,7 @@ def routes(monkeypatch):
         found.extend(route.path for route in routes if "GET" in (route.methods or ()))
         return Starlette(routes=routes, **more)
 
-    monkeypatch.setattr("server_agg.collect.app.Starlette", noted)
+    monkeypatch.setattr("server_agg.collect.http.app.Starlette", noted)
     return found
 
 

@@ -20,7 +20,7 @@ import pytest
 
 from rrcollect import Design, SetDesign, optimal_choice
 from rrcollect.publish.kinds import Choice, Number
-from server_agg.collect import pages
+from server_agg.collect.http import pages
 from tests.support.collector_running import ROOT
 from tests.support.devices import question
 from tests.support.element import build_element

@@ -11,12 +11,11 @@ from types import SimpleNamespace
 import pytest
 
 from rrcollect import SigningKey, withdraw_survey
+from server_agg import CollectorSettings as Settings
 from server_agg import open_store
 from server_agg.cli.main import main
-from server_agg.collect import housekeeping
-from server_agg.collect.catalogue import Catalogue
+from server_agg.collect import Catalogue, housekeeping
 from server_agg.collect.housekeeping import close_due
-from server_agg.collect.settings import Settings
 from tests.support.collector_running import JSON, RunningCollector, body, expired, publication
 from tests.support.devices import KEY, client
 

@@ -194,7 +194,7 @@ def test_released_column_sums_are_those_of_whole_answers_in_whole_crowds():
             public.update(made.added)
             assert sum(made.added.values()) % 7 == 0
             for label in {cell.segments for cell in public}:
-                part = [(*cell, n) for cell, n in public.items() if cell.segments == label]
+                part = {cell: n for cell, n in public.items() if cell.segments == label}
                 for tally in tallies_of(part).values():  # a Tally refuses sums that no answers have
                     assert len(tally) > 1
                     assert tally.n % 7 == 0

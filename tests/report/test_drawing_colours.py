@@ -5,7 +5,7 @@ from importlib import resources
 
 import pytest
 
-from server_agg.collect.pages import asset
+from server_agg.collect.http.pages import asset
 from server_agg.demo.page import style
 from server_agg.results.drawing import COLOURS
 

@@ -9,8 +9,7 @@ from typing import Any
 from rrcollect import Design, Report, optimal_choice, optimal_design
 from rrcollect.publish.kinds import Choice, Number
 from rrcollect.publish.survey import Survey
-from server_agg import Store
-from server_agg.collect.store.reports import incoming
+from server_agg.collect import Store, incoming
 from tests.support.devices import question
 
 CITIES = ("Dublin", "Berlin", "Oslo")

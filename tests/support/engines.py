@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from server_agg.batch.sources import COLUMNS, NUMBER
-from server_agg.csv_cells import harmless
+from server_agg.files import harmless
 
 Rows = list[dict[str, Any]]
 

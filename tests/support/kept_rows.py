@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rrcollect.publish.report import ReportRow
-from server_agg import Store
+from server_agg.collect import Store
 from server_agg.collect.store.database import BETWEEN, PAGE_COLUMNS
 
 

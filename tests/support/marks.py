@@ -63,7 +63,7 @@ MARKS = {
     "tests/models/test_recovery.py": [long],
     "tests/sampling/test_coverage.py": [long],
     "tests/answer/test_ledger_schema.py": [process],
-    "tests/batch/test_new_file.py": [process],
+    "tests/test_files.py": [process],
     "tests/test_machine.py": [process],
     "tests/test_packaging.py": [process],
     "tests/test_npm_package.py": [browser],

@@ -3,20 +3,27 @@
 Rules
 1. Strangers' results are computed once per release, however many look.
 2. The owner's bars allow for looking while reports come in.
-3. CSV is for spreadsheets (`csv_cells`): a line for each estimate.
+3. Many readers, one count: what was counted is remembered for `results_age` seconds, and each form of it is written
+   once.  It is forgotten when something was published, released, closed or withdrawn.
+4. CSV is for spreadsheets (`files`): a line for each estimate.
 """
 
 from __future__ import annotations
 
+import asyncio
 import io
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from rrcollect.publish.survey import Survey
+from server_agg.collect.catalogue import Catalogue
+from server_agg.collect.http.bodies import encoded
+from server_agg.collect.settings import Settings
 from server_agg.collect.store.release import ReleaseOutcome, last_number, unreleased
 from server_agg.collect.store.store import Store
 from server_agg.count.tallies import Tallies
-from server_agg.csv_cells import write_csv
+from server_agg.files import write_csv
 from server_agg.survey_page.results import released_results, survey_results
 
 HEAD = ("survey", "title", "question", "text", "round", "segment", "group", "option", "n", "estimate", "low", "high",
@@ -89,3 +96,57 @@ def live_results(store: Store, survey: Survey, tallies: Tallies, minimum: int) -
     how: dict[str, Any] = {"minimum": minimum, "method": "anytime"}
     found = survey_results(tallies, survey, release=facts, headline=headline, **how).as_dict()
     return found | {"next_release": ReleaseOutcome(facts, ahead.answers, ahead.waiting, survey.minimum).as_dict()}
+
+
+class Findings:
+    """What was found, for whoever asks; `states` says by digest what each survey is now."""
+
+    def __init__(
+        self,
+        store: Store,
+        catalogue: Catalogue,
+        settings: Settings,
+        states: Callable[[], dict[str, dict[str, Any]]],
+    ) -> None:
+        self._store = store
+        self._catalogue = catalogue
+        self._settings = settings
+        self._states = states
+        self._public = PublicResults(store)
+        self._found: dict[bool, tuple[float, list[dict[str, Any]], dict[tuple[str | None, str], bytes]]] = {}  # live?
+        self._counting = asyncio.Lock()
+
+    def forget(self) -> None:
+        """Count again when somebody asks."""
+        self._found.clear()
+
+    async def written(self, digest: str | None, form: str, *, live: bool) -> bytes:
+        """The results of one survey or of all, as "json" or "csv"."""
+        async with self._counting:
+            found = self._found.get(live)
+            if found is None or time.monotonic() - found[0] >= self._settings.results_age:
+                counted = await asyncio.to_thread(self._count if live else self._released)
+                self._found[live] = found = time.monotonic(), counted, {}
+            _, surveys, written = found
+            if (digest, form) not in written:
+                chosen = [one for one in surveys if digest in (None, one["digest"])]
+                written[digest, form] = await asyncio.to_thread(_written, chosen, form)
+            return written[digest, form]
+
+    def _count(self) -> list[dict[str, Any]]:
+        self._catalogue.refresh()
+        self._store.folds.fold_unless_busy()
+        tallies, minimum, states = self._store.tallies(), self._settings.minimum, self._states()
+        return [
+            live_results(self._store, listed.survey, tallies, minimum) | states[listed.published.digest]
+            for listed in self._catalogue.all()
+        ]
+
+    def _released(self) -> list[dict[str, Any]]:
+        self._catalogue.refresh()
+        states = self._states()
+        return [self._public.of(listed.survey) | states[listed.published.digest] for listed in self._catalogue.all()]
+
+
+def _written(surveys: list[dict[str, Any]], form: str) -> bytes:
+    return as_csv(surveys).encode() if form == "csv" else encoded({"surveys": surveys})

@@ -6,7 +6,8 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from server_agg import Store, open_store
+from server_agg import open_store
+from server_agg.collect import Store
 from tests.assurance.check import FULL, Check, Outcome, Part, Size, Step
 from tests.assurance.collector import fuzz
 from tests.assurance.collector.fuzz import Run, folder

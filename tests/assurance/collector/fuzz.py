@@ -28,7 +28,7 @@ from unittest.mock import patch
 
 from server_agg import create_app, open_store
 from server_agg.collect import admission
-from server_agg.collect import security_headers as guard
+from server_agg.collect.http import headers as guard
 from tests.assurance.check import Outcome, Step
 from tests.assurance.collector import fuzzing
 from tests.assurance.collector.fuzz_targets import TARGETS, unchecked_fields

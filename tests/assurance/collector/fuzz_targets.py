@@ -20,7 +20,7 @@ from rrcollect.publish.survey_file import read_survey, survey_from
 from server_agg import Tallies, tally_reports
 from server_agg.batch.packed_file import read_packed
 from server_agg.batch.sources import COLUMNS, csv_header, first_fault
-from server_agg.collect.admission import Admission
+from server_agg.collect import Admission
 from tests.assurance.ledger.world import SCRATCH
 from tests.support.devices import KEY, cases, envelope, question, survey, unb64
 
@@ -99,8 +99,8 @@ def a_body(data: bytes) -> object:
 def _admission() -> Admission:
     from datetime import timedelta
 
+    from server_agg.collect import PublishedSurvey
     from server_agg.collect.catalogue import CatalogueEntry
-    from server_agg.collect.store.shelf import PublishedSurvey
 
     entry = CatalogueEntry(survey(), PublishedSurvey(survey().digest, b"", (), "P", "n", 1, 30))
     known = {survey().digest: entry}

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from server_agg import CollectorSettings, OwnerToken, Store, create_app
+from server_agg import CollectorSettings, OwnerToken, create_app
+from server_agg.collect import Store
 from tests.assurance.check import Step
 from tests.assurance.collector.fuzz_targets import held, seeds
 from tests.support.collector_crashing import ids_of

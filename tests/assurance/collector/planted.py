@@ -29,9 +29,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rrcollect import Report
 from rrcollect.errors import RRCollectError
-from server_agg import Store, create_app
+from server_agg import create_app
 from server_agg.cli.main import main
-from server_agg.collect.app import Collector
+from server_agg.collect import ReportOutcome, Store
+from server_agg.collect.http.app import Collector
 from server_agg.collect.store import postgres, sqlite, store
 from server_agg.collect.store.database import ADD_COUNT, COLUMNS, STEPS
 from server_agg.collect.store.epochs import marked_reports
@@ -40,7 +41,6 @@ from server_agg.collect.store.keys import KeyFolder
 from server_agg.collect.store.postgres import PostgresDatabase
 from server_agg.collect.store.reports import SPENDING, IncomingReport, packed
 from server_agg.collect.store.sqlite import SqliteDatabase
-from server_agg.collect.store.taking import ReportOutcome
 from server_agg.errors import StoreError
 from tests.assurance.collector.fuzz_targets import unchecked_fields
 from tests.support.collector_running import Process

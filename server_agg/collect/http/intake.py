@@ -26,9 +26,8 @@ from rrcollect.publish.rules import REASONS, STATUS
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.group_commit import GroupCommit
+from server_agg.collect.http.bodies import BodyBudget, body_of, refusal_reply, reply, trouble_reply
 from server_agg.collect.metrics import Metrics
-from server_agg.collect.replies import refusal_reply, reply, trouble_reply
-from server_agg.collect.request_body import BodyBudget, body_of
 from server_agg.collect.settings import Settings
 from server_agg.collect.store.reports import IncomingReport
 from server_agg.collect.store.taking import ReportOutcome

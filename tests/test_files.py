@@ -8,8 +8,7 @@ import sys
 
 import pytest
 
-from server_agg.csv_cells import FORMULA, harmless
-from server_agg.new_file import new_file
+from server_agg.files import FORMULA, harmless, new_file
 
 
 def test_a_file_appears_when_it_is_whole_and_is_flushed_before(tmp_path, monkeypatch):

@@ -6,18 +6,33 @@ survey's address, its publisher and public keys, escaped; what it shows comes fr
 browser, and is put into the document as text, never as markup.  So is what the other pages read from /results and, with
 the owner's token, from the routes under /surveys.  A survey's page is served at the origins that the survey lists and
 nowhere else: every origin has a ledger of its own in a person's browser, and would draw once more.
+
+Refusals and troubles become replies: a person whose link leads nowhere reads a page, a program reads JSON.
 """
 
 from __future__ import annotations
 
 import gzip
 import html
+import json
+from collections.abc import Awaitable, Callable
 from functools import cache
 from importlib import resources
+from typing import Any
 
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rrcollect import __version__
 from rrcollect.answer.words import LANGUAGES, Words
 from rrcollect.publish.survey import CARRIED
 from server_agg.collect.catalogue import CatalogueEntry
+from server_agg.collect.http.bodies import header, refusal_reply, reply, trouble_reply
+from server_agg.collect.http.headers import own_path, words_for
+from server_agg.errors import Refusal, StoreError
+
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 ASSETS = {
     "rr-survey.mjs": ("rrcollect", "web/element", "text/javascript"),
@@ -145,3 +160,52 @@ def _notice(words: Words, title: str, text: str, more: str = "", root: str = "..
 
 def _filled(words: Words, data: str = "", script: str = "", **places: str) -> str:
     return FRAME.format(language=words.language, direction=words.direction, data=data, script=script, **places)
+
+
+def answered(endpoint: Endpoint) -> Endpoint:
+    """The endpoint, with refusals and troubles as replies."""
+
+    async def told(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except Refusal as refusal:
+            return _for_people(request) if refusal.status == 404 and _is_person(request) else refusal_reply(refusal)
+        except StoreError as error:
+            return trouble_reply(error)
+
+    return told
+
+
+def _is_person(request: Request) -> bool:
+    return request.method == "GET" and b"text/html" in (header(request.scope, b"accept") or b"")
+
+
+def _for_people(request: Request) -> Response:
+    page = missing_page(own_path(request.scope), words_for(request.scope))
+    return Response(page, 404, {"cache-control": "no-store"}, "text/html")
+
+
+async def not_here(request: Request, error: HTTPException) -> Response:
+    """What stands at an address that is not one of ours, or takes another method."""
+    if error.status_code == 404 and _is_person(request):
+        return _for_people(request)
+    headers = dict(error.headers or {})
+    words = {404: "there is nothing at this address", 405: "this address takes another method"}
+    body = {"error": "http", "reason": words.get(error.status_code, error.detail)}
+    return reply(body, error.status_code, headers)
+
+
+def description(list_limit: int, most_invites: int, *, public_results: bool) -> dict[str, Any]:
+    """The document at /openapi.json: what the collector takes and says.  A test sends requests made from it.  It is
+    stored in `openapi.json`; this fills in what depends on the version and on the settings."""
+    made: dict[str, Any] = json.loads(resources.files(__package__).joinpath("openapi.json").read_bytes())
+    made["info"]["version"] = __version__
+    _body(made, "/reports")["oneOf"][1]["maxItems"] = list_limit
+    _body(made, "/surveys/{digest}/invites")["oneOf"][0]["properties"]["count"]["maximum"] = most_invites
+    if public_results:
+        del made["paths"]["/results"]["get"]["security"]
+    return made
+
+
+def _body(made: dict[str, Any], path: str) -> Any:
+    return made["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"]

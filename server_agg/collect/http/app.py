@@ -6,45 +6,95 @@ Rules
 3. Work that may wait for the database runs in a thread; the event loop only ever waits for the group commit.
 4. On shutdown what was accepted is committed before the store is closed.
 5. It may be mounted below a path, or reached below `settings.prefix`, whether or not a proxy takes that path away.
-6. A person whose link leads nowhere reads a page; a program reads JSON.
+6. Below a prefix the prefix alone is sent on to the prefix with a slash: addresses in pages are relative.
+7. A mounted application is not told when its host starts and ends; `lifespan` tells it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from server_agg.collect import openapi, pages
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.endpoint import answered, not_here
 from server_agg.collect.group_commit import GroupCommit
 from server_agg.collect.housekeeping import keep_house
-from server_agg.collect.http.findings import PublicResults, as_csv, live_results
-from server_agg.collect.intake import Intake
-from server_agg.collect.invites import MOST_INVITES
-from server_agg.collect.languages import words_for
+from server_agg.collect.http import pages
+from server_agg.collect.http.bodies import NOT_CACHED, BodyBudget, header, reply
+from server_agg.collect.http.findings import Findings
+from server_agg.collect.http.headers import Guard, own_origin, own_path, results_policy, survey_policy, words_for
+from server_agg.collect.http.intake import Intake
+from server_agg.collect.http.pages import answered, not_here
+from server_agg.collect.http.surveys import MOST_MADE, SurveyRoutes
 from server_agg.collect.logs import Watch
 from server_agg.collect.metrics import Metrics
-from server_agg.collect.mounting import CollectorApp, below
-from server_agg.collect.owner import OwnerToken
-from server_agg.collect.replies import NOT_CACHED, encoded, reply
-from server_agg.collect.request_body import BodyBudget, header
-from server_agg.collect.security_headers import Guard, own_origin, own_path, results_policy, survey_policy
-from server_agg.collect.settings import Settings
+from server_agg.collect.settings import OwnerToken, Settings
 from server_agg.collect.store.store import Store
-from server_agg.collect.survey_routes import SurveyRoutes
 from server_agg.errors import Refusal, StoreError
+
+
+class CollectorApp:
+    """The collector as an ASGI application.  Where it is mounted in another one, `lifespan` runs it."""
+
+    def __init__(self, app: ASGIApp, running: Callable[[], AbstractAsyncContextManager[None]]) -> None:
+        self._app = app
+        self.running = running
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+
+def lifespan(*collectors: CollectorApp) -> Callable[[Any], AbstractAsyncContextManager[None]]:
+    """The `lifespan` of a Starlette or FastAPI application that mounts collectors: these are not told of its start and
+    end otherwise, and the end is when what was accepted is committed and the store is closed.
+
+    >>> import asyncio, pathlib, tempfile
+    >>> from server_agg import OwnerToken, open_store
+    >>> store = open_store(pathlib.Path(tempfile.mkdtemp(), "reports.sqlite3"))
+    >>> collector = create_app(store, OwnerToken("correct horse battery"))
+    >>> async def host():                              # Starlette(routes=[Mount("/collect", collector)], lifespan=…)
+    ...     async with lifespan(collector)(None):
+    ...         return "requests are served here"
+    >>> asyncio.run(host())
+    'requests are served here'
+    """
+
+    @asynccontextmanager
+    async def running(app: Any) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for collector in collectors:
+                await stack.enter_async_context(collector.running())
+            yield
+
+    return running
+
+
+def below(prefix: str, app: ASGIApp) -> ASGIApp:
+    """The application, reached below a prefix; a proxy may have taken it away."""
+    if not prefix:
+        return app
+
+    async def placed(scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope.get("path", "")
+        if scope["type"] != "http" or scope.get("root_path"):
+            await app(scope, receive, send)
+        elif path == prefix:
+            await RedirectResponse(prefix.rpartition("/")[2] + "/")(scope, receive, send)
+        elif path.startswith(prefix + "/"):
+            await app({**scope, "root_path": prefix}, receive, send)
+        else:
+            await app(scope, receive, send)
+
+    return placed
 
 
 def create_app(store: Store, owner: OwnerToken, settings: Settings | None = None) -> CollectorApp:
@@ -79,12 +129,8 @@ class Collector:
             watch=self._committed,
             watch_fold=self._folded,
         )
-        self.surveys = SurveyRoutes(
-            store, owner, self.catalogue, settings, budget=self.budget, changed=self._forget_findings
-        )
-        self._found: dict[bool, tuple[float, list[dict[str, Any]], dict[tuple[str | None, str], bytes]]] = {}  # live?
-        self._public = PublicResults(store)
-        self._counting = asyncio.Lock()
+        self.surveys = SurveyRoutes(store, owner, self.catalogue, settings, budget=self.budget, changed=self._changed)
+        self.findings = Findings(store, self.catalogue, settings, self.surveys.states)
 
     def app(self) -> CollectorApp:
         """All of it, guarded."""
@@ -129,9 +175,9 @@ class Collector:
         await asyncio.to_thread(self.store.disconnect)
         self.watch.tell()
 
-    def _forget_findings(self) -> None:
-        """What was counted is counted again: something was published, released, closed or withdrawn."""
-        self._found.clear()
+    def _changed(self) -> None:
+        """Something was published, released, closed or withdrawn."""
+        self.findings.forget()
 
     def _committed(self, reports: int, seconds: float, trouble: StoreError | None) -> None:
         """Called by the writer after every transaction."""
@@ -165,37 +211,11 @@ class Collector:
         digest = request.query_params.get("survey")
         if digest is not None:
             await self.surveys.listed(digest)
-        body = await self._findings(digest, form, live=live)
+        body = await self.findings.written(digest, form, live=live)
         if form == "json":
             return Response(body, 200, NOT_CACHED, "application/json")
         headers = {**NOT_CACHED, "content-disposition": 'attachment; filename="results.csv"'}
         return Response(body, 200, headers, "text/csv")
-
-    async def _findings(self, digest: str | None, form: str, *, live: bool) -> bytes:
-        async with self._counting:  # many readers, one count, and each form of it is written once
-            found = self._found.get(live)
-            if found is None or time.monotonic() - found[0] >= self.settings.results_age:
-                counted = await asyncio.to_thread(self._count if live else self._released)
-                self._found[live] = found = time.monotonic(), counted, {}
-            _, surveys, written = found
-            if (digest, form) not in written:
-                chosen = [one for one in surveys if digest in (None, one["digest"])]
-                written[digest, form] = await asyncio.to_thread(_written, chosen, form)
-            return written[digest, form]
-
-    def _count(self) -> list[dict[str, Any]]:
-        self.catalogue.refresh()
-        self.store.folds.fold_unless_busy()
-        tallies, minimum, states = self.store.tallies(), self.settings.minimum, self.surveys.states()
-        return [
-            live_results(self.store, listed.survey, tallies, minimum) | states[listed.published.digest]
-            for listed in self.catalogue.all()
-        ]
-
-    def _released(self) -> list[dict[str, Any]]:
-        self.catalogue.refresh()
-        states = self.surveys.states()
-        return [self._public.of(listed.survey) | states[listed.published.digest] for listed in self.catalogue.all()]
 
     # ---- everybody's ------------------------------------------------------------------------------------------
 
@@ -271,11 +291,7 @@ class Collector:
     async def description(self, request: Request) -> Response:
         """GET /openapi.json"""
         settings = self.settings
-        return reply(openapi.description(settings.list_limit, MOST_INVITES, public_results=settings.public_results))
-
-
-def _written(surveys: list[dict[str, Any]], form: str) -> bytes:
-    return as_csv(surveys).encode() if form == "csv" else encoded({"surveys": surveys})
+        return reply(pages.description(settings.list_limit, MOST_MADE, public_results=settings.public_results))
 
 
 def _page(page: str, *, framed: bool = False) -> Response:

@@ -6,14 +6,25 @@ Rules
    brackets, before it is parsed.
 2. The rules are those of the command line: each route calls what the command calls.
 3. A release can be asked for as a preview: what would change is told, and nothing does.
+4. `{"count": N}` makes N invites and returns them once.  `{"hashes": […]}` takes the hashes of tickets of invites that
+   the owner made (`rrcollect invite`): then not even this process ever holds one.  An invite gives a ticket for each
+   question and round (`rrcollect.publish.tickets`).  Hashes are stored sorted, so that their order says nothing about
+   which belong to one invite.  Whoever issued the invites can compute which tickets belong together; this is said where
+   people read it.
+5. What a survey is at a moment (not yet open, open, ended, withdrawn or closed; and so for each of its rounds) follows
+   from the signed survey, its signed withdrawal, whether it was closed, and the clock: never from answers.  What
+   happened last comes first: closed, withdrawn, ended, not yet open, open.  A sentence says until when reports are
+   taken.  After the end those that waited on a device are still taken for the grace period; then the survey may be
+   closed.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from starlette.requests import Request
@@ -23,22 +34,24 @@ from starlette.routing import Route
 from rrcollect.errors import ParameterError, SurveyRefused
 from rrcollect.publish.canonical import read
 from rrcollect.publish.envelope import LARGEST_ENVELOPE
+from rrcollect.publish.survey import Survey
+from rrcollect.publish.tickets import new_invite, ticket_hashes
 from rrcollect.publish.withdrawal import LARGEST_WITHDRAWAL
 from server_agg.collect.admission import MOST_BRACKETS
 from server_agg.collect.catalogue import Catalogue, CatalogueEntry
-from server_agg.collect.endpoint import answered
-from server_agg.collect.invites import LARGEST_REQUEST, asked_invites
+from server_agg.collect.http.bodies import BodyBudget, body_of, header, reply
+from server_agg.collect.http.pages import answered
 from server_agg.collect.logs import said
-from server_agg.collect.owner import OwnerToken
-from server_agg.collect.replies import reply
-from server_agg.collect.request_body import BodyBudget, body_of, header
-from server_agg.collect.settings import Settings
-from server_agg.collect.states import state_of
+from server_agg.collect.settings import OwnerToken, Settings
 from server_agg.collect.store.release import SAME, preview_release
 from server_agg.collect.store.store import Store
 from server_agg.errors import Refusal
 
 LARGEST_NOTICE = 2 * LARGEST_WITHDRAWAL  # bytes of a signed withdrawal: its payload in base64, and signatures
+MOST_MADE = 10_000  # invites for one request
+MOST_HASHES = 200_000  # in one request
+LARGEST_REQUEST = MOST_HASHES * 67 + 64  # bytes: each hash with quotes and comma
+HASH = re.compile(r"[0-9a-f]{64}")
 PREVIEW = {(): False, (("preview", "1"),): True}  # by the query
 
 
@@ -214,3 +227,78 @@ class SurveyRoutes:
             if notice is None
             else Response(notice, 200, headers, "application/json")
         )
+
+
+def asked_invites(asked: Any, survey: Survey) -> tuple[list[str] | None, list[str]]:
+    """What a request asks for: the invites made for it (None if it brought hashes), and the hashes to keep."""
+    if not survey.invite_only:
+        raise Refusal(400, "not_by_invitation", "this survey is open to everybody (invite_only is false)")
+    if isinstance(asked, dict) and set(asked) == {"hashes"}:
+        return None, _hashes(asked["hashes"])
+    count = asked.get("count") if isinstance(asked, dict) and set(asked) == {"count"} else None
+    most = min(MOST_MADE, MOST_HASHES // sum(question.rounds for question in survey.questions))
+    if type(count) is not int or not 1 <= count <= most:
+        raise Refusal(400, "count", f'send {{"count": N}} with N from 1 to {most}, or {{"hashes": […]}}')
+    made = [new_invite() for _ in range(count)]
+    return made, ticket_hashes(made, survey)
+
+
+def _hashes(given: Any) -> list[str]:
+    if not isinstance(given, list) or not 1 <= len(given) <= MOST_HASHES:
+        raise Refusal(400, "hashes", f"send 1 to {MOST_HASHES} hashes of tickets")
+    if not all(isinstance(one, str) and HASH.fullmatch(one) for one in given):
+        raise Refusal(400, "hashes", "a hash of a ticket is SHA-256 in 64 hexadecimal digits of lower case")
+    return sorted(set(given))
+
+
+def state_of(survey: Survey, *, withdrawn: bool, closed: bool, grace: timedelta, now: datetime) -> dict[str, Any]:
+    """The state, a sentence about it, and whether the survey may be closed now.
+
+    >>> from rrcollect import Question, optimal_design
+    >>> asked = Question(id="q1", attribute="a", text="Ever?", design=optimal_design(1))
+    >>> survey = Survey(name="s", version=1, title="S", publisher="P", collector="carried",
+    ...                 expires="2030-01-01T00:00:00Z", questions=[asked])
+    >>> def at(year):
+    ...     now = datetime(year, 6, 1, tzinfo=UTC)
+    ...     return state_of(survey, withdrawn=False, closed=False, grace=timedelta(days=7), now=now)
+    >>> at(2029)["state"], at(2029)["words"]
+    ('open', 'Open: answers are taken until 2030-01-01 00:00 UTC.')
+    >>> at(2031)["state"], at(2031)["may_close"]
+    ('ended', True)
+    """
+    over = survey.expires + grace
+    ended, may_close = now >= survey.expires, now >= over and not closed
+    late = "nothing is taken any more" if now >= over else f"what waits on a device is taken until {_when(over)}"
+    if closed:
+        state, words = "closed", "Closed: the counts stay; ids, rows and tickets are deleted, and nothing is taken."
+    elif withdrawn:
+        state, words = "withdrawn", "Withdrawn by its publisher, for good: nothing is taken any more."
+    elif ended:
+        state, words = "ended", f"Ended on {_when(survey.expires)}: {late}."
+    elif survey.opens is not None and now < survey.opens:
+        state, words = "not yet open", f"Not yet open: it opens on {_when(survey.opens)}."
+    else:
+        state, words = "open", f"Open: answers are taken until {_when(survey.expires)}."
+    return {"state": state, "words": words, "may_close": may_close, "rounds": _rounds(survey, now)}
+
+
+def _rounds(survey: Survey, now: datetime) -> list[dict[str, Any]]:
+    """The rounds as signed; one without times of its own is open as long as the survey."""
+    found = []
+    for number in range(max(question.rounds for question in survey.questions)):
+        times = survey.rounds[number] if survey.rounds else None
+        opens, closes = (survey.opens, survey.expires) if times is None else (times.opens, times.closes)
+        state = "open" if now < closes else "ended"
+        if opens is not None and now < opens:
+            state = "not yet open"
+        said = {"opens": None if opens is None else _iso(opens), "closes": _iso(closes)}
+        found.append({"round": number, "state": state, **said})
+    return found
+
+
+def _when(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _iso(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -1,4 +1,4 @@
-"""Reading a request's body under limits that hold before anything is parsed.
+"""Bodies: those of requests, read under limits that hold before anything is parsed; those of replies, small JSON.
 
 Rules
 1. More bytes than the limit, declared or sent, are refused with 413 as soon as that is known.
@@ -7,18 +7,23 @@ Rules
 4. Bodies that are under way hold at most `BodyBudget.limit` bytes in sum.  What a single report needs is not counted:
    however many lists are under way, there is room for one more report.
 5. Nothing of a body is logged.
+6. A refusal has an `error` for programs and a `reason` for the developer who reads it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Generator
 from typing import Any
 
+from starlette.responses import Response
 from starlette.types import Message, Receive, Scope
 
 from rrcollect.publish.report import LARGEST_REPORT
-from server_agg.errors import Refusal, TooManyBodies
+from server_agg.errors import Refusal, StoreError, TooManyBodies
+
+NOT_CACHED = {"cache-control": "no-store"}
 
 
 class BodyBudget:
@@ -125,3 +130,30 @@ async def _within(receive: Receive, seconds: float) -> Message:
 
 def _too_large(limit: int) -> Refusal:
     return Refusal(413, "too_large", f"at most {limit} bytes are read")
+
+
+def reply(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """JSON, not cached anywhere."""
+    return Response(encoded(value), status, {**NOT_CACHED, **(headers or {})}, "application/json")
+
+
+def encoded(value: Any) -> bytes:
+    """The bytes of a reply."""
+    return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def refusal_reply(refusal: Refusal) -> Response:
+    """What a refused sender reads; after a fault in reading the body the connection is closed."""
+    headers = {"www-authenticate": 'Bearer realm="owner"'} if refusal.status == 401 else {}
+    if refusal.status in (408, 413):
+        headers["connection"] = "close"
+    return reply({"error": refusal.code, "reason": refusal.reason}, refusal.status, headers)
+
+
+def trouble_reply(error: StoreError) -> Response:
+    """What a sender reads when the store cannot take it now: come back later."""
+    words = {"error": type(error).__name__, "reason": str(error)}
+    headers = {"retry-after": str(error.retry_after)}
+    if isinstance(error, TooManyBodies):
+        headers["connection"] = "close"  # what was not read is not read later either
+    return reply(words, error.status, headers)

@@ -1,4 +1,4 @@
-"""What every reply carries, and which pages of other hosts may speak to us.
+"""Headers: what every reply carries, which pages of other hosts may speak to us, and the language that is asked for.
 
 Rules
 1. A strict content security policy: scripts and styles from here alone, nothing inline, no frames, no third party but
@@ -9,7 +9,10 @@ Rules
    else may, and nothing else: the publisher's signature decides, and no setting.
 4. The origin a request was made to is what its Host says, once, with the scheme of the connection or of the settings.
    No forwarded header is believed: anybody can send one.
-5. An unforeseen error becomes a 500 without details; its type is logged, nothing that was sent is.
+5. Accept-Language (RFC 9110, 12.5.4) is read up to `LONGEST` characters and `MOST` languages; what is not of its form
+   is passed over.  The first of our languages by weight, then by place, is taken; English if there is none.  A weight
+   of 0 means never.
+6. An unforeseen error becomes a 500 without details; its type is logged, nothing that was sent is.
 """
 
 from __future__ import annotations
@@ -21,8 +24,8 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server_agg.collect.replies import reply
-from server_agg.collect.request_body import header
+from rrcollect.answer.words import LANGUAGES, Words
+from server_agg.collect.http.bodies import header, reply
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'{images}; connect-src {connect}; "
@@ -46,6 +49,8 @@ HEADERS = [
 ]
 OPEN_TO_ORIGINS = re.compile("/reports|/surveys/([0-9a-f]{64})(?:/withdrawal)?")
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+LONGEST, MOST = 1000, 50
+_RANGE = re.compile(r"([A-Za-z]{1,8})(?:-[A-Za-z0-9]{1,8})*(?:[ \t]*;[ \t]*[qQ]=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?))?")
 log = logging.getLogger("rrcollect.collect")
 
 
@@ -142,3 +147,22 @@ def own_origin(scope: Scope, *, https: bool) -> str | None:
         return None
     scheme = "https" if https else scope["scheme"]
     return f"{scheme}://{hosts[0].decode('latin-1').lower().removesuffix(DEFAULT_PORTS[scheme])}"
+
+
+def words_for(scope: Scope) -> Words:
+    """Our words in the language that a request asks for."""
+    return Words.of(preferred((header(scope, b"accept-language") or b"").decode("latin-1")))
+
+
+def preferred(accepted: str) -> str | None:
+    """The language of ours that this header prefers, if it names one.
+
+    >>> preferred("pt-BR, fr-CH;q=0.8, de;q=0.9"), preferred("de;q=0"), preferred("*")
+    ('de', None, None)
+    """
+    weighed = []
+    for place, part in enumerate(accepted[:LONGEST].split(",")[:MOST]):
+        found = _RANGE.fullmatch(part.strip(" \t"))
+        if found and found[1].lower() in LANGUAGES and (weight := float(found[2] or 1)):
+            weighed.append((-weight, place, found[1]))
+    return min(weighed)[2].lower() if weighed else None
