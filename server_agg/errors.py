@@ -64,8 +64,8 @@ class RowsNotKept(SourceUnavailable):
     def __init__(self, kept: int, counted: int) -> None:
         super().__init__(
             f"this collector's database has rows of {kept} of the {counted} reports that were counted; `rrcollect "
-            "export counts.json` writes the counts, exact and ready for `rrcollect estimate` (rows are kept by a "
-            "collector that runs with --keep-rows from its first report)"
+            "store export --out counts.json` writes the counts, exact and ready for `rrcollect estimate` (rows are "
+            "kept by a collector that runs with --keep-rows from its first report)"
         )
         self.kept = kept
         self.counted = counted

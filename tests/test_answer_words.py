@@ -44,7 +44,7 @@ def test_a_column_is_analysed_and_randomised_by_the_same_words(desk, capsys):
     path = written(desk, [word for _, word in WORDS])
     found = analyse(path, answer="answer", design=DIE).estimate.tally
     assert (found.n, found.ones) == (len(WORDS), sum(truth for truth, _ in WORDS))
-    estimated = json_of(capsys, "analyse", path, "--p00", "0.8", "--p11", "0.8")
+    estimated = json_of(capsys, "estimate", path, "--column", "answer", "--p00", "0.8", "--p11", "0.8")
     assert estimated["rows"][0]["n"] == len(WORDS)
     words = ["--column", "answer", "--id", "person", "--question", "doped", *SIGNED, "--out", "o.jsonl"]
     assert json_of(capsys, "randomise", path, *words)["answers"] == len(WORDS)
@@ -55,7 +55,7 @@ def test_other_words_are_refused_by_both(desk, capsys, word):
     path = written(desk, ["yes", "no", word])
     with pytest.raises(UnclearAnswer):
         analyse(path, answer="answer", design=DIE)
-    refused(capsys, 2, "line 4", "analyse", path, "--p00", "0.8", "--p11", "0.8")
+    refused(capsys, 2, "line 4", "estimate", path, "--column", "answer", "--p00", "0.8", "--p11", "0.8")
     words = ["--column", "answer", "--id", "person", "--question", "doped", *SIGNED, "--out", "o.jsonl"]
     refused(capsys, 2, "row 3", "randomise", path, *words)
 
@@ -63,7 +63,7 @@ def test_other_words_are_refused_by_both(desk, capsys, word):
 @pytest.mark.process
 @pytest.mark.parametrize("word", ["y", "N", "True", "0"])
 def test_a_person_at_a_terminal_may_type_the_same_words(desk, word):
-    words = [*PROGRAM, "answer", "survey.signed.json", "--key", "publisher.pem.pub", "--ledger", "mine.sqlite3"]
+    words = [*PROGRAM, "answer", "survey.signed.json", "--trust", "publisher.pem.pub", "--ledger", "mine.sqlite3"]
     shown, code = at_a_terminal(words, [f"{word}\n", *["maybe\n", "\n"] * 1, *["\n"] * 9])
     assert code == 0
     assert shown.count("please type yes or no") == 1

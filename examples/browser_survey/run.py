@@ -66,7 +66,7 @@ def publish(port: int) -> str:
 
 folder.mkdir(exist_ok=True)
 if not key.exists():
-    subprocess.run(command("keygen", key), check=True)
+    subprocess.run(command("keygen", "--out", key), check=True)
 trusted = PublicKey.from_pem(Path(f"{key}.pub").read_bytes())
 if not asked.exists():  # a survey names its collector, and where its page may be answered: the port is chosen once
     asked.write_text((HERE / "survey.toml").read_text(encoding="utf-8").replace(":8000", f":{free_port()}"), "utf-8")

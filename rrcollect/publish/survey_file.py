@@ -26,7 +26,7 @@ publisher = "Example Institute"     # the name devices trust, with your public k
 collector = "{here}/reports"  # where devices send their reports, and nowhere else
 origins = ["{here}"]  # where its page may be answered; each is a draw of its own, so usually one
 expires = "{expires}"
-invite_only = {invited}                 # true: answers need an invite, which `rrcollect invites` makes
+invite_only = {invited}                 # true: answers need an invite, which `rrcollect invite` makes
 
 [segments]                          # groups a respondent may declare; sent as they are, not randomised
 sport = ["athletics", "cycling", "swimming", "weightlifting"]

@@ -1,26 +1,33 @@
-"""The entry point of `rrcollect`, and the table of its subcommands in the order of the flow.
+"""The entry point of `rrcollect`, and the table of its commands in the order of the flow.
 
 The examples of all commands, run one after the other in an empty folder, are one session that works (a test runs it).
+A command's module imports nothing heavy until it runs: `--help` stays quick.
 """
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from rrcollect import __version__
 from rrcollect.errors import RRCollectError
-from server_agg.cli.output import os_error_hint
-from server_agg.cli.terminal import EXIT_CODES, exit_code, plain
+from server_agg.cli.terminal import EXIT_CODES, emit, exit_code, os_error_hint, plain
+
+SHELLS = ("bash", "zsh", "fish", "tcsh")
+PATHS = ("source", "store", "token_file")  # arguments that may name a file, though they are not only paths
+KEYWORD = re.compile(r"\b(encoding|missing|yes|no)=")  # a keyword of Python in an error is an option here
 
 
 class Command(NamedTuple):
-    """Where a subcommand lives, what it does, examples that work when pasted, and what one should know before."""
+    """Where a command lives, what it does, examples that work when pasted, and what one should know before."""
 
     module: str
     about: str
@@ -28,177 +35,141 @@ class Command(NamedTuple):
     more: str = ""
 
 
-SURVEY = "--survey survey.signed.json --key publisher.pem.pub"
+SURVEY = "survey.signed.json --trust publisher.pem.pub"
 COMMANDS = {
     "design": Command(
-        "designing",
-        "choose the optimal design for a promise; the candidates side by side",
+        "design",
+        "choose the most accurate design for a privacy promise, and see the alternatives",
         (
             "rrcollect design --epsilon 1 --delta 0.05 --prevalence 0.02",
             "rrcollect design --epsilon 1 --delta 0.1 --between 0.01 0.2",
             "rrcollect design --epsilon 1 --options 10",
             "rrcollect design --epsilon-yes 'ln 2' --epsilon-no 'ln 6'",
+            "rrcollect design --epsilon 1 --classic",
+            "rrcollect design --epsilon 1 --delta 0.4 --prevalence 0.1 --plot region.svg",
         ),
+        "--classic alone grades the classic survey procedures at the same ε; with a name and its numbers it explains\n"
+        "that procedure.  --plot without --epsilon draws where the optimum switches ([HLM17], Figure 1).",
     ),
     "plan": Command(
-        "planning",
-        "how many respondents, what margin, what power, and the price of privacy",
+        "plan",
+        "how many respondents, which margin, which power, and the price of privacy",
         (
             "rrcollect plan --epsilon 1 --margin 0.03",
-            "rrcollect plan --margin 0.03",
+            "rrcollect plan --margin 0.03 --plot price.png",
             "rrcollect plan --epsilon 1 --difference 0.1 --power 0.8",
+            "rrcollect plan --rehearse --epsilon 1 --prevalence 0.1 --n 1000 --surveys 2000 --plot rehearsed.svg",
         ),
-        "Two of --epsilon, --margin and --n give the third; --margin alone gives the price of privacy over ε.",
+        "Two of a design, --margin and --n give the third; --margin alone gives the price of privacy over ε.\n"
+        "--rehearse runs the survey again and again with a known truth: how the estimate varies, how often bars hold.",
     ),
-    "keygen": Command("publishing", "make a signing key", ("rrcollect keygen publisher.pem",)),
+    "keygen": Command("publish", "create a signing key", ("rrcollect keygen --out publisher.pem",)),
     "publish": Command(
-        "publishing",
-        "check and sign a survey",
+        "publish",
+        "check and sign a survey, and hand it to a collector",
         (
             "rrcollect publish --template > survey.toml",
             "rrcollect publish survey.toml --key publisher.pem --out survey.signed.json",
             "rrcollect publish --template --invited > invited.toml",
             "rrcollect publish invited.toml --key publisher.pem --out invited.signed.json",
         ),
+        "--to URL uploads the signed survey to a collector, with the owner's token in --token-file.  A survey that is\n"
+        "signed already is only uploaded: give --trust instead of --key.",
     ),
     "verify": Command(
-        "publishing",
-        "what a device would say to a signed survey",
-        ("rrcollect verify survey.signed.json --key publisher.pem.pub",),
+        "publish",
+        "show what a device would say to a signed survey",
+        (f"rrcollect verify {SURVEY}",),
     ),
     "withdraw": Command(
-        "publishing",
-        "end a survey before it expires: the signed word that devices keep",
-        ("rrcollect withdraw survey.signed.json --key publisher.pem --to withdrawal.json",),
-        "Hand the file out wherever the survey was.  A device that reads it answers nothing of the survey any more\n"
-        "and drops what it has not sent.  There is no way back but a new version.",
+        "publish",
+        "end a survey early, with a signed notice that devices obey",
+        ("rrcollect withdraw survey.signed.json --key publisher.pem --out withdrawal.json",),
+        "Publish the file wherever the survey was.  A device that reads it answers nothing of the survey any more and\n"
+        "drops what it has not sent.  This cannot be undone; publish a new version instead.",
     ),
-    "invites": Command(
-        "inviting",
-        "make invites: a list for the owner, and hashes of their tickets for a collector",
-        ("rrcollect invites invited.signed.json --key publisher.pem.pub --count 9 --to list.csv --hashes hashes.txt",),
-        "Each invite gives a one-time ticket for every question and round; a report carries the ticket and not the\n"
-        "invite, and the collector keeps sorted hashes of tickets.  Whoever has the list can tell which answers came\n"
+    "invite": Command(
+        "publish",
+        "create invites: a list for the owner, and hashes of their tickets for a collector",
+        ("rrcollect invite invited.signed.json --trust publisher.pem.pub --count 9 --out list.csv --hashes hashes",),
+        "Each invite gives a one-time ticket for every question and round.  A report carries the ticket and not the\n"
+        "invite, and the collector keeps sorted hashes of tickets.  Anyone with the list can tell which answers came\n"
         "from one invite.",
     ),
     "answer": Command(
-        "answering",
-        "answer a survey at this terminal; the truth is not shown",
-        ("rrcollect answer survey.signed.json --key publisher.pem.pub --ledger my-answers.sqlite3",),
+        "answer",
+        "answer a survey at this terminal; what you type is not shown",
+        (f"rrcollect answer {SURVEY} --ledger my-answers.sqlite3",),
     ),
     "randomise": Command(
-        "randomising",
-        "randomise truths that are already in hand: a column of a file to reports or packed bits",
+        "randomise",
+        "randomise true answers that you already hold: a column of a file to reports or packed bits",
         (
             "rrcollect randomise --sample truths.csv",
-            f"rrcollect randomise truths.csv --id person --column doped --segment sport --question doped {SURVEY} "
+            f"rrcollect randomise {SURVEY} truths.csv --id person --column doped --by sport --question doped "
             "--out gateway.jsonl",
-            f"rrcollect randomise truths.csv --id person --column pressed --question pressed {SURVEY} "
+            f"rrcollect randomise {SURVEY} truths.csv --id person --column pressed --question pressed "
             "--out gateway.rrbits",
         ),
-        "This is for a gateway that holds the truths, and weaker than answering on the device: whoever runs it sees\n"
-        "them.  A ledger keeps, as keyed hashes of the column --id, who was drawn for which attribute and round, and\n"
-        "what it cost them.  They are reserved before the first random byte: two draws for the same people give away\n"
-        "twice as much.  Whoever was drawn before, or would come above the lifetime budget of a device, is left out\n"
-        "and counted.  A run that was cut off leaves its people reserved; --draw-again --because REASON draws anew,\n"
-        "is debited and recorded.  Every report gets a fresh random id, and they leave in the order of these, not of\n"
-        "the file.  Without --id (packed answers only) a table is drawn once, and known by its path, its place on the\n"
-        "disk, or its columns and number of rows.  No output is overwritten.  For millions of truths use .rrbits:\n"
-        "eight answers to a byte.",
+        "This is for a gateway that holds the true answers, and weaker than answering on the device: anyone who runs\n"
+        "it sees them.  A ledger keeps, as keyed hashes of the column --id, who was drawn for which attribute and\n"
+        "round, and what it cost them.  People are reserved before the first random byte: two draws for the same\n"
+        "people give away twice as much.  People who were drawn before, or who would exceed the lifetime budget of a\n"
+        "device, are left out and counted.  A run that was cut off leaves its people reserved; --draw-again --because\n"
+        "REASON draws again, is debited and recorded.  Every report gets a fresh random id, and they leave in the\n"
+        "order of these ids, not of the file.  Without --id (packed answers only) a table is drawn once, and known by\n"
+        "its path, its place on the disk, or its columns and number of rows.  No output is overwritten.  For millions\n"
+        "of answers use .rrbits: eight answers to a byte.",
     ),
     "serve": Command(
-        "serving",
+        "serve",
         "run a collector with its pages",
-        (f"rrcollect serve --store reports.sqlite3 --token-file token --make-token {SURVEY}",),
-        "Every setting may also stand in the environment under the name given with it, or in a file that the\n"
+        (f"rrcollect serve {SURVEY} --store reports.sqlite3 --token-file token --make-token",),
+        "Every setting can also be given in the environment, under the name shown with it, or in a file that the\n"
         "variable with _FILE at its end names.",
     ),
-    "ingest": Command(
-        "keeping",
-        "take reports from standard input, one per line, into a collector's store",
-        ("rrcollect ingest --store reports.sqlite3 < gateway.jsonl",),
-        "Every line is judged as the collector judges it, and counts once however often it comes.  A line that is\n"
-        "refused is counted by its reason, and the others are taken.",
-    ),
-    "export": Command(
-        "keeping",
-        "write a collector's counts, or the rows it kept, to a file",
-        ("rrcollect export counts.json --store reports.sqlite3",),
-        "What waits for its crowd is not there yet: a question and round is counted from the survey's minimum on.",
-    ),
-    "backup": Command(
-        "keeping",
-        "copy a collector's database while it works",
-        ("rrcollect backup copy.sqlite3 --store reports.sqlite3",),
-    ),
-    "release": Command(
-        "keeping",
-        "make public what makes up whole crowds; strangers see nothing else",
-        ("rrcollect release DIGEST --store reports.sqlite3",),
-        "Answers are published in crowds of the survey's minimum, drawn by chance; those that are left over wait, and\n"
-        "the last few are never published.  What was published stays.",
-    ),
-    "close": Command(
-        "keeping",
-        "end a survey that is over: exact counts stay, ids, rows and tickets are overwritten",
-        ("rrcollect close DIGEST --store reports.sqlite3",),
-        "A survey is over when it has expired and its days of grace have passed.",
+    "store": Command(
+        "store",
+        "work on a collector's database: ingest, export, backup, release, close, check",
+        (
+            "rrcollect store ingest --store reports.sqlite3 < gateway.jsonl",
+            "rrcollect store export --store reports.sqlite3 --out counts.json",
+            "rrcollect store backup --store reports.sqlite3 --out copy.sqlite3",
+            "rrcollect store release survey.signed.json --store reports.sqlite3",
+            "rrcollect store close survey.signed.json --store reports.sqlite3",
+            "rrcollect store check --store reports.sqlite3",
+        ),
     ),
     "tally": Command(
-        "collecting",
+        "tally",
         "count reports in files or a database, each once",
-        (f"rrcollect tally gateway.jsonl gateway.rrbits {SURVEY} --out tallies.json",),
-        "What another survey tool carried stands in a column of its export: --column NAME counts it (.csv, .sav, …).",
+        (f"rrcollect tally {SURVEY} gateway.jsonl gateway.rrbits --out tallies.json",),
+        "Reports that another survey tool carried are in a column of its export: --column NAME counts them.",
     ),
     "estimate": Command(
-        "estimating",
-        "a share with its error bar, from typed counts, tallies, reports or a database",
+        "estimate",
+        "a share with its error bar, from counts, tallies, reports, a database or your own data",
         (
-            "rrcollect estimate --yes 400 --n 1000 --epsilon 1",
+            "rrcollect estimate --counts 400 --n 1000 --epsilon 1",
             "rrcollect estimate tallies.json",
-            f"rrcollect estimate gateway.jsonl {SURVEY} --question doped --by sport",
+            f"rrcollect estimate {SURVEY} gateway.jsonl --question doped --by sport --plot sports.pdf",
+            "rrcollect estimate --sample raw.csv",
+            "rrcollect estimate raw.csv --column answer --forced-yes 1/6 --forced-no 1/6 --by region",
+            "rrcollect estimate raw.csv --column answer --classic unrelated_question p=2/3 prevalence=1/2",
         ),
-    ),
-    "analyse": Command(
-        "analysing",
-        "your own data: a column of randomised answers in a CSV, Parquet, JSONL, Stata or SPSS file",
-        (
-            "rrcollect analyse --sample raw.csv",
-            "rrcollect analyse raw.csv --answer answer --forced-yes 1/6 --forced-no 1/6 --by region",
-            "rrcollect analyse raw.csv --classic unrelated_question p=2/3 prevalence=1/2 --plot raw.svg",
-        ),
-        "Answers are understood as 1 and 0, yes and no, true and false; --yes and --no name other words.  Rows\n"
-        "without an answer are left out and counted.  The design is what your respondents did: ε of the optimal\n"
-        "design, forced answers, the matrix, or a classic procedure by its name with its numbers.",
-    ),
-    "compare": Command(
-        "designing",
-        "the classic survey procedures graded at the same ε",
-        ("rrcollect compare --epsilon 1 --prevalence 0.1",),
-    ),
-    "plot": Command(
-        "plotting",
-        "the paper's figures, the price of privacy, and estimates, as .png, .svg or .pdf",
-        (
-            "rrcollect plot region --epsilon 1 --delta 0.4 --prevalence 0.1 --out region.svg",
-            "rrcollect plot price --margin 0.03 --out price.png",
-            "rrcollect plot segments tallies.json --question doped --by sport --out segments.pdf",
-        ),
-    ),
-    "simulate": Command(
-        "simulating",
-        "the same survey over and over with a known truth: how the estimate varies, how often the bars hold",
-        ("rrcollect simulate --epsilon 1 --prevalence 0.1 --n 1000 --surveys 2000 --plot simulated.svg",),
+        "With --column and a design, SOURCE is data of your own, a table with one answer per row.  The design is what\n"
+        "your respondents did.  Answers may be 1 or 0, yes or no, y or n, true or false; --yes and --no name other\n"
+        "words.  Rows without an answer are left out and counted.",
     ),
     "demo": Command(
-        "demonstrating",
+        "demo",
         "the whole flow on this machine with simulated respondents, and a page about it",
         ("rrcollect demo --respondents 1000 --seconds 2 --out demo",),
         "Without options: 10,000 respondents, under a minute, the page in ./rrcollect-demo.  With --web: a collector\n"
         "on a free local port with its pages, and respondents who trickle in until Ctrl-C.",
     ),
     "completion": Command(
-        "completing",
+        "main",
         "print a script that completes rrcollect's words in a shell",
         ("rrcollect completion bash > rrcollect.bash",),
         "bash: source the file, or put it into ~/.local/share/bash-completion/completions/rrcollect.\n"
@@ -209,11 +180,21 @@ COMMANDS = {
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line that says where help is."""
+    """A parser whose errors are one line that names what was meant, and where help is."""
 
     def error(self, message: str) -> NoReturn:
-        """Say it and end with 2."""
+        """Print it and end with 2."""
         self.exit(2, f"{self.prog}: {plain(message)}; see `{self.prog} --help`\n")
+
+
+def nearest(word: str, known: Sequence[str]) -> str:
+    """ "; did you mean X?", or nothing.
+
+    >>> nearest("desing", ["design", "plan"]), nearest("xyz", ["design"])
+    ("; did you mean 'design'?", '')
+    """
+    close = difflib.get_close_matches(word, known, 1, 0.6)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def parser(only: str | None = None) -> argparse.ArgumentParser:
@@ -224,6 +205,7 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
         description=f"Ask sensitive questions without learning anyone's answer.\n\ncommands:\n{_listed()}",
         epilog=f"Each command's --help shows examples that work when pasted.\n\n{EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"rrcollect {__version__}")
     commands = top.add_subparsers(
@@ -238,6 +220,7 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
             description=f"{about}\n{command.more}".rstrip("\n"),
             epilog=f"{'examples' if len(command.examples) > 1 else 'example'}:\n  {examples}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
         )
         if only not in (None, name):
             continue
@@ -252,19 +235,40 @@ def _listed() -> str:
 
 
 def _parsed(words: list[str]) -> argparse.Namespace:
-    """The options; sources may stand after other options as well, which argparse alone does not allow everywhere."""
+    """The options; sources may follow other options as well, which argparse alone does not allow everywhere."""
     named = next((word for word in words if not word.startswith("-")), "")
     grammar = parser(only=named)
+    if named and named not in COMMANDS:
+        grammar.error(f"there is no command {named!r}{nearest(named, list(COMMANDS))}")
     options, rest = grammar.parse_known_args(words)
     if rest and hasattr(options, "source") and not any(word.startswith("-") for word in rest):
         options.source = [*options.source, *rest]
     elif rest:
-        grammar.exit(2, f"rrcollect {named}: not understood: {plain(' '.join(rest))}; see `rrcollect {named} --help`\n")
+        first = next((word for word in rest if word.startswith("-")), rest[0]).partition("=")[0]
+        known = [word for action in _actions(grammar, named) for word in action.option_strings]
+        said = f"not understood: {plain(' '.join(rest))}{nearest(first, known)}"
+        grammar.exit(2, f"rrcollect {named}: {said}; see `rrcollect {named} --help`\n")
     return options
 
 
+def _actions(grammar: argparse.ArgumentParser, name: str) -> list[argparse.Action]:
+    """The options of a command, and of the commands below it."""
+    found: list[argparse.Action] = []
+    below = [_subparsers(grammar).choices[name]]
+    while below:
+        for action in below.pop()._actions:
+            found.append(action)
+            below += action.choices.values() if isinstance(action, argparse._SubParsersAction) else []
+    return found
+
+
+def _subparsers(grammar: argparse.ArgumentParser) -> argparse._SubParsersAction[argparse.ArgumentParser]:
+    (found,) = (action for action in grammar._actions if isinstance(action, argparse._SubParsersAction))
+    return found
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one subcommand; returns the exit code."""
+    """Run one command; returns the exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Greek letters gets question marks, no traceback
@@ -276,7 +280,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except RRCollectError as error:
-        said = plain(error).replace("lenient=True", "`rrcollect tally --lenient`")
+        said = KEYWORD.sub(r"--\1 ", plain(error).replace("lenient=True", "`rrcollect tally --lenient`"))
         sys.stderr.write(f"rrcollect {options.command}: {said}\n")
         return exit_code(error)
     except OSError as error:
@@ -297,6 +301,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _forget_output() -> None:
     """Standard output cannot be written any more; what is still buffered goes nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def add_completion(sub: argparse.ArgumentParser) -> None:
+    """Options of `completion`."""
+    sub.add_argument("shell", choices=SHELLS, help="the shell that is to complete")
+
+
+def completion(options: argparse.Namespace) -> int:
+    """Print a script made by shtab from the grammar, so that it cannot fall behind it."""
+    from rrcollect.extras import extra
+
+    shtab, grammar = extra("shtab", "cli"), parser()
+    _subparsers(grammar).help = None  # shtab leaves out what --help leaves to the description
+    for name in COMMANDS:
+        for action in _actions(grammar, name):
+            if action.type is Path or action.dest in PATHS:
+                action.complete = shtab.FILE  # type: ignore[attr-defined]
+    script = shtab.complete(grammar, options.shell)
+    emit(options, {"shell": options.shell, "script": script}, script)
+    return 0
 
 
 if __name__ == "__main__":

@@ -1,48 +1,65 @@
-"""What the commands read: surveys with their keys, and tallies from wherever the reports are stored.
+"""What the commands read: keys, signed surveys, and tallies from wherever the reports are stored.
 
 Rules
 1. A source is a file of tallies (.json), files of reports, folders and globs of these, or the address of a collector's
-   database (a plain .sqlite3 file will do); reports need the signed surveys and the keys they are verified with.
+   database (a plain .sqlite3 file will do).  A signed survey among them is recognised by what it is; reports need
+   theirs, and the keys they are verified with.
 2. A file that is missing, cut off or not what its name says is one line that names it.
 """
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+import getpass
+import os
+import re
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from rrcollect.errors import ParameterError
-from server_agg.cli.output import Incomplete
+from server_agg.cli.options import PASSWORD
+from server_agg.cli.terminal import Incomplete
 
 if TYPE_CHECKING:
-    from rrcollect import AcceptedSurvey, PublicKey, Survey
+    from rrcollect import AcceptedSurvey, PublicKey, SigningKey, Survey
     from server_agg import BatchResult, Tallies
     from server_agg.survey_page.rounds import QuestionScale
 
-UNVERIFIED = "give --survey and --key: the signed survey the reports answer, and the public key it is verified with"
+UNVERIFIED = "give SURVEY and --trust: the signed survey that the reports answer, and the public key to verify it with"
 DATABASE_FILES = (".sqlite3", ".sqlite", ".db")
+ENVELOPE = re.compile(rb'\s*\{\s*"(payload|payloadType|signatures)"')
 
 
-def add_source(parser: ArgumentParser, *, count: str, tallies: bool) -> None:
-    """The source and what verifies it."""
-    kinds = "tallies (.json), reports" if tallies else "reports"
-    parser.add_argument("source", nargs=count, help=f"{kinds} (.jsonl, .csv, .parquet, .rrbits), folders, a database")
-    parser.add_argument("--survey", type=Path, action="append", default=[], help="a signed survey; repeatable")
-    parser.add_argument("--key", type=Path, action="append", default=[], help="a trusted public key; repeatable")
+# ---- keys and surveys ---------------------------------------------------------------------------------------------
+
+
+def password(wanted: bool) -> str | None:
+    """The password of a key, from the environment or asked for."""
+    return (os.environ.get(PASSWORD) or getpass.getpass("password of the key: ")) if wanted else None
+
+
+def signing_keys(options: Namespace) -> list[SigningKey]:
+    """The private keys; a public one is refused before its file's mode is judged."""
+    from rrcollect import SigningKey
+    from rrcollect.errors import KeyFileError
+
+    for path in options.key:
+        if path.is_file() and b"BEGIN PUBLIC KEY" in path.read_bytes():
+            raise KeyFileError(f"{path} is the public key; sign with the private one")
+    return [SigningKey.load(path, password(options.password)) for path in options.key]
 
 
 def read_keys(paths: Sequence[Path]) -> list[PublicKey]:
-    """The public keys in PEM files; a private key among them is said to be one."""
+    """The public keys in PEM files; a private key among them is named as one."""
     from rrcollect import PublicKey
     from rrcollect.errors import KeyFileError
 
     found = []
     for path in paths:
         pem = path.read_bytes()
-        if _is_private(pem):
+        if b"PRIVATE KEY-----" in pem:
             raise KeyFileError(f"{path}: this is the PRIVATE key: do not hand it out; give the public one, KEY.pub")
         try:
             found.append(PublicKey.from_pem(pem))
@@ -51,22 +68,11 @@ def read_keys(paths: Sequence[Path]) -> list[PublicKey]:
     return found
 
 
-def _is_private(pem: bytes) -> bool:
-    """Whether PEM text says it is a private key, of whatever kind."""
-    return b"PRIVATE KEY-----" in pem
-
-
-def refuse_public_keys(paths: Sequence[Path]) -> None:
-    """Refuse a public key where a private one is needed, before its file's mode is judged."""
-    from rrcollect.errors import KeyFileError
-
-    for path in paths:
-        try:
-            pem = path.read_bytes()
-        except OSError:
-            continue  # told by whoever loads it
-        if b"BEGIN PUBLIC KEY" in pem:
-            raise KeyFileError(f"{path} is the public key; sign with the private one")
+def trusted(options: Namespace) -> list[PublicKey]:
+    """The keys of `--trust`; there must be one."""
+    if not options.trust:
+        raise Incomplete("give --trust: the public key to verify the survey with")
+    return read_keys(options.trust)
 
 
 def read_envelope(path: Path, keys: Sequence[PublicKey]) -> tuple[Survey, bytes]:
@@ -82,76 +88,82 @@ def read_envelope(path: Path, keys: Sequence[PublicKey]) -> tuple[Survey, bytes]
         raise type(error)(f"{path}: {error}") from None
 
 
-def accepted_survey(survey: Path, keys: Sequence[Path]) -> tuple[AcceptedSurvey, bytes]:
+def accepted_survey(survey: Path, keys: Sequence[PublicKey]) -> tuple[AcceptedSurvey, bytes]:
     """A signed survey as a device with the default policy accepts it, and its envelope; refused otherwise."""
     from rrcollect import Policy, TrustedPublisher, accept_survey
 
-    trusted = read_keys(keys)
-    read, envelope = read_envelope(survey, trusted)
-    return accept_survey(envelope, Policy([TrustedPublisher(read.publisher, trusted)])), envelope
+    read, envelope = read_envelope(survey, keys)
+    return accept_survey(envelope, Policy([TrustedPublisher(read.publisher, keys)])), envelope
+
+
+# ---- sources ------------------------------------------------------------------------------------------------------
+
+
+def split_sources(words: Sequence[str]) -> tuple[list[Path], list[str]]:
+    """(the signed surveys among them, everything else)."""
+    surveys = [Path(word) for word in words if _is_survey(word)]
+    return surveys, [word for word in words if Path(word) not in surveys]
+
+
+def _is_survey(word: str) -> bool:
+    try:
+        with Path(word).open("rb") as file:
+            return ENVELOPE.match(file.read(64)) is not None
+    except (OSError, ValueError):
+        return False
+
+
+def _surveys(options: Namespace) -> list[Survey]:
+    paths, _ = split_sources(options.source)
+    if not paths:
+        return []
+    keys = trusted(options)
+    return [read_envelope(path, keys)[0] for path in paths]
 
 
 def asked_in(options: Namespace) -> dict[str, QuestionScale]:
     """By question, what the signed surveys say of its options or its range; nothing without surveys."""
     from server_agg.survey_page.rounds import QuestionScale
 
-    if not options.survey:
-        return {}
-    if not options.key:
-        raise Incomplete("give --key with --survey: the public key that the survey is verified with")
-    keys = read_keys(options.key)
-    surveys = [read_envelope(path, keys)[0] for path in options.survey]
+    surveys = _surveys(options)
     return {question.id: QuestionScale.of(question, survey) for survey in surveys for question in survey.questions}
 
 
 def batch_of(options: Namespace, **how: Any) -> BatchResult:
-    """The reports of `options.source`, counted."""
-    from server_agg import tally_reports
+    """The reports of the sources, counted; with `--column` those that stand in a column of another tool's table."""
+    from server_agg import reports_from_column, tally_reports
 
-    sources = [f"sqlite:///{quote(s)}" if s.endswith(DATABASE_FILES) and "://" not in s else s for s in options.source]
+    surveys, words = split_sources(options.source)
+    sources = [f"sqlite:///{quote(s)}" if s.endswith(DATABASE_FILES) and "://" not in s else s for s in words]
     packed = all(s.endswith(".rrbits") for s in sources)
-    if not options.key or (not options.survey and not packed):
+    if not options.trust or (not surveys and not packed):
         raise Incomplete(UNVERIFIED)
-    keys = read_keys(options.key)
-    return tally_reports(
-        sources[0] if len(sources) == 1 else sources,
-        [read_envelope(path, keys)[0] for path in options.survey],
-        trusted=keys,
-        **how,
-    )
-
-
-def carried_of(options: Namespace, *, memory_limit: str | None, **how: Any) -> BatchResult:
-    """The reports in the columns `options.column` of another tool's table, counted."""
-    from server_agg import reports_from_column
-
-    if memory_limit is not None or len(options.source) != 1:
+    if not sources:
+        raise Incomplete("give SOURCE beside SURVEY: files of reports, folders or a database")
+    if not options.column:
+        one = sources[0] if len(sources) == 1 else sources
+        return tally_reports(one, _surveys(options), trusted=trusted(options), **how)
+    if how.pop("memory_limit", None) is not None or len(sources) != 1:
         raise Incomplete("--column reads one table, in memory: give one file, and no --memory")
-    if not options.key or not options.survey:
-        raise Incomplete(UNVERIFIED)
-    keys = read_keys(options.key)
-    surveys = [read_envelope(path, keys)[0] for path in options.survey]
-    return reports_from_column(options.source[0], options.column, surveys, **how)
+    return reports_from_column(words[0], options.column, _surveys(options), encoding=options.encoding, **how)
 
 
 def tallies_of(options: Namespace) -> Tallies:
-    """The tallies of `options.source`, added up."""
+    """The tallies of the sources, added up."""
     from server_agg import Tallies
 
-    written = [Path(s) for s in options.source if s.endswith(".json")]
+    surveys, words = split_sources(options.source)
     found = Tallies()
-    for path in written:
+    for path in [Path(word) for word in words if word.endswith(".json")]:
         try:
             found += Tallies.from_json(path.read_text(encoding="utf-8"))
         except UnicodeDecodeError:
-            raise ParameterError(
-                str(path), "not text", "a file of tallies, as `rrcollect tally --out` writes it"
-            ) from None
+            allowed = "a file of tallies, as `rrcollect tally --out` writes it"
+            raise ParameterError(str(path), "not text", allowed) from None
         except ParameterError as error:
-            raise ParameterError(
-                str(path), "not a file of tallies", f"what `rrcollect tally` writes ({error})"
-            ) from None
-    rest = [s for s in options.source if not s.endswith(".json")]
+            allowed = f"what `rrcollect tally` writes ({error})"
+            raise ParameterError(str(path), "not a file of tallies", allowed) from None
+    rest = [word for word in words if not word.endswith(".json")]
     if rest:
-        found += batch_of(Namespace(source=rest, survey=options.survey, key=options.key)).tallies
+        found += batch_of(Namespace(**{**vars(options), "source": [*map(str, surveys), *rest]})).tallies
     return found

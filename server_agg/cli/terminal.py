@@ -1,21 +1,33 @@
-"""What a person sees and what a program reads.
+"""What a person sees, what a program reads, and the files that the command line writes.
 
 Rules
 1. Results go to standard output, everything else to standard error.  `--json` prints one JSON value and nothing else.
 2. On a terminal tables are drawn with rich, if it is installed (extra `cli`); piped they are plain aligned text.
 3. A user's mistake is one line on standard error that says what to do, and an exit code; never a traceback.
 4. Text that came from elsewhere is shown without control characters.
+5. An existing file is refused unless `--force` was given; the check comes before the work.  `force=None` is for files
+   that are never replaced: there `--force` is not mentioned.  A folder is never replaced.
+6. A file appears under its name when it is whole and on disk (`files.new_file`): a full disk leaves nothing
+   half-written.  The operating system's refusal becomes one `CannotWrite` that names the file and what to do.
 """
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from rrcollect.errors import AnswerRefused, Blame, MissingExtra, ParameterError, RRCollectError
+from server_agg import files
+
+if TYPE_CHECKING:
+    from server_agg.results.drawing import Picture
 
 EXIT_CODES = """exit codes:
   0    done
@@ -26,17 +38,50 @@ EXIT_CODES = """exit codes:
   5    an optional package is missing
   130  stopped by Ctrl-C
 """
+PICTURES = (".png", ".svg", ".pdf")
+WAYS = {
+    errno.ENOENT: "check the name and its folder",
+    errno.ENOSPC: "free some space",
+    errno.EFBIG: "it is larger than this machine allows",
+    errno.EDQUOT: "free some space",
+    errno.EACCES: "choose a place you may use",
+    errno.EPERM: "choose a place you may use",
+    errno.EROFS: "choose a place that can be written",
+    errno.EISDIR: "name a file, not a folder",
+    errno.ENOTDIR: "check the folders in its name",
+}
+Tell = Callable[[float], None]
+
+
+class Incomplete(RRCollectError):
+    """An option or a file is needed that was not given; the message says what to give, in the words of the shell."""
+
+
+class CannotWrite(RRCollectError):
+    """A file exists already, or the machine did not let us write it."""
+
+    blame = Blame.DEVICE
 
 
 def exit_code(error: RRCollectError) -> int:
-    """The exit code of an error, by what it is and who can mend it."""
+    """The exit code of an error, by what it is and who can fix it."""
     if isinstance(error, MissingExtra):
         return 5
     if isinstance(error, ParameterError):
         return 2
     if error.blame is Blame.DEVICE or isinstance(error, OSError) or isinstance(error.__context__, OSError):
-        return 4  # whatever it is called, if it was the operating system that said no
+        return 4  # whatever it is called, if the operating system said no
     return 3 if error.blame is not Blame.CALLER or isinstance(error, AnswerRefused) else 2
+
+
+def os_error_hint(error: OSError) -> str:
+    """What the operating system said, and what to do about it."""
+    said = (error.strerror or type(error).__name__).lower()
+    hint = WAYS.get(error.errno or 0)
+    return f"{said}; {hint}" if hint else said
+
+
+# ---- text ---------------------------------------------------------------------------------------------------------
 
 
 def plain(text: object) -> str:
@@ -86,3 +131,85 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], numeric: set[int])
             console.print(drawn)
         return RenderedTable(captured.get())
     return text_table(head, rows, numeric)
+
+
+@contextmanager
+def progress(words: str, *, quiet: bool = False) -> Iterator[Tell]:
+    """A function to call with the share done, from 0 to 1: rich's bar on a terminal, a plain one without rich, silence
+    in a pipe.  The bar goes away (rich) or ends its line (plain)."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda share: None
+        return
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    except ImportError:
+        from server_agg.batch.progress import draw_bar
+
+        sys.stderr.write(f"{words}\n")
+        yield draw_bar
+        sys.stderr.write("\n")
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(words, total=1.0)
+        yield lambda share: shown.update(task, completed=min(max(share, 0.0), 1.0))
+
+
+# ---- files --------------------------------------------------------------------------------------------------------
+
+
+def refuse_existing(path: str | os.PathLike[str] | None, *, force: bool | None) -> None:
+    """Raise if there is something at the path that may not be replaced; `force` None: it never may."""
+    if path is None:
+        return
+    if os.path.isdir(path):
+        raise CannotWrite(f"{os.fspath(path)} is a folder; name a file")
+    if not force and os.path.lexists(path):
+        way = "choose another name" if force is None else "--force replaces it"
+        raise CannotWrite(f"{os.fspath(path)} exists already; {way}")
+
+
+@contextmanager
+def new_file(path: str | os.PathLike[str], *, force: bool | None) -> Iterator[Path]:
+    """`files.new_file`, under rules 5 and 6."""
+    wanted = Path(path)
+    refuse_existing(wanted, force=force)
+    with writing(wanted), files.new_file(wanted) as partial:
+        yield partial
+        refuse_existing(wanted, force=force)
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """The operating system's refusal to write this file, as `CannotWrite`."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, RRCollectError):
+            raise
+        raise CannotWrite(
+            f"{os.fspath(path)} cannot be written: {os_error_hint(error)} (nothing was left of it)"
+        ) from None
+
+
+def write_text(path: str | os.PathLike[str], text: str, *, force: bool | None) -> None:
+    """Write a text file, whole or not at all."""
+    with new_file(path, force=force) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
+def check_picture(options: Namespace) -> None:
+    """Refuse a `--plot` that cannot be drawn to, before the work is done."""
+    if options.plot is not None and options.plot.suffix.lower() not in PICTURES:
+        raise ParameterError("--plot", str(options.plot), f"a name ending in {', '.join(PICTURES)}")
+    refuse_existing(options.plot, force=options.force)
+
+
+def save_picture(options: Namespace, drawn: Callable[[], Picture]) -> str:
+    """Draw to the file of `--plot`, if there is one, without a display; returns what to say about it."""
+    if options.plot is None:
+        return ""
+    with new_file(options.plot, force=options.force) as partial:
+        drawn().save(partial)
+    return f"picture: {options.plot}"

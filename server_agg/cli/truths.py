@@ -1,28 +1,35 @@
-"""A column of truths read from a file, with who they are about, as compactly as they can be kept.
+"""A column of truths read from a file, with the people they are about, as compactly as they can be kept.
 
 Rules
-1. What a cell says is decided by the kind of question: see `cells`.  What it does not say stops the work with its
-   place, never its value.
-2. The file is read once, in pieces, and judged whole before anything is reserved or drawn.  Of a person one or eight
-   bytes of truth, 16 bytes of keyed hash and 4 bytes per segment are kept; the id itself is not.
-3. A file that is cut off, or is not of its kind at all, is one line.
+1. The kind of question decides what a cell says.  Yes or no: see `answer_words`.  A choice: the label of an option as
+   the survey spells it, in any of its languages; a label that stands for two options in two languages stands for
+   neither; a whole number is read as its digits.  A number: as it is written, to the nearest double; it is finite, and
+   in the range unless the survey clips.
+2. Anything else (an empty cell, NaN, None, another word) stops the work with its place, never its value.
+3. The file is read once, in pieces (`server_agg.columns`), and judged whole before anything is reserved or drawn.  For
+   each person one or eight bytes of truth, 16 bytes of keyed hash and 4 bytes per segment are kept; the id is not.
 4. Without ids a table is known by its resolved path, by its place on the disk (a symlink or hard link is the same file)
    and by its columns with its number of rows (a copy has the same).  No digest of the content is made: it would be one
-   of the truths, and whoever has the key and knows all of them but one could test that one.
+   of the truths, and anyone with the key who knows all of them but one could test that one.
 """
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from rrcollect.answer.bulk_numbers import double_above, double_below
 from rrcollect.errors import BadTruth, ParameterError
-from server_agg.cli.cells import Cells
+from rrcollect.publish.kinds import Choice, Number, YesNo
+from server_agg.answer_words import yes_or_no
 from server_agg.columns import file_rows
 from server_agg.errors import BadColumn
 
@@ -30,7 +37,87 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rrcollect import BulkLedger
-    from server_agg.cli.progress import Tell
+    from server_agg.cli.terminal import Tell
+
+
+@dataclass(frozen=True)
+class Cells:
+    """How cells are read: `read` gives the truth of one, or None; `kind` is what they are kept as, `types` which types
+    of a Parquet column are taken."""
+
+    read: Callable[[Any], Any]
+    kind: type[np.generic]
+    allowed: str
+    types: str
+    right: Callable[[NDArray[Any]], NDArray[np.bool_]] | None = None  # which numbers of an array are truths
+
+    def numbers(self, values: NDArray[Any], wrong: Callable[[int], Exception]) -> NDArray[Any]:
+        """As `truths`, of an array of booleans or numbers, at once where that can be."""
+        if self.right is None:
+            return self.truths(values.tolist(), wrong)
+        good = self.right(values)
+        if not good.all():
+            raise wrong(int(np.argmin(good)))
+        return values.astype(self.kind)
+
+    def truths(self, cells: Sequence[Any], wrong: Callable[[int], Exception]) -> NDArray[Any]:
+        """The truths of some cells; the error `wrong` makes of the place of the first that is not a truth."""
+        found = np.empty(len(cells), self.kind)
+        for place, cell in enumerate(cells):
+            truth = self.read(cell)
+            if truth is None:
+                raise wrong(place)
+            found[place] = truth
+        return found
+
+
+def cells_of(kind: YesNo | Choice | Number) -> Cells:
+    """How the truths of a question of this kind are read."""
+    rest = "; drop the rows without an answer first"
+    if isinstance(kind, Choice):
+        labels = _labels(kind)
+        listed = ", ".join(map(repr, list(labels)[:20]))
+        return Cells(lambda cell: labels.get(_text(cell)), np.uint8, f"one of {listed}{rest}", "text or whole numbers")
+    if isinstance(kind, Number):
+        low, high = Fraction(kind.low), Fraction(kind.high)
+        ends = (-math.inf, math.inf) if kind.clip else (double_above(low), double_below(high))
+        allowed = "a finite number" if kind.clip else f"a number from {kind.low} to {kind.high}"
+
+        def inside(values: NDArray[Any]) -> NDArray[np.bool_]:
+            return np.asarray(np.isfinite(values) & (values >= ends[0]) & (values <= ends[1]))
+
+        return Cells(lambda cell: _number(cell, *ends), np.float64, allowed + rest, "numbers, or text", inside)
+    types = "booleans, the numbers 0 and 1, or the words yes and no"
+    return Cells(yes_or_no, np.bool_, f"yes/no, true/false or 1/0{rest}", types, lambda values: np.isin(values, (0, 1)))
+
+
+def numbered(options: int) -> Choice:
+    """A choice whose options are called 1, 2, …: for a bare ε, without a survey."""
+    return Choice(options=[{"en": str(number)} for number in range(1, options + 1)])
+
+
+def _labels(kind: Choice) -> dict[str, int]:
+    found: dict[str, int] = {}
+    unclear = set()
+    for place, by_language in enumerate(kind.options):
+        for label in by_language.values():
+            if found.setdefault(label, place) != place:
+                unclear.add(label)
+    return {label: place for label, place in found.items() if label not in unclear}
+
+
+def _text(cell: Any) -> str:
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return str(cell).strip() if isinstance(cell, str | int) and not isinstance(cell, bool) else ""
+
+
+def _number(cell: Any, low: float, high: float) -> float | None:
+    try:
+        value = math.nan if cell is None or isinstance(cell, bool) else float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return value if math.isfinite(value) and low <= value <= high else None
 
 
 class Piece(NamedTuple):
@@ -60,9 +147,10 @@ def read_roster(
     segments: Mapping[str, Sequence[str]],
     ledger: BulkLedger,
     tell: Tell,
+    encoding: str = "utf-8",
 ) -> Roster:
     """The whole file; `segments` maps the columns that are sent to the values they may have."""
-    rows = pieces(path, column, cells, [*segments, *([] if id_column is None else [id_column])])
+    rows = pieces(path, column, cells, [*segments, *([] if id_column is None else [id_column])], encoding)
     truths, people, columns = [], [], []
     places: dict[str, list[NDArray[np.int32]]] = {name: [] for name in segments}
     row = 0

@@ -136,7 +136,7 @@ def _asked_to_stop() -> Iterator[None]:
 
 
 def _collector(rules: Settings) -> Collector:
-    store = open_store(rules.store.get_secret_value(), keys=rules.keys, keep_rows=rules.keep_rows)
+    store = open_store(rules.store.get_secret_value(), keys=rules.epoch_keys, keep_rows=rules.keep_rows)
     return Collector(store, OwnerToken.from_settings(rules), rules)
 
 

@@ -100,7 +100,7 @@ class Settings(BaseModel):
     queue_limit: Count = Field(10_000, description="reports that may wait for the disk")
     batch_limit: Count = Field(1_000, description="reports in one transaction")
     fold_seconds: Seconds = Field(1.0, description="seconds that reports gather, at the least, before a fold")
-    keys: str | None = Field(None, description="the folder of epoch keys, if not beside the database file")
+    epoch_keys: str | None = Field(None, description="the folder of epoch keys, if not beside the database file")
     keep_rows: bool | None = Field(
         None, description="keep folded reports as rows, not only ids and counts; the database remembers it"
     )

@@ -57,7 +57,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     FRAME.to_csv(file, index=False)
     roles = ["--weights", "w", "--strata", "stratum", "--clusters", "cluster"]
     sizes = ["--population", "0=20,1=20,2=20,3=20"]
-    command = ["analyse", str(file), "--p00", "0.8", "--p11", "0.7", *roles]
+    command = ["estimate", str(file), "--column", "answer", "--p00", "0.8", "--p11", "0.7", *roles]
     assert main([*command, *sizes, "--by", "group", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     direct = analyse_survey(FRAME, design=DATA.design, population={str(k): 20 for k in range(4)}, by="group", **ROLES)

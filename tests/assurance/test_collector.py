@@ -45,7 +45,7 @@ def test_a_planted_bug_is_searched_until_it_is_found_and_no_more_often_than_said
 
 @pytest.mark.parametrize(("store", "twice"), [(open_store, 0), (keyless, 2)])
 def test_a_report_that_is_there_three_times_is_counted_twice_too_often(tmp_path, monkeypatch, store, twice):
-    monkeypatch.delenv("RRCOLLECT_KEYS", raising=False)  # both stores have their keys beside the file
+    monkeypatch.delenv("RRCOLLECT_EPOCH_KEYS", raising=False)  # both stores have their keys beside the file
     opened = store(tmp_path / "a.sqlite3")
     row = ReportRow("0" * 64, "q1", 0, '{"p00":"3/4","p11":"3/4"}', "1", "1" * 32, None, "{}")
     for _ in range(3):

@@ -198,7 +198,7 @@ def test_the_command_counts_a_csv_of_another_tool(tmp_path, capsys, monkeypatch)
     (tmp_path / "key.pub").write_bytes(KEY.public.to_pem())
     with (tmp_path / "responses.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["id", COLUMN], ["", '{"ImportId":"QID1"}'], *enumerate(map(cell, reports(40)))])
-    signed = ["--column", COLUMN, "--survey", "survey.json", "--key", "key.pub"]
+    signed = ["--column", COLUMN, "survey.json", "--trust", "key.pub"]
     code, out, err = run(capsys, "tally", "responses.csv", *signed)
     assert (code, out) == (3, "")
     assert "responses.csv, line 2: column 'rr_doped' holds what is not a report; `rrcollect tally --lenient`" in err

@@ -66,14 +66,16 @@ def test_help_imports_nothing_heavy():
 
 
 def test_estimate_from_typed_counts(capsys):
-    code, out, _ = run(capsys, "estimate", "--yes", "400", "--n", "1000", "--epsilon", "1")
+    code, out, _ = run(capsys, "estimate", "--counts", "400", "--n", "1000", "--epsilon", "1")
     assert code == 0
     assert out.startswith("28.4 % (95 % exact interval 21.8–35.1 %), n = 1000, ε = 1; target: the population")
     _, out, _ = run(
-        capsys, "estimate", "--yes", "400", "--n", "1000", "--p00", "3/4", "--p11", "3/4", "--target", "sample"
+        capsys, "estimate", "--counts", "400", "--n", "1000", "--p00", "3/4", "--p11", "3/4", "--target", "sample"
     )
     assert out.startswith("30.0 %")
-    _, out, _ = run(capsys, "estimate", "--yes", "90", "--n", "200", "--epsilon", "1", "--target", "1000", "--json")
+    _, out, _ = run(
+        capsys, "estimate", "--counts", "90", "--n", "200", "--epsilon", "1", "--population", "1000", "--json"
+    )
     assert json.loads(out)["target"]
 
 
@@ -115,10 +117,10 @@ def test_plan_in_all_its_ways(capsys):
 def test_verify_says_no_by_exit_code(desk, capsys):
     SigningKey.generate().save(desk / "other.pem")
     (desk / "other.pub").write_bytes(SigningKey.load(desk / "other.pem").public.to_pem())
-    code, _, err = run(capsys, "verify", "survey.signed.json", "--key", "other.pub")
+    code, _, err = run(capsys, "verify", "survey.signed.json", "--trust", "other.pub")
     assert code == 1
     assert "UntrustedKey" in err
-    code, out, _ = run(capsys, "verify", "survey.signed.json", "--key", "other.pub", "--json")
+    code, out, _ = run(capsys, "verify", "survey.signed.json", "--trust", "other.pub", "--json")
     assert (code, json.loads(out)["error"]) == (1, "UntrustedKey")
 
 
@@ -126,7 +128,7 @@ def test_keys_with_a_password(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RRCOLLECT_KEY_PASSWORD", "correct horse")
     (tmp_path / "survey.toml").write_text(SURVEY)
-    assert main(["keygen", "k.pem", "--password"]) == 0
+    assert main(["keygen", "--out", "k.pem", "--password"]) == 0
     assert main(["publish", "survey.toml", "--key", "k.pem", "--out", "s.json", "--password"]) == 0
     monkeypatch.setenv("RRCOLLECT_KEY_PASSWORD", "wrong")
     assert main(["publish", "survey.toml", "--key", "k.pem", "--out", "s.json", "--password", "--force"]) == 3
@@ -147,33 +149,32 @@ def test_keys_with_a_password(tmp_path, monkeypatch, capsys):
         (["design", "--epsilon", "1", "--prior", "0.1:2", "0.3"], 2, "SHARE:WEIGHT"),
         (["plan", "--power", "0.8"], 2, "--difference"),
         (["publish"], 2, "--template"),
-        (["estimate", "empty.json", "--yes", "3"], 2, "not both"),
+        (["estimate", "empty.json", "--counts", "3"], 2, "not both"),
         (["estimate", "empty.json"], 2, "nothing was counted"),
         (["estimate", "junk.json"], 2, "not a file of tallies"),
-        (["verify", "junk.toml", "--key", "junk.toml"], 3, "key"),
-        (["plot", "region", "--out", "x.png"], 2, "--epsilon"),
-        (["plot", "switch", "--out", "x.gif"], 2, ".svg"),
-        (["plot", "trend", "--out", "x.png"], 2, "source"),
-        (["plot", "price", "empty.json", "--out", "x.png"], 2, "reads nothing"),
-        (["simulate", "--prevalence", "0.1"], 2, "--epsilon"),
-        (["simulate", "--prevalence", "2", "--epsilon", "1"], 2, "prevalence"),
-        (["simulate", "--prevalence", "0.1", "--epsilon", "1", "--method", "magic"], 2, "magic"),
+        (["verify", "junk.toml", "--trust", "junk.toml"], 3, "key"),
+        (["design", "--plot", "x.gif"], 2, ".svg"),
+        (["design", "--classic"], 2, "--epsilon"),
+        (["plan", "--epsilon", "1", "--n", "100", "--plot", "x.png"], 2, "--margin alone"),
+        (["plan", "--rehearse", "--epsilon", "1"], 2, "--prevalence"),
+        (["plan", "--rehearse", "--prevalence", "0.1"], 2, "--epsilon"),
+        (["plan", "--rehearse", "--prevalence", "2", "--epsilon", "1"], 2, "prevalence"),
         (["demo", "--respondents", "3"], 2, "--respondents"),
         (["demo", "--web", "--port", "70000"], 2, "--port"),
         (["serve", "--make-token"], 2, "--token-file"),
-        (["serve", "--survey", "empty.json"], 2, "both"),
+        (["serve", "empty.json"], 2, "both"),
         (["plan"], 2, "two of"),
         (["plan", "--difference", "0.1"], 2, "--n or --power"),
-        (["estimate"], 2, "--yes and --n"),
-        (["estimate", "--yes", "4", "--n", "3", "--epsilon", "1"], 2, "--yes is 4"),
-        (["estimate", "--yes", "1", "--n", "3"], 2, "--epsilon"),
-        (["estimate", "--yes", "400", "--n", "1000", "--epsilon", "1", "--method", "magic"], 2, "magic"),
+        (["estimate"], 2, "--counts and --n"),
+        (["estimate", "--counts", "4", "--n", "3", "--epsilon", "1"], 2, "--counts is 4"),
+        (["estimate", "--counts", "1", "--n", "3"], 2, "--epsilon"),
+        (["estimate", "--counts", "400", "--n", "1000", "--epsilon", "1", "--method", "magic"], 2, "magic"),
         (["estimate", "absent.json"], 4, "check the name"),
         (["publish", "absent.toml", "--key", "k", "--out", "o"], 4, "cannot be read"),
         (["publish", "junk.toml", "--key", "k", "--out", "o"], 3, "junk.toml"),
         (["publish", "empty.json", "--key", "k", "--out", "o"], 3, "table of names"),
-        (["verify", "absent.json", "--key", "absent.pub"], 4, "absent"),
-        (["keygen", "no/folder/key.pem"], 4, "cannot be written"),
+        (["verify", "absent.json", "--trust", "absent.pub"], 4, "absent"),
+        (["keygen", "--out", "no/folder/key.pem"], 4, "cannot be written"),
     ],
 )
 def test_a_mistake_is_one_line_and_a_code(tmp_path, monkeypatch, capsys, words, code, hint):
@@ -197,21 +198,26 @@ def test_surveys_with_something_missing(desk, capsys, change):
 
 def test_nothing_is_overwritten(desk, capsys):
     key = (desk / "publisher.pem").read_bytes()
-    assert main(["keygen", "publisher.pem"]) == 4
+    assert main(["keygen", "--out", "publisher.pem"]) == 4
     assert (desk / "publisher.pem").read_bytes() == key
     (desk / "publisher.pem").unlink()
-    assert main(["keygen", "publisher.pem"]) == 4  # its public half is still there
+    assert main(["keygen", "--out", "publisher.pem"]) == 4  # its public half is still there
 
 
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
         (["plan", "--n", "many"], "argument --n"),
-        (["plan", "--margn", "0.1"], "not understood: --margn 0.1"),
-        (["compare"], "--epsilon"),
-        (["desing"], "desing"),
+        (["plan", "--margn", "0.1"], "not understood: --margn 0.1; did you mean '--margin'?"),
+        (["plan", "--epsilom=1"], "did you mean '--epsilon'?"),
+        (["plan", "--eps", "1"], "not understood: --eps 1"),
+        (["plan", "--xyzzy"], "not understood: --xyzzy; see"),
+        (["store", "export", "--out", "x.json", "--stor", "a"], "did you mean '--store'?"),
+        (["plan", "--method", "magic", "--n", "1"], "exact"),
+        (["desing"], "there is no command 'desing'; did you mean 'design'?"),
+        (["export"], "there is no command 'export'"),
         ([], "COMMAND"),
-        (["keygen", "a", "b"], "not understood: b"),
+        (["keygen", "--out", "a", "b"], "not understood: b"),
     ],
 )
 def test_a_command_that_is_not_understood_is_one_line(capsys, words, hint):
@@ -239,10 +245,10 @@ def test_reports_that_are_cut_off_are_one_line(desk, capsys):
     (desk / "short.parquet").write_bytes(b"PAR1 and no more")
     (desk / "short.sqlite3").write_bytes(b"SQLite format 3\0 and no more")
     for name in ("short.jsonl", "short.parquet", "short.sqlite3"):
-        code, out, err = run(capsys, "tally", name, "--survey", "survey.signed.json", "--key", "publisher.pem.pub")
+        code, out, err = run(capsys, "tally", name, "survey.signed.json", "--trust", "publisher.pem.pub")
         assert code in (3, 4)
         assert (out, err.count("\n")) == ("", 1)
-    code, _, err = run(capsys, "tally", "short.jsonl", "--survey", "survey.signed.json", "--key", "publisher.pem.pub")
+    code, _, err = run(capsys, "tally", "short.jsonl", "survey.signed.json", "--trust", "publisher.pem.pub")
     assert "--lenient" in err
 
 
@@ -252,7 +258,7 @@ def test_a_truth_is_not_asked_for_where_it_would_be_seen(desk):
     done = subprocess.run(words, input=b"yes\n", capture_output=True, check=False, start_new_session=True)
     assert done.returncode == 2
     assert done.stderr.count(b"\n") == 1  # it is told before the survey is shown
-    assert done.stderr.startswith(b"rrcollect answer: standard input is 'no terminal'")
+    assert done.stderr.startswith(b"rrcollect answer: `rrcollect answer` needs an interactive terminal")
 
 
 def test_control_characters_are_not_printed():
@@ -262,7 +268,7 @@ def test_control_characters_are_not_printed():
 @pytest.mark.process
 def test_a_closed_pipe_is_not_an_error():
     done = subprocess.run(
-        f"{sys.executable} -m server_agg.cli.main compare --epsilon 1 | head -n 1",
+        f"{sys.executable} -m server_agg.cli.main design --classic --epsilon 1 | head -n 1",
         shell=True,
         capture_output=True,
         check=True,
@@ -322,11 +328,11 @@ def test_from_a_database_through_a_file_to_an_estimate(desk, capsys):
     assert store.fold() == 50
     store.disconnect()
     capsys.readouterr()
-    code, out, _ = run(capsys, "export", "counts.json", "--store", "reports.sqlite3")
+    code, out, _ = run(capsys, "store", "export", "--out", "counts.json", "--store", "reports.sqlite3")
     assert (code, out) == (0, "counts.json: 50 reports\n")
-    code, out, _ = run(capsys, "export", "night.parquet", "--store", "reports.sqlite3")
+    code, out, _ = run(capsys, "store", "export", "--out", "night.parquet", "--store", "reports.sqlite3")
     assert (code, out) == (0, "night.parquet: 50 reports\n")
-    signed = ["--survey", "survey.signed.json", "--key", "publisher.pem.pub"]
+    signed = ["survey.signed.json", "--trust", "publisher.pem.pub"]
     code, out, _ = run(capsys, "tally", "night.parquet", *signed, "--out", "tallies.json")
     assert code == 0
     assert "50 accepted" in out
@@ -338,12 +344,12 @@ def test_from_a_database_through_a_file_to_an_estimate(desk, capsys):
     code, out, _ = run(capsys, "tally", "night.parquet", *signed, "--json")
     assert json.loads(out)["summary"]["accepted"] == 50
     code, _, err = run(capsys, "estimate", "night.parquet")
-    assert (code, "--survey and --key" in err) == (2, True)
-    code, _, err = run(capsys, "export", "night.parquet", "--store", "reports.sqlite3")
+    assert (code, "SURVEY and --trust" in err) == (2, True)
+    code, _, err = run(capsys, "store", "export", "--out", "night.parquet", "--store", "reports.sqlite3")
     assert (code, "--force" in err) == (4, True)
-    assert main(["export", "night.parquet", "--store", "reports.sqlite3", "--force"]) == 0
+    assert main(["store", "export", "--out", "night.parquet", "--store", "reports.sqlite3", "--force"]) == 0
     capsys.readouterr()
-    code, _, err = run(capsys, "export", "x.parquet", "--store", "absent.sqlite3")
+    code, _, err = run(capsys, "store", "export", "--out", "x.parquet", "--store", "absent.sqlite3")
     assert (code, "there is no database absent.sqlite3" in err) == (4, True)
     code, _, err = run(capsys, "serve", "--token-file", "absent")
     assert code != 0

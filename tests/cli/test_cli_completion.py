@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-from server_agg.cli.completing import SHELLS
-from server_agg.cli.main import COMMANDS, parser
+from server_agg.cli.main import COMMANDS, SHELLS, parser
 from server_agg.estimates.interval import TARGETS
 from server_agg.estimates.methods import methods_for
 from tests.support.command_line import at_a_terminal, refused, run
@@ -37,11 +36,11 @@ def test_commands_options_and_choices(script):
     assert completed(script, "rrcollect", "") == list(COMMANDS)
     assert completed(script, "rrcollect", "--") == ["--help", "--version"]
     assert completed(script, "rrcollect", "ra") == ["randomise"]
-    assert completed(script, "rrcollect", "compare", "--eps") == ["--epsilon"]
-    assert completed(script, "rrcollect", "plan", "--method", "") == list(methods_for("plan"))
-    assert completed(script, "rrcollect", "simulate", "--target", "") == list(TARGETS)
+    assert completed(script, "rrcollect", "plan", "--eps") == ["--epsilon"]
+    assert completed(script, "rrcollect", "plan", "--method", "") == list(methods_for("one design"))
+    assert completed(script, "rrcollect", "plan", "--target", "") == list(TARGETS)
     assert completed(script, "rrcollect", "completion", "") == list(SHELLS)
-    assert completed(script, "rrcollect", "plot", "seg") == ["segments"]
+    assert completed(script, "rrcollect", "store", "rel") == ["release"]
 
 
 def test_files_are_offered_where_a_file_is_meant_and_nowhere_else(script):
@@ -50,8 +49,13 @@ def test_files_are_offered_where_a_file_is_meant_and_nowhere_else(script):
     both = ["survey signed.json", "survey.toml"]
     assert sorted(completed(script, "rrcollect", "publish", "su")) == both
     assert sorted(completed(script, "rrcollect", "tally", "reports.sqlite3", "su")) == both
-    assert sorted(completed(script, "rrcollect", "tally", "reports.sqlite3", "--survey", "su")) == both
-    for store in (["serve", "--store"], ["export", "out.csv", "--store"], ["estimate"], ["serve", "--token-file"]):
+    assert sorted(completed(script, "rrcollect", "tally", "reports.sqlite3", "--trust", "su")) == both
+    for store in (
+        ["serve", "--store"],
+        ["store", "export", "--out", "out.csv", "--store"],
+        ["estimate"],
+        ["serve", "--token-file"],
+    ):
         assert completed(script, "rrcollect", *store, "rep") == ["reports.sqlite3"]
     assert completed(script, "rrcollect", "design", "--epsilon", "su") == []
     assert completed(script, "rrcollect", "verify", "x", "--threshold", "su") == []

@@ -12,8 +12,7 @@ import pytest
 from rrcollect import Design
 from server_agg import Tallies, Tally, TallyKey
 from server_agg.cli.main import main
-from server_agg.cli.output import CannotWrite, new_file
-from server_agg.cli.progress import progress
+from server_agg.cli.terminal import CannotWrite, new_file, progress
 from tests.support.command_line import PROGRAM, SIGNED, json_of, refused, run, signed_survey, template_text
 
 
@@ -37,7 +36,7 @@ def here(desk, monkeypatch, capsys):
 WRITERS = {
     "survey.out.json": ["publish", "survey.toml", "--key", "publisher.pem", "--out"],
     "t.out.json": ["tally", "gateway.csv", *SIGNED, "--out"],
-    "region.svg": ["plot", "region", "--epsilon", "1", "--out"],
+    "region.svg": ["design", "--epsilon", "1", "--plot"],
 }
 
 
@@ -82,7 +81,7 @@ def test_a_block_that_fails_leaves_nothing(tmp_path):
 
 @pytest.mark.process
 def test_standard_output_that_is_full():
-    line = f"{sys.executable} -m server_agg.cli.main compare --epsilon 1 > /dev/full"
+    line = f"{sys.executable} -m server_agg.cli.main design --classic --epsilon 1 > /dev/full"
     done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (4, 1)
     assert "no space left" in done.stderr
@@ -115,22 +114,37 @@ def test_estimates_by_question_round_and_segment(capsys):
     refused(capsys, 4, "check the name", "estimate", "tallies.json", "absent.json")
 
 
+FIGURES = {
+    "switch": ["design"],
+    "region": ["design", "--epsilon", "1"],
+    "others": ["design", "--epsilon", "1", "--options", "5"],
+    "price": ["plan", "--margin", "0.05"],
+    "power": ["plan", "--epsilon", "1", "--difference", "0.1", "--power", "0.8"],
+    "rehearsed": ["plan", "--rehearse", "--epsilon", "1", "--prevalence", "0.1", "--surveys", "100"],
+    "estimates": ["estimate", "tallies.json"],
+    "segments": ["estimate", "tallies.json", "--by", "sport", "--round", "0"],
+    "trend": ["estimate", "tallies.json", "--by", "round"],
+    "typed": ["estimate", "--counts", "400", "--n", "1000", "--epsilon", "1"],
+}
+
+
 @pytest.mark.needs("matplotlib")
-@pytest.mark.parametrize("figure", ["estimates", "segments", "trend", "power"])
-def test_figures(desk, capsys, figure):
-    source = ["tallies.json"] if figure in ("estimates", "segments", "trend") else []
-    more = {"segments": ["--by", "sport", "--round", "0"], "power": ["--epsilon", "1"]}.get(figure, [])
-    code, out, err = run(capsys, "plot", figure, *more, "--out", f"{figure}.svg", *source)
+@pytest.mark.parametrize("figure", FIGURES)
+def test_every_result_can_be_drawn(desk, capsys, figure):
+    code, out, err = run(capsys, *FIGURES[figure], "--plot", f"{figure}.svg")
     assert code == 0, err
-    assert f"{figure}.svg" in out
+    assert f"picture: {figure}.svg" in out
     drawn = (desk / f"{figure}.svg").read_text()
     assert drawn.startswith("<?xml")
     assert "</svg>" in drawn
+    refused(capsys, 4, "--force", *FIGURES[figure], "--plot", f"{figure}.svg")
+    assert json_of(capsys, *FIGURES[figure], "--plot", f"{figure}.svg", "--force")
 
 
 def test_what_a_figure_needs(capsys):
-    refused(capsys, 2, "--by", "plot", "segments", "tallies.json", "--round", "0", "--out", "x.svg")
-    refused(capsys, 2, "--round", "plot", "segments", "tallies.json", "--by", "sport", "--out", "x.svg")
+    refused(capsys, 2, "--epsilon", "design")
+    refused(capsys, 2, "--round", "estimate", "tallies.json", "--by", "sport", "--plot", "x.svg")
+    refused(capsys, 2, "one segment", "estimate", "tallies.json", "--by", "sport", "--by", "round")
 
 
 def test_publishing_warns_of_what_devices_refuse(desk, capsys):
@@ -141,7 +155,7 @@ def test_publishing_warns_of_what_devices_refuse(desk, capsys):
     assert code == 0
     assert "warning: a device with the default policy refuses the whole survey: question 'doped' costs" in err
     assert "bold.json" in out
-    assert run(capsys, "verify", "bold.json", "--key", "publisher.pem.pub")[0] == 1  # and so it is
+    assert run(capsys, "verify", "bold.json", "--trust", "publisher.pem.pub")[0] == 1  # and so it is
     (desk / "long.toml").write_text(text.replace("rounds = 2", "rounds = 30"))
     said = json_of(capsys, "publish", "long.toml", "--key", "publisher.pem", "--out", "long.json")
     assert [("rounds cost" in each, "for life" in each) for each in said["warnings"]] == [(True, False), (False, True)]

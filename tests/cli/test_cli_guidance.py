@@ -36,11 +36,11 @@ def test_a_public_key_is_not_signed_with(here, capsys):
 @pytest.mark.parametrize(
     "words",
     [
-        ["verify", "survey.signed.json", "--key"],
-        ["answer", "survey.signed.json", "--ledger", "l.sqlite3", "--key"],
-        ["tally", "a.jsonl", "--survey", "survey.signed.json", "--key"],
-        ["randomise", "t.csv", "--column", "doped", "--id", "p", "--out", "o.jsonl", "--survey", "survey.signed.json",
-         "--question", "doped", "--key"],
+        ["verify", "survey.signed.json", "--trust"],
+        ["answer", "survey.signed.json", "--ledger", "l.sqlite3", "--trust"],
+        ["tally", "a.jsonl", "survey.signed.json", "--trust"],
+        ["randomise", "t.csv", "--column", "doped", "--id", "p", "--out", "o.jsonl", "survey.signed.json",
+         "--question", "doped", "--trust"],
     ],
 )  # fmt: skip
 def test_a_private_key_is_not_handed_out(here, capsys, words):
@@ -101,18 +101,18 @@ def test_what_is_given_is_checked_before_the_survey_is_shown(here, capsys):
     refused(capsys, 2, "spread", *ANSWER, "--spread", "-1")
     done = subprocess.run([*PROGRAM, *ANSWER], input=b"yes\n", capture_output=True, check=False, start_new_session=True)
     assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
-    assert b"a terminal that can hide what is typed" in done.stderr
+    assert b"an interactive terminal that can hide what you type" in done.stderr
 
 
 # ---- figures --------------------------------------------------------------------------------------------------------
 
 
 def test_an_estimate_worth_nothing_is_not_said_to_be_worth_0(capsys):
-    code, out, _ = run(capsys, "estimate", "--yes", "0", "--n", "40", "--epsilon", "1")
+    code, out, _ = run(capsys, "estimate", "--counts", "0", "--n", "40", "--epsilon", "1")
     assert code == 0
     assert "direct answers" not in out
     assert "at an edge no margin is told" in out
-    assert "as many as" in run(capsys, "estimate", "--yes", "20", "--n", "40", "--epsilon", "1")[1]
+    assert "as many as" in run(capsys, "estimate", "--counts", "20", "--n", "40", "--epsilon", "1")[1]
 
 
 # ---- words of the shell, not of Python ------------------------------------------------------------------------------
@@ -121,17 +121,17 @@ def test_an_estimate_worth_nothing_is_not_said_to_be_worth_0(capsys):
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        ("publish", "give SURVEY, --key and --out"),
-        ("randomise", "give FILE, --column and --out"),
+        ("publish", "give FILE, --key and --out"),
+        ("randomise", "give SURVEY, one table, one --column and --out"),
         ("plan", "give --margin alone, or two of"),
         ("plan --n 3", "give --margin alone, or two of"),
-        ("estimate", "give tallies, reports or a database; or --yes and --n"),
-        ("estimate --yes 1 --n 3", "give --epsilon, or both --p00 and --p11"),
-        ("estimate --yes 1400 --n 1000 --epsilon 1", "--yes is 1400; expected 0 to 1000"),
-        ("simulate --prevalence 0.1", "give --epsilon (and --delta), or both"),
-        ("simulate --prevalence 0.1 --options 5", "with --options give --epsilon, and no matrix"),
+        ("estimate", "give tallies, reports or a database; or --counts and --n"),
+        ("estimate --counts 1 --n 3", "give the design once: --epsilon; --p00 and --p11"),
+        ("estimate --counts 1400 --n 1000 --epsilon 1", "--counts is 1400; expected 0 to 1000"),
+        ("plan --rehearse --prevalence 0.1", "give the design once: --epsilon"),
+        ("plan --rehearse --prevalence 0.1 --options 5", "give --epsilon for a choice"),
         ("serve", "give --token-file FILE"),
-        ("tally a.jsonl", "give --survey and --key"),
+        ("tally a.jsonl", "give SURVEY and --trust"),
     ],
 )
 def test_what_is_lacking_is_asked_for_plainly(tmp_path, monkeypatch, capsys, words, hint):

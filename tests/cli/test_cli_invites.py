@@ -1,4 +1,4 @@
-"""`rrcollect invites`: the owner's list, the sorted hashes, and what is refused."""
+"""`rrcollect invite`: the owner's list, the sorted hashes, and what is refused."""
 
 import csv
 import os
@@ -18,14 +18,14 @@ def signed(folder, **changes):
 def asked(folder, *more):
     given = [
         folder / "survey.json",
-        "--key",
+        "--trust",
         folder / "key.pub",
-        "--to",
+        "--out",
         folder / "list.csv",
         "--hashes",
         folder / "hashes",
     ]
-    return main(["invites", *map(str, given), *more])
+    return main(["invite", *map(str, given), *more])
 
 
 def test_the_list_is_the_owners_and_the_hashes_are_of_all_tickets_sorted(tmp_path, capsys):

@@ -50,7 +50,7 @@ def is_closed(where):
 def test_a_grace_that_is_no_time_closes_nothing(tmp_path, capsys, grace):
     where = tmp_path / "a.sqlite3"
     digest = stored(where, publication(expires="2100-01-01T00:00:00Z"))
-    said = refused(capsys, 2, "grace is ", "close", digest, "--store", str(where), f"--grace={grace}")
+    said = refused(capsys, 2, "grace is ", "store", "close", digest, "--store", str(where), f"--grace={grace}")
     assert "expected a " in said
     assert not is_closed(where)
 
@@ -70,14 +70,14 @@ def test_a_program_cannot_close_with_such_a_grace_either(tmp_path, grace):
 def test_a_survey_that_is_over_is_closed_with_little_grace(tmp_path, capsys, grace):
     where = tmp_path / "a.sqlite3"
     digest = stored(where, expired(minimum=2, expires="2026-01-01T00:00:00Z"))
-    assert run(capsys, "close", digest, "--store", str(where), f"--grace={grace}")[0] == 0
+    assert run(capsys, "store", "close", digest, "--store", str(where), f"--grace={grace}")[0] == 0
     assert is_closed(where)
 
 
 @pytest.mark.parametrize("headline", ["9" * 5000, "1" * 10, "\u0661", "1.0", "nan", "+1", "00"])
 def test_a_headline_that_is_no_round_is_refused(tmp_path, capsys, headline):
     digest = stored(tmp_path / "a.sqlite3", publication())
-    words = ("release", digest, "--store", "a.sqlite3", f"--headline={headline}")
+    words = ("store", "release", digest, "--store", "a.sqlite3", f"--headline={headline}")
     refused(capsys, 2, "the number of a round, from 1 on, or whole", *words)
 
 
@@ -87,11 +87,11 @@ def test_a_headline_that_is_no_round_is_refused(tmp_path, capsys, headline):
 def commands(digest):
     """Each command without its store."""
     return {
-        "ingest": ["ingest"],
-        "export": ["export", "counts.json"],
-        "backup": ["backup", "copy.sqlite3"],
-        "release": ["release", digest],
-        "close": ["close", digest],
+        "ingest": ["store", "ingest"],
+        "export": ["store", "export", "--out", "counts.json"],
+        "backup": ["store", "backup", "--out", "copy.sqlite3"],
+        "release": ["store", "release", digest],
+        "close": ["store", "close", digest],
     }
 
 
@@ -101,7 +101,7 @@ def test_the_store_and_its_keys_are_those_of_the_settings(tmp_path, monkeypatch,
     """As in `deploy/compose.yaml`: an empty variable beside its file, several workers, a folder of keys elsewhere."""
     made = expired(minimum=2, expires="2026-01-01T00:00:00Z")
     digest = stored(tmp_path / "a.sqlite3", made, keys=tmp_path / "elsewhere")
-    for variable, value in (("RRCOLLECT_STORE", "a.sqlite3"), ("RRCOLLECT_KEYS", "elsewhere")):
+    for variable, value in (("RRCOLLECT_STORE", "a.sqlite3"), ("RRCOLLECT_EPOCH_KEYS", "elsewhere")):
         if way.endswith("_FILE"):
             (tmp_path / variable).write_text(value + "\n")
             monkeypatch.setenv(variable + "_FILE", variable)
@@ -120,9 +120,9 @@ def test_the_store_and_its_keys_are_those_of_the_settings(tmp_path, monkeypatch,
 def test_what_is_given_wins_over_the_settings(tmp_path, monkeypatch, capsys):
     digest = stored(tmp_path / "a.sqlite3", publication(), keys=tmp_path / "elsewhere")
     monkeypatch.setenv("RRCOLLECT_STORE", f"postgresql://me:{PASSWORD}@absent.invalid/reports")
-    monkeypatch.setenv("RRCOLLECT_KEYS", "nowhere")
+    monkeypatch.setenv("RRCOLLECT_EPOCH_KEYS", "nowhere")
     monkeypatch.setenv("RRCOLLECT_WORKERS", "2")
-    assert run(capsys, "release", digest, "--store", "a.sqlite3", "--keys", "elsewhere")[0] == 0
+    assert run(capsys, "store", "release", digest, "--store", "a.sqlite3", "--epoch-keys", "elsewhere")[0] == 0
     assert not (tmp_path / "nowhere").exists()
 
 
@@ -139,7 +139,7 @@ def test_without_a_store_it_is_said_what_to_give(tmp_path, monkeypatch, capsys, 
 
 def test_an_address_from_the_environment_is_not_shown(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("RRCOLLECT_STORE", f"host=db password={PASSWORD}")
-    said = refused(capsys, 4, "there is no database where RRCOLLECT_STORE", "export", "counts.json")
+    said = refused(capsys, 4, "there is no database where RRCOLLECT_STORE", "store", "export", "--out", "counts.json")
     assert PASSWORD not in said
     assert list(tmp_path.iterdir()) == []
 
@@ -147,6 +147,6 @@ def test_an_address_from_the_environment_is_not_shown(tmp_path, monkeypatch, cap
 def test_without_settings_the_package_that_reads_them_is_not_needed(tmp_path, monkeypatch, capsys):
     stored(tmp_path / "a.sqlite3", publication())
     monkeypatch.setitem(sys.modules, "pydantic_settings", None)
-    assert run(capsys, "export", "counts.json", "--store", "a.sqlite3")[0] == 0
+    assert run(capsys, "store", "export", "--out", "counts.json", "--store", "a.sqlite3")[0] == 0
     monkeypatch.setenv("RRCOLLECT_STORE", "a.sqlite3")
-    refused(capsys, 5, "rrcollect[server]", "export", "more.json")
+    refused(capsys, 5, "rrcollect[server]", "store", "export", "--out", "more.json")

@@ -15,8 +15,8 @@ import pytest
 
 from rrcollect import BulkLedger, Report, SetDesign, optimal_choice
 from rrcollect.publish.kinds import Choice, Number, YesNo
-from server_agg.cli.cells import cells_of
 from server_agg.cli.main import main
+from server_agg.cli.truths import cells_of
 from tests.support.command_line import PROGRAM, SIGNED, at_a_terminal, json_of, refused, run
 
 SURVEY = """\
@@ -63,7 +63,7 @@ def desk(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     (tmp_path / "survey.toml").write_text(SURVEY)
-    assert main(["keygen", "publisher.pem"]) == 0
+    assert main(["keygen", "--out", "publisher.pem"]) == 0
     assert main(["publish", "survey.toml", "--key", "publisher.pem", "--out", "survey.signed.json"]) == 0
     with open("t.csv", "w", newline="") as file:
         writer = csv.writer(file)
@@ -75,7 +75,7 @@ def desk(tmp_path, monkeypatch, capsys):
 
 def asked(question: str, out: str) -> list[str]:
     words = ["randomise", "t.csv", "--column", question, "--id", "person", "--question", question, "--out", out]
-    return [*words, "--segment", "sport", *SIGNED]
+    return [*words, "--by", "sport", *SIGNED]
 
 
 # ---- at a terminal --------------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ def asked(question: str, out: str) -> list[str]:
 
 @pytest.mark.process
 def test_an_option_and_a_number_are_typed_unseen(desk):
-    words = [*PROGRAM, "answer", "survey.signed.json", "--key", "publisher.pem.pub", "--ledger", "mine.sqlite3"]
+    words = [*PROGRAM, "answer", "survey.signed.json", "--trust", "publisher.pem.pub", "--ledger", "mine.sqlite3"]
     shown, code = at_a_terminal(words, ["9\n", "4\n", "77777\n", "19.25\n", "\n"])
     assert code == 0
     assert "> Which colour?\r\n> 1  Red\r\n> 2  Green" in shown
@@ -130,7 +130,7 @@ def test_the_answers_of_a_column_follow_the_design(desk, capsys):
 
 @pytest.mark.parametrize("ending", ["jsonl", "rrbits"])
 def test_a_column_of_numbers_becomes_bits(desk, capsys, ending):
-    segments = ("--segment", "sport") if ending == "rrbits" else ()  # a packed file is one segment
+    segments = ("--by", "sport") if ending == "rrbits" else ()  # a packed file is one segment
     words = [word for word in asked("hours", f"out.{ending}") if word not in segments]
     told = json_of(capsys, *words)
     assert told["answers"] == 500
@@ -177,16 +177,15 @@ def test_bits_alone_of_options_and_numbers(desk, capsys):
     assert told["design"] == design.to_wire()
     assert set(bits.sum(axis=1)) == {design.size}
     assert bits.sum(axis=0).tolist() == told["ones"]
-    words = ["--epsilon", "1", "--low", "0", "--high", "24", "--out", "h.bits"]
+    words = ["--epsilon", "1", "--bounds", "0", "24", "--out", "h.bits"]
     assert json_of(capsys, "randomise", "t.csv", "--column", "hours", *words)["answers"] == 500
 
 
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (["--column", "place", "--epsilon", "1", "--options", "7", "--low", "0"], "without --low and --high"),
-        (["--column", "hours", "--epsilon", "1", "--low", "0"], "both of them"),
-        (["--column", "hours", "--question", "hours", *SIGNED, "--low", "0"], "with --epsilon"),
+        (["--column", "place", "--epsilon", "1", "--options", "7", "--bounds", "0", "1"], "not both"),
+        (["--column", "hours", "--question", "hours", *SIGNED, "--bounds", "0", "1"], "it names the design"),
         (["--column", "colour", "--question", "colour", *SIGNED], "one bit per person"),
         (["--column", "sport", "--question", "weekly", *SIGNED], "without a panel"),
     ],
@@ -242,7 +241,7 @@ def test_design_for_two_promises_says_when_it_is_fair(capsys):
         (["--options", "10", "--epsilon", "1", "--delta", "0.1"], "delta"),
         (["--epsilon-yes", "1"], "both of them"),
         (["--epsilon-yes", "1", "--epsilon-no", "2", "--epsilon", "1"], "not together with --epsilon-yes"),
-        (["--epsilon", "1", "--plot", "x.svg"], "together with --options"),
+        (["--epsilon", "1", "--epsilon-yes", "1"], "not together with --epsilon-yes"),
         ([], "--epsilon"),
     ],
 )

@@ -21,7 +21,7 @@ import pytest
 import rrcollect
 from rrcollect import BulkLedger, Design
 from server_agg import read_packed
-from server_agg.cli import drawing
+from server_agg.cli import gateway
 from server_agg.cli.main import main
 from tests.support.command_line import PROGRAM, SIGNED, json_of, refused, run, signed_survey
 from tests.support.ledger_crashing import in_child
@@ -81,7 +81,7 @@ def errors_off(ones, n, design, holders):
 def test_the_answers_follow_the_published_matrix_and_truths_as_answers_would_be_seen(desk, capsys):
     truths = [i < 6000 for i in range(20_000)]
     write_csv(desk / "t.csv", truths, sport=lambda i: "cycling" if i < 6000 else "swimming")
-    said = json_of(capsys, "randomise", "t.csv", *ASKED, "--segment", "sport", "--out", "o.jsonl")
+    said = json_of(capsys, "randomise", "t.csv", *ASKED, "--by", "sport", "--out", "o.jsonl")
     reports = [json.loads(line) for line in (desk / "o.jsonl").read_text().splitlines()]
     assert said["answers"] == len(reports) == len({r["id"] for r in reports}) == 20_000
     assert said["ones"] == sum(r["answer"] == "1" for r in reports)
@@ -142,7 +142,7 @@ def test_a_large_file_is_read_in_pieces(desk, capsys, monkeypatch):
     from rrcollect.publish.kinds import YesNo
     from server_agg import columns
     from server_agg.cli import truths
-    from server_agg.cli.cells import cells_of
+    from server_agg.cli.truths import cells_of
 
     cells = cells_of(YesNo())
     monkeypatch.setattr(columns, "PIECE", 64)
@@ -250,7 +250,7 @@ def test_reports_need_a_column_of_ids(desk, capsys):
     refused(capsys, 2, "--id is None", "randomise", "t.csv", *without, "--out", "o.jsonl")
     refused(capsys, 2, "another column", "randomise", "t.csv", *without, "--id", "doped", "--out", "o.jsonl")
     refused(capsys, 2, "'who' is missing", "randomise", "t.csv", *without, "--id", "who", "--out", "o.jsonl")
-    refused(capsys, 2, "together with --survey", "randomise", "t.csv", *BITS, "--id", "person", "--out", "o.bits")
+    refused(capsys, 2, "together with SURVEY", "randomise", "t.csv", *BITS, "--id", "person", "--out", "o.bits")
 
 
 # ---- one draw, without ids ------------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def test_reports_need_a_column_of_ids(desk, capsys):
 def test_a_column_cannot_be_drawn_twenty_times_for_a_majority_vote(desk, capsys):
     write_csv(desk / "t.csv", [i % 2 == 0 for i in range(500)])
     for round_ in range(21):
-        said = refused(capsys, 2, "together with --survey", "randomise", "t.csv", *BITS, "--round", round_,
+        said = refused(capsys, 2, "together with SURVEY", "randomise", "t.csv", *BITS, "--round", round_,
                        "--out", f"{round_}.bits")  # fmt: skip
         assert "--round" in said
     assert main(["randomise", "t.csv", *BITS, "--out", "0.bits"]) == 0
@@ -409,7 +409,7 @@ def test_what_can_be_known_before_is_told_before_anybody_is_reserved(desk, capsy
     def failing(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("server_agg.cli.drawing.write_whole", failing)
+    monkeypatch.setattr("server_agg.cli.gateway.write_whole", failing)
     write_csv(desk / "t.csv", [True] * 30)
     said = refused(capsys, 4, "cannot be written", "randomise", "t.csv", *ASKED, "--out", place)
     assert ("30 people are reserved" in said) == bool(reserved)
@@ -473,7 +473,7 @@ def two_questions(desk, capsys, ending):
     write_csv(desk / "t.csv", [True] * 2 * HALF, sport=lambda i: "cycling" if i < HALF else "swimming")
     found = []
     for question in ("doped", "fixed"):
-        words = ["--column", "doped", "--id", "person", "--question", question, *SIGNED, "--segment", "sport"]
+        words = ["--column", "doped", "--id", "person", "--question", question, *SIGNED, "--by", "sport"]
         assert main(["randomise", "t.csv", *words, "--out", f"{question}{ending}"]) == 0
         found.append(sports_of(desk / f"{question}{ending}"))
     return found
@@ -491,8 +491,8 @@ def test_two_questions_of_one_roster_cannot_be_joined_by_position(desk, capsys, 
 @pytest.mark.long
 def test_the_check_of_order_sees_reports_in_the_order_of_the_roster(desk, capsys, monkeypatch):
     """The planted bug: fresh ids, but the rows go out as they came in."""
-    shuffled = drawing.shuffled_ids
-    monkeypatch.setattr(drawing, "shuffled_ids", lambda n: (shuffled(n)[0], np.arange(n)))
+    shuffled = gateway.shuffled_ids
+    monkeypatch.setattr(gateway, "shuffled_ids", lambda n: (shuffled(n)[0], np.arange(n)))
     doped, fixed = two_questions(desk, capsys, ".jsonl")
     assert off(doped[:HALF]) == off(fixed[doped]) == HALF // 2
 
@@ -540,7 +540,7 @@ def test_help_says_what_it_means_to_hold_the_truths(capsys):
     with pytest.raises(SystemExit):
         main(["randomise", "--help"])
     said = " ".join(capsys.readouterr().out.split())
-    for words in ("whoever runs it sees them", "keyed hashes", "before the first random byte", "fresh random id",
+    for words in ("anyone who runs it sees them", "keyed hashes", "before the first random byte", "fresh random id",
                   "twice as much", "not of the file", "--draw-again --because REASON"):  # fmt: skip
         assert words in said
 
@@ -612,10 +612,10 @@ def damaged(desk):
         (["t.parquet", *ASKED[2:], "--column", "doping"], 2, "'doped'"),
         (["t.csv", "--column", "doped", "--id", "person", "--question", "q9", *SIGNED], 2, "doped, pressed, fixed"),
         (["t.csv", *ASKED, "--round", "1"], 2, "--round"),
-        (["t.csv", *ASKED, "--segment", "country"], 2, "sport"),
-        (["bad-sport.csv", *ASKED, "--segment", "sport"], 2, "row 1, column 'sport'"),
-        (["t.csv", "--column", "doped"], 2, "--survey"),
-        (["t.csv", *ASKED, "--epsilon", "1"], 2, "without --epsilon"),
+        (["t.csv", *ASKED, "--by", "country"], 2, "sport"),
+        (["bad-sport.csv", *ASKED, "--by", "sport"], 2, "row 1, column 'sport'"),
+        (["t.csv", "--column", "doped"], 2, "give SURVEY"),
+        (["t.csv", *ASKED, "--epsilon", "1"], 2, "it names the design"),
         (["t.csv"], 2, "--column"),
         (["t.csv", *ASKED[:-1], "t.csv"], 3, "key"),
     ],
@@ -631,7 +631,7 @@ def test_mistakes(desk, capsys, words, code, hint):
 def test_invalid_outputs_are_refused(desk, capsys):
     write_csv(desk / "t.csv", [True] * 10)
     refused(capsys, 2, ".rrbits", "randomise", "t.csv", *ASKED, "--out", "o.txt")
-    refused(capsys, 2, "one segment", "randomise", "t.csv", *ASKED, "--segment", "sport", "--out", "o.rrbits")
+    refused(capsys, 2, "one segment", "randomise", "t.csv", *ASKED, "--by", "sport", "--out", "o.rrbits")
     refused(capsys, 4, "folder", "randomise", "t.csv", *ASKED, "--out", "no/such/o.jsonl")
     refused(
         capsys, 4, "folder.sqlite3", "randomise", "t.csv", *ASKED, "--ledger", "no/folder.sqlite3", "--out", "o.csv"

@@ -59,7 +59,7 @@ def fails(capsys, hint, *words):
 
 
 def verified(folder):
-    return "--survey", folder / "survey.json", "--key", folder / "key.pub"
+    return folder / "survey.json", "--trust", folder / "key.pub"
 
 
 def test_a_tally_of_every_kind_reads_back_and_is_named(desk, capsys, tmp_path):
@@ -99,7 +99,7 @@ def test_groups_of_every_kind(desk, capsys):
     [
         ("estimates", ("--question", "party")),
         ("estimates", ("--question", "hours")),
-        ("trend", ("--question", "party")),
+        ("trend", ("--question", "party", "--by", "round")),
         ("segments", ("--question", "party", "--round", "0", "--by", "sport")),
         ("segments", ("--question", "hours", "--by", "sport")),
     ],
@@ -107,35 +107,35 @@ def test_groups_of_every_kind(desk, capsys):
 def test_pictures_of_every_kind(desk, capsys, tmp_path, figure, more):
     folder, _ = desk
     out = tmp_path / "picture.svg"
-    status, said, _ = run(capsys, "plot", figure, folder / "night.parquet", *verified(folder), *more, "--out", out)
+    status, said, _ = run(capsys, "estimate", folder / "night.parquet", *verified(folder), *more, "--plot", out)
     assert status == 0, said
     assert ("green" in out.read_text()) is ("party" in more)
 
 
 def test_a_number_is_drawn_alone(desk, capsys, tmp_path):
     folder, _ = desk
-    words = ("plot", "estimates", folder / "night.parquet", *verified(folder), "--out", tmp_path / "a.svg")
+    words = ("estimate", folder / "night.parquet", *verified(folder), "--plot", tmp_path / "a.svg")
     fails(capsys, "an axis of its own", *words)
 
 
 def test_typed_counts_of_a_choice_and_of_a_number(capsys):
     found = json_of(capsys, "estimate", "--counts", "420,260,180,140", "--epsilon", "1")
     assert [round(one["value"], 6) for one in found["options"]] == [0.815744, 0.283279, 0.017047, -0.11607]
-    found = json_of(capsys, "estimate", "--yes", "520", "--n", "1000", "--epsilon", "1", "--low", "0", "--high", "1")
+    found = json_of(capsys, "estimate", "--counts", "520", "--n", "1000", "--epsilon", "1", "--bounds", "0", "1")
     assert found["value"] == pytest.approx(0.543279068275)
     for wrong in (
         ("--counts", "1,x", "--epsilon", "1"),
         ("--counts", "10,20,30"),
-        ("--yes", "5", "--n", "10", "--epsilon", "1", "--low", "0"),
+        ("--counts", "5", "--n", "10", "--epsilon", "1", "--options", "2", "--bounds", "0", "1"),
         ("--counts", "3,3,3", "--epsilon", "1", "--n", "5"),
     ):
         fails(capsys, "", "estimate", *wrong)
 
 
 def test_plans_of_every_kind(capsys):
-    assert json_of(capsys, "plan", "--epsilon", "1", "--options", "10", "--margin", "0.05")["size"] == 3
-    assert json_of(capsys, "plan", "--epsilon", "1", "--low", "0", "--high", "40", "--margin", "2")["n"] == 1839
-    assert json_of(capsys, "plan", "--epsilon", "1", "--low", "0", "--high", "40", "--n", "1839")["margin"] <= 2
+    assert json_of(capsys, "plan", "--epsilon", "1", "--options", "10", "--margin", "0.05")["design"]["size"] == 3
+    assert json_of(capsys, "plan", "--epsilon", "1", "--bounds", "0", "40", "--margin", "2")["n"] == 1839
+    assert json_of(capsys, "plan", "--epsilon", "1", "--bounds", "0", "40", "--n", "1839")["margin"] <= 2
     assert json_of(capsys, "plan", "--epsilon", "1", "--options", "3", "--n", "1000")["margin"] < 0.2
-    for wrong in (("--options", "3"), ("--options", "3", "--epsilon", "1"), ("--low", "0")):
+    for wrong in (("--options", "3"), ("--options", "3", "--epsilon", "1"), ("--bounds", "0", "1")):
         fails(capsys, "give ", "plan", *wrong)

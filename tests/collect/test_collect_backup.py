@@ -268,11 +268,11 @@ def test_copies_made_under_load_are_whole(tmp_path):
 
 def test_the_command_says_what_is_in_it_and_overwrites_nothing(tmp_path, capsys):
     open_store(tmp_path / "a.sqlite3").disconnect()
-    words = ["backup", str(tmp_path / "copy.sqlite3"), "--store", str(tmp_path / "a.sqlite3")]
+    words = ["store", "backup", "--out", str(tmp_path / "copy.sqlite3"), "--store", str(tmp_path / "a.sqlite3")]
     assert main(words) == 0
     assert "0 waiting reports are not in it" in capsys.readouterr().out
     assert main(words) != 0
-    assert main([*words[:2], "--store", str(tmp_path / "absent.sqlite3")]) != 0
+    assert main([*words[:3], str(tmp_path / "b.sqlite3"), "--store", str(tmp_path / "absent.sqlite3")]) != 0
 
 
 @pytest.mark.engine

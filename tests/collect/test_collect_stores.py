@@ -577,7 +577,7 @@ def test_a_tally_of_a_store_that_lacks_rows_is_refused_and_points_to_the_counts(
 
     for keep_rows, many, said in ((False, 0, "0 of the 0"), (False, 3, "0 of the 3"), (True, 2, "2 of the 5")):
         taken(keep_rows, many)
-        with pytest.raises(RowsNotKept, match=f"rows of {said} reports that were counted; `rrcollect export"):
+        with pytest.raises(RowsNotKept, match=f"rows of {said} reports that were counted; `rrcollect store export"):
             tally_reports(source, asked)
 
 

@@ -184,16 +184,16 @@ def test_a_fold_that_fails_is_told_once_and_counted(tmp_path, caplog):
 
 
 def test_whatever_command_folds_keeps_the_rows_of_a_database_that_keeps_them(where, tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("RRCOLLECT_KEYS", str(tmp_path / "keys"))
+    monkeypatch.setenv("RRCOLLECT_EPOCH_KEYS", str(tmp_path / "keys"))
     store, made = open_store(where, keep_rows=True), publication(minimum=3)
     Catalogue(store.shelf).publish(made.envelope, [KEY.public.raw.hex()])
     store.take(reports(made.digest, 4))
-    assert main(["release", made.digest, "--store", where]) == 0
+    assert main(["store", "release", made.digest, "--store", where]) == 0
     assert len(kept_rows(store)) == 4
-    assert main(["export", str(tmp_path / "rows.parquet"), "--store", where]) == 0
+    assert main(["store", "export", "--out", str(tmp_path / "rows.parquet"), "--store", where]) == 0
     assert "4 reports" in capsys.readouterr().out
     open_store(where, keep_rows=False).disconnect()
-    assert main(["export", str(tmp_path / "more.parquet"), "--store", where]) != 0
+    assert main(["store", "export", "--out", str(tmp_path / "more.parquet"), "--store", where]) != 0
     store.disconnect()
 
 

@@ -125,7 +125,7 @@ def test_commands_take_and_close_by_the_grace_of_the_settings(tmp_path, monkeypa
     monkeypatch.setenv("RRCOLLECT_GRACE", grace)
     lines = io.BytesIO(b"\n".join(body(made.digest) for _ in range(3)))
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=lines))
-    main(["ingest", "--store", where])
+    main(["store", "ingest", "--store", where])
     assert capsys.readouterr().out.startswith(taken)
-    assert main(["close", made.digest, "--store", where]) == closes
-    assert main(["close", made.digest, "--store", where, "--grace", "2"]) == 0
+    assert main(["store", "close", made.digest, "--store", where]) == closes
+    assert main(["store", "close", made.digest, "--store", where, "--grace", "2"]) == 0

@@ -25,7 +25,7 @@ from rrcollect.answer.headline import question_headline
 from rrcollect.answer.words import Words
 from rrcollect.errors import ReportRefused
 from server_agg import Tallies, Tally
-from server_agg.cli.demonstrating import program_name
+from server_agg.cli.demo import program_name
 from server_agg.cli.main import main
 from server_agg.demo import people as population
 from server_agg.demo import run as show
@@ -351,7 +351,7 @@ def test_a_program_on_the_path_is_called_by_its_name(installed):
     found = {"PATH": f"{bin_}:{BARE['PATH']}"}
     out = in_bash("rrcollect demo --respondents 300 --seconds 0 --out 'on the path'", installed, **found)
     hint = out.partition("To go on (the report has more):\n")[2]
-    assert hint == "  cd 'on the path'\n  rrcollect verify survey.signed.json --key publisher.pem.pub\n"
+    assert hint == "  cd 'on the path'\n  rrcollect verify survey.signed.json --trust publisher.pem.pub\n"
     assert "accepted" in in_bash(hint, installed, **found)
     other = installed / "other"  # another rrcollect on the PATH is not this one
     other.mkdir()

@@ -89,6 +89,8 @@ def command_fault(command: str) -> str | None:
             return _paths([path])
         case ["pytest", *arguments]:
             return _paths([argument.split("::")[0] for argument in arguments if argument.startswith("tests")])
+        case ["rrcollect", "store", action, *options] if re.fullmatch(r"[a-z-]+", action):
+            return _subcommand("store", [word for word in options if word.startswith("--")], action)
         case ["rrcollect", subcommand, *options] if re.fullmatch(r"[a-z-]+", subcommand):
             return _subcommand(subcommand, [word for word in options if word.startswith("--")])
         case ["pip", "install", *what]:
@@ -101,13 +103,19 @@ def _paths(paths: list[str]) -> str | None:
     return f"there is no {missing[0]}" if missing else None
 
 
-def _subcommand(name: str, options: list[str]) -> str | None:
+def _subcommand(name: str, options: list[str], action: str | None = None) -> str | None:
     from server_agg.cli.main import COMMANDS, parser
 
     if name not in COMMANDS:
         return f"rrcollect has no subcommand {name}"
     (commands,) = [action for action in parser()._actions if getattr(action, "choices", None)]
-    known = commands.choices[name]._option_string_actions  # type: ignore[index,call-overload]
+    found = commands.choices[name]  # type: ignore[index,call-overload]
+    if action is not None:
+        (actions,) = [each for each in found._actions if getattr(each, "choices", None)]
+        if action not in actions.choices:
+            return f"rrcollect {name} has no action {action}"
+        found = actions.choices[action]
+    known = found._option_string_actions
     missing = [option for option in options if option.split("=")[0] not in known]
     return f"rrcollect {name} has no option {missing[0]}" if missing else None
 

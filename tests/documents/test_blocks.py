@@ -54,7 +54,7 @@ GOOD = {
     "bash": ("true\necho done\n", "true", "false"),
     "pipe": ("true | cat\n", "true", "false"),
     "console": ("$ echo a; echo b\na\nb\n", "a\nb", "a\nc"),
-    "command": ("rrcollect estimate --yes 400 --n 1000 --epsilon 1\n", "--yes", "--jes"),
+    "command": ("rrcollect estimate --counts 400 --n 1000 --epsilon 1\n", "--counts", "--count"),
     "toml": (SURVEY, 'epsilon = "ln 3"', 'epsilon = "ln -3"'),
     "syntax": (SURVEY, "version = 1", "version = = 1"),
     "json": (REPORT, '"round": 0', '"round": -1'),

@@ -47,7 +47,7 @@ ELSEWHERE = {
         "tests/batch/test_batch_spark.py runs the program in its own session"
     ),
     "otree test doped 20 --export=out": "tests/reach/parts/test_otree.py plays it with oTree's own bots",
-    "rrcollect tally out/doped.csv --column player.rr_doped --survey survey.json --key publisher.pem.pub": "as above",
+    "rrcollect tally survey.json out/doped.csv --column player.rr_doped --trust publisher.pem.pub": "as above",
     "make demo-web": "it runs until it is stopped",
     "make bench": "it takes minutes; the gate's own comparison is its checked form",
     "make bench-check": "a target of its own",

@@ -55,7 +55,7 @@ def test_the_spread_is_the_theorys():
 
 @pytest.mark.needs("matplotlib")
 def test_the_whole_answer_as_data_and_words(capsys, tmp_path):
-    words = ["simulate", "--epsilon", "1", "--prevalence", "0.1", "--n", "200", "--surveys", "300"]
+    words = ["plan", "--rehearse", "--epsilon", "1", "--prevalence", "0.1", "--n", "200", "--surveys", "300"]
     said = json_of(capsys, *words)
     assert [c["method"] for c in said["coverage"]] == [
         "exact", "wilson", "chebyshev", "hoeffding", "likelihood", "wald", "credible", "anytime",
@@ -67,7 +67,7 @@ def test_the_whole_answer_as_data_and_words(capsys, tmp_path):
     assert "◄ truth" in out
     assert "standard errors" in out
     assert (tmp_path / "s.png").read_bytes()[:4] == b"\x89PNG"
-    sample = json_of(capsys, *words[:3], "--prevalence", "0.1", "--surveys", "50", "--n", "50", "--target", "sample")
+    sample = json_of(capsys, *words[:4], "--prevalence", "0.1", "--surveys", "50", "--n", "50", "--target", "sample")
     assert "likelihood" not in [c["method"] for c in sample["coverage"]]
 
 

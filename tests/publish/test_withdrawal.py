@@ -77,15 +77,15 @@ def test_other_objects_cannot_be_withdrawn(bad):
 def test_the_command_signs_a_withdrawal_with_a_key_that_signed_the_survey(tmp_path, monkeypatch, capsys):
     signed_survey(tmp_path)
     monkeypatch.chdir(tmp_path)
-    words = ["withdraw", "survey.signed.json", "--key", "publisher.pem", "--to", "withdrawal.json"]
+    words = ["withdraw", "survey.signed.json", "--key", "publisher.pem", "--out", "withdrawal.json"]
     assert main(words) == 0
     capsys.readouterr()
     key = SigningKey.load(tmp_path / "publisher.pem").public
     read = read_withdrawal((tmp_path / "withdrawal.json").read_bytes(), [key])
     assert read.withdrawal.name == "clean-sport"
     refused(capsys, 4, "exists already", *words)
-    assert main(["keygen", "other.pem"]) == 0
+    assert main(["keygen", "--out", "other.pem"]) == 0
     capsys.readouterr()
-    other = ["withdraw", "survey.signed.json", "--key", "other.pem", "--to", "other.json"]
+    other = ["withdraw", "survey.signed.json", "--key", "other.pem", "--out", "other.json"]
     refused(capsys, 3, "no signature of this envelope is by a key", *other)
     assert not (tmp_path / "other.json").exists()

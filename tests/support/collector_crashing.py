@@ -298,7 +298,7 @@ def read_by_strangers(
     if server is None:
         evidence = sqlite_evidence(Path(where))
     else:
-        evidence = postgres_evidence(server, where, Path(os.environ["RRCOLLECT_KEYS"]))
+        evidence = postgres_evidence(server, where, Path(os.environ["RRCOLLECT_EPOCH_KEYS"]))
     store = open_store(where, keep_rows=True)
     waiting = {report.id for report in store.epochs.waiting()}
     found, n = ids_of(store)

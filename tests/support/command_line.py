@@ -15,7 +15,7 @@ from pathlib import Path
 from server_agg.cli.main import main
 
 PROGRAM = [sys.executable, "-m", "server_agg.cli.main"]
-SIGNED = ["--survey", "survey.signed.json", "--key", "publisher.pem.pub"]
+SIGNED = ["survey.signed.json", "--trust", "publisher.pem.pub"]
 
 
 def run(capsys, *words):
@@ -48,7 +48,7 @@ def signed_survey(folder: Path, collector: str = "https://collect.example.org/re
     os.chdir(folder)
     try:
         (folder / "survey.toml").write_text(template_text().replace("https://collect.example.org/reports", collector))
-        assert main(["keygen", "publisher.pem"]) == 0
+        assert main(["keygen", "--out", "publisher.pem"]) == 0
         assert main(["publish", "survey.toml", "--key", "publisher.pem", "--out", "survey.signed.json"]) == 0
     finally:
         os.chdir(here)

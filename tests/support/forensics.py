@@ -61,7 +61,7 @@ def most_by_chance(folds: int) -> int:
 def sqlite_evidence(path: Path, *more: Path) -> dict[str, bytes]:
     """Every file beside a SQLite database, as it lies there, and a dump of a copy."""
     files = [file for file in sorted(path.parent.rglob("*")) if file.is_file() and file.name.startswith(path.name)]
-    keys = Path(os.environ.get("RRCOLLECT_KEYS") or f"{path}.keys")  # as `open_store` looks for them
+    keys = Path(os.environ.get("RRCOLLECT_EPOCH_KEYS") or f"{path}.keys")  # as `open_store` looks for them
     found = {file.name: file.read_bytes() for file in [*files, *keys.glob("*.key"), *more]}
     copy = path.with_name("copied.sqlite3")
     for file in (path, path.with_name(path.name + "-wal")):

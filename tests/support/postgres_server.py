@@ -78,7 +78,9 @@ def running_postgres() -> Iterator[PostgresServer]:
         server = PostgresServer(Path(folder))
         server.start()
         try:
-            with patch.dict(os.environ, RRCOLLECT_KEYS=f"{folder}/keys"):  # collectors started meanwhile share them
+            with patch.dict(
+                os.environ, RRCOLLECT_EPOCH_KEYS=f"{folder}/keys"
+            ):  # collectors started meanwhile share them
                 yield server
         finally:
             server.stop("immediate")

@@ -4,7 +4,7 @@ Shows one ledger per participant, and how a truth reaches the server without bec
 oTree hands to `live_method` and does not save.  What is saved is the report, in the field `rr_doped`; in oTree's export
 it is a column that `rrcollect tally --column` counts.  The server sees the truth for a moment, as in every web form.
 
-    rrcollect keygen publisher.pem
+    rrcollect keygen --out publisher.pem
     rrcollect publish survey.toml --key publisher.pem --out survey.json
     RRCOLLECT_KEY=… otree devserver              # 32 hexadecimal digits or more, from your secrets; it never changes
 """

@@ -236,7 +236,7 @@ def open_store(
 ) -> Store:
     """The store at a path (SQLite) or a postgresql:// address; made if it is empty, refused if it is not safe.
 
-    `keys` is the folder of epoch keys (default: `$RRCOLLECT_KEYS`; else `FILE.keys` beside a SQLite file, and the
+    `keys` is the folder of epoch keys (default: `$RRCOLLECT_EPOCH_KEYS`; else `FILE.keys` beside a SQLite file, and the
     user's own `~/.local/state/rrcollect/keys` for PostgreSQL).  `keep_rows`: whether folded reports are kept as rows
     from now on, by whatever process folds them; without, their ids and the counts are all that stays.  It is a choice
     of the database (a new one keeps none): None leaves it as it is.  `discard_unreadable` gives up a key that is
@@ -261,5 +261,5 @@ def open_store(
         from server_agg.collect.store.sqlite import SqliteDatabase
 
         database = SqliteDatabase(text.removeprefix("sqlite:///"))
-    keys = keys or os.environ.get(variable("keys"))
+    keys = keys or os.environ.get(variable("epoch_keys"))
     return Store(database, keys=keys, keep_rows=keep_rows, discard_unreadable=discard_unreadable)

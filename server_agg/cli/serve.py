@@ -10,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from server_agg.cli.output import CannotWrite, Incomplete, os_error_hint
+from server_agg.cli.options import add_survey
 from server_agg.cli.sources import read_envelope, read_keys
-from server_agg.cli.terminal import emit
+from server_agg.cli.terminal import CannotWrite, Incomplete, emit, os_error_hint
 
 if TYPE_CHECKING:
     from server_agg import CollectorSettings
@@ -31,8 +31,7 @@ def add_serve(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--make-token", action="store_true", help="write a new token to --token-file if it is not there"
     )
-    parser.add_argument("--survey", type=Path, action="append", default=[], help="publish this signed survey first")
-    parser.add_argument("--key", type=Path, action="append", default=[], help="the public key it is verified with")
+    add_survey(parser, count="*")
     parser.add_argument(
         "--discard-unreadable",
         action="store_true",
@@ -65,8 +64,8 @@ def serve(options: Namespace) -> int:
         if not options.token_file:
             raise ParameterError("--make-token", True, "together with --token-file FILE")
         _make_token(Path(options.token_file))
-    if bool(options.survey) != bool(options.key):
-        raise ParameterError("--survey and --key", "one of them", "both: the signed survey and its public key")
+    if bool(options.survey) != bool(options.trust):
+        raise Incomplete("give both SURVEY and --trust: a signed survey to publish first, and its public key")
     given = {name: getattr(options, name) for name in Settings.model_fields if name not in HIDDEN}
     given = {name: value for name, value in given.items() if value is not None}
     if options.token_file:
@@ -136,8 +135,8 @@ def _published(options: Namespace, settings: CollectorSettings) -> list[Catalogu
     from server_agg.collect.store.store import open_store
 
     where, discard = settings.store.get_secret_value(), options.discard_unreadable
-    with open_store(where, keys=settings.keys, discard_unreadable=discard) as store:
-        keys = read_keys(options.key)
+    with open_store(where, keys=settings.epoch_keys, discard_unreadable=discard) as store:
+        keys = read_keys(options.trust)
         named = [key.raw.hex() for key in keys]
         envelopes = [read_envelope(path, keys)[1] for path in options.survey]
         return [Catalogue(store.shelf).publish(envelope, named)[0] for envelope in envelopes]

@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from server_agg.answer_words import yes_or_no
-from server_agg.cli.sources import read_keys
-from server_agg.cli.terminal import emit, plain
+from server_agg.cli.options import add_survey
+from server_agg.cli.sources import trusted
+from server_agg.cli.terminal import Incomplete, emit, plain
 
 if TYPE_CHECKING:
     from rrcollect import AcceptedSurvey, Client, HttpTransport, Question
     from rrcollect.answer.draw_kind import Truth
     from rrcollect.deliver.outbox import Deliveries
-    from rrcollect.errors import ParameterError
     from rrcollect.publish.kinds import Choice, Number, YesNo
 
 SKIP = {"", "s", "skip"}
@@ -35,10 +35,7 @@ SKIP = {"", "s", "skip"}
 
 def add_answer(parser: ArgumentParser) -> None:
     """Options of `answer`."""
-    parser.add_argument("envelope", type=Path, help="a signed survey")
-    parser.add_argument(
-        "--key", type=Path, action="append", required=True, help="a public key you trust; repeat for several"
-    )
+    add_survey(parser)
     parser.add_argument("--ledger", type=Path, required=True, help="the file that remembers what you answered")
     parser.add_argument(
         "--send",
@@ -62,8 +59,8 @@ def answer(options: Namespace) -> int:
 
     transport, spread = HttpTransport(relay=options.relay), check_spread(options.spread)
     segments = _declared(options.segment)
-    keys = read_keys(options.key)
-    data = options.envelope.read_bytes()
+    keys = trusted(options)
+    data = options.survey.read_bytes()
     publisher = Survey.from_payload(verify(data, keys).payload).publisher
     policy = Policy([TrustedPublisher(publisher, keys)])
     client = Client(options.ledger, attributes=[EveryAttributeOf(publisher)], policy=policy, spread=spread)
@@ -198,10 +195,8 @@ def _number(said: str, kind: Number) -> Fraction | None:
     return typed if kind.clip or Fraction(kind.low) <= typed <= Fraction(kind.high) else None
 
 
-def _needs_terminal() -> ParameterError:
-    from rrcollect.errors import ParameterError
-
-    return ParameterError("standard input", "no terminal", "a terminal that can hide what is typed")
+def _needs_terminal() -> Incomplete:
+    return Incomplete("`rrcollect answer` needs an interactive terminal that can hide what you type")
 
 
 def _can_hide() -> bool:

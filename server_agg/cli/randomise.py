@@ -23,15 +23,26 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from server_agg.cli.output import CannotWrite, Incomplete, new_file, refuse_existing
-from server_agg.cli.progress import progress
-from server_agg.cli.terminal import emit
+from rrcollect.errors import ParameterError
+from server_agg.cli.options import (
+    DESIGN,
+    add_column,
+    add_design,
+    add_kind,
+    add_out,
+    add_sources,
+    bounds_of,
+    design_of,
+    given_of,
+)
+from server_agg.cli.sources import accepted_survey, read_keys, split_sources
+from server_agg.cli.terminal import CannotWrite, Incomplete, emit, new_file, progress, refuse_existing, write_text
 
 if TYPE_CHECKING:
     from rrcollect import AcceptedSurvey, BulkLedger
     from rrcollect.answer.bulk_ledger import Reservation
     from rrcollect.design.mechanism import Mechanism
-    from server_agg.cli.drawing import ColumnQuestion
+    from server_agg.cli.gateway import ColumnQuestion
     from server_agg.cli.truths import Roster
 
 REPORTS = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")
@@ -41,21 +52,18 @@ AGAIN = '--draw-again --because "…" draws a second time and records why'
 
 def add_randomise(parser: ArgumentParser) -> None:
     """Options of `randomise`."""
-    parser.add_argument("truths", type=Path, nargs="?", help="a .csv (also .gz) or .parquet file, one person per row")
-    parser.add_argument("--column", help="the column: yes/no, true/false or 1/0; options by their labels; numbers")
+    words = "the signed survey, and a table (.csv, .parquet, .jsonl, .sav, …) with one person per row"
+    add_sources(parser, words, count="*")
+    add_column(parser)
     parser.add_argument("--id", help="the column that names the person; it is not sent. Reports need it")
-    parser.add_argument("--out", type=Path, help=f"{', '.join(REPORTS)}; packed with its survey: .rrbits; bits: .bits")
-    parser.add_argument("--survey", type=Path, help="the signed survey")
-    parser.add_argument("--key", type=Path, action="append", default=[], help="the publisher's public key; repeatable")
+    add_out(parser, f"{', '.join(REPORTS)}; packed with its survey: .rrbits; bits: .bits")
     parser.add_argument("--question", help="the id of the question the column answers")
     parser.add_argument("--round", type=int, help="the round it answers (default: 0)")
     parser.add_argument(
-        "--segment", action="append", default=[], metavar="NAME", help="a column with a segment; sent as it is"
+        "--by", action="append", default=[], metavar="COLUMN", help="a column with a segment; sent as it is"
     )
-    parser.add_argument("--epsilon", help="for .bits without a survey: ε of the strict optimal design")
-    parser.add_argument("--options", type=int, metavar="K", help="with --epsilon: the column has options, 1 to K")
-    parser.add_argument("--low", help="with --epsilon and --high: the column has numbers from here")
-    parser.add_argument("--high", help="and up to here; what lies outside is refused")
+    add_design(parser)
+    add_kind(parser)
     parser.add_argument(
         "--ledger", type=Path, help="who was drawn before (default: bulk-ledger.sqlite3 in your data folder)"
     )
@@ -68,19 +76,21 @@ def randomise(options: Namespace) -> int:
     """Draw an answer for everybody in a column of truths who was not drawn before."""
     if options.sample is not None:
         return _sample(options)
-    if options.truths is None or options.column is None or options.out is None:
-        raise Incomplete("give FILE, --column and --out; --sample FILE makes a file up")
+    surveys, tables = split_sources(options.source)
+    if len(tables) != 1 or len(options.column) != 1 or options.out is None or len(surveys) > 1:
+        raise Incomplete("give SURVEY, one table, one --column and --out; --sample FILE writes a table to practise on")
+    options.survey, options.truths = (surveys[0] if surveys else None), Path(tables[0])
+    (options.column,) = options.column
     from rrcollect import BulkLedger
-    from server_agg.cli.cells import cells_of
-    from server_agg.cli.drawing import write_answers, write_bits
-    from server_agg.cli.truths import read_roster
+    from server_agg.cli.gateway import write_answers, write_bits
+    from server_agg.cli.truths import cells_of, read_roster
 
     _check(options)
     asked = _asked(options)
     accepted = asked.accepted
     refuse_existing(options.out, force=None)
     ledger = BulkLedger(options.ledger or _default_ledger())
-    segments = {} if accepted is None else {name: accepted.survey.segments[name].names for name in options.segment}
+    segments = {} if accepted is None else {name: accepted.survey.segments[name].names for name in options.by}
     with progress(f"randomising {options.truths.name}", quiet=options.json) as tell:
         roster = read_roster(
             options.truths,
@@ -90,6 +100,7 @@ def randomise(options: Namespace) -> int:
             segments=segments,
             ledger=ledger,
             tell=tell,
+            encoding=options.encoding,
         )
     with _told_who_is_reserved() as people, new_file(options.out, force=None) as partial:
         partial.touch()  # a place that cannot be written is told before anybody is reserved
@@ -109,69 +120,58 @@ def _packed(options: Namespace) -> bool:
 
 def _check(options: Namespace) -> None:
     """Refuse words that do not go together."""
-    from rrcollect.errors import ParameterError
-
     if not _packed(options) and not options.out.name.lower().endswith(REPORTS):
         raise ParameterError("--out", str(options.out), f"a name ending in {', '.join(REPORTS)}, .rrbits or .bits")
-    if options.segment and _packed(options):
-        raise ParameterError("--segment", options.segment, "with reports only: a packed file is one segment")
+    if options.by and _packed(options):
+        raise ParameterError("--by", options.by, "with reports only: a packed file is one segment")
     if options.draw_again != bool(options.because and options.because.strip()):
         raise ParameterError("--because", options.because, "a reason, together with --draw-again")
     if options.id is not None and options.id == options.column:
         raise ParameterError("--id", options.id, "another column than that of the truths")
     if options.survey is not None and options.id is None and not _packed(options):
         raise ParameterError("--id", None, "the column that names the person, so that nobody is drawn twice")
-    if options.epsilon is None and any(value is not None for value in (options.options, options.low, options.high)):
-        raise ParameterError("--options, --low or --high", "given", "with --epsilon: a survey says them itself")
+    if options.survey is not None and given_of(options, *DESIGN, "options", "bounds"):
+        raise ParameterError("SURVEY", str(options.survey), "alone: it names the design and the kind of question")
     for name, value in (("--round", options.round), ("--id", options.id)):
-        if options.survey is None and options.epsilon is not None and value is not None:
-            raise ParameterError(name, value, "together with --survey: a bare ε is about no attribute and no round")
+        if options.survey is None and value is not None:
+            raise ParameterError(name, value, "together with SURVEY: a bare ε is about no attribute and no round")
 
 
 def _bare(options: Namespace) -> ColumnQuestion:
-    """The kind and the design of a bare ε."""
-    from rrcollect import Number, optimal_choice, optimal_design
-    from rrcollect.errors import ParameterError
+    """The kind and the design of a table without a survey."""
+    from rrcollect import Number
     from rrcollect.publish.kinds import YesNo
-    from server_agg.cli.cells import numbered
-    from server_agg.cli.drawing import ColumnQuestion
+    from server_agg.cli.gateway import ColumnQuestion
+    from server_agg.cli.truths import numbered
 
+    bounds, design = bounds_of(options), design_of(options).to_grid()
     if options.options is not None:
-        if options.low is not None or options.high is not None:
-            raise ParameterError("--options", options.options, "without --low and --high")
-        return ColumnQuestion(numbered(options.options), optimal_choice(options.epsilon, options.options))
-    if (options.low is None) != (options.high is None):
-        raise ParameterError("--low and --high", (options.low, options.high), "both of them")
-    kind = YesNo() if options.low is None else Number(low=options.low, high=options.high)
-    return ColumnQuestion(kind, optimal_design(options.epsilon))
+        return ColumnQuestion(numbered(options.options), design)
+    return ColumnQuestion(YesNo() if bounds is None else Number(low=bounds[0], high=bounds[1]), design)
 
 
 def _asked(options: Namespace) -> ColumnQuestion:
     """The accepted survey with its envelope, and the kind and the design to draw with."""
-    from rrcollect.errors import ParameterError
-    from server_agg.cli.drawing import ColumnQuestion
-    from server_agg.cli.sources import accepted_survey
+    from server_agg.cli.gateway import ColumnQuestion
 
     if options.survey is None:
-        if not options.out.name.lower().endswith(".bits") or options.epsilon is None:
-            raise ParameterError(
-                "--survey", None, "the signed survey with --key and --question; or --epsilon for .bits"
-            )
+        if not options.out.name.lower().endswith(".bits") or not given_of(options, *DESIGN):
+            raise Incomplete("give SURVEY with --trust and --question; or a design, such as --epsilon, for .bits")
         return _bare(options)
-    if options.epsilon is not None or not options.key or options.question is None:
-        raise ParameterError("--survey", str(options.survey), "together with --key and --question, without --epsilon")
-    accepted, envelope = accepted_survey(options.survey, options.key)
+    if not options.trust or options.question is None:
+        raise Incomplete("give --trust and --question with SURVEY")
+    accepted, envelope = accepted_survey(options.survey, read_keys(options.trust))
     question = accepted.survey.question(options.question)
     options.round = options.round or 0
     if not 0 <= options.round < question.rounds:
         raise ParameterError("--round", options.round, f"0 to {question.rounds - 1}")
     if accepted.survey.invite_only:
         raise ParameterError(
-            "--survey", str(options.survey), "a survey that is not by invitation: each answer needs a ticket of its own"
+            "SURVEY", str(options.survey), "a survey that is not by invitation: each answer needs a ticket of its own"
         )
-    for name in options.segment:
+    for name in options.by:
         if name not in accepted.survey.segments:
-            raise ParameterError("--segment", name, f"a segment of the survey: {', '.join(accepted.survey.segments)}")
+            raise ParameterError("--by", name, f"a segment of the survey: {', '.join(accepted.survey.segments)}")
     if question.panel or accepted.survey.ask == "one":
         what = "panel" if question.panel else 'question drawn of several (ask = "one")'
         raise ParameterError("--question", options.question, f"without a {what}: that is drawn by each person's device")
@@ -266,7 +266,7 @@ def _said(
     words += f" (ledger {ledger.path}" + (f"; recorded: {options.because})" if options.draw_again else ")")
     if bits_alone:
         words += f"\nbits alone: keep n = {n}, {_numbers(design)} with them"
-    sys.stderr.write("" if options.json else "whoever ran this saw the truths; keep or destroy them with care\n")
+    sys.stderr.write("" if options.json else "the table holds the true answers; keep or destroy it with care\n")
     emit(options, data, words)
 
 
@@ -276,7 +276,6 @@ def _numbers(design: Mechanism) -> str:
 
 def _sample(options: Namespace) -> int:
     """Made-up people with the columns of the template's survey."""
-    from server_agg.cli.output import write_text
     from server_agg.demo.people import sample_csv
 
     write_text(options.sample, sample_csv(SAMPLE), force=None)

@@ -9,9 +9,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from server_agg.cli.output import write_text
-from server_agg.cli.progress import progress
-from server_agg.cli.terminal import emit
+from server_agg.cli.terminal import emit, progress, write_text
 
 FOLDER = "rrcollect-demo"
 LEAST = 200  # people, so that every sport has answers to estimate from
@@ -55,7 +53,7 @@ def demo(options: Namespace) -> int:
     program = program_name(options.out)
     write_text(report, page(shown, program), force=True)
     write_text(options.out / "picture.svg", picture(shown), force=True)
-    go_on = f"cd {shlex.quote(str(options.out))}\n  {program} verify survey.signed.json --key publisher.pem.pub"
+    go_on = f"cd {shlex.quote(str(options.out))}\n  {program} verify survey.signed.json --trust publisher.pem.pub"
     said = f"Report: {report.resolve().as_uri()}\nTo go on (the report has more):\n  {go_on}"
     emit(options, {"report": str(report), **shown.as_dict()}, str(shown), said)
     return 0

@@ -1,0 +1,330 @@
+"""`rrcollect design`: the best design for a promise in words, beside the alternatives with reasons and warnings.
+
+In the table: `× least` the variance against the least; `yes ×` and `no ×` by how much an answer changes the odds;
+`devices` what those with the default policy do.  n·variance is taken at the prevalence given, else at the worst one in
+the interval given (or in [0, 1]).  For a choice (`--options`) other people's designs are shown at the same ε, and for
+two promises (`--epsilon-yes`, `--epsilon-no`) the design that keeps the smaller of both for either answer.
+"""
+
+from __future__ import annotations
+
+import math
+from argparse import ArgumentParser, Namespace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from rrcollect.errors import ParameterError
+from server_agg.cli.options import add_design as add_design_group
+from server_agg.cli.options import add_kind, add_plot, design_of, given_of
+from server_agg.cli.terminal import check_picture, emit, save_picture, table
+
+if TYPE_CHECKING:
+    from rrcollect import ChosenDesign, Design
+    from server_agg.results.drawing import Picture
+
+LEGEND = "yes ×, no ×: by how much such an answer changes the odds; devices: those with the default policy"
+OTHERS = "n·MSE and people for equal shares; a dishonest reporter: one false report of n, in shares"
+DEVICE_RATIO = 9  # a device with the default policy lets no answer change the odds by more (ε = ln 9)
+HEAD = ["candidate", "p00", "p11", "n·variance", "× least", "yes ×", "no ×", "devices", ""]
+NUMERIC = {1, 2, 3, 4, 5, 6}
+EPSILON = "an ε such as 1 or 'ln 3'"
+
+
+def add_design(parser: ArgumentParser) -> None:
+    """Options of `design`."""
+    add_design_group(parser)
+    parser.add_argument("--epsilon-yes", help="two promises: what a yes may reveal; with --epsilon-no")
+    parser.add_argument("--epsilon-no", help="and what a no may reveal")
+    known = parser.add_mutually_exclusive_group()
+    known.add_argument("--prevalence", help="the expected share of yes")
+    known.add_argument(
+        "--prior", nargs="+", metavar="SHARE:WEIGHT", help="or a prior on it, e.g. 0.05:3 0.2:1 (or its mean alone)"
+    )
+    known.add_argument("--between", nargs=2, metavar=("LOW", "HIGH"), help="or an interval in which it lies")
+    parser.add_argument(
+        "--regret", action="store_true", help="with --between: least regret instead of least worst variance"
+    )
+    parser.add_argument("--max-ratio", help="no answer may change the odds by more than this factor")
+    parser.add_argument("--innocuous", help="with --classic: share of yes to the harmless question (default: 1/4)")
+    parser.add_argument("--n", type=int, default=1000, help="number of respondents used in the explanation (1000)")
+    add_kind(parser)
+    add_plot(parser)
+
+
+def design(options: Namespace) -> int:
+    """Choose a design, say why, and show what else there was."""
+    check_picture(options)
+    given = given_of(options, "epsilon", "delta", "p00", "p11", "forced_yes", "forced_no", "prevalence", "prior",
+                     "between", "regret", "max_ratio", "options", "bounds", "epsilon_yes", "epsilon_no",
+                     "innocuous")  # fmt: skip
+    if options.classic == []:
+        _only(given, "--classic", "epsilon", "prevalence", "innocuous")
+        return _procedures(options)
+    if options.options is not None:
+        _only(given, "--options", "options", "epsilon", "delta")
+        return _choice(options)
+    if given & {"epsilon_yes", "epsilon_no"}:
+        _only(given, "--epsilon-yes", "epsilon_yes", "epsilon_no", "prevalence")
+        return _two_sided(options)
+    if options.classic or given & {"p00", "p11", "forced_yes", "forced_no"}:
+        return _given(options)
+    if options.epsilon is None:
+        return _switch(options)
+    return _yes_no(options)
+
+
+def _only(given: set[str], word: str, *allowed: str) -> None:
+    """Refuse the words of other designs."""
+    for name in sorted(given - set(allowed)):
+        raise ParameterError(f"--{name.replace('_', '-')}", "given", f"not together with {word}")
+
+
+def _switch(options: Namespace) -> int:
+    """Without an ε, only the figure of the paper."""
+    if options.plot is None:
+        raise ParameterError("--epsilon", None, f"{EPSILON}; or --epsilon-yes and --epsilon-no")
+    from server_agg import plan
+
+    said = save_picture(options, plan.plot_switch)
+    emit(options, {"file": str(options.plot)}, f"{said}: where the optimum switches ([HLM17] Figure 1)")
+    return 0
+
+
+def _given(options: Namespace) -> int:
+    """A design of the caller's own: what an answer tells, and what devices do."""
+    found: Any = design_of(options)
+    at = None if options.prevalence is None else Fraction(options.prevalence)
+    row = _described(found.to_grid(), "given", float(_figure(found, at, at)))
+    where = "the worst prevalence" if at is None else f"prevalence {options.prevalence}"
+    said = [f"{found}: {found.loss}, n·variance at {where}", table(HEAD, [_row(row)], NUMERIC), LEGEND]
+    emit(options, {**row, "judged": where}, *said, "\n".join(_warned(found.to_grid())))
+    return 0
+
+
+def _yes_no(options: Namespace) -> int:
+    """The optimum for a yes or no, beside the candidates."""
+    found = _chosen(options)
+    candidates = _candidates(found, options)
+    warnings = _warnings(found)
+    low, high = found[0].low, found[0].high
+    where = "at the worst prevalence" if low is None or high is None else f"at prevalence {float(low):.4g}"
+    if low is not None and low != high:
+        where = f"at the worst prevalence in [{float(low):.4g}, {float(high or 0):.4g}]"
+    drawn = table(HEAD, [_row(one) for one in candidates], NUMERIC)
+    notes = "\n".join(f"Warning: {each}" for each in warnings)
+    data = {
+        "chosen": [_as_data(each, options.n) for each in found],
+        "candidates": candidates,
+        "judged": where,
+        "warnings": warnings,
+    }
+    said = save_picture(options, lambda: _region(options))
+    explained = [each.explain(options.n) for each in found]
+    emit(options, data, *explained, f"Candidates, n·variance {where}:", drawn, LEGEND, notes, said)
+    return 0
+
+
+def _region(options: Namespace) -> Picture:
+    from server_agg import plan
+
+    return plan.plot_region(options.epsilon, options.delta, prevalence=options.prevalence or "0.1")
+
+
+def _chosen(options: Namespace) -> list[ChosenDesign]:
+    from rrcollect import full_support_design, minimax_design, minimax_regret_design, optimal_designs, prior_design
+
+    epsilon, delta = options.epsilon, options.delta
+    if options.regret and not options.between:
+        raise ParameterError("--regret", True, "together with --between LOW HIGH")
+    if options.max_ratio and (options.between or options.prior):
+        allowed = "with --prevalence or alone, not with --between or --prior"
+        raise ParameterError("--max-ratio", options.max_ratio, allowed)
+    if options.max_ratio:
+        return [full_support_design(epsilon, delta, max_ratio=options.max_ratio, prevalence=options.prevalence)]
+    if options.between:
+        choose = minimax_regret_design if options.regret else minimax_design
+        return [choose(epsilon, delta, *options.between)]
+    if options.prior:
+        return [prior_design(epsilon, delta, _prior(options.prior))]
+    return optimal_designs(epsilon, delta, prevalence=options.prevalence)
+
+
+def _prior(words: list[str]) -> Any:
+    if len(words) == 1 and ":" not in words[0]:
+        return words[0]
+    pairs = [word.partition(":")[::2] for word in words]
+    if not all(weight for _, weight in pairs):
+        raise ParameterError("--prior", " ".join(words), "SHARE:WEIGHT pairs such as 0.05:3 0.2:1, or one mean")
+    return dict(pairs)
+
+
+def _candidates(found: list[ChosenDesign], options: Namespace) -> list[dict[str, Any]]:
+    """The corners of the promise, the chosen designs, and the best that no device with the default policy refuses."""
+    from rrcollect import full_support_design
+    from rrcollect.design.optimal import corners
+
+    chosen = found[0]
+    named: dict[Design, str] = {corner.to_design(): corner.name for corner in corners(chosen.promise)}
+    for each in found:
+        named.setdefault(each, "balanced" if options.regret else "under the cap")
+    at = chosen.low if chosen.low == chosen.high else None
+    capped = full_support_design(options.epsilon, options.delta, max_ratio=DEVICE_RATIO, prevalence=at)
+    named.setdefault(capped, f"ratio at most {DEVICE_RATIO}")
+    figures = {each: _figure(each, chosen.low, chosen.high) for each in named}
+    least = min(figures.values())
+    rows = [(each, _described(each, name, float(figures[each]))) for each, name in named.items()]
+    times = {each: float(figures[each] / least) if least else None for each in named}
+    return [{**row, "times_the_least": times[each], "chosen": each in found} for each, row in rows]
+
+
+def _described(design: Design, name: str, n_variance: float) -> dict[str, Any]:
+    """One row of the table."""
+    ratios = [design.likelihood_ratio(bit) for bit in (1, 0)]
+    yes, no = (None if math.isinf(ratio) else float(ratio) for ratio in ratios)
+    return {
+        "name": name,
+        "design": design.to_wire(),
+        "shown": [f"{float(design.p00):.4g}", f"{float(design.p11):.4g}"],
+        "n_variance": n_variance,
+        "times_the_least": None,
+        "odds_yes": yes,
+        "odds_no": no,
+        "chosen": False,
+        "proofs": list(design.proofs),
+        "refused": _refusal(design),
+    }
+
+
+def _figure(design: Design, low: Fraction | None, high: Fraction | None) -> Fraction:
+    """n·variance at its worst in [low, high]."""
+    from server_agg.plan.size import worst_prevalence
+
+    worst = max(worst_prevalence(design), low or Fraction(0))
+    return design.variance(worst if high is None else min(worst, high))
+
+
+def _refusal(design: Design) -> str | None:
+    """Why a device with the default policy would not answer by this design."""
+    from rrcollect import Disclosure, Policy, Question
+    from rrcollect.errors import SurveyRefused
+
+    meant = Disclosure(exposed=1, respondents=1)  # even if the publisher signs that it is meant
+    try:
+        asked = Question(id="q", attribute="a", text="?", design=design, promise=design.loss, disclosure=meant)
+        Policy().cost(asked)
+    except SurveyRefused as error:
+        return str(error).removeprefix("question 'q'").lstrip(": ")
+    return None
+
+
+def _row(one: dict[str, Any]) -> list[str]:
+    def odds(ratio: float | None) -> str:
+        return "proof" if ratio is None else f"{ratio:.4g}"
+
+    times = one["times_the_least"]
+    return [
+        one["name"],
+        *one["shown"],
+        f"{one['n_variance']:.5g}",
+        "" if times is None else f"{times:.3g}",
+        odds(one["odds_yes"]),
+        odds(one["odds_no"]),
+        "refuse" if one["refused"] else "accept",
+        "◄ chosen" if one["chosen"] else "",
+    ]
+
+
+def _warnings(found: list[ChosenDesign]) -> list[str]:
+    return list(dict.fromkeys(said for each in found for said in _warned(each)))
+
+
+def _warned(design: Design) -> list[str]:
+    """What a publisher must know before asking by this design."""
+    said = []
+    if design.proofs:
+        proofs = " and a ".join(f'"{word}"' for word in design.proofs)
+        said.append(f"a {proofs} is a proof (see People); publishing it needs your signed `disclosure`")
+    refused = _refusal(design)
+    if refused:
+        said.append(f"a device with the default policy would not answer by it: {refused}")
+    return said
+
+
+def _as_data(chosen: ChosenDesign, n: int) -> dict[str, object]:
+    tight = chosen.tight_epsilon
+    return {
+        "design": chosen.to_wire(),
+        "numerators": [str(k) for k in chosen.numerators],
+        "epsilon": str(chosen.promise.epsilon),
+        "delta": str(chosen.promise.delta),
+        "tight_epsilon": None if tight is None else float(tight),
+        "proofs": list(chosen.proofs),
+        "rule": chosen.rule,
+        "reason": chosen.reason,
+        "disclosure": chosen.explain_exposure(n),
+        "compared": dict(chosen.compared),
+    }
+
+
+def _choice(options: Namespace) -> int:
+    """The best design for so many options, in words, and others' beside it."""
+    from rrcollect import optimal_choice
+    from rrcollect.classic.others import HEAD, NUMERIC, compare_choices, plot_choices
+    from server_agg.results.drawing import Picture
+
+    if options.epsilon is None:
+        raise ParameterError("--epsilon", None, EPSILON)
+    chosen = optimal_choice(options.epsilon, options.options, options.delta)
+    lines = compare_choices(options.epsilon, options.options)
+    drawn = table(HEAD, [line.cells() for line in lines], set(NUMERIC))
+    said = save_picture(options, lambda: Picture(plot_choices(options.options)))
+    explained = chosen.explain(options.n)
+    data = {"design": chosen.to_wire(), "epsilon": chosen.epsilon(), "explained": explained}
+    data["compared"] = [line.as_dict() for line in lines]
+    emit(options, data, explained, "Others at the same ε:", drawn, OTHERS, said)
+    return 0
+
+
+def _two_sided(options: Namespace) -> int:
+    """The best design under two promises, in words, beside the one that keeps the smaller of both."""
+    from rrcollect import Epsilon, optimal_design, two_sided_design
+
+    if options.epsilon_yes is None or options.epsilon_no is None:
+        raise ParameterError("--epsilon-yes and --epsilon-no", None, "both of them")
+    chosen = two_sided_design(options.epsilon_yes, options.epsilon_no)
+    strict = optimal_design(min(Epsilon(options.epsilon_yes), Epsilon(options.epsilon_no)))
+    at = options.prevalence or "0.1"
+    rows: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "design": each.to_wire(),
+            "n_variance": float(each.variance(at)),
+            "odds_yes": float(each.likelihood_ratio(1)),
+            "odds_no": float(each.likelihood_ratio(0)),
+        }
+        for name, each in (("two promises", chosen), ("the smaller for both", strict))
+    ]
+    cells = [
+        [row["name"], f"{float(each.p00):.4g}", f"{float(each.p11):.4g}",
+         *(f"{row[name]:.4g}" for name in ("n_variance", "odds_yes", "odds_no"))]
+        for row, each in zip(rows, (chosen, strict), strict=True)
+    ]  # fmt: skip
+    head = ["candidate", "p00", "p11", "n·variance", "yes ×", "no ×"]
+    data = {"design": chosen.to_wire(), "reason": chosen.reason, "prevalence": at, "candidates": rows}
+    drawn = table(head, cells, set(range(1, 6)))
+    emit(options, data, chosen.explain(options.n), f"n·variance at prevalence {at}:", drawn)
+    return 0
+
+
+def _procedures(options: Namespace) -> int:
+    """The classic procedures side by side, graded at the same ε."""
+    from rrcollect import classic
+    from rrcollect.classic.comparison import HEAD, NUMERIC
+
+    if options.epsilon is None:
+        raise ParameterError("--epsilon", None, EPSILON)
+    lines = classic.compare(options.epsilon, options.prevalence or "0.1", options.innocuous or "1/4")
+    drawn = table(HEAD, [line.cells() for line in lines], set(NUMERIC))
+    words = "effective: what an answer is worth against a direct and honest one"
+    emit(options, [line.as_dict() for line in lines], drawn, words)
+    return 0

@@ -1,0 +1,288 @@
+"""`rrcollect plan`: how many respondents, what margin, what ε, what power; what privacy costs; and the rehearsal.
+
+Direct questioning, with which all is compared, supposes that everybody would tell the truth.  A rehearsal repeats the
+survey with a known truth (`server_agg.plan.rehearsal`).
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING, Any
+
+from rrcollect.errors import ParameterError
+from server_agg.cli.options import DESIGN, add_bar, add_design, add_kind, add_plot, bounds_of, design_of, given_of
+from server_agg.cli.terminal import Incomplete, check_picture, emit, progress, save_picture, table
+
+if TYPE_CHECKING:
+    from server_agg.plan.rehearsal import Rehearsal
+    from server_agg.results.drawing import Picture
+
+EPSILONS = ("0.25", "0.5", "1", "ln 3", "2", "3", "4")
+SIZES = [50 * 2**i for i in range(9)]
+BINS, WIDTH = 15, 40
+METHODS = ("exact", "chebyshev", "hoeffding")
+
+
+def add_plan(parser: ArgumentParser) -> None:
+    """Options of `plan`."""
+    from server_agg.estimates.methods import methods_for
+
+    add_design(parser)
+    add_kind(parser)
+    parser.add_argument("--margin", help="half the width of the bar, e.g. 0.03 for ±3 points")
+    parser.add_argument("--n", type=int, help="respondents (with --difference: in each of two groups)")
+    parser.add_argument("--prevalence", help="the expected share of yes (default: the worst one)")
+    parser.add_argument("--difference", help="a difference between two groups to be found; with --n or --power")
+    parser.add_argument("--power", help="with --difference: the probability to find it, e.g. 0.8")
+    parser.add_argument("--rehearse", action="store_true", help="simulate the survey with --prevalence as the truth")
+    parser.add_argument("--surveys", type=int, default=2000, help="with --rehearse: how many (default: 2000)")
+    add_bar(parser, methods=methods_for("one design"))
+    add_plot(parser)
+
+
+def plan(options: Namespace) -> int:
+    """Two of a design, n and margin give the third."""
+    check_picture(options)
+    if options.rehearse:
+        return _rehearse(options)
+    bounds = bounds_of(options)
+    if options.options is not None or bounds is not None:
+        return _kind(options, bounds)
+    if options.difference is not None:
+        return _groups(options)
+    if options.power is not None:
+        raise ParameterError("--power", options.power, "together with --difference")
+    given = {name for name in ("margin", "n") if getattr(options, name) is not None}
+    given |= {"design"} if given_of(options, *DESIGN) else set()
+    ways = {
+        frozenset({"margin"}): _prices,
+        frozenset({"design", "margin"}): _sizes,
+        frozenset({"design", "n"}): _margin,
+        frozenset({"n", "margin"}): _epsilon,
+    }
+    if frozenset(given) not in ways:
+        raise Incomplete("give --margin alone, or two of a design (such as --epsilon), --margin and --n")
+    how = {"level": options.level, "method": options.method, "prevalence": options.prevalence}
+    if options.plot is not None and given != {"margin"}:
+        raise ParameterError("--plot", str(options.plot), "with --margin alone, --difference or --rehearse")
+    return ways[frozenset(given)](options, how)
+
+
+def _kind(options: Namespace, bounds: tuple[str, str] | None) -> int:
+    """People for a margin, or the margin for n, of a choice or a number."""
+    from rrcollect import optimal_design
+    from server_agg import plan
+
+    if not given_of(options, *DESIGN) or (options.n is None) == (options.margin is None):
+        raise Incomplete("give --epsilon, and either --margin or --n")
+    how: dict[str, Any] = {"level": options.level, "method": options.method, "bounds": bounds}
+    design, at = design_of(options), f"at level {options.level} ({options.method} bars, worst shares)"
+    of = f"the mean of a number from {bounds[0]} to {bounds[1]}" if bounds else f"all {options.options} options at once"
+    if options.margin is not None:
+        n = plan.sample_size(design, margin=options.margin, **how)
+        data: dict[str, Any] = {"design": design.to_wire(), "n": n}
+        words = f"{n:,} respondents for ±{options.margin} of {of} {at}"
+        if bounds is None:
+            yes_no = plan.sample_size(optimal_design(options.epsilon), margin=options.margin, **how)
+            direct = (
+                plan.price([options.epsilon], margin=options.margin, options=options.options, **how).rows[0].direct_n
+            )
+            data |= {"yes_no_n": yes_no, "direct_n": direct}
+            words += f"; one yes/no: {yes_no:,}, asked directly: {direct:,}"
+        emit(options, data, words)
+        return 0
+    width = plan.margin(design, options.n, **how)
+    width = width if bounds else min(1.0, width)
+    shown = f"±{width:.4g}" if bounds else f"±{100 * width:.2f} points"
+    emit(options, {"margin": width}, f"{shown} for {of} {at}")
+    return 0
+
+
+def _groups(options: Namespace) -> int:
+    """Power for n, or n for a power; beside it, direct questioning."""
+    from server_agg import plan
+    from server_agg.estimates.one import DIRECT
+
+    if not given_of(options, *DESIGN) or (options.n is None) == (options.power is None):
+        raise ParameterError("--difference", options.difference, "together with --epsilon, and either --n or --power")
+    how: dict[str, Any] = {
+        "difference": options.difference,
+        "prevalence": options.prevalence,
+        "level": options.level,
+    }
+    design = design_of(options)
+    said = save_picture(options, lambda: plan.plot_power({str(design): design}, SIZES, **how))
+    if options.n is not None:
+        power, direct = (plan.power(one, options.n, **how) for one in (design, DIRECT))
+        words = (
+            f"two groups of {options.n:,} by {design}: a difference of {options.difference} is found with "
+            f"probability {power:.3f} (asked directly: {direct:.3f})"
+        )
+        emit(options, {"power": power, "direct_power": direct}, words, said)
+        return 0
+    needed, direct_n = (plan.sample_size(one, power=options.power, **how) for one in (design, DIRECT))
+    words = (
+        f"{needed:,} respondents in each of two groups by {design} find a difference of "
+        f"{options.difference} with probability {options.power} (asked directly: {direct_n:,})"
+    )
+    emit(options, {"n": needed, "direct_n": direct_n}, words, said)
+    return 0
+
+
+def _prices(options: Namespace, how: dict[str, Any]) -> int:
+    from server_agg import plan
+
+    prices = plan.price(EPSILONS, margin=options.margin, **how)
+    head = ["ε", "P(truth)", "an answer is worth", "respondents", "asked directly", "price"]
+    rows = [
+        [
+            f"{p.epsilon:.4g}",
+            f"{p.truth:.4g}",
+            f"{p.effective_share:.3g} of a direct one",
+            f"{p.n:,}",
+            f"{p.direct_n:,}",
+            f"{p.factor:.3g} ×",
+        ]
+        for p in prices.rows
+    ]
+    said = save_picture(options, lambda: prices.plot(methods=METHODS))
+    emit(options, prices.as_dict(), table(head, rows, {0, 1, 2, 3, 4, 5}), _for(options), said)
+    return 0
+
+
+def _sizes(options: Namespace, how: dict[str, Any]) -> int:
+    from server_agg import plan
+    from server_agg.estimates.methods import methods_for
+    from server_agg.estimates.one import DIRECT
+
+    methods = methods_for("plan") if options.method == "exact" else (options.method,)
+    design, rows, data = design_of(options), [], {}
+    for method in methods:
+        by = {**how, "method": method}
+        n, direct = (plan.sample_size(one, margin=options.margin, **by) for one in (design, DIRECT))
+        rows.append([method, f"{n:,}", f"{direct:,}", f"{n / direct:.3g} ×"])
+        data[method] = {"n": n, "direct_n": direct, "price": n / direct}
+    head = ["bar", "respondents", "asked directly", "price of privacy"]
+    emit(options, data, table(head, rows, {1, 2, 3}), _for(options))
+    return 0
+
+
+def _margin(options: Namespace, how: dict[str, Any]) -> int:
+    from server_agg import plan
+    from server_agg.estimates.one import DIRECT
+
+    margin, direct = (plan.margin(one, options.n, **how) for one in (design_of(options), DIRECT))
+    margin, direct, useless = min(margin, 1.0), min(direct, 1.0), margin >= 1  # a share is between 0 and 1
+    nothing = ": nothing is learned, every share is inside such a bar" if useless else ""
+    words = f"±{100 * margin:.2f} points{nothing} ({options.method} bar at {options.level}); asked directly"
+    emit(options, {"margin": margin, "direct_margin": direct}, f"{words} ±{100 * direct:.2f}")
+    return 0
+
+
+def _epsilon(options: Namespace, how: dict[str, Any]) -> int:
+    from server_agg import plan
+
+    epsilon = plan.epsilon(options.n, margin=options.margin, **how)
+    emit(options, {"epsilon": epsilon}, f"ε = {epsilon:.4g} or more, for {_for(options)}")
+    return 0
+
+
+def _for(options: Namespace) -> str:
+    share = f"prevalence {options.prevalence}" if options.prevalence is not None else "the worst prevalence"
+    return f"±{options.margin} at level {options.level}, {share}"
+
+
+def _rehearse(options: Namespace) -> int:
+    """Simulate, and say how the estimate varied and how often each bar held."""
+    from server_agg.plan.rehearsal import rehearse
+
+    if options.prevalence is None:
+        raise Incomplete("give --prevalence with --rehearse: the true share of yes, or of the first option")
+    people = 1000 if options.n is None else options.n
+    with progress(f"{options.surveys} surveys of {people}", quiet=options.json) as tell:
+        found = rehearse(
+            design_of(options).to_grid(),
+            options.prevalence,
+            people,
+            options.surveys,
+            level=options.level,
+            target=options.target,
+            methods=None if options.method == "exact" else [options.method],
+            tell=tell,
+        )
+    said = save_picture(options, lambda: _histogram(found))
+    emit(options, found.as_dict(), _summary(found), _bins(found), *_coverage(found), said)
+    return 0
+
+
+def _summary(found: Rehearsal) -> str:
+    from server_agg.results.tables import text_table
+
+    mean, error = found.mean, found.predicted_spread / found.values.size**0.5
+    rows = [
+        ["surveys", f"{found.values.size:,} of {found.n:,} people each, {found.design}"],
+        ["truth", f"{100 * found.prevalence:.3f} %"],
+        ["mean estimate", f"{100 * mean:.3f} % ± {100 * error:.3f} (one Monte-Carlo standard error)"],
+        ["bias", f"{found.bias_in_errors:+.2f} standard errors: {_verdict(found.bias_in_errors)}"],
+        ["spread", f"{100 * found.spread:.3f} points; theory {100 * found.predicted_spread:.3f}"],
+    ]
+    return text_table(None, rows)
+
+
+def _verdict(errors: float) -> str:
+    return "none to be seen" if abs(errors) < 4 else "BIASED: this does not happen by chance"
+
+
+def _bins(found: Rehearsal) -> str:
+    """The distribution of the estimate as lines of text."""
+    import numpy as np
+
+    counts, edges = np.histogram(found.values, BINS)
+    rows = []
+    for many, low, high in zip(counts, edges, edges[1:], strict=False):
+        mark = " ◄ truth" if low <= found.prevalence < high else ""
+        rows.append(f"{100 * low:7.2f} … {100 * high:6.2f} %  {'█' * round(WIDTH * many / counts.max())}{mark}")
+    return "\n".join(rows)
+
+
+def _coverage(found: Rehearsal) -> tuple[str, str]:
+    rows = []
+    for each in found.coverages:
+        low, high = each.interval()
+        promise = "guaranteed" if each.guaranteed else "approximate"
+        if high < found.level:
+            promise += ": TOO FEW" if each.guaranteed else ": falls short here"
+        rows.append(
+            [
+                each.method,
+                f"{100 * each.share:.2f} %",
+                f"{100 * low:.2f}–{100 * high:.2f} %",
+                f"{100 * each.width:.2f}",
+                promise,
+            ]
+        )
+    head = ["bar", "held", "coverage (95 %)", "mean width", f"against {100 * found.level:.10g} %"]
+    covered = "population's share" if found.target == "population" else "share among those asked"
+    words = f"held: how many of the bars held the {covered}; coverage: the exact Monte-Carlo interval of that"
+    return table(head, rows, {1, 2, 3}), f"{words}; widths in points"
+
+
+def _histogram(found: Rehearsal) -> Picture:
+    import numpy as np
+
+    from server_agg.results.drawing import COLOURS, Picture, axes_for, plain_axes
+
+    axes = axes_for(None)
+    axes.hist(100 * found.values, bins=40, density=True, color=COLOURS[0], alpha=0.35, label="estimates")
+    left, right = axes.get_xlim()
+    at = np.linspace(left, right, 400)
+    sigma = 100 * found.predicted_spread
+    bell = np.exp(-0.5 * ((at - 100 * found.prevalence) / sigma) ** 2) / (sigma * np.sqrt(2 * np.pi))
+    axes.plot(at, bell, color=COLOURS[0], label="normal curve with the theory's variance")
+    axes.axvline(100 * found.prevalence, color=COLOURS[1], label="truth")
+    axes.axvline(100 * found.mean, color="black", linestyle="--", label="mean estimate")
+    axes.set_xlabel("estimate, %")
+    axes.set_yticks([])
+    plain_axes(axes, f"{found.values.size} surveys of {found.n} people; {found.design}")
+    axes.legend(fontsize="small", frameon=False)
+    return Picture(axes)

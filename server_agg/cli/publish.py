@@ -1,0 +1,330 @@
+"""`rrcollect keygen`, `publish`, `verify`, `withdraw` and `invite`; for how a survey is written see `survey_file`."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode, urlsplit
+
+from rrcollect.errors import Blame, ParameterError, RRCollectError
+from server_agg.cli.options import PASSWORD, add_force, add_key, add_out, add_survey, add_trust
+from server_agg.cli.sources import password, read_envelope, signing_keys, split_sources, trusted
+from server_agg.cli.terminal import CannotWrite, Incomplete, emit, new_file, plain, refuse_existing, write_text
+
+if TYPE_CHECKING:
+    from rrcollect import Publication, PublicKey, Survey
+
+MOST_INVITES = 1_000_000
+
+
+class CannotUpload(RRCollectError):
+    """A collector was not reached, or refused a survey."""
+
+    blame = Blame.DEVICE
+
+
+def add_keygen(parser: ArgumentParser) -> None:
+    """Options of `keygen`."""
+    add_out(parser, "the file for the private key; its public half goes to FILE.pub", required=True)
+    parser.add_argument("--password", action="store_true", help=f"encrypt it (asks, or takes {PASSWORD})")
+
+
+def keygen(options: Namespace) -> int:
+    """A new signing key, readable by its owner only."""
+    from rrcollect import SigningKey
+
+    public = Path(f"{options.out}.pub")
+    for path in (options.out, public):
+        refuse_existing(path, force=None)
+    key = SigningKey.generate()
+    key.save(options.out, password(options.password))
+    try:
+        with new_file(public, force=None) as partial:
+            partial.write_bytes(key.public.to_pem())
+    except CannotWrite:
+        options.out.unlink()  # made a moment ago, and of no use without its public half
+        raise
+    words = (
+        f"private key: {options.out} (keep it)\npublic key:  {public} (hand it out)\nkey id:      {key.public.key_id}"
+    )
+    emit(options, {"private": str(options.out), "public": str(public), "key_id": key.public.key_id}, words)
+    return 0
+
+
+def add_publish(parser: ArgumentParser) -> None:
+    """Options of `publish`."""
+    parser.add_argument(
+        "survey",
+        type=Path,
+        nargs="?",
+        metavar="FILE",
+        help="the survey as TOML or JSON, or signed; --template prints one",
+    )
+    add_key(parser)
+    add_out(parser, "the file for the signed survey")
+    parser.add_argument("--expect", type=int, metavar="N", help="how many answers are expected: warn of small groups")
+    parser.add_argument("--template", action="store_true", help="print a survey to start from, and nothing else")
+    parser.add_argument("--invited", action="store_true", help="with --template: a survey by invitation")
+    parser.add_argument("--to", metavar="URL", help="upload it to the collector at this address, https://…")
+    parser.add_argument("--token-file", help="with --to: a file of mode 600 with the owner's token")
+    add_trust(parser)
+    add_force(parser)
+
+
+def publish(options: Namespace) -> int:
+    """Check, compose and sign a survey, warn of what devices would refuse, and upload it if asked to."""
+    from rrcollect.publish.survey_file import template
+
+    if options.template:
+        text = template(invited=options.invited)
+        emit(options, {"template": text}, text)
+        return 0
+    if (options.to is None) != (options.token_file is None):
+        raise Incomplete("give both --to URL and --token-file FILE to upload")
+    if options.survey is not None and split_sources([str(options.survey)])[0]:
+        return _publish_signed(options)
+    if options.survey is None or not options.key or options.out is None:
+        raise Incomplete("give FILE, --key and --out; --template prints a survey to start from")
+    publication, warnings = _signed(options)
+    whole = publication.composition.whole
+    data = {
+        "digest": publication.digest,
+        "epsilon": str(whole.epsilon),
+        "delta": str(whole.delta),
+        "file": str(options.out),
+        "warnings": warnings,
+    }
+    for warning in warnings:
+        sys.stderr.write(f"warning: {plain(warning)}\n")
+    said = [publication.composition.explain()]
+    said += [f"{options.out}: {len(publication.envelope)} bytes, digest {publication.digest}"]
+    if options.to is not None:
+        keys = [key.public for key in signing_keys(options)]
+        data["pages"] = pages = _upload(options, publication.envelope, keys)
+        said += [f"uploaded to {options.to}", *(f"survey:  {page}" for page in pages)]
+    emit(options, data, "\n".join(said))
+    return 0
+
+
+def _signed(options: Namespace) -> tuple[Publication, list[str]]:
+    """The survey signed, in its file, and the warnings."""
+    from rrcollect import publish_survey
+    from rrcollect.publish.question_file import at
+    from rrcollect.publish.survey_file import read_survey, survey_from
+
+    refuse_existing(options.out, force=options.force)
+    entries = read_survey(options.survey)
+    with at(str(options.survey)):
+        survey = survey_from(entries)
+    keys = signing_keys(options)
+    with at(str(options.survey)):
+        publication = publish_survey(survey, keys)
+    with new_file(options.out, force=options.force) as partial:
+        partial.write_bytes(publication.envelope)
+    return publication, [*refusals(publication), *small_groups(survey, options.expect)]
+
+
+def _publish_signed(options: Namespace) -> int:
+    """Upload what is signed already."""
+    if options.to is None or options.key or options.out is not None:
+        raise Incomplete(f"{options.survey} is signed already: give --to URL, --token-file and --trust to upload it")
+    keys = trusted(options)
+    survey, envelope = read_envelope(options.survey, keys)
+    pages = _upload(options, envelope, keys)
+    said = [f"uploaded to {options.to}: digest {survey.digest}", *(f"survey:  {page}" for page in pages)]
+    emit(options, {"digest": survey.digest, "to": options.to, "pages": pages}, "\n".join(said))
+    return 0
+
+
+def _upload(options: Namespace, envelope: bytes, keys: Sequence[PublicKey]) -> list[str]:
+    """The pages of the survey at the collector; the token goes to this address alone, over TLS or this machine."""
+    from http.client import HTTPConnection, HTTPException, HTTPSConnection
+
+    from server_agg.collect.settings import OwnerToken
+
+    address = urlsplit(options.to)
+    local = address.hostname in ("127.0.0.1", "::1", "localhost")
+    if address.scheme != "https" and not (address.scheme == "http" and local):
+        raise ParameterError(
+            "--to", options.to, "https://… (http:// only to this machine: the token is in the request)"
+        )
+    token = OwnerToken.read(options.token_file)
+    kind = HTTPSConnection if address.scheme == "https" else HTTPConnection
+    connection = kind(address.hostname or "", address.port, timeout=60)
+    named = urlencode([("key", key.raw.hex()) for key in keys])
+    try:
+        connection.request("POST", f"{address.path.rstrip('/')}/surveys?{named}", envelope,
+                           {"Authorization": f"Bearer {token}", "Content-Type": "application/json"})  # fmt: skip
+        reply = connection.getresponse()
+        body, status = reply.read(65536), reply.status
+    except (OSError, HTTPException) as error:
+        why = f"could not be reached ({type(error).__name__}); the survey was not uploaded"
+        raise CannotUpload(f"{options.to} {why}") from None
+    finally:
+        connection.close()
+    try:
+        said = json.loads(body)
+    except ValueError:
+        said = None
+    if status not in (200, 201) or not isinstance(said, dict):
+        told = said.get("message", said.get("error")) if isinstance(said, dict) else "no collector answers there"
+        raise CannotUpload(f"{options.to} refused the survey: HTTP {status}, {told}")
+    return [str(page) for page in said.get("pages", [])]
+
+
+def refusals(publication: Publication) -> list[str]:
+    """Why devices with the default policy would not answer a survey, or some of it; empty if they would."""
+    from rrcollect import Policy
+    from rrcollect.errors import SurveyRefused
+
+    policy = Policy()
+    found = []
+    for question in publication.survey.questions:
+        try:
+            policy.cost(question)
+        except SurveyRefused as error:
+            found.append(f"a device with the default policy refuses the whole survey: {error}")
+    for name, rounds, cost, _ in publication.composition.questions:
+        if rounds > 1 and (cost.epsilon > policy.attribute_epsilon or cost.delta > policy.attribute_delta):
+            found.append(
+                f"question {name!r}: all {rounds} rounds cost ε = {float(cost.epsilon):.4g}; a device with the default "
+                f"policy stops at {float(policy.attribute_epsilon):.4g} for one attribute"
+            )
+    whole = publication.composition.whole
+    if whole.epsilon > policy.lifetime_epsilon or whole.delta > policy.lifetime_delta:
+        most = f"{float(policy.lifetime_epsilon):.4g} and {float(policy.lifetime_delta):.4g} for life"
+        costs = f"the whole survey costs ε = {float(whole.epsilon):.4g}, δ = {float(whole.delta):.4g}"
+        found.append(f"{costs}; a device with the default policy stops at {most}")
+    return found
+
+
+def small_groups(survey: Survey, expected: int | None) -> list[str]:
+    """Why the groups that a survey declares would not be shown with so many answers; empty if they would."""
+    if expected is None or not survey.segments:
+        return []
+    if expected < 1:
+        raise ParameterError("--expect", expected, "1 or more answers")
+    cells = math.prod(len(segment.values) + 1 for segment in survey.segments.values())
+    crowds = expected // survey.minimum
+    if cells <= crowds:
+        return []
+    return [
+        f"{expected} answers are at most {crowds} crowds of {survey.minimum}, and the declared segments make {cells} "
+        "cells, those who declare nothing counted: most of them will not be shown. Declare fewer segments or values, "
+        "or ask more people"
+    ]
+
+
+def add_verify(parser: ArgumentParser) -> None:
+    """Options of `verify`."""
+    add_survey(parser)
+    parser.add_argument("--threshold", type=int, default=1, help="how many keys must have signed (default: 1)")
+    parser.add_argument("--publisher", help="the publisher's name (default: the one the survey names)")
+
+
+def verify(options: Namespace) -> int:
+    """What a device with the default policy would say to an envelope."""
+    from rrcollect import Policy, TrustedPublisher, accept_survey
+    from rrcollect.errors import SurveyRefused
+    from rrcollect.publish.composition import compose
+    from rrcollect.publish.envelope import verify as open_envelope
+    from rrcollect.publish.survey import Survey
+
+    keys = trusted(options)
+    data = options.survey.read_bytes()
+    try:
+        named = options.publisher or Survey.from_payload(open_envelope(data, keys).payload).publisher
+        accepted = accept_survey(data, Policy([TrustedPublisher(named, keys, options.threshold)]))
+    except SurveyRefused as error:
+        emit(options, {"accepted": False, "error": type(error).__name__, "reason": str(error)}, "")
+        if not options.json:
+            sys.stderr.write(plain(f"not accepted: {type(error).__name__}: {error}") + "\n")
+        return 1
+    words = f"accepted: digest {accepted.digest}\n{accepted.explain()}\n{compose(accepted.survey).explain()}"
+    emit(options, {"accepted": True, "digest": accepted.digest, "survey": accepted.survey.to_wire()}, words)
+    return 0
+
+
+def add_withdraw(parser: ArgumentParser) -> None:
+    """Options of `withdraw`."""
+    parser.add_argument("survey", type=Path, metavar="SURVEY", help="the signed survey that is to end")
+    add_key(parser)
+    add_out(parser, "the file for the signed withdrawal", required=True)
+    add_force(parser)
+
+
+def withdraw(options: Namespace) -> int:
+    """Sign that a survey is over; with keys that signed it, or devices would not take it."""
+    from rrcollect import withdraw_survey
+
+    if not options.key:
+        raise Incomplete("give --key: a private key that signed the survey")
+    refuse_existing(options.out, force=options.force)
+    keys = signing_keys(options)
+    survey, _ = read_envelope(options.survey, [key.public for key in keys])
+    envelope = withdraw_survey(survey, keys)
+    with new_file(options.out, force=options.force) as partial:
+        partial.write_bytes(envelope)
+    data = {"survey": survey.digest, "name": survey.name, "version": survey.version, "file": str(options.out)}
+    words = f"withdrawn: {survey.name}, version {survey.version}"
+    words += f", digest {survey.digest}\n{options.out}: publish it wherever the survey was"
+    emit(options, data, words)
+    return 0
+
+
+def add_invite(parser: ArgumentParser) -> None:
+    """Options of `invite`."""
+    add_survey(parser)
+    parser.add_argument("--count", type=int, required=True, help="how many")
+    add_out(parser, "the owner's list, as CSV: invite, link", required=True)
+    parser.add_argument("--hashes", type=Path, required=True, help="the hashes of all tickets, for the collector")
+    add_force(parser)
+
+
+def invite(options: Namespace) -> int:
+    """Make invites; nobody but the owner's list ever has them."""
+    from rrcollect.publish.tickets import check_number, new_invite, ticket_hashes
+    from server_agg.files import write_csv
+
+    for path in (options.out, options.hashes):
+        refuse_existing(path, force=options.force)
+    survey, _ = read_envelope(options.survey, trusted(options))
+    if not survey.invite_only:
+        raise ParameterError(str(options.survey), "open to everybody", "a survey with invite_only = true")
+    if not 1 <= options.count <= MOST_INVITES:
+        raise ParameterError("--count", options.count, f"1 to {MOST_INVITES}")
+    check_number(options.count, survey)
+    made = [new_invite() for _ in range(options.count)]
+    hashes = ticket_hashes(made, survey)
+    page = f"{_base(survey)}/s/{survey.digest}#invite=" if survey.origins else None
+    with new_file(options.out, force=options.force) as partial:
+        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        os.fchmod(handle, 0o600)  # anyone who reads it can answer in these people's place
+        with open(handle, "w", encoding="utf-8", newline="") as file:
+            write_csv(file, ("invite", "link"), ((one, f"{page}{one}" if page else "") for one in made))
+    write_text(options.hashes, "\n".join(hashes) + "\n", force=options.force)
+    words = (
+        f"{options.out}: {options.count} invites; keep it safe: anyone with it can answer, and can tell which answers "
+        f"came from one invite\n{options.hashes}: {len(hashes)} hashes of tickets, sorted"
+    )
+    data = {
+        "invites": options.count,
+        "hashes": len(hashes),
+        "file": str(options.out),
+        "hashes_file": str(options.hashes),
+    }
+    emit(options, data, words)
+    return 0
+
+
+def _base(survey: Survey) -> str:
+    """Where the survey's page is: beside its collector, if that is at its first origin, below a path or not."""
+    origin, collector = survey.origins[0], survey.collector
+    beside = collector.startswith(f"{origin}/") and collector.endswith("/reports")
+    return collector.removesuffix("/reports") if beside else origin
