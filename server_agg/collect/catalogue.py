@@ -57,16 +57,18 @@ class Catalogue:
         self._looked = 0.0
         self._looks = 0, 0  # a second of the clock, and how often the database was asked for one survey in it
         self.withdrawn: dict[str, bytes] = {}  # by digest; changed in place
+        self.finished: set[str] = set()  # the digests of surveys that are closed
         self._look()
 
     def _look(self, digest: str | None = None) -> None:
         """Read what is new: all surveys, or one."""
-        found = [one for one in self._shelf.surveys(digest) if one.digest not in self._listed]
-        if found or digest is None:
-            self.withdrawn.update(self._shelf.withdrawals())
+        found = self._shelf.surveys(digest)
+        self.withdrawn.update({one.digest: one.withdrawal for one in found if one.withdrawal is not None})
+        self.finished.update(one.digest for one in found if one.finished)
         for published in found:
-            survey = _read(published.envelope, _keys(published.keys))
-            self._keep(CatalogueEntry(survey, published))
+            if published.digest not in self._listed:
+                survey = _read(published.envelope, _keys(published.keys))
+                self._keep(CatalogueEntry(survey, published))
 
     def _keep(self, entry: CatalogueEntry) -> None:
         self._listed[entry.published.digest] = entry
@@ -151,8 +153,9 @@ class Catalogue:
         listed = list(self._listed.values())
         return sorted(listed, key=lambda one: (one.survey.publisher, one.survey.name, one.survey.version))
 
-    def publish(self, envelope: bytes, keys: Iterable[str]) -> tuple[CatalogueEntry, bool]:
-        """Check and keep a signed envelope; the second value says whether it is new."""
+    def publish(self, envelope: bytes, keys: Iterable[str], *, floor: int = 0) -> tuple[CatalogueEntry, bool]:
+        """Check and keep a signed envelope; the second value says whether it is new.  A survey whose minimum is below
+        the `floor` is refused: everybody sees results by the signed minimum."""
         given = tuple(keys)
         if not 1 <= len(given) <= MOST_KEYS:
             raise Refusal(
@@ -162,6 +165,13 @@ class Catalogue:
             survey = _read(envelope, _keys(given))
         except SurveyRefused as error:
             raise Refusal(400, type(error).__name__, str(error)) from None
+        if survey.minimum < floor:
+            raise Refusal(
+                400,
+                "minimum",
+                f"this survey shows results from {survey.minimum} answers on, and this collector takes surveys that "
+                f"show them from {floor} on: sign it with minimum = {floor} or more",
+            )
         of = (survey.publisher, survey.name, survey.version, survey.minimum, survey.pilot)
         published = PublishedSurvey(survey.digest, envelope, given, *of)
         with self._lock:

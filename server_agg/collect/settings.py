@@ -84,7 +84,7 @@ class Settings(BaseModel):
     workers: Count = Field(1, description="processes; more than one need PostgreSQL")
     metrics_port: Port | None = Field(None, description="a port for /metrics without the token")
     metrics_host: str = Field("127.0.0.1", description="the address of that port")
-    minimum: Annotated[int, Field(ge=2)] = Field(30, description="answers a cell needs to be shown to the owner")
+    minimum: Annotated[int, Field(ge=2)] = Field(30, description="the least minimum of a survey that is taken here")
     public_results: bool = Field(False, description="show the last release without the token")
     release_every: timedelta | None = Field(None, description="hours between releases by themselves, 1 or more")
     results_age: Seconds = Field(1.0, description="seconds for which counts are remembered between two readers")

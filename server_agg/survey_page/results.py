@@ -24,6 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rrcollect.errors import ParameterError
 from rrcollect.publish.survey import Survey
 from server_agg.compare.options import OptionTrends
 from server_agg.compare.trends import Trend
@@ -171,7 +172,7 @@ def survey_results(
     `live`: True if the tallies are all that was counted, False if they are those of the `release` (None: not yet made).
     `headline`: the round that the owner chose for the headline, None for all rounds.
     `asked`: for each question the labels of its options or the range of its number; with a survey it is not used.
-    `options`: see `ResultOptions`.
+    `options`: see `ResultOptions`; with a survey the `minimum` is the signed one, for the owner as for strangers.
 
     >>> from rrcollect import Design
     >>> from server_agg.count.tally import Tally
@@ -180,6 +181,10 @@ def survey_results(
     >>> round(found.round("tax", 0).estimate.value, 12), "{:.3f} to {:.3f}".format(*found.round("tax", 0).bar)
     (0.3, '0.239 to 0.362')
     """
+    if survey is not None:
+        if "minimum" in options:
+            raise ParameterError("minimum", options["minimum"], "none: that of the signed survey counts")
+        options["minimum"] = survey.minimum
     how, parts = ResultOptions(**options), dict[tuple[str, int], dict[TallyKey, Tally]]()
     named = dict(asked or {}) if survey is None else {q.id: QuestionScale.of(q, survey) for q in survey.questions}
     for key, tally in (tallies if survey is None else tallies.where(survey=survey.digest)).items():
@@ -194,7 +199,7 @@ def survey_results(
 def released_results(tallies: Tallies, survey: Survey, release: ReleaseFacts | None) -> SurveyResults:
     """The results that the public may see: those of the last release, with the `minimum` of the signed survey."""
     headline = None if release is None else release.headline
-    return survey_results(tallies, survey, release=release, live=False, headline=headline, minimum=survey.minimum)
+    return survey_results(tallies, survey, release=release, live=False, headline=headline)
 
 
 def _option(one: Finding) -> str:

@@ -153,7 +153,7 @@ def filled(store: Store, asked: Survey, each: int) -> int:
 
 def shown(store: Store, asked: Survey) -> dict[str, Any]:
     """The results as the owner's page reads them, every cell of them."""
-    return live_results(store, asked, store.tallies(), 1)
+    return live_results(store, [asked])[0]
 
 
 def by_reports(store: Store, path: Path) -> int:

@@ -46,7 +46,7 @@ def made(digest, asked, source, **more):
 
 @pytest.fixture
 def collector(tmp_path):
-    with RunningCollector(str(tmp_path / "reports.sqlite3"), minimum=10) as running:
+    with RunningCollector(str(tmp_path / "reports.sqlite3")) as running:
         yield running
 
 

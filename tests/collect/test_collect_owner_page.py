@@ -32,7 +32,7 @@ def visit(browser):
 
 @pytest.fixture
 def collector(tmp_path):
-    with RunningCollector("", open_store(tmp_path / "owner.sqlite3"), minimum=10, public_results=True) as running:
+    with RunningCollector("", open_store(tmp_path / "owner.sqlite3"), public_results=True) as running:
         yield running
 
 

@@ -189,3 +189,12 @@ def test_refusals_can_be_pickled_and_tokens_are_not_shown():
 def test_only_the_named_assets_are_served():
     assert asset("../app.py") is None
     assert asset("rr-survey.mjs") is not None
+
+
+def test_a_survey_below_the_collectors_own_minimum_is_refused_when_it_is_handed_in(tmp_path):
+    with open_store(tmp_path / "r.sqlite3") as store:
+        catalogue, key = Catalogue(store.shelf), KEY.public.raw.hex()
+        with pytest.raises(Refusal, match="from 9 answers on, .* from 10 on: sign it with minimum = 10 or more"):
+            catalogue.publish(publication(minimum=9).envelope, [key], floor=10)
+        assert catalogue.publish(publication(minimum=10).envelope, [key], floor=10)[1]
+        assert catalogue.all()[0].survey.minimum == 10

@@ -47,8 +47,8 @@ def counted(made, cells):
     })  # fmt: skip
 
 
-def page(made, cells, minimum=30, **how):
-    found = survey_results(counted(made, cells), made, minimum=minimum, **how).as_dict()
+def page(made, cells, **how):
+    found = survey_results(counted(made, cells), made, **how).as_dict()
     json.dumps(found, allow_nan=False)
     return {each["id"]: each for each in found["questions"]}
 
@@ -87,7 +87,7 @@ def test_a_number_shows_its_mean_in_its_unit():
 @pytest.mark.needs("pandas")
 def test_the_table_and_the_frame_have_a_line_for_every_option():
     made = asked()
-    found = survey_results(counted(made, WHOLE), made, minimum=30)
+    found = survey_results(counted(made, WHOLE), made)
     head, lines = found.cells()
     assert [line[0] for line in lines] == ["hours", "party: red", "party: blue", "party: green", "party: other", "q1"]
     assert lines[0][3:6] == ["21.7 hours", "19.0 hours", "24.4 hours"]
@@ -239,7 +239,7 @@ def test_csv_has_a_line_for_every_option_and_the_unit_of_a_number():
     made = asked(rounds=2, segments={"sport": ["run", "ski"]})
     cells = {("party", r, (("sport", s),)): (100, [40, 30, 20, 10]) for r in (0, 1) for s in ("run", "ski")}
     cells |= {("hours", r, (("sport", s),)): (100, [50]) for r in (0, 1) for s in ("run", "ski")}
-    found = survey_results(counted(made, cells), made, minimum=30, headline=1).as_dict()
+    found = survey_results(counted(made, cells), made, headline=1).as_dict()
     lines = list(csv.DictReader(io.StringIO(as_csv([found]))))
     party = [line for line in lines if line["question"] == "party"]
     hours = [line for line in lines if line["question"] == "hours"]

@@ -28,14 +28,14 @@ def counted(asked, cells):
     })  # fmt: skip
 
 
-def findings(asked, tallies, minimum, headline=None):
+def findings(asked, tallies, headline=None):
     """What the results page shows."""
-    return survey_results(tallies, asked, minimum=minimum, headline=headline).as_dict()
+    return survey_results(tallies, asked, headline=headline).as_dict()
 
 
 def test_the_numbers_are_the_estimators():
     asked = survey(question(design=optimal_design(1)))
-    found = findings(asked, counted(asked, {("q1", 0, ()): (1000, 400)}), 30)
+    found = findings(asked, counted(asked, {("q1", 0, ()): (1000, 400)}))
     (only,) = found["questions"]
     wanted = estimate(Tally(optimal_design(1), 1000, 400))
     low, high = wanted.interval(0.95)
@@ -49,17 +49,29 @@ def test_a_question_with_too_few_answers_shows_its_count_alone():
     asked = survey()
     for n, shown in ((0, False), (29, False), (30, True)):
         cells = {("q1", 0, ()): (n, n // 2)} if n else {}
-        (only,) = findings(asked, counted(asked, cells), 30)["questions"]
+        (only,) = findings(asked, counted(asked, cells))["questions"]
         assert only["n"] == n
         assert (only["estimate"] is not None) is shown
         assert not (only["segments"] or only["trend"]) or shown
+
+
+def test_the_signed_minimum_counts_for_the_owner_and_for_strangers():
+    """An owner once saw nothing where strangers saw a value: there were two minimums."""
+    asked = survey(minimum=10)
+    tallies = counted(asked, {("q1", 0, ()): (12, 6)})
+    facts = ReleaseFacts(1, datetime(2026, 5, 1, tzinfo=UTC), None, {"q1": 10})
+    found = [survey_results(tallies, asked), released_results(tallies, asked, facts)]
+    (owner,), (strangers,) = (each.as_dict()["questions"] for each in found)
+    assert owner["estimate"]["value"] == strangers["estimate"]["value"]
+    with pytest.raises(ParameterError, match="that of the signed survey counts"):
+        survey_results(tallies, asked, minimum=5)
 
 
 def test_small_segments_are_merged_so_that_subtraction_finds_nothing():
     asked = survey(segments={"sport": ["run", "ski", "golf"]})
     cells = {("q1", 0, (("sport", s),)): (n, n // 2) for s, n in (("run", 400), ("ski", 100), ("golf", 3))}
     cells["q1", 0, ()] = (50, 20)
-    (only,) = findings(asked, counted(asked, cells), 30)["questions"]
+    (only,) = findings(asked, counted(asked, cells))["questions"]
     (sport,) = only["segments"]
     assert [row["label"] for row in sport["rows"]] == ["run", "ski", "(merged)"]
     assert set(sport["rows"][2]["cells"]) == {"golf", UNDECLARED}
@@ -73,14 +85,14 @@ def test_groups_named_like_ours_are_kept_apart():
     asked = survey(segments={"sport": ["(merged)", "(not declared)"]})
     cells = {("q1", 0, (("sport", s),)): (60, 20) for s in ("(merged)", "(not declared)")}
     cells["q1", 0, ()] = (70, 20)
-    (only,) = findings(asked, counted(asked, cells), 30)["questions"]
+    (only,) = findings(asked, counted(asked, cells))["questions"]
     assert sorted(row["n"] for row in only["segments"][0]["rows"]) == [60, 60, 70]
 
 
 def test_rounds_are_not_mixed():
     asked = survey(question(rounds=4))
     cells = {("q1", r, ()): (n, ones) for r, n, ones in ((0, 500, 150), (1, 500, 190), (2, 500, 240), (3, 5, 5))}
-    (only,) = findings(asked, counted(asked, cells), 30, headline=2)["questions"]
+    (only,) = findings(asked, counted(asked, cells), headline=2)["questions"]
     assert only["round"] == 2  # as the owner chose
     assert only["estimate"]["n"] == 500
     assert [row["round"] for row in only["trend"]["rounds"]] == [0, 1, 2]
@@ -94,21 +106,21 @@ def test_the_headline_is_the_whole_unless_the_owner_chooses_a_round():
     asked = survey(question(rounds=3))
     honest = {("q1", 0, ()): (1000, 300)}
     flooded = {**honest, ("q1", 2, ()): (30, 30)}
-    first, second = (findings(asked, counted(asked, cells), 30)["questions"][0] for cells in (honest, flooded))
+    first, second = (findings(asked, counted(asked, cells))["questions"][0] for cells in (honest, flooded))
     assert first["estimate"]["shown"] == pytest.approx(0.1)
     assert second["estimate"]["shown"] == pytest.approx((1000 * 0.1 + 30 * 1.5) / 1030)
     assert (second["round"], second["segments"]) == (None, [])
     assert second["beside"][0] == second["notes"][0] == "Rounds 1 and 3 of 3 together."
-    (chosen,) = findings(asked, counted(asked, flooded), 30, headline=0)["questions"]
+    (chosen,) = findings(asked, counted(asked, flooded), headline=0)["questions"]
     assert chosen["estimate"]["shown"] == pytest.approx(0.1)
-    (nothing,) = findings(asked, counted(asked, flooded), 30, headline=1)["questions"]
+    (nothing,) = findings(asked, counted(asked, flooded), headline=1)["questions"]
     assert nothing["estimate"] is None
 
 
 def test_the_bar_of_the_whole_is_the_mean_of_the_rounds_bars_at_a_higher_level():
     asked = survey(question(rounds=2))
     cells = {("q1", r, ()): (n, ones) for r, n, ones in ((0, 600, 200), (1, 200, 90))}
-    (only,) = findings(asked, counted(asked, cells), 30)["questions"]
+    (only,) = findings(asked, counted(asked, cells))["questions"]
     bars = [estimate(Tally(DESIGN, n, ones)).interval("0.975") for n, ones in ((600, 200), (200, 90))]
     assert only["estimate"]["low"] == pytest.approx((3 * bars[0].low + bars[1].low) / 4)
     assert only["estimate"]["high"] == pytest.approx((3 * bars[0].high + bars[1].high) / 4)
@@ -118,22 +130,22 @@ def test_the_bar_of_the_whole_is_the_mean_of_the_rounds_bars_at_a_higher_level()
 def test_the_fullest_round_is_told_where_none_has_enough():
     asked = survey(question(rounds=3))
     cells = {("q1", r, ()): (n, 5) for r, n in ((0, 21), (1, 20))}
-    (only,) = findings(asked, counted(asked, cells), 30)["questions"]
+    (only,) = findings(asked, counted(asked, cells))["questions"]
     assert (only["n"], only["estimate"]) == (41, None)
     assert only["notes"] == ["A round needs 30 answers before anything is shown; the fullest has 21."]
-    assert "the fullest has 0" in findings(asked, counted(asked, {}), 30)["questions"][0]["notes"][0]
+    assert "the fullest has 0" in findings(asked, counted(asked, {}))["questions"][0]["notes"][0]
 
 
 def test_invitations_leave_no_room_for_fakes_and_misfit_is_told():
     asked = survey(invite_only=True)
-    (only,) = findings(asked, counted(asked, {("q1", 0, ()): (1000, 100)}), 30)["questions"]
+    (only,) = findings(asked, counted(asked, {("q1", 0, ()): (1000, 100)}))["questions"]
     assert only["estimate"]["manipulation"] is None
     assert "do not fit" in only["estimate"]["misfit"]
     assert only["estimate"]["fit"] == "These counts do not fit the survey's design: do not use this number."
-    (near,) = findings(asked, counted(asked, {("q1", 0, ()): (1000, 245)}), 30)["questions"]
+    (near,) = findings(asked, counted(asked, {("q1", 0, ()): (1000, 245)}))["questions"]
     assert "P(a count so far below)" in near["estimate"]["misfit"]
     assert near["estimate"]["fit"].endswith("as chance alone can bring about (see Method).")
-    (good,) = findings(asked, counted(asked, {("q1", 0, ()): (1000, 400)}), 30)["questions"]
+    (good,) = findings(asked, counted(asked, {("q1", 0, ()): (1000, 400)}))["questions"]
     assert good["estimate"]["fit"] is None
     assert only["estimate"]["shown"] == 0.0 > only["estimate"]["value"]
 
@@ -150,7 +162,7 @@ def test_a_cell_that_would_run_gets_an_apostrophe(text):
 def test_csv_has_a_line_for_every_estimate_and_numbers_stay_numbers():
     asked = survey(question(text="=HYPERLINK(1)", rounds=2), segments={"sport": ["=cmd", "ski"]})
     cells = {("q1", r, (("sport", s),)): (100, 10) for r in (0, 1) for s in ("=cmd", "ski")}
-    lines = list(csv.reader(io.StringIO(as_csv([findings(asked, counted(asked, cells), 30, headline=1)]))))
+    lines = list(csv.reader(io.StringIO(as_csv([findings(asked, counted(asked, cells), headline=1)]))))
     assert tuple(lines[0]) == HEAD
     assert len(lines) == 1 + 1 + 2 + 2
     for line in lines[1:]:
@@ -158,7 +170,7 @@ def test_csv_has_a_line_for_every_estimate_and_numbers_stay_numbers():
         assert made["text"] == "'=HYPERLINK(1)"
         assert made["group"] in ("", "'=cmd", "ski")
         assert float(made["estimate"]) < 0  # unbiased and unclipped; a number, so no apostrophe
-    assert as_csv([findings(asked, counted(asked, {}), 30)]).splitlines() == [",".join(HEAD)]
+    assert as_csv([findings(asked, counted(asked, {}))]).splitlines() == [",".join(HEAD)]
 
 
 # ---- a release ------------------------------------------------------------------------------------------------------
@@ -213,10 +225,10 @@ def test_before_the_first_release_nothing_is_told_but_that():
 def test_a_live_view_says_that_each_look_costs_or_that_its_bars_allow_for_looking():
     asked = survey(invite_only=True)
     tallies = counted(asked, {("q1", 0, ()): (1000, 400)})
-    found = findings(asked, tallies, 30)
+    found = findings(asked, tallies)
     assert "Each look costs" in found["notes"][0]
     assert found["questions"][0]["notes"] == []
-    looking = survey_results(tallies, asked, minimum=30, method="anytime").as_dict()
+    looking = survey_results(tallies, asked, method="anytime").as_dict()
     assert "Its bars allow for looking" in looking["notes"][0]
     (only,) = looking["questions"]
     bar = estimate(Tally(asked.questions[0].design, 1000, 400)).interval(0.95, "anytime")
@@ -228,7 +240,7 @@ def test_bars_that_are_looked_at_are_from_the_first_look_those_of_all_rounds_and
     asked = survey(question(rounds=4, design=DESIGN), segments={"sport": ["run", "ski", "golf"]})
     cells = {("q1", 0, (("sport", s),)): (n, n // 3) for s, n in (("run", 300), ("ski", 90))}
     for more, rounds in (({}, 1), ({("q1", 2, ()): (200, 70)}, 2)):
-        found = survey_results(counted(asked, cells | more), asked, minimum=30, method="anytime").as_dict()
+        found = survey_results(counted(asked, cells | more), asked, method="anytime").as_dict()
         (only,) = found["questions"]
         ends = estimate(Tally(DESIGN, 390, 130)).interval(1 - 0.05 / 4, "anytime")
         if rounds == 1:
@@ -236,7 +248,7 @@ def test_bars_that_are_looked_at_are_from_the_first_look_those_of_all_rounds_and
             assert only["estimate"]["level"] == 0.95
         else:
             assert only["trend"]["rounds"][0]["low"] == pytest.approx(ends.low, abs=1e-12)
-    chosen = survey_results(counted(asked, cells), asked, minimum=30, method="anytime", headline=0).as_dict()
+    chosen = survey_results(counted(asked, cells), asked, method="anytime", headline=0).as_dict()
     (sport,) = chosen["questions"][0]["segments"]
     row = estimate(Tally(DESIGN, 300, 100)).interval(1 - 0.05 / 5, "anytime")  # run, ski, golf, not declared, merged
     assert (sport["rows"][0]["low"], sport["rows"][0]["high"]) == pytest.approx(tuple(row), abs=1e-12)
@@ -325,7 +337,7 @@ def test_a_survey_that_was_answered_by_another_design_is_refused():
     other = Design("2/3", "2/3")
     given = Tallies({TallyKey(asked.digest, "q1", d): Tally(d, 100, 40) for d in (DESIGN, other)})
     with pytest.raises(ParameterError, match="the published design of 'q1' alone"):
-        findings(asked, given, 30)
+        findings(asked, given)
 
 
 def test_misfit_and_a_cut_value_are_said_beside_it():

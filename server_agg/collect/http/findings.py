@@ -13,17 +13,23 @@ from __future__ import annotations
 import asyncio
 import io
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from rrcollect.publish.survey import Survey
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.http.bodies import encoded
 from server_agg.collect.settings import Settings
-from server_agg.collect.store.release import ReleaseOutcome, last_number, unreleased
+from server_agg.collect.store.epochs import CellCount
+from server_agg.collect.store.fold import tallies_of
+from server_agg.collect.store.release import ReleaseOutcome, last_facts, last_number
+from server_agg.collect.store.release_rule import hierarchy, next_release
+from server_agg.collect.store.reports import Cell
 from server_agg.collect.store.store import Store
 from server_agg.count.tallies import Tallies
 from server_agg.files import write_csv
+from server_agg.survey_page.released import ReleaseFacts
 from server_agg.survey_page.results import released_results, survey_results
 
 HEAD = ("survey", "title", "question", "text", "round", "segment", "group", "option", "n", "estimate", "low", "high",
@@ -87,14 +93,19 @@ class PublicResults:
         return known[1]
 
 
-def live_results(store: Store, survey: Survey, tallies: Tallies, minimum: int) -> dict[str, Any]:
-    """What the owner sees: everything that was counted, with bars that allow for looking, the last release, and what a
-    release would add now."""
-    last, ahead = store.last_release(survey), unreleased(store.epochs, survey)
-    facts = None if last is None else last.facts
+def live_results(store: Store, surveys: Iterable[Survey]) -> list[dict[str, Any]]:
+    """What the owner sees of each survey: everything that was counted, with bars that allow for looking, the last
+    release, and what a release would add now."""
+    counted, last = store.folds.counted(), last_facts(store.database)
+    return [_live(survey, counted.get(survey.digest, {}), last.get(survey.digest)) for survey in surveys]
+
+
+def _live(survey: Survey, counted: Mapping[Cell, CellCount], facts: ReleaseFacts | None) -> dict[str, Any]:
+    tallies = tallies_of({cell: found.n for cell, found in counted.items()}, {survey.digest} if survey.pilot else ())
     headline = None if facts is None else facts.headline
-    how: dict[str, Any] = {"minimum": minimum, "method": "anytime"}
-    found = survey_results(tallies, survey, release=facts, headline=headline, **how).as_dict()
+    found = survey_results(tallies, survey, release=facts, headline=headline, method="anytime").as_dict()
+    unpublished = Counter({cell: n - published for cell, (n, published) in counted.items() if n > published})
+    ahead = next_release(unpublished, survey.minimum, hierarchy(survey))
     return found | {"next_release": ReleaseOutcome(facts, ahead.answers, ahead.waiting, survey.minimum).as_dict()}
 
 
@@ -136,11 +147,8 @@ class Findings:
     def _count(self) -> list[dict[str, Any]]:
         self._catalogue.refresh()
         self._store.folds.fold_unless_busy()
-        tallies, minimum, states = self._store.tallies(), self._settings.minimum, self._states()
-        return [
-            live_results(self._store, listed.survey, tallies, minimum) | states[listed.published.digest]
-            for listed in self._catalogue.all()
-        ]
+        found, states = live_results(self._store, [one.survey for one in self._catalogue.all()]), self._states()
+        return [one | states[one["digest"]] for one in found]
 
     def _released(self) -> list[dict[str, Any]]:
         self._catalogue.refresh()

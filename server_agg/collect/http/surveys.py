@@ -25,6 +25,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -101,14 +102,13 @@ class SurveyRoutes:
         return self._settings.prefix or str(request.scope.get("root_path", ""))
 
     def states(self) -> dict[str, dict[str, Any]]:
-        """By digest what each survey is now."""
-        closed = {one.digest for one in self._store.shelf.surveys() if one.finished}
-        withdrawn, now, grace = self._catalogue.withdrawn, datetime.now(UTC), self._settings.grace
+        """By digest what each survey is now; as it was when the catalogue was last read."""
+        closed, withdrawn, now = self._catalogue.finished, self._catalogue.withdrawn, datetime.now(UTC)
         found = {}
         for entry in self._catalogue.all():
             digest = entry.published.digest
             how = {"withdrawn": digest in withdrawn, "closed": digest in closed}
-            found[digest] = {"state": state_of(entry.survey, **how, grace=grace, now=now)}
+            found[digest] = {"state": state_of(entry.survey, **how, grace=self._settings.grace, now=now)}
         return found
 
     def _check(self, request: Request) -> None:
@@ -130,7 +130,9 @@ class SurveyRoutes:
         self._check(request)
         envelope = await self._body(request, LARGEST_ENVELOPE)
         keys = request.query_params.getlist("key")
-        listed, new = await asyncio.to_thread(self._catalogue.publish, envelope, keys)
+        listed, new = await asyncio.to_thread(
+            partial(self._catalogue.publish, envelope, keys, floor=self._settings.minimum)
+        )
         self._changed()
         digest = listed.published.digest
         return reply({"digest": digest, "pages": listed.pages(self.prefix(request))}, 201 if new else 200)

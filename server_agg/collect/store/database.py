@@ -72,7 +72,7 @@ ADD_COUNT = (
     f"INSERT INTO counts ({CELL}, n, published) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "  # noqa: S608
     f"ON CONFLICT ({CELL}) DO UPDATE SET n = counts.n + excluded.n, published = counts.published + excluded.published"
 )
-READ_COUNTS = f"SELECT {CELL}, n FROM counts"  # noqa: S608
+READ_COUNTS = f"SELECT {CELL}, n, published FROM counts"  # noqa: S608
 
 Marked = tuple[bytes, "bytes | None", IncomingReport]  # a report with the marks of its id and of its ticket
 

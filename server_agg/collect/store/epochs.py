@@ -67,7 +67,7 @@ class Epoch:
 
     name: str
     key: EpochKey
-    closed: frozenset[str]  # surveys that take no more reports
+    closed: frozenset[str] | None = None  # surveys that take no more reports; None: not looked up yet
     seen: int = NOTHING_SEEN  # the last place in the intake that was counted into `waiting`
     waiting: Counter[Group] = field(default_factory=Counter)
 
@@ -86,6 +86,12 @@ def marked_reports(key: EpochKey, reports: Sequence[IncomingReport]) -> list[Mar
     spendings = [report.spending for report in reports]
     tickets = [None if spending is None else key.ticket_mark(spending.plain()) for spending in spendings]
     return list(zip(key.id_marks([row[5] or "" for row, _ in reports]), tickets, reports, strict=True))
+
+
+def _opened_sums(key: EpochKey, content: Any) -> GatheredReports:
+    counts, rows = json.loads(key.opened(bytes(content)))
+    sums = {Cell(*one[:6]): CellCount(*one[6:]) for one in counts}
+    return GatheredReports(sums, [ReportRow(*row) for row in rows])
 
 
 class Epochs:
@@ -128,7 +134,8 @@ class Epochs:
                 self.database.run(cursor, "UPDATE epoch SET identity = ? WHERE identity IS NULL", (here,))
                 return str(name)
             left = [report for crowd in self.sealed_reports(cursor, key) for report in crowd.reports()]
-            gathered = self._opened_sums(cursor, key)
+            sums = self.database.run(cursor, "SELECT content FROM gathered").fetchone()
+            gathered = NOTHING_GATHERED if sums is None else _opened_sums(key, sums[0])
         if not lost or bound not in (None, here):
             self.name = secrets.token_hex(16)
         self.database.run(cursor, "UPDATE epoch SET database = ?, identity = ?", (self.name, here))
@@ -159,13 +166,19 @@ class Epochs:
         """The epoch of this transaction."""
         (name,) = self.database.run(cursor, "SELECT key FROM epoch").fetchone()
         if self._epoch is None or self._epoch.name != name:
-            closed = self.database.run(cursor, "SELECT digest FROM surveys WHERE closed > 0").fetchall()
             try:
                 key = self.keys.read(self.name, name)
             except EpochKeyMissing:  # what is said to a sender names no folder
                 raise StoreUnavailable("the key of the waiting reports is missing") from None
-            self._epoch = Epoch(name, key, frozenset(digest for (digest,) in closed))
+            self._epoch = Epoch(name, key)
         return self._epoch
+
+    def closed(self, cursor: Any, epoch: Epoch) -> frozenset[str]:
+        """The surveys that take no more reports in this epoch; a survey is closed by the fold that ends an epoch."""
+        if epoch.closed is None:
+            found = self.database.run(cursor, "SELECT digest FROM surveys WHERE closed > 0").fetchall()
+            epoch.closed = frozenset(digest for (digest,) in found)
+        return epoch.closed
 
     def alive(self) -> None:
         """Return if the database answers and its key can be read; a `StoreError` if not."""
@@ -196,12 +209,12 @@ class Epochs:
 
     def gathered(self, cursor: Any) -> GatheredReports:
         """What was folded and has no crowd of its segments yet; `EpochKeyMissing` if a fold came between."""
-        found = self.database.run(cursor, "SELECT epoch.key FROM epoch, gathered").fetchone()
+        found = self.database.run(cursor, "SELECT epoch.key, gathered.content FROM epoch, gathered").fetchone()
         if found is None:
             return NOTHING_GATHERED
-        epoch = self._epoch
-        known = epoch is not None and epoch.name == found[0]
-        return self._opened_sums(cursor, epoch.key if epoch and known else self.keys.read(self.name, found[0]))
+        (name, content), epoch = found, self._epoch
+        known = epoch is not None and epoch.name == name
+        return _opened_sums(epoch.key if epoch and known else self.keys.read(self.name, name), content)
 
     def consistently(self, read: Callable[[Any], Found]) -> Found:
         """What is read from one committed state, with its own key; from the next one if a fold destroyed that."""
@@ -209,14 +222,6 @@ class Epochs:
             with self.database.reading(snapshot=True) as cursor, suppress(EpochKeyMissing):
                 return read(cursor)
         raise StoreUnavailable("the key of the waiting reports is missing")
-
-    def _opened_sums(self, cursor: Any, key: EpochKey) -> GatheredReports:
-        found = self.database.run(cursor, "SELECT content FROM gathered").fetchone()
-        if found is None:
-            return NOTHING_GATHERED
-        counts, rows = json.loads(key.opened(bytes(found[0])))
-        sums = {Cell(*one[:6]): CellCount(*one[6:]) for one in counts}
-        return GatheredReports(sums, [ReportRow(*row) for row in rows])
 
     def seal_sums(self, cursor: Any, key: EpochKey, gathered: GatheredReports) -> None:
         """Write what is gathered, in the place of what was."""

@@ -169,6 +169,7 @@ class Folds:
         self.epochs = epochs
         self.database = epochs.database
         self.unfolded = 0  # reports that waited on after the last look of this process
+        self._known: dict[str, tuple[int, int]] = {}  # by digest, for good: a survey's minimum and number
 
     def fold(self, *, wait: bool = True) -> int:
         """Fold what is ripe; returns how many reports were folded."""
@@ -188,15 +189,17 @@ class Folds:
             name, first = epoch.name, epoch.seen == NOTHING_SEEN
             arrived = self.epochs.arrived(cursor, epoch)
             self.unfolded = epoch.waiting.total()
-            known = self.database.run(cursor, "SELECT digest, minimum, number FROM surveys").fetchall()
-            minimum = {digest: 0 if digest == finish else least for digest, least, _ in known}
-            ripe = ripe_groups(epoch.waiting, minimum)
+            if finish is not None or not {group[0] for group in epoch.waiting} <= self._known.keys():
+                self._look(cursor)
+            ripe = ripe_groups(epoch.waiting, self._minimum(finish))
             if ripe or finish is not None:
+                self._look(cursor)  # others may have gathered reports to a survey that is new here
+                minimum = self._minimum(finish)
                 crowds = arrived if first else self.epochs.sealed_reports(cursor, epoch.key)
                 (keep,) = self.database.run(cursor, "SELECT keep_rows FROM epoch").fetchone()
                 folded = folded_from(crowds, ripe, minimum, self.epochs.gathered(cursor), keep_rows=bool(keep))
                 name = self.epochs.keys.make(self.epochs.name)
-                self._write(cursor, folded, {digest: number for digest, _, number in known}, name)
+                self._write(cursor, folded, name)
                 if finish is not None:
                     self._forget(cursor, finish)
         self.epochs.keys.keep_only(self.epochs.name, name)
@@ -205,11 +208,18 @@ class Folds:
         self.unfolded = len(folded.left)
         return folded.folded
 
-    def _write(self, cursor: Any, folded: FoldResult, numbers: dict[str, int], name: str) -> None:
+    def _look(self, cursor: Any) -> None:
+        rows = self.database.run(cursor, "SELECT digest, minimum, number FROM surveys").fetchall()
+        self._known = {digest: (least, number) for digest, least, number in rows}
+
+    def _minimum(self, finish: str | None) -> dict[str, int]:
+        return {digest: 0 if digest == finish else least for digest, (least, _) in self._known.items()}
+
+    def _write(self, cursor: Any, folded: FoldResult, name: str) -> None:
         """Everything a fold changes, in one transaction."""
         self.database.run_many(cursor, ADD_COUNT, [(*cell, *n) for cell, n in folded.counts.items()])
         for survey, ids in folded.ids.items():
-            self.database.append_ids(cursor, numbers[survey], ids)
+            self.database.append_ids(cursor, self._known[survey][1], ids)
         self.database.append(cursor, "reports", COLUMNS, folded.rows)
         self.database.append(cursor, "spent", SPENDING, folded.spent)
         self.epochs.seal_again(cursor, folded.left, folded.gathered, name)
@@ -240,20 +250,31 @@ class Folds:
 
     def tallies(self, survey: str | None = None) -> Tallies:
         """Exact counts of what was folded, by survey × question × design × segments × round; as costly as cells."""
+        cells = self.counted(survey)
+        with self.database.reading() as cursor:
+            pilots = self.database.run(cursor, "SELECT digest FROM surveys WHERE pilot = 1").fetchall()
+        counted = {cell: found.n for each in cells.values() for cell, found in each.items()}
+        return tallies_of(counted, {digest for (digest,) in pilots})
+
+    def counted(self, survey: str | None = None) -> dict[str, dict[Cell, CellCount]]:
+        """By survey every cell of what was folded, how many reports it has and how many of them are public: all from
+        one committed state."""
         where, values = (" WHERE survey = ?", (survey,)) if survey is not None else ("", ())
 
-        def read(cursor: Any) -> tuple[list[Any], list[Any], GatheredReports]:
-            pilots = self.database.run(cursor, "SELECT digest FROM surveys WHERE pilot = 1").fetchall()
-            return (
-                self.database.run(cursor, READ_COUNTS + where, values).fetchall(),
-                pilots,
-                self.epochs.gathered(cursor),
-            )
+        def read(cursor: Any) -> tuple[list[Any], GatheredReports]:
+            rows = self.database.run(cursor, READ_COUNTS + where, values).fetchall()
+            return rows, self.epochs.gathered(cursor)
 
-        cells, pilots, gathered = self.epochs.consistently(read)
-        counted = Counter({Cell(*cell): n for *cell, n in cells})
-        counted.update({cell: n.n for cell, n in gathered.counts.items() if survey in (None, cell.survey)})
-        return tallies_of(counted, {digest for (digest,) in pilots})
+        rows, gathered = self.epochs.consistently(read)
+        found: dict[str, dict[Cell, CellCount]] = {}
+        for *cell, n, published in rows:
+            found.setdefault(cell[0], {})[Cell(*cell)] = CellCount(n, published)
+        for cell, more in gathered.counts.items():
+            if survey in (None, cell.survey):
+                own = found.setdefault(cell.survey, {})
+                n, published = own.get(cell, CellCount(0))
+                own[cell] = CellCount(n + more.n, published + more.published)
+        return found
 
     def keeps_rows(self) -> bool:
         """Whether folded reports are kept as rows."""

@@ -48,6 +48,10 @@ MARK_PUBLISHED = (
 )
 ADD_RELEASE = "INSERT INTO releases (survey, number, moment, headline, crowds) VALUES (?, ?, ?, ?, ?)"
 LAST_RELEASE = "SELECT number, moment, headline, crowds FROM releases WHERE survey = ? ORDER BY number DESC LIMIT 1"
+LAST_RELEASES = (
+    "SELECT survey, number, moment, headline, crowds FROM releases AS each WHERE number = (SELECT MAX(number) FROM "
+    "releases WHERE survey = each.survey)"
+)
 READ_RELEASED = (  # in one statement, so that it is one committed state
     "SELECT releases.number, moment, headline, crowds, question, round, design, segments, answer, n FROM releases LEFT "
     "JOIN released ON released.survey = releases.survey WHERE releases.survey = ? AND releases.number = (SELECT "
@@ -147,6 +151,13 @@ def last_number(database: Database, digest: str) -> int:
     with database.reading() as cursor:
         found = database.run(cursor, LAST_RELEASE, (digest,)).fetchone()
     return 0 if found is None else int(found[0])
+
+
+def last_facts(database: Database) -> dict[str, ReleaseFacts]:
+    """By digest the last release of every survey that has one."""
+    with database.reading() as cursor:
+        rows = database.run(cursor, LAST_RELEASES).fetchall()
+    return {digest: _facts(*line) for digest, *line in rows}
 
 
 def last_release(database: Database, survey: Survey) -> LastRelease | None:

@@ -18,6 +18,7 @@ ADD_SURVEY = (
     "INSERT INTO surveys (digest, envelope, keys, publisher, name, version, minimum, pilot) VALUES (?, ?, ?, ?, ?, ?, "
     "?, ?) ON CONFLICT DO NOTHING"
 )
+SURVEYS = "SELECT digest, envelope, keys, publisher, name, version, minimum, pilot, closed, withdrawal FROM surveys"
 ADD_INVITE = "INSERT INTO invites (survey, ticket) VALUES (?, ?) ON CONFLICT DO NOTHING"
 
 
@@ -25,7 +26,8 @@ ADD_INVITE = "INSERT INTO invites (survey, ticket) VALUES (?, ?) ON CONFLICT DO 
 class PublishedSurvey:
     """A signed envelope with the public keys (hexadecimal) its owner named when publishing it, and what a store must
     know of the survey in it: whose it is, how many reports a crowd has, and whether it is a trial.  `closed`: nothing
-    is taken for it any more; `finished`: and what was deleted of it is overwritten."""
+    is taken for it any more; `finished`: and what was deleted of it is overwritten; `withdrawal`: the publisher's
+    notice, if there is one."""
 
     digest: str
     envelope: bytes
@@ -37,6 +39,7 @@ class PublishedSurvey:
     pilot: bool = False
     closed: bool = False
     finished: bool = False
+    withdrawal: bytes | None = None
 
 
 class Shelf:
@@ -60,14 +63,24 @@ class Shelf:
 
     def surveys(self, digest: str | None = None) -> list[PublishedSurvey]:
         """Every published survey, or the one of this digest."""
-        statement = "SELECT digest, envelope, keys, publisher, name, version, minimum, pilot, closed FROM surveys"
         where, values = (" WHERE digest = ?", (digest,)) if digest is not None else ("", ())
         with self._database.reading() as cursor:
-            rows = self._database.run(cursor, f"{statement}{where} ORDER BY digest", values).fetchall()
+            rows = self._database.run(cursor, f"{SURVEYS}{where} ORDER BY digest", values).fetchall()
         found = []
-        for of, made, keys, by, name, version, least, pilot, closed in rows:
-            given = (of, bytes(made), tuple(keys.split()), by, name, version, least, bool(pilot))
-            found.append(PublishedSurvey(*given, closed=closed > 0, finished=closed > 1))
+        for of, made, keys, by, name, version, least, pilot, closed, notice in rows:
+            given = (
+                of,
+                bytes(made),
+                tuple(keys.split()),
+                by,
+                name,
+                version,
+                least,
+                bool(pilot),
+                closed > 0,
+                closed > 1,
+            )
+            found.append(PublishedSurvey(*given, None if notice is None else bytes(notice)))
         return found
 
     def withdraw(self, digest: str, envelope: bytes) -> bool:

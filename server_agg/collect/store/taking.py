@@ -42,8 +42,8 @@ def take(epochs: Epochs, reports: Sequence[IncomingReport]) -> list[ReportOutcom
     with epochs.database.writing() as cursor:
         epoch = epochs.current(cursor)
         marked = dict(enumerate(marked_reports(epoch.key, reports)))
-        if epoch.closed:
-            marked = {at: one for at, one in marked.items() if one[2].row.survey not in epoch.closed}
+        if closed := epochs.closed(cursor, epoch):
+            marked = {at: one for at, one in marked.items() if one[2].row.survey not in closed}
         while marked:  # marks in one statement, contents in another, and the rest looked up in one go
             first = _firsts(marked)
             put = _put(epochs.database, cursor, epoch.key, list(first.values()))

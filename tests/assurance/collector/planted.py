@@ -138,19 +138,19 @@ class HoardedKeys(KeyFolder):
 class HastyFolds(Folds):
     """Destroys the old key before the fold is committed."""
 
-    def _write(self, cursor: Any, folded: FoldResult, numbers: dict[str, int], name: str) -> None:
-        super()._write(cursor, folded, numbers, name)
+    def _write(self, cursor: Any, folded: FoldResult, name: str) -> None:
+        super()._write(cursor, folded, name)
         self.epochs.keys.keep_only(self.epochs.name, name)
 
 
 class HalvingFolds(Folds):
     """Commits the counts of a fold before the rest of it."""
 
-    def _write(self, cursor: Any, folded: FoldResult, numbers: dict[str, int], name: str) -> None:
+    def _write(self, cursor: Any, folded: FoldResult, name: str) -> None:
         self.database.run_many(cursor, ADD_COUNT, [(*cell, *n) for cell, n in folded.counts.items()])
         cursor.execute("COMMIT")
         cursor.execute("BEGIN IMMEDIATE")
-        super()._write(cursor, folded._replace(counts={}), numbers, name)
+        super()._write(cursor, folded._replace(counts={}), name)
 
 
 def hasty(where: str) -> Store:
