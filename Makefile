@@ -7,7 +7,7 @@ WORKERS ?= 2
 TEST_WORKERS ?= 3  # one more than cores: browsers and servers are waited for
 MACHINE := PYTHON='$(PYTHON)' sh tests/support/machine.sh
 # libatomic is for Playwright; whole browsers are for what they keep of a person, the shell is for all other pages
-TOOLS := strace java node npm chromium chromium-headless-shell firefox-esr libatomic pg_ctl curl sqlite3 setpriv
+TOOLS := strace java node npm chromium chromium-headless-shell firefox-esr WebKitWebDriver Xvfb libatomic pg_ctl curl sqlite3 setpriv
 
 # Bytecode is kept: without it pytest compiles all tests, and every process that a test starts the whole project, anew.
 unexport PYTHONDONTWRITEBYTECODE

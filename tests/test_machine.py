@@ -222,7 +222,7 @@ def test_make_looks_at_the_machine_before_it_does_anything():
     command = ["make", "--no-print-directory", "--dry-run", "test"]  # also where the tests were started by make
     done = subprocess.run(command, cwd=ROOT, env=outside, capture_output=True, text=True, check=True)
     first, second, third, fourth = done.stdout.splitlines()[:4]
-    tools = "chromium chromium-headless-shell firefox-esr libatomic pg_ctl curl sqlite3 setpriv"
+    tools = "chromium chromium-headless-shell firefox-esr WebKitWebDriver Xvfb libatomic pg_ctl curl sqlite3 setpriv"
     assert f"machine.sh tools strace java node npm {tools}" in first
     assert "machine.sh packages .venv/test.stamp '.[test]'" in second
     assert "machine.sh node_packages .venv/node puppeteer-core" in third

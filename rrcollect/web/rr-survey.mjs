@@ -655,7 +655,7 @@ const STYLE = sheet([
   `.small { font-size: .88em; }`,
   `.card { background: var(--card); border: 1px solid var(--line); border-radius: var(--radius); padding: 1.2rem 1.35rem; margin: 1.1rem 0; }`,
   `.logo { display: block; max-width: min(100%, 14rem); max-height: 4.5rem; margin-block-end: .8rem; }`,
-  `.foreign { font-family: var(--rr-foreign-font, Georgia, "Liberation Serif", "Noto Serif", serif); unicode-bidi: isolate; white-space: pre-line; overflow-wrap: anywhere; text-decoration: underline dotted 1px var(--quiet); text-underline-offset: .25em; }`,
+  `.foreign { font-family: var(--rr-foreign-font, Georgia, "Liberation Serif", "Noto Serif", serif); unicode-bidi: isolate; white-space: pre-line; overflow-wrap: anywhere; text-decoration-line: underline; text-decoration-style: dotted; text-decoration-color: var(--quiet); text-decoration-thickness: 1px; text-underline-offset: .25em; }`,
   `p.foreign { border-inline-start: 3px solid var(--line); padding-inline-start: .8rem; }`,
   `.promise { border-inline-start: 4px solid var(--accent); }`,
   `.short { margin: .6rem 0 .3rem; } .promise .short { font-size: 1.06em; font-weight: 600; }`,

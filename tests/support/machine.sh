@@ -30,6 +30,8 @@ package_of() {
     node) echo nodejs ;;
     pg_ctl) echo postgresql ;;
     Rscript) echo r-cran-survey ;;
+    WebKitWebDriver) echo webkit2gtk-driver ;;
+    Xvfb) echo xvfb ;;
     setpriv) echo util-linux ;;
     *) echo "$1" ;;
   esac

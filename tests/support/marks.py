@@ -44,6 +44,7 @@ MARKS = {
     "tests/collect/test_collect_page_kinds.py": [browser],
     "tests/collect/test_collect_pages.py": [browser],
     "tests/collect/test_collect_traces.py": [browser],
+    "tests/collect/test_collect_webkit.py": [browser],
     "tests/demo/": [process],
     "tests/design/test_brute_force.py": [long],
     "tests/design/test_mechanism_contract.py::test_the_contract[one of several options-estimates_are_unbiased]": [long],
