@@ -25,7 +25,8 @@ TOGETHER = (
     "tests/cli/test_cli_owner.py",
     "tests/cli/test_cli_results_by_kind.py",
     *(f"tests/collect/test_collect_{name}.py" for name in (
-        "board", "browser_client", "built", "element", "languages", "owner_page", "page_kinds", "pages", "states", "webkit"
+        "board", "browser_client", "built", "element", "languages", "owner_page", "page_kinds", "pages", "states",
+        "webkit",
     )),
     "tests/demo/",
     "tests/documents/test_readme.py",
