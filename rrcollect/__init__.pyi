@@ -8,14 +8,14 @@ from rrcollect.answer.attributes import EveryAttributeOf as EveryAttributeOf
 from rrcollect.answer.budget import Budget as Budget
 from rrcollect.answer.bulk import randomise_many as randomise_many
 from rrcollect.answer.bulk_choice import randomise_choices as randomise_choices
-from rrcollect.answer.bulk_ledger import BulkLedger as BulkLedger
 from rrcollect.answer.bulk_numbers import randomise_numbers as randomise_numbers
 from rrcollect.answer.client import Client as Client
 from rrcollect.answer.clients import Clients as Clients
 from rrcollect.answer.draw import randomise as randomise
 from rrcollect.answer.draw_number import randomise_number as randomise_number
 from rrcollect.answer.draw_set import randomise_choice as randomise_choice
-from rrcollect.answer.ledger import DeclineResult as DeclineResult
+from rrcollect.answer.ledger.bulk import BulkLedger as BulkLedger
+from rrcollect.answer.ledger.ledger import DeclineResult as DeclineResult
 from rrcollect.answer.packed import randomise_packed as randomise_packed
 from rrcollect.answer.policy import Policy as Policy
 from rrcollect.answer.policy import TrustedPublisher as TrustedPublisher

@@ -19,6 +19,7 @@ from datetime import datetime
 
 from rrcollect.answer.attributes import Attribute, Attributes
 from rrcollect.answer.draw import Source, random_bytes
+from rrcollect.answer.ledger.content import Change
 from rrcollect.errors import NotDrawn, ParameterError, RoundClosed
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey
@@ -50,26 +51,24 @@ class QuestionDraw:
     now: datetime
     source: Source
 
-    def draw(self, connection: sqlite3.Connection) -> None:
+    def draw(self, change: Change) -> None:
         """Draw what was not drawn before, and keep it (rule 4)."""
-        survey = self.survey
+        survey, place = self.survey, (self.survey.publisher, self.survey.name)
         asked = survey.questions
         if survey.ask == "one":
-            question = asked_question(connection, survey)
+            question = asked_question(change.connection, survey)
             if question is None:
                 question = asked[uniform(len(asked), self.source)]
-                connection.execute(
-                    "INSERT INTO asked VALUES (?, ?, ?) ON CONFLICT (publisher, name) DO UPDATE "
-                    "SET attribute = excluded.attribute",
-                    (survey.publisher, survey.name, question.attribute),
-                )
+                drawn = (question.attribute,)
+                if not change.update("asked", "attribute = ?", drawn, "publisher = ? AND name = ?", place):
+                    change.insert("asked", dict(zip(("publisher", "name", "attribute"), (*place, *drawn), strict=True)))
             asked = (question,)
         for question in asked:
             attribute = self.attributes.registered(survey, question) if question.panel else None
             rounds = _not_closed(survey, question, self.now)
-            if attribute is not None and rounds and panel_round(connection, attribute) is None:
+            if attribute is not None and rounds and panel_round(change.connection, attribute) is None:
                 number = rounds[uniform(len(rounds), self.source)]
-                connection.execute("INSERT INTO panels VALUES (?, ?)", (attribute.name, number))
+                change.insert("panels", {"attribute": attribute.name, "round": number})
 
 
 def asked_question(connection: sqlite3.Connection, survey: Survey) -> Question | None:

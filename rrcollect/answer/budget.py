@@ -14,7 +14,7 @@ from typing import Any
 from rrcollect.answer.bound import MOST_SHOWN, Bound, bound
 from rrcollect.answer.explanation import chance_in_words
 from rrcollect.answer.headline import share_of_life
-from rrcollect.answer.ledger import Draw
+from rrcollect.answer.ledger.ledger import Draw
 from rrcollect.answer.policy import Policy
 from rrcollect.answer.words import Line, Words, shown_lines
 from rrcollect.deliver.outbox import OutboxReport

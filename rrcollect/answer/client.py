@@ -33,10 +33,10 @@ from rrcollect.answer.acceptance import (
 from rrcollect.answer.asking import QuestionDraw, answered_round, check_asked
 from rrcollect.answer.attributes import Attribute, Attributes, EveryAttributeOf, check_collected
 from rrcollect.answer.budget import Budget
-from rrcollect.answer.decision import LedgerRequest
 from rrcollect.answer.draw import Source
 from rrcollect.answer.draw_kind import Truth, blank, randomised
-from rrcollect.answer.ledger import DeclineResult, Ledger
+from rrcollect.answer.ledger.ledger import DeclineResult, Ledger
+from rrcollect.answer.ledger.rules import LedgerRequest
 from rrcollect.answer.policy import Policy
 from rrcollect.deliver.outbox import Deliveries, Timing, deliver
 from rrcollect.deliver.schedule import HOURS, check_spread, schedule

@@ -22,7 +22,7 @@ import sqlite3
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -30,9 +30,9 @@ from typing import TypeVar
 from rrcollect.answer.attributes import Attribute, Attributes, EveryAttributeOf
 from rrcollect.answer.client import Client
 from rrcollect.answer.draw import Source
-from rrcollect.answer.ledger import Ledger
+from rrcollect.answer.ledger.guard import sync_folder
+from rrcollect.answer.ledger.ledger import Ledger
 from rrcollect.answer.policy import Policy
-from rrcollect.answer.rollback_guard import sync_folder
 from rrcollect.deliver.outbox import Deliveries, OutboxReport, Timing, deliver
 from rrcollect.deliver.schedule import HOURS, check_spread
 from rrcollect.deliver.transport import HttpTransport, Transport
@@ -201,34 +201,40 @@ class _AllOutboxes:
 
     def __init__(self, paths: Iterable[Path]) -> None:
         self._paths = list(paths)
-        self._ledgers: dict[str, Ledger] = {}
+        self._ledgers: dict[Path, Ledger] = {}
+        self._of: dict[str, Ledger] = {}  # by the id of a report
         self.trouble: list[LedgerError] = []
+
+    def kept_open(self) -> AbstractContextManager[None]:
+        """Each ledger is read once per pass, but they are not all open at once: there may be thousands."""
+        return nullcontext()
 
     def outbox(self, state: str | None = None) -> list[OutboxReport]:
         """The reports of all ledgers."""
         found = []
         for path in self._paths:
             try:
-                ledger = Ledger(path)
+                ledger = self._ledgers.get(path) or Ledger(path)
                 reports = ledger.outbox(state)
             except LedgerError as error:
                 self.trouble.append(error)
                 continue
+            self._ledgers[path] = ledger
             found += reports
-            self._ledgers.update({report.id: ledger for report in reports})
+            self._of.update({report.id: ledger for report in reports})
         return found
 
     def attempt(self, report_id: str) -> bool:
         """As the report's own ledger."""
-        return self._ledgers[report_id].attempt(report_id)
+        return self._of[report_id].attempt(report_id)
 
     def reschedule(self, report_id: str, times: Sequence[int]) -> None:
         """As the report's own ledger."""
-        self._ledgers[report_id].reschedule(report_id, times)
+        self._of[report_id].reschedule(report_id, times)
 
     def mark(self, report_id: str, state: str, reason: str | None = None) -> None:
         """As the report's own ledger."""
-        self._ledgers[report_id].mark(report_id, state, reason)
+        self._of[report_id].mark(report_id, state, reason)
 
 
 class _Passes:

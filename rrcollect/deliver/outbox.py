@@ -21,6 +21,7 @@ from __future__ import annotations
 import heapq
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from queue import Empty, SimpleQueue
@@ -63,6 +64,10 @@ class OutboxReport:
 
 class Outbox(Protocol):
     """Where reports wait, and where the outcome of each is stored durably: the ledger."""
+
+    def kept_open(self) -> AbstractContextManager[None]:
+        """Opened and verified once, for one pass."""
+        ...
 
     def outbox(self, state: str | None = None) -> list[OutboxReport]:
         """The reports, all or in one state."""
@@ -111,7 +116,8 @@ def deliver(outbox: Outbox, transport: Transport, timing: Timing, within: float 
         raise ParameterError("transport", type(transport).__name__, "a transport, such as HttpTransport()")
     if isinstance(within, bool) or not isinstance(within, int | float) or not 0 <= within < float("inf"):
         raise ParameterError("within", within, "seconds, 0 or more")
-    return _Delivery(outbox, transport, timing).run(within)
+    with outbox.kept_open():
+        return _Delivery(outbox, transport, timing).run(within)
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,15 @@ class Promise:
     def __str__(self) -> str:
         return f"(ε, δ) = ({self.epsilon}, {self.delta})"
 
+    def times(self, count: int) -> Promise:
+        """What so many answers of this cost cost together; a δ above 1 is left as it is.
+
+        >>> print(Promise.of("ln 3", "1/100").times(2))
+        (ε, δ) = (ln(9), 1/50)
+        """
+        epsilon = Epsilon.of_parts(self.epsilon.rational * count, self.epsilon.factor**count)
+        return Promise(epsilon, self.delta * count)
+
     def to_wire(self) -> dict[str, str]:
         """{"delta": "0", "epsilon": "ln(3)"}: exact texts."""
         return {"delta": str(self.delta), "epsilon": str(self.epsilon)}

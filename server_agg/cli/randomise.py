@@ -40,7 +40,7 @@ from server_agg.cli.terminal import CannotWrite, Incomplete, emit, new_file, pro
 
 if TYPE_CHECKING:
     from rrcollect import AcceptedSurvey, BulkLedger
-    from rrcollect.answer.bulk_ledger import Reservation
+    from rrcollect.answer.ledger.bulk import Reservation
     from rrcollect.design.mechanism import Mechanism
     from server_agg.cli.gateway import ColumnQuestion
     from server_agg.cli.truths import Roster
@@ -193,7 +193,7 @@ def _reserve(options: Namespace, accepted: AcceptedSurvey | None, roster: Roster
     import numpy as np
 
     from rrcollect import AnswerRefused, Policy
-    from rrcollect.answer.bulk_ledger import Reservation
+    from rrcollect.answer.ledger.bulk import Reservation
     from server_agg.cli.truths import naming
 
     where, again = f"column {options.column!r} of {options.truths}", options.because

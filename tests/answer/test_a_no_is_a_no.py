@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from rrcollect import Attribute, DeclineResult
-from rrcollect.answer.ledger_file import LedgerFile
+from rrcollect.answer.ledger.file import LedgerFile
 from rrcollect.errors import LedgerUnavailable
 from tests.support.devices import client, envelope, question
 from tests.support.republishing import CountingSource
@@ -206,7 +206,7 @@ def test_a_cancelled_task_does_not_send_if_it_declines_once_its_thread_is_done(t
 
 def test_the_rule_catches_a_client_that_does_not_cancel(tmp_path, monkeypatch):
     """The planted bug: an interrupted answer that waits in the outbox."""
-    monkeypatch.setattr("rrcollect.answer.ledger.Ledger.cancel", lambda *told, **more: None)
+    monkeypatch.setattr("rrcollect.answer.ledger.ledger.Ledger.cancel", lambda *told, **more: None)
     device = client(tmp_path)
     accepted = device.accept(envelope())
     device._ledger.file = file = Interrupted(tmp_path / "ledger.sqlite3")

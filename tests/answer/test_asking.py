@@ -84,11 +84,11 @@ def test_accepting_draws_what_the_vectors_say(case, tmp_path):
     source = Bytes(bytes.fromhex(case["bytes"]))
     now = moment(case["now"])
     device = client(tmp_path, attributes=case["attributes"], source=source, clock=lambda: now, policy=trusting(made))
-    with device._ledger.file.transaction() as connection:
+    with device._ledger.file.transaction() as change:
         if case["asked"] is not None:
-            row = (made.publisher, made.name, case["asked"])
-            connection.execute("INSERT INTO asked VALUES (?, ?, ?)", row)
-        connection.executemany("INSERT INTO panels VALUES (?, ?)", case["panels"].items())
+            change.insert("asked", {"publisher": made.publisher, "name": made.name, "attribute": case["asked"]})
+        for attribute, number in case["panels"].items():
+            change.insert("panels", {"attribute": attribute, "round": number})
     accepted = device.accept(seal(made.payload(), [KEY]))
     assert device.drawn_question(accepted) == case["question"]
     assert {name: device.panel_round(accepted, name) for name in case["rounds"]} == case["rounds"]

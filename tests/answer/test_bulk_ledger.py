@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rrcollect import BulkLedger, Policy, Promise
-from rrcollect.answer import bulk_ledger_file
+from rrcollect.answer.ledger import bulk_file as bulk_ledger_file
 from rrcollect.errors import (
     AnswerRefused,
     LedgerCorrupt,
@@ -328,7 +328,7 @@ def another_program(folder):
 
 
 def a_device_s_ledger(folder):
-    from rrcollect.answer.ledger import Ledger
+    from rrcollect.answer.ledger.ledger import Ledger
 
     for path in (folder / NAME, folder / f"{NAME}.guard"):
         path.unlink()

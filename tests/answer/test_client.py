@@ -490,7 +490,7 @@ def test_a_clock_without_a_time_zone(tmp_path, clock):
 @pytest.mark.no_cover
 def test_many_rounds_of_a_fine_design_stay_exact(tmp_path):
     """A thousand rounds at ε = 1/100: composition is exact, and the ledger's sums do not outgrow any text."""
-    from rrcollect.answer.ledger import _made
+    from rrcollect.answer.ledger.ledger import _made
     from rrcollect.publish.composition import compose
 
     fine = question(design=optimal_design("1/100"), rounds=1000)
@@ -648,7 +648,7 @@ def counted(monkeypatch, owner, name):
 
 @pytest.mark.parametrize("kind", ["a first draw", "another question", "asked again"])
 def test_an_answer_is_one_transaction_and_one_spelling(tmp_path, monkeypatch, kind):
-    from rrcollect.answer.ledger_file import LedgerFile
+    from rrcollect.answer.ledger.file import LedgerFile
     from rrcollect.publish import report as report_module
 
     device = client(tmp_path)

@@ -8,8 +8,8 @@ from contextlib import closing
 
 import pytest
 
-from rrcollect.answer.ledger_file import _content
-from rrcollect.answer.rollback_guard import RollbackGuard, link
+from rrcollect.answer.ledger.content import content_of as _content
+from rrcollect.answer.ledger.guard import RollbackGuard, link
 from rrcollect.errors import LedgerRestored
 from tests.support.devices import client, envelope, question
 

@@ -17,13 +17,14 @@ from random import Random
 
 import pytest
 
-from rrcollect.answer import ledger_file
 from rrcollect.answer.acceptance import SeenVersion
 from rrcollect.answer.asking import QuestionDraw
 from rrcollect.answer.attributes import Attributes
-from rrcollect.answer.decision import LedgerRequest
-from rrcollect.answer.ledger import Ledger
-from rrcollect.answer.rollback_guard import RollbackGuard, link
+from rrcollect.answer.ledger import file as ledger_file
+from rrcollect.answer.ledger.content import content_of, meta_of
+from rrcollect.answer.ledger.guard import RollbackGuard, link
+from rrcollect.answer.ledger.ledger import Ledger
+from rrcollect.answer.ledger.rules import LedgerRequest
 from rrcollect.design.promise import Promise
 from rrcollect.errors import LedgerCorrupt, LedgerError, LedgerNewer, LedgerRestored, LedgerUnavailable, RolledBack
 from rrcollect.publish.report import Report
@@ -390,7 +391,7 @@ def altered(path, *statements, mended=False):
     for statement in statements:
         connection.execute(statement)
     if mended:
-        content, meta = ledger_file._content(connection), ledger_file._meta(connection)
+        content, meta = content_of(connection), meta_of(connection)
         for key, value in {"content": content, "chain": link(meta["before"], meta["serial"], content)}.items():
             connection.execute("UPDATE meta SET value = ? WHERE key = ?", (value, key))
     connection.close()
@@ -666,7 +667,7 @@ def test_the_commit_is_synced_before_anything_is_returned(tmp_path):
         "Path(sys.argv[1], 'before').touch()\n"
         "mine.answer(accepted, 'q1', True)\n"
         "Path(sys.argv[1], 'after').touch()\n"
-        "from rrcollect.answer.rollback_guard import RollbackGuard\n"
+        "from rrcollect.answer.ledger.guard import RollbackGuard\n"
         "RollbackGuard(Path(sys.argv[1], 'alone')).append(1, 64 * 'a')\n"
     )
     log = tmp_path / "log"

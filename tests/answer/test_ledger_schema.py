@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from rrcollect.answer import ledger_file
+from rrcollect.answer.ledger import file as ledger_file
 from rrcollect.errors import LedgerCorrupt, LedgerError, LedgerNewer, LedgerUnavailable, NewerSchema
 from rrcollect.schema import upgrade
 from tests.support.ledger_crashing import AGAIN, SIGNED, at_line, device, in_child, race, rows, traced

@@ -32,8 +32,8 @@ TESTED = {
     "rrcollect/design/yes_no.py": ("tests/design/test_matrix.py", "tests/design/test_mechanism_contract.py"),
     "rrcollect/design/optimal.py": ("tests/design/test_optimal.py", "tests/design/test_disclosure.py"),
     "rrcollect/answer/draw.py": ("tests/answer/test_draw.py",),
-    "rrcollect/answer/ledger.py": ("tests/answer", "tests/deliver"),
-    "rrcollect/answer/rollback_guard.py": ("tests/answer/test_ledger.py", "tests/answer/test_guard_history.py"),
+    "rrcollect/answer/ledger/ledger.py": ("tests/answer", "tests/deliver"),
+    "rrcollect/answer/ledger/guard.py": ("tests/answer/test_ledger.py", "tests/answer/test_guard_history.py"),
     "rrcollect/publish/rules.py": ("tests/publish", "tests/deliver", "tests/collect/test_collect_rules.py"),
     "server_agg/estimates/one.py": ESTIMATES,
     "server_agg/estimates/methods.py": (

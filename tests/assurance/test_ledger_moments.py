@@ -7,7 +7,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from rrcollect.answer.ledger import Ledger
+from rrcollect.answer.ledger.ledger import Ledger
 from rrcollect.errors import LedgerCorrupt, LedgerRestored
 from tests.assurance.ledger import check as ledger
 from tests.assurance.ledger import machine

@@ -11,7 +11,7 @@ from typing import Any
 from rrcollect import Budget, Design, Policy, SetDesign, optimal_choice
 from rrcollect.answer.explanation import survey_lines
 from rrcollect.answer.headline import question_headline, share_of_life, survey_headline
-from rrcollect.answer.ledger import Draw
+from rrcollect.answer.ledger.ledger import Draw
 from rrcollect.answer.words import LANGUAGES, Words, shown_lines
 from rrcollect.deliver.outbox import OutboxReport
 from rrcollect.design import from_text

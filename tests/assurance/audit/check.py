@@ -30,8 +30,8 @@ from random import SystemRandom
 from rrcollect import Attribute, Choice, Client, Design, Number, Policy, Report, SetDesign, TrustedPublisher
 from rrcollect.answer.acceptance import SeenVersion
 from rrcollect.answer.asking import QuestionDraw
-from rrcollect.answer.decision import LedgerRequest
 from rrcollect.answer.draw_kind import Truth
+from rrcollect.answer.ledger.rules import LedgerRequest
 from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.optimal_choice import made_for
 from rrcollect.publish.kinds import YesNo
@@ -295,10 +295,10 @@ CHECK = Check(
         "rrcollect/answer/draw_kind.py",
         "rrcollect/answer/draw_number.py",
         "rrcollect/answer/draw_set.py",
-        "rrcollect/answer/ledger.py",
-        "rrcollect/answer/ledger_file.py",
+        "rrcollect/answer/ledger/ledger.py",
+        "rrcollect/answer/ledger/file.py",
         "rrcollect/answer/policy.py",
-        "rrcollect/answer/rollback_guard.py",
+        "rrcollect/answer/ledger/guard.py",
         "rrcollect/publish/report.py",
         "rrcollect/design",
         "rrcollect/publish",

@@ -24,7 +24,7 @@ from typing import ClassVar, Concatenate, ParamSpec
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
-from rrcollect.answer import ledger_file
+from rrcollect.answer.ledger import file as ledger_file
 from rrcollect.errors import Expired, LedgerCorrupt, LedgerRestored, LedgerUnavailable, NotDrawn, RolledBack
 from tests.assurance.ledger.moments import AROUND, MOMENTS, PHASES, THEN, Around, Moment, disturbed
 from tests.assurance.ledger.world import (

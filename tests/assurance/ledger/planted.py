@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from rrcollect.answer.decision import LedgerRequest
-from rrcollect.answer.ledger import Decided, Ledger
-from rrcollect.answer.ledger_file import LedgerFile
+from rrcollect.answer.ledger.file import LedgerFile, Verified
+from rrcollect.answer.ledger.guard import Stat
+from rrcollect.answer.ledger.ledger import Decided, Ledger
+from rrcollect.answer.ledger.rules import LedgerRequest
 from rrcollect.answer.policy import Policy
 from rrcollect.publish.report import Report
 from tests.assurance.ledger.world import Leave, Plant
@@ -57,8 +58,9 @@ class SendsFirst(Plant):
 class Blind(LedgerFile):
     """Writes the rollback guard and does not compare with it."""
 
-    def compare(self, *told: object) -> None:
+    def compare(self, serial: int, before: str, chain: str, remembered: dict[int, str] | None) -> int:
         """Whatever it is."""
+        return max(remembered or [-1])
 
 
 class UnguardedLedger(Ledger):
@@ -114,17 +116,13 @@ class HalfGuardedFile(LedgerFile):
 
     held = 0
 
-    def verify(self, connection: sqlite3.Connection) -> None:
-        super().verify(connection)
-        self.held = _serial(connection)
+    def verify(self, connection: sqlite3.Connection) -> Verified:
+        found = super().verify(connection)
+        self.held = int(found.meta["serial"])
+        return found
 
-    def advance_guard(self, connection: sqlite3.Connection) -> None:
-        if _serial(connection) > self.held:
-            super().advance_guard(connection)
-
-
-def _serial(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("SELECT value FROM meta WHERE key = 'serial'").fetchone()[0])
+    def advance_guard(self, meta: dict[str, str], guarded: int) -> Stat | None:
+        return super().advance_guard(meta, guarded) if int(meta["serial"]) > self.held else None
 
 
 class HalfGuarded(Ledger):

@@ -27,7 +27,7 @@ from rrcollect import Attribute, Choice, Client, Design, Number, Policy, Report,
 from rrcollect.answer import client as client_module
 from rrcollect.answer.acceptance import AcceptedSurvey
 from rrcollect.answer.draw_kind import Truth
-from rrcollect.answer.ledger import Ledger
+from rrcollect.answer.ledger.ledger import Ledger
 from rrcollect.design.mechanism import Mechanism
 from rrcollect.errors import AlreadyAnswered, BudgetExhausted, Expired, RRCollectError, TransportFailed
 from tests.support.devices import KEY, PUBLISHER, envelope, question

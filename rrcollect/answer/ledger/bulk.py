@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rrcollect.answer.bulk_ledger_file import RUNS, BulkLedgerFile, append_run, key_of
+from rrcollect.answer.ledger.bulk_file import RUNS, BulkLedgerFile, append_run, key_of
 from rrcollect.answer.policy import Policy
 from rrcollect.design.promise import Promise, total
 from rrcollect.errors import AnswerRefused, LedgerCorrupt, ParameterError
@@ -127,7 +127,7 @@ class BulkLedger:
         order = np.argsort(people, kind="stable")
         ranked = people[order]
         _refuse_repeated(ranked, order)
-        with self._file.transaction() as connection:
+        with self._file.reserving() as connection:
             self._check_key(connection)
             marks = self._refuse_drawn_table(connection, table or {}, again, "attribute IS NULL")
             before, spent, number = _history(connection, ranked, attribute, round)
@@ -146,7 +146,7 @@ class BulkLedger:
         _check_reason(again)
         if not table:
             raise ParameterError("table", "without marks", "at least one text by which it is found again")
-        with self._file.transaction() as connection:
+        with self._file.reserving() as connection:
             self._check_key(connection)
             marks = self._refuse_drawn_table(connection, table, again, "TRUE")
             append_run(connection, (None, None, None, None, b"", marks), again)

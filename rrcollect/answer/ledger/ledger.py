@@ -4,7 +4,7 @@ Rules
 1. One durable transaction (SQLite, WAL, synchronous=FULL) makes the decision and stores the drawn answer, the report's
    bytes and the cost.  Nothing is returned before it is committed and recorded in the rollback guard, the file by which
    an old copy of the ledger is noticed.
-2. An attribute is drawn once per round.  Asked again, the ledger gives (see `decision`)
+2. An attribute is drawn once per round.  Asked again, the ledger gives (see `rules`)
    - for the same question: the same report, or the one that replaces it (with another ticket or other segments);
    - for another question with the same design and the same possible truths: a new report with the same answer;
    - for another design, for other possible truths, or for words that were answered under another attribute: a refusal.
@@ -14,7 +14,7 @@ Rules
    with its survey, or carried by the app.  Only waiting reports are sent.  A cancelled report begins again, as waiting
    or carried, when its question is answered again.
 6. A ledger that cannot be trusted or used (damaged, restored from an old copy, read-only, locked, full) raises a
-   `LedgerError`, and no draw is made; see `ledger_file`.
+   `LedgerError`, and no draw is made; see `file`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,15 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
 
 from rrcollect.answer.acceptance import SeenVersion, check_version
 from rrcollect.answer.asking import QuestionDraw, asked_question, panel_round
 from rrcollect.answer.attributes import Attribute
-from rrcollect.answer.decision import (
+from rrcollect.answer.ledger.content import DRAWS, Change
+from rrcollect.answer.ledger.file import ForeignError, LedgerFile
+from rrcollect.answer.ledger.rules import (
     EarlierReport,
     LedgerRequest,
     check_withdrawn,
@@ -36,7 +39,6 @@ from rrcollect.answer.decision import (
     earlier_answer,
     earlier_report,
 )
-from rrcollect.answer.ledger_file import DRAWS, ForeignError, LedgerFile
 from rrcollect.answer.policy import Policy
 from rrcollect.deliver.outbox import OutboxReport
 from rrcollect.design import from_text
@@ -101,12 +103,13 @@ class Ledger:
 
         `draw` is called at most once, inside the transaction, after every check has passed, and only if the attribute
         was never drawn in this round.  If it raises, nothing is stored, and the caller gets its error unchanged."""
-        with self.file.transaction() as connection:
-            done, known = self._decide(connection, request, policy)
-            made = _made(connection, request, known, draw) if done is None else _again(connection, request, done)
-            connection.execute("DELETE FROM declined WHERE survey = ? AND question = ?", (made.survey, made.question))
-            words = [(fingerprint, request.attribute) for fingerprint in sorted(request.fingerprints)]
-            connection.executemany("INSERT OR IGNORE INTO words VALUES (?, ?)", words)
+        with self.file.transaction() as change:
+            done, known = self._decide(change.connection, request, policy)
+            made = _made(change, request, known, draw) if done is None else _again(change, request, done)
+            change.delete("declined", "survey = ? AND question = ?", (made.survey, made.question))
+            for fingerprint in sorted(request.fingerprints):
+                row = {"fingerprint": fingerprint, "attribute": request.attribute}
+                change.insert("words", row, unless_there=True)
         return made
 
     def _decide(self, connection: sqlite3.Connection, request: LedgerRequest, policy: Policy) -> Decided:
@@ -124,36 +127,38 @@ class Ledger:
             for seq, attribute, number, design, answer, epsilon, delta, kind in rows
         ]
 
+    def kept_open(self) -> AbstractContextManager[None]:
+        """For one pass of deliveries: the file is opened once, and read again only if others have written to it."""
+        return self.file.kept_open()
+
     def outbox(self, state: str | None = None) -> list[OutboxReport]:
         """All reports, or those in one state.  Before they are returned the rollback guard is brought up to date."""
-        with self.file.transaction() as connection:
-            rows = connection.execute(
+        with self.file.transaction() as change:
+            rows = change.connection.execute(
                 "SELECT id, survey, question, round, attribute, words, body, state, reason, destination, times, "
-                "attempts FROM reports ORDER BY id"
+                "attempts FROM reports WHERE ? IN (state, '') ORDER BY id",
+                (state or "",),
             ).fetchall()
-        reports = [OutboxReport(*[*told, tuple(json.loads(times)), attempts]) for *told, times, attempts in rows]
-        return [report for report in reports if state is None or report.state == state]
+        return [OutboxReport(*[*told, tuple(json.loads(times)), attempts]) for *told, times, attempts in rows]
 
     def mark(self, report_id: str, state: str, reason: str | None = None) -> None:
         """Remember what became of a report."""
-        with self.file.transaction() as connection:
-            connection.execute("UPDATE reports SET state = ?, reason = ? WHERE id = ?", (state, reason, report_id))
+        with self.file.transaction() as change:
+            change.update("reports", "state = ?, reason = ?", (state, reason), "id = ?", (report_id,))
 
     def attempt(self, report_id: str) -> bool:
         """Record that a report is about to be sent.
 
         True: the report may be sent, and from now on counts as one that may have left the device.  False: it does not
         wait any more, nothing was changed, and it must not be sent."""
-        with self.file.transaction() as connection:
-            changed = connection.execute(
-                "UPDATE reports SET attempts = attempts + 1 WHERE id = ? AND state = 'waiting'", (report_id,)
-            )
-            return changed.rowcount == 1
+        with self.file.transaction() as change:
+            waits = "id = ? AND state = 'waiting'"
+            return change.update("reports", "attempts = attempts + 1", (), waits, (report_id,)) == 1
 
     def reschedule(self, report_id: str, times: Sequence[int]) -> None:
         """Replace the moments at which a report is to be sent, in seconds since 1970."""
-        with self.file.transaction() as connection:
-            connection.execute("UPDATE reports SET times = ? WHERE id = ?", (json.dumps(list(times)), report_id))
+        with self.file.transaction() as change:
+            change.update("reports", "times = ?", (json.dumps(list(times)),), "id = ?", (report_id,))
 
     def seen(self) -> dict[tuple[str, str], SeenVersion]:
         """The newest version accepted of each survey."""
@@ -164,19 +169,17 @@ class Ledger:
     def remember(self, asking: QuestionDraw, seen: SeenVersion) -> None:
         """Remember a version, so that a lower one is refused from now on, and draw which question and which rounds of
         panels the device answers (see `asking`).  All of it is checked and written in one transaction."""
-        publisher, name = asking.survey.publisher, asking.survey.name
-        with self.file.transaction() as connection:
-            row = connection.execute(
+        publisher, name = place = asking.survey.publisher, asking.survey.name
+        with self.file.transaction() as change:
+            row = change.connection.execute(
                 "SELECT version, digest FROM surveys WHERE publisher = ? AND name = ?", (publisher, name)
             ).fetchone()
-            check_withdrawn(connection, seen.digest, publisher)
+            check_withdrawn(change.connection, seen.digest, publisher)
             check_version(name, seen, SeenVersion(*row) if row else None)
-            connection.execute(
-                "INSERT INTO surveys VALUES (?, ?, ?, ?) ON CONFLICT (publisher, name) DO UPDATE "
-                "SET version = excluded.version, digest = excluded.digest WHERE excluded.version > version",
-                (publisher, name, seen.version, seen.digest),
-            )
-            asking.draw(connection)
+            newest = (seen.version, seen.digest)
+            if not change.update("surveys", "version = ?, digest = ?", newest, "publisher = ? AND name = ?", place):
+                change.insert("surveys", {"publisher": publisher, "name": name, **asdict(seen)})
+            asking.draw(change)
 
     def asked(self, survey: Survey) -> Question | None:
         """The question that was drawn for a survey that asks one."""
@@ -191,9 +194,10 @@ class Ledger:
     def cancel(self, report: Report, *, all_of_it: bool) -> None:
         """Cancel the report with this id; with `all_of_it` also a report that waits for the same question and round."""
         place = (report.survey, report.question, report.round)
-        with self.file.transaction() as connection:
-            connection.execute(
-                "UPDATE reports SET state = 'cancelled' WHERE survey = ? AND question = ? AND round = ? "
+        with self.file.transaction() as change:
+            change.update(
+                *("reports", "state = 'cancelled'", ()),
+                "survey = ? AND question = ? AND round = ? "
                 "AND ((id = ? AND state IN ('waiting', 'carried')) OR (? AND state = 'waiting'))",
                 (*place, report.id, all_of_it),
             )
@@ -201,27 +205,25 @@ class Ledger:
     def withdraw(self, withdrawal: Withdrawal) -> None:
         """Remember for ever that a survey is withdrawn, and stop its waiting reports."""
         survey, moment = (withdrawal.survey, withdrawal.publisher), f"{withdrawal.moment:%FT%TZ}"
-        with self.file.transaction() as connection:
-            connection.execute("INSERT OR IGNORE INTO withdrawn VALUES (?, ?, ?)", (*survey, moment))
-            connection.execute(
-                "UPDATE reports SET state = 'withdrawn' WHERE survey = ? AND publisher = ? AND state = 'waiting'",
-                survey,
-            )
+        with self.file.transaction() as change:
+            row = {"survey": withdrawal.survey, "publisher": withdrawal.publisher, "moment": moment}
+            change.insert("withdrawn", row, unless_there=True)
+            waits = "survey = ? AND publisher = ? AND state = 'waiting'"
+            change.update("reports", "state = 'withdrawn'", (), waits, survey)
 
     def decline(self, survey: str, question: str) -> DeclineResult:
         """Remember, on this device only, that the person does not want to answer, and stop the reports that wait."""
-        with self.file.transaction() as connection:
-            connection.execute("INSERT OR IGNORE INTO declined VALUES (?, ?)", (survey, question))
-            stopped, left = connection.execute(
+        place = (survey, question)
+        with self.file.transaction() as change:
+            change.insert("declined", {"survey": survey, "question": question}, unless_there=True)
+            stopped, left = change.connection.execute(
                 f"SELECT count(*) FILTER (WHERE state = 'waiting' AND NOT ({LEFT})), "  # noqa: S608
                 f"count(*) FILTER (WHERE {LEFT}) FROM reports "
                 "WHERE survey = ? AND question = ?",
-                (survey, question),
+                place,
             ).fetchone()
-            connection.execute(
-                "UPDATE reports SET state = 'cancelled' WHERE survey = ? AND question = ? AND state = 'waiting'",
-                (survey, question),
-            )
+            waits = "survey = ? AND question = ? AND state = 'waiting'"
+            change.update("reports", "state = 'cancelled'", (), waits, place)
         return DeclineResult(stopped, left)
 
     def declined(self, survey: str) -> set[str]:
@@ -231,34 +233,27 @@ class Ledger:
         return {question for (question,) in rows}
 
 
-def _made(
-    connection: sqlite3.Connection, request: LedgerRequest, known: tuple[str, str] | None, draw: Callable[[], str]
-) -> Report:
+def _made(change: Change, request: LedgerRequest, known: tuple[str, str] | None, draw: Callable[[], str]) -> Report:
     """A new report, around an answer drawn before or now."""
-    attribute, answer = known or (request.attribute, _first_draw(connection, request, draw))
+    attribute, answer = known or (request.attribute, _first_draw(change, request, draw))
     made = request.report.with_answer(answer)
-    connection.execute(
-        "INSERT INTO reports (survey, question, round, attribute, words, id, body, publisher, destination, times, "
-        "state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            *(made.survey, made.question, made.round, attribute, request.words, made.id, made.to_bytes()),
-            *(request.publisher, request.destination, json.dumps(request.times), _begin(request)),
-        ),
-    )
+    row = {"survey": made.survey, "question": made.question, "round": made.round, "attribute": attribute}
+    row |= {"words": request.words, "id": made.id, "body": made.to_bytes(), "publisher": request.publisher}
+    row |= {"destination": request.destination, "times": json.dumps(request.times), "state": _begin(request)}
+    change.insert("reports", row)
     return made
 
 
-def _again(connection: sqlite3.Connection, request: LedgerRequest, done: EarlierReport) -> Report:
+def _again(change: Change, request: LedgerRequest, done: EarlierReport) -> Report:
     """The report made before, or the one that replaces it; what was cancelled waits again, with a fresh schedule."""
     made = done.addressed(request) or done.report
     if made.id != done.report.id or done.state == "cancelled":
-        connection.execute(
-            "UPDATE reports SET id = ?, body = ?, state = ?, reason = NULL, times = ?, "
-            "earlier_attempts = CASE WHEN id = ? THEN earlier_attempts ELSE attempts END WHERE id = ?",
-            (
-                *(made.id, made.to_bytes(), _begin(request), json.dumps(request.times)),
-                *(made.id, done.report.id),
-            ),
+        change.update(
+            "reports",
+            "id = ?, body = ?, state = ?, reason = NULL, times = ?, "
+            "earlier_attempts = CASE WHEN id = ? THEN earlier_attempts ELSE attempts END",
+            (made.id, made.to_bytes(), _begin(request), json.dumps(request.times), made.id),
+            *("id = ?", (done.report.id,)),
         )
     return made
 
@@ -268,16 +263,15 @@ def _begin(request: LedgerRequest) -> str:
     return CARRIED if request.destination == CARRIED else "waiting"
 
 
-def _first_draw(connection: sqlite3.Connection, request: LedgerRequest, draw: Callable[[], str]) -> str:
+def _first_draw(change: Change, request: LedgerRequest, draw: Callable[[], str]) -> str:
     try:
         answer = draw()
     except (sqlite3.DatabaseError, OSError, UnicodeDecodeError) as error:
         # raised by the caller's `draw`, not by the ledger: `LedgerFile.open` raises it again as it was
         raise ForeignError(error) from None
-    report, cost = request.report, (str(request.cost.epsilon), str(request.cost.delta))
-    connection.execute(
-        "INSERT INTO draws (seq, attribute, round, design, answer, epsilon, delta, kind) "
-        "SELECT count(*) + 1, ?, ?, ?, ?, ?, ?, ? FROM draws",
-        (request.attribute, report.round, report.design.text, answer, *cost, request.kind),
-    )
+    report, cost = request.report, request.cost
+    (seq,) = change.connection.execute("SELECT coalesce(max(seq), 0) + 1 FROM draws").fetchone()
+    row = {"seq": seq, "attribute": request.attribute, "round": report.round, "design": report.design.text}
+    row |= {"answer": answer, "epsilon": str(cost.epsilon), "delta": str(cost.delta), "kind": request.kind}
+    change.insert("draws", row)
     return answer

@@ -15,6 +15,8 @@ Rules
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -87,8 +89,12 @@ def earlier_report(connection: sqlite3.Connection, request: LedgerRequest) -> Ea
     ).fetchone()
     if row is not None and row[0] not in request.names:
         raise _known("this question was answered", row[0], request)
-    for attribute, fingerprint in connection.execute("SELECT attribute, fingerprint FROM words ORDER BY fingerprint"):
-        if fingerprint in request.fingerprints and attribute not in request.names:
+    said = sorted(request.fingerprints)
+    for (attribute,) in connection.execute(
+        f"SELECT attribute FROM words WHERE fingerprint IN ({_places(said)}) ORDER BY fingerprint",  # noqa: S608
+        said,
+    ):
+        if attribute not in request.names:
             raise _known("these words were answered", attribute, request)
     return EarlierReport(Report.from_bytes(row[1]), row[2], row[3]) if row is not None else None
 
@@ -107,10 +113,12 @@ def earlier_answer(connection: sqlite3.Connection, request: LedgerRequest, polic
     made; an error if it was drawn by another design, or the budgets do not allow the draw."""
     asked = request.report
     draws = connection.execute(
-        "SELECT attribute, round, kind, design, answer, epsilon, delta FROM draws ORDER BY seq"
+        "SELECT attribute, round, kind, design, answer, epsilon, delta FROM draws "  # noqa: S608
+        f"WHERE attribute IN ({_places(request.names)}) ORDER BY seq",
+        request.names,
     ).fetchall()
     for name, number, kind, design, answer, *_ in draws:
-        if name in request.names and number == asked.round:
+        if number == asked.round:
             if kind != request.kind:
                 raise AlreadyAnswered(
                     f"{name!r} was answered before as {kind}; that answer cannot stand for one as {request.kind}, and "
@@ -122,17 +130,23 @@ def earlier_answer(connection: sqlite3.Connection, request: LedgerRequest, polic
                     f"cannot stand for one by {asked.design}, and no second one is drawn"
                 )
             return str(name), str(answer)
-    collected = {number for name, number, *_ in draws if name in request.names}
+    collected = {number for _, number, *_ in draws}
     if len(collected) >= request.rounds:
         raise AlreadyAnswered(
             f"{request.attribute!r} was answered in {len(collected)} of {request.rounds} rounds in which this app "
             "answers about it; no further answer is drawn"
         )
-    costs = [(name, cost_of(epsilon, delta)) for name, *_, epsilon, delta in draws]
-    _within("lifetime", [c for _, c in costs], request.cost, policy.lifetime_epsilon, policy.lifetime_delta)
-    own = [cost for name, cost in costs if name in request.names]
-    _within(f"attribute {request.attribute!r}", own, request.cost, policy.attribute_epsilon, policy.attribute_delta)
+    life = connection.execute("SELECT epsilon, delta, count(*) FROM draws GROUP BY epsilon, delta").fetchall()
+    _within("lifetime", life, request.cost, policy.lifetime_epsilon, policy.lifetime_delta)
+    own = Counter((epsilon, delta) for *_, epsilon, delta in draws)
+    costs = [(*cost, count) for cost, count in own.items()]
+    _within(f"attribute {request.attribute!r}", costs, request.cost, policy.attribute_epsilon, policy.attribute_delta)
     return None
+
+
+def _places(values: Sequence[str]) -> str:
+    """One place of an SQL statement for each value."""
+    return ", ".join("?" * len(values))
 
 
 def cost_of(epsilon: str, delta: str) -> Promise:
@@ -147,9 +161,9 @@ def _known(what: str, earlier: str, request: LedgerRequest) -> AlreadyAnswered:
     )
 
 
-def _within(what: str, spent: list[Promise], cost: Promise, epsilon: Epsilon, delta: Fraction) -> None:
-    """Refuse if the sum would pass a cap; compared exactly."""
-    before = total(spent)
+def _within(what: str, spent: Iterable[tuple[str, str, int]], cost: Promise, epsilon: Epsilon, delta: Fraction) -> None:
+    """Refuse if the sum would pass a cap; compared exactly.  `spent`: costs, and how many draws cost that."""
+    before = total(cost_of(each, some).times(count) for each, some, count in spent)
     after_epsilon, after_delta = before.epsilon + cost.epsilon, before.delta + cost.delta
     if after_epsilon > epsilon or after_delta > delta:
         raise BudgetExhausted(

@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from rrcollect.answer.ledger_file import LedgerFile
-from rrcollect.answer.rollback_guard import link
+from rrcollect.answer.ledger.file import LedgerFile, Verified
+from rrcollect.answer.ledger.guard import link, stat_of
 from rrcollect.errors import LedgerCorrupt, LedgerRestored
 from rrcollect.schema import upgrade
 
@@ -60,9 +60,9 @@ class BulkLedgerFile(LedgerFile):
             connection.execute(f"PRAGMA user_version = {made}")
         connection.execute("COMMIT")
 
-    def verify(self, connection: sqlite3.Connection) -> None:
+    def verify(self, connection: sqlite3.Connection) -> Verified:
         """Every row is under its chain, and the ledger is not older than its rollback guard."""
-        remembered = self.guard.last()  # read first: the database can only be newer
+        guard, remembered = stat_of(self.guard.path), self.guard.last()  # read first: the database can only be newer
         if not connection.in_transaction:
             connection.execute("BEGIN")
         chains = [link("", key_of(connection).hex())]
@@ -76,18 +76,19 @@ class BulkLedgerFile(LedgerFile):
                 f"the bulk ledger {self.path.name} holds {len(chains) - 1} runs and its rollback guard remembers "
                 f"{number if remembered else 'nothing'}, or others: an old copy was restored, or a file was removed"
             )
+        return Verified({"serial": str(len(chains) - 1), "chain": chains[-1]}, number if remembered else -1, guard)
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
+    def reserving(self) -> Iterator[sqlite3.Connection]:
         """A writing transaction: verified before, guarded after its commit; rolled back whole on any error."""
         with self.open() as connection:
             connection.execute("BEGIN IMMEDIATE")
-            self.verify(connection)
+            meta, guarded, guard = self.verify(connection)
+            self.guard.compact(self.advance_guard(meta, guarded) or guard)
             yield connection
             connection.execute("COMMIT")
             number, chain = _head(connection)
-            if (self.guard.last() or (-1, ""))[0] < number:
-                self.guard.append(number, chain)
+            self.advance_guard({"serial": str(number), "chain": chain}, int(meta["serial"]))
 
 
 def key_of(connection: sqlite3.Connection) -> bytes:
