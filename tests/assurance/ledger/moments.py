@@ -18,8 +18,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from hypothesis import strategies as st
 
-from rrcollect.answer.ledger.file import LedgerFile
 from rrcollect.answer.ledger import guard
+from rrcollect.answer.ledger.file import LedgerFile
 from rrcollect.answer.ledger.guard import RollbackGuard
 from tests.support.ledger_crashing import traced
 
