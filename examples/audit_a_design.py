@@ -59,7 +59,7 @@ def shown_epsilon(mechanism: Callable[[bool], bool], n: int, error: float = 1e-9
 
 
 def honest(truth: bool) -> bool:
-    return bool(randomise(truth, ours))
+    return randomise(truth, ours) == "1"
 
 
 def redrawing(truth: bool) -> bool:

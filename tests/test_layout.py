@@ -57,10 +57,8 @@ CYCLES: dict[tuple[str, str], str] = {
 """An edge that may close a cycle, and the reason."""
 
 APPLICATION = ["server_agg.cli", "server_agg.demo"]
-SETS = "the sets that `randomise_choices` returns are counted as they are"
 WORDS = "a collector's pages speak the languages of the device's words"
 USERS_OF_ANSWER: dict[tuple[str, str], str] = {
-    ("server_agg.count.tally", "rrcollect.answer.chosen_sets"): SETS,
     ("server_agg.collect.http.headers", "rrcollect.answer.words"): WORDS,
     ("server_agg.collect.http.pages", "rrcollect.answer.words"): WORDS,
     ("server_agg.survey_page.question", "rrcollect.answer.words"): WORDS,

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from rrcollect.answer.attributes import Attribute, Attributes
-from rrcollect.answer.draw import Source, random_bytes
 from rrcollect.answer.ledger.content import Change
+from rrcollect.design.sampling import Source, random_bytes
 from rrcollect.errors import NotDrawn, ParameterError, RoundClosed
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey

@@ -33,14 +33,14 @@ from rrcollect.answer.acceptance import (
 from rrcollect.answer.asking import QuestionDraw, answered_round, check_asked
 from rrcollect.answer.attributes import Attribute, Attributes, EveryAttributeOf, check_collected
 from rrcollect.answer.budget import Budget
-from rrcollect.answer.draw import Source
-from rrcollect.answer.draw_kind import Truth, blank, randomised
+from rrcollect.answer.draw import Truth, randomise
 from rrcollect.answer.ledger.ledger import DeclineResult, Ledger
 from rrcollect.answer.ledger.rules import LedgerRequest
 from rrcollect.answer.policy import Policy
 from rrcollect.deliver.outbox import Deliveries, Timing, deliver
 from rrcollect.deliver.schedule import HOURS, check_spread, schedule
 from rrcollect.deliver.transport import HttpTransport, Transport
+from rrcollect.design.sampling import Source
 from rrcollect.errors import LedgerError, ParameterError
 from rrcollect.publish.question import Question
 from rrcollect.publish.report import Report
@@ -154,7 +154,8 @@ class Client:
         asked = survey.survey.question(question)
 
         def draw() -> str:
-            return randomised(truth() if callable(truth) else truth, asked, self._source)
+            told = truth() if callable(truth) else truth
+            return randomise(told, asked.design, **asked.kind.bounded, source=self._source)
 
         try:
             return self._ledger.answer(request, self.policy, draw)
@@ -193,7 +194,7 @@ class Client:
             survey=survey.digest,
             question=question.id,
             design=question.design,
-            answer=blank(question.design),  # until it is drawn
+            answer=question.design.blank,  # until it is drawn
             id=secrets.token_hex(16),
             round=round_,
             segments=declared,

@@ -29,13 +29,13 @@ from typing import TypeVar
 
 from rrcollect.answer.attributes import Attribute, Attributes, EveryAttributeOf
 from rrcollect.answer.client import Client
-from rrcollect.answer.draw import Source
 from rrcollect.answer.ledger.guard import sync_folder
 from rrcollect.answer.ledger.ledger import Ledger
 from rrcollect.answer.policy import Policy
 from rrcollect.deliver.outbox import Deliveries, OutboxReport, Timing, deliver
 from rrcollect.deliver.schedule import HOURS, check_spread
 from rrcollect.deliver.transport import HttpTransport, Transport
+from rrcollect.design.sampling import Source
 from rrcollect.errors import InterviewClosed, LedgerError, LedgerUnavailable, ParameterError
 
 SHORTEST_KEY = 16  # bytes

@@ -1,98 +1,97 @@
-"""One answer: 64 random bits from the operating system, compared with the design's thresholds.
+"""What a device sends instead of a truth: one answer, or many at once.  The law is the design's own (`Mechanism.draw`).
 
-Postcondition.  `randomise(truth, design)` returns 1 with probability exactly T/2^64, where T = k11 if the truth is
-yes and T = 2^64 − k00 if it is no, (k00, k11) being the design's numerators.
+Postcondition.  `randomise(True, design)` returns "1" with probability exactly T/2^64, where T = k11 if the truth is yes
+and T = 2^64 − k00 if it is no, (k00, k11) being the design's numerators.  A choice is answered by a set of its options,
+one character each, a number within `bounds` by one bit.  `randomise_many` has the same law, a thousand times faster.
 
 Rules
-1. The source of random bytes is the operating system's generator; there is no seed.  A test may pass another source.
-2. The same statements run for both truths, on the same number of random bytes.  The draw is compared with both
-   thresholds.  The truth enters once, in an "and" with whether the two results differ; where they do not differ, it
-   chooses nothing.  Two other ways would take a time that depends on the truth:
-   - The truth as an index.  The processor predicts the index, and takes longer over the rarer truth.
-   - A comparison that checks the type of the truth.  In CPython 3.11 its result is the object True, and a truth of True
-     then waits for the reference count of that object (7 ns of 600).  So the type is looked up in a table.
-3. Neither the truth nor the draw appears in an error.  If random bytes are missing, an error is raised instead of an
-   answer.
+1. The secure generator is the operating system's.  Many answers come from a keystream that is keyed afresh for every
+   call.  There is no seed; a test may pass another source.
+2. Neither a truth nor a draw appears in an error.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
-from rrcollect.design.yes_no import Design
-from rrcollect.errors import BadTruth, NoRandomness, NotOriented, OffGridDesign, ParameterError
+from rrcollect.answer.keystream import fresh_keystream
+from rrcollect.design.mechanism import Mechanism, checked_design
+from rrcollect.design.parameters import NumberLike, checked_bounds
 
 if TYPE_CHECKING:
-    from typing import Never
+    from rrcollect.design.mechanism import Fill
+    from rrcollect.design.sampling import Source
 
-Source = Callable[[int], bytes]
-_BOOLEANS: dict[type, None] = {bool: None}
+Truth = bool | NumberLike
+"""A bool (yes or no), the number of an option (choice), or a number (with bounds)."""
 
-
-def wrong_design(design: object, kind: type) -> Never:
-    """Raise the error for a value that is not a design of this kind.  Draws call it when an attribute of the design is
-    missing, so that no time is spent on checking a good design."""
-    raise ParameterError("design", design, f"a {kind.__name__}: what the answer is drawn with")
+Bounds = tuple[NumberLike, NumberLike]
 
 
-def thresholds(design: Design) -> tuple[int, int]:
-    """(T0, T1): the answer is 1 if the draw is below T0 for the truth "no", below T1 for the truth "yes".
+def randomise(
+    truth: Truth,
+    design: Mechanism,
+    *,
+    bounds: Bounds | None = None,
+    clip: bool = False,
+    source: Source = os.urandom,
+) -> str:
+    """The answer to send instead of the truth, as text: yes or no, the number of an option, or with `bounds` a number
+    between these (`clip` brings what lies outside to the nearer end; otherwise it is refused).
 
-    Refuses designs that a device does not run: off the grid, or c <= 0.
-
-    >>> thresholds(Design("3/4", "1"))
-    (4611686018427387904, 18446744073709551616)
-    """
-    try:
-        limits = design.limits
-    except AttributeError:
-        wrong_design(design, Design)
-    if limits is None:
-        if design.c <= 0:
-            raise NotOriented(f"{design} has p00 + p11 <= 1: its answers would mean their opposite")
-        raise OffGridDesign(f"{design!r} is off the grid of 1/2^64: a device applies design.to_grid()")
-    return limits
-
-
-def plain_truth(truth: object) -> bool:
-    """The truth as a bool, if it is True, False, 1 or 0; otherwise an error that does not show it."""
-    try:
-        _BOOLEANS[type(truth)]  # rule 2: not by a comparison
-    except KeyError:
-        return _other_truth(truth)
-    return truth  # type: ignore[return-value]
-
-
-def _other_truth(truth: object) -> bool:
-    if type(truth).__name__ in ("int", "bool_", "bool") and truth in (0, 1):  # NumPy's booleans without importing NumPy
-        return bool(truth)
-    raise BadTruth("the truth must be True or False (or 1 or 0); what was given is not shown")
-
-
-def randomise(truth: bool, design: Design, *, source: Source = os.urandom) -> int:
-    """The answer (0 or 1) to send instead of the truth: 1 with exactly the design's probability for this truth.
-
+    >>> from rrcollect import Design, SetDesign
     >>> randomise(True, Design("3/4", "3/4"), source=lambda n: bytes(n)), randomise(False, Design(1, "1/2"))
-    (1, 0)
+    ('1', '0')
+    >>> choice = SetDesign(4, 1, "1/2").to_grid()
+    >>> [randomise(2, choice, source=lambda n, byte=byte: byte * n) for byte in (b"\\x00", b"\\xff")]
+    ['0100', '0010']
+    >>> randomise(40, Design("3/4", "3/4"), bounds=(0, 40), source=lambda n: b"\\x80" + bytes(n - 1))
+    '1'
     """
     try:
-        limits = design.limits or thresholds(design)
+        design.draw  # noqa: B018 (as quick as a check can be)
     except AttributeError:
-        wrong_design(design, Design)
-    row = plain_truth(truth)
-    drawn = int.from_bytes(random_bytes(8, source), "big")
-    no, yes = drawn < limits[0], drawn < limits[1]
-    return int(no ^ ((no ^ yes) & row))
+        checked_design(design)
+    if bounds is None:
+        return design.draw(truth, source)
+    return design.draw_number(truth, checked_bounds(bounds), source, clip=clip)
 
 
-def random_bytes(n: int, source: Source) -> bytes:
-    """Exactly `n` bytes from the source, or an error (`NoRandomness`)."""
-    try:
-        drawn = source(n)
-    except Exception as error:
-        raise NoRandomness(f"the secure generator failed ({type(error).__name__}); no answer was made") from None
-    if not isinstance(drawn, bytes) or len(drawn) != n:
-        raise NoRandomness(f"the secure generator did not return {n} bytes; no answer was made")
-    return drawn
+def randomise_many(
+    truths: Any,
+    design: Mechanism,
+    *,
+    bounds: Bounds | None = None,
+    clip: bool = False,
+    packed: int | bool = False,
+    bitorder: Literal["little", "big"] = "little",
+    fill: Fill | None = None,
+) -> Any:
+    """The answers to send instead of many truths, each independently and exactly by the design's law.
+
+    Truths of yes or no are an array of booleans, or of integers 0 and 1, and so are the answers, in the same shape;
+    options are given by their numbers, and the answers are sets (`counts()`, `texts()`, `numpy.asarray`); numbers
+    within `bounds` are an array of floats, answered by booleans.
+
+    `packed`: so many truths of yes or no are packed eight to a byte (as `numpy.packbits` does), True meaning that every
+    byte is full, and the answers likewise; unused bits of the last byte are 0.
+
+    >>> import numpy as np
+    >>> from rrcollect import Design, SetDesign
+    >>> bool(randomise_many(np.zeros(1000, bool), Design(1, "1/2")).any())
+    False
+    >>> randomise_many([0, 1, 2, 2], SetDesign(3, 1, 1)).counts().tolist()
+    [1, 1, 2]
+    >>> bool(randomise_many(np.full(1000, 7.5), Design(1, "1/2"), bounds=(7.5, 10)).any())
+    False
+    >>> randomise_many(np.packbits(np.ones(10, bool), bitorder="little"), Design("1/2", 1), packed=10)
+    array([255,   3], dtype=uint8)
+    """
+    checked_design(design)
+    stream = fill or fresh_keystream()
+    if bounds is not None:
+        return design.draw_numbers(truths, checked_bounds(bounds), stream, clip=clip)
+    if packed is not False:
+        return design.draw_packed(truths, stream, None if packed is True else packed, bitorder)
+    return design.draw_many(truths, stream)

@@ -11,7 +11,6 @@ Rules
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Fill = Callable[[NDArray[np.uint8]], None]
+    from rrcollect.design.mechanism import Fill
 
 
 def fresh_keystream() -> Fill:

@@ -15,7 +15,8 @@ from fractions import Fraction
 
 from rrcollect.design.exponential import ExpNumber
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability, whole_number
-from rrcollect.design.yes_no import Design, Target
+from rrcollect.design.utility import Target
+from rrcollect.design.yes_no import Design
 
 
 @dataclass(frozen=True)

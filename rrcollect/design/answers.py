@@ -26,6 +26,8 @@ BIT = "0 or 1"
 def answer_table(answers: Any, width: int, allows: Callable[[str], bool], form: str) -> NDArray[np.uint8]:
     """The answers as rows of `width` bits that a mechanism `allows`; `form` says to people what it allows."""
     values = answers.to_numpy() if hasattr(answers, "to_numpy") else answers
+    if hasattr(values, "__array__") and not isinstance(values, np.ndarray):
+        values = np.asarray(values)
     if not isinstance(values, Iterable) or isinstance(values, str | bytes):
         raise ParameterError("answers", answers, f"{form} for every record, in a list, an array or a column")
     if isinstance(values, np.ma.MaskedArray):

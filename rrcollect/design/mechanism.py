@@ -25,14 +25,19 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, whole_number
+from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike
 from rrcollect.design.promise import Promise, loss
+from rrcollect.design.sampling import Range, Source
 from rrcollect.design.sentences import Said, Sentences
 from rrcollect.errors import OffGridDesign, ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     import numpy as np
     from numpy.typing import NDArray
+
+    Fill = Callable[[NDArray[np.uint8]], None]
 
 LONGEST_TEXT = 512  # characters of a mechanism's text
 GRID = 1 << 64  # a device draws 64 bits; its probabilities are multiples of 1/GRID
@@ -63,8 +68,8 @@ class Mechanism(ABC):
 
     __slots__ = ()
 
-    statistic = "ones"
-    """What a tally counts of an answer: the number of 1, for each character."""
+    statistic: str
+    """What a tally counts of an answer (rule 3)."""
 
     @property
     @abstractmethod
@@ -99,9 +104,9 @@ class Mechanism(ABC):
         return len(self.blank)
 
     @property
+    @abstractmethod
     def cells(self) -> int:
-        """How many counts a tally has: one per character."""
-        return self.width
+        """How many counts a tally has."""
 
     @property
     @abstractmethod
@@ -213,6 +218,28 @@ class Mechanism(ABC):
     def blanket(self) -> Blanket:
         """How a crowd hides one report.  A mechanism that can prove a truth is refused: no crowd hides a proof."""
 
+    # ---- drawing ----------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def draw(self, truth: object, source: Source) -> str:
+        """The answer to send instead of a truth, 0 to `truths` − 1 (a bool for yes and no); see `sampling`."""
+
+    def draw_number(self, number: object, bounds: Range, source: Source, *, clip: bool = False) -> str:
+        """The answer to send instead of a number within these bounds."""
+        raise ParameterError("design", self, "a Design: what answers about numbers are drawn with")
+
+    @abstractmethod
+    def draw_many(self, truths: Any, fill: Fill) -> Any:
+        """An answer for every truth of an array; `fill` fills an array of bytes with random ones."""
+
+    def draw_numbers(self, numbers: Any, bounds: Range, fill: Fill, *, clip: bool = False) -> Any:
+        """An answer for every number of an array."""
+        raise ParameterError("design", self, "a Design: what answers about numbers are drawn with")
+
+    def draw_packed(self, truths: Any, fill: Fill, n: int | None = None, bitorder: str = "little") -> Any:
+        """An answer for each of n truths of yes or no, eight to a byte."""
+        raise ParameterError("design", self, "a Design: what bits are drawn with")
+
     # ---- counting and estimating ------------------------------------------------------------------------------
 
     @property
@@ -225,14 +252,9 @@ class Mechanism(ABC):
         """1/|c|: one report of n moves a share by at most this over n."""
         return 1 / abs(self.c)
 
+    @abstractmethod
     def check_counts(self, n: int, counts: Sequence[int]) -> tuple[int, ...]:
         """The counts of n answers, if they can be; otherwise a `ParameterError`."""
-        if len(counts) != self.cells:
-            raise ParameterError("counts", list(counts), f"{self.cells}, one per cell of {self!r}")
-        found = tuple(whole_number("counts", count, minimum=0) for count in counts)
-        if max(found) > n:
-            raise ParameterError("counts", list(found), f"at most n = {n} each")
-        return found
 
     def pair_chances(self) -> tuple[Fraction, Fraction]:
         """(the chance that the truth's bit and that of another option are both 1, the chance that the bits of two
@@ -243,49 +265,23 @@ class Mechanism(ABC):
     def answer_ends(self, weights: Sequence[Any]) -> tuple[float, float]:
         """Between what y = Σ weight·(bit − q)/c of one answer lies, q being the chance of a 1 of another option."""
 
-    def bits(self, answers: Any) -> NDArray[np.uint8]:
-        """The answers as a table of 0 and 1, one row each and one column per character; others are refused.
+    @abstractmethod
+    def counted(self, answers: Any) -> tuple[int, tuple[int, ...]]:
+        """(how many answers there are, the counts of a tally of them); answers are given in any form."""
 
-        Answers are texts, or a table with one column per character; where that is one, also 0 and 1 or booleans in a
-        list, an array or a column.
+    @abstractmethod
+    def texts(self, answers: Any) -> Iterator[str]:
+        """The answers as they are sent, one after the other."""
 
-        >>> from rrcollect import SetDesign
-        >>> SetDesign(3, 1, "1/2").bits(["100", "001"]).tolist()
-        [[1, 0, 0], [0, 0, 1]]
-        """
-        from rrcollect.design.answers import answer_table
-
-        return answer_table(answers, self.width, self.allows, self.form)
-
+    @abstractmethod
     def unbiased(self, answers: Any) -> NDArray[np.float64]:
         """r for every answer, one per cell (a flat array where there is one cell): E[r | truth] = 1 for the truth's own
         cell and 0 for the others.  So any slice of the records that is chosen without looking at the answers sums
-        without bias.  r = (bit − (1−p00))/c by the `column`.
+        without bias."""
 
-        >>> from rrcollect import Design
-        >>> Design("3/4", "3/4").unbiased([1, 0, 1]).tolist()
-        [1.5, -0.5, 1.5]
-        """
-        one = self.column
-        return self._by_bit(answers, (one.p00 - 1) / one.c, one.p00 / one.c)
-
+    @abstractmethod
     def noise(self, answers: Any) -> NDArray[np.float64]:
-        """e for every answer, as `unbiased`: unbiased for the variance that the mechanism adds to r.
-
-        e = r·p11(1−p11)/c² + (1−r)·p00(1−p00)/c²: p00(1−p11)/c² for a 1, p11(1−p00)/c² for a 0, never negative.
-
-        >>> from rrcollect import Design
-        >>> Design("3/4", "3/4").noise([1, 0]).tolist()
-        [0.75, 0.75]
-        """
-        one = self.column
-        return self._by_bit(answers, one.p11 * (1 - one.p00) / one.c**2, one.p00 * (1 - one.p11) / one.c**2)
-
-    def _by_bit(self, answers: Any, of_zero: Fraction, of_one: Fraction) -> NDArray[np.float64]:
-        import numpy as np
-
-        table = np.array([float(of_zero), float(of_one)])[self.bits(answers)]
-        return table[:, 0] if self.width == 1 else table
+        """e for every answer, as `unbiased`: unbiased for the variance that the mechanism adds to r."""
 
     # ---- in words ---------------------------------------------------------------------------------------------
 

@@ -113,6 +113,20 @@ def whole_number(name: str, value: object, minimum: int = 1) -> int:
     return int(value)
 
 
+def checked_bounds(bounds: object) -> tuple[Fraction, Fraction]:
+    """The range (low, high) of a number, exactly; low is below high.
+
+    >>> checked_bounds((0, "37.5"))
+    (Fraction(0, 1), Fraction(75, 2))
+    """
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+        raise ParameterError("bounds", bounds, "(low, high)")
+    ends = fraction("low", bounds[0]), fraction("high", bounds[1])
+    if ends[0] >= ends[1]:
+        raise ParameterError("bounds", bounds, "(low, high) with low below high")
+    return ends
+
+
 @total_ordering
 class Epsilon:
     """A privacy loss ε >= 0, exactly: `rational` + ln `factor`.

@@ -22,19 +22,27 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rrcollect.design.exponential import ExpNumber, sign_at_exp
-from rrcollect.design.mechanism import GRID, Blanket, KindLike, Mechanism
+from rrcollect.design.mechanism import GRID, Blanket, KindLike
 from rrcollect.design.parameters import SIGNED, Epsilon, EpsilonLike, NumberLike, probability, whole_number
+from rrcollect.design.sampling import Source, drawn_set
 from rrcollect.design.sentences import PRACTICAL_PROOF, Said, Sentences, decimal, rounded_up, set_sentences, set_told
-from rrcollect.design.yes_no import Design, Target
+from rrcollect.design.utility import SetUtility
+from rrcollect.design.yes_no import Design
 from rrcollect.errors import NotCanonical, ParameterError, UninformativeDesign
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rrcollect.design.bulk_sets import ChosenSets
+    from rrcollect.design.mechanism import Fill
 
 MOST_OPTIONS = 200
 
 
-class SetDesign(Mechanism):
+class SetDesign(SetUtility):
     """A set of `size` of `options`, the truth among them with chance `p`.
 
     >>> design = SetDesign(5, 2, "2/3")
@@ -164,6 +172,28 @@ class SetDesign(Mechanism):
             raise self.off_grid()
         return self.limit
 
+    # ---- drawing ----------------------------------------------------------------------------------------------
+
+    def draw(self, truth: object, source: Source) -> str:
+        """One set instead of an option's number."""
+        return drawn_set(truth, self.applied_limit, self.options, self.size, source)
+
+    def draw_many(self, truths: Any, fill: Fill) -> ChosenSets:
+        """A set for every option's number."""
+        from rrcollect.design.bulk_sets import drawn_sets
+
+        return drawn_sets(truths, self, self.applied_limit, self.size, fill)
+
+    def counted(self, answers: Any) -> tuple[int, tuple[int, ...]]:
+        """Sets drawn in bulk are counted without spreading them out."""
+        if _check_drawn(self, answers):
+            return len(answers), tuple(answers.counts().tolist())
+        return super().counted(answers)
+
+    def texts(self, answers: Any) -> Iterator[str]:
+        """Sets drawn in bulk are spread out a part at a time."""
+        return answers.texts() if _check_drawn(self, answers) else super().texts(answers)
+
     # ---- privacy ----------------------------------------------------------------------------------------------
 
     @property
@@ -217,40 +247,6 @@ class SetDesign(Mechanism):
             raise ParameterError("design", self, "a design with p below 1: a set that lacks an option excludes it")
         own, other = self._needed()
         return Blanket(own + other, 2 * other, Fraction(1, 2), (other / (own + other), own / (own + other)))
-
-    # ---- utility ----------------------------------------------------------------------------------------------
-
-    def variance(
-        self, prevalences: Sequence[NumberLike], option: int, n: int = 1, target: Target = "population"
-    ) -> Fraction:
-        """The exact variance of one option's unbiased share from n answers, as `Design.variance`.
-
-        >>> SetDesign(4, 1, "1/2").variance(["1/2", "1/4", "1/8", "1/8"], 0)
-        Fraction(2, 1)
-        """
-        return self.column.variance(self._shares(prevalences)[self._option(option)], n, target)
-
-    def covariance(self, prevalences: Sequence[NumberLike], i: int, j: int, n: int = 1) -> Fraction:
-        """The exact covariance of two options' shares from n people drawn from a population.
-
-        >>> SetDesign(5, 2, "2/3").covariance(["1/2", "1/4", "1/8", "1/16", "1/16"], 0, 1)
-        Fraction(-5, 8)
-        """
-        shares, people = self._shares(prevalences), whole_number("n", n)
-        if self._option(i) == self._option(j):
-            return self.variance(prevalences, i, n)
-        with_truth, both_others = self.pair_chances()
-        a, b = (self.q + self.c * shares[one] for one in (i, j))
-        together = both_others + (with_truth - both_others) * (shares[i] + shares[j])
-        return (together - a * b) / (self.c**2 * people)
-
-    def total_variance(self, prevalences: Sequence[NumberLike], n: int = 1, target: Target = "population") -> Fraction:
-        """The variances of all options together: the mean squared error of the whole vector.
-
-        >>> SetDesign(4, 1, "1/2").total_variance(["1/4"] * 4)
-        Fraction(27, 4)
-        """
-        return sum((self.variance(prevalences, j, n, target) for j in range(self.options)), Fraction(0))
 
     def pair_chances(self) -> tuple[Fraction, Fraction]:
         """Two bits of one answer: the truth's with another, two others.
@@ -315,13 +311,13 @@ class SetDesign(Mechanism):
         """The options sent, by their numbers from 1, and what they can tell."""
         return set_told(answer, self.size, 1 - self.p, self.telling())
 
-    def _shares(self, prevalences: Sequence[NumberLike]) -> list[Fraction]:
-        shares = [probability("prevalences", share) for share in prevalences]
-        if len(shares) != self.options or sum(shares) != 1:
-            raise ParameterError("prevalences", list(prevalences), f"{self.options} shares that add up to 1")
-        return shares
 
-    def _option(self, option: int) -> int:
-        if type(option) is not int or not 0 <= option < self.options:
-            raise ParameterError("option", option, f"a whole number from 0 to {self.options - 1}")
-        return option
+def _check_drawn(design: SetDesign, answers: object) -> bool:
+    """Whether the answers are sets drawn in bulk; those of another design are refused."""
+    from rrcollect.design.bulk_sets import ChosenSets
+
+    if not isinstance(answers, ChosenSets):
+        return False
+    if answers.design != design:
+        raise ParameterError("answers", answers, f"sets drawn by {design!r}")
+    return True

@@ -21,18 +21,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from rrcollect.design.exponential import ExpNumber, sign_at_exp
-from rrcollect.design.mechanism import GRID, Blanket, KindLike, Mechanism
-from rrcollect.design.parameters import SIGNED, Epsilon, EpsilonLike, NumberLike, probability, whole_number
+from rrcollect.design.mechanism import GRID, Blanket, KindLike
+from rrcollect.design.parameters import SIGNED, Epsilon, EpsilonLike, NumberLike, probability
+from rrcollect.design.sampling import Range, Source, drawn_bit, drawn_number
 from rrcollect.design.sentences import PRACTICAL_PROOF, Said, Sentences, yes_no_sentences, yes_no_told
-from rrcollect.errors import NotCanonical, ParameterError, UninformativeDesign
+from rrcollect.design.utility import YesNoUtility
+from rrcollect.errors import NotCanonical, NotOriented, ParameterError, UninformativeDesign
 
-Target = Literal["population", "sample"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rrcollect.design.mechanism import Fill
 
 
-class Design(Mechanism):
+class Design(YesNoUtility):
     """The design matrix of a randomised-response mechanism, by its diagonal (p00, p11).
 
     >>> warner = Design("4/5", "4/5")
@@ -145,6 +151,49 @@ class Design(Mechanism):
             return self.swapped().to_grid().swapped()
         return Design(Fraction(math.floor(self.p00 * GRID), GRID), Fraction(math.floor(self.p11 * GRID), GRID))
 
+    # ---- drawing ----------------------------------------------------------------------------------------------
+
+    @property
+    def applied(self) -> tuple[int, int]:
+        """(T0, T1): the answer is 1 if the draw is below T0 for the truth "no", below T1 for the truth "yes".
+
+        Refuses designs that a device does not run: off the grid, or c <= 0.
+
+        >>> Design("3/4", "1").applied
+        (4611686018427387904, 18446744073709551616)
+        """
+        if self.limits is None:
+            if self.c <= 0:
+                raise NotOriented(f"{self} has p00 + p11 <= 1: its answers would mean their opposite")
+            raise self.off_grid()
+        return self.limits
+
+    def draw(self, truth: object, source: Source) -> str:
+        """One answer to yes or no."""
+        return drawn_bit(truth, self.limits or self.applied, source)
+
+    def draw_number(self, number: object, bounds: Range, source: Source, *, clip: bool = False) -> str:
+        """One answer about a number: "high" more often the higher it is."""
+        return drawn_number(number, self.applied, bounds, source, clip=clip)
+
+    def draw_many(self, truths: Any, fill: Fill) -> NDArray[np.bool_]:
+        """An answer for every truth, as booleans."""
+        from rrcollect.design.bulk_bits import drawn_bits
+
+        return drawn_bits(truths, self.applied, fill)
+
+    def draw_packed(self, truths: Any, fill: Fill, n: int | None = None, bitorder: str = "little") -> NDArray[np.uint8]:
+        """An answer for each of n truths, eight to a byte."""
+        from rrcollect.design.bulk_bits import drawn_packed
+
+        return drawn_packed(truths, self.applied, fill, n, bitorder)
+
+    def draw_numbers(self, numbers: Any, bounds: Range, fill: Fill, *, clip: bool = False) -> NDArray[np.bool_]:
+        """A bit for every number."""
+        from rrcollect.design.bulk_bits import drawn_numbers
+
+        return drawn_numbers(numbers, self.applied, bounds, fill, clip=clip)
+
     # ---- privacy ----------------------------------------------------------------------------------------------
 
     def _says(self, answer: int) -> tuple[Fraction, Fraction]:
@@ -201,19 +250,6 @@ class Design(Mechanism):
         """The answers ("yes", "no") that prove the truth behind them."""
         return tuple(word for word, answer in (("yes", 1), ("no", 0)) if self.likelihood_ratio(answer) == math.inf)
 
-    def exposed(self, prevalence: NumberLike, n: int = 1) -> Fraction:
-        """How many of n respondents, on average, give an answer that proves their truth.
-
-        >>> Design(1, "1/20").exposed(prevalence="1/10", n=1000)
-        Fraction(5, 1)
-        """
-        pi, people = probability("prevalence", prevalence), whole_number("n", n)
-        certain = Fraction(0)
-        for answer in (0, 1):
-            if self.likelihood_ratio(answer) == math.inf:
-                certain += pi * self.matrix[1][answer] + (1 - pi) * self.matrix[0][answer]
-        return people * certain
-
     def telling(self) -> tuple[Fraction, Fraction]:
         """The greatest ratio of the answers that do not tell, and the chance of those that do."""
         ratios = [self.likelihood_ratio(answer) for answer in (0, 1)]
@@ -244,60 +280,11 @@ class Design(Mechanism):
         share = 2 - self.p00 - self.p11
         return Blanket(Fraction(1), share, (1 - self.p00) / share, (1 - self.p00, self.p11))
 
-    # ---- utility ----------------------------------------------------------------------------------------------
-
-    def says_yes(self, prevalence: NumberLike) -> Fraction:
-        """λ = P(answer 1) = 1 − p00 + πc at prevalence π."""
-        return 1 - self.p00 + probability("prevalence", prevalence) * self.c
-
-    def variance(self, prevalence: NumberLike, n: int = 1, target: Target = "population") -> Fraction:
-        """The exact variance of the unbiased estimate from n answers at prevalence π.
-
-        target "population": respondents are drawn from a population of prevalence π ([HLM17] Corollary 1),
-        λ(1−λ)/(c²n).  target "sample": the respondents are all there is, π is their own share, and only the
-        mechanism's noise counts: [π p11(1−p11) + (1−π) p00(1−p00)]/(c²n).
-        """
-        pi, people = probability("prevalence", prevalence), whole_number("n", n)
-        if target == "population":
-            yes = self.says_yes(pi)
-            spread = yes * (1 - yes)
-        elif target == "sample":
-            spread = pi * self.p11 * (1 - self.p11) + (1 - pi) * self.p00 * (1 - self.p00)
-        else:
-            raise ParameterError("target", target, "'population' or 'sample'")
-        return spread / (self.c**2 * people)
-
-    def standard_deviation(self, prevalence: NumberLike, n: int = 1, target: Target = "population") -> float:
-        """The square root of `variance`."""
-        return math.sqrt(self.variance(prevalence, n, target))
-
-    def effective_sample_ratio(self, prevalence: NumberLike) -> Fraction:
-        """The share of a sample left after paying for privacy: direct questioning's variance over this one's.
-
-        π(1−π)c²/(λ(1−λ)); where both variances vanish, its limit.
-
-        >>> Design("3/4", "3/4").effective_sample_ratio("1/2")
-        Fraction(1, 4)
-        """
-        pi = probability("prevalence", prevalence)
-        yes = self.says_yes(pi)
-        if yes * (1 - yes) == 0:  # π = 0 or 1 and the answer is certain there
-            return abs(self.c)
-        return pi * (1 - pi) * self.c**2 / (yes * (1 - yes))
-
     def answer_ends(self, weights: Sequence[Any]) -> tuple[float, float]:
         """Of weight·(bit − (1−p00))/c, the one bit being 0 or 1."""
         (weight,) = weights
         ends = [float(weight) * (bit - float(1 - self.p00)) / float(self.c) for bit in (0, 1)]
         return min(ends), max(ends)
-
-    def check_counts(self, n: int, counts: Sequence[int]) -> tuple[int, ...]:
-        """One count, of the answers 1."""
-        if len(counts) != 1:
-            raise ParameterError("counts", list(counts), "one: an answer by this design has one bit")
-        if (ones := whole_number("ones", counts[0], minimum=0)) > n:
-            raise ParameterError("ones", ones, f"at most n = {n}")
-        return (ones,)
 
     # ---- in words ---------------------------------------------------------------------------------------------
 

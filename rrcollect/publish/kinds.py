@@ -12,6 +12,7 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
@@ -60,6 +61,11 @@ class AnyKind(Document):
     def sentences(self) -> tuple[Said, ...]:
         """What people read about the kind beside what they read about its design."""
         return ()
+
+    @property
+    def bounded(self) -> dict[str, Any]:
+        """What `randomise` and `randomise_many` need beside truth and design."""
+        return {}
 
     @property
     def goes_with(self) -> str:
@@ -172,6 +178,11 @@ class Number(AnyKind):
     def texts(self) -> tuple[Mapping[str, str], ...]:
         """The unit."""
         return (self.unit,)
+
+    @property
+    def bounded(self) -> dict[str, Any]:
+        """The bounds, exactly, and what happens to a number beyond them."""
+        return {"bounds": (Fraction(self.low), Fraction(self.high)), "clip": self.clip}
 
     @property
     def sentences(self) -> tuple[Said, ...]:

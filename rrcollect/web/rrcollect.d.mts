@@ -16,10 +16,10 @@ export function signAtExp(a: Fraction, b: Fraction, r: Fraction): number;
  * @param {boolean} truth @param {Design} design @param {Source} [source] @returns {0 | 1} */
 export function randomise(truth: boolean, design: Design, source?: Source): 0 | 1;
 /** The set to send instead of the truth (the number of an option), one character per option; drawn for the first option
- * and turned by the truth.  The mapping from draws to sets is that of answer/draw_set.py.
+ * and turned by the truth.  The mapping from draws to sets is that of design/sampling.py.
  * @param {number} truth @param {SetDesign} design @param {Source} [source] @returns {string} */
 export function randomiseChoice(truth: number, design: SetDesign, source?: Source): string;
-/** The bit to send instead of a number in [low, high]: 1 with chance exactly τ/2^64, by the mapping of answer/draw_number.py.
+/** The bit to send instead of a number in [low, high]: 1 with chance exactly τ/2^64, by the mapping of design/sampling.py.
  * A number is taken as the binary fraction it is, a text such as "38.5" as it is written.  What lies outside is refused, or
  * brought to the nearer end if the survey says `clip`.
  * @param {NumberLike} truth @param {Design} design @param {{low: NumberLike, high: NumberLike, clip?: boolean}} kind

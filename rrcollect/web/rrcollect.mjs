@@ -576,7 +576,7 @@ export function randomise(truth, design, source = systemSource) {
 }
 
 /** The set to send instead of the truth (the number of an option), one character per option; drawn for the first option
- * and turned by the truth.  The mapping from draws to sets is that of answer/draw_set.py.
+ * and turned by the truth.  The mapping from draws to sets is that of design/sampling.py.
  * @param {number} truth @param {SetDesign} design @param {Source} [source] @returns {string} */
 export function randomiseChoice(truth, design, source = systemSource) {
   const { options, size } = design, limit = design.limit ?? refuse("OffGridDesign", "the design is off the grid of 1/2^64");
@@ -588,7 +588,7 @@ export function randomiseChoice(truth, design, source = systemSource) {
   return [...turned.toString(2).padStart(options, "0")].reverse().join("");
 }
 
-/** The bit to send instead of a number in [low, high]: 1 with chance exactly τ/2^64, by the mapping of answer/draw_number.py.
+/** The bit to send instead of a number in [low, high]: 1 with chance exactly τ/2^64, by the mapping of design/sampling.py.
  * A number is taken as the binary fraction it is, a text such as "38.5" as it is written.  What lies outside is refused, or
  * brought to the nearer end if the survey says `clip`.
  * @param {NumberLike} truth @param {Design} design @param {{low: NumberLike, high: NumberLike, clip?: boolean}} kind

@@ -95,7 +95,7 @@ def write_packed(
     segments: Mapping[str, str] | None = None,
     bitorder: Literal["little", "big"] = "little",
 ) -> str:
-    """Write the packed answers of `randomise_packed` with their survey; returns the file's id.
+    """Write the packed answers of `randomise_many(…, packed=n)` with their survey; returns the file's id.
 
     The file appears under its name when it is whole.
 

@@ -26,7 +26,7 @@ from server_agg.cli.terminal import Incomplete, emit, plain
 
 if TYPE_CHECKING:
     from rrcollect import AcceptedSurvey, Client, HttpTransport, Question
-    from rrcollect.answer.draw_kind import Truth
+    from rrcollect.answer.draw import Truth
     from rrcollect.deliver.outbox import Deliveries
     from rrcollect.publish.kinds import Choice, Number, YesNo
 

@@ -10,21 +10,18 @@ Rules
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 import rrcollect
-from rrcollect import Design, Report, SetDesign
-from rrcollect.answer.chosen_sets import ChosenSets
+from rrcollect import Report
 from rrcollect.answer.keystream import fresh_keystream
-from rrcollect.design.yes_no import checked_yes_no
-from rrcollect.publish.kinds import Choice, Number, YesNo
+from rrcollect.publish.kinds import AnyKind
 from server_agg import write_packed
 from server_agg.batch.writing import write_whole
-from server_agg.count.tally import count_ones
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,35 +44,25 @@ def shuffled_ids(n: int) -> tuple[NDArray[np.uint8], NDArray[np.intp]]:
 class ColumnQuestion(NamedTuple):
     """What a column answers: a kind of truth, by a design; of a survey, or of nobody's for a bare ε."""
 
-    kind: YesNo | Choice | Number
+    kind: AnyKind
     design: Mechanism
     accepted: AcceptedSurvey | None = None
     envelope: bytes | None = None
 
-    def drawn(self, truths: NDArray[Any]) -> NDArray[np.bool_] | ChosenSets:
+    def drawn(self, truths: NDArray[Any]) -> Any:
         """An answer for every truth."""
-        if isinstance(self.design, SetDesign):
-            return rrcollect.randomise_choices(truths, self.design)
-        if isinstance(self.kind, Number):
-            kind = self.kind
-            return rrcollect.randomise_numbers(truths, checked_yes_no(self.design), kind.low, kind.high, clip=kind.clip)
-        return rrcollect.randomise_many(truths, checked_yes_no(self.design))
+        return rrcollect.randomise_many(truths, self.design, **self.kind.bounded)
 
-
-def ones_of(answers: NDArray[np.bool_] | ChosenSets) -> int | list[int]:
-    """How many answers are 1; of a choice, how many hold each option."""
-    return answers.counts().tolist() if isinstance(answers, ChosenSets) else int(answers.sum())
-
-
-def _texts(answers: NDArray[np.bool_] | ChosenSets, places: NDArray[np.intp]) -> Iterable[str]:
-    """The answers at these places as they are sent."""
-    return answers.texts(places) if isinstance(answers, ChosenSets) else ("01"[int(bit)] for bit in answers[places])
+    def ones(self, answers: Any) -> int | list[int]:
+        """How many answers are 1; of a choice, how many hold each option."""
+        counts = self.design.counted(answers)[1]
+        return list(counts) if self.design.cells > 1 else counts[0]
 
 
 def write_answers(
     options: Namespace, partial: Path, roster: Roster, drawn: NDArray[np.bool_], asked: ColumnQuestion
 ) -> int | list[int]:
-    """A report for everybody `drawn`, by the published design; returns `ones_of` them."""
+    """A report for everybody `drawn`, by the published design; returns the `ones` of them."""
     accepted = asked.accepted
     assert accepted is not None, "reports are a survey's"  # noqa: S101
     question = accepted.survey.question(options.question)
@@ -88,7 +75,7 @@ def write_answers(
         for start in range(0, order.size, AT_ONCE):
             here = order[start : start + AT_ONCE]
             values = {name: [names[name][place] for place in found[here]] for name, found in places.items()}
-            said_here = zip(_texts(answers, here), ids[start : start + AT_ONCE], strict=True)
+            said_here = zip(asked.design.texts(answers[here]), ids[start : start + AT_ONCE], strict=True)
             for place, (answer, id_) in enumerate(said_here):
                 yield Report(
                     survey=accepted.digest,
@@ -101,20 +88,16 @@ def write_answers(
                 )
 
     write_whole(partial, reports())
-    return ones_of(answers)
+    return asked.ones(answers)
 
 
 def write_bits(options: Namespace, partial: Path, truths: NDArray[Any], asked: ColumnQuestion) -> int | list[int]:
-    """Eight bits to a byte, one bit per answer, or of a choice one per option; returns `ones_of` the answers."""
+    """Eight bits to a byte, one bit per answer, or of a choice one per option; returns the `ones` of the answers."""
     counted = options.out.name.lower().endswith(".rrbits")
     if counted:
         truths = truths[shuffled_ids(truths.size)[1]]
-    if isinstance(asked.design, Design) and isinstance(asked.kind, YesNo):
-        packed = rrcollect.randomise_packed(np.packbits(truths, bitorder="little"), truths.size, asked.design)
-        ones: int | list[int] = count_ones(packed)
-    else:
-        answers = asked.drawn(truths)
-        packed, ones = np.packbits(np.asarray(answers), bitorder="little"), ones_of(answers)
+    answers = asked.drawn(truths)
+    packed, ones = np.packbits(np.asarray(answers), bitorder="little"), asked.ones(answers)
     if counted and asked.envelope is not None:
         write_packed(partial, packed, truths.size, asked.envelope, options.question, round=options.round)
     else:

@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rrcollect.answer.bulk_numbers import double_above, double_below
+from rrcollect.design.bulk_bits import double_above, double_below
 from rrcollect.errors import BadTruth, ParameterError
-from rrcollect.publish.kinds import Choice, Number, YesNo
+from rrcollect.publish.kinds import AnyKind, Choice, Number
 from server_agg.answer_words import yes_or_no
 from server_agg.columns import file_rows
 from server_agg.errors import BadColumn
@@ -71,7 +71,7 @@ class Cells:
         return found
 
 
-def cells_of(kind: YesNo | Choice | Number) -> Cells:
+def cells_of(kind: AnyKind) -> Cells:
     """How the truths of a question of this kind are read."""
     rest = "; drop the rows without an answer first"
     if isinstance(kind, Choice):

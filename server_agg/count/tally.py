@@ -19,14 +19,13 @@ Rules
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rrcollect.design import from_wire
-from rrcollect.design.mechanism import Mechanism
+from rrcollect.design.mechanism import Mechanism, checked_design
 from rrcollect.design.parameters import whole_number
-from rrcollect.design.sets import SetDesign
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, SurveyRefused
 from rrcollect.publish.canonical import read
@@ -73,7 +72,7 @@ class Tally:
         listed = isinstance(self.counts, Iterable) and not isinstance(self.counts, str | bytes)
         given = self.counts if listed else [self.counts]
         counts = tuple(whole_number("counts", count, minimum=0) for count in given)
-        _check_counts(self.design, n, counts)
+        self.design.check_counts(n, counts)
         object.__setattr__(self, "n", n)
         object.__setattr__(self, "counts", counts)
         object.__setattr__(self, "mechanism", self.mechanism or self.design)
@@ -93,10 +92,7 @@ class Tally:
         """
         if n is not None:
             return cls(design, n, packed_ones(answers, n, bitorder))
-        if _cells(design) == 1:
-            array = answer_array(answers)
-            return cls(design, int(array.size), int(array.sum()))
-        return cls(design, *_of_texts(design, answers))
+        return cls(design, *checked_design(design).counted(answers))
 
     @property
     def ones(self) -> int:
@@ -193,37 +189,7 @@ def _cells(design: Mechanism) -> int:
     return design.width
 
 
-def _check_counts(design: Mechanism, n: int, counts: Sequence[int]) -> None:
-    """Whether n answers by this design can have these counts."""
-    if len(counts) != _cells(design):
-        raise ParameterError("counts", list(counts), f"one for each of {_cells(design)} options")
-    if max(counts) > n:
-        raise ParameterError("counts", list(counts), f"at most n = {n} each")
-    if isinstance(design, SetDesign) and sum(counts) != design.size * n:
-        allowed = f"{design.size * n} together: every answer holds {design.size} of the options"
-        raise ParameterError("counts", list(counts), allowed)
-
-
 # ---- counting answers in hand ------------------------------------------------------------------------------------
-
-
-def _of_texts(design: Mechanism, answers: Any) -> tuple[int, list[int]]:
-    """How many answers there are, and in how many each character is 1; each must be one the design can give."""
-    from rrcollect.answer.chosen_sets import ChosenSets
-
-    if isinstance(answers, ChosenSets):
-        if answers.design != design:
-            raise ParameterError("answers", answers, f"answers drawn by {design!r}")
-        return len(answers), answers.counts().tolist()
-    counts, n = [0] * _cells(design), 0
-    for given in answers:
-        text = given if isinstance(given, str) else "".join(str(int(bit)) for bit in answer_array(given))
-        if not design.allows(text):
-            raise ParameterError(f"answer {n}", text, f"one that {design!r} gives")
-        n += 1
-        for option, bit in enumerate(text):
-            counts[option] += bit == "1"
-    return n, counts
 
 
 def answer_array(answers: Any) -> NDArray[np.uint8]:

@@ -9,7 +9,7 @@ Full clients.  Each person gets a device of their own: a ledger on disk, the sur
 policy, one draw per question committed before it leaves, each report judged and committed by the collector before it
 counts as delivered.  Processes of a pool do this side by side, for as long as the time given lasts.
 
-The gateway.  Those for whom the time did not last: their truths are randomised in bulk (`randomise_many` and its like
+The gateway.  Those for whom the time did not last: their truths are randomised in bulk (`randomise_many`
 for choices and numbers: the same law and the same secure generator), as a gateway does that holds the truths.  Every
 answer becomes a report with a fresh id and goes through the same judge into the same store.  There is no ledger and no
 budget on that way.
@@ -42,14 +42,9 @@ from rrcollect import (
     Report,
     Transport,
     TrustedPublisher,
-    randomise_choices,
     randomise_many,
-    randomise_numbers,
 )
-from rrcollect.design.sets import SetDesign
-from rrcollect.design.yes_no import checked_yes_no
 from rrcollect.errors import RRCollectError
-from rrcollect.publish.kinds import Number
 from rrcollect.publish.publication import Publication
 from rrcollect.publish.question import Question
 from server_agg.demo.collector import InProcessCollector
@@ -264,15 +259,8 @@ def by_gateway(
 
 def _randomised(truths: Sequence[Truth], question: Question) -> Iterator[str]:
     """The answers to send instead of these truths, in bulk, by the question's kind."""
-    design, kind = question.design, question.kind
-    if isinstance(design, SetDesign):
-        yield from randomise_choices(truths, design).texts()
-        return
-    if isinstance(kind, Number):
-        bits = randomise_numbers(truths, checked_yes_no(design), kind.low, kind.high, clip=kind.clip)
-    else:
-        bits = randomise_many(truths, checked_yes_no(design))
-    yield from ("01"[int(bit)] for bit in bits)
+    design = question.design
+    return design.texts(randomise_many(truths, design, **question.kind.bounded))
 
 
 def _bulk_reports(publication: Publication, people: Sequence[Person]) -> Iterator[Report]:

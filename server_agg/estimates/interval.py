@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import get_args
 
-from rrcollect.design.yes_no import Target
+from rrcollect.design.utility import Target
 from rrcollect.errors import ParameterError
 from server_agg.results.interval import exact_level
 

@@ -20,9 +20,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from rrcollect.design.parameters import NumberLike
+from rrcollect.design.parameters import NumberLike, checked_bounds
 from rrcollect.errors import ParameterError
-from rrcollect.publish.number_range import bounds
 from server_agg.count.tally import Tally, checked_tally
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.interval import TargetLike, checked_target
@@ -165,4 +164,4 @@ def estimate_mean(
     """
     if checked_tally(tally, yes_no=True).n < 2:
         raise TooFewAnswers(tally.n)
-    return MeanEstimate(tally, *bounds(low, high), unit, checked_target(target))
+    return MeanEstimate(tally, *checked_bounds((low, high)), unit, checked_target(target))

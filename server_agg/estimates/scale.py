@@ -17,9 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rrcollect.design.parameters import NumberLike
+from rrcollect.design.parameters import NumberLike, checked_bounds
 from rrcollect.errors import ParameterError
-from rrcollect.publish.number_range import bounds
 from server_agg.count.tally import Tally
 from server_agg.estimates.interval import TargetLike
 from server_agg.estimates.mean import MeanEstimate, estimate_mean
@@ -104,7 +103,7 @@ class Scale:
     @classmethod
     def of_number(cls, low: NumberLike, high: NumberLike, unit: str = "") -> Scale:
         """The scale of a number's mean."""
-        return cls(*bounds(low, high), unit, is_share=False)
+        return cls(*checked_bounds((low, high)), unit, is_share=False)
 
     @property
     def span(self) -> float:

@@ -21,10 +21,9 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from rrcollect.design.mechanism import Mechanism
-from rrcollect.design.parameters import NumberLike, fraction, probability, whole_number
+from rrcollect.design.parameters import NumberLike, checked_bounds, fraction, probability, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
-from rrcollect.publish.number_range import bounds as checked_bounds
 from server_agg.compare.options import option_level
 from server_agg.estimates.interval import tail_probability
 from server_agg.estimates.numerics import binomial_at_least, least, least_by_doubling, normal_quantile, normal_tail
@@ -52,7 +51,7 @@ class Asked(NamedTuple):
         each = option_level(level, options)
         if bounds is None:
             return cls(design.column, each, options, Fraction(0), Fraction(1))
-        low, high = checked_bounds(*bounds)
+        low, high = checked_bounds(bounds)
         if options != 2:
             raise ParameterError("bounds", bounds, f"none: the design is for a choice of {options} options")
         return cls(design.column, each, options, low, high - low)

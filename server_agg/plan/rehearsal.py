@@ -8,7 +8,7 @@ mechanism (`rrcollect.randomise_many`: exact, with the operating system's genera
 follow from the count of ones alone, so each distinct count is worked out once.
 
 Of a choice the first option is rehearsed, which has the prevalence; the other people have the other options in turn.
-Everybody answers with a set (`randomise_choices`), and the option is estimated from its column of them.
+Everybody answers with a set , and the option is estimated from its column of them.
 
 A coverage is itself estimated, from the surveys simulated: it is given with an exact 95 % interval of its own.
 """
@@ -22,11 +22,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rrcollect import randomise_choices, randomise_many
+from rrcollect import randomise_many
 from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.parameters import NumberLike, probability, whole_number
-from rrcollect.design.sets import SetDesign
-from rrcollect.design.yes_no import Design, checked_yes_no
+from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.estimates.estimating import estimate
@@ -174,11 +173,10 @@ def _answered(
 
 def _said(design: Mechanism, truths: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether each answer says yes, or holds the first option."""
-    if not isinstance(design, SetDesign):
-        return randomise_many(truths, checked_yes_no(design))
-    others = 1 + np.arange(truths.shape[1]) % (design.options - 1)
-    options = np.where(truths, 0, others).ravel()
-    return np.asarray(randomise_choices(options, design), np.bool_)[:, 0].reshape(truths.shape)
+    others = 1 + np.arange(truths.shape[1]) % max(1, design.cells - 1)
+    told = np.where(truths, 0, others).ravel() if design.cells > 1 else truths.ravel()
+    said = np.asarray(randomise_many(told, design), np.bool_).reshape(truths.size, -1)
+    return said[:, 0].reshape(truths.shape)
 
 
 def _coverage(

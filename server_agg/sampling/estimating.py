@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rrcollect.design.parameters import NumberLike
+from rrcollect.design.parameters import NumberLike, checked_bounds
 from rrcollect.errors import ParameterError
-from rrcollect.publish.number_range import bounds
 from server_agg.estimates.effective import EffectiveSample
 from server_agg.sampling.answer_values import AnswerValues
 from server_agg.sampling.figures import MeanFigure, SurveyFigure
@@ -73,7 +72,7 @@ def survey_estimate(
     given = AnswerValues.of(answers, design, labels, getattr(weights, "responded", None))
     n = given.n
     sample = Sample.of(n, weights=weights, strata=strata, clusters=clusters, population=population)
-    scale = SHARE if low is None and high is None else bounds(low, high)  # type: ignore[arg-type]
+    scale = SHARE if low is None and high is None else checked_bounds((low, high))
     if scale != SHARE:
         if len(given.names) > 1:
             raise ParameterError("low", low, "nothing for choices: each option is a share")

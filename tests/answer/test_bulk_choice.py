@@ -15,17 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rrcollect.answer import bulk_choice, bulk_numbers
-from rrcollect.answer.bulk import randomise_many
-from rrcollect.answer.bulk_choice import _closed, _plane, _selected, randomise_choices
-from rrcollect.answer.bulk_numbers import randomise_numbers
-from rrcollect.answer.draw import randomise
-from rrcollect.answer.draw_number import randomise_number, threshold
-from rrcollect.answer.draw_set import randomise_choice
+from rrcollect.answer.draw import randomise, randomise_many
 from rrcollect.answer.keystream import fresh_keystream
+from rrcollect.design import bulk_bits, bulk_sets
+from rrcollect.design.bulk_sets import _closed, _plane, _selected
 from rrcollect.design.mechanism import GRID
 from rrcollect.design.optimal import optimal_design
 from rrcollect.design.optimal_choice import made_for, optimal_choice
+from rrcollect.design.sampling import threshold
 from rrcollect.design.sets import SetDesign
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import BadTruth, OffGridDesign, ParameterError
@@ -87,20 +84,20 @@ def check_single(design: SetDesign, randomise: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("design", SINGLES, ids=str)
 def test_one_option_has_the_law_of_the_design(design: SetDesign) -> None:
-    check_single(design, randomise_choices)
+    check_single(design, randomise_many)
 
 
 def test_the_check_sees_a_wrong_share() -> None:
     design, other = made_for("1/2", 10, 1), made_for("51/100", 10, 1)
     with pytest.raises(AssertionError):
-        check_single(design, lambda truths, _, fill: randomise_choices(truths, other, fill=fill))
+        check_single(design, lambda truths, _, fill: randomise_many(truths, other, fill=fill))
 
 
 def test_the_check_sees_a_step_of_one_in_2_64() -> None:
     design = made_for("1/2", 10, 1)
     other = SetDesign(10, 1, design.p - Fraction(9, GRID))
     with pytest.raises(AssertionError):
-        check_single(design, lambda truths, _, fill: randomise_choices(truths, other, fill=fill))
+        check_single(design, lambda truths, _, fill: randomise_many(truths, other, fill=fill))
 
 
 # ---- several options ------------------------------------------------------------------------------------------------
@@ -116,7 +113,7 @@ def test_few_sets_have_equal_symbols(design: SetDesign) -> None:
     decided = holding * inside + others * outside
     symbols = np.arange(SYMBOLS, dtype=np.uint16)
     for truth in {0, k - 1}:
-        answers = randomise_choices(np.full(SYMBOLS, truth), design, fill=feeding(symbols))
+        answers = randomise_many(np.full(SYMBOLS, truth), design, fill=feeding(symbols))
         counted = held(itertools.islice(answers.texts(), decided))
         assert Counter(counted.values()) == Counter({inside: holding}) + Counter({outside: others})
         assert all(times == (inside if text[truth] == "1" else outside) for text, times in counted.items())
@@ -124,7 +121,7 @@ def test_few_sets_have_equal_symbols(design: SetDesign) -> None:
         edge = limit - (holding * inside << 48)  # of the undecided, those below it hold the truth
         for drawn, holds in ((0, edge > 0), (edge - 1, True), (edge, False), ((SYMBOLS - decided << 48) - 1, False)):
             if 0 <= drawn < SYMBOLS - decided << 48:
-                answer = randomise_choices([truth], design, fill=one_draw((decided << 48) + drawn))[0]
+                answer = randomise_many([truth], design, fill=one_draw((decided << 48) + drawn))[0]
                 assert (answer[truth] == "1") == holds
 
 
@@ -150,7 +147,7 @@ def test_wide_sets_have_their_size_and_the_truth_as_told(k: int, w: int) -> None
     truths = (np.arange(3000) * 7 % k).astype(np.uint8)
     inside = np.arange(3000) % 3 > 0
     maps = _selected(truths, inside, k, w, fresh_keystream())
-    answers = bulk_choice.ChosenSets(SetDesign(k, w, 1), maps=maps)
+    answers = bulk_sets.ChosenSets(SetDesign(k, w, 1), maps=maps)
     table = np.asarray(answers)
     assert (table.sum(axis=1) == w).all()
     assert (table[np.arange(3000), truths] == inside).all()
@@ -166,7 +163,7 @@ def test_the_flag_of_the_truth_has_its_chance(limit: int) -> None:
     ):
         if more < 0:
             continue
-        flags = bulk_choice._flags(256, limit, feeding(everything, np.array([more << 8], np.uint64)))
+        flags = bulk_sets._flags(256, limit, feeding(everything, np.array([more << 8], np.uint64)))
         assert flags[1:].sum() == min(limit >> 56, 255)
         assert bool(flags[0]) == (last or limit == GRID)
 
@@ -174,9 +171,9 @@ def test_the_flag_of_the_truth_has_its_chance(limit: int) -> None:
 def test_single_and_bulk_say_the_same_of_a_certain_design() -> None:
     for design in (SetDesign(7, 3, 1), SetDesign(40, 3, 1), SetDesign(4, 1, 1)):
         truths = np.arange(500) % design.options
-        table = np.asarray(randomise_choices(truths, design))
+        table = np.asarray(randomise_many(truths, design))
         assert (table[np.arange(500), truths] == 1).all()
-        assert randomise_choice(2, design)[2] == "1"
+        assert randomise(2, design)[2] == "1"
 
 
 @pytest.mark.parametrize("design", [made_for(1, 10, 1), optimal_choice(1, 10), optimal_choice(1, 100)], ids=str)
@@ -185,7 +182,7 @@ def test_the_error_is_the_closed_form(design: SetDesign) -> None:
     is below 0.5/√400 of it (χ² with at least 9 degrees of freedom): 6.5 such spreads are beyond 1e-9."""
     k, n, times = design.options, 250, 400
     truths = (np.arange(n) ** 2 // 700 % k).astype(np.uint8)
-    table = np.asarray(randomise_choices(np.tile(truths, times), design)).reshape(times, n, k)
+    table = np.asarray(randomise_many(np.tile(truths, times), design)).reshape(times, n, k)
     error = table.mean(axis=1) - float(design.q) - float(design.c) * np.bincount(truths, minlength=k) / n
     p, q = float(design.p), float(design.q)
     ratio = n * (error**2).sum(axis=1).mean() / (p * (1 - p) + (k - 1) * q * (1 - q))
@@ -193,16 +190,16 @@ def test_the_error_is_the_closed_form(design: SetDesign) -> None:
 
 
 def test_chosen_sets_read_as_a_list_of_texts() -> None:
-    answers = randomise_choices(np.arange(4), SetDesign(4, 1, 1))
+    answers = randomise_many(np.arange(4), SetDesign(4, 1, 1))
     assert list(answers.texts()) == ["1000", "0100", "0010", "0001"] == [answers[i] for i in range(4)]
     assert answers[-1] == "0001"
     assert repr(answers) == "ChosenSets(4 answers by one option of 4, the truth among them with p = 1)"
     with pytest.raises(IndexError):
         answers[4]
-    empty = randomise_choices([], optimal_choice(1, 10))
+    empty = randomise_many([], optimal_choice(1, 10))
     assert (len(empty), empty.counts().tolist(), list(empty.texts())) == (0, [0] * 10, [])
-    assert randomise_choices(np.zeros(0, int), made_for(1, 4, 1)).counts().tolist() == [0] * 4
-    assert randomise_choices(np.zeros(0, int), optimal_choice(1, 100)).counts().tolist() == [0] * 100
+    assert randomise_many(np.zeros(0, int), made_for(1, 4, 1)).counts().tolist() == [0] * 4
+    assert randomise_many(np.zeros(0, int), optimal_choice(1, 100)).counts().tolist() == [0] * 100
 
 
 @pytest.mark.parametrize(
@@ -210,37 +207,42 @@ def test_chosen_sets_read_as_a_list_of_texts() -> None:
 )
 def test_truths_that_are_not_options_are_refused(truths: Any) -> None:
     with pytest.raises((BadTruth, ValueError)) as caught:
-        randomise_choices(truths, made_for(1, 4, 1))
+        randomise_many(truths, made_for(1, 4, 1))
     assert "not shown" in str(caught.value) or "masked" in str(caught.value) or "inhomogeneous" in str(caught.value)
 
 
 def test_a_design_of_another_kind_is_refused_by_name() -> None:
     yes_no, choice = optimal_design(1), optimal_choice(1, 4)
     calls: list[tuple[Callable[[], Any], str]] = [
-        (lambda: randomise_choice(0, yes_no), "SetDesign"),  # type: ignore[arg-type]
-        (lambda: randomise_choices([0], yes_no), "SetDesign"),  # type: ignore[arg-type]
-        (lambda: randomise(True, choice), "Design"),  # type: ignore[arg-type]
-        (lambda: randomise_many([True], choice), "Design"),  # type: ignore[arg-type]
-        (lambda: randomise_number(0, choice, 0, 1), "Design"),  # type: ignore[arg-type]
-        (lambda: randomise_numbers([0.0], choice, 0, 1), "Design"),  # type: ignore[arg-type]
-        (lambda: randomise(True, None), "Design"),  # type: ignore[arg-type]
+        (lambda: randomise(0, choice, bounds=(0, 1)), "Design:"),
+        (lambda: randomise_many([0.0], choice, bounds=(0, 1)), "Design:"),
+        (lambda: randomise_many(np.zeros(1, np.uint8), choice, packed=8), "Design:"),
+        (lambda: randomise(True, None), "Design or a SetDesign:"),  # type: ignore[arg-type]
+        (lambda: randomise_many([True], None), "Design or a SetDesign:"),  # type: ignore[arg-type]
     ]
     for call, wanted in calls:
-        with pytest.raises(ParameterError, match=f"expected a {wanted}:"):
+        with pytest.raises(ParameterError, match=f"expected a {wanted}"):
+            call()
+    truths: list[Callable[[], Any]] = [
+        lambda: randomise(2, yes_no), lambda: randomise_many([2], yes_no),
+        lambda: randomise(True, choice), lambda: randomise_many([True], choice),
+    ]  # fmt: skip
+    for call in truths:
+        with pytest.raises(BadTruth, match="not shown"):
             call()
 
 
 @pytest.mark.parametrize(("low", "high"), [(-(Fraction(10) ** 400), Fraction(10) ** 400), (0, Fraction(1, 10**400))])
 def test_a_range_that_no_double_is_near_to_is_drawn_from_exactly(low: Any, high: Any) -> None:
     design, zeros = Design("1/2", 1), np.zeros(2000)
-    said = randomise_numbers(zeros, design, low, high)
+    said = randomise_many(zeros, design, bounds=(low, high))
     chance = threshold(0.0, (GRID // 2, GRID), Fraction(low), Fraction(high)) / GRID
     assert abs(said.mean() - chance) < 6.5 * math.sqrt(chance * (1 - chance) / zeros.size)  # 1e-10
 
 
 def test_a_design_off_the_grid_is_refused_in_bulk_too() -> None:
     with pytest.raises(OffGridDesign):
-        randomise_choices([0], SetDesign(5, 2, "2/3"))
+        randomise_many([0], SetDesign(5, 2, "2/3"))
 
 
 # ---- numbers --------------------------------------------------------------------------------------------------------
@@ -257,14 +259,16 @@ def check_numbers(design: Design, low: Any, high: Any, numbers: list[float], ran
         around = [*range(max(0, (limit >> 48) - 6), min(SYMBOLS, (limit >> 48) + 7)), 0, SYMBOLS - 1]
         draws = [limit - 1, limit, *(symbol << 48 | low for symbol in around for low in (0, LOW))]
         for drawn in (draw for draw in draws if 0 <= draw < GRID):
-            assert bool(randomise(np.array([number]), design, low, high, fill=one_draw(drawn))[0]) == (drawn < limit)
+            assert bool(randomise(np.array([number]), design, bounds=(low, high), fill=one_draw(drawn))[0]) == (
+                drawn < limit
+            )
 
 
 @pytest.mark.parametrize(
     "design", [DESIGN, Design("3/4", 1), Design(1, "1/2"), Design(1, 1), Design("1/2", "9/16")], ids=str
 )
 def test_numbers_have_the_law_of_the_single_draw(design: Design) -> None:
-    check_numbers(design, 0, 1, NUMBERS, randomise_numbers)
+    check_numbers(design, 0, 1, NUMBERS, randomise_many)
 
 
 @pytest.mark.parametrize(
@@ -275,11 +279,11 @@ def test_every_range_has_it(low: str, high: str) -> None:
     inside = [
         float(ends[0] + (ends[1] - ends[0]) * share) for share in (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
     ]
-    check_numbers(DESIGN, low, high, [x for x in inside if ends[0] <= Fraction(x) <= ends[1]], randomise_numbers)
+    check_numbers(DESIGN, low, high, [x for x in inside if ends[0] <= Fraction(x) <= ends[1]], randomise_many)
 
 
 def test_the_check_of_numbers_sees_a_float_rule() -> None:
-    def in_floats(truths: Any, design: Design, low: Any, high: Any, fill: Any) -> Any:
+    def in_floats(truths: Any, design: Design, bounds: Any, fill: Any) -> Any:
         symbols, more = np.zeros(truths.size, np.uint16), np.zeros(truths.size, np.uint64)
         fill(symbols.view(np.uint8))
         fill(more.view(np.uint8))
@@ -305,33 +309,31 @@ def test_numbers_are_taken_exactly() -> None:
 @pytest.mark.parametrize("truth", [float("nan"), float("inf"), -0.1, 1.1, "0.5", None, True, 1j])
 def test_what_is_not_a_number_in_range_is_refused_and_not_shown(truth: Any) -> None:
     with pytest.raises(BadTruth) as one:
-        randomise_number(truth, DESIGN, 0, 1)
+        randomise(truth, DESIGN, bounds=(0, 1))
     with pytest.raises(BadTruth) as many:
-        randomise_numbers(np.array([0.5, truth]), DESIGN, 0, 1) if truth is not True else randomise_numbers(
-            np.array([True]), DESIGN, 0, 1
-        )
+        randomise_many(np.array([True]) if truth is True else np.array([0.5, truth]), DESIGN, bounds=(0, 1))
     assert "not shown" in str(one.value)
     assert "not shown" in str(many.value)
 
 
 def test_clipping_is_said_by_the_survey() -> None:
     source = one_draw(0)
-    assert randomise_number(-7, DESIGN, 0, 1, clip=True, source=bytes) == 1
-    assert randomise_numbers(np.array([9.0]), DESIGN, 0, 1, clip=True, fill=source)[0]
+    assert randomise(-7, DESIGN, bounds=(0, 1), clip=True, source=bytes) == "1"
+    assert randomise_many(np.array([9.0]), DESIGN, bounds=(0, 1), clip=True, fill=source)[0]
     with pytest.raises(BadTruth):
-        randomise_numbers(np.array([np.nan]), DESIGN, 0, 1, clip=True)
+        randomise_many(np.array([np.nan]), DESIGN, bounds=(0, 1), clip=True)
     with pytest.raises(ParameterError):
-        randomise_number(1, DESIGN, 3, 3)
+        randomise(1, DESIGN, bounds=(3, 3))
     with pytest.raises(BadTruth, match="2\\^53"):
-        randomise_numbers(np.array([2**60]), DESIGN, 0, 2**61)
-    assert randomise_numbers(np.zeros((2, 3)), DESIGN, 0, 1).shape == (2, 3)
-    assert bulk_numbers.CHUNK % 8 == 0
+        randomise_many(np.array([2**60]), DESIGN, bounds=(0, 2**61))
+    assert randomise_many(np.zeros((2, 3)), DESIGN, bounds=(0, 1)).shape == (2, 3)
+    assert bulk_bits.NUMBERS % 8 == 0
 
 
 def test_the_mean_comes_back() -> None:
     """n = 200,000: off by more than 6.2 standard deviations (n·Var <= 1/(4c²)) in fewer than 1e-9 of the runs."""
     n = 200_000
     numbers = np.arange(n) % 1000 / 999
-    said = randomise_numbers(numbers, DESIGN, 0, 1).mean()
+    said = randomise_many(numbers, DESIGN, bounds=(0, 1)).mean()
     c = float(DESIGN.c)
     assert abs((said - float(1 - DESIGN.p00)) / c - 0.5) < 6.2 / (2 * c * math.sqrt(n))

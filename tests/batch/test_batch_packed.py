@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rrcollect import Design, ParameterError, SigningKey, publish_survey, randomise_packed
+from rrcollect import Design, ParameterError, SigningKey, publish_survey, randomise_many
 from rrcollect.errors import UntrustedKey
 from server_agg import (
     PackedFileError,
@@ -39,7 +39,7 @@ def test_ones_are_counted_wherever_the_array_begins(data: bytes, start: int) -> 
 def test_a_gateway_s_file_alone_suffices(n: int, tmp_path: Path) -> None:
     path = tmp_path / "gateway.rrbits"
     truths = np.packbits(np.arange(n) % 3 == 0, bitorder="little")
-    answers = randomise_packed(truths, n, Design("3/4", "3/4"))
+    answers = randomise_many(truths, Design("3/4", "3/4"), packed=n)
     write_packed(path, answers, n, PUBLICATION, "q1", segments={"region": "north"})
     result = tally_reports(path, trusted=[KEY.public])
     assert result == tally_reports(path, OPEN)

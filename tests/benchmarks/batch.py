@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow
 from pydantic import BaseModel
 
-from rrcollect import Design, Question, SetDesign, Survey, optimal_choice, randomise_choices
+from rrcollect import Design, Question, SetDesign, Survey, optimal_choice, randomise_many
 from rrcollect.publish.kinds import Choice
 from server_agg import tally_reports
 from server_agg.count.tally import count_ones
@@ -189,7 +189,7 @@ def sets(path: Path, k: int, rows: int) -> tuple[Survey, int]:
     survey, truths = survey_of_sets(k), np.arange(min(rows, 100_000)) % k
     design = survey.questions[0].design
     assert isinstance(design, SetDesign)
-    drawn = pyarrow.table({"place": range(len(truths)), "text": list(randomise_choices(truths, design).texts())})
+    drawn = pyarrow.table({"place": range(len(truths)), "text": list(randomise_many(truths, design).texts())})
     with duckdb.connect(config={"temp_directory": str(path.parent), "preserve_insertion_order": False}) as connection:
         connection.register("drawn", drawn)
         made = f"""

@@ -13,8 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rrcollect import Design, optimal_design, randomise_many, randomise_packed
-from rrcollect.answer.draw import thresholds
+from rrcollect import Design, optimal_design, randomise_many
 from tests.benchmarks.bulk_profile import profile
 from tests.benchmarks.c_loop import openssl_loop, register_loop
 from tests.benchmarks.measure import Contestants, interleave, tell
@@ -84,14 +83,14 @@ def contestants(n: int) -> Contestants:
     made: Contestants = {
         "booleans, symmetric": (n, lambda: randomise_many(truths, SYMMETRIC)),
         "booleans, asymmetric": (n, lambda: randomise_many(truths, ASYMMETRIC)),
-        "packed, symmetric": (n, lambda: randomise_packed(packed, n, SYMMETRIC)),
-        "packed, asymmetric": (n, lambda: randomise_packed(packed, n, ASYMMETRIC)),
+        "packed, symmetric": (n, lambda: randomise_many(packed, SYMMETRIC, packed=n)),
+        "packed, asymmetric": (n, lambda: randomise_many(packed, ASYMMETRIC, packed=n)),
         SHORTCUT: (n, insecure_shortcut(truths, SYMMETRIC)),
         WHERE: (n, insecure_where(truths, ASYMMETRIC)),
         INTEGERS: (n, insecure_integers(truths, SYMMETRIC)),
         ONE_DRAW: (n, insecure_one_draw(truths, ASYMMETRIC)),
     }
-    limits, plain, loop = thresholds(ASYMMETRIC), openssl_loop(), register_loop()
+    limits, plain, loop = ASYMMETRIC.applied, openssl_loop(), register_loop()
     if plain is not None:
         made[C_OPENSSL] = (n, lambda: plain.booleans(truths, limits))
     if loop is not None:

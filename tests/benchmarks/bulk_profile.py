@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from rrcollect import Design, randomise_many, randomise_packed
-from rrcollect.answer import bulk, packed
+from rrcollect import Design, randomise_many
 from rrcollect.answer.keystream import fresh_keystream
+from rrcollect.design import bulk_bits
 from tests.benchmarks.measure import interleave, tell
 
 HEAD = ["milliseconds", "total", "drawing", "undecided: listing and settling", "passes over the arrays", "one copy"]
@@ -61,11 +61,7 @@ def once(call: Callable[..., Any]) -> tuple[float, float, float]:
 
         return settled
 
-    with (
-        replaced(bulk._Bytes, "_settle", settle),
-        replaced(packed._Planes, "_settle", settle),
-        replaced(bulk, "clear_bits", settling.wrap),
-    ):
+    with replaced(bulk_bits._Planes, "_settle", settle):
         start = time.process_time()
         call(fill)
         total = time.process_time() - start
@@ -80,7 +76,7 @@ def profile(n: int, symmetric: Design, asymmetric: Design, repetitions: int) -> 
     calls: dict[str, Callable[..., Any]] = {}
     for label, design in (("symmetric", symmetric), ("asymmetric", asymmetric)):
         calls[f"booleans, {label}"] = lambda fill, d=design: randomise_many(truths, d, fill=fill)
-        calls[f"packed, {label}"] = lambda fill, d=design: randomise_packed(bits, n, d, fill=fill)
+        calls[f"packed, {label}"] = lambda fill, d=design: randomise_many(bits, d, packed=n, fill=fill)
     copies = interleave({"booleans": (1, truths.copy), "packed": (1, bits.copy)}, repetitions, clock=time.process_time)
     rows = []
     for name, call in sorted(calls.items()):

@@ -1,7 +1,7 @@
 """The physical limit: C loops that draw one byte per answer, compiled on the spot where they can be.
 
-The same law and the same rest as `rrcollect.answer.bulk`: the byte decides but for one value in 256, for which 56 more
-bits are drawn; and the same cipher, AES-256 in counter mode, keyed afresh.
+The same law as `rrcollect.design.bulk_bits`: the first byte of a draw decides but for one value in 256, for which 56
+more bits are drawn; and the same cipher, AES-256 in counter mode, keyed afresh.
     openssl.c     OpenSSL's AES, the loop a C programmer would write
     registers.c   the processor's AES instructions by hand: the keystream never leaves the registers, which neither an
                   array library nor a cipher library can do.  Packed truths are answered sixteen to a block as well: the

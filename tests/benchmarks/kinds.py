@@ -13,9 +13,7 @@ from rrcollect import (
     optimal_choice,
     optimal_design,
     randomise,
-    randomise_choice,
-    randomise_choices,
-    randomise_numbers,
+    randomise_many,
 )
 from tests.benchmarks.measure import Contestants, interleave, tell
 from tests.benchmarks.report import show
@@ -88,16 +86,16 @@ def contestants(n: int) -> Contestants:
     assert (by_ten.size, by_hundred.size) == (3, 27)
     few, numbers, small = n // 8, rng.random(n), four.astype(np.uint8)
     return {
-        ONE: (n, lambda: randomise_choices(small, SINGLE)),
+        ONE: (n, lambda: randomise_many(small, SINGLE)),
         INT64: (n, insecure_response(four, SINGLE)),
         UINT8: (n, insecure_response(small, SINGLE)),
-        TEN: (n, lambda: randomise_choices(ten, by_ten)),
+        TEN: (n, lambda: randomise_many(ten, by_ten)),
         f"{PARTITION}, 3 of 10": (few, insecure_selection(few, 10, 3)),
         f"{UNARY}, 10": (n, insecure_unary(ten, 10)),
-        HUNDRED: (few, lambda: randomise_choices(hundred[:few], by_hundred)),
+        HUNDRED: (few, lambda: randomise_many(hundred[:few], by_hundred)),
         f"{PARTITION}, 27 of 100": (few, insecure_selection(few, 100, 27)),
         f"{UNARY}, 100": (few, insecure_unary(hundred[:few], 100)),
-        NUMBER: (n, lambda: randomise_numbers(numbers, number, 0, 1)),
+        NUMBER: (n, lambda: randomise_many(numbers, number, bounds=(0, 1))),
         NUMPY_NUMBER: (n, lambda: rng.random(n) < 0.2689 + 0.4622 * numbers),
     }
 
@@ -106,7 +104,7 @@ def single(calls: int) -> Contestants:
     """One answer per call: a choice of one option, beside a yes/no."""
     yes_no = optimal_design(1)
     return {
-        CALL: (calls, lambda: [randomise_choice(i % 4, SINGLE) for i in range(calls)]),
+        CALL: (calls, lambda: [randomise(i % 4, SINGLE) for i in range(calls)]),
         BIT: (calls, lambda: [randomise(i % 4 == 0, yes_no) for i in range(calls)]),
     }
 

@@ -22,14 +22,14 @@ def peak():
 """
 BEFORE = """
 import numpy as np
-from rrcollect import optimal_design, randomise_many, randomise_packed
+from rrcollect import optimal_design, randomise_many
 n, rng = {n}, np.random.default_rng(1)
 design = optimal_design(1)
 p = float(design.p00)
 q, r, limit = np.float32(p), np.float32(1 - p), round((1 - p) * 65536)
 truths = np.zeros({size}, {kind})
 truths[::3] = 1
-rng.random(10); randomise_many(truths[:8].astype(bool), design); randomise_packed(np.zeros(1, np.uint8), 8, design)
+rng.random(10); randomise_many(truths[:8].astype(bool), design); randomise_many(np.zeros(1, np.uint8), design, packed=8)
 before = peak()
 {work}
 print(peak() - before)
@@ -37,7 +37,7 @@ print(peak() - before)
 ALONE = "{code}\nprint(peak())"
 BULK = {
     "booleans": "answers = randomise_many(truths, design)",
-    "packed": "answers = randomise_packed(truths, n, design)",
+    "packed": "answers = randomise_many(truths, design, packed=n)",
     "NumPy shortcut, insecure": "answers = truths ^ (rng.random(n) < 1 - p)",
     "NumPy where, insecure": "answers = np.where(truths, rng.random(n) < p, rng.random(n) < 1 - p)",
     "NumPy 16-bit integers, insecure": "answers = truths ^ (rng.integers(0, 65536, n, np.uint16) < limit)",

@@ -20,7 +20,6 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 
 from rrcollect import Design
-from rrcollect.answer.draw import thresholds
 from tests.benchmarks.measure import Contestants
 
 PACKAGES = {
@@ -62,7 +61,7 @@ def multi_freq_ldpy(design: Design, epsilon: float) -> Answer:
 
 
 def secrets_loop(design: Design, epsilon: float) -> Answer:
-    limits, bits = thresholds(design), secrets.randbits
+    limits, bits = design.applied, secrets.randbits
     return lambda truth: bits(64) < limits[truth]
 
 

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rrcollect import Design, Epsilon, ParameterError, SetDesign
-from rrcollect.answer.draw import thresholds
-from rrcollect.answer.draw_number import threshold
+from rrcollect.design.sampling import threshold
 from server_agg.collect.http import pages
 from tests.support.collector_running import ROOT, RunningCollector, publication
 
@@ -130,7 +129,7 @@ def test_numbers_are_drawn_as_in_python(cases):
         if p00 + p11 <= 1 or one == other:
             continue
         design, low, high = Design(p00, p11), min(one, other), max(one, other)
-        limit = threshold(number, thresholds(design), low, high, clip=True)
+        limit = threshold(number, design.applied, low, high, clip=True)
         shown = {"double": repr(number)} if isinstance(number, float) else str(number)
         kind = {"low": str(low), "high": str(high), "clip": True}
         for drawn in {max(0, limit - 1), min(limit, 2**64 - 1)}:

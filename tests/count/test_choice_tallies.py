@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rrcollect import Design, ParameterError, SetDesign, randomise_choices
+from rrcollect import Design, ParameterError, SetDesign, randomise_many
 from server_agg import (
     EmptySelection,
     MixedDesigns,
@@ -72,7 +72,7 @@ def test_column_sums_are_those_of_the_answers():
     table = np.array([[int(bit) for bit in text] for text in drawn])
     assert Tally.of(table, SETS) == made
     design = SetDesign(4, 2, "3/4")
-    bulk = randomise_choices([0, 1, 2, 3] * 50, design)
+    bulk = randomise_many([0, 1, 2, 3] * 50, design)
     assert Tally.of(bulk, design) == Tally.of(bulk.texts(), design)
 
 
@@ -81,7 +81,7 @@ def test_a_set_of_another_size_is_refused_with_its_position(answer):
     with pytest.raises(ParameterError, match="^answer 1 is"):
         Tally.of(["1100", answer], SETS)
     with pytest.raises(ParameterError, match="answers is"):
-        Tally.of(randomise_choices([0, 1], SETS), OTHER)
+        Tally.of(randomise_many([0, 1], SETS), OTHER)
 
 
 @pytest.mark.parametrize("sums", [[], [5, 5], [11]])
@@ -142,7 +142,7 @@ def test_one_option_of_records_goes_to_regressions_and_weights():
     """The bits of an option with its column are a yes/no of each record: sums, weights and a fit see one."""
     design, source = SetDesign(4, 1, "7/10").to_grid(), np.random.default_rng(3)
     truths = source.integers(0, 4, 600)
-    answers = randomise_choices(truths, design)
+    answers = randomise_many(truths, design)
     bits, column = np.asarray(answers)[:, 2], design.column
     tally = Tally.of(answers, design)
     assert int(bits.sum()) == tally.counts[2]

@@ -264,7 +264,7 @@ def test_padding_bits_are_not_counted():
         [0, 2],
         [1, None],
         [1, float("nan")],
-        ["0", "1"],
+        ["0", "2"],
         [0.0, 0.5],
         "01",
         5,

@@ -11,10 +11,11 @@ from typing import Any
 import flint
 import pytest
 
-from rrcollect.answer.draw_set import chosen_set, randomise_choice
+from rrcollect.answer.draw import randomise
 from rrcollect.design.mechanism import GRID
 from rrcollect.design.optimal_choice import best_size, made_for, optimal_choice
 from rrcollect.design.parameters import Epsilon
+from rrcollect.design.sampling import chosen_set
 from rrcollect.design.sets import SetDesign
 from rrcollect.design.two_sided import two_sided_design
 from rrcollect.errors import BadTruth, NoRandomness, OffGridDesign, ParameterError, UninformativeDesign
@@ -156,14 +157,14 @@ def test_the_set_of_a_number_is_uniform(k: int) -> None:
 @pytest.mark.parametrize("case", load(VECTORS / "sets.json"), ids=lambda c: f"{c['design']['size']}-{c['draw'][:20]}")
 def test_the_sets_of_the_vectors(case: dict[str, Any]) -> None:
     design, drawn = SetDesign.from_wire(case["design"]), bytes.fromhex(case["draw"])
-    said = [randomise_choice(truth, design, source=lambda n: drawn[:n]) for truth in range(design.options)]
+    said = [randomise(truth, design, source=lambda n: drawn[:n]) for truth in range(design.options)]
     assert said == case["answers"]
 
 
 def test_a_number_that_would_favour_somebody_is_drawn_again() -> None:
     given = iter([bytes(8) + b"\xff" * 9, bytes(9)])
-    first = randomise_choice(0, SetDesign(4, 2, "3/4"), source=lambda n: next(given))
-    assert first == randomise_choice(0, SetDesign(4, 2, "3/4"), source=bytes)
+    first = randomise(0, SetDesign(4, 2, "3/4"), source=lambda n: next(given))
+    assert first == randomise(0, SetDesign(4, 2, "3/4"), source=bytes)
     with pytest.raises(StopIteration):
         next(given)
 
@@ -171,7 +172,7 @@ def test_a_number_that_would_favour_somebody_is_drawn_again() -> None:
 @pytest.mark.parametrize("truth", [-1, 4, 10**30, True, False, 1.0, "1", None, float("nan"), [1]])
 def test_a_truth_that_is_not_an_option_is_refused_and_not_shown(truth: object) -> None:
     with pytest.raises(BadTruth) as caught:
-        randomise_choice(truth, FOUR.to_grid())  # type: ignore[arg-type]
+        randomise(truth, FOUR.to_grid())  # type: ignore[arg-type]
     assert repr(truth) not in str(caught.value) or truth == 4
 
 
@@ -194,9 +195,9 @@ def test_what_cannot_be_a_design_is_refused() -> None:
     with pytest.raises(ParameterError, match="option"):
         FOUR.variance(SHARES4, 4)
     with pytest.raises(OffGridDesign):
-        randomise_choice(0, FIVE)
+        randomise(0, FIVE)
     with pytest.raises(NoRandomness):
-        randomise_choice(0, FOUR.to_grid(), source=lambda n: b"")
+        randomise(0, FOUR.to_grid(), source=lambda n: b"")
 
 
 def test_a_certain_design_discloses_and_says_so() -> None:
@@ -204,7 +205,7 @@ def test_a_certain_design_discloses_and_says_so() -> None:
     assert certain.worst_likelihood_ratio == math.inf
     assert (certain.loss.epsilon, certain.loss.delta) == (Epsilon(0), 1)
     assert "excluded for certain" in certain.explain()
-    assert randomise_choice(1, certain) == "010"
+    assert randomise(1, certain) == "010"
 
 
 # ---- two promises ---------------------------------------------------------------------------------------------------

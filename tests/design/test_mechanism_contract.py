@@ -16,12 +16,11 @@ from typing import Any
 import pytest
 
 from rrcollect import Design, optimal_design, randomise
-from rrcollect.answer.draw import Source
-from rrcollect.answer.draw_set import randomise_choice
 from rrcollect.design import from_text
 from rrcollect.design.mechanism import GRID
 from rrcollect.design.optimal_choice import optimal_choice
 from rrcollect.design.promise import Promise
+from rrcollect.design.sampling import Source
 from rrcollect.design.sets import SetDesign
 from tests.support import mechanism_contract as contract
 from tests.support.biased_draws import biased, seven_bit
@@ -53,7 +52,7 @@ def raised(design: Design) -> Design:
 YES_NO = Subject(
     "yes/no",
     small=small_designs,
-    draw=lambda truth, design, source: str(randomise(bool(truth), design, source=source)),
+    draw=lambda truth, design, source: randomise(bool(truth), design, source=source),
     law=yes_no_law,
     kept=lambda epsilon, delta: from_text(optimal_design(epsilon, delta).text),
     raised=raised,
@@ -119,7 +118,7 @@ def raised_set(design: SetDesign) -> SetDesign:
 SETS = Subject(
     "one of several options",
     small=small_sets,
-    draw=lambda truth, design, source: randomise_choice(truth, design, source=source),
+    draw=lambda truth, design, source: randomise(truth, design, source=source),
     law=set_law,
     kept=lambda epsilon, delta: from_text(optimal_choice(epsilon, 6, delta).text),
     raised=raised_set,
@@ -241,7 +240,7 @@ def timid(epsilon: str, delta: str) -> Design:
 
 
 def in_words(truth: int, design: Design, source: Source) -> str:
-    return "yes" if randomise(bool(truth), design, source=source) else "no"
+    return "yes" if randomise(bool(truth), design, source=source) == "1" else "no"
 
 
 def at_most(truth: int, design: Design, source: Source) -> str:

@@ -14,6 +14,9 @@ from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
+from rrcollect.design import DESIGNS
+from rrcollect.design.mechanism import Mechanism
+
 PROJECT = ("rrcollect", "server_agg")
 PACKAGES = ("rrcollect", "rrcollect.classic", "server_agg")  # whose names are public
 
@@ -84,8 +87,9 @@ def names_of(module: str) -> dict[str, Any]:
 
 
 def classes_in(text: str, names: dict[str, Any]) -> tuple[type, ...]:
-    """The project's classes an annotation stands for, X or X | Y."""
+    """The project's classes an annotation stands for, X or X | Y; a mechanism is any of the list."""
     found = [names.get(part.strip().strip("'\"")) for part in text.split("|")]
+    found += DESIGNS.values() if Mechanism in found else []
     return tuple(each for each in found if isinstance(each, type) and each.__module__.startswith(PROJECT))
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from rrcollect import Design, ParameterError, optimal_design, randomise_packed
+from rrcollect import Design, ParameterError, optimal_design, randomise_many
 from server_agg import (
     MixedQuestions,
     Tallies,
@@ -26,7 +26,7 @@ DESIGN = Design("3/4", "3/4")
 def test_packed_answers_are_counted_in_the_order_they_are_made_in():
     """Eleven truths in two bytes: the default bit orders of making and counting agree."""
     truths = np.packbits(np.array([0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1], bool), bitorder="little")
-    assert Tally.of(randomise_packed(truths, 11, Design(1, 1)), DESIGN, n=11).ones == 4
+    assert Tally.of(randomise_many(truths, Design(1, 1), packed=11), DESIGN, n=11).ones == 4
 
 
 @pytest.mark.parametrize("epsilon", ["1e-6", "1e-12", "1e-15", "1e-17"])

@@ -22,7 +22,7 @@ from typing import Any
 
 from rrcollect import Epsilon
 from rrcollect import design as designs
-from rrcollect.answer.draw import Source
+from rrcollect.design.sampling import Source
 from rrcollect.errors import RRCollectError
 from server_agg import Tally, estimate
 from tests.support.biased_draws import feeding

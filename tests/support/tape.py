@@ -1,13 +1,13 @@
 """A keystream that is given and written down, and the 64-bit draws of the single path that stand behind its bytes.
 
-Rule.  `draw_behind` and `packed_draws` say by the theorems of `rrcollect.answer.bulk` and `packed` which draw of the
-single path each bulk answer was made from; bulk and single path must then agree answer by answer.
+Rule.  `packed_draws` says by the theorem of `rrcollect.design.bulk_bits` which draw of the single path each bulk answer
+was made from; bulk and single path must then agree answer by answer.
 """
 
 import numpy as np
 
-from rrcollect import Design, randomise
-from rrcollect.answer import packed
+from rrcollect import Design, randomise, randomise_many
+from rrcollect.design import bulk_bits as packed
 from rrcollect.design.mechanism import GRID
 
 
@@ -32,32 +32,16 @@ class Tape:
 
 
 def single(truth: bool, design: Design, drawn: int) -> int:
-    return randomise(truth, design, source=lambda n: drawn.to_bytes(8, "big"))
+    return int(randomise(truth, design, source=lambda n: drawn.to_bytes(8, "big")))
 
 
-def draw_behind(truth: bool, design: Design, byte: int, more: int) -> int:
-    """The 64-bit draw of the single path that the theorem of `bulk` assigns to a byte and, if it is 0, 56 more bits."""
-    limits = limits_of(design)
-    flips = sum(limits) == GRID
-    top = limits[0 if flips else truth] >> 56
-    if top == 256:  # p11 = 1: every draw says yes
-        return more
-    first = top if byte == 0 else 255 - byte if 255 - byte < top else 256 - byte
-    drawn = first << 56 | more
-    return GRID - 1 - drawn if flips and truth else drawn
-
-
-def sorted_by_peeling(positions):
-    """The order in which `clear_bits` lists positions: the first of every word of 64, then the second, …"""
-    words: dict[int, list[int]] = {}
-    for p in positions:
-        words.setdefault(p // 64, []).append(p)
-    depth = max((len(w) for w in words.values()), default=0)
-    return [w[level] for level in range(depth) for w in words.values() if level < len(w)]
+def randomise_packed(truths, n, design, *, bitorder="little", fill=None):
+    """Packed answers to n packed truths."""
+    return randomise_many(truths, design, packed=n, bitorder=bitorder, fill=fill)
 
 
 def packed_draws(design: Design, words: int, tape: Tape, truths: np.ndarray) -> list[list[int]]:
-    """Rebuild each answer's 64-bit draw from the planes that were handed out, by the theorem of `packed`."""
+    """Rebuild each answer's 64-bit draw from the planes that were handed out, by the theorem of `bulk_bits`."""
     limits = limits_of(design)
     flips = sum(limits) == GRID
     always = limits[1] == GRID and not flips

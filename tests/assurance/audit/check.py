@@ -30,7 +30,7 @@ from random import SystemRandom
 from rrcollect import Attribute, Choice, Client, Design, Number, Policy, Report, SetDesign, TrustedPublisher
 from rrcollect.answer.acceptance import SeenVersion
 from rrcollect.answer.asking import QuestionDraw
-from rrcollect.answer.draw_kind import Truth
+from rrcollect.answer.draw import Truth
 from rrcollect.answer.ledger.rules import LedgerRequest
 from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.optimal_choice import made_for
@@ -292,9 +292,7 @@ CHECK = Check(
         "rrcollect/answer/client.py",
         "rrcollect/answer/asking.py",
         "rrcollect/answer/draw.py",
-        "rrcollect/answer/draw_kind.py",
-        "rrcollect/answer/draw_number.py",
-        "rrcollect/answer/draw_set.py",
+        "rrcollect/design/sampling.py",
         "rrcollect/answer/ledger/ledger.py",
         "rrcollect/answer/ledger/file.py",
         "rrcollect/answer/policy.py",

@@ -26,7 +26,7 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-import rrcollect.answer.draw as draw_module
+import rrcollect.design.sampling as draw_module
 from rrcollect import Design, Question, SigningKey, Survey
 from rrcollect.errors import BadTruth
 from tests.support.ports import free_port

@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 from rrcollect import Attribute, Choice, Client, Design, Number, Policy, Report, SetDesign, TrustedPublisher
 from rrcollect.answer import client as client_module
 from rrcollect.answer.acceptance import AcceptedSurvey
-from rrcollect.answer.draw_kind import Truth
+from rrcollect.answer.draw import Truth
 from rrcollect.answer.ledger.ledger import Ledger
 from rrcollect.design.mechanism import Mechanism
 from rrcollect.errors import AlreadyAnswered, BudgetExhausted, Expired, RRCollectError, TransportFailed

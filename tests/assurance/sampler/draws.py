@@ -2,10 +2,10 @@
 
 Exhaustion.  On a grid of D = 2^b all draws that differ in their first b bits are fed to the shipped code, with the
 other bits all 0 and all 1: `randomise` must say yes for exactly the draws below the numerator.  The bulk paths see
-keystreams that hold every draw once (every byte, and behind the undecided one every next byte; every pattern of planes,
-spread over the answers of a call), in whatever order the path takes them: the number of yeses must be the numerator.
+keystreams that hold every draw once (every pattern of planes, spread over the answers of a call), in whatever order the
+path takes them: the number of yeses must be the numerator.
 
-Equality.  Bulk and single path on one keystream, rebuilt draw by draw by the theorems of `bulk` and `packed`.
+Equality.  Bulk and single path on one keystream, rebuilt draw by draw by the theorem of `bulk_bits`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rrcollect import Design, randomise, randomise_many, randomise_packed
-from rrcollect.answer import packed
+from rrcollect import Design, randomise, randomise_many
+from rrcollect.design import bulk_bits as packed
 from rrcollect.design.mechanism import GRID
-from tests.support.tape import Tape, draw_behind, packed_draws, single, sorted_by_peeling
+from tests.support.tape import Tape, packed_draws, randomise_packed, single
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,12 +56,12 @@ def all_draws(bits: int) -> list[bytes]:
     return [draw.to_bytes(8, "big") for pair in ends for draw in pair]
 
 
-def single_faults(design: Design, bits: int, answer: Callable[..., int] = randomise) -> int:
+def single_faults(design: Design, bits: int, answer: Callable[..., int | str] = randomise) -> int:
     """How many draws the single path answers otherwise than "yes iff below"."""
     draws, faults = all_draws(bits), 0
     for truth in (False, True):
         feed = iter(draws).__next__
-        said = bytes([answer(truth, design, source=lambda n, feed=feed: feed()) for _ in range(len(draws))])
+        said = bytes([int(answer(truth, design, source=lambda n, feed=feed: feed())) for _ in range(len(draws))])
         below = 2 * int(design.matrix[truth][1] * (1 << bits))
         expected = bytes([1]) * below + bytes(len(draws) - below)
         faults += said != expected and sum(a != b for a, b in zip(said, expected, strict=True))
@@ -69,15 +69,18 @@ def single_faults(design: Design, bits: int, answer: Callable[..., int] = random
 
 
 def booleans_faults(design: Design, many: Callable[..., Any] = randomise_many) -> int:
-    """How many of the 2 · 2^16 draws of 16 bits are miscounted by the boolean path."""
-    faults = 0
-    first = bytes(range(1, 256)) + bytes(256)
-    for truth in (False, True):
-        rests = b"".join(os.urandom(7) + bytes([top]) for top in range(256))
-        said = many(np.full(len(first), truth), design, fill=Tape(first + rests))
-        ones = 256 * int(said[:255].sum()) + int(said[255:].sum())
-        faults += abs(ones - int(design.matrix[truth][1] * (1 << 16)))
-    return faults
+    """For how many truths the boolean path's law is off, all draws of up to 16 bits taken."""
+    return packed_faults(design, _in_bytes(many))
+
+
+def _in_bytes(many: Callable[..., Any]) -> Callable[..., Any]:
+    """A path for booleans as one for packed truths."""
+
+    def eight(truths: NDArray[np.uint8], n: int, design: Design, *, fill: Any) -> NDArray[np.uint8]:
+        asked = np.unpackbits(truths, count=n, bitorder="little").view(np.bool_)
+        return np.packbits(many(asked, design, fill=fill), bitorder="little")
+
+    return eight
 
 
 def packed_faults(design: Design, eight: Callable[..., Any] = randomise_packed) -> int:
@@ -120,20 +123,19 @@ def all_paths(design: Design, bits: int) -> int:
 # ---- equality of the paths ------------------------------------------------------------------------------------------
 
 
-def booleans_differ(design: Design, n: int, ties: bool, many: Callable[..., Any] = randomise_many) -> int:
+def booleans_differ(design: Design, words: int, ties: bool, many: Callable[..., Any] = randomise_many) -> int:
     """How many boolean answers are not the single path's on the draws rebuilt from the keystream."""
-    truths = np.frombuffer(os.urandom(n), np.uint8) & 1 == 1
-    first = bytes(n) if ties else os.urandom(n)
-    tape = Tape(first, rest=os.urandom)
-    answers = many(truths, design, fill=tape)
-    rests = np.frombuffer(b"".join(tape.given)[n:], "<u8").tolist()
-    undecided = sorted_by_peeling([i for i in range(n) if first[i] == 0])
-    more = dict(zip(undecided, rests, strict=False))
-    asked = truths.tolist()
-    return sum(
-        bool(answers[i]) != single(x, design, draw_behind(x, design, first[i], more.get(i, 0) >> 8))
-        for i, x in enumerate(asked)
-    )
+    return packed_differ(design, words, ties, _in_bytes(many))
+
+
+def undecided(design: Design, tape: Tape) -> NDArray[np.bool_]:
+    """Which answers the first planes left undecided: a plane does with 0s, or with 1s where both thresholds have 0."""
+    stage = packed._Planes(design.applied, Tape()).stages[0]
+    planes = np.frombuffer(tape.given[0], np.uint64).reshape(len(stage), -1)
+    words = np.full(planes.shape[1], 2**64 - 1, np.uint64)
+    for bits, plane in zip(reversed(stage), planes, strict=True):
+        words &= plane if bits == (0, 0) else ~plane
+    return np.unpackbits(words.view(np.uint8), bitorder="little").view(np.bool_)
 
 
 def packed_differ(design: Design, words: int, ties: bool, eight: Callable[..., Any] = randomise_packed) -> int:

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import binom
 
-from rrcollect import Design, SetDesign, optimal_choice, optimal_design, randomise_choices, randomise_numbers
-from rrcollect.answer.draw import thresholds
-from rrcollect.answer.draw_number import threshold
+from rrcollect import Design, SetDesign, optimal_choice, optimal_design, randomise_many
+from rrcollect.design.sampling import threshold
 from tests.assurance.check import Outcome, Step
 from tests.assurance.sampler.statistics import ALARM, MOST
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 AT_ONCE = 1 << 18  # answers per call
 Table = Callable[["NDArray[np.uint8]", SetDesign], "NDArray[np.uint8]"]
 """Rows of 0 and 1 for many truths."""
-PATHS = {  # one design per way of drawing in bulk: `answer/bulk_choice.py`
+PATHS = {  # one design per way of drawing in bulk: `design/bulk_sets.py`
     "sets of one": optimal_choice(1, 4),
     "sets from a table": optimal_choice(1, 10),
     "sets by selection": optimal_choice(1, 20),
@@ -40,8 +39,8 @@ PATHS = {  # one design per way of drawing in bulk: `answer/bulk_choice.py`
 
 
 def shipped(truths: NDArray[np.uint8], design: SetDesign) -> NDArray[np.uint8]:
-    """Through `randomise_choices`."""
-    return np.asarray(randomise_choices(truths, design))
+    """Through `randomise_many`."""
+    return np.asarray(randomise_many(truths, design))
 
 
 def least_chance(seen: Any, asked: Any, p: Any) -> float:
@@ -111,12 +110,12 @@ def number_law(answers: int, off: float = 0.0) -> Callable[[int, Step], Outcome]
         for call in range(calls):
             place = call % len(places)
             number = min(places[place] + off, 1.0)
-            bits = randomise_numbers(np.full(min(AT_ONCE, answers), number), design, 0, 1)
+            bits = randomise_many(np.full(min(AT_ONCE, answers), number), design, bounds=(0, 1))
             asked[place] += bits.size
             seen[place] += np.count_nonzero(bits)
             twice[place] += np.count_nonzero(bits[::2] & bits[1::2])
             step(call + 1, calls)
-        limits, ends = thresholds(design), (Fraction(0), Fraction(1))
+        limits, ends = design.applied, (Fraction(0), Fraction(1))
         law = np.array([threshold(place, limits, *ends) / 2.0**64 for place in places])
         met = asked > 0
         least = min(
@@ -134,7 +133,7 @@ def number_law(answers: int, off: float = 0.0) -> Callable[[int, Step], Outcome]
 def too_honest(truths: NDArray[np.uint8], design: SetDesign) -> NDArray[np.uint8]:
     """The truth is left out a twentieth less often."""
     more = SetDesign(design.options, design.size, design.p + (1 - design.p) / 20)
-    return np.asarray(randomise_choices(truths, more.to_grid()))
+    return np.asarray(randomise_many(truths, more.to_grid()))
 
 
 def last_gives_way(truths: NDArray[np.uint8], design: SetDesign) -> NDArray[np.uint8]:

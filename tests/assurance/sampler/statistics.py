@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import binom
 
-from rrcollect import Design, optimal_design, randomise_many, randomise_packed
-from rrcollect.answer import bulk, packed
+from rrcollect import Design, optimal_design, randomise_many
+from rrcollect.design import bulk_bits as packed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,8 +75,8 @@ def booleans(truths: Words, design: Design, **options: Any) -> Words:
 
 
 def eight_per_byte(truths: Words, design: Design, **options: Any) -> Words:
-    """Through `randomise_packed`."""
-    return randomise_packed(truths.view(np.uint8), truths.size * 64, design, **options).view(np.uint64)
+    """Through `randomise_many`, packed."""
+    return randomise_many(truths.view(np.uint8), design, packed=True, **options).view(np.uint64)
 
 
 def chances(run: Run, truths: Words, answers: Words) -> Iterator[tuple[str, int, float]]:
@@ -88,7 +88,7 @@ def chances(run: Run, truths: Words, answers: Words) -> Iterator[tuple[str, int,
         asked, ones = _by_bit(mask), _by_bit(among)
         yield f"all answers to {name}", 1, _least(ones.sum(), asked.sum(), said_yes[truth])
         yield f"bits of a word, {name}", 64, _least(ones, asked, said_yes[truth])
-        for chunk in {bulk.CHUNK // 64, packed.CHUNK} if answers.size > packed.CHUNK else set():
+        for chunk in {packed.CHUNK} if answers.size > packed.CHUNK else set():
             whole = answers.size // chunk * chunk
             places = [np.bitwise_count(w[:whole]).reshape(-1, chunk).sum(axis=0, dtype=np.int64) for w in (among, mask)]
             yield f"words of a chunk, {name}", chunk, _least(places[0], places[1], said_yes[truth])
@@ -117,7 +117,7 @@ def _pairs(same_law: Words, p: float) -> Iterator[tuple[str, int, float]]:
     for lag in range(1, 64):
         later = (same_law[:-1] >> np.uint64(lag)) | (same_law[1:] << np.uint64(64 - lag))
         yield f"pairs {lag} apart", 1, _pair_chance(same_law[:-1] ^ later, lag, differ)
-    for words in sorted({1, bulk.CHUNK // 64, bulk.BLOCK // 64, packed.CHUNK, packed.BLOCK}):
+    for words in sorted({1, packed.CHUNK, packed.BLOCK}):
         if 2 * words <= same_law.size:
             yield f"pairs {64 * words} apart", 1, _pair_chance(same_law[:-words] ^ same_law[words:], 64 * words, differ)
 
@@ -137,7 +137,7 @@ def _pair_chance(differing: Words, lag: int, p: float) -> float:
 
 def reusing(truths: Words, design: Design) -> Words:
     """The library's sampler on a keystream that starts again with every chunk."""
-    stream = np.frombuffer(os.urandom(bulk.CHUNK), np.uint8)
+    stream = np.frombuffer(os.urandom(8 * packed.PLANES * packed.CHUNK), np.uint8)
 
     def fill(buffer: NDArray[np.uint8]) -> None:
         buffer[:] = np.resize(stream, buffer.size)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from rrcollect import (
@@ -29,10 +30,10 @@ from rrcollect import (
     optimal_choice,
     optimal_design,
 )
-from rrcollect.answer import draw_kind
-from rrcollect.answer.draw import Source, randomise
-from rrcollect.answer.draw_kind import Truth
+from rrcollect.answer import client as client_module
+from rrcollect.answer.draw import Truth, randomise
 from rrcollect.design.mechanism import Mechanism
+from rrcollect.design.sampling import Source
 from rrcollect.publish.kinds import YesNo
 from tests.support.devices import KEY, PUBLISHER, envelope, question
 
@@ -93,22 +94,22 @@ def leaking(kind: str) -> Iterator[None]:
     """A planted bug in the client's draw: an "early return" on half of the draws, an "extra write", a "delay" or a
     "slight delay" for yes; "" plants none."""
 
-    def planted(truth: bool, design: Design, *, source: Source = os.urandom) -> int:
+    def planted(truth: Truth, design: Mechanism, *, source: Source = os.urandom, **bounded: Any) -> str:
         drawn = source(8)  # for both truths; it may be asked again and gives the same
         if kind == "early return" and truth and drawn[0] < 128:
-            return 1
+            return "1"
         if kind == "extra write" and truth:
             os.write(os.open(os.devnull, os.O_WRONLY), b"yes")
         if kind == "delay" and truth:
             sum(range(1_000_000))
         if kind == "slight delay" and truth:
             sum(range(5_000))  # about a fortieth of an answer
-        return randomise(truth, design, source=source)
+        return randomise(truth, design, source=source, **bounded)
 
     if not kind:
         yield
         return
-    with mock.patch.object(draw_kind, "randomise", planted):
+    with mock.patch.object(client_module, "randomise", planted):
         yield
 
 

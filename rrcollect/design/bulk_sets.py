@@ -1,4 +1,4 @@
-"""Many answers to a choice at once: the law of `draw_set.randomise_choice`, exactly, without a loop over people.
+"""Many answers to a choice at once: the law of a single draw, exactly, without a loop over people.
 
 Everywhere a 16-bit symbol decides at once, and a few *undecided* symbols draw 48 bits more: together 64 bits, so that
 chances are multiples of 1/2^64 as in the single draw.  Which symbols are undecided does not depend on the truth.
@@ -21,60 +21,50 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from rrcollect.answer.chosen_sets import ChosenSets
-from rrcollect.answer.draw import wrong_design
-from rrcollect.answer.keystream import fresh_keystream
-from rrcollect.design.mechanism import GRID
-from rrcollect.design.sets import SetDesign
+from rrcollect.design.bulk_bits import few, refuse_masked
+from rrcollect.design.sampling import HIDDEN
 from rrcollect.errors import BadTruth
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
-    from rrcollect.answer.keystream import Fill
+    from rrcollect.design.mechanism import Fill, Mechanism
 
 CHUNK = 1 << 17  # answers whose symbols are drawn at once
 SYMBOLS = 1 << 16
+GRID = 1 << 64
+AT_ONCE = 1 << 16  # answers spread out at once
 LOW = (1 << 48) - 1
 MOST_SETS, WIDEST_TABLE = 2048, 16
 U8, U16, U64 = np.uint8, np.uint16, np.uint64
 
 
-def randomise_choices(truths: Any, design: SetDesign, *, fill: Fill | None = None) -> ChosenSets:
-    """The sets to send instead of many truths (numbers of options), each independently and exactly by the design's law.
-
-    >>> answers = randomise_choices([0, 1, 2, 2], SetDesign(3, 1, 1))
-    >>> answers.counts().tolist(), answers[2]
-    ([1, 1, 2], '001')
-    """
-    if not isinstance(design, SetDesign):
-        wrong_design(design, SetDesign)
-    limit, stream = design.applied_limit, fill or fresh_keystream()
-    asked = as_options(truths, design.options)
-    k, w = design.options, design.size
+def drawn_sets(truths: Any, design: Mechanism, limit: int, size: int, fill: Fill) -> ChosenSets:
+    """The sets to send instead of many truths (numbers of options)."""
+    k, w = design.truths, size
+    asked = as_options(truths, k)
     if w == 1:
-        return ChosenSets(design, indices=_single(asked, k, limit, stream))
+        return ChosenSets(design, indices=_single(asked, k, limit, fill))
     table = _Table(k, w, limit) if k <= WIDEST_TABLE and math.comb(k, w) <= MOST_SETS else None
     if table is not None and min(table.inside, table.outside) > 0:
-        return ChosenSets(design, maps=table.answer(asked, stream))
-    return ChosenSets(design, maps=_selected(asked, _flags(asked.size, limit, stream), k, w, stream))
+        return ChosenSets(design, maps=table.answer(asked, fill))
+    return ChosenSets(design, maps=_selected(asked, _flags(asked.size, limit, fill), k, w, fill))
 
 
 def as_options(truths: Any, options: int) -> NDArray[np.uint8]:
     """The truths as a flat array of bytes; the error for anything else shows no value."""
-    if isinstance(truths, np.ma.MaskedArray):
-        raise BadTruth("the truths must not be a masked array: drop the masked ones first")
+    refuse_masked(truths)
     array = np.asarray(truths)
     if array.size == 0:
         return np.empty(0, U8)
     if array.dtype.kind not in "ui" or array.min() < 0 or array.max() >= options:
-        raise BadTruth(
-            f"the truths must be an array of whole numbers from 0 to {options - 1}; what was given is not shown"
-        )
+        raise BadTruth(f"the truths must be an array of whole numbers from 0 to {options - 1}; {HIDDEN}")
     return np.ascontiguousarray(array, U8).reshape(-1)
 
 
@@ -82,14 +72,6 @@ def _fresh(n: int, kind: Any, fill: Fill) -> NDArray[Any]:
     made = np.zeros(n, kind)
     fill(made.view(U8))
     return made
-
-
-def few(mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The positions of the few True: eight flags are looked at together."""
-    whole = mask.size & ~7
-    words = np.flatnonzero(mask[:whole].view(U64))
-    row, column = np.nonzero(mask[:whole].reshape(-1, 8)[words])
-    return np.concatenate([(words[row] << 3) + column, whole + np.flatnonzero(mask[whole:])])
 
 
 def _settled(found: list[tuple[Any, Any]], first: int, fill: Fill) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
@@ -178,7 +160,7 @@ class _Table:
 
 
 def _flags(n: int, limit: int, fill: Fill) -> NDArray[np.bool_]:
-    """n booleans, True with chance limit/2^64 exactly: one byte each, the byte 0 undecided (as in `bulk`)."""
+    """n booleans, True with chance limit/2^64 exactly: one byte each, the byte 0 undecided ."""
     byte = _fresh(n, U8, fill)
     out = byte > U8(255 - (limit >> 56)) if limit < GRID else np.ones(n, np.bool_)
     where = np.flatnonzero(byte == 0)
@@ -232,3 +214,75 @@ def _closed(candidates: NDArray[Any], chosen: NDArray[Any], wanted: NDArray[np.u
     left = np.bitwise_count(candidates).sum(axis=0, dtype=U8)
     chosen |= candidates & np.negative((left == wanted).astype(candidates.dtype))
     return np.flatnonzero((left != wanted) & (wanted != 0))
+
+
+# ---- the answers ----------------------------------------------------------------------------------------------------
+
+
+class ChosenSets:
+    """Many sets of options: what a bulk randomisation of a choice returns.
+
+    An answer is one character per option, as in a single draw (`answers[i]`, `texts()`); `counts()` is how many answers
+    hold each option, which is all that an estimate needs; `numpy.asarray(answers)` is a table of 0 and 1.  Kept small:
+    by the number of the one option (`indices`, one byte each), or as bits (`maps`, bit j for option j).
+    """
+
+    def __init__(
+        self, design: Mechanism, *, indices: NDArray[np.uint8] | None = None, maps: NDArray[Any] | None = None
+    ) -> None:
+        self.design = design
+        self._indices, self._maps = indices, maps
+
+    def __repr__(self) -> str:
+        return f"ChosenSets({len(self)} answers by {self.design})"
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    @property
+    def _kept(self) -> NDArray[Any]:
+        return self._indices if self._indices is not None else np.asarray(self._maps)
+
+    def _spread(self, part: NDArray[Any]) -> NDArray[np.uint8]:
+        """Some answers as rows of 0 and 1."""
+        k = self.design.truths
+        if self._indices is not None:
+            return np.asarray(part[:, None] == np.arange(k, dtype=np.uint8)).view(np.uint8)
+        little = np.ascontiguousarray(part.astype(part.dtype.newbyteorder("<"), copy=False))
+        return np.unpackbits(little.view(np.uint8).reshape(len(part), -1), axis=1, count=k, bitorder="little")
+
+    def _parts(self, kept: NDArray[Any]) -> Iterator[NDArray[np.uint8]]:
+        return (self._spread(kept[start : start + AT_ONCE]) for start in range(0, len(kept), AT_ONCE))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        table = np.concatenate([np.empty((0, self.design.truths), np.uint8), *self._parts(self._kept)])
+        return table if dtype is None else table.astype(dtype)
+
+    def counts(self) -> NDArray[np.int64]:
+        """How many answers hold each option."""
+        if self._indices is not None:
+            return np.bincount(self._indices, minlength=self.design.truths)
+        total = np.zeros(self.design.truths, np.int64)
+        for part in self._parts(self._kept):
+            total += part.sum(axis=0, dtype=np.int64)
+        return total
+
+    def texts(self) -> Iterator[str]:
+        """The answers as they are sent, one after the other."""
+        for part in self._parts(self._kept):
+            width = part.shape[1]
+            written = (part + np.uint8(48)).tobytes().decode("ascii")
+            yield from (written[place : place + width] for place in range(0, len(written), width))
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: NDArray[np.intp]) -> ChosenSets: ...
+    def __getitem__(self, place: int | NDArray[np.intp]) -> str | ChosenSets:
+        if isinstance(place, np.ndarray):
+            kept = self._kept[place]
+            return ChosenSets(self.design, **{"maps" if self._indices is None else "indices": kept})
+        if not -len(self) <= place < len(self):
+            raise IndexError(f"there are {len(self)} answers")
+        place %= len(self)
+        return "".join(map(str, self._spread(self._kept[place : place + 1])[0].tolist()))
