@@ -248,7 +248,7 @@ def test_a_survey_that_is_over_is_closed_and_no_other(collector, visit):
 
 
 def test_the_live_view_grows_and_folds_nothing_up(collector, visit):
-    made = collector.publication(doped(), often(), hours(), segments={"city": CITY})
+    made = collector.publication(doped(), often(), hours(), minimum=10, segments={"city": CITY})
     collector.publish(made)
     page = entered(visit, collector, "Clean sport")
     page.get_by_text("0 of the 10 answers needed before anything is shown.").first.wait_for()
