@@ -164,7 +164,8 @@ def design_of(options: Namespace, *, choices: int | None = None) -> Mechanism:
 
 def _classic(name: str, *numbers: str) -> Design:
     """A procedure of `rrcollect.classic`, its numbers by name or in their order."""
-    from rrcollect import Design, classic
+    from rrcollect import classic
+    from rrcollect.design.yes_no import checked_yes_no
 
     if name not in PROCEDURES:
         hint = " (Moors' two samples: estimate_moors in Python)" if name == "moors" else ""
@@ -182,7 +183,9 @@ def _classic(name: str, *numbers: str) -> Design:
     for each, value in bound.arguments.items():
         if each == "draws" and value.isdigit():
             bound.arguments[each] = int(value)
-    found = procedure(*bound.args, **bound.kwargs)
-    if not isinstance(found, Design):
-        raise ParameterError(f"--classic {name}", " ".join(numbers), "one draw: answers of yes and no")
-    return found
+    try:
+        return checked_yes_no(procedure(*bound.args, **bound.kwargs), "procedure")
+    except ParameterError as error:
+        if error.name != "procedure":
+            raise
+        raise ParameterError(f"--classic {name}", " ".join(numbers), "one draw: answers of yes and no") from None

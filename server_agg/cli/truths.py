@@ -28,7 +28,7 @@ import numpy as np
 
 from rrcollect.design.bulk_bits import double_above, double_below
 from rrcollect.errors import BadTruth, ParameterError
-from rrcollect.publish.kinds import AnyKind, Choice, Number
+from rrcollect.publish.kinds import AnyKind, Choice
 from server_agg.answer_words import yes_or_no
 from server_agg.columns import file_rows
 from server_agg.errors import BadColumn
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
     from rrcollect import BulkLedger
     from server_agg.cli.terminal import Tell
+
+
+REST = "; drop the rows without an answer first"
 
 
 @dataclass(frozen=True)
@@ -73,22 +76,31 @@ class Cells:
 
 def cells_of(kind: AnyKind) -> Cells:
     """How the truths of a question of this kind are read."""
-    rest = "; drop the rows without an answer first"
-    if isinstance(kind, Choice):
-        labels = _labels(kind)
-        listed = ", ".join(map(repr, list(labels)[:20]))
-        return Cells(lambda cell: labels.get(_text(cell)), np.uint8, f"one of {listed}{rest}", "text or whole numbers")
-    if isinstance(kind, Number):
-        low, high = Fraction(kind.low), Fraction(kind.high)
-        ends = (-math.inf, math.inf) if kind.clip else (double_above(low), double_below(high))
-        allowed = "a finite number" if kind.clip else f"a number from {kind.low} to {kind.high}"
+    made: Cells = {"yes_no": _yes_no, "choice": _choice, "number": _number}[kind.kind](kind)
+    return made
 
-        def inside(values: NDArray[Any]) -> NDArray[np.bool_]:
-            return np.asarray(np.isfinite(values) & (values >= ends[0]) & (values <= ends[1]))
 
-        return Cells(lambda cell: _number(cell, *ends), np.float64, allowed + rest, "numbers, or text", inside)
+def _yes_no(kind: AnyKind) -> Cells:
     types = "booleans, the numbers 0 and 1, or the words yes and no"
-    return Cells(yes_or_no, np.bool_, f"yes/no, true/false or 1/0{rest}", types, lambda values: np.isin(values, (0, 1)))
+    return Cells(yes_or_no, np.bool_, f"yes/no, true/false or 1/0{REST}", types, lambda values: np.isin(values, (0, 1)))
+
+
+def _choice(kind: Any) -> Cells:
+    labels = _labels(kind)
+    listed = ", ".join(map(repr, list(labels)[:20]))
+    return Cells(lambda cell: labels.get(_text(cell)), np.uint8, f"one of {listed}{REST}", "text or whole numbers")
+
+
+def _number(kind: Any) -> Cells:
+    ends = (-math.inf, math.inf)
+    if not kind.clip:
+        ends = (double_above(Fraction(kind.low)), double_below(Fraction(kind.high)))
+    allowed = "a finite number" if kind.clip else f"a number from {kind.low} to {kind.high}"
+
+    def inside(values: NDArray[Any]) -> NDArray[np.bool_]:
+        return np.asarray(np.isfinite(values) & (values >= ends[0]) & (values <= ends[1]))
+
+    return Cells(lambda cell: _finite(cell, *ends), np.float64, allowed + REST, "numbers, or text", inside)
 
 
 def numbered(options: int) -> Choice:
@@ -112,7 +124,7 @@ def _text(cell: Any) -> str:
     return str(cell).strip() if isinstance(cell, str | int) and not isinstance(cell, bool) else ""
 
 
-def _number(cell: Any, low: float, high: float) -> float | None:
+def _finite(cell: Any, low: float, high: float) -> float | None:
     try:
         value = math.nan if cell is None or isinstance(cell, bool) else float(cell)
     except (TypeError, ValueError, OverflowError):
