@@ -10,9 +10,9 @@ import pytest
 
 from rrcollect.errors import ParameterError
 from server_agg import analyse_survey, survey_estimate
-from server_agg.cli.main import main
 from server_agg.errors import UnclearAnswer
 from tests.sampling.data import survey
+from tests.support.command_line import main
 
 DATA = survey("A")
 COLUMNS = {name: DATA[name] for name in ("w", "stratum", "cluster", "group")}

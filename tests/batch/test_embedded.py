@@ -13,7 +13,6 @@ from rrcollect import ParameterError, Report, accept_survey
 from rrcollect.errors import BadSignature
 from rrcollect.publish.canonical import canonical
 from server_agg import BadColumn, UnreadableRow, reports_from_column, tally_reports
-from server_agg.cli.main import main
 from tests.support.batch_reference import (
     CLOSED,
     DESIGNS,
@@ -26,7 +25,7 @@ from tests.support.batch_reference import (
     reference,
     reports,
 )
-from tests.support.command_line import run
+from tests.support.command_line import main, run
 from tests.support.devices import POLICY, client, envelope, question
 
 COLUMN = "rr_doped"

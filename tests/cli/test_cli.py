@@ -10,9 +10,8 @@ import pytest
 
 from rrcollect import Design, SigningKey
 from server_agg import Tallies, Tally, TallyKey
-from server_agg.cli.main import COMMANDS, main
 from server_agg.cli.terminal import plain
-from tests.support.command_line import PROGRAM, at_a_terminal, run
+from tests.support.command_line import COMMANDS, PROGRAM, at_a_terminal, main, run
 
 SURVEY = """
 name = "clean-sport"

@@ -5,10 +5,9 @@ import sys
 
 import pytest
 
-from server_agg.cli.main import COMMANDS, SHELLS, parser
 from server_agg.estimates.interval import TARGETS
 from server_agg.estimates.methods import methods_for
-from tests.support.command_line import at_a_terminal, refused, run
+from tests.support.command_line import COMMANDS, SHELLS, at_a_terminal, parser, refused, run
 
 
 @pytest.fixture

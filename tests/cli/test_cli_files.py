@@ -11,9 +11,8 @@ import pytest
 
 from rrcollect import Design
 from server_agg import Tallies, Tally, TallyKey
-from server_agg.cli.main import main
 from server_agg.cli.terminal import CannotWrite, new_file, progress
-from tests.support.command_line import PROGRAM, SIGNED, json_of, refused, run, signed_survey, template_text
+from tests.support.command_line import PROGRAM, SIGNED, json_of, main, refused, run, signed_survey, template_text
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from server_agg.cli.main import COMMANDS, main
-from tests.support.command_line import PROGRAM, at_a_terminal, refused, run, signed_survey, template_text
+from tests.support.command_line import (
+    COMMANDS,
+    PROGRAM,
+    at_a_terminal,
+    main,
+    refused,
+    run,
+    signed_survey,
+    template_text,
+)
 
 ANSWER = shlex.split(COMMANDS["answer"].examples[0])[1:]
 

@@ -4,7 +4,7 @@ import csv
 import os
 
 from rrcollect.publish.tickets import check_invite, ticket_hashes
-from server_agg.cli.main import main
+from tests.support.command_line import main
 from tests.support.devices import KEY, envelope, question, survey
 
 

@@ -15,9 +15,8 @@ import pytest
 
 from rrcollect import BulkLedger, Report, SetDesign, optimal_choice
 from rrcollect.publish.kinds import Choice, Number, YesNo
-from server_agg.cli.main import main
 from server_agg.cli.truths import cells_of
-from tests.support.command_line import PROGRAM, SIGNED, at_a_terminal, json_of, refused, run
+from tests.support.command_line import PROGRAM, SIGNED, at_a_terminal, json_of, main, refused, run
 
 SURVEY = """\
 name = "kinds"

@@ -11,11 +11,20 @@ import pytest
 
 from rrcollect import Design, Report
 from server_agg import Tallies, Tally, TallyKey, open_store, write_reports
-from server_agg.cli.main import main
-from server_agg.cli.sources import read_envelope, read_keys
 from server_agg.collect import Catalogue, incoming
 from tests.support.collector_running import expired, publication, report
-from tests.support.command_line import PROGRAM, SIGNED, at_a_terminal, json_of, refused, run, signed_survey
+from tests.support.command_line import (
+    PROGRAM,
+    SIGNED,
+    at_a_terminal,
+    json_of,
+    main,
+    read_envelope,
+    read_keys,
+    refused,
+    run,
+    signed_survey,
+)
 from tests.support.devices import KEY, question
 
 HALF = Design("3/4", "3/4")

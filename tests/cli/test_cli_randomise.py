@@ -22,8 +22,7 @@ import rrcollect
 from rrcollect import BulkLedger, Design
 from server_agg import read_packed
 from server_agg.cli import gateway
-from server_agg.cli.main import main
-from tests.support.command_line import PROGRAM, SIGNED, json_of, refused, run, signed_survey
+from tests.support.command_line import PROGRAM, SIGNED, json_of, main, refused, run, signed_survey
 from tests.support.ledger_crashing import in_child
 
 HIDDEN = "secret-7Q"

@@ -10,9 +10,7 @@ import urllib.request
 
 import pytest
 
-from server_agg.cli.main import COMMANDS, main
-from server_agg.cli.sources import read_envelope, read_keys
-from tests.support.command_line import PROGRAM, at_a_terminal, shell
+from tests.support.command_line import COMMANDS, PROGRAM, at_a_terminal, main, read_envelope, read_keys, shell
 from tests.support.ports import free_port
 
 QUIET = ("design", "plan", "verify", "estimate")  # examples that can be run twice

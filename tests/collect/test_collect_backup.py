@@ -15,12 +15,12 @@ import psycopg
 import pytest
 
 from server_agg import open_store
-from server_agg.cli.main import main
 from server_agg.collect import Catalogue, incoming
 from server_agg.collect.store.postgres import PostgresDatabase
 from server_agg.collect.store.sqlite import SqliteDatabase
 from server_agg.errors import StoreUnavailable, WrongSchema
 from tests.support.collector_running import publication, report
+from tests.support.command_line import main
 from tests.support.devices import KEY
 from tests.support.postgres_server import binary
 

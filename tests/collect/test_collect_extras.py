@@ -22,7 +22,7 @@ class Absent:
         if name.partition(".")[0] in {packages!r}:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 sys.meta_path.insert(0, Absent())
-from server_agg.cli.main import main
+from tests.support.command_line import main
 sys.exit(main())
 """
         self.program = ("-c", code)

@@ -615,7 +615,7 @@ def test_the_command_runs_and_stops_gracefully(tmp_path):
 
 
 def test_the_command_names_what_is_missing(tmp_path, monkeypatch, capsys):
-    from server_agg.cli.main import main
+    from tests.support.command_line import main
 
     monkeypatch.delenv("RRCOLLECT_OWNER_TOKEN", raising=False)
     assert main(["serve", "--store", str(tmp_path / "a.sqlite3")]) in (2, 3, 4)

@@ -11,10 +11,10 @@ import pytest
 
 from rrcollect import ParameterError
 from server_agg import CollectorSettings as Settings
-from server_agg.cli.main import main
 from server_agg.collect.http import app
 from server_agg.collect.http import surveys as survey_routes
 from server_agg.collect.settings import OWN_ADDRESSES, defaults, settings_from_environment, variable
+from tests.support.command_line import main
 
 SECRET = "hunter2 hunter2 hunter2"  # noqa: S105
 ADDRESS = f"postgresql://me:{SECRET.replace(' ', '-')}@db.example.org:5433/reports?application_name=x"

@@ -14,7 +14,6 @@ import psycopg
 import pytest
 
 from server_agg import CollectorSettings, open_store
-from server_agg.cli.main import main
 from server_agg.collect import Catalogue, PublishedSurvey, incoming
 from server_agg.collect.group_commit import GroupCommit
 from server_agg.collect.housekeeping import close_due, tidy
@@ -24,6 +23,7 @@ from server_agg.collect.store.keys import KeyFolder
 from server_agg.errors import KeysBusy, StoreFull, StoreUnavailable
 from tests.support.collector_crashing import ids_of
 from tests.support.collector_running import BEARER, DIGEST, RunningCollector, body, publication, report
+from tests.support.command_line import main
 from tests.support.devices import KEY
 from tests.support.kept_rows import kept_rows
 

@@ -13,10 +13,10 @@ import pytest
 from rrcollect import SigningKey, withdraw_survey
 from server_agg import CollectorSettings as Settings
 from server_agg import open_store
-from server_agg.cli.main import main
 from server_agg.collect import Catalogue, housekeeping
 from server_agg.collect.housekeeping import close_due
 from tests.support.collector_running import JSON, RunningCollector, body, expired, publication
+from tests.support.command_line import main
 from tests.support.devices import KEY, client
 
 

@@ -26,14 +26,13 @@ from rrcollect.answer.words import Words
 from rrcollect.errors import ReportRefused
 from server_agg import Tallies, Tally
 from server_agg.cli.demo import program_name
-from server_agg.cli.main import main
 from server_agg.demo import people as population
 from server_agg.demo import run as show
 from server_agg.demo.collector import InProcessCollector
 from server_agg.demo.page import COMMANDS, PARTS, forest, page, picture
 from server_agg.demo.web import BEFORE
 from tests.support.browser import chromium
-from tests.support.command_line import PROGRAM, at_a_terminal, json_of, refused, run
+from tests.support.command_line import PROGRAM, at_a_terminal, json_of, main, refused, run
 
 RESPONDENTS = 600
 SMALLEST_WORDS = """() => Math.min(...[...document.querySelectorAll('body *')]

@@ -104,7 +104,7 @@ def _paths(paths: list[str]) -> str | None:
 
 
 def _subcommand(name: str, options: list[str], action: str | None = None) -> str | None:
-    from server_agg.cli.main import COMMANDS, parser
+    from tests.support.command_line import COMMANDS, parser
 
     if name not in COMMANDS:
         return f"rrcollect has no subcommand {name}"

@@ -10,8 +10,7 @@ from rrcollect.answer.acceptance import accept_withdrawal
 from rrcollect.errors import MalformedDocument, UntrustedKey
 from rrcollect.publish.envelope import verify
 from rrcollect.publish.withdrawal import Withdrawal, read_withdrawal
-from server_agg.cli.main import main
-from tests.support.command_line import refused, signed_survey
+from tests.support.command_line import main, refused, signed_survey
 from tests.support.devices import KEY, cases, envelope, survey, unb64, vector_policy
 
 GOOD, BAD = cases("withdrawals", "good_"), cases("withdrawals", "bad_")

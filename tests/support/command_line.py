@@ -12,7 +12,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from server_agg.cli.main import main
+from server_agg.cli.main import COMMANDS, SHELLS, main, parser
+from server_agg.cli.sources import read_envelope, read_keys
+
+__all__ = ["COMMANDS", "PROGRAM", "SHELLS", "SIGNED", "at_a_terminal", "json_of", "main", "parser", "read_envelope",
+           "read_keys", "refused", "run", "shell", "signed_survey", "template_text"]  # fmt: skip
 
 PROGRAM = [sys.executable, "-m", "server_agg.cli.main"]
 SIGNED = ["survey.signed.json", "--trust", "publisher.pem.pub"]

@@ -30,7 +30,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from rrcollect import Report
 from rrcollect.errors import RRCollectError
 from server_agg import create_app
-from server_agg.cli.main import main
 from server_agg.collect import ReportOutcome, Store
 from server_agg.collect.http.app import Collector
 from server_agg.collect.store import postgres, sqlite, store
@@ -44,6 +43,7 @@ from server_agg.collect.store.sqlite import SqliteDatabase
 from server_agg.errors import StoreError
 from tests.assurance.collector.fuzz_targets import unchecked_fields
 from tests.support.collector_running import Process
+from tests.support.command_line import main
 
 DELAY = 0.2  # seconds
 KEYED = " {clustered}"
