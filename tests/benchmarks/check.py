@@ -23,7 +23,7 @@ from tests.benchmarks.section import GUARD, Effort, Section
 
 RECORD = Path(__file__).resolve().parent / "recorded.json"
 GUARDED = (
-    *("single", "bulk", "kinds", "cold", "memory", "estimate"),
+    *("single", "ledger", "bulk", "kinds", "cold", "memory", "estimate"),
     *("batch", "ingest", "store", "regression", "clusters"),
 )
 ALLOWED = 2 / 3

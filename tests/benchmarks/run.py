@@ -26,7 +26,20 @@ from tests.benchmarks.section import FULL, Effort, Section
 
 ROOT = Path(__file__).resolve().parents[2]
 SAVED = ROOT / ".bench"
-NAMES = ("single", "bulk", "kinds", "cold", "memory", "estimate", "batch", "ingest", "store", "regression", "clusters")
+NAMES = (
+    "single",
+    "ledger",
+    "bulk",
+    "kinds",
+    "cold",
+    "memory",
+    "estimate",
+    "batch",
+    "ingest",
+    "store",
+    "regression",
+    "clusters",
+)
 
 
 def measure(name: str, effort: Effort) -> Section:
