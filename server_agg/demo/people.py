@@ -14,6 +14,10 @@ for choices and numbers: the same law and the same secure generator), as a gatew
 answer becomes a report with a fresh id and goes through the same judge into the same store.  There is no ledger and no
 budget on that way.
 
+The collector.  `InProcessCollector` has the collector's own parts without its web server: the catalogue, the judge of
+reports, the durable store.  It is a transport for the real client: `send` returns when the report is committed, as the
+collector's "201 Created" does, and says no for the same reasons.  Several processes may share one store.
+
 Nobody is on both ways: the people are cut once, and nobody who was handed to the pool is given to the gateway.
 """
 
@@ -44,10 +48,16 @@ from rrcollect import (
     TrustedPublisher,
     randomise_many,
 )
-from rrcollect.errors import RRCollectError
+from rrcollect.errors import ReportRefused, RRCollectError
 from rrcollect.publish.publication import Publication
 from rrcollect.publish.question import Question
-from server_agg.demo.collector import InProcessCollector
+from rrcollect.publish.rules import REASONS
+from server_agg.collect.admission import Admission
+from server_agg.collect.catalogue import Catalogue
+from server_agg.collect.settings import Settings
+from server_agg.collect.store.store import Store, open_store
+from server_agg.count.tallies import Tallies
+from server_agg.errors import Refusal
 
 Truth = bool | int | float
 SPORTS = {"athletics": 0.35, "cycling": 0.2, "swimming": 0.3, "weightlifting": 0.15}
@@ -146,6 +156,43 @@ def sample_csv(size: int) -> str:
         said = ["yes" if x < SHARES[q, 0][sport] else "no" for q, x in zip(YES_NO, chances, strict=True)]
         lines.append(",".join([secrets.token_hex(8), sport, *said]))
     return "\n".join(lines) + "\n"
+
+
+class InProcessCollector:
+    """Takes reports into the store at `path`."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.store: Store = open_store(path, keep_rows=True)
+        self._catalogue = Catalogue(self.store.shelf)
+        settings = Settings()
+        self._judge = Admission(self._catalogue.find, grace=settings.grace, list_limit=settings.list_limit)
+
+    def publish(self, envelope: bytes, key: str) -> None:
+        """Make a signed survey known; `key` is the publisher's public key in hexadecimal."""
+        self._catalogue.publish(envelope, [key])
+
+    def send(self, destination: str, body: bytes) -> None:
+        """Judge and commit one report; this is the collector of its survey, wherever that says it is."""
+        self.send_all([body])
+
+    def send_all(self, bodies: Sequence[bytes]) -> None:
+        """Judge every report and commit them all in one transaction."""
+        try:
+            reports = [report for body in bodies for report in self._judge.admit(body)]
+        except Refusal as refusal:
+            raise ReportRefused(refusal.reason) from None
+        for outcome in self.store.take(reports):
+            if outcome.value in REASONS:
+                raise ReportRefused(f"{outcome.value}: {REASONS[outcome.value]}")
+
+    def tallies(self) -> Tallies:
+        """Everything whose crowd is complete."""
+        self.store.fold()
+        return self.store.tallies()
+
+    def close(self) -> None:
+        """Release the database."""
+        self.store.disconnect()
 
 
 @dataclass(frozen=True)
@@ -259,8 +306,7 @@ def by_gateway(
 
 def _randomised(truths: Sequence[Truth], question: Question) -> Iterator[str]:
     """The answers to send instead of these truths, in bulk, by the question's kind."""
-    design = question.design
-    return design.texts(randomise_many(truths, design, **question.kind.bounded))
+    return question.design.texts(randomise_many(truths, question.design, **question.kind.bounded))
 
 
 def _bulk_reports(publication: Publication, people: Sequence[Person]) -> Iterator[Report]:

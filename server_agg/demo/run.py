@@ -26,10 +26,10 @@ from rrcollect import Attribute, Publication, Report, SigningKey, publish_survey
 from rrcollect.errors import Blame, RRCollectError
 from rrcollect.publish.survey_file import parse, survey_from, template
 from server_agg.count.tallies import Tallies
-from server_agg.demo.collector import InProcessCollector
 from server_agg.demo.people import (
     SPORTS,
     Desk,
+    InProcessCollector,
     Population,
     by_full_clients,
     by_gateway,

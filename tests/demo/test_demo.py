@@ -28,7 +28,6 @@ from server_agg import Tallies, Tally
 from server_agg.cli.demo import program_name
 from server_agg.demo import people as population
 from server_agg.demo import run as show
-from server_agg.demo.collector import InProcessCollector
 from server_agg.demo.page import COMMANDS, PARTS, forest, page, picture
 from server_agg.demo.web import BEFORE
 from tests.support.browser import chromium
@@ -140,7 +139,7 @@ def test_the_truths_of_the_population_are_what_is_drawn():
 
 
 def test_the_judge_is_the_collectors_own(shown, tmp_path):
-    counter = InProcessCollector(tmp_path / "r.sqlite3")
+    counter = population.InProcessCollector(tmp_path / "r.sqlite3")
     good = Report.from_bytes(shown.report)
     with pytest.raises(ReportRefused, match="no survey"):
         counter.send("https://collect.example.org/reports", shown.report)
