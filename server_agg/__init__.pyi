@@ -45,15 +45,8 @@ from server_agg.errors import SourceUnavailable as SourceUnavailable
 from server_agg.errors import TooFewAnswers as TooFewAnswers
 from server_agg.errors import UnclearAnswer as UnclearAnswer
 from server_agg.errors import UnreadableRow as UnreadableRow
-from server_agg.estimates.choice import ChoiceEstimate as ChoiceEstimate
-from server_agg.estimates.estimating import estimate as estimate
-from server_agg.estimates.mean import MeanEstimate as MeanEstimate
-from server_agg.estimates.mean import estimate_mean as estimate_mean
-from server_agg.estimates.one import Estimate as Estimate
-from server_agg.estimates.pooled import PooledEstimate as PooledEstimate
-from server_agg.estimates.pooled import pool as pool
-from server_agg.estimates.pooled_choice import PooledChoice as PooledChoice
-from server_agg.estimates.pooled_choice import pool_choices as pool_choices
+from server_agg.estimates.estimate import Estimate as Estimate
+from server_agg.estimates.estimate import estimate as estimate
 from server_agg.models.association import correlate_answers as correlate_answers
 from server_agg.models.association import correlate_with as correlate_with
 from server_agg.models.cheating import detect_cheating as detect_cheating

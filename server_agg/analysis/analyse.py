@@ -22,9 +22,8 @@ from server_agg.columns import count_rows
 from server_agg.compare.segments import MERGED, SegmentTable, segment_table
 from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers, UnclearAnswer
-from server_agg.estimates.estimating import estimate
-from server_agg.estimates.interval import TargetLike
-from server_agg.estimates.one import Estimate
+from server_agg.estimates.estimate import Estimate, estimate
+from server_agg.estimates.interval import TargetLike, aimed
 from server_agg.report.result import Result
 from server_agg.results.drawing import Point
 from server_agg.results.interval import Interval
@@ -153,7 +152,7 @@ def analyse(
     every = Tally(design, sum(n for n, _ in counts.values()), sum(ones for _, ones in counts.values()))
     if every.n < 2:
         raise TooFewAnswers(every.n, f"the column {answer!r} ({dropped} rows without an answer)")
-    whole = estimate(every, target)
+    whole = estimate(every, **aimed(target))
     table = None
     if names:
         cells_of = {key: Tally(design, n, ones) for key, (n, ones) in sorted(counts.items())}

@@ -195,24 +195,13 @@ def _estimates(results: SurveyResults) -> Picture:
 
 def _typed_counts(options: Namespace) -> int:
     """The estimate from typed counts, by kind of question."""
-    from server_agg import ChoiceEstimate, estimate_mean
     from server_agg import estimate as estimate_tally
+    from server_agg.estimates.interval import aimed
 
-    target, bounds, tally = target_of(options), bounds_of(options), _typed(options)
-    if len(tally.counts) > 1:
-        chosen = ChoiceEstimate(tally, target)
-        said = save_picture(options, chosen.plot)
-        data = chosen.as_dict(options.level, options.method)
-        emit(options, data, chosen.sentence(options.level), chosen.table(), said)
-        return 0
-    if bounds is not None:
-        mean = estimate_mean(tally, *bounds, unit=options.unit, target=target)
-        said = save_picture(options, mean.plot)
-        emit(options, mean.as_dict(options.level, options.method), mean.sentence(options.level, options.method), said)
-        return 0
-    result = estimate_tally(tally, target)
+    aim, bounds = aimed(target_of(options)), bounds_of(options)
+    result = estimate_tally(_typed(options), **aim, bounds=bounds, unit=options.unit)
     said = save_picture(options, result.plot)
-    words = result.sentence(options.level, options.method), result.table(options.level), said
+    words = result.sentence(options.level, options.method), result.to_text(options.level, options.method), said
     emit(options, result.as_dict(options.level, options.method), *words)
     return 0
 

@@ -101,7 +101,7 @@ def _kind(options: Namespace, bounds: tuple[str, str] | None) -> int:
 def _groups(options: Namespace) -> int:
     """Power for n, or n for a power; beside it, direct questioning."""
     from server_agg import plan
-    from server_agg.estimates.one import DIRECT
+    from server_agg.estimates.share import DIRECT
 
     if not given_of(options, *DESIGN) or (options.n is None) == (options.power is None):
         raise ParameterError("--difference", options.difference, "together with --epsilon, and either --n or --power")
@@ -153,7 +153,7 @@ def _prices(options: Namespace, how: dict[str, Any]) -> int:
 def _sizes(options: Namespace, how: dict[str, Any]) -> int:
     from server_agg import plan
     from server_agg.estimates.methods import methods_for
-    from server_agg.estimates.one import DIRECT
+    from server_agg.estimates.share import DIRECT
 
     methods = methods_for("plan") if options.method == "exact" else (options.method,)
     design, rows, data = design_of(options), [], {}
@@ -169,7 +169,7 @@ def _sizes(options: Namespace, how: dict[str, Any]) -> int:
 
 def _margin(options: Namespace, how: dict[str, Any]) -> int:
     from server_agg import plan
-    from server_agg.estimates.one import DIRECT
+    from server_agg.estimates.share import DIRECT
 
     margin, direct = (plan.margin(one, options.n, **how) for one in (design_of(options), DIRECT))
     margin, direct, useless = min(margin, 1.0), min(direct, 1.0), margin >= 1  # a share is between 0 and 1

@@ -21,11 +21,10 @@ from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.estimates.difference import score_test
-from server_agg.estimates.estimating import estimate
+from server_agg.estimates.estimate import Estimate, estimate
 from server_agg.estimates.interval import target_words
 from server_agg.estimates.methods import checked_method, interval_of
 from server_agg.estimates.numerics import root_level
-from server_agg.estimates.one import Estimate
 from server_agg.estimates.problem import DIFFERENCE, Problem
 from server_agg.estimates.small_counts import PValue
 from server_agg.report.result import Result
@@ -210,7 +209,7 @@ def compare_groups(
     """
     pair: list[Any] = [e if isinstance(e, Estimate) else estimate(e) for e in (a, b)]
     for one in pair:
-        if not isinstance(one, Estimate):
+        if len(one.labels) > 1:
             allowed = "tallies of yes and no: compare one option, tally[j], or all of them by option_tables"
             raise ParameterError("groups", "a choice", allowed)
     return Comparison(pair[0], pair[1], whole_number("family", family), (str(names[0]), str(names[1])))

@@ -20,7 +20,7 @@ from server_agg.compare.segments import SegmentTable, segment_table
 from server_agg.compare.trends import Trend, trend
 from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection
-from server_agg.estimates.choice import named_options
+from server_agg.estimates.estimate import named_options
 from server_agg.estimates.interval import TargetLike
 from server_agg.report.result import Result
 from server_agg.results.drawing import Point

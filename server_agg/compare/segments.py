@@ -23,13 +23,13 @@ from server_agg.compare.groups import Comparison, compare_groups
 from server_agg.count.tallies import merged
 from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection, TooFewAnswers
+from server_agg.estimates.estimate import Estimate, estimate
 from server_agg.estimates.interval import TargetLike, checked_target
 from server_agg.estimates.numerics import root_level
-from server_agg.estimates.one import Estimate
-from server_agg.estimates.scale import SHARES, OneValue, Scale, standard_error_of
 from server_agg.report.result import Result
 from server_agg.results.drawing import Point
 from server_agg.results.interval import Interval, exact_level
+from server_agg.results.row import SHARES, Scale
 from server_agg.results.words import share_point, value_notes
 
 SIMULTANEOUS = ("bonferroni", "sidak", "none")
@@ -42,7 +42,7 @@ class Row:
 
     label: str
     cells: tuple[str, ...]
-    estimate: OneValue
+    estimate: Estimate
     interval: Interval
 
     @property
@@ -74,7 +74,7 @@ class SegmentTable(Result):
         """Row a against row b: one of all pairs at once, unless each of the table's bars is for itself.  Rows pooled
         over designs are refused."""
         one, other = self[a].estimate, self[b].estimate
-        if not isinstance(one, Estimate) or not isinstance(other, Estimate):
+        if any(len(each.tallies) > 1 or each.bounds for each in (one, other)):
             raise ParameterError("rows", (a, b), "rows of shares by one design each")
         rows = len(self.rows)
         family = 1 if self.simultaneous == "none" else rows * (rows - 1) // 2
@@ -137,7 +137,7 @@ class SegmentTable(Result):
                 "cells": list(row.cells),
                 "n": row.n,
                 "value": row.estimate.value,
-                "standard_error": standard_error_of(row.estimate),
+                "standard_error": row.estimate.standard_error,
                 "interval": row.interval.as_dict(),
                 "misfit": row.estimate.misfit.as_dict(),
             }
@@ -189,7 +189,7 @@ def segment_table(
     (merged)  309        10.2   0.0  22.6  exact
     all 2 bars cover at once with probability >= 95 % (Bonferroni); merged for having fewer than 30 answers ...
     """
-    checked_target(target)
+    whom = checked_target(target)
     cells = {_label(key): _tallies(key, given) for key, given in segments.items()}
     if not cells:
         raise EmptySelection("no segments; expected one or more")
@@ -208,8 +208,9 @@ def segment_table(
         tallies = merged([tally for name in names for tally in cells[name]])
         if len(tallies) > 1 and target != "population":
             raise ParameterError("target", target, f"'population': {label} was answered by several designs")
-        found = scale.estimate(tallies, target)
-        rows.append(Row(label, names, found, found.interval(each, scale.method(found, method))))
+        unit = "" if scale.is_share else scale.unit
+        found = estimate(tallies, target=whom, bounds=scale.bounds, unit=unit)
+        rows.append(Row(label, names, found, found.interval(each, found.method_for(method))))
     suppressed = tuple((name, sum(t.n for t in cells[name])) for name in joined)
     return SegmentTable(tuple(rows), suppressed, exact_level(level), simultaneous, minimum, scale)
 

@@ -19,12 +19,11 @@ from rrcollect.errors import ParameterError
 from server_agg.compare.groups import Comparison, compare_groups
 from server_agg.compare.segments import SegmentTable, segment_table
 from server_agg.count.tally import Tally
-from server_agg.estimates.one import Estimate
-from server_agg.estimates.scale import SHARES, Scale
 from server_agg.estimates.score_tests import Groups
 from server_agg.estimates.small_counts import p_value
 from server_agg.report.result import Result
 from server_agg.results.drawing import Picture, Point
+from server_agg.results.row import SHARES, Scale
 from server_agg.results.tables import Table
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class Trend(Result):
         """Each round against the one before, all at once as the rounds' bars are; rounds must be by one design each."""
         found = []
         for before, after in zip(self.table.rows, self.table.rows[1:], strict=False):
-            if not isinstance(before.estimate, Estimate) or not isinstance(after.estimate, Estimate):
+            if any(len(each.estimate.tallies) > 1 or each.estimate.bounds for each in (before, after)):
                 raise ParameterError("rounds", (before.label, after.label), "rounds of shares by one design each")
             family = 1 if self.table.simultaneous == "none" else len(self.rounds) - 1
             names = after.label, before.label

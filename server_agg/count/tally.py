@@ -122,7 +122,7 @@ class Tally:
         if self.design != other.design or self.mechanism != other.mechanism:
             raise MixedDesigns(
                 f"answers drawn with {self.design!r} and with {other.design!r} cannot be counted together; "
-                "expected equal designs, or pool([...]) for an estimate from both"
+                "expected equal designs; estimate([...]) takes both"
             )
         counts = [a + b for a, b in zip(self.counts, other.counts, strict=True)]
         return Tally(self.design, self.n + other.n, counts, self.mechanism)

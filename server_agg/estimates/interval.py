@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import get_args
+from typing import Any, get_args
 
+from rrcollect.design.parameters import whole_number
 from rrcollect.design.utility import Target
 from rrcollect.errors import ParameterError
 from server_agg.results.interval import exact_level
@@ -14,18 +15,25 @@ TARGETS: tuple[str, ...] = get_args(Target)
 """The targets that have a name; a finite population has a size instead."""
 
 
-def checked_target(target: object, drawn: int | None = None) -> TargetLike:
-    """The target: 'population', 'sample', or, where `drawn` people were drawn from one, a finite population's size."""
-    if isinstance(target, str) and target in TARGETS:
-        return target
-    if drawn is None:
-        raise ParameterError("target", target, "'population' or 'sample'")
-    allowed = f"'population', 'sample', or the size M of a finite population, a whole number >= {drawn}"
-    if isinstance(target, str | bool) or not hasattr(target, "__index__"):
-        raise ParameterError("target", target, allowed)
-    if target.__index__() < drawn:
-        raise ParameterError("target", target, f"{allowed} (n were drawn from it)")
-    return int(target.__index__())
+def checked_target(target: object) -> str:
+    """The target: 'population' or 'sample'."""
+    if not isinstance(target, str) or target not in TARGETS:
+        raise ParameterError("target", target, "'population' or 'sample'; population=M is one of M people")
+    return target
+
+
+def checked_population(size: object, drawn: int, target: str = "population") -> int | None:
+    """The size M of a finite population of which `drawn` people were drawn; None if there is none."""
+    if size is None:
+        return None
+    if target != "population":
+        raise ParameterError("population", size, f"nothing where the target is the {target}")
+    return whole_number("population", size, minimum=drawn)
+
+
+def aimed(target: TargetLike) -> dict[str, Any]:
+    """A target or the size of a population as `estimate` takes it."""
+    return {"target": target} if isinstance(target, str) else {"population": target}
 
 
 def target_words(target: TargetLike) -> str:

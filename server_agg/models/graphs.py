@@ -29,9 +29,8 @@ from server_agg.answer_words import Coding, is_null
 from server_agg.columns import count_rows
 from server_agg.count.tally import Tally
 from server_agg.errors import UnclearAnswer
-from server_agg.estimates.estimating import estimate
+from server_agg.estimates.estimate import Estimate, estimate
 from server_agg.estimates.methods import wald_interval
-from server_agg.estimates.one import Estimate
 from server_agg.report.result import Result
 from server_agg.results.drawing import Point
 from server_agg.results.interval import Interval
@@ -63,9 +62,12 @@ class GraphEstimate(Result):
         """(unbiased degree, standard error, exact bar) of one node."""
         if str(node) not in self.nodes:
             raise ParameterError("node", node, f"one of {', '.join(self.nodes[:20])}")
-        found = self.degrees[self.nodes.index(str(node))].total(level=level)
-        bar = Interval((found.low, found.high), method="exact", level=level, target="degree", guaranteed=True)
-        return found.value, found.standard_error, bar
+        found = self.degrees[self.nodes.index(str(node))].total()
+        return (
+            found.value,
+            found.standard_error,
+            found.interval(level).with_ends(found.interval(level), target="degree"),
+        )
 
     def triangles_interval(self, level: NumberLike = 0.95) -> Interval | None:
         """z·SE around the number of triangles, not cut to what is possible; None without a standard error."""
@@ -166,8 +168,8 @@ def estimate_graph(
     for pair, bit in ties.items():
         i, j = (place[node] for node in pair)
         said[i, j] = said[j, i] = bit
-    degrees = tuple(estimate(Tally(design, len(nodes) - 1, int(row.sum())), "sample") for row in said)
-    whole = estimate(Tally(design, len(ties), int(said.sum()) // 2), "sample")
+    degrees = tuple(estimate(Tally(design, len(nodes) - 1, int(row.sum())), target="sample") for row in said)
+    whole = estimate(Tally(design, len(ties), int(said.sum()) // 2), target="sample")
     return GraphEstimate(tuple(nodes), whole, degrees, *_triangles(design, said))
 
 

@@ -18,8 +18,7 @@ from server_agg.compare.groups import compare_groups
 from server_agg.count.tallies import merged
 from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers
-from server_agg.estimates.one import Estimate
-from server_agg.estimates.pooled import PooledEstimate, pool
+from server_agg.estimates.estimate import Estimate, estimate
 from server_agg.estimates.score_tests import Groups
 from server_agg.estimates.small_counts import PValue, p_value
 from server_agg.models.columns import vector_of
@@ -50,7 +49,7 @@ class GroupTest(Result):
 
     tidy = "groups"
     numeric = frozenset(range(1, 5))
-    groups: dict[str, Estimate | PooledEstimate]
+    groups: dict[str, Estimate | Estimate]
     common: float
     test: Test
     pairs: tuple[PairTest, ...] = ()
@@ -163,10 +162,10 @@ def _lists(groups: GroupsLike) -> dict[str, list[Tally]]:
     return lists
 
 
-def _estimates(lists: Mapping[str, list[Tally]]) -> dict[str, Estimate | PooledEstimate]:
+def _estimates(lists: Mapping[str, list[Tally]]) -> dict[str, Estimate | Estimate]:
     """By one design, or pooled over several."""
     each = {label: [t for t in merged(tallies) if t.n] for label, tallies in lists.items()}
-    return {label: Estimate(found[0]) if len(found) == 1 else pool(found) for label, found in each.items()}
+    return {label: estimate(found[0]) if len(found) == 1 else estimate(found) for label, found in each.items()}
 
 
 def _pairs(lists: Mapping[str, list[Tally]]) -> tuple[PairTest, ...]:

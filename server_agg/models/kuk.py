@@ -18,9 +18,9 @@ from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers
+from server_agg.estimates.estimate import estimate
 from server_agg.estimates.interval import checked_target
 from server_agg.estimates.methods import interval_of
-from server_agg.estimates.one import Estimate
 from server_agg.estimates.problem import Problem
 from server_agg.estimates.score import variance_line
 from server_agg.report.result import UnbiasedResult
@@ -66,7 +66,7 @@ class RepeatedEstimate(UnbiasedResult):
     def misfit(self) -> Misfit:
         """Whether there are too few or too many red cards for any prevalence."""
         draws, red = self.n * self.design.draws, int(self._mean * self.n)
-        return Estimate(Tally(self.design.design, draws, red)).misfit
+        return estimate(Tally(self.design.design, draws, red)).misfit
 
     numeric = frozenset(range(1, 5))
 

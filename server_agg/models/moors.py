@@ -13,11 +13,13 @@ from fractions import Fraction
 
 from rrcollect.classic.two_samples import MoorsDesign
 from rrcollect.design.parameters import NumberLike
+from server_agg.count.tally import Tally
+from server_agg.estimates.estimate import Estimate, estimate
 from server_agg.estimates.exact import squared_widths
 from server_agg.estimates.methods import interval_of
 from server_agg.estimates.numerics import normal_tail
-from server_agg.estimates.one import Estimate, estimate_direct
 from server_agg.estimates.problem import Problem
+from server_agg.estimates.share import DIRECT
 from server_agg.report.result import UnbiasedResult
 from server_agg.results.drawing import Point
 from server_agg.results.interval import Interval, Misfit
@@ -124,4 +126,4 @@ def estimate_moors(design: MoorsDesign, *, n1: int, ones1: int, n2: int, ones2: 
     >>> found.exact_value, round(found.standard_error, 4)
     (Fraction(4, 35), 0.0261)
     """
-    return MoorsEstimate(design, estimate_direct(n1, ones1), estimate_direct(n2, ones2))
+    return MoorsEstimate(design, estimate(Tally(DIRECT, n1, ones1)), estimate(Tally(DIRECT, n2, ones2)))

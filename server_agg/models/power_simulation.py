@@ -29,8 +29,9 @@ from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, RRCollectError
 from server_agg.compare.groups import compare_groups
 from server_agg.count.tally import Tally
+from server_agg.estimates.estimate import estimate
 from server_agg.estimates.numerics import normal_quantile, normal_tail
-from server_agg.estimates.one import estimate_direct
+from server_agg.estimates.share import DIRECT
 from server_agg.models.columns import matrix_of, vector_of
 from server_agg.models.group_tests import compare_many, trend_across
 from server_agg.models.outcome import Outcome
@@ -97,7 +98,7 @@ class SimulatedPower(Result):
 
     def interval(self, level: NumberLike = 0.95) -> Interval:
         """The exact bar of the power: replications are a survey that nobody randomises."""
-        return estimate_direct(self.replications, self.found).interval(level)
+        return estimate(Tally(DIRECT, self.replications, self.found)).interval(level)
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""

@@ -14,9 +14,8 @@ from fractions import Fraction
 
 from rrcollect.design.parameters import NumberLike, probability
 from server_agg.count.tally import Tally
-from server_agg.estimates.estimating import estimate
+from server_agg.estimates.estimate import Estimate, estimate
 from server_agg.estimates.methods import unclipped_exact
-from server_agg.estimates.one import Estimate
 from server_agg.report.result import Result
 from server_agg.results.interval import Interval, exact_level
 from server_agg.results.words import percent

@@ -27,7 +27,7 @@ from rrcollect.errors import ParameterError
 from server_agg.compare.options import option_level
 from server_agg.estimates.interval import tail_probability
 from server_agg.estimates.numerics import binomial_at_least, least, least_by_doubling, normal_quantile, normal_tail
-from server_agg.estimates.one import DIRECT
+from server_agg.estimates.share import DIRECT
 from server_agg.results.interval import Side, exact_level
 
 LARGEST_N = 10**12

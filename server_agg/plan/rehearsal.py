@@ -28,10 +28,10 @@ from rrcollect.design.parameters import NumberLike, probability, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
-from server_agg.estimates.estimating import estimate
+from server_agg.estimates.estimate import Estimate, estimate
 from server_agg.estimates.interval import checked_target
 from server_agg.estimates.methods import METHODS, checked_method, methods_for
-from server_agg.estimates.one import Estimate, estimate_direct
+from server_agg.estimates.share import DIRECT
 from server_agg.results.interval import Interval, exact_level
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Coverage:
 
     def interval(self) -> Interval:
         """Between what the true coverage lies: exact, 95 %."""
-        return estimate_direct(self.surveys, self.held).interval(0.95, "exact")
+        return estimate(Tally(DIRECT, self.surveys, self.held)).interval(0.95, "exact")
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,8 @@ def rehearse(
     wanted = [checked_method("one design", each, target).name for each in methods or methods_for("one design", target)]
     holders, ones = _answered(design, share, people, many, lambda part: tell(0.5 * part))
     truths = np.full(many, share) if target == "population" else holders / people
-    found = {int(k): estimate(Tally(estimated_with or design.column, people, int(k)), target) for k in np.unique(ones)}
+    used = estimated_with or design.column
+    found = {int(k): estimate(Tally(used, people, int(k)), target=target) for k in np.unique(ones)}
     values = np.array([found[int(k)].value for k in ones])
     coverages = []
     for place, method in enumerate(wanted):

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 OF_ONE_ROW = frozenset({"value", "standard_error", "interval", "p_value", "misfit", "scale"})
 WITHOUT_PREFIX = ("interval", "tally")
 LIBRARIES = ("pandas", "polars")
+ALIKE = "0 as estimated, since all answers are alike; see the bars"
 
 
 class Result(ABC):
@@ -84,8 +85,18 @@ class Result(ABC):
         return f"n = {min(counts)}" if len(counts) == 1 and None not in counts else ""  # type: ignore[type-var]
 
     def details(self, level: NumberLike = 0.95) -> list[list[str]]:
-        """Lines of a name and a text, above the rows."""
-        return []
+        """Lines of a name and a text, above the rows; of a single row its value, its error and its test."""
+        if len(self.methods) < 2:
+            return []
+        (row,) = self.rows
+        bar, (error, p) = row.interval(level), (row.standard_error, row.p_value)
+        narrow = (bar.width or 0) / 10
+        lines = [[row.name, f"{row.shown(bar)} {row.scale.unit}".rstrip()]]
+        if error is not None:
+            unit = "points" if row.scale.is_share else row.scale.unit
+            told = f"{row.scale.text(error, narrow)} {unit}".rstrip()
+            lines.append(["standard error", told if error else ALIKE])
+        return [*lines, *([["p", f"{p:.3g}"]] if p is not None else [])]
 
     def columns(self) -> dict[str, list[str]]:
         """More columns of text, by their heads."""
@@ -117,15 +128,21 @@ class Result(ABC):
                 return row
         raise ParameterError("row", name, f"one of {[row.name for row in self.rows]}")
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "n" and len({row.n for row in self.rows}) == 1:
-            return self.rows[0].n
-        if name == "n" or name in OF_ONE_ROW:
-            if len(self.rows) != 1:
-                allowed = f"asked of one row: result[name].{name} for a name of {[row.name for row in self.rows]}"
-                raise ParameterError("attribute", name, allowed)
-            return getattr(self.rows[0], name)
-        raise AttributeError(f"{type(self).__name__} has no {name!r}")
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "n" and len({row.n for row in self.rows}) == 1:
+                return self.rows[0].n
+            if name == "n" or name in OF_ONE_ROW:
+                if len(self.rows) != 1:
+                    allowed = f"asked of one row: result[name].{name} for a name of {[row.name for row in self.rows]}"
+                    raise ParameterError("attribute", name, allowed)
+                return getattr(self.rows[0], name)
+            raise AttributeError(f"{type(self).__name__} has no {name!r}")
+
+    def intervals(self, level: NumberLike | None = None, method: str | None = None) -> list[Interval[Any]]:
+        """The bars of all rows that have one, together as the notes say."""
+        return [bar for bar in self._bars(level, method) if bar is not None]
 
     # ---- notes --------------------------------------------------------------------------------------------------
 
@@ -172,7 +189,7 @@ class Result(ABC):
         """One sentence that may be put into a report: the headline row with its bar, and every warning."""
         row = self.headline()
         bar = row.interval(*self._asked(level, method))
-        each = f" for all {len(self.rows)}, {self.together}," if self.together and len(self.rows) > 1 else ""
+        each = f", {self.together}," if self.together and len(self.rows) > 1 else ""
         name = f"{row.name}: " if len(self.rows) > 1 else ""
         shown = f"{name}{row.shown(bar)} {row.scale.unit}".rstrip()
         told = f"{shown} ({_kind(bar)} interval{each} {row.scale.bar(bar)})"
@@ -195,7 +212,7 @@ class Result(ABC):
             bar = row.interval(level, name)
             ends = [row.scale.text(end, bar.width) for end in (bar.low, bar.high)]
             lines.append([name, *ends, bar.warning or ("guaranteed" if bar.guaranteed else "approximate")])
-        unit = f", {row.scale.unit}" if row.scale.unit and not row.scale.in_percent else ""
+        unit = f", {row.scale.unit}" if row.scale.unit and not row.scale.is_share else ""
         return (["method", f"low {percent_of(level)}{unit}", "high", ""], lines), frozenset({1, 2})
 
     def _by_row(self, level: NumberLike, method: str | None) -> tuple[Table, frozenset[int]]:
@@ -210,7 +227,7 @@ class Result(ABC):
         head += [*(["p"] if tested else []), *(["bar"] if kinds else [])]
         lines = []
         for place, (row, bar) in enumerate(zip(rows, bars, strict=True)):
-            line = [row.name, *([_count(row.n)] if counts else []), row.shown(bar)]
+            line = [row.name, *(["" if row.n is None else str(row.n)] if counts else []), row.shown(bar)]
             line += ["", ""] if bar is None else [row.scale.text(end, bar.width) for end in (bar.low, bar.high)]
             if len(units) > 1 and row.scale.unit:
                 line[-3] += f" {row.scale.unit}"
@@ -219,8 +236,13 @@ class Result(ABC):
             lines.append([*line, *([_kind(bar) if bar is not None else ""] if kinds else [])])
         return (head, lines), frozenset(range(1, len(head) - kinds))
 
+    def to_text(self, level: NumberLike | None = None, method: str | None = None) -> str:
+        """The tables with the notes under them."""
+        tables = [aligned(*table, numeric) for table, numeric in self.tables(level, method)]
+        return "\n".join(["\n\n".join(tables), *self._notes(level, method)])
+
     def __str__(self) -> str:
-        return "\n".join([self._drawn(aligned, "\n\n"), *self.notes])
+        return self.to_text()
 
     def to_markdown(self) -> str:
         """The tables in GitHub's Markdown, with the notes under them."""
@@ -278,19 +300,15 @@ class Result(ABC):
         points, scale = self.points(), self.rows[0].scale if self.rows else SHARES
         if not points:
             raise ParameterError("result", type(self).__name__, "a result whose rows have error bars")
-        if limits is None and not scale.in_percent and all(map(math.isfinite, scale.ends)):
+        if limits is None and not scale.is_share and all(map(math.isfinite, scale.ends)):
             limits = scale.ends
-        shares = scale.in_percent and scale.low == 0
+        shares = scale.is_share and scale.low == 0
         axis = {"axis": scale.axis or scale.unit, "shares": shares, "places": self.places(), "limits": limits}
         return Picture(draw_points(points, ax, title=self.caption(), **axis))  # type: ignore[arg-type]
 
 
 def _kind(bar: Interval[Any]) -> str:
     return f"{percent_of(bar.level)} {bar.method}"
-
-
-def _count(n: int | None) -> str:
-    return "" if n is None else str(n)
 
 
 def _fit(misfit: Misfit | None) -> str:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
-from rrcollect.design.parameters import NumberLike
+from rrcollect.design.parameters import NumberLike, fraction
 from rrcollect.errors import ParameterError
 from server_agg.results.drawing import SHARE
 from server_agg.results.interval import Interval, Misfit
@@ -23,35 +24,51 @@ from server_agg.results.words import decimals, written
 class Scale:
     """Where values lie, how one is written beside its bar, and what an axis of them shows.
 
-    >>> hours = Scale(0, 40, "hours")
+    >>> hours = Scale.of_number(0, 40, "hours")
     >>> hours.text(21.731, 5.4), hours.words(21.731, 5.4), SHARES.words(0.2836, 0.13)
     ('21.7', '21.7 hours', '28.4 %')
     """
 
-    low: float = -math.inf
-    high: float = math.inf
+    low: float | Fraction = -math.inf
+    high: float | Fraction = math.inf
     unit: str = ""  # "%": written times 100
     axis: str = ""
 
+    @classmethod
+    def of_number(cls, low: NumberLike, high: NumberLike, unit: str = "") -> Scale:
+        """The scale of a number's mean."""
+        return cls(fraction("low", low), fraction("high", high), unit, unit or "mean")
+
     @property
-    def in_percent(self) -> bool:
-        """Whether it is a share, or a difference of shares."""
+    def is_share(self) -> bool:
+        """Whether it is a share, or a difference of shares: written in percent."""
         return self.unit == "%"
+
+    @property
+    def bounds(self) -> tuple[float | Fraction, float | Fraction] | None:
+        """The range of a number, exactly; None of a share."""
+        return None if self.is_share else (self.low, self.high)
+
+    @property
+    def span(self) -> float:
+        """From one end to the other."""
+        return float(self.high - self.low)
 
     @property
     def ends(self) -> tuple[float, float]:
         """Where a value must lie."""
-        return self.low, self.high
+        return float(self.low), float(self.high)
 
     def clipped(self, value: float) -> float:
         """The value cut to the scale."""
-        return min(max(value, self.low), self.high)
+        low, high = self.ends
+        return min(max(value, low), high)
 
     def text(self, value: float | None, width: float | None) -> str:
         """The value as written beside a bar of this width, without its unit."""
         if value is None:
             return "none"
-        if self.in_percent:
+        if self.is_share:
             return written(100 * value, decimals(100 * (width or 0), least=1, most=8))
         return written(value, decimals(width or 0))
 
@@ -113,6 +130,6 @@ class Row:
         if self.value is not None and self.scale.clipped(self.value) != self.value:
             found.append(f"unclipped {self.scale.words(self.value, bar.width)}")
         if self.misfit is not None and self.misfit.told:
-            end = "[0, 1]" if self.scale.in_percent else "the range"
+            end = "[0, 1]" if self.scale.is_share else "the range"
             found.append(self.misfit.describe().replace("[0, 1]", end))
         return [*found, *([bar.warning] if bar.warning else [])]

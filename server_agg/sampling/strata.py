@@ -19,10 +19,9 @@ from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection
 from server_agg.estimates.effective import EffectiveSample
-from server_agg.estimates.estimating import estimate
+from server_agg.estimates.estimate import Estimate, estimate
 from server_agg.estimates.exact import squared_widths
 from server_agg.estimates.methods import interval_of
-from server_agg.estimates.one import Estimate
 from server_agg.estimates.problem import Problem
 from server_agg.report.result import UnbiasedResult
 from server_agg.results.drawing import Point
@@ -149,7 +148,7 @@ def stratified_estimate(tallies: Mapping[str, Tally], sizes: Mapping[str, int]) 
     _same("sizes", tallies, sizes)
     people = {label: whole_number(f"size of {label}", size) for label, size in sizes.items()}
     everybody = sum(people.values())
-    strata = tuple((x, Fraction(people[x], everybody), estimate(tallies[x], people[x])) for x in tallies)
+    strata = tuple((x, Fraction(people[x], everybody), estimate(tallies[x], population=people[x])) for x in tallies)
     return StratifiedEstimate(strata, "stratified", everybody)
 
 

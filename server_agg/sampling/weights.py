@@ -24,9 +24,9 @@ from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally, answer_array
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.effective import EffectiveSample
+from server_agg.estimates.estimate import estimate
 from server_agg.estimates.interval import checked_target
 from server_agg.estimates.methods import interval_of
-from server_agg.estimates.one import Estimate
 from server_agg.estimates.problem import Problem
 from server_agg.report.result import Result
 from server_agg.results.drawing import Point
@@ -232,7 +232,7 @@ def _misfit(design: Design | Sequence[Design], answers: Any) -> Misfit:
     found, places = distinct_designs(design, bits.size)
     n, ones = np.bincount(places, minlength=len(found)), np.bincount(places, bits, len(found))
     tallies = [Tally(d, int(m), int(k)) for d, m, k in zip(found, n, ones, strict=True) if m >= 2]
-    return worst_misfit(Estimate(tally).misfit for tally in tallies)
+    return worst_misfit(estimate(tally).misfit for tally in tallies)
 
 
 def checked_weights(weights: Any, n: int) -> NDArray[np.float64]:

@@ -25,10 +25,9 @@ from server_agg.compare.groups import Comparison
 from server_agg.compare.options import OptionTables, OptionTrends
 from server_agg.compare.segments import MERGED, Row, SegmentTable
 from server_agg.compare.trends import Trend
-from server_agg.estimates.mean import MeanEstimate
-from server_agg.estimates.one import Estimate
-from server_agg.estimates.scale import OneValue, Scale
+from server_agg.estimates.estimate import Estimate, estimate
 from server_agg.results.interval import exact_level
+from server_agg.results.row import Scale
 from server_agg.survey_page.released import NOT_TOLD
 from server_agg.survey_page.rounds import UNDECLARED, View, group_name
 from server_agg.survey_page.words import difference_words, fit_words, others_words, shown_value, trend_words
@@ -37,7 +36,7 @@ MOST = 30  # pairs that are told of one segment
 TOGETHER = (MERGED, NOT_TOLD, UNDECLARED)
 
 
-def _misfit(found: OneValue) -> str | None:
+def _misfit(found: Estimate) -> str | None:
     return found.misfit.describe() if found.misfit.told else None
 
 
@@ -127,9 +126,9 @@ def differences(table: SegmentTable, level: Fraction, *, looking: bool, tables: 
 def _share(row: Row) -> Estimate | None:
     """The estimate as a share of its scale; None where answers of several designs were pooled."""
     found = row.estimate
-    if isinstance(found, MeanEstimate):
-        return Estimate(found.tally)
-    return found if isinstance(found, Estimate) else None
+    if len(found.tallies) > 1:
+        return None
+    return estimate(found.tally) if found.bounds else found
 
 
 def _pair(

@@ -25,11 +25,9 @@ from rrcollect.publish.survey import CARRIED, Survey
 from server_agg.compare.options import OptionTrends, option_level, option_trends
 from server_agg.compare.trends import Trend, trend
 from server_agg.count.tallies import Tallies
-from server_agg.estimates.choice import ChoiceEstimate
-from server_agg.estimates.mean import MeanEstimate
-from server_agg.estimates.one import Estimate
-from server_agg.estimates.scale import OneValue, Scale
+from server_agg.estimates.estimate import Estimate
 from server_agg.results.interval import Interval
+from server_agg.results.row import Scale
 from server_agg.results.words import bar_words
 from server_agg.survey_page.groups import segment_table, trend_lines
 from server_agg.survey_page.released import (
@@ -120,7 +118,7 @@ class _HeadlineLines:
         self.over = f", over {len(enough)} rounds" if independent and len(enough) > 1 else ""
         if self.over:
             enough = [_joined(enough)]
-        self.choice = enough[0].estimate if isinstance(enough[0].estimate, ChoiceEstimate) else None
+        self.choice = enough[0].estimate if enough[0].is_choice else None
         self.level = level
         parts = [_parts(each) for each in enough]
         each_level = option_level(level, len(parts[0])) if self.choice else level
@@ -145,7 +143,7 @@ class _HeadlineLines:
 
     def page(self, survey: Survey) -> dict[str, Any]:
         first, bar = self.lines[0].estimates[0], self.bars[0]
-        factor = first.tally.mechanism.column.manipulation_factor if isinstance(first, Estimate | MeanEstimate) else 0
+        factor = first.tally.mechanism.column.manipulation_factor
         shown: dict[str, Any] = {
             "n": self.n,
             "level": float(self.level),
@@ -170,10 +168,10 @@ class _HeadlineLines:
         sure = all(own.guaranteed for own in self.bars)
         return {**shown, "guaranteed": sure, "bar": words, "largest": largest, "options": options}
 
-    def _worth(self, first: OneValue) -> float | None:
+    def _worth(self, first: Estimate) -> float | None:
         """How many direct answers tell as much: of one share, in one round."""
         one = self.single and not self.choice
-        return first.effective_sample_size if isinstance(first, Estimate) and one else None
+        return first.effective_sample_size if first.bounds is None and one else None
 
 
 def _joined(enough: list[RoundResults]) -> RoundResults:
@@ -186,14 +184,12 @@ def _joined(enough: list[RoundResults]) -> RoundResults:
     return replace(first, tallies=counted)
 
 
-def _parts(found: RoundResults) -> list[OneValue]:
+def _parts(found: RoundResults) -> list[Estimate]:
     """The estimates of a round, one for each option of a choice."""
     estimate = found.estimate
-    if isinstance(estimate, ChoiceEstimate):
-        return [estimate[j] for j in range(len(estimate.labels))]
-    if not isinstance(estimate, Estimate | MeanEstimate):
+    if estimate is None or len(estimate.tallies) > 1:
         raise ParameterError("tallies", found.tallies, f"answers by the published design of {found.question!r} alone")
-    return [estimate]
+    return [estimate.option(j) for j in range(len(estimate.labels))] if found.is_choice else [estimate]
 
 
 def _scaled(scale: Scale, factor: float) -> float:

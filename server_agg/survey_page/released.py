@@ -17,7 +17,7 @@ from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.promise import Promise
 from rrcollect.publish.survey import Survey
 from server_agg.estimates.central_privacy import central_privacy
-from server_agg.estimates.scale import SHARES, Scale
+from server_agg.results.row import SHARES, Scale
 
 MIXED = ""  # the value of a segment that released answers are not told apart by; no survey can declare it
 NOT_TOLD = "Others together"

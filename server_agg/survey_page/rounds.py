@@ -30,18 +30,17 @@ from server_agg.compare.options import OptionTables, option_tables
 from server_agg.compare.segments import MERGED, SegmentTable, segment_table, simultaneous_level
 from server_agg.count.tallies import Tallies
 from server_agg.count.tally import Tally
-from server_agg.estimates.choice import ChoiceEstimate
-from server_agg.estimates.interval import TargetLike
-from server_agg.estimates.pooled_choice import PooledChoice, pool_choices, pooled_choice_method
-from server_agg.estimates.scale import SHARES, OneValue, Scale, standard_error_of
+from server_agg.estimates.estimate import Estimate, estimate
+from server_agg.estimates.interval import TargetLike, aimed
 from server_agg.report.result import Result
 from server_agg.results.interval import Interval, exact_level
+from server_agg.results.row import SHARES, Scale
 from server_agg.results.words import privacy_words, value_notes
 from server_agg.survey_page.released import MIXED, NOT_TOLD, ReleaseFacts
 
 UNDECLARED = "(not declared)"
 TAKEN = (UNDECLARED, MERGED, NOT_TOLD)  # names of ours; a group that is called so gets a space after it
-AnyEstimate = OneValue | ChoiceEstimate | PooledChoice
+AnyEstimate = Estimate | Estimate | Estimate
 
 
 @dataclass(frozen=True)
@@ -122,28 +121,22 @@ class RoundResults(Result):
         return any(len(tally) > 1 for tally in self.tallies.values())
 
     @cached_property
-    def estimate(self) -> AnyEstimate | None:
+    def estimate(self) -> Estimate | None:
         """By one design, or pooled over several."""
         if self.n < max(2, self.options.minimum):
             return None
         counted = self.tallies.each_design()
-        if not self.is_choice:
-            return self.asked.scale.estimate(
-                shares_of(counted), self.options.target if len(counted) == 1 else "population"
-            )
-        if len(counted) == 1:
-            return ChoiceEstimate(counted[0], self.options.target, self.asked.labels)
-        return pool_choices(counted, self.asked.labels)
+        aim, scale = aimed(self.options.target if len(counted) == 1 else "population"), self.asked.scale
+        if self.is_choice:
+            return estimate(counted, **aim, labels=self.asked.labels)
+        unit = "" if scale.is_share else scale.unit
+        return estimate(shares_of(counted), **aim, bounds=scale.bounds, unit=unit)
 
     @property
     def method(self) -> str:
         """The method of the bars."""
         found = self.estimate
-        if isinstance(found, PooledChoice):
-            return pooled_choice_method(self.options.method)
-        if found is None or isinstance(found, ChoiceEstimate):
-            return self.options.method
-        return self.asked.scale.method(found, self.options.method)
+        return self.options.method if found is None else found.method_for(self.options.method)
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -151,11 +144,11 @@ class RoundResults(Result):
         found, level = self.estimate, self.options.level
         if found is None:
             return []
-        if isinstance(found, ChoiceEstimate | PooledChoice):
-            bars, inside = found.intervals(level, self.method), found.simplex()
-            rows = zip(found.labels, found.values, found.standard_errors, inside, bars, strict=True)
-            return [Finding(*row) for row in rows]
-        return [Finding("", found.value, standard_error_of(found), None, found.interval(level, self.method))]
+        inside, bars = found.simplex() if self.is_choice else [None], found.intervals(level, self.method)
+        return [
+            Finding(row.name if self.is_choice else "", row.value or 0.0, row.standard_error, within, bar)
+            for row, within, bar in zip(found.rows, inside, bars, strict=True)
+        ]
 
     @property
     def bar(self) -> Interval | None:
@@ -203,7 +196,7 @@ class RoundResults(Result):
         lines = []
         for one in self.findings:
             bar, notes = one.bar, found.misfit.describe() if found.misfit.told else ""
-            if not isinstance(found, ChoiceEstimate | PooledChoice):
+            if not self.is_choice:
                 notes = value_notes(found, bar, scale)
             write = scale.words if units else scale.text
             shown = [write(value, bar.width) for value in (scale.clipped(one.value), bar.low, bar.high)]
@@ -233,7 +226,7 @@ class Headline:
     """A value with its bar, over the rounds it is about."""
 
     rounds: tuple[int, ...]
-    estimates: tuple[OneValue, ...]
+    estimates: tuple[Estimate, ...]
     value: float
     standard_error: float | None
     bar: Interval
@@ -253,16 +246,17 @@ class Headline:
         return "; ".join(f"round {n + 1}: {m.describe()}" if several else m.describe() for n, m in found) or None
 
 
-def headline_of(estimates: Mapping[int, OneValue], level: object, method: str, over: int = 0) -> Headline:
+def headline_of(estimates: Mapping[int, Estimate], level: object, method: str, over: int = 0) -> Headline:
     """The headline of these rounds.  `over`: of how many rounds it may become, if it is looked at before the last.
 
-    >>> from rrcollect import Design
-    >>> from server_agg.count.tally import Tally
-    >>> from server_agg.estimates.one import Estimate
-    >>> rounds = {r: Estimate(Tally(Design("3/4", "3/4"), n, ones)) for r, n, ones in ((0, 900, 360), (1, 100, 90))}
-    >>> found = headline_of(rounds, "0.95", "exact")
-    >>> round(found.value, 12), found.n, "{:.3f} to {:.3f}".format(*found.bar)
-    (0.4, 1000, '0.282 to 0.438')
+        >>> from rrcollect import Design
+        >>> from server_agg.count.tally import Tally
+        >>> from server_agg.estimates.interval import aimed
+    from server_agg.estimates.estimate import Estimate
+        >>> rounds = {r: estimate(Tally(Design("3/4", "3/4"), n, ones)) for r, n, ones in ((0, 900, 360), (1, 100, 90))}
+        >>> found = headline_of(rounds, "0.95", "exact")
+        >>> round(found.value, 12), found.n, "{:.3f} to {:.3f}".format(*found.bar)
+        (0.4, 1000, '0.282 to 0.438')
     """
     each = tuple(estimates.values())
     total = sum(one.n for one in each)
@@ -282,6 +276,6 @@ def headline_of(estimates: Mapping[int, OneValue], level: object, method: str, o
             guaranteed=all(one.guaranteed for one in bars),
             warning="; ".join(dict.fromkeys(one.warning for one in bars if one.warning)),
         )
-    errors = [error for one in each if (error := standard_error_of(one)) is not None]
+    errors = [error for one in each if (error := one.standard_error) is not None]
     value, error = mean([one.value for one in each]), mean(errors) if len(errors) == len(each) else None
     return Headline(tuple(estimates), each, value, error, bar)

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from server_agg.estimates.scale import Scale
+from server_agg.results.row import Scale
 from server_agg.results.words import decimals, written
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ SLACK = 1e-9  # a float that should be whole
 def about(value: float, low: float, high: float, scale: Scale) -> str:
     """A value, cut to its scale, with its bar.
 
-    >>> from server_agg.estimates.scale import SHARES
+    >>> from server_agg.results.row import SHARES
     >>> about(0.37, 0.2712, 0.4688, SHARES), about(-0.02, 0, 0.0039, SHARES)
     ('About 37 of 100 (between 27 and 47)', 'About 0 of 1,000 (between 0 and 4)')
-    >>> about(21.731, 19.01, 24.42, Scale.of_number(0, 40, "hours"))
+    >>> about(21.731, 19.01, 24.42, Scale(0, 40, "hours"))
     'About 21.7 hours (between 19.0 and 24.5)'
     """
     shown = scale.clipped(value)
@@ -51,8 +51,8 @@ def about(value: float, low: float, high: float, scale: Scale) -> str:
 def value_text(value: float, low: float, high: float, scale: Scale) -> str:
     """The same as it stands beside a drawing, shares of 100.
 
-    >>> from server_agg.estimates.scale import SHARES
-    >>> value_text(0.372, 0.2712, 0.4688, SHARES), value_text(21.731, 19.01, 24.42, Scale.of_number(0, 40, "hours"))
+    >>> from server_agg.results.row import SHARES
+    >>> value_text(0.372, 0.2712, 0.4688, SHARES), value_text(21.731, 19.01, 24.42, Scale(0, 40, "hours"))
     ('37 (27–47)', '21.7 (19.0–24.5)')
     """
     factor, digits = _beside(high - low, scale)
@@ -63,7 +63,7 @@ def value_text(value: float, low: float, high: float, scale: Scale) -> str:
 def number_text(value: float, width: float, scale: Scale) -> str:
     """A value as it is written beside a bar of this width, shares of 100; it is not cut to its scale.
 
-    >>> from server_agg.estimates.scale import SHARES
+    >>> from server_agg.results.row import SHARES
     >>> number_text(-0.014, 0.2, SHARES), number_text(-0.014, 0.01, SHARES)
     ('−1', '−1.4')
     """
@@ -90,7 +90,7 @@ def shown_value(value: float, low: float, high: float, scale: Scale) -> dict[str
 def axis_of(scale: Scale) -> dict[str, Any]:
     """The axis that values of a scale are drawn on: its marks with their texts, what they are of, and its two ends.
 
-    >>> axis_of(Scale.of_number(0, 40, "hours"))["marks"]
+    >>> axis_of(Scale(0, 40, "hours"))["marks"]
     [[0.0, '0'], [10.0, '10'], [20.0, '20'], [30.0, '30'], [40.0, '40']]
     """
     (low, high), parts, factor = scale.ends, 5 if scale.is_share else 4, 100 if scale.is_share else 1
@@ -113,7 +113,7 @@ def certainty(level: object, *, certain: bool) -> str:
 def difference_words(value: float, bar: tuple[float, float], scale: Scale, level: object) -> tuple[str, str]:
     """How A stands to B, by how much, between what, and whether that is certain.
 
-    >>> from server_agg.estimates.scale import SHARES
+    >>> from server_agg.results.row import SHARES
     >>> difference_words(0.12, (-0.031, 0.27), SHARES, 0.95)
     ('is higher than', 'by about 12 points (between −4 and 27): not certain at the level 95 %')
     """
@@ -155,7 +155,7 @@ def others_words(certain: int, told: int, family: int) -> str:
 def fit_words(misfits: Sequence[Misfit], among: int = 1) -> str | None:
     """What a board is told of counts that fit badly, of so many that are looked at; None where nothing must be told.
 
-    >>> from server_agg.estimates.diagnostics import Misfit
+    >>> from server_agg.results.interval import Misfit
     >>> fit_words([Misfit(0.001, "below")]), fit_words([Misfit(0.9, "below")])
     ("These counts do not fit the survey's design: do not use this number.", None)
     >>> fit_words([Misfit(0.02, "below")], among=5)
@@ -184,7 +184,7 @@ def largest_words(bars: Sequence[tuple[str, float, float, float]], level: object
 def trend_words(slope: float, p: float, scale: Scale, level: object) -> str:
     """Whether it rises or falls over the rounds, and whether that is certain.
 
-    >>> from server_agg.estimates.scale import SHARES
+    >>> from server_agg.results.row import SHARES
     >>> trend_words(-0.031, 0.2, SHARES, 0.95)
     'Falls by about 3.1 points per round: not certain at the level 95 %'
     >>> trend_words(0.01, 0.2, SHARES, 0.95)

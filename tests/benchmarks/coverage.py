@@ -25,7 +25,8 @@ import numpy as np
 from scipy.stats import binom
 
 from rrcollect import Design, optimal_design
-from server_agg import Estimate, Tally
+from server_agg import Estimate, Tally, estimate
+from server_agg.estimates.interval import aimed
 
 Bars = Callable[[Estimate], tuple[float, float]]
 
@@ -63,7 +64,7 @@ def named_methods() -> dict[str, Bars]:
 
 def bar_ends(design: Design, n: int, bars: Bars, target: object = "population") -> tuple[Any, Any]:
     """The lower and upper ends for N = 0 … n."""
-    found = [bars(Estimate(Tally(design, n, ones), target)) for ones in range(n + 1)]  # type: ignore[arg-type]
+    found = [bars(estimate(Tally(design, n, ones), **aimed(target))) for ones in range(n + 1)]  # type: ignore[arg-type]
     return np.array([low for low, _ in found]), np.array([high for _, high in found])
 
 

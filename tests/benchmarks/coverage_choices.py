@@ -18,8 +18,8 @@ from scipy.stats import binom, multinomial
 
 from rrcollect import Design, optimal_design
 from rrcollect.design.sets import SetDesign
-from server_agg import Tally, estimate_mean, segment_table
-from server_agg.estimates.choice import ChoiceEstimate
+from server_agg import Tally, estimate, segment_table
+from server_agg.estimates.estimate import Estimate
 from server_agg.estimates.methods import methods_for
 from tests.benchmarks.coverage_rows import GRID, Ends, Law, Setting, says
 
@@ -56,7 +56,7 @@ def _at_once(n: int) -> Iterator[Setting]:
         place = np.array([outcomes.index(counts) for counts in held])
 
         def bar(counts: Any, method: str, design: SetDesign = design, people: int = people) -> Ends:
-            bars = ChoiceEstimate(Tally(design, people, counts)).intervals(method=method)
+            bars = estimate(Tally(design, people, counts)).intervals(method=method)
             return [one.low for one in bars], [one.high for one in bars]
 
         def laws(
@@ -78,8 +78,8 @@ def _groups_of_options(n: int) -> Iterator[Setting]:
         def bar(outcome: Any, method: str, design: SetDesign = design) -> Ends:
             inside = outcome[1] + 2 * outcome[2]
             rest = [(2 * n - inside + j) // 3 for j in range(3)]
-            found = ChoiceEstimate(Tally(design, n, [inside // 2, inside - inside // 2, *rest])).group([0, 1])
-            return tuple(found.interval(method=method))  # type: ignore[return-value]
+            found = estimate(Tally(design, n, [inside // 2, inside - inside // 2, *rest])).group([0, 1])
+            return tuple(found.interval(method=method))
 
         def laws(design: SetDesign = design, outcomes: Any = outcomes) -> Iterator[Law]:
             held = [len({0, 1} & set(s)) for s in _sets(design)]
@@ -94,7 +94,7 @@ def _groups_of_options(n: int) -> Iterator[Setting]:
 def _sums_of_options(n: int) -> Iterator[Setting]:
     """One option minus another, the mean of scores, and one option among two, by sets of one option of three."""
     outcomes = [(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)]
-    kinds: dict[str, tuple[Callable[[ChoiceEstimate], Any], Callable[[Any], float | None]]] = {
+    kinds: dict[str, tuple[Callable[[Estimate], Any], Callable[[Any], float | None]]] = {
         "two options of a choice": (lambda e: e.compare(0, 1), lambda p: p[0] - p[1]),
         "mean of scores": (lambda e: e.mean([0, 1, 2]), lambda p: p[1] + 2 * p[2]),
         "option among several": (lambda e: e.among(0, [0, 1]), lambda p: p[0] / (p[0] + p[1]) if p[2] < 1 else None),
@@ -103,7 +103,7 @@ def _sums_of_options(n: int) -> Iterator[Setting]:
         for design in (SetDesign(3, 1, "3/5"), SetDesign(3, 1, "24/25")):
 
             def bar(counts: Any, method: str, make: Any = make, design: SetDesign = design) -> Ends:
-                found = make(ChoiceEstimate(Tally(design, n, counts)))
+                found = make(estimate(Tally(design, n, counts)))
                 return tuple(found.interval(method=method))
 
             def laws(truth: Any = truth, design: SetDesign = design) -> Iterator[Law]:
@@ -120,7 +120,7 @@ def _means(n: int) -> Iterator[Setting]:
     for design, name in ((E1, "ε = 1"), (P3, "(1, 0.3)")):
 
         def bar(ones: Any, method: str, design: Design = design, target: str = "population") -> Ends:
-            return tuple(estimate_mean(Tally(design, n, ones), 0, 1, target=target).interval(method=method))  # type: ignore[return-value]
+            return tuple(estimate(Tally(design, n, ones), bounds=(0, 1), target=target).interval(method=method))  # type: ignore[return-value]
 
         def drawn(design: Design = design) -> Iterator[Law]:
             for mean in np.arange(101) / 100:

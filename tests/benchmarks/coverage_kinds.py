@@ -20,12 +20,12 @@ from server_agg import (
     estimate,
     estimate_moors,
     estimate_repeated,
-    pool,
     poststratified_estimate,
     stratified_estimate,
     survey_estimate,
     weighted_estimate,
 )
+from server_agg.estimates.interval import aimed
 from server_agg.estimates.methods import methods_for
 from tests.assurance.bars.laws import law_matrix
 from tests.benchmarks.coverage_choices import choice_settings
@@ -74,7 +74,7 @@ def _counted(n: int) -> Iterator[Setting]:
             shares, laws = law_matrix(design, n, target)
 
             def bar(ones: Any, method: str, design: Design = design, target: Any = target) -> Ends:
-                return tuple(estimate(Tally(design, n, ones), target).interval(method=method))
+                return tuple(estimate(Tally(design, n, ones), **aimed(target)).interval(method=method))  # type: ignore[return-value]
 
             every: list[Law] = list(zip(shares.tolist(), laws, strict=True))
             named = methods_for("one design", target)
@@ -167,7 +167,7 @@ def _pooled(n: int) -> Iterator[Setting]:
     for designs in ((E1, E2), (E1, P3)):
 
         def bar(a: Tally, b: Tally) -> Callable[[str], Ends]:
-            return lambda method: tuple(pool([a, b]).interval(method=method))  # type: ignore[return-value]
+            return lambda method: tuple(estimate([a, b]).interval(method=method))  # type: ignore[return-value]
 
         yield _two(
             "several designs", "population", methods_for("several designs"), (designs, (n, n)), bar,

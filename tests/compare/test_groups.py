@@ -10,16 +10,7 @@ import pytest
 from scipy.stats import binom, norm
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import (
-    EmptySelection,
-    PooledEstimate,
-    Tally,
-    TooFewAnswers,
-    compare_groups,
-    estimate,
-    segment_table,
-    trend,
-)
+from server_agg import EmptySelection, Estimate, Tally, TooFewAnswers, compare_groups, estimate, segment_table, trend
 from server_agg.compare.segments import simultaneous_level
 
 D = Design("3/4", "3/4")
@@ -151,7 +142,7 @@ def test_the_table_merges_small_cells_and_says_so():
 
 def test_rows_by_several_designs_are_pooled():
     table = segment_table({("n", 1): [Tally(D, 50, 20), Tally(optimal_design(2), 60, 20)], "s": [Tally(D, 50, 20)]})
-    assert isinstance(table["n / 1"].estimate, PooledEstimate)
+    assert isinstance(table["n / 1"].estimate, Estimate)
     assert table["n / 1"].interval.method == "likelihood"
     with pytest.raises(ParameterError, match="one design"):
         table.compare("n / 1", "s")

@@ -72,7 +72,7 @@ def test_the_result_says_which_test_was_used():
     assert compare_many({"a": many, "b": many, "c": many}).test.method == "score"
     assert trend({1: few, 2: many, 3: few}).test == "simulated"
     assert trend({1: few, 2: many}).p == pytest.approx(compare_groups(few, many).p)
-    census = compare_groups(*(estimate(Tally(DIRECT, 10, k), "sample") for k in (9, 1)))
+    census = compare_groups(*(estimate(Tally(DIRECT, 10, k), target="sample") for k in (9, 1)))
     assert (census.p, census.test.method) == (0.0, "none")
 
 

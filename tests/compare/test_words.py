@@ -18,10 +18,8 @@ from server_agg import (
     compare_many,
     estimate,
     estimate_graph,
-    estimate_mean,
     estimate_moors,
     estimate_repeated,
-    pool,
     poststratified_estimate,
     segment_table,
     stratified_estimate,
@@ -47,7 +45,7 @@ def test_misfit_is_shown_in_segments_trends_and_pools():
     assert first[-1].startswith(f"unclipped −29.3; {FLAG}")
     assert second[-1] == ""
     line = trend({1: UNFIT, 2: FIT})
-    pooled = pool([UNFIT, Tally(optimal_design(2), 300, 60)])
+    pooled = estimate([UNFIT, Tally(optimal_design(2), 300, 60)])
     for words in (str(table), table._repr_html_(), str(line), line._repr_html_()):
         assert FLAG in words
     assert "data do not fit the design" in pooled.sentence()
@@ -60,7 +58,7 @@ def test_misfit_is_shown_in_segments_trends_and_pools():
 CARDS = classic.kuk("0.8", "0.2", draws=2)
 EVERYWHERE = {
     "estimate": lambda: estimate(UNFIT),
-    "pool": lambda: pool([UNFIT, Tally(optimal_design(2), 300, 60)]),
+    "pool": lambda: estimate([UNFIT, Tally(optimal_design(2), 300, 60)]),
     "comparison": lambda: compare_groups(UNFIT, FIT),
     "many groups": lambda: compare_many({"a": UNFIT, "b": FIT, "c": FIT}),
     "trend across": lambda: trend_across({"a": UNFIT, "b": FIT, "c": FIT}),
@@ -70,7 +68,7 @@ EVERYWHERE = {
     "stratified": lambda: stratified_estimate({"a": UNFIT, "b": FIT}, {"a": 3000, "b": 1000}),
     "post-stratified": lambda: poststratified_estimate({"a": UNFIT, "b": FIT}, {"a": 1, "b": 3}),
     "weighted": lambda: weighted_estimate(E1, [1] * 40 + [0] * 260, [1.0, 2.0, 1.5] * 100),
-    "mean": lambda: estimate_mean(UNFIT, 0, 40, unit="hours"),
+    "mean": lambda: estimate(UNFIT, bounds=(0, 40), unit="hours"),
     "choice": lambda: estimate(Tally(SetDesign(4, 1, "1/2"), 1000, [720, 200, 50, 30])),
     "repeated draws": lambda: estimate_repeated(CARDS, [180, 20, 0]),
     "two samples": lambda: estimate_moors(classic.moors("0.7"), n1=800, ones1=60, n2=200, ones2=100),
@@ -106,10 +104,10 @@ def test_many_groups_do_not_take_a_count_that_nothing_explains_for_a_difference(
 
 
 def test_misfit_of_a_pool_is_that_of_its_worst_design_for_all_of_them():
-    alone = pool([UNFIT]).misfit.tail_probability
-    both = pool([UNFIT, Tally(optimal_design(2), 300, 60)]).misfit
+    alone = estimate([UNFIT]).misfit.tail_probability
+    both = estimate([UNFIT, Tally(optimal_design(2), 300, 60)]).misfit
     assert both.tail_probability == pytest.approx(2 * alone)
-    assert not pool([FIT, Tally(optimal_design(2), 300, 60)]).misfit.told
+    assert not estimate([FIT, Tally(optimal_design(2), 300, 60)]).misfit.told
 
 
 def test_one_count_does_not_decide_about_words():
@@ -155,7 +153,7 @@ def test_a_pooled_row_under_exact_bars_is_approximate_too():
 
 def test_results_give_numbers_and_no_verdicts():
     """ "the designs agree, p = 0.0111" and "no clear change" were verdicts by thresholds that nobody saw."""
-    pooled = pool([Tally(E1, 600, 230), Tally(optimal_design(2), 400, 95)])
+    pooled = estimate([Tally(E1, 600, 230), Tally(optimal_design(2), 400, 95)])
     assert 0.01 < pooled.homogeneity.p < 0.2
     words = [pooled.homogeneity.describe(), pooled.sentence(), trend({1: FIT, 2: FIT}).describe()]
     for each in words:

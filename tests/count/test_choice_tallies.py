@@ -18,7 +18,6 @@ from server_agg import (
     TallyKey,
     estimate,
     fit_logistic,
-    pool,
     segment_table,
     trend,
     weighted_estimate,
@@ -119,7 +118,7 @@ def test_one_option_against_the_rest_is_a_collection_of_yes_no_tallies():
     assert segment_table(first.by("region"), minimum=2).rows[0].estimate.tally == north[0]
     assert trend({0: north[0], 1: south[0]}).table.rows[1].n == 50
     other = Tally(OTHER, 80, [40, 20, 10, 10])
-    assert pool([north[0], other[0]]).n == 180
+    assert estimate([north[0], other[0]]).n == 180
     with pytest.raises(ParameterError, match="read back"):
         first.to_json()
     with pytest.raises(ParameterError, match="option of a choice"):

@@ -13,16 +13,7 @@ import pytest
 
 from rrcollect import Design, ParameterError, RRCollectError, optimal_design
 from rrcollect.errors import UninformativeDesign
-from server_agg import (
-    EmptySelection,
-    MixedDesigns,
-    Tallies,
-    Tally,
-    TallyKey,
-    TooFewAnswers,
-    estimate,
-    pool,
-)
+from server_agg import EmptySelection, MixedDesigns, Tallies, Tally, TallyKey, TooFewAnswers, estimate
 
 D = Design("3/4", "2/3")
 
@@ -73,14 +64,14 @@ def test_too_few_answers_for_a_bar(n):
     with pytest.raises(TooFewAnswers, match=f"holds {n} answer"):
         estimate(Tally(D, n, 0))
     with pytest.raises(TooFewAnswers):
-        pool([Tally(D, n, 0)])
+        estimate([Tally(D, n, 0)])
     error = pickle.loads(pickle.dumps(TooFewAnswers(1)))  # noqa: S301
     assert isinstance(error, RRCollectError)
     assert error.n == 1
 
 
 def test_mixed_designs_are_refused():
-    with pytest.raises(MixedDesigns, match="pool"):
+    with pytest.raises(MixedDesigns, match=r"estimate\("):
         Tally(D, 10, 3) + Tally(Design("3/4", "3/4"), 10, 3)
     with pytest.raises(MixedDesigns):
         sum([Tally(D, 10, 3), Tally(Design("3/4", "3/4"), 10, 3)])
@@ -120,11 +111,11 @@ def test_invalid_methods_sides_and_priors_are_refused():
         with pytest.raises(ParameterError, match="prior"):
             e.interval(method="credible", prior=prior)
     with pytest.raises(ParameterError, match="a Tally"):
-        estimate([Tally(D, 10, 3)])
+        estimate([D])
     with pytest.raises(ParameterError, match="people"):
         e.total()
     with pytest.raises(ParameterError, match="10, the size of the target"):
-        estimate(Tally(D, 10, 3), "sample").total(people=11)
+        estimate(Tally(D, 10, 3), target="sample").total(people=11)
     with pytest.raises(ParameterError, match="share"):
         e.manipulation(2)
 

@@ -8,7 +8,7 @@ from scipy.special import betaln
 from scipy.stats import beta, binom
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import Tally, compare_groups, estimate, estimate_mean, plan
+from server_agg import Tally, compare_groups, estimate, plan
 from server_agg.estimates.anytime import anytime_shares
 
 E1, P3 = optimal_design(1), Design(1, "0.3")
@@ -24,7 +24,7 @@ def test_known_numbers():
         log_e = betaln(400.5, 600.5) - betaln(0.5, 0.5) - 400 * np.log(share) - 600 * np.log(1 - share)
         assert log_e == pytest.approx(np.log(20), abs=1e-6)
     with pytest.raises(ParameterError, match="for the target 'sample'"):
-        estimate(Tally(E1, 100, 40), "sample").interval(method="anytime")
+        estimate(Tally(E1, 100, 40), target="sample").interval(method="anytime")
 
 
 def ever_excluded(ends, yes, days, daily, surveys, seed):
@@ -61,11 +61,11 @@ def test_a_difference_is_two_bars_at_half_the_error():
 def test_a_mean_may_be_looked_at_every_day_too():
     tally = Tally(E1, 1000, 400)
     low, high = estimate(tally).interval(method="anytime")
-    bar = estimate_mean(tally, -5, 35, unit="hours").interval(method="anytime")
+    bar = estimate(tally, bounds=(-5, 35), unit="hours").interval(method="anytime")
     assert tuple(bar) == pytest.approx((-5 + 40 * low, -5 + 40 * high), abs=1e-9)
     assert bar.guaranteed
     with pytest.raises(ParameterError, match="'exact' or 'hoeffding' for the target 'sample'"):
-        estimate_mean(tally, 0, 1, target="sample").interval(method="anytime")
+        estimate(tally, bounds=(0, 1), target="sample").interval(method="anytime")
 
 
 def test_a_difference_looked_at_every_day_holds():

@@ -8,19 +8,20 @@ import pytest
 from scipy.stats import norm
 
 from rrcollect import Design, ParameterError
-from server_agg import Estimate, Tally
-from server_agg.estimates.diagnostics import DirectAnswers, PeopleTotal
+from server_agg import Tally
+from server_agg.estimates.estimate import estimate
 from server_agg.estimates.methods import WALD_WARNING, methods_for
-from server_agg.estimates.one import estimate_direct
+from server_agg.estimates.share import DIRECT, DirectAnswers
 from server_agg.results.drawing import Point
 
-MADE = Estimate(Tally(Design("3/4", "3/4"), 1000, 400))  # 30 %
+MADE = estimate(Tally(Design("3/4", "3/4"), 1000, 400))  # 30 %
 
 
 def test_a_total_is_the_share_times_the_people_in_every_figure() -> None:
-    bar = MADE.interval("0.9", "wilson")
-    ends = (5000 * bar.low, 5000 * bar.high)
-    assert MADE.total(5000, "0.9", "wilson") == PeopleTotal(5000, 1500.0, 5000 * MADE.standard_error, *ends, bar)
+    bar, found = MADE.interval("0.9", "wilson"), MADE.total(5000)
+    assert (found.value, found.standard_error) == (1500.0, 5000 * MADE.standard_error)
+    assert found.interval("0.9", "wilson") == (5000 * bar.low, 5000 * bar.high)
+    assert (found.scale.ends, found.interval().target) == ((0, 5000), "population")
 
 
 def test_direct_answers_have_the_error_of_a_share() -> None:
@@ -35,16 +36,16 @@ def test_a_wrong_share_is_named() -> None:
 
 
 def test_two_honest_reporters_are_enough_and_one_is_not() -> None:
-    few = Estimate(Tally(Design("3/4", "3/4"), 4, 2))
+    few = estimate(Tally(Design("3/4", "3/4"), 4, 2))
     assert few.interval_with_dishonest("1/2").high == 1
     with pytest.raises(ParameterError, match="^share"):
         few.interval_with_dishonest("3/4")
 
 
 def test_all_who_said_yes_may_be_dishonest() -> None:
-    assert estimate_direct(100, 3).interval_with_dishonest("0.05").low == 0
-    assert estimate_direct(100, 97).interval_with_dishonest("0.05").high == 1
-    assert estimate_direct(100, 7).interval_with_dishonest("0.05").low > 0
+    assert estimate(Tally(DIRECT, 100, 3)).interval_with_dishonest("0.05").low == 0
+    assert estimate(Tally(DIRECT, 100, 97)).interval_with_dishonest("0.05").high == 1
+    assert estimate(Tally(DIRECT, 100, 7)).interval_with_dishonest("0.05").low > 0
 
 
 def test_what_dishonest_reporters_cost_is_told_before_what_the_method_warns_of() -> None:
@@ -60,7 +61,7 @@ def test_the_prior_is_the_one_that_was_given() -> None:
 def test_the_picture_shows_the_value_with_every_bar() -> None:
     bars = {name: MADE.interval(0.95, name) for name in methods_for("one design")}
     assert MADE.points() == [Point(name, 0.3, bar.low, bar.high) for name, bar in bars.items()]
-    assert MADE.caption() == "95 % bars by method, n = 1,000; for the population"
-    asked = Estimate(MADE.tally, "sample")
+    assert MADE.caption() == "n = 1000, ε = 1.099; 95 % exact interval for the population, coverage guaranteed"
+    asked = estimate(MADE.tally, target="sample")
     assert [point.label for point in asked.points()] == list(methods_for("one design", "sample"))
-    assert asked.caption().endswith("for the sample")
+    assert asked.caption().endswith("for the sample, coverage guaranteed")

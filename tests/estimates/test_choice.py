@@ -15,10 +15,9 @@ from rrcollect.design.sets import SetDesign
 from rrcollect.errors import ParameterError
 from server_agg import Tally, estimate
 from server_agg.errors import MixedDesigns, TooFewAnswers
-from server_agg.estimates.choice import ChoiceEstimate
 from server_agg.estimates.combination import Combination
-from server_agg.estimates.mean import estimate_mean
-from server_agg.estimates.one import Estimate
+from server_agg.estimates.estimate import Estimate
+from server_agg.estimates.interval import aimed
 
 FOUR = Tally(made_for(1, 4, 1), 1000, [420, 260, 180, 140])
 TEN = Tally(optimal_choice(1, 10), 1000, [450, 380, 330, 310, 300, 280, 260, 250, 230, 210])
@@ -30,8 +29,10 @@ def near(found: Any, expected: Any) -> bool:
 
 def test_the_figures_of_four_options() -> None:
     e = estimate(FOUR)
-    assert near(e.values, [0.815744160671, 0.283279068275, 0.0170465220766, -0.116069751023])
-    assert near(e.standard_errors, [0.0519669294474, 0.0461839366143, 0.0404512171087, 0.0365343729689])
+    assert near([row.value for row in e.rows], [0.815744160671, 0.283279068275, 0.0170465220766, -0.116069751023])
+    assert near(
+        [row.standard_error for row in e.rows], [0.0519669294474, 0.0461839366143, 0.0404512171087, 0.0365343729689]
+    )
     assert near(e.simplex(), [0.754582754557, 0.245417245443, 0, 0])
     assert near(e.misfit.tail_probability, 0.00669737639071)
     assert (e.misfit.side, bool(e.misfit)) == ("below", True)
@@ -43,21 +44,21 @@ def test_bars_at_once_are_bars_at_a_stricter_level_before_they_are_tightened() -
     from server_agg.estimates.methods import unclipped_exact
 
     level = 1 - Fraction(1, 20) / 4
-    first, last = (unclipped_exact(Estimate(FOUR[j]).problem, level) for j in (0, 3))
+    first, last = (unclipped_exact(estimate(FOUR[j]).problem, level) for j in (0, 3))
     assert near(first, (0.685800216377, 0.948116905857))
     assert near(last, (-0.203354301923, -0.017778744335))
     bars = estimate(FOUR).intervals()
     assert near(bars[0].low, 0.685800216377)
     assert bars[0].high < 0.948  # no more than 1 minus the lower ends of the others
     assert all(bar.guaranteed and bar.level == Fraction(19, 20) for bar in bars)
-    assert estimate(FOUR).interval(0, simultaneous=False).low > bars[0].low
+    assert estimate(FOUR).option(0).interval().low > bars[0].low
 
 
 def test_the_figures_of_ten_options_and_of_five() -> None:
     e = estimate(TEN)
-    assert near((e.values[0], e.values[-1]), (0.666985025845, -0.240191015507))
+    assert near((e[0].value, e[9].value), (0.666985025845, -0.240191015507))
     assert (near(e.intervals()[0].low, 0.499620397492), sum(e.exact_values)) == (True, 1)
-    assert near(e[0].interval("0.995").high, 0.836488733861)  # before it is tightened
+    assert near(e.option(0).interval("0.995").high, 0.836488733861)  # before it is tightened
     assert near(sum(e.simplex()), 1)
     five = Tally(SetDesign(5, 1, "3/7"), 100, [30, 25, 20, 15, 10])
     assert near(estimate(five).simplex(), [1 / 2, 1 / 3, 1 / 6, 0, 0])
@@ -88,7 +89,7 @@ def test_values_and_covariances_are_unbiased(k: int, size: int, target: str) -> 
     for said in itertools.product(sets, repeat=3):
         weight = math.prod((law[held] for law, held in zip(laws, said, strict=True)), start=Fraction(1))
         counts = [sum(j in held for held in said) for j in range(k)]
-        e = ChoiceEstimate(Tally(design, 3, counts), target)
+        e = estimate(Tally(design, 3, counts), **aimed(target))
         for i in range(k):
             mean[i] += weight * e.exact_values[i]
             for j in range(k):
@@ -103,7 +104,7 @@ def test_values_and_covariances_are_unbiased(k: int, size: int, target: str) -> 
 def test_the_planted_bug_of_independent_options_is_seen() -> None:
     """Two options as two samples: the error of their difference would be wrong, and the covariance says by how much."""
     e = estimate(FOUR)
-    wrong = math.hypot(*e.standard_errors[:2])
+    wrong = math.hypot(*(row.standard_error for row in e.rows[:2]))
     right = e.compare(0, 1).standard_error
     assert right == pytest.approx(math.sqrt(wrong**2 - 2 * e.covariance[0][1]))
     assert right > 1.1 * wrong
@@ -113,7 +114,7 @@ def test_bars_at_once_cover_by_exact_sums() -> None:
     """n = 4 of three options at 90 %: for shares on a grid, the chance that all three bars hold."""
     design, n = SetDesign(3, 1, "3/5"), 4
     outcomes = [c for c in itertools.product(range(n + 1), repeat=3) if sum(c) == n]
-    bars = {c: ChoiceEstimate(Tally(design, n, c)).intervals("0.9") for c in outcomes}
+    bars = {c: estimate(Tally(design, n, c)).intervals("0.9") for c in outcomes}
     for a, b in itertools.product(range(11), repeat=2):
         if a + b > 10:
             continue
@@ -128,7 +129,7 @@ def test_bars_at_once_cover_by_exact_sums() -> None:
 
 
 def test_groups_differences_and_scores() -> None:
-    e = ChoiceEstimate(FOUR, labels=("bus", "car", "bike", "foot"))
+    e = estimate(FOUR, labels=("bus", "car", "bike", "foot"))
     together = e.group([2, 3])
     assert isinstance(together, Estimate)
     assert together.exact_value == e.exact_values[2] + e.exact_values[3]
@@ -137,14 +138,14 @@ def test_groups_differences_and_scores() -> None:
     assert together.tally.mechanism == FOUR.design
     wide = estimate(TEN).group([0, 1])
     assert isinstance(wide, Combination)
-    assert near(wide.value, sum(estimate(TEN).values[:2]))
+    assert near(wide.value, sum(row.value for row in estimate(TEN).rows[:2]))
     assert e.compare(0, 1).interval().target == "bus − car"
     scored = e.mean([1, 2, 3, 4])
-    assert near(scored.value, sum((j + 1) * value for j, value in enumerate(e.values)))
+    assert near(scored.value, sum((j + 1) * value for j, value in enumerate(row.value for row in e.rows)))
     assert scored.interval().low >= 1
     assert "bus: 81.6 %" in e.sentence()
-    assert e.table().splitlines()[1].startswith("bus")
-    assert e.as_dict()["options"][0]["label"] == "bus"  # type: ignore[index]
+    assert str(e).splitlines()[1].startswith("bus")
+    assert e.as_dict()["rows"][0]["name"] == "bus"  # type: ignore[index]
     assert Tally.from_json(FOUR.to_json()) == FOUR
 
 
@@ -170,7 +171,7 @@ def test_two_options_are_a_yes_no_question() -> None:
     both = estimate(Tally(design, 500, [180, 320]))
     single = estimate(Tally(design.column, 500, 180))
     assert both.exact_values == (single.exact_value, 1 - single.exact_value)
-    assert both.interval(0) == single.interval()
+    assert both[0].interval() == single.interval()
 
 
 def test_what_was_not_counted_from_such_answers_is_refused() -> None:
@@ -194,9 +195,9 @@ def test_what_was_not_counted_from_such_answers_is_refused() -> None:
         Tally(design, 1, [1, 1, 0]) + Tally(SetDesign(3, 2, "4/5"), 1, [1, 1, 0])
     assert sum([Tally(design, 1, [1, 1, 0]), Tally(design, 1, [0, 1, 1])]).counts == (1, 2, 1)
     e = estimate(FOUR)
-    for call in (lambda: e.interval(4), lambda: e.compare(0, 0), lambda: e.group([]), lambda: e.group(range(4)),
-                 lambda: e.mean([1, 2]), lambda: ChoiceEstimate(FOUR, labels=("a",)),
-                 lambda: ChoiceEstimate(FOUR, labels=("a", "b", "c", "a")), lambda: FOUR[True]):  # fmt: skip
+    for call in (lambda: e[4], lambda: e.compare(0, 0), lambda: e.group([]), lambda: e.group(range(4)),
+                 lambda: e.mean([1, 2]), lambda: estimate(FOUR, labels=("a",)),
+                 lambda: estimate(FOUR, labels=("a", "b", "c", "a")), lambda: FOUR[True]):  # fmt: skip
         with pytest.raises(ParameterError):
             call()
 
@@ -205,31 +206,30 @@ def test_what_was_not_counted_from_such_answers_is_refused() -> None:
 
 
 def test_the_figures_of_a_mean() -> None:
-    e = estimate_mean(Tally(optimal_design(1), 1000, 520), 0, 1)
+    e = estimate(Tally(optimal_design(1), 1000, 520), bounds=(0, 1))
     assert near((e.value, e.standard_error), (0.543279068275, 0.0342048313392))
     assert near(tuple(e.interval()), (0.475146740675, 0.61115591901))
-    hours = estimate_mean(Tally(optimal_design(1), 1000, 520), "-5", 35, unit="hours")
+    hours = estimate(Tally(optimal_design(1), 1000, 520), bounds=("-5", 35), unit="hours")
     assert near(hours.value, -5 + 40 * e.value)
     assert hours.interval().low == pytest.approx(-5 + 40 * 0.475146740675)
 
 
 def test_what_would_be_wrong_for_those_who_answered_is_refused() -> None:
-    e = estimate_mean(Tally(optimal_design(1), 1000, 520), 0, 1, target="sample")
-    assert e.interval() == estimate_mean(Tally(optimal_design(1), 1000, 520), 0, 1).interval()
-    with pytest.raises(ParameterError, match="population"):
-        _ = e.standard_error
+    e = estimate(Tally(optimal_design(1), 1000, 520), bounds=(0, 1), target="sample")
+    assert e.interval() == estimate(Tally(optimal_design(1), 1000, 520), bounds=(0, 1)).interval()
+    assert e.standard_error is None
     with pytest.raises(ParameterError, match="hoeffding"):
         e.interval(method="wilson")
-    assert e.as_dict()["standard_error"] is None
-    for bad in ({"low": 1, "high": 1}, {"low": 0, "high": 1, "target": 3000}, {"low": "nan", "high": 1}):
+    assert e.as_dict()["rows"][0]["standard_error"] is None
+    for bad in ({"bounds": (1, 1)}, {"bounds": (0, 1), "population": 3000}, {"bounds": ("nan", 1)}):
         with pytest.raises(ParameterError):
-            estimate_mean(Tally(optimal_design(1), 10, 5), **bad)  # type: ignore[arg-type]
+            estimate(Tally(optimal_design(1), 10, 5), **bad)  # type: ignore[arg-type]
 
 
 def test_the_bar_holds_for_numbers_that_an_adversary_chose() -> None:
     """n = 12 people, exact sums over the Poisson-binomial law, for several spreads of the numbers: at least 95 %."""
     design, n = optimal_design(1), 12
-    bars = [estimate_mean(Tally(design, n, ones), 0, 1, target="sample").interval() for ones in range(n + 1)]
+    bars = [estimate(Tally(design, n, ones), bounds=(0, 1), target="sample").interval() for ones in range(n + 1)]
     for numbers in ([0.5] * 12, [0, 1] * 6, [0.1] * 6 + [0.9] * 6, [0] * 11 + [1], [0.3] * 12, [0.02] * 12, [1] * 12):
         law = [1.0]
         for number in numbers:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rrcollect import Design, optimal_design
-from server_agg import Estimate, Tally
+from server_agg import Tally, estimate
 from server_agg.estimates.methods import METHODS, methods_for
 from server_agg.estimates.problem import Kind
 from tests.benchmarks.coverage import (
@@ -118,7 +118,7 @@ def exact_coverage(design: Design, n: int, bars: list[tuple[float, float]], pi: 
 def test_guaranteed_at_the_worst_points_in_exact_arithmetic(design, method):
     """Coverage is least just outside an end of some bar: look there, with fractions, at every end."""
     for n in (2, 7, 13):
-        bars = [tuple(Estimate(Tally(design, n, k)).interval(0.95, method)) for k in range(n + 1)]
+        bars = [tuple(estimate(Tally(design, n, k)).interval(0.95, method)) for k in range(n + 1)]
         for end in {end for bar in bars for end in bar}:
             for step in (-math.inf, 0.0, math.inf):
                 at = math.nextafter(end, step) if step else end
@@ -128,7 +128,7 @@ def test_guaranteed_at_the_worst_points_in_exact_arithmetic(design, method):
 
 def test_planted_rounding_inwards_is_caught_by_the_same_search():
     design, n = optimal_design(1), 7
-    bars = [tuple(Estimate(Tally(design, n, k)).interval(0.95)) for k in range(n + 1)]
+    bars = [tuple(estimate(Tally(design, n, k)).interval(0.95)) for k in range(n + 1)]
     inwards = [(low + 1e-3, high - 1e-3) for low, high in bars]
     found = []
     for end in {end for bar in inwards for end in bar}:
@@ -151,8 +151,8 @@ def test_one_sided_bounds_cover(side):
         for method in GUARANTEED:
             found = coverage(design, 40, lambda e, m=method: e.interval(0.95, m, side=side))
             assert found.min() >= 0.95 - ROUNDING
-            two_sided = [Estimate(Tally(design, 40, k)).interval(0.9, "exact") for k in range(41)]
-            one = [Estimate(Tally(design, 40, k)).interval(0.95, "exact", side=side) for k in range(41)]
+            two_sided = [estimate(Tally(design, 40, k)).interval(0.9, "exact") for k in range(41)]
+            one = [estimate(Tally(design, 40, k)).interval(0.95, "exact", side=side) for k in range(41)]
             kept = 0 if side == "lower" else 1
             assert np.allclose([x[kept] for x in two_sided], [x[kept] for x in one], atol=0)
 

@@ -68,7 +68,7 @@ def test_too_few_answers_in_all_segments_are_not_shown_merged_either(sizes):
 
 
 def test_a_census_without_noise_that_differs_is_a_difference():
-    a, b = (estimate(Tally(Design(1, 1), 10, ones), "sample") for ones in (9, 1))
+    a, b = (estimate(Tally(Design(1, 1), 10, ones), target="sample") for ones in (9, 1))
     assert compare_groups(a, b).p == 0.0
     assert compare_groups(a, a).p == 1.0
     assert math.isfinite(compare_groups(a, b).difference)

@@ -10,15 +10,8 @@ import pytest
 
 from rrcollect import Design, classic, optimal_design
 from rrcollect.classic import RepeatedDesign
-from server_agg import (
-    Tally,
-    compare_groups,
-    estimate,
-    estimate_moors,
-    estimate_repeated,
-    pool,
-    segment_table,
-)
+from server_agg import Tally, compare_groups, estimate, estimate_moors, estimate_repeated, segment_table
+from server_agg.estimates.interval import aimed
 from server_agg.estimates.methods import METHODS, methods_for
 from tests.benchmarks.coverage import GUARANTEED, by_method, coverage
 
@@ -28,7 +21,7 @@ ROUNDING = 1e-12
 
 
 def upper_ends(method, counts, n=300, target="population"):
-    return [estimate(Tally(E1, n, k), target).interval(method=method).high for k in counts]
+    return [estimate(Tally(E1, n, k), **aimed(target)).interval(method=method).high for k in counts]
 
 
 def test_66_of_300_has_the_bar_of_81():
@@ -51,7 +44,7 @@ def test_every_method_whose_ends_rise_keeps_the_rule_for_every_target(method, ta
     if target != "population" and METHODS[method].targets is not None:
         return
     for design in (E1, SKEW, Design("0.2", "0.3"), Design("1/4", 1)):
-        bars = [estimate(Tally(design, 30, k), target).interval(method=method) for k in range(31)]
+        bars = [estimate(Tally(design, 30, k), **aimed(target)).interval(method=method) for k in range(31)]
         ordered = bars if design.c > 0 else bars[::-1]
         assert all(bar.width > 0.01 for bar in bars)
         for one, two in pairwise(ordered):  # the ends rise with N
@@ -71,7 +64,7 @@ def test_a_guaranteed_bar_stays_guaranteed(method):
 
 def test_other_estimates_have_the_rule_too():
     few, some = Tally(E1, 300, 40), Tally(optimal_design(2), 300, 5)
-    pooled = pool([few, some])
+    pooled = estimate([few, some])
     for method in ("likelihood", "chebyshev", "hoeffding"):
         assert pooled.interval(method=method).high > 0.04
     assert pooled.interval("0.95", "likelihood").high > 0.1 * estimate(some).interval(method="likelihood").high
@@ -101,7 +94,7 @@ def test_a_bar_of_width_0_says_why():
     alike = estimate(Tally(Design(1, "1/2"), 50, 0)).interval(method="wald")
     assert alike.width == 0
     assert "width 0: all answers are alike" in alike.warning
-    census = estimate(Tally(Design(1, 1), 50, 20), "sample").interval()
+    census = estimate(Tally(Design(1, 1), 50, 20), target="sample").interval()
     assert census.width < 1e-12
     assert census.warning == "width 0: everybody was asked and every answer is the truth"
     for bar in (cut, alike, census):
@@ -113,7 +106,7 @@ def test_no_bar_of_the_one_design_table_has_width_0_without_a_reason():
         for target in ("population", "sample"):
             for n in (2, 9):
                 for ones in range(n + 1):
-                    found = estimate(Tally(design, n, ones), target)
+                    found = estimate(Tally(design, n, ones), **aimed(target))
                     for method in methods_for("one design", target):
                         bar = found.interval(method=method)
                         assert bar.width > 1e-9 or "width 0" in bar.warning, (design, target, ones, method)

@@ -10,6 +10,7 @@ import pytest
 from rrcollect import Design
 from server_agg import Tally, estimate
 from server_agg.estimates.exact import exact_lower, hoeffding_lower, hoeffding_reach, squared_widths, unbiased
+from server_agg.estimates.interval import aimed
 from server_agg.estimates.methods import TOO_LARGE, too_large
 
 DESIGN = Design("3/4", "3/4")
@@ -43,8 +44,8 @@ def test_every_tally_has_its_weight():
 
 @pytest.mark.parametrize(("target", "most"), [("population", 10**12), ("sample", 10**12), (10**15, 10**9)])
 def test_exact_tails_end_where_they_are_said_to(target, most):
-    assert not too_large(estimate(Tally(DESIGN, most, most // 2), target).problem)
-    beyond = estimate(Tally(DESIGN, most + 1, most // 2), target)
+    assert not too_large(estimate(Tally(DESIGN, most, most // 2), **aimed(target)).problem)
+    beyond = estimate(Tally(DESIGN, most + 1, most // 2), **aimed(target))
     assert too_large(beyond.problem)
     bar = beyond.interval(0.95, "exact")
     assert bar.warning == TOO_LARGE

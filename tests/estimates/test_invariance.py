@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rrcollect import Design, optimal_design
-from server_agg import Estimate, Tallies, Tally, TallyKey, compare_groups, estimate, pool
+from server_agg import Estimate, Tallies, Tally, TallyKey, compare_groups, estimate
+from server_agg.estimates.interval import aimed
 
 METHODS = ("exact", "wilson", "chebyshev", "hoeffding", "likelihood", "wald", "credible")
 DESIGNS = [optimal_design(1), Design(1, "1/20"), Design("1/20", 1), Design("9/10", "3/5"), Design("1/5", "3/10")]
@@ -31,7 +32,9 @@ def results(e: Estimate, method: str):
 def test_swapping_labels_changes_nothing(tally, method, target):
     if target != "population" and method in ("likelihood", "credible"):
         method = "exact"
-    assert results(estimate(tally, target), method) == results(estimate(tally.swapped(), target), method)
+    assert results(estimate(tally, **aimed(target)), method) == results(
+        estimate(tally.swapped(), **aimed(target)), method
+    )
 
 
 @given(tallies(), st.sampled_from(METHODS), st.sampled_from(["population", "sample", 400]))
@@ -39,7 +42,7 @@ def test_swapping_labels_changes_nothing(tally, method, target):
 def test_mirroring_the_attribute_mirrors_every_result_exactly(tally, method, target):
     if target != "population" and method in ("likelihood", "credible"):
         method = "exact"
-    here, there = estimate(tally, target), estimate(tally.mirrored(), target)
+    here, there = estimate(tally, **aimed(target)), estimate(tally.mirrored(), **aimed(target))
     assert there.exact_value == 1 - here.exact_value
     assert there.variance == here.variance
     (low, high), (other_low, other_high) = here.interval(0.95, method), there.interval(0.95, method)
@@ -84,9 +87,9 @@ def test_any_order_and_grouping_of_collections_and_pools():
     assert again == whole
     assert again.to_json() == whole.to_json()
     mine, same = (collected.where(question="a", round=1) for collected in (whole, again))
-    one, other = pool(mine.each_design()), pool(reversed(same.each_design()))
+    one, other = estimate(mine.each_design()), estimate(reversed(same.each_design()))
     assert one.as_dict() == other.as_dict()
-    merged_by_hand = pool([t for k, t in whole.items() if (k.question, k.round) == ("a", 1)])
+    merged_by_hand = estimate([t for k, t in whole.items() if (k.question, k.round) == ("a", 1)])
     assert merged_by_hand.as_dict() == one.as_dict()
     for groups in (mine.by("region"), mine.by()):
         assert sum(t.n for group in groups.values() for t in group) == mine.n
@@ -97,12 +100,12 @@ def test_any_order_and_grouping_of_collections_and_pools():
 @given(tallies(120), tallies(120))
 @settings(max_examples=60, deadline=None)
 def test_pools_and_comparisons_mirror_and_swap(a, b):
-    pooled, swapped = pool([a, b]), pool([a.swapped(), b.swapped()])
+    pooled, swapped = estimate([a, b]), estimate([a.swapped(), b.swapped()])
     for method in ("likelihood", "chebyshev", "hoeffding", "wald"):
         assert tuple(pooled.interval(method=method)) == tuple(swapped.interval(method=method))
     assert pooled.value == swapped.value
     assert pooled.exact_unbiased == swapped.exact_unbiased
-    mirrored = pool([a.mirrored(), b.mirrored()])
+    mirrored = estimate([a.mirrored(), b.mirrored()])
     assert mirrored.value == pytest.approx(1 - pooled.value, abs=1e-12)
     assert mirrored.exact_unbiased == 1 - pooled.exact_unbiased
     assert compare_groups(a, b).exact_difference == -compare_groups(b, a).exact_difference

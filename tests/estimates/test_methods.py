@@ -20,20 +20,16 @@ from server_agg import (
     detect_cheating,
     estimate,
     estimate_list,
-    estimate_mean,
     estimate_moors,
     estimate_repeated,
     fit_logistic,
     plan,
-    pool,
-    pool_choices,
     poststratified_estimate,
     segment_table,
     simulated_power,
     survey_estimate,
     weighted_estimate,
 )
-from server_agg.estimates.choice import ChoiceEstimate
 from server_agg.estimates.exact import exact_lower
 from server_agg.estimates.methods import METHODS, Method, methods_for, wald_interval
 from server_agg.estimates.numerics import root_level
@@ -50,9 +46,9 @@ SETS = [Tally(SetDesign(3, 1, share), 600, [280, 180, 140]) for share in ("1/2",
 SURVEY = survey_estimate(ANSWERS, D, clusters=np.arange(160) // 4, by=np.arange(160) // 4 % 2)
 KINDS = {
     "one design": estimate(TALLY).interval,
-    "several designs": pool([TALLY, OTHER]).interval,
-    "several designs of a choice": lambda *given, **named: pool_choices(SETS).intervals(*given, **named)[0],
-    "mean": estimate_mean(TALLY, 0, 1).interval,
+    "several designs": estimate([TALLY, OTHER]).interval,
+    "several designs of a choice": lambda *given, **named: estimate(SETS).intervals(*given, **named)[0],
+    "mean": estimate(TALLY, bounds=(0, 1)).interval,
     "repeated draws": estimate_repeated(RepeatedDesign(D, 2), [50, 30, 20]).interval,
     "two samples": MOORS.interval,
     "weighted records": weighted_estimate(D, ANSWERS, np.ones(ANSWERS.size)).interval,
@@ -60,7 +56,7 @@ KINDS = {
     "complex sample": SURVEY["0"].interval,
     "complex difference": SURVEY.difference("0", "1").interval,
     "list experiment": estimate_list(np.tile([1, 2, 1, 3], 40), np.arange(160) % 2, items=3).interval,
-    "options": ChoiceEstimate(SETS[0]).compare(0, 1).interval,
+    "options": estimate(SETS[0]).compare(0, 1).interval,
     "difference": compare_groups(TALLY, OTHER).interval,
     "ratio": compare_groups(TALLY, OTHER).ratio_interval,
     "coefficient": lambda level=0.95, method="wald": FIT.interval("x", level, method),
@@ -140,7 +136,7 @@ def test_a_bar_that_is_made_of_another_keeps_its_warning():
     made = [
         headline_of(rounds, 0.95, "wald").bar,
         estimate(proof).interval_with_dishonest(0, method="wald"),
-        estimate_mean(proof, 0, 10).interval(method="wald"),
+        estimate(proof, bounds=(0, 10)).interval(method="wald"),
     ]
     for bar in made:
         assert (tuple(bar), "width 0" in bar.warning) == ((0.0, 0.0), True)
@@ -157,12 +153,12 @@ def test_a_new_method_is_one_row(monkeypatch):
     assert bar.low < exact.low < exact.high < bar.high
     assert bar.guaranteed
     assert row.name in str(estimate(TALLY))
-    assert row.name not in str(estimate(TALLY, "sample"))
+    assert row.name not in str(estimate(TALLY, target="sample"))
     assert row.name in methods_for("one design")
     assert segment_table({"a": TALLY, "b": OTHER}, method=row.name)["b"].interval.method == row.name
     assert plan.rehearse(optimal_design(1), "0.2", 50, 20, methods=[row.name]).coverages[0].guaranteed
     with pytest.raises(ParameterError, match="for the target 'sample'$"):
-        estimate(TALLY, "sample").interval(method=row.name)
+        estimate(TALLY, target="sample").interval(method=row.name)
 
 
 def test_the_bar_of_a_number_says_what_it_covers_and_has_its_degrees_of_freedom():

@@ -11,7 +11,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from rrcollect import Design, classic, optimal_design
-from server_agg import Tally, estimate, plan, pool
+from server_agg import Tally, estimate, plan
 from server_agg.estimates.likelihood import deviance_lower
 from server_agg.estimates.methods import METHODS, unclipped_exact
 
@@ -26,7 +26,7 @@ def test_400_of_1000():
     e = estimate(Tally(E1, 1000, 400))
     assert e.value == pytest.approx(0.2836046586, abs=5e-11)
     assert e.standard_error == pytest.approx(0.0335405966, abs=5e-11)
-    assert estimate(e.tally, "sample").standard_error == pytest.approx(0.0303426036, abs=5e-11)
+    assert estimate(e.tally, target="sample").standard_error == pytest.approx(0.0303426036, abs=5e-11)
     assert e.interval() == pytest.approx((0.217536970, 0.350950252), abs=5e-10)
     assert e.interval(method="wilson") == pytest.approx((0.218847879, 0.350017623), abs=5e-10)
 
@@ -44,13 +44,13 @@ def test_20_of_100_lies_below_zero():
 
 
 def test_a_finite_population():
-    e = estimate(Tally(E1, 200, 90), 1000)
-    found = [float(v) for v in (e.population_variance, e.noise_variance, e.variance)]
+    e = estimate(Tally(E1, 200, 90), population=1000)
+    found = [float(v) for v in (e.share.population_variance, e.share.noise_variance, e.variance)]
     assert found == pytest.approx([0.0058239541, 0.0046033680, 0.0055798368], abs=5e-11)
 
 
 def test_pooled_over_two_designs():
-    pooled = pool([Tally(E1, 600, 230), Tally(optimal_design(2), 400, 100)])
+    pooled = estimate([Tally(E1, 600, 230), Tally(optimal_design(2), 400, 100)])
     assert pooled.value == pytest.approx(0.196012379570, abs=5e-13)
     assert pooled.standard_error == pytest.approx(0.023988610243, abs=5e-13)
 
@@ -171,7 +171,7 @@ def test_dishonest_reporters_and_the_price_of_privacy():
     assert e.manipulation("0.01") == pytest.approx(0.02)
     assert e.effective_sample_size == pytest.approx(1000 * 0.3 * 0.7 * 0.25 / (0.4 * 0.6))
     assert e.direct().standard_error == pytest.approx(math.sqrt(0.3 * 0.7 / 1000))
-    assert estimate(e.tally, "sample").direct().standard_error == 0.0
+    assert estimate(e.tally, target="sample").direct().standard_error == 0.0
     wider, bar = e.interval_with_dishonest("0.05"), e.interval()
     assert wider.low <= bar.low - 0.06
     assert wider.high >= bar.high + 0.04
@@ -184,9 +184,9 @@ def test_dishonest_reporters_and_the_price_of_privacy():
 
 
 def test_totals():
-    e = estimate(Tally(Design("3/4", "3/4"), 1000, 400), 5000)
+    e = estimate(Tally(Design("3/4", "3/4"), 1000, 400), population=5000)
     total = e.total()
-    assert (total.people, total.value) == (5000, 1500.0)
-    assert (total.low, total.high) == (5000 * e.interval().low, 5000 * e.interval().high)
+    assert (total.scale.high, total.value) == (5000, 1500.0)
+    assert total.interval() == (5000 * e.interval().low, 5000 * e.interval().high)
     assert estimate(e.tally).total(10**6).value == 300_000
     assert estimate(e.tally).exact_value == Fraction(3, 10)

@@ -22,13 +22,13 @@ from server_agg import (
     estimate_moors,
     estimate_repeated,
     plan,
-    pool,
     poststratified_estimate,
     segment_table,
     stratified_estimate,
     trend,
     weighted_estimate,
 )
+from server_agg.estimates.interval import aimed
 from server_agg.report.result import Result, UnbiasedResult
 
 ROOT = Path(__file__).parents[2]
@@ -39,12 +39,13 @@ def test_the_sentence():
     found = estimate(Tally(E1, 1000, 400)).sentence()
     assert found.startswith("28.4 % (95 % exact interval 21.8–35.1 %), n = 1000, ε = 1")
     assert found.endswith("target: the population")
-    sample = estimate(Tally(E1, 1000, 400), "sample").sentence(0.9, "wilson")
+    sample = estimate(Tally(E1, 1000, 400), target="sample").sentence(0.9, "wilson")
     assert "90 % wilson interval" in sample
-    assert sample.endswith("target: the sample")
-    assert estimate(Tally(E1, 1000, 400), 5000).sentence().endswith("target: the population of 5000")
+    assert sample.endswith("target: the sample; coverage approximate")
+    assert estimate(Tally(E1, 1000, 400), population=5000).sentence().endswith("target: the population of 5000")
     outside = estimate(Tally(E1, 100, 20)).sentence()
-    assert outside.startswith("0.0 % [unclipped −14.9 %]")
+    assert outside.startswith("0.0 % (95 % exact")
+    assert "; unclipped −14.9 %; " in outside
     proof = estimate(Tally(Design(1, "0.3"), 100, 20)).sentence()
     assert 'ε = ∞ (a "yes" is a proof)' in proof
     narrow = estimate(Tally(E1, 10**8, 4 * 10**7)).sentence()
@@ -54,7 +55,7 @@ def test_the_sentence():
 def test_every_bar_says_what_it_covers():
     for target in ("population", "sample", 5000):
         for method in ("exact", "wilson", "chebyshev", "hoeffding", "wald"):
-            bar = estimate(Tally(E1, 1000, 400), target).interval(0.9, method)
+            bar = estimate(Tally(E1, 1000, 400), **aimed(target)).interval(0.9, method)
             words = bar.describe()
             assert "90 %" in words
             assert method in words
@@ -70,10 +71,10 @@ def test_every_bar_says_what_it_covers():
 @pytest.mark.parametrize("design", [E1, Design(1, "0.05"), Design(1, 1), Design("0.2", "0.3")], ids=repr)
 @pytest.mark.parametrize("target", ["population", "sample", 2000])
 def test_json_text_and_html_hold_no_nan(design, ones, target):
-    e = estimate(Tally(design, 1000, ones), target)
+    e = estimate(Tally(design, 1000, ones), **aimed(target))
     given = json.loads(e.to_json(), parse_constant=pytest.fail)
-    assert given["tally"] == json.loads(e.tally.to_json())
-    assert given["interval"]["low"] <= given["interval"]["high"]
+    assert given["tallies"] == [json.loads(e.tally.to_json())]
+    assert given["rows"][0]["interval"]["low"] <= given["rows"][0]["interval"]["high"]
     for words in (str(e), e._repr_html_(), e.sentence(), repr(e)):
         assert "nan" not in words.lower().replace("unanswered", "")
         assert "inf" not in words.lower().replace("information", "")
@@ -85,7 +86,7 @@ def test_extreme_counts_and_designs_give_finite_bars(n, epsilon):
     for design in (optimal_design(epsilon), Design(1, "1e-15"), Design(0, 0), Design(1, 1)):
         for ones in (0, 1, n // 3, n):
             for target in ("population", "sample"):
-                e = estimate(Tally(design, n, ones), target)
+                e = estimate(Tally(design, n, ones), **aimed(target))
                 for method in ("exact", "wilson", "chebyshev", "hoeffding", "wald"):
                     low, high = e.interval(0.95, method)
                     assert 0 <= low <= high <= 1
@@ -101,7 +102,7 @@ def test_the_text_table_names_all_that_is_promised():
         assert part in words
     html = estimate(Tally(E1, 1000, 400))._repr_html_()
     assert html.count("<table>") == 2
-    pooled = pool([Tally(E1, 600, 230), Tally(optimal_design(2), 400, 100)])
+    pooled = estimate([Tally(E1, 600, 230), Tally(optimal_design(2), 400, 100)])
     assert "one prevalence behind all designs: X² = " in pooled.sentence()
 
 
@@ -109,7 +110,7 @@ def test_every_result_shows_itself():
     design, moors = Design("3/4", "3/4"), classic.moors("0.7")
     tallies = {"a": Tally(design, 60, 20), "b": Tally(design, 50, 30)}
     results = [
-        pool(tallies.values()),
+        estimate(tallies.values()),
         compare_groups(tallies["a"], tallies["b"]),
         weighted_estimate(design, [1, 0, 1], [1.0, 2.0, 1.0]),
         stratified_estimate(tallies, {"a": 600, "b": 700}),

@@ -12,7 +12,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import binom, chi2
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import EmptySelection, Tally, estimate, pool
+from server_agg import EmptySelection, Tally, estimate
 from server_agg.estimates.score_tests import Groups
 
 PAIRS = [
@@ -36,11 +36,11 @@ def test_the_fixed_weight_value_is_exactly_unbiased_and_so_is_its_variance(pair)
         mean = spread = Fraction(0)
         for (j, p), (k, q) in itertools.product(enumerate(first), enumerate(second)):
             if p * q:
-                value = pool([Tally(d1, n1, j), Tally(d2, n2, k)], planning="1/4").exact_unbiased
+                value = estimate([Tally(d1, n1, j), Tally(d2, n2, k)], planning="1/4").exact_value
                 mean += p * q * value
                 spread += p * q * (value - pi) ** 2
         assert mean == pi
-        assert spread == pool([Tally(d1, n1, 1), Tally(d2, n2, 1)], planning="1/4")._line().at(pi)
+        assert spread == estimate([Tally(d1, n1, 1), Tally(d2, n2, 1)], planning="1/4").pooled._line().at(pi)
 
 
 def test_the_planted_bug_weighs_by_estimated_variances_and_is_biased():
@@ -59,7 +59,7 @@ def test_the_planted_bug_weighs_by_estimated_variances_and_is_biased():
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
 def test_coverage_by_exact_double_sums(pair):
     (d1, n1), (d2, n2) = pair
-    pools = [[pool([Tally(d1, n1, j), Tally(d2, n2, k)]) for k in range(n2 + 1)] for j in range(n1 + 1)]
+    pools = [[estimate([Tally(d1, n1, j), Tally(d2, n2, k)]) for k in range(n2 + 1)] for j in range(n1 + 1)]
     least = {}
     for method in ("likelihood", "chebyshev", "hoeffding", "wald"):
         bars = np.array([[tuple(p.interval(method=method)) for p in row] for row in pools])
@@ -87,7 +87,7 @@ def test_the_maximum_is_a_maximum():
         return -sum(t.ones * math.log(y) + (t.n - t.ones) * math.log(1 - y) for t, y in zip(tallies, yes, strict=True))
 
     best = minimize_scalar(minus_log_likelihood, bounds=(1e-9, 1 - 1e-9), options={"xatol": 1e-12})
-    pooled = pool(tallies)
+    pooled = estimate(tallies)
     assert pooled.value == pytest.approx(best.x, abs=1e-7)
     for end in pooled.interval():
         assert 2 * (minus_log_likelihood(end) - best.fun) == pytest.approx(chi2.ppf(0.95, 1), rel=1e-6)
@@ -97,31 +97,33 @@ def test_the_maximum_is_a_maximum():
 
 def test_boundaries():
     proof = Design(1, "1/3")
-    nothing = pool([Tally(proof, 50, 0), Tally(optimal_design(1), 50, 10)])
+    nothing = estimate([Tally(proof, 50, 0), Tally(optimal_design(1), 50, 10)])
     assert nothing.value == 0.0
     assert nothing.standard_error is None
     assert nothing.interval().low == 0.0
     assert nothing.interval().high > 0
     assert '"standard_error": null' in nothing.to_json()
-    something = pool([Tally(proof, 50, 1), Tally(optimal_design(1), 50, 10)])
+    something = estimate([Tally(proof, 50, 1), Tally(optimal_design(1), 50, 10)])
     assert something.value > 0
     assert something.interval().low > 0
-    everything = pool([Tally(Design("1/3", 1), 50, 50), Tally(optimal_design(1), 50, 50)])
+    everything = estimate([Tally(Design("1/3", 1), 50, 50), Tally(optimal_design(1), 50, 50)])
     assert everything.value == 1.0
-    alone = pool([Tally(optimal_design(1), 100, 20)])
-    assert tuple(alone.interval()) == tuple(estimate(Tally(optimal_design(1), 100, 20)).interval(method="likelihood"))
+    alone = estimate([Tally(optimal_design(1), 100, 20)]).pooled
+    assert tuple(alone.interval(0.95, "likelihood")) == tuple(
+        estimate(Tally(optimal_design(1), 100, 20)).interval(method="likelihood")
+    )
 
 
 def test_homogeneity_gives_its_p_and_no_verdict():
-    agree = pool([Tally(optimal_design(1), 1000, 400), Tally(optimal_design(2), 1000, 336)]).homogeneity
-    clash = pool([Tally(optimal_design(1), 1000, 400), Tally(optimal_design(2), 1000, 600)]).homogeneity
-    assert agree.p > 0.9
+    agree = estimate([Tally(optimal_design(1), 1000, 400), Tally(optimal_design(2), 1000, 336)]).pooled.homogeneity
+    clash = estimate([Tally(optimal_design(1), 1000, 400), Tally(optimal_design(2), 1000, 600)]).pooled.homogeneity
+    assert agree.p_value > 0.9
     assert agree.describe().endswith("p = 0.978")
-    assert clash.p < 1e-6
+    assert clash.p_value < 1e-6
     assert "X² = " in clash.describe()
-    assert clash.freedom == 1
-    alone = pool([Tally(optimal_design(1), 100, 40), Tally(optimal_design(1), 50, 10)]).homogeneity
-    assert (alone.freedom, alone.p) == (0, 1.0)
+    assert clash.df == 1
+    alone = estimate([Tally(optimal_design(1), 100, 40), Tally(optimal_design(1), 50, 10)]).pooled.homogeneity
+    assert (alone.df, alone.p_value) == (0, 1.0)
     assert "nothing to compare" in alone.describe()
 
 
@@ -144,28 +146,28 @@ def test_homogeneity_holds_its_size_at_the_edge_too():
 
 
 def test_homogeneity_is_pearson_s_test_away_from_the_edges():
-    pooled = pool([Tally(optimal_design(1), 600, 230), Tally(optimal_design(2), 400, 100)])
+    pooled = estimate([Tally(optimal_design(1), 600, 230), Tally(optimal_design(2), 400, 100)])
     old = pearson([(t.design, t.n, t.ones) for t in pooled.tallies], pooled.value)
-    assert pooled.homogeneity.statistic == pytest.approx(old, rel=1e-6)
-    assert pooled.homogeneity.method == "score"
-    few = pool([Tally(optimal_design(1), 20, 9), Tally(optimal_design(2), 20, 4)]).homogeneity
+    assert pooled.pooled.homogeneity.statistic == pytest.approx(old, rel=1e-6)
+    assert pooled.pooled.homogeneity.method == "score"
+    few = estimate([Tally(optimal_design(1), 20, 9), Tally(optimal_design(2), 20, 4)]).pooled.homogeneity
     assert few.method == "exact"
     assert "exact p = " in few.describe()
 
 
 def test_each_design_on_its_own():
-    pooled = pool([Tally(optimal_design(1), 600, 230), Tally(optimal_design(2), 1, 1)])
-    assert [e.tally.n for e in pooled.estimates] == [600]
-    assert sum(pooled.weights) == 1
+    pooled = estimate([Tally(optimal_design(1), 600, 230), Tally(optimal_design(2), 1, 1)])
+    assert [line[0] for line in pooled.details()[2:]] == [str(optimal_design(1))]
+    assert sum(pooled.pooled.weights) == 1
 
 
 def test_invalid_pools_are_refused():
     with pytest.raises(EmptySelection):
-        pool([])
+        estimate([])
     with pytest.raises(ParameterError, match="tally"):
-        pool([3])
+        estimate([3])
     for planning in (0, 1, -1, "x"):
         with pytest.raises(ParameterError, match="planning"):
-            pool([Tally(optimal_design(1), 10, 3)], planning=planning)
+            estimate([Tally(optimal_design(1), 10, 3)], planning=planning)
     with pytest.raises(ParameterError, match="likelihood"):
-        pool([Tally(optimal_design(1), 10, 3)]).interval(method="exact")
+        estimate([Tally(optimal_design(1), 10, 3), Tally(optimal_design(2), 10, 3)]).interval(method="exact")

@@ -73,12 +73,13 @@ def test_scores_that_are_all_equal_say_why_their_bar_has_no_width():
 def test_an_option_among_several_is_their_quotient_with_fiellers_bar():
     e = estimate(Tally(optimal_choice(2, 4), 5000, [1500, 1400, 1200, 900]))
     found = e.among(0, [0, 1, 2])
-    assert found.value == pytest.approx(e.values[0] / sum(e.values[:3]))
+    values = [row.value for row in e.rows]
+    assert found.value == pytest.approx(values[0] / sum(values[:3]))
     low, high = found.interval(method="wald")
     for end in (low, high):  # the sum π0 − Rπ is just as far from 0 as its error allows
         weights = np.array([1 - end, -end, -end, 0])
         error = np.sqrt(weights @ np.array(e.covariance) @ weights)
-        assert abs(weights @ e.values) == pytest.approx(1.959963985 * error, rel=1e-5)
+        assert abs(weights @ values) == pytest.approx(1.959963985 * error, rel=1e-5)
     assert low < found.value < high
     assert found.interval(method="hoeffding").width > found.interval().width
     assert found.interval(0.5).width < found.interval().width
@@ -105,8 +106,8 @@ def test_a_sum_of_options_shows_itself_as_every_result_does():
     e = estimate(Tally(optimal_choice(1, 3), 900, [450, 270, 180]))
     for found in (e.compare(0, 1), e.mean([0, 1, 2]), e.among(0, [0, 1])):
         assert found.to_frame().loc[0, "low"] == found.interval().low
-        for text in (str(found), found.to_markdown(), found.to_latex(), found.to_html()):
+        for text in (str(found), found.to_markdown(), found.to_latex(), found._repr_html_()):
             assert "adjusted" in text
-        assert len(found.points()) == 1
+        assert [point.label for point in found.points()] == ["hoeffding", "wald", "adjusted"]
     assert isinstance(e.mean([0, 1, 2]), Combination)
-    assert not e.mean([0, 1, 2]).in_percent
+    assert not e.mean([0, 1, 2]).scale.is_share

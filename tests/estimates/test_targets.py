@@ -10,8 +10,9 @@ import pytest
 from scipy.stats import binom, hypergeom
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import Estimate, Tally, estimate
+from server_agg import Tally, estimate
 from server_agg.estimates.finite import answers_at_least, finite_lower, sample_lower
+from server_agg.estimates.interval import aimed
 
 DESIGNS = [optimal_design(1), Design(1, "0.05"), Design("0.05", 1), Design("0.9", "0.6"), Design("0.2", "0.3")]
 METHODS = ("exact", "chebyshev", "hoeffding")
@@ -40,7 +41,7 @@ def covered(bars, share, law):
 def test_the_sample_is_covered_for_every_number_of_true_yes(design):
     for n in (2, 15, 40):
         for method in METHODS:
-            bars = [estimate(Tally(design, n, k), "sample").interval(0.95, method) for k in range(n + 1)]
+            bars = [estimate(Tally(design, n, k), target="sample").interval(0.95, method) for k in range(n + 1)]
             for t in range(n + 1):
                 assert covered(bars, t / n, sample_law(design, n, t)) >= 0.95 - 1e-12
 
@@ -50,7 +51,7 @@ def test_the_sample_is_covered_for_every_number_of_true_yes(design):
 def test_a_finite_population_is_covered_for_every_number_of_true_yes(design):
     n, size = 20, 50
     for method in METHODS:
-        bars = [estimate(Tally(design, n, k), size).interval(0.95, method) for k in range(n + 1)]
+        bars = [estimate(Tally(design, n, k), population=size).interval(0.95, method) for k in range(n + 1)]
         for yes in range(size + 1):
             assert covered(bars, yes / size, finite_law(design, n, yes, size)) >= 0.95 - 1e-12
 
@@ -58,14 +59,14 @@ def test_a_finite_population_is_covered_for_every_number_of_true_yes(design):
 def test_the_planted_bug_uses_one_target_for_another():
     """The sample's bar taken for the population's would not cover; the harness sees it."""
     design, n = Design("0.95", "0.95"), 40
-    bars = [estimate(Tally(design, n, k), "sample").interval(0.95) for k in range(n + 1)]
+    bars = [estimate(Tally(design, n, k), target="sample").interval(0.95) for k in range(n + 1)]
     yes = float(design.says_yes("1/2"))
     assert covered(bars, 0.5, binom.pmf(np.arange(n + 1), n, yes)) < 0.8
 
 
 def test_the_sample_bar_is_no_wider_than_the_population_bar_by_more_than_a_person():
     for ones in (30, 45, 60):
-        narrow = estimate(Tally(optimal_design(1), 100, ones), "sample").interval()
+        narrow = estimate(Tally(optimal_design(1), 100, ones), target="sample").interval()
         wide = estimate(Tally(optimal_design(1), 100, ones)).interval()
         assert narrow.width <= wide.width + 0.02
 
@@ -83,11 +84,11 @@ def test_the_bound_on_the_tail_is_exact_for_small_n_and_safe_for_large():
 
 def test_a_census_is_the_sample_and_an_endless_population_the_population():
     tally = Tally(optimal_design(1), 200, 90)
-    assert tuple(estimate(tally, 200).interval()) == tuple(estimate(tally, "sample").interval())
-    assert estimate(tally, 200).variance == estimate(tally, "sample").variance
-    endless, population = estimate(tally, 10**9).interval(), estimate(tally).interval()
+    assert tuple(estimate(tally, population=200).interval()) == tuple(estimate(tally, target="sample").interval())
+    assert estimate(tally, population=200).variance == estimate(tally, target="sample").variance
+    endless, population = estimate(tally, population=10**9).interval(), estimate(tally).interval()
     assert np.allclose(endless, population, atol=0.01)
-    assert math.isclose(estimate(tally, 10**12).standard_error, estimate(tally).standard_error, rel_tol=1e-6)
+    assert math.isclose(estimate(tally, population=10**12).standard_error, estimate(tally).standard_error, rel_tol=1e-6)
 
 
 @pytest.mark.parametrize("design", DESIGNS[:4], ids=repr)
@@ -109,36 +110,41 @@ def test_the_variance_for_a_finite_population_is_unbiased(design):
     """Its expectation, summed over every count, is the variance of the estimate: V_real + s·π(1−π)/n."""
     n, yes, size = 6, 3, 10
     law = finite_law(design, n, yes, size)
-    found = [estimate(Tally(design, n, ones), size) for ones in range(n + 1)]
+    found = [estimate(Tally(design, n, ones), population=size) for ones in range(n + 1)]
     mean = sum(p * float(e.exact_value) for p, e in zip(law, found, strict=True))
     spread = sum(p * (float(e.exact_value) - mean) ** 2 for p, e in zip(law, found, strict=True))
     expected = sum(p * float(e.variance) for p, e in zip(law, found, strict=True))
     assert mean == pytest.approx(yes / size)
     assert expected == pytest.approx(spread)
-    noise = sum(p * float(e.noise_variance) for p, e in zip(law, found, strict=True))
-    assert found[0].sampling == Fraction(size - n, size - 1)
-    assert spread == pytest.approx(noise + float(found[0].sampling) * (yes / size) * (1 - yes / size) / n)
+    noise = sum(p * float(e.share.noise_variance) for p, e in zip(law, found, strict=True))
+    assert found[0].share.sampling == Fraction(size - n, size - 1)
+    assert spread == pytest.approx(noise + float(found[0].share.sampling) * (yes / size) * (1 - yes / size) / n)
 
 
 def test_a_target_is_a_plain_number_or_a_word():
     tally = Tally(optimal_design(1), 200, 90)
-    assert Estimate(tally).target == "population"
-    assert type(estimate(tally, np.int64(300)).target) is int
-    assert [estimate(tally, target).sampling for target in ("population", "sample", 200)] == [1, 0, 0]
-    with pytest.raises(ParameterError, match="size M of a finite population, a whole number >= 200$"):
-        estimate(tally, "people")
-    with pytest.raises(ParameterError, match="whole number >= 200 .n were drawn from it.$"):
-        estimate(tally, 199)
+    assert estimate(tally).target == "population"
+    assert type(estimate(tally, population=np.int64(300)).population) is int
+    assert [estimate(tally, **aimed(target)).share.sampling for target in ("population", "sample", 200)] == [1, 0, 0]
+    with pytest.raises(ParameterError, match="target is 'people'; expected 'population' or 'sample'"):
+        estimate(tally, target="people")
+    with pytest.raises(ParameterError, match="^population is 199; expected a whole number, 200 or more$"):
+        estimate(tally, population=199)
 
 
 def test_targets_that_do_not_exist():
     tally = Tally(optimal_design(1), 200, 90)
-    for target in ("people", 199, -1, True, 1.5, None, "200"):
+    for target in ("people", "200", 300, None):
         with pytest.raises(ParameterError, match="target"):
-            estimate(tally, target)
+            estimate(tally, target=target)
+    for size in (199, -1, True, 1.5, "many"):
+        with pytest.raises(ParameterError, match="population"):
+            estimate(tally, population=size)
+    with pytest.raises(ParameterError, match="population"):
+        estimate(tally, target="sample", population=300)
     for method in ("likelihood", "credible"):
         with pytest.raises(ParameterError, match="for the target 'sample'"):
-            estimate(tally, "sample").interval(method=method)
+            estimate(tally, target="sample").interval(method=method)
 
 
 def test_counts_too_large_for_exact_tails_say_so():
@@ -152,7 +158,7 @@ def test_counts_too_large_for_exact_tails_say_so():
 
 
 def test_what_a_bar_with_dishonest_reporters_says_of_itself():
-    found = estimate(Tally(Design("3/4", "3/4"), 200, 90), 300)
+    found = estimate(Tally(Design("3/4", "3/4"), 200, 90), population=300)
     bar = found.interval_with_dishonest("0.02", level="0.9", method="chebyshev")
     plain = found.interval("0.9", "chebyshev")
     assert (bar.method, bar.level, bar.guaranteed) == ("chebyshev", Fraction(9, 10), True)
@@ -167,14 +173,14 @@ def test_totals_name_the_people():
     with pytest.raises(ParameterError, match="^people is None; expected the size of the population"):
         estimate(tally).total()
     with pytest.raises(ParameterError, match="^people is 299; expected 300, the size of the target, or nothing"):
-        estimate(tally, 300).total(299)
+        estimate(tally, population=300).total(299)
     with pytest.raises(ParameterError, match="^people is 'many'"):
-        estimate(tally, 300).total("many")
+        estimate(tally, population=300).total("many")
     with pytest.raises(ParameterError, match="^people is -1"):
         estimate(tally).total(-1)
     with pytest.raises(ParameterError, match="^share is 2"):
         estimate(tally).interval_with_dishonest(2)
-    assert estimate(tally, 300).total(300) == estimate(tally, 300).total()
+    assert estimate(tally, population=300).total(300).row == estimate(tally, population=300).total().row
     assert estimate(tally).total(1000).value == 400.0
 
 

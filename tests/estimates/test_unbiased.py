@@ -37,7 +37,7 @@ def test_value_and_population_variance(design, n):
 @pytest.mark.parametrize("design", DESIGNS, ids=repr)
 @pytest.mark.parametrize("n", [2, 3, 12])
 def test_value_and_noise_variance_given_who_answered(design, n):
-    found = [estimate(Tally(design, n, k), "sample") for k in range(n + 1)]
+    found = [estimate(Tally(design, n, k), target="sample") for k in range(n + 1)]
     for t in range(n + 1):
         law, pi = sample_law(design, n, t), Fraction(t, n)
         assert mean(law, lambda k: found[k].exact_value) == pi
@@ -48,7 +48,7 @@ def test_value_and_noise_variance_given_who_answered(design, n):
 @pytest.mark.parametrize("design", DESIGNS, ids=repr)
 @pytest.mark.parametrize(("n", "size"), [(2, 3), (5, 9), (6, 6)])
 def test_the_mix_for_a_finite_population(design, n, size):
-    found = [estimate(Tally(design, n, k), size) for k in range(n + 1)]
+    found = [estimate(Tally(design, n, k), population=size) for k in range(n + 1)]
     given = [sample_law(design, n, t) for t in range(n + 1)]
     for yes in range(size + 1):
         law = finite_law(given, n, yes, size)

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import binom, chi2
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import Tally, TooFewAnswers, cheating_sensitivity, detect_cheating, estimate, pool
+from server_agg import Tally, TooFewAnswers, cheating_sensitivity, detect_cheating, estimate
 from server_agg.errors import NotIdentified
 from server_agg.models.cheating import _fit, _statistic, explain_identification
 from server_agg.models.cheating_likelihood import Group, maximum
@@ -107,7 +107,7 @@ def test_the_test_of_the_model_holds_its_size_at_a_corner():
 def test_no_cheaters_is_the_pooled_estimate():
     groups = tallies([260, 640])  # prevalence 0.2..: the line h + b = 1 fits best
     found = detect_cheating(groups)
-    pooled = pool(groups).value
+    pooled = estimate(groups).value
     honest = log_likelihood(groups, pooled, 1 - pooled)
     assert found.no_cheaters.statistic == pytest.approx(2 * (found.log_likelihood - honest), abs=1e-6)
     assert found.no_cheaters.p > 0.01

@@ -18,7 +18,6 @@ from server_agg import (
     compare_many,
     estimate,
     plan,
-    pool,
     power_of_coefficient,
     simulated_power,
     trend,
@@ -53,11 +52,11 @@ def test_designs_may_differ_within_and_between_groups():
     mixed = {"a": [Tally(D, 300, 100), Tally(other, 200, 50)], "b": Tally(other, 400, 140), "c": Tally(D, 300, 120)}
     found = compare_many(mixed)
     assert found.common == pytest.approx(
-        pool([t for g in mixed.values() for t in (g if isinstance(g, list) else [g])]).value
+        estimate([t for g in mixed.values() for t in (g if isinstance(g, list) else [g])]).value
     )
     assert found.test.freedom == 2
     assert [(t.a, t.b) for t in found.pairs] == [("b", "c")]
-    assert found.groups["a"].value == pytest.approx(pool(mixed["a"]).value)
+    assert found.groups["a"].value == pytest.approx(estimate(mixed["a"]).value)
     assert found.groups["b"].value == pytest.approx(estimate(mixed["b"]).value)
 
 

@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 from rrcollect import Design, ParameterError, SetDesign, optimal_choice, optimal_design
-from server_agg import Tally, estimate, estimate_mean, plan
+from server_agg import Tally, estimate, plan
 from server_agg.estimates.central_privacy import central_delta
 from server_agg.plan import central_privacy, margin, power, price, sample_size
 
@@ -59,7 +59,7 @@ def test_the_margin_of_a_mean_is_in_its_unit():
     design = optimal_design(1)
     n = sample_size(design, margin=2, bounds=(0, 40))
     assert margin(design, n, bounds=(0, 40)) <= 2 < margin(design, n - 20, bounds=(0, 40))
-    bar = estimate_mean(Tally(design, n, n // 2), 0, 40).interval()
+    bar = estimate(Tally(design, n, n // 2), bounds=(0, 40)).interval()
     assert bar.width / 2 == pytest.approx(2, rel=0.01)
     assert sample_size(design, margin=2, bounds=(0, 40), prevalence=0) < n
     for wrong in ({"margin": 41}, {"margin": 0}):

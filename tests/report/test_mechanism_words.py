@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from rrcollect import Design
-from server_agg import Tallies, Tally, TallyKey, estimate, pool, survey_results
+from server_agg import Tallies, Tally, TallyKey, estimate, survey_results
 from server_agg.results.words import privacy_words
 
 COLUMN = Design("2/3", "2/3")  # one bit of a set of 2 out of 5 that holds the truth with probability 2/3
@@ -46,7 +46,7 @@ def test_the_table_of_results_tells_the_published_epsilon():
     results = survey_results(Tallies({key: Tally(COLUMN, 500, 200, PUBLISHED) for key in keys}))
     ((*_, privacy, _),) = results.cells()[1]
     assert privacy == "ε = 1.099"
-    assert "ε" not in pool([Tally(COLUMN, 500, 200, PUBLISHED), Tally(Design("3/4", "3/4"), 50, 20)]).sentence()
+    assert "ε" not in estimate([Tally(COLUMN, 500, 200, PUBLISHED), Tally(Design("3/4", "3/4"), 50, 20)]).sentence()
 
 
 def test_a_proof_is_called_so_whatever_the_mechanism():

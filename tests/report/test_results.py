@@ -21,7 +21,6 @@ from server_agg import (
     estimate,
     estimate_graph,
     estimate_list,
-    estimate_mean,
     estimate_moors,
     estimate_repeated,
     fit_cheating,
@@ -30,7 +29,6 @@ from server_agg import (
     fit_random_intercept,
     fit_with_randomised_predictor,
     plan,
-    pool,
     poststratified_estimate,
     segment_table,
     simulated_power,
@@ -64,7 +62,7 @@ CHEATED = np.repeat([1, 0, 1, 0], [69, 231, 159, 141])
 
 RESULTS = {
     "estimate": (estimate(TALLIES["north"]), 1, 8),
-    "pool": (pool([TALLIES["north"], Tally(E2, 200, 70)]), 1, 3),
+    "pool": (estimate([TALLIES["north"], Tally(E2, 200, 70)]), 1, 3),
     "compare": (compare_groups(*TALLIES.values()), 1, 2),
     "segments": (segment_table(TALLIES), 2, 2),
     "trend": (trend({1: TALLIES["north"], 3: TALLIES[HOSTILE]}), 2, 2),
@@ -73,7 +71,7 @@ RESULTS = {
     "poststratified": (poststratified_estimate(TALLIES, {"north": 1, HOSTILE: 2}), 1, 3),
     "moors": (estimate_moors(classic.moors("0.7"), n1=50, ones1=20, n2=30, ones2=10), 1, 2),
     "choice": (estimate(CHOICE), 4, 4),
-    "mean": (estimate_mean(TALLIES["north"], 0, 40, unit="hours"), 1, 1),
+    "mean": (estimate(TALLIES["north"], bounds=(0, 40), unit="hours"), 1, 1),
     "graph": (estimate_graph(TIES, design=Design("0.9", "0.9")), 6, 4),
     "repeated": (estimate_repeated(classic.kuk("0.8", "0.2", draws=2), [5, 3, 2]), 1, 1),
     "regression": (FIT, 2, 2),

@@ -71,7 +71,7 @@ def test_equal_weights_change_nothing():
         assert found.total == pytest.approx(70 * plain.value, rel=1e-12)
         assert found.total_standard_error == pytest.approx(70 * plain.standard_error, rel=1e-12)
     given = weighted_estimate(design, answers, [10.0] * 7, target="sample")
-    assert given.standard_error == pytest.approx(estimate(plain.tally, "sample").standard_error, rel=1e-12)
+    assert given.standard_error == pytest.approx(estimate(plain.tally, target="sample").standard_error, rel=1e-12)
     assert given.design_effect == pytest.approx(1)
 
 

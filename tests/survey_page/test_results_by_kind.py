@@ -11,15 +11,9 @@ import pytest
 
 from rrcollect import Design, ParameterError, SetDesign, optimal_choice, optimal_design
 from rrcollect.publish.kinds import Choice, Number
-from server_agg import (
-    Tallies,
-    Tally,
-    TallyKey,
-    estimate,
-    estimate_mean,
-)
+from server_agg import Tallies, Tally, TallyKey, estimate
 from server_agg.collect.http.findings import HEAD, as_csv
-from server_agg.estimates.pooled_choice import PooledChoice
+from server_agg.estimates.estimate import Estimate
 from server_agg.survey_page.released import ReleaseFacts, crowd_words, fakes_words
 from server_agg.survey_page.results import released_results, survey_results
 from tests.support.devices import question, survey
@@ -75,7 +69,7 @@ def test_a_choice_shows_every_option_with_bars_that_hold_at_once():
 
 def test_a_number_shows_its_mean_in_its_unit():
     found = page(asked(), WHOLE)["hours"]
-    wanted = estimate_mean(Tally(optimal_design(1), 1000, 520), 0, 40, unit="hours")
+    wanted = estimate(Tally(optimal_design(1), 1000, 520), bounds=(0, 40), unit="hours")
     told = found["estimate"]
     assert (told["value"], told["low"], told["high"]) == (wanted.value, *wanted.interval())
     assert told["value"] == pytest.approx(40 * 0.543279068275)
@@ -181,7 +175,7 @@ def test_several_designs_of_a_choice_are_pooled_with_shares_that_add_up_to_one()
         keys[1]: Tally(other, 400, [220, 90, 50, 40]),
     })  # fmt: skip
     found = survey_results(tallies).round("party", 0)
-    assert isinstance(found.estimate, PooledChoice)
+    assert isinstance(found.estimate, Estimate)
     assert sum(found.estimate.exact_values) == 1
     assert found.method == "wald"
     assert all(one.bar.low <= one.value <= one.bar.high or one.value < 0 for one in found.findings)

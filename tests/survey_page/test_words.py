@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from rrcollect import Design, optimal_design
 from server_agg import Tally, compare_groups, segment_table
-from server_agg.estimates.scale import SHARES, Scale
+from server_agg.results.row import SHARES, Scale
 from server_agg.survey_page import words as plain_words
 from server_agg.survey_page.groups import MOST, differences
 from server_agg.survey_page.words import about, difference_words, largest_words, others_words, trend_words
 
 D = Design("3/4", "3/4")
-HOURS = Scale.of_number(0, 40, "hours")
+HOURS = Scale(0, 40, "hours")
 LEVEL = Fraction(19, 20)
 shares = st.floats(0, 1, allow_nan=False)
 

@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 
 from rrcollect import Design, SetDesign, optimal_choice, optimal_design
-from server_agg import ChoiceEstimate, Tally, estimate_mean
+from server_agg import Tally, estimate
 from tests.assurance.check import Figure, Outcome, Part, Step, caught
 
 LEVEL = 0.95
@@ -33,13 +33,14 @@ LARGE: list[tuple[SetDesign, int]] = [
 
 def at_once(tally: Tally) -> list[tuple[float, float]]:
     """The bars as they are printed."""
-    return [(bar.low, bar.high) for bar in ChoiceEstimate(tally).intervals(LEVEL)]
+    return [(bar.low, bar.high) for bar in estimate(tally).intervals(LEVEL)]
 
 
 def each_alone(tally: Tally) -> list[tuple[float, float]]:
     """A planted bug: every option's bar at the level of one."""
-    made = ChoiceEstimate(tally)
-    return [tuple(made[j].interval(LEVEL)) for j in range(len(tally))]  # type: ignore[misc]
+    made = estimate(tally)
+    bars = [made.option(j).interval(LEVEL) for j in range(len(tally))]
+    return [(bar.low, bar.high) for bar in bars]
 
 
 def of_the_column(tally: Tally) -> list[tuple[float, float]]:
@@ -114,7 +115,8 @@ def means(sizes: tuple[int, ...], level: float, piece: int, step: Step) -> Outco
     designs = [optimal_design(1), optimal_design(3), Design("3/4", "2/3")]
     for done, (design, n) in enumerate(itertools.product(designs, sizes)):
         bars = [
-            tuple(estimate_mean(Tally(design, n, ones), 0, 1, target="sample").interval(level)) for ones in range(n + 1)
+            tuple(estimate(Tally(design, n, ones), bounds=(0, 1), target="sample").interval(level))
+            for ones in range(n + 1)
         ]
         ends = np.array(bars)
         for mean, spread in itertools.product([i / 20 for i in range(21)], spreads):

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from rrcollect import Design
-from server_agg import Estimate, Tally
+from server_agg import Estimate, Tally, estimate
+from server_agg.estimates.interval import aimed
 from tests.assurance.bars.laws import binomial, finite_law, mean, sample_law
 from tests.assurance.check import Outcome, Step
 
@@ -41,7 +42,7 @@ def divided_by_n(estimate: Estimate) -> tuple[Fraction, Fraction]:
 
 def biases(design: Design, n: int, target: str | int, of: Estimator) -> tuple[int, int]:
     """(identities looked at, how many fail): the mean of the value, and of the estimated variance, at every share."""
-    found = [of(Estimate(Tally(design, n, k), target)) for k in range(n + 1)]
+    found = [of(estimate(Tally(design, n, k), **aimed(target))) for k in range(n + 1)]
     if target == "population":
         shares = [Fraction(k, n) for k in range(n + 1)]
         laws = [binomial(n, design.says_yes(pi)) for pi in shares]
