@@ -47,6 +47,7 @@ class Tally:
 
     A single count may be given as a number.
 
+    >>> from rrcollect import SetDesign
     >>> first, second = Tally(Design("3/4", "3/4"), 600, 250), Tally(Design("3/4", "3/4"), 400, 150)
     >>> first + second
     Tally(design=Design('3/4', '3/4'), n=1000, counts=(400,))
@@ -83,6 +84,7 @@ class Tally:
         a bulk randomisation gives, texts of 0 and 1, a table with a column of 0 and 1 per option).  With `n` they are
         yes/no answers packed eight to a byte, in the bit order that a bulk randomisation uses by default.
 
+        >>> from rrcollect import SetDesign
         >>> Tally.of([True, False, True], Design("3/4", "3/4"))
         Tally(design=Design('3/4', '3/4'), n=3, counts=(2,))
         >>> Tally.of(["100", "001", "100"], SetDesign(3, 1, "1/2")).counts

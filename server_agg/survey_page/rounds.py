@@ -249,14 +249,12 @@ class Headline:
 def headline_of(estimates: Mapping[int, Estimate], level: object, method: str, over: int = 0) -> Headline:
     """The headline of these rounds.  `over`: of how many rounds it may become, if it is looked at before the last.
 
-        >>> from rrcollect import Design
-        >>> from server_agg.count.tally import Tally
-        >>> from server_agg.estimates.interval import aimed
-    from server_agg.estimates.estimate import Estimate
-        >>> rounds = {r: estimate(Tally(Design("3/4", "3/4"), n, ones)) for r, n, ones in ((0, 900, 360), (1, 100, 90))}
-        >>> found = headline_of(rounds, "0.95", "exact")
-        >>> round(found.value, 12), found.n, "{:.3f} to {:.3f}".format(*found.bar)
-        (0.4, 1000, '0.282 to 0.438')
+    >>> from rrcollect import Design
+    >>> from server_agg.count.tally import Tally
+    >>> rounds = {r: estimate(Tally(Design("3/4", "3/4"), n, ones)) for r, n, ones in ((0, 900, 360), (1, 100, 90))}
+    >>> found = headline_of(rounds, "0.95", "exact")
+    >>> round(found.value, 12), found.n, "{:.3f} to {:.3f}".format(*found.bar)
+    (0.4, 1000, '0.282 to 0.438')
     """
     each = tuple(estimates.values())
     total = sum(one.n for one in each)

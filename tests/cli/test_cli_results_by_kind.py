@@ -74,7 +74,7 @@ def test_a_tally_of_every_kind_reads_back_and_is_named(desk, capsys, tmp_path):
     wanted = Tally(SETS, 100, [sum(text[j] == "1" for text in texts) for j in range(4)])
     assert Tallies.from_json(out.read_text()).where(question="party", round=0).one() == wanted
     found = json_of(capsys, "estimate", out, "--question", "party", "--round", "0")
-    assert [one["value"] for one in found[0]["options"]] == estimate(wanted).values
+    assert [one["value"] for one in found[0]["rows"]] == [row.value for row in estimate(wanted).rows]
     status, said, _ = run(capsys, "estimate", out, "--question", "party", "--round", "0")
     assert "party: option 1" in said
     status, said, _ = run(capsys, "estimate", out, *verified(folder))
@@ -120,9 +120,9 @@ def test_a_number_is_drawn_alone(desk, capsys, tmp_path):
 
 def test_typed_counts_of_a_choice_and_of_a_number(capsys):
     found = json_of(capsys, "estimate", "--counts", "420,260,180,140", "--epsilon", "1")
-    assert [round(one["value"], 6) for one in found["options"]] == [0.815744, 0.283279, 0.017047, -0.11607]
+    assert [round(one["value"], 6) for one in found["rows"]] == [0.815744, 0.283279, 0.017047, -0.11607]
     found = json_of(capsys, "estimate", "--counts", "520", "--n", "1000", "--epsilon", "1", "--bounds", "0", "1")
-    assert found["value"] == pytest.approx(0.543279068275)
+    assert found["rows"][0]["value"] == pytest.approx(0.543279068275)
     for wrong in (
         ("--counts", "1,x", "--epsilon", "1"),
         ("--counts", "10,20,30"),

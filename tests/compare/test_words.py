@@ -49,7 +49,7 @@ def test_misfit_is_shown_in_segments_trends_and_pools():
     for words in (str(table), table._repr_html_(), str(line), line._repr_html_()):
         assert FLAG in words
     assert "data do not fit the design" in pooled.sentence()
-    assert pooled.as_dict()["misfit"]["flag"]
+    assert pooled.as_dict()["rows"][0]["misfit"]["flag"]
     assert json.loads(table.to_json())["rows"][0]["misfit"]["flag"] is True
     row = segment_table({"a": [UNFIT, Tally(optimal_design(2), 300, 60)], "b": FIT}).cells()[1][0]
     assert "data do not fit the design" in row[-1]
@@ -154,8 +154,8 @@ def test_a_pooled_row_under_exact_bars_is_approximate_too():
 def test_results_give_numbers_and_no_verdicts():
     """ "the designs agree, p = 0.0111" and "no clear change" were verdicts by thresholds that nobody saw."""
     pooled = estimate([Tally(E1, 600, 230), Tally(optimal_design(2), 400, 95)])
-    assert 0.01 < pooled.homogeneity.p < 0.2
-    words = [pooled.homogeneity.describe(), pooled.sentence(), trend({1: FIT, 2: FIT}).describe()]
+    assert 0.01 < pooled.pooled.homogeneity.p_value < 0.2
+    words = [pooled.pooled.homogeneity.describe(), pooled.sentence(), trend({1: FIT, 2: FIT}).describe()]
     for each in words:
         assert "p = " in each
         assert "agree" not in each

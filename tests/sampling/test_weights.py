@@ -235,7 +235,7 @@ def test_invalid_strata_are_refused():
         stratified_estimate({}, {})
     with pytest.raises(ParameterError, match="sizes"):
         stratified_estimate({"a": tally}, {"b": 100})
-    with pytest.raises(ParameterError, match="target"):
+    with pytest.raises(ParameterError, match="population"):
         stratified_estimate({"a": tally}, {"a": 49})
     for share in (0, -1, math.nan, "x"):
         with pytest.raises(ParameterError, match="share of a"):

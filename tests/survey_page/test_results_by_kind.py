@@ -55,7 +55,7 @@ def test_a_choice_shows_every_option_with_bars_that_hold_at_once():
     wanted = estimate(Tally(SETS, 1000, [420, 260, 180, 140]))
     options = found["estimate"]["options"]
     assert [one["label"] for one in options] == ["red", "blue", "green", "other"]
-    assert [one["value"] for one in options] == wanted.values
+    assert [one["value"] for one in options] == [row.value for row in wanted.rows]
     assert sum(one["value"] for one in options) == pytest.approx(1)
     assert [one["simplex"] for one in options] == wanted.simplex()
     assert [(one["low"], one["high"]) for one in options] == [tuple(bar) for bar in wanted.intervals()]
@@ -148,7 +148,7 @@ def test_rounds_of_a_choice_and_of_a_number_have_trends():
     chosen = page(made, cells, headline=2)
     assert chosen["party"]["estimate"]["n"] == 500
     wanted = estimate(Tally(SETS, 500, [170, 130, 100, 100]))
-    assert [one["value"] for one in chosen["party"]["estimate"]["options"]] == wanted.values
+    assert [one["value"] for one in chosen["party"]["estimate"]["options"]] == [row.value for row in wanted.rows]
 
 
 def test_the_whole_of_a_panel_is_one_sample_and_that_of_the_same_people_is_not():
@@ -198,7 +198,7 @@ def test_numbers_by_two_designs_are_pooled_on_their_scale():
     share = survey_results(tallies).round("hours", 0)
     assert found.findings[0].value == pytest.approx(40 * share.findings[0].value)
     assert tuple(found.bar) == pytest.approx([40 * end for end in share.bar])
-    assert found.as_dict()["unit"] == "hours"
+    assert found.as_dict()["bounds"]["unit"] == "hours"
 
 
 def test_those_who_answered_have_bars_too():

@@ -310,7 +310,7 @@ def test_without_a_survey_every_question_and_round_is_told():
     head, lines = found.cells()
     assert [line[:3] for line in lines] == [["q1", "0", "550"], ["q1", "1", "300"]]
     assert all(len(line) == len(head) for line in lines)
-    assert json.loads(found.to_json())["rounds"][1]["interval"]["method"] == "wilson"
+    assert json.loads(found.to_json())["rounds"][1]["rows"][0]["interval"]["method"] == "wilson"
 
 
 def test_the_latest_round_the_trend_and_the_segments_are_those_asked_for():
