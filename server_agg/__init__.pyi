@@ -6,13 +6,12 @@ from server_agg import plan as plan
 from server_agg.analysis.analyse import Analysis as Analysis
 from server_agg.analysis.analyse import analyse as analyse
 from server_agg.analysis.samples import analyse_survey as analyse_survey
-from server_agg.batch.embedded import reports_from_column as reports_from_column
-from server_agg.batch.packed_file import PackedAnswers as PackedAnswers
-from server_agg.batch.packed_file import read_packed as read_packed
-from server_agg.batch.packed_file import write_packed as write_packed
+from server_agg.batch.packed import PackedAnswers as PackedAnswers
+from server_agg.batch.packed import read_packed as read_packed
+from server_agg.batch.packed import write_packed as write_packed
 from server_agg.batch.summary import BatchResult as BatchResult
 from server_agg.batch.summary import Summary as Summary
-from server_agg.batch.tallying import tally_reports as tally_reports
+from server_agg.batch.tally_reports import tally_reports as tally_reports
 from server_agg.batch.writing import write_reports as write_reports
 from server_agg.collect.http.app import create_app as create_app
 from server_agg.collect.serve import serve as serve

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 from rrcollect.errors import ParameterError, RRCollectError
 from rrcollect.extras import extra
 from rrcollect.publish.report import LARGEST_REPORT
-from server_agg.batch.progress import Progress, watched
 from server_agg.batch.sources import COLUMNS, csv_header, first_fault
 from server_agg.batch.sql_readers import (
     Scan,
@@ -33,8 +32,9 @@ from server_agg.batch.sql_readers import (
     typed_scan,
 )
 from server_agg.batch.sql_rules import Query, quoted
-from server_agg.batch.summary import Counts
-from server_agg.batch.survey_tables import SurveyTables, set_size
+from server_agg.batch.summary import Counts, Progress, watched
+from server_agg.batch.survey_tables import SurveyTables
+from server_agg.count.statistic import fixed_ones
 from server_agg.errors import RefusedNotWritten, SourceUnavailable, UnreadableRow
 
 if TYPE_CHECKING:
@@ -236,15 +236,16 @@ class DuckBatch:
         self._make("VIEW", "rr_rows", " UNION ALL ".join(parts))
 
     def _make_tables(self, tables: SurveyTables) -> None:
-        questions, texts = ["(0, '', '', '', 0, 0, 0, false)"], ["(0, '', '')"]  # 0 stands for what is not known
+        questions, texts = ["(0, '', '', '', '', 0, 0, 0, false)"], ["(0, '', '')"]  # 0 stands for what is not known
         for number, (digest, question) in enumerate(tables.questions, start=1):
-            named = ", ".join(map(quoted, (digest, question.id, question.design.text)))
-            shape = f"{question.design.width}, {set_size(question.design)}"
+            design = question.design
+            named = ", ".join(map(quoted, (digest, question.id, design.text, design.statistic)))
+            shape = f"{design.width}, {fixed_ones(design)}"
             rest = f"{shape}, {question.rounds}, {tables.surveys[digest].invite_only}"
             questions.append(f"({number}, {named}, {rest})")
         texts += [f"({i}, {quoted(digest)}, {quoted(text)})" for i, (digest, text) in enumerate(tables.texts, start=1)]
         self._make_table(
-            "rr_questions", "number, survey, question, design, width, size, rounds, invite_only", questions
+            "rr_questions", "number, survey, question, design, statistic, width, size, rounds, invite_only", questions
         )
         self._make_table("rr_texts", "place, survey, segments", texts)
 

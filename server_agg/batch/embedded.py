@@ -13,7 +13,6 @@ Rules
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -21,12 +20,8 @@ from typing import Any
 from rrcollect.errors import ParameterError, RRCollectError
 from rrcollect.extras import extra
 from rrcollect.publish.canonical import canonical, read_canonical
-from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.report import LARGEST_REPORT, ReportRow
-from rrcollect.publish.survey import CARRIED
-from server_agg.batch.summary import BatchResult
-from server_agg.batch.survey_tables import SurveyLike, surveys_of
-from server_agg.batch.tallying import tally_reports
+from rrcollect.publish.survey import CARRIED, Survey
 from server_agg.columns import count_rows
 from server_agg.errors import UnreadableRow
 
@@ -34,55 +29,31 @@ MALFORMED = ReportRow(*(None,) * 8)._replace(round="not a report")  # type: igno
 OBJECTS, NUMBER = ("design", "segments"), "round"
 
 
-def reports_from_column(
-    data: Any,
-    column: str | Sequence[str],
-    surveys: SurveyLike | Iterable[SurveyLike],
-    *,
-    trusted: Iterable[PublicKey] = (),
-    lenient: bool = False,
-    refused_to: str | os.PathLike[str] | None = None,
-    encoding: str = "utf-8",
-) -> BatchResult:
-    """Count the reports that stand in a column (or several) of another tool's table.
-
-    data: a frame of any library that narwhals knows, a mapping of names to columns, or a file (.csv, .tsv, .jsonl,
-        .parquet, .dta, .sav, .zsav, .por), as `analyse` takes them.
-    surveys, trusted: as for `tally_reports`; their collector must be "carried".
-    lenient: count what is not a report as `malformed` instead of raising.
-    refused_to: a Parquet file for the refused rows with their reason.
-
-    >>> from datetime import datetime, timezone
-    >>> from rrcollect import Design, Question, Report, Survey
-    >>> question = Question(id="q1", attribute="doped", text="Ever doped?", design=Design("3/4", "3/4"))
-    >>> survey = Survey(name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
-    ...                 collector="carried", expires=datetime(2100, 1, 1, tzinfo=timezone.utc), questions=[question])
-    >>> told = [Report(survey.digest, "q1", question.design, answer, id=32 * answer) for answer in "10"]
-    >>> cells = [report.to_bytes().decode() for report in told]
-    >>> table = {"age": [31, 44, 27, 44], "rr_doped": [cells[0], cells[1], None, cells[1]]}
-    >>> result = reports_from_column(table, "rr_doped", survey)
-    >>> print(result.summary)
-    3 rows read: 2 accepted, 1 repeated, 0 refused
-    >>> result.tallies.one()
-    Tally(design=Design('3/4', '3/4'), n=2, counts=(1,))
-    """
-    keys = list(trusted)
-    known = surveys_of(surveys, keys)
-    if not known:
-        raise ParameterError("surveys", surveys, "one survey or more")
-    for survey in known:
+def refuse_collected(surveys: Iterable[Survey]) -> None:
+    """Raise if answers of one of these surveys do not travel with another tool."""
+    for survey in surveys:
         if survey.collector != CARRIED:
             allowed = f"a survey whose collector is {CARRIED!r}: the answers of this one go to {survey.collector}"
             raise ParameterError("surveys", survey.name, f"{allowed}, one by one, and people were told so")
+
+
+def rows_of_columns(data: Any, column: str | Sequence[str], encoding: str, *, lenient: bool) -> Any:
+    """The reports in a column (or several) of a table, as an Arrow table of rows.
+
+    >>> from rrcollect import Design, Report
+    >>> told = [Report("0" * 64, "q1", Design("3/4", "3/4"), answer, id=32 * answer) for answer in "10"]
+    >>> cells = [report.to_bytes().decode() for report in told]
+    >>> table = {"age": [31, 44, 27, 44], "rr_doped": [cells[0], cells[1], None, cells[1]]}
+    >>> rows_of_columns(table, "rr_doped", "utf-8", lenient=False)["answer"].to_pylist()
+    ['1', '0', '0']
+    """
     names = [column] if isinstance(column, str) else list(column)
     if not names:
         raise ParameterError("column", column, "the name of a column, or several")
     rows = [row for name in names for row in _rows(data, name, encoding, lenient=lenient)]
     arrow = extra("pyarrow", "data")
-    table = arrow.Table.from_pylist(
-        [row._asdict() for row in rows], schema=arrow.schema([(name, arrow.string()) for name in ReportRow._fields])
-    )
-    return tally_reports(table, known, lenient=True, refused_to=refused_to)
+    schema = arrow.schema([(name, arrow.string()) for name in ReportRow._fields])
+    return arrow.Table.from_pylist([row._asdict() for row in rows], schema=schema)
 
 
 def _rows(data: Any, column: str, encoding: str, *, lenient: bool) -> Iterator[ReportRow]:

@@ -11,16 +11,17 @@ Rules
 from __future__ import annotations
 
 from dataclasses import dataclass
-from operator import add
 from typing import Any
 
 import narwhals.stable.v2 as nw
 
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.errors import ParameterError
 from rrcollect.publish.report import LARGEST_REPORT
 from server_agg.batch.sources import COLUMNS, NUMBER, wanted
 from server_agg.batch.summary import NUMBER_OF, Counts, Line
-from server_agg.batch.survey_tables import NARROW, SurveyTables, set_size
+from server_agg.batch.survey_tables import NARROW, SurveyTables
+from server_agg.count.statistic import fixed_ones
 from server_agg.errors import BadColumn, UnreadableRow
 
 Frame = Any  # a narwhals DataFrame or LazyFrame: they share the methods used here
@@ -98,29 +99,40 @@ def _counts(tables: SurveyTables, reports: Frame) -> Counts:
     names, valid = ("fault", "content", "before", "text"), nw.col("content") != ""
     short = nw.when(valid & (nw.col("answer").str.len_chars() <= NARROW)).then(nw.col("answer")).otherwise(nw.lit(""))
     texts, lines = reports.with_columns(text=short), list[Line]()
-    bits = range(tables.width if tables.wide else 0)
-    step = max(1, len(bits)) if isinstance(reports, nw.LazyFrame) else BITS_AT_ONCE
-    for first in range(0, max(1, len(bits)), step):
-        chosen = bits[first : first + step]
+    width = tables.width if tables.wide else 0
+    step = max(1, width) if isinstance(reports, nw.LazyFrame) else BITS_AT_ONCE
+    for first in range(0, max(1, width), step):
+        chosen = range(first, min(first + step, width))
         ones = {f"bit_{bit}": _is_one(bit, reports.implementation.is_ibis()) for bit in chosen}
         sums = {name: nw.col(name).sum() for name in ("rows", *ones)}
         spread = texts.with_columns(**ones) if ones else texts
         groups = spread.group_by(*names).agg(reports=nw.len(), **sums)
         for fault, content, before, text, *counted in _collected(groups, *names, "reports", *sums):
             n, rows, *long = map(int, counted)
-            columns = [n * (bit == "1") for bit in text.ljust(tables.width, "0")] if first == 0 else [0] * tables.width
-            columns[first : first + len(long)] = map(add, columns[first : first + len(long)], long)
-            n, rows = (n, rows) if first == 0 else (0, 0)  # they are counted once
-            lines.append((int(fault), tables.code(content) if content else None, bool(before), n, rows, *columns))
+            once = (n, rows, text) if first == 0 else (0, 0, "")
+            bits = [0] * first + long + [0] * (width - first - len(long))
+            lines.append((int(fault), tables.code(content) if content else None, bool(before), *once, *bits))
     return Counts(tables, lines)
 
 
 def _is_one(bit: int, by_pattern: bool) -> Any:
-    """Whether a bit of a long answer is 1; by a pattern (slower) where a text cannot be cut: ibis on Polars."""
+    """Whether a character of a long answer is 1; by a pattern (slower) where a text cannot be cut: ibis on Polars."""
     answer = nw.col("answer")
     set_ = answer.str.contains(f"^[01]{{{bit}}}1") if by_pattern else answer.str.slice(bit, 1) == "1"
     one = (nw.col("text") == "") & (nw.col("content") != "") & set_
     return nw.when(one).then(nw.lit(1)).otherwise(nw.lit(0))
+
+
+def _ones(design: Mechanism) -> Any:
+    """Whether the answer is a text of 0 and 1 as this design gives it."""
+    said = _exactly("answer", "[01]", design.width)
+    many = fixed_ones(design)
+    if many:  # not by replacing: ibis on Polars replaces the first 0 only
+        said = said & nw.col("answer").str.contains(f"^0*(?:10*){{{many}}}$")
+    return said
+
+
+SAID = {"ones": _ones}  # by statistic: whether a text is an answer
 
 
 def _flat(frame: Frame, *, lenient: bool) -> Frame:
@@ -208,12 +220,12 @@ def _faults(tables: SurveyTables) -> dict[str, Any]:
     for rounds in sorted({question.rounds for _, question in asked}):
         names = [name for name, question in asked if question.rounds == rounds]
         in_time = in_time | (among(names) & (nw.col("round") >= 0) & (nw.col("round") < rounds))
-    for width, size in sorted({(question.design.width, set_size(question.design)) for _, question in asked}):
-        shape = [(name, question.design.width, set_size(question.design)) for name, question in asked]
-        said = among([name for name, *rest in shape if rest == [width, size]]) & _exactly("answer", "[01]", width)
-        if size:  # not by replacing: ibis on Polars replaces the first 0 only
-            said = said & nw.col("answer").str.contains(f"^0*(?:10*){{{size}}}$")
-        can_be_said = can_be_said | said
+    forms: dict[tuple[str, int, int], list[tuple[str, Mechanism]]] = {}
+    for name, question in asked:
+        design = question.design
+        forms.setdefault((design.statistic, design.width, fixed_ones(design)), []).append((name, design))
+    for (statistic, *_), alike in sorted(forms.items(), key=lambda form: form[0]):
+        can_be_said = can_be_said | (among([name for name, _ in alike]) & SAID[statistic](alike[0][1]))
     invited, ticketed = nw.col("survey").is_in(closed), nw.col("ticketed") == 1
     return {
         "malformed": nw.col("malformed"),

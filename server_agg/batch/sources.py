@@ -183,7 +183,7 @@ def _line_fault(line: bytes) -> str | None:
         return f"not JSON ({error}){ending}"
     if not isinstance(value, dict) or not any(value.get(name) is not None for name in _FIELDS):
         return "not a report"
-    for name, kind, allowed in ((NUMBER, int, "a whole number"), ("answer", str, "text of 0 and 1")):
+    for name, kind, allowed in ((NUMBER, int, "a whole number"), ("answer", str, "text")):
         given = value.get(name)
         if given is not None and type(given) is not kind:
             return f"{name} is a {type(given).__name__}; expected {allowed}"

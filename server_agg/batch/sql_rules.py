@@ -3,9 +3,9 @@
     rows → judged (fault, code) → grouped by id → grouped by ticket, where surveys are by invitation → counts
 
 Rules
-1. The query gives (fault, code, before, reports, rows, ones of each column): for every code and every fault how many
-   reports and rows there are, and in how many reports each bit of the answer is 1.  `before` marks reports whose id was
-   already in the earlier rows.
+1. The query gives (fault, code, before, reports, rows, text of the answer, ones of long answers): for every code, text
+   and fault how many reports and rows there are, and in how many reports each character of a long answer is 1.
+   `before` marks reports whose id was already in the earlier rows.
 2. Without deduplication the rows are grouped before they are judged: a judgement depends on the grouped columns only,
    and there are far fewer groups than rows.
 3. Ids are grouped as 128-bit numbers; the rows of an id are compared by the least and greatest of their code, answer
@@ -24,6 +24,11 @@ from server_agg.batch.sources import COLUMNS
 from server_agg.batch.summary import NUMBER_OF
 from server_agg.batch.survey_tables import NARROW, SurveyTables
 
+WRONG = {  # by statistic: whether a text is not an answer, by the width and the fixed number of 1 of the question
+    "ones": "strlen(coalesce(rows_in.answer, '')) <> questions.width "
+    "OR (rows_in.answer NOT IN ('0', '1') AND NOT regexp_full_match(rows_in.answer, '[01]+')) "
+    "OR (questions.size > 0 AND strlen(replace(rows_in.answer, '0', '')) <> questions.size)",
+}
 TICKET_FITS = f"regexp_full_match(ticket, '{TICKET.pattern}')"  # NULL without a ticket
 
 
@@ -38,16 +43,6 @@ def text_as_number(column: str) -> str:
         f"CASE {column} WHEN '0' THEN 0 WHEN '1' THEN 1 ELSE CASE WHEN regexp_full_match({column}, '-?[1-9][0-9]*') "
         f"THEN coalesce(try_cast({column} AS BIGINT), -1) END END"
     )
-
-
-def column_sums(width: int, times: str = "1", answer: str = "answer") -> list[str]:
-    """For every bit of an answer how often it is 1; a row counts as many times as said.
-
-    >>> column_sums(1)
-    ["SUM(CASE WHEN SUBSTR(answer, 1, 1) = '1' THEN 1 ELSE 0 END)"]
-    """
-    bits = range(1, width + 1)
-    return [f"SUM(CASE WHEN SUBSTR({answer}, {bit}, 1) = '1' THEN {times} ELSE 0 END)" for bit in bits]
 
 
 @dataclass(frozen=True)
@@ -71,15 +66,19 @@ class Query:
             "unknown_question": "coalesce(questions.number, 0) = 0",
             "wrong_design": "coalesce(rows_in.design, '') <> questions.design",
             "unknown_round": "coalesce(rows_in.round, -1) NOT BETWEEN 0 AND questions.rounds - 1",
-            "bad_answer": "strlen(coalesce(rows_in.answer, '')) <> questions.width "
-            "OR (rows_in.answer NOT IN ('0', '1') AND NOT regexp_full_match(rows_in.answer, '[01]+')) "
-            "OR (questions.size > 0 AND strlen(replace(rows_in.answer, '0', '')) <> questions.size)",
+            "bad_answer": self._wrong_answer(),
             "undeclared_segment": "coalesce(texts.place, 0) = 0",
             "missing_ticket": "questions.invite_only AND rows_in.ticket_fits IS NULL",
             "unexpected_ticket": "NOT questions.invite_only AND rows_in.ticket_fits IS NOT NULL",
             "bad_ticket": "NOT coalesce(rows_in.ticket_fits, true)",
             "bad_id": "rows_in.uid IS NULL OR strlen(rows_in.id) <> 32 OR rows_in.id <> lower(rows_in.id)",
         }
+
+    def _wrong_answer(self) -> str:
+        statistics = self.tables.statistics
+        if len(statistics) == 1:
+            return WRONG[statistics[0]]
+        return " OR ".join(f"(questions.statistic = '{name}' AND ({WRONG[name]}))" for name in statistics)
 
     def judged(self, rows: str, *, ids: bool = True, columns: str = "") -> str:
         """Every row of `rows` with its fault (0: none) and its code."""
@@ -118,36 +117,17 @@ class Query:
         return self._lines(f"({judged})", "false", "group_rows", "group_rows")
 
     def _lines(self, relation: str, before: str, reports: str, rows: str, fault: str = "fault") -> str:
-        """The counts of a relation with a fault, a code and an answer per row.
-
-        Wider answers than one bit: first by the text of short answers, with the bits of wide ones summed; then the bits
-        of the few texts.  What is not a valid answer has no bits.
-        """
-        width = self.tables.width
-        if width == 1:
-            sums = ", ".join(column_sums(1, reports))
-            return (
-                f"SELECT {fault} AS fault, code, {before} AS before, sum({reports})::BIGINT AS reports, "  # noqa: S608
-                f"sum({rows})::BIGINT AS rows, {sums} FROM {relation} GROUP BY ALL"
-            )
-        long = f"{fault} = 0 AND strlen(answer) > {NARROW}"
-        bits = [
-            f"sum(get_bit(bits, {bit}) * {reports}) AS bit_{bit}" for bit in range(width if self.tables.wide else 0)
-        ]
-        texts = (
-            f"SELECT {fault} AS fault, code, {before} AS before, CASE WHEN NOT ({long}) THEN answer END AS text, "  # noqa: S608
-            f"{''.join(f'{bit}, ' for bit in bits)}sum({reports}) AS reports, sum({rows}) AS rows "
-            f"FROM (SELECT *, CASE WHEN {long} THEN rpad(answer, {width}, '0')::BIT END AS bits FROM {relation}) "
-            "GROUP BY ALL"
-        )
-        short = column_sums(min(width, NARROW), "reports", "text")
-        sums = ", ".join(
-            " + ".join([*short[bit : bit + 1], *([f"coalesce(sum(bit_{bit}), 0)"] if bits else [])])
-            for bit in range(width)
-        )
+        """The counts of a relation with a fault, a code and an answer per row: by the text of short answers; of long
+        ones, which count by "ones", with the 1 at each character summed.  A refused row has neither."""
+        width = self.tables.width if self.tables.wide else 0
+        short = f"{fault} = 0 AND strlen(answer) <= {NARROW}" if width else f"{fault} = 0"
+        ones = "".join(f", coalesce(sum(get_bit(bits, {bit}) * {reports}), 0)::BIGINT" for bit in range(width))
+        if width:
+            long = f"CASE WHEN {fault} = 0 AND NOT ({short}) THEN rpad(answer, {width}, '0')::BIT END AS bits"
+            relation = f"(SELECT *, {long} FROM {relation})"  # noqa: S608
         return (
-            "SELECT fault, code, before, sum(reports)::BIGINT AS reports, sum(rows)::BIGINT AS rows, "  # noqa: S608
-            f"{sums} FROM ({texts}) GROUP BY ALL"
+            f"SELECT {fault} AS fault, code, {before} AS before, sum({reports})::BIGINT AS reports, "  # noqa: S608
+            f"sum({rows})::BIGINT AS rows, CASE WHEN {short} THEN answer END AS text{ones} FROM {relation} GROUP BY ALL"
         )
 
     def grouped_by_id(self) -> str:
@@ -173,7 +153,7 @@ class Query:
             return self._lines(ids, before, "1", new)
         without = "(SELECT * FROM ids WHERE fault > 0 OR ticket IS NULL)"
         single = "(SELECT * FROM tickets WHERE reports = 1)"
-        none = ", ".join("0" * self.tables.width)
+        none = ", ".join(["NULL::VARCHAR", *("0" * (self.tables.width if self.tables.wide else 0))])
         return f"""
             WITH ids AS MATERIALIZED (SELECT * FROM {ids}),
             tickets AS (SELECT code // {self.tables.places} AS asked, ticket, count(*) AS reports, min(code) AS code,

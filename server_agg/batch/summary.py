@@ -1,4 +1,4 @@
-"""What a batch gave: the tallies, and an account of every row.
+"""What a batch gave: the tallies, and an account of every row; and how far it is, while it runs.
 
 Rules
 1. rows = accepted + repeated + the sum of refused.  Nothing is dropped silently; `Summary` refuses other numbers.
@@ -6,23 +6,31 @@ Rules
    from 1, and 0 to a row that is valid by itself.
 3. A valid report that was not counted before is accepted once; its other rows, and all rows of one that was counted
    before, are repeats.
+4. Progress is a bar on a terminal, a callback for programs, silence in a pipe.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import add
 
 from rrcollect.design.parameters import whole_number
 from rrcollect.errors import ParameterError
 from rrcollect.publish.rules import REASONS
-from server_agg.batch.survey_tables import SurveyTables
+from server_agg.batch.survey_tables import CountedAnswers, SurveyTables
 from server_agg.count.tallies import Tallies
 from server_agg.count.tally import fields, read_json
 
 NUMBER_OF = {reason: number for number, reason in enumerate(REASONS, start=1)}
-Line = tuple[int, int | None, bool, int, int, *tuple[int, ...]]
+Progress = Callable[[float], None]
+EVERY = 0.2  # seconds
+WIDTH = 40
+Line = tuple[int, int | None, bool, int, int, str | None, *tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -128,29 +136,74 @@ class BatchResult:
 
 
 class Counts:
-    """The lines of an engine, added up: (fault, code, counted before, reports, rows, how many 1 in each column)."""
+    """The lines of an engine, added up: (fault, code, counted before, reports, rows, the text of short answers, and how
+    many 1 at each character of long ones)."""
 
     def __init__(self, tables: SurveyTables, lines: Iterable[Line]) -> None:
         self.tables = tables
         self._repeated = 0
-        self._columns: dict[int, list[int]] = {}  # by code: the reports, and how many 1 in each column
+        self._counted: dict[int, CountedAnswers] = {}  # by code
         self._refused: dict[str, int] = {}
         reason_of = tuple(REASONS)
-        for fault, code, before, reports, rows, *ones in lines:
+        for fault, code, before, reports, rows, text, *ones in lines:
             if fault:
                 reason = reason_of[fault - 1]
                 self._refused[reason] = self._refused.get(reason, 0) + (rows or 0)
             elif before or code is None:
                 self._repeated += rows or 0
             else:
-                found = self._columns.get(code, [0] * (1 + len(ones)))
-                self._columns[code] = [a + b for a, b in zip(found, (reports, *ones), strict=True)]
+                found = self._counted.setdefault(code, CountedAnswers())
+                found.n += reports
+                if text:
+                    found.texts[text] += reports
+                if ones:
+                    found.long = list(map(add, found.long or [0] * len(ones), ones))
                 self._repeated += rows - reports
         self.malformed = self._refused.pop("malformed", 0)
 
     def result(self) -> BatchResult:
         """The tallies and the summary."""
-        accepted = sum(n for n, *_ in self._columns.values())
+        accepted = sum(found.n for found in self._counted.values())
         refused = {**self._refused, "malformed": self.malformed}
         rows = accepted + self._repeated + sum(refused.values())
-        return BatchResult(self.tables.tallies(self._columns), Summary(rows, accepted, self._repeated, refused))
+        return BatchResult(self.tables.tallies(self._counted), Summary(rows, accepted, self._repeated, refused))
+
+
+def reporter(wanted: Progress | bool | None) -> Progress | None:
+    """The callback to use: the caller's, the bar (True, or None on a terminal), or none."""
+    if callable(wanted):
+        return wanted
+    return draw_bar if wanted or (wanted is None and sys.stderr.isatty()) else None
+
+
+def draw_bar(share: float) -> None:
+    """Draw the bar on standard error; 1 ends the line."""
+    done = round(max(0.0, min(share, 1.0)) * WIDTH)
+    end = "\n" if share >= 1 else ""
+    sys.stderr.write(f"\r[{'#' * done}{'.' * (WIDTH - done)}] {max(share, 0):4.0%}{end}")
+    sys.stderr.flush()
+
+
+@contextmanager
+def watched(tell: Progress | None, share: Callable[[], float]) -> Iterator[None]:
+    """While the block runs, `tell` is called with the share done; with 1 when it ends well."""
+    if tell is None:
+        yield
+        return
+    over = threading.Event()
+    highest = 0.0
+
+    def watch() -> None:
+        nonlocal highest
+        while not over.wait(EVERY):
+            highest = max(highest, min(share(), 0.99))
+            tell(highest)
+
+    thread = threading.Thread(target=watch, name="rrcollect-progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+    tell(1.0)

@@ -1,64 +1,52 @@
 """What the surveys allow, numbered: the small tables every engine judges rows by.
 
 Rules
-1. A survey is the owner's own `Survey` or `Publication`, or the bytes of an envelope; those are verified under the
-   keys the caller trusts before anything in them is believed.  Pilots and real surveys are not counted in one call.
-2. Which segments a report may declare is a list of texts: the canonical JSON of every allowed combination.  If there
+1. Which segments a report may declare is a list of texts: the canonical JSON of every allowed combination.  If there
    are more than `MOST_TEXTS` the texts that occur are looked up in the source and judged one by one (`discover`).
-3. Questions and texts are numbered from 1; 0 stands for one that is not known.  What is counted together has one
+2. Questions and texts are numbered from 1; 0 stands for one that is not known.  What is counted together has one
    number, a `code`, made of question, round and segments; equal codes and equal answers mean equal reports but for the
    id and the ticket.  A code is below 2^63.
-4. Of a choice every engine counts, beside the reports, in how many each bit is 1.  Where answers have few texts
-   (`NARROW`) reports are counted by text first, which costs as much as counting bits; wider ones bit by bit.
+3. Where answers have few texts (`NARROW`) every engine counts reports by text, and `statistic` says what that means
+   for the counts of a tally; of longer ones the engine itself counts, in how many reports each character is 1.
+4. An engine judges answers by its table of statistics, with data of the mechanism: its width, and how many 1 it fixes.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import add
 
 from rrcollect.design.mechanism import Mechanism
-from rrcollect.design.sets import SetDesign
-from rrcollect.errors import ParameterError
 from rrcollect.publish.canonical import canonical, read_canonical
-from rrcollect.publish.envelope import verify
-from rrcollect.publish.keys import PublicKey
-from rrcollect.publish.publication import Publication
 from rrcollect.publish.question import MOST_ROUNDS, Question
 from rrcollect.publish.report import LARGEST_REPORT
 from rrcollect.publish.rules import declared
 from rrcollect.publish.survey import Survey
-from server_agg.count.tallies import Tallies, TallyKey, refuse_mixed
+from server_agg.count.statistic import counts_of_texts
+from server_agg.count.tallies import Tallies, TallyKey
 from server_agg.count.tally import Tally
 
 MOST_TEXTS = 20_000
 NARROW = 12  # bits; so wide an answer has at most C(12, 6) = 924 texts
 
-SurveyLike = Survey | Publication | bytes
 
+@dataclass
+class CountedAnswers:
+    """Accepted reports of one code: how many, how often each short text was answered, and the counts of long ones."""
 
-def surveys_of(given: SurveyLike | Iterable[SurveyLike], trusted: Iterable[PublicKey] = ()) -> tuple[Survey, ...]:
-    """The surveys given one by one or as a list; envelopes are verified under the trusted keys."""
-    listed = [given] if isinstance(given, (Survey, Publication, bytes)) else list(given)
-    keys = list(trusted)
-    found: dict[str, Survey] = {}
-    for one in listed:
-        if isinstance(one, Survey):
-            survey = one
-        elif isinstance(one, Publication):
-            survey = one.survey
-        elif isinstance(one, bytes):
-            if not keys:
-                raise ParameterError("trusted", keys, "the publisher's public keys, to verify an envelope with")
-            survey = Survey.from_payload(verify(one, keys).payload)
-        else:
-            raise ParameterError("surveys", one, "Survey, Publication, or the bytes of an envelope with trusted keys")
-        found[survey.digest] = survey
-    refuse_mixed({f"{survey.name!r} ({digest[:12]}…)": survey.pilot for digest, survey in found.items()})
-    return tuple(found.values())
+    n: int = 0
+    texts: Counter[str] = field(default_factory=Counter)
+    long: list[int] = field(default_factory=list)
+
+    def counts(self, design: Mechanism) -> list[int]:
+        """The counts of a tally."""
+        short = counts_of_texts(self.texts, design)
+        return list(map(add, short, self.long)) if self.long else short
 
 
 @dataclass(frozen=True)
@@ -97,13 +85,18 @@ class SurveyTables:
         return any(survey.invite_only for survey in self.surveys.values())
 
     @property
+    def statistics(self) -> list[str]:
+        """What is counted of answers."""
+        return sorted({question.design.statistic for _, question in self.questions})
+
+    @property
     def width(self) -> int:
-        """How many bits the widest answer has."""
+        """How many characters the widest answer has."""
         return max((question.design.width for _, question in self.questions), default=1)
 
     @property
     def wide(self) -> bool:
-        """Whether some answers have so many texts that they are counted bit by bit, not text by text."""
+        """Whether some answers have so many texts that they are counted by character, not by text."""
         return self.width > NARROW
 
     @property
@@ -131,22 +124,17 @@ class SurveyTables:
     def _places(self) -> dict[tuple[str, str], int]:
         return {pair: i for i, pair in enumerate(self.texts, start=1)}
 
-    def tallies(self, counted: Mapping[int, Sequence[int]]) -> Tallies:
-        """The tallies of how many accepted reports had each code, and in how many each bit of the answer was 1."""
+    def tallies(self, counted: Mapping[int, CountedAnswers]) -> Tallies:
+        """The tallies of accepted reports by their codes."""
         found = {}
-        for code, (n, *sums) in counted.items():
+        for code, answers in counted.items():
             asked, place = divmod(code, self.places)
             number, round_ = divmod(asked, MOST_ROUNDS)
             digest, question = self.questions[number - 1]
             segments = tuple(read_canonical(self.texts[place - 1][1].encode(), LARGEST_REPORT).items())
             key = TallyKey(digest, question.id, question.design, segments, round_, self.surveys[digest].pilot)
-            found[key] = Tally(question.design, n, sums[: question.design.width])
+            found[key] = Tally(question.design, answers.n, answers.counts(question.design))
         return Tallies(found)
-
-
-def set_size(design: Mechanism) -> int:
-    """How many bits of an answer are 1, if the design fixes that; 0 if not."""
-    return design.size if isinstance(design, SetDesign) else 0
 
 
 def _combinations(declared: Mapping[str, tuple[str, ...]]) -> Iterable[str]:

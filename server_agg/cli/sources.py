@@ -131,7 +131,7 @@ def asked_in(options: Namespace) -> dict[str, QuestionScale]:
 
 def batch_of(options: Namespace, **how: Any) -> BatchResult:
     """The reports of the sources, counted; with `--column` those that stand in a column of another tool's table."""
-    from server_agg import reports_from_column, tally_reports
+    from server_agg import tally_reports
 
     surveys, words = split_sources(options.source)
     sources = [f"sqlite:///{quote(s)}" if s.endswith(DATABASE_FILES) and "://" not in s else s for s in words]
@@ -145,7 +145,7 @@ def batch_of(options: Namespace, **how: Any) -> BatchResult:
         return tally_reports(one, _surveys(options), trusted=trusted(options), **how)
     if how.pop("memory_limit", None) is not None or len(sources) != 1:
         raise Incomplete("--column reads one table, in memory: give one file, and no --memory")
-    return reports_from_column(words[0], options.column, _surveys(options), encoding=options.encoding, **how)
+    return tally_reports(words[0], _surveys(options), column=options.column, encoding=options.encoding, **how)
 
 
 def tallies_of(options: Namespace) -> Tallies:

@@ -144,7 +144,7 @@ def progress(words: str, *, quiet: bool = False) -> Iterator[Tell]:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
     except ImportError:
-        from server_agg.batch.progress import draw_bar
+        from server_agg.batch.summary import draw_bar
 
         sys.stderr.write(f"{words}\n")
         yield draw_bar

@@ -36,12 +36,12 @@ from server_agg.collect.store.reports import IncomingReport, incoming
 from server_agg.errors import Refusal
 
 SHAPE = re.compile(
-    r'\{"answer":"([01]{1,256})",("design":\{[^{}]{1,512}\}),"id":"([0-9a-f]{32})",("question":.{1,8000}),'
+    r'\{"answer":"([^"\\]{1,256})",("design":\{[^{}]{1,512}\}),"id":"([0-9a-f]{32})",("question":.{1,8000}),'
     r'"ticket":(?:null|"([0-9a-f]{32})")\}',
     re.DOTALL,
 )
 ITEM = re.compile(  # the same inside a list, where the ends are not known: no quotes in names, no braces in segments
-    r'\{"answer":"([01]{1,256})",("design":\{[^{}]{1,512}\}),"id":"([0-9a-f]{32})",'
+    r'\{"answer":"([^"\\]{1,256})",("design":\{[^{}]{1,512}\}),"id":"([0-9a-f]{32})",'
     r'("question":"[^"\\]{1,64}","round":[0-9]{1,3},"segments":\{[^{}]{0,4096}\},"survey":".{64}"),'
     r'"ticket":(?:null|"([0-9a-f]{32})")\}([,\]])'
 )

@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import pickle
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,9 @@ from server_agg import (
     tally_reports,
     write_reports,
 )
-from server_agg.batch import progress
+from server_agg.batch import summary as progress
 from server_agg.batch.sources import COLUMNS
-from server_agg.batch.survey_tables import SurveyTables
+from server_agg.batch.survey_tables import CountedAnswers, SurveyTables
 from server_agg.files import FORMULA, SEPARATORS, harmless, original
 from tests.support import engines
 from tests.support.batch_reference import CLOSED, KEY, OPEN, PUBLICATION, SURVEYS, reports, row
@@ -318,7 +319,7 @@ def test_rows_and_codes_agree() -> None:
     tables = SurveyTables.of(SURVEYS)
     flat = reports(1, segments={"region": "north"})[0].row
     code = tables.code("|".join(map(str, (flat.survey, flat.question, flat.round, flat.segments))))
-    ((key, tally),) = tables.tallies({code: [3, 2]}).items()
+    ((key, tally),) = tables.tallies({code: CountedAnswers(3, Counter({"1": 2, "0": 1}))}).items()
     assert (key.segments, tally.n, tally.ones) == ((("region", "north"),), 3, 2)
 
 

@@ -12,7 +12,7 @@ import pytest
 from rrcollect import ParameterError, Report, accept_survey
 from rrcollect.errors import BadSignature
 from rrcollect.publish.canonical import canonical
-from server_agg import BadColumn, UnreadableRow, reports_from_column, tally_reports
+from server_agg import BadColumn, UnreadableRow, tally_reports
 from tests.support.batch_reference import (
     CLOSED,
     DESIGNS,
@@ -71,7 +71,7 @@ def check(result, cells: list[str]) -> None:
 
 def test_every_fault_is_named_as_the_batch_names_it():
     cells = cells_of(faulty_rows())
-    result = reports_from_column({COLUMN: cells}, COLUMN, SURVEYS)
+    result = tally_reports({COLUMN: cells}, SURVEYS, column=COLUMN)
     check(result, cells)
     assert len(result.summary.refused) == 10  # all that a row can have by itself, but for malformed
 
@@ -79,7 +79,7 @@ def test_every_fault_is_named_as_the_batch_names_it():
 @pytest.mark.parametrize("frame", [dict, pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.table])
 def test_repeats_conflicts_and_tickets_are_those_of_the_reference_in_every_frame(frame):
     cells = cells_of(generated(random.Random(7), 300))
-    result = reports_from_column(frame({"age": list(range(len(cells))), COLUMN: cells}), COLUMN, SURVEYS)
+    result = tally_reports(frame({"age": list(range(len(cells))), COLUMN: cells}), SURVEYS, column=COLUMN)
     check(result, cells)
     assert {"conflicting_id", "ticket_reused"} <= set(result.summary.refused)
 
@@ -87,15 +87,15 @@ def test_repeats_conflicts_and_tickets_are_those_of_the_reference_in_every_frame
 def test_a_count_that_forgets_repeats_is_caught():
     """The planted bug: every cell taken as a report of its own."""
     cells = cells_of(generated(random.Random(7), 300))
-    assert reports_from_column({COLUMN: list(dict.fromkeys(cells))}, COLUMN, SURVEYS).summary.rows < len(cells)
+    assert tally_reports({COLUMN: list(dict.fromkeys(cells))}, SURVEYS, column=COLUMN).summary.rows < len(cells)
     with pytest.raises(AssertionError):
-        check(reports_from_column({COLUMN: list(dict.fromkeys(cells))}, COLUMN, SURVEYS), cells)
+        check(tally_reports({COLUMN: list(dict.fromkeys(cells))}, SURVEYS, column=COLUMN), cells)
 
 
 def test_the_same_reports_as_json_lines_give_the_same_result(tmp_path):
     told = reports(5) + reports(3) + reports(2, survey="0" * 64)
     (tmp_path / "reports.jsonl").write_bytes(b"\n".join(report.to_bytes() for report in told))
-    found = reports_from_column({COLUMN: [cell(report) for report in told]}, COLUMN, OPEN)
+    found = tally_reports({COLUMN: [cell(report) for report in told]}, OPEN, column=COLUMN)
     assert found == tally_reports(tmp_path / "reports.jsonl", OPEN)
     assert str(found.summary) == "10 rows read: 5 accepted, 3 repeated, 2 refused (2 unknown_survey)"
 
@@ -103,18 +103,18 @@ def test_the_same_reports_as_json_lines_give_the_same_result(tmp_path):
 def test_several_reports_in_a_cell_and_several_columns_are_one_batch():
     one, two, other = reports(1)[0], reports(2)[1], reports(3, answer="0")
     table = {"a": [f"{cell(one)}\r\n{cell(two)}\n", None], "b": [cell(one), cell(other[2])]}
-    result = reports_from_column(table, ["a", "b"], OPEN)
+    result = tally_reports(table, OPEN, column=["a", "b"])
     assert str(result.summary) == "4 rows read: 3 accepted, 1 repeated, 0 refused"
     assert result.tallies.one().ones == 2
-    conflict = reports_from_column({"a": [cell(one)], "b": [cell(other[0])]}, ["a", "b"], OPEN)
+    conflict = tally_reports({"a": [cell(one)], "b": [cell(other[0])]}, OPEN, column=["a", "b"])
     assert conflict.summary.refused == {"conflicting_id": 2}
 
 
 def test_who_did_not_answer_is_not_a_row():
     for missing in ("", None, float("nan")):
-        found = reports_from_column(pandas.DataFrame({COLUMN: [cell(reports(1)[0]), missing]}), COLUMN, OPEN)
+        found = tally_reports(pandas.DataFrame({COLUMN: [cell(reports(1)[0]), missing]}), OPEN, column=COLUMN)
         assert (found.summary.rows, found.summary.accepted) == (1, 1)
-    assert reports_from_column({COLUMN: [None]}, COLUMN, OPEN).summary.rows == 0
+    assert tally_reports({COLUMN: [None]}, OPEN, column=COLUMN).summary.rows == 0
 
 
 # ---- what is not a report ------------------------------------------------------------------------------------------
@@ -140,37 +140,39 @@ BROKEN = {
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
 def test_what_is_not_a_report_is_found_and_not_shown(broken):
     with pytest.raises(UnreadableRow, match=r"row 1 \(the first is 0\): column 'rr_doped' holds what is not a") as told:
-        reports_from_column({COLUMN: [GOOD, broken]}, COLUMN, OPEN)
+        tally_reports({COLUMN: [GOOD, broken]}, OPEN, column=COLUMN)
     assert "secret" not in str(told.value)
-    found = reports_from_column({COLUMN: [GOOD, broken, broken]}, COLUMN, OPEN, lenient=True)
+    found = tally_reports({COLUMN: [GOOD, broken, broken]}, OPEN, column=COLUMN, lenient=True)
     assert (found.summary.accepted, found.summary.refused) == (1, {"malformed": 2})
 
 
 def test_a_cell_that_is_not_text_is_not_a_report():
     with pytest.raises(UnreadableRow):
-        reports_from_column({COLUMN: [1, 0]}, COLUMN, OPEN)
-    assert reports_from_column({COLUMN: [1, 0, True]}, COLUMN, OPEN, lenient=True).summary.refused == {"malformed": 3}
+        tally_reports({COLUMN: [1, 0]}, OPEN, column=COLUMN)
+    assert tally_reports({COLUMN: [1, 0, True]}, OPEN, column=COLUMN, lenient=True).summary.refused == {"malformed": 3}
 
 
 def test_the_refused_are_written_with_their_reasons(tmp_path):
     path = tmp_path / "refused.parquet"
     told = [GOOD, "x", cell(reports(2, survey="0" * 64)[1])]
-    reports_from_column({COLUMN: told}, COLUMN, OPEN, lenient=True, refused_to=path)
+    tally_reports({COLUMN: told}, OPEN, column=COLUMN, lenient=True, refused_to=path)
     assert sorted(polars.read_parquet(path)["reason"]) == ["malformed", "unknown_survey"]
 
 
 def test_bad_arguments_are_named():
     sent = OPEN.model_copy(update={"collector": "https://collect.example.org/reports"})
     with pytest.raises(ParameterError, match="go to https://collect.example.org/reports, one by one, and people were"):
-        reports_from_column({COLUMN: [GOOD]}, COLUMN, sent)
+        tally_reports({COLUMN: [GOOD]}, sent, column=COLUMN)
     with pytest.raises(BadColumn, match="'rr_dopde' is missing; expected one of 'rr_doped'"):
-        reports_from_column({COLUMN: [GOOD]}, "rr_dopde", OPEN)
+        tally_reports({COLUMN: [GOOD]}, OPEN, column="rr_dopde")
     with pytest.raises(ParameterError, match="surveys"):
-        reports_from_column({COLUMN: [GOOD]}, COLUMN, [])
+        tally_reports({COLUMN: [GOOD]}, [], column=COLUMN)
     with pytest.raises(ParameterError, match="column"):
-        reports_from_column({COLUMN: [GOOD]}, [], OPEN)
+        tally_reports({COLUMN: [GOOD]}, OPEN, column=[])
     with pytest.raises(BadSignature):
-        reports_from_column({COLUMN: [GOOD]}, COLUMN, PUBLICATION.envelope.replace(b"e", b"f", 1), trusted=[KEY.public])
+        tally_reports(
+            {COLUMN: [GOOD]}, PUBLICATION.envelope.replace(b"e", b"f", 1), column=COLUMN, trusted=[KEY.public]
+        )
 
 
 # ---- the device that made them -------------------------------------------------------------------------------------
@@ -187,7 +189,7 @@ def test_the_device_explains_and_charges_the_sum(tmp_path):
     row = "\n".join(cell(mine.answer(accepted, q.id, True)) for q in asked)
     assert "at most 9 times" in mine.budget().explain()
     assert mine.deliver().delivered == 0
-    result = reports_from_column({COLUMN: [row]}, COLUMN, signed, trusted=[*POLICY.publishers[0].keys])
+    result = tally_reports({COLUMN: [row]}, signed, column=COLUMN, trusted=[*POLICY.publishers[0].keys])
     assert result.summary.accepted == 2
 
 
@@ -211,5 +213,5 @@ def test_the_command_counts_a_csv_of_another_tool(tmp_path, capsys, monkeypatch)
 
 def test_the_invited_are_counted_too():
     told = [Report(CLOSED.digest, "q1", DESIGNS["q1"], "1", id=i * 32, ticket=t * 32) for i, t in ("12", "32", "45")]
-    found = reports_from_column({COLUMN: [cell(report) for report in told]}, COLUMN, CLOSED)
+    found = tally_reports({COLUMN: [cell(report) for report in told]}, CLOSED, column=COLUMN)
     assert (found.summary.accepted, found.summary.refused) == (1, {"ticket_reused": 2})

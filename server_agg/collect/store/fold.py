@@ -68,6 +68,7 @@ from server_agg.collect.store.epochs import (
     Group,
 )
 from server_agg.collect.store.reports import SPENDING, Cell, Crowd, IncomingReport, Spending
+from server_agg.count.statistic import counts_of_texts
 from server_agg.count.tallies import Tallies, TallyKey
 from server_agg.count.tally import Tally
 from server_agg.errors import KeysBusy
@@ -147,18 +148,14 @@ def _segments(text: str) -> tuple[tuple[str, str], ...]:
 
 def tallies_of(cells: Mapping[Cell, int], pilots: Collection[str] = ()) -> Tallies:
     """Counted cells as tallies; `pilots` are the digests of trials."""
-    summed: dict[tuple[str, str, int, str, str], list[int]] = {}
+    answers: dict[tuple[str, str, int, str, str], dict[str, int]] = {}
     for (survey, question, round_, design, segments, answer), n in cells.items():
-        found = summed.setdefault((survey, question, round_, design, segments), [0] * (1 + len(answer)))
-        found[0] += n
-        for place, bit in enumerate(answer, start=1):
-            if bit == "1":
-                found[place] += n
+        answers.setdefault((survey, question, round_, design, segments), {})[answer] = n
     made = {}
-    for (survey, question, round_, text, declared), (total, *sums) in summed.items():
+    for (survey, question, round_, text, declared), texts in answers.items():
         mechanism = _design(text)
         key = TallyKey(survey, question, mechanism, _segments(declared), round_, survey in pilots)
-        made[key] = Tally(mechanism, total, sums)
+        made[key] = Tally(mechanism, sum(texts.values()), counts_of_texts(texts, mechanism))
     return Tallies(made)
 
 

@@ -316,7 +316,7 @@ CHECK = Check(
         "rrcollect/publish/report.py",
         "rrcollect/publish",
         "server_agg/batch/sources.py",
-        "server_agg/batch/packed_file.py",
+        "server_agg/batch/packed.py",
         "rrcollect/publish/survey_file.py",
         "server_agg/collect",
         "server_agg/count/tallies.py",

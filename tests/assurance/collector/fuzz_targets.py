@@ -18,7 +18,7 @@ from rrcollect.publish.canonical import read, read_canonical
 from rrcollect.publish.envelope import LARGEST_ENVELOPE, verify
 from rrcollect.publish.survey_file import read_survey, survey_from
 from server_agg import Tallies, tally_reports
-from server_agg.batch.packed_file import read_packed
+from server_agg.batch.packed import read_packed
 from server_agg.batch.sources import COLUMNS, csv_header, first_fault
 from server_agg.collect import Admission
 from tests.assurance.ledger.world import SCRATCH

@@ -14,7 +14,7 @@ import pytest
 
 from rrcollect import ParameterError
 from server_agg import tally_reports
-from server_agg.batch import backends
+from server_agg.batch import tally_reports as backends
 from server_agg.batch.sources import COLUMNS
 from tests.reach.parts.sources import SOURCES
 from tests.support.batch_contract import check, check_lenient, refusal, rows_of

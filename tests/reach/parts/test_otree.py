@@ -13,7 +13,7 @@ import pytest
 
 from rrcollect import PublicKey, SigningKey, publish_survey
 from rrcollect.publish.survey_file import read_survey, survey_from
-from server_agg import reports_from_column
+from server_agg import tally_reports
 
 APP = Path(__file__).parents[3] / "examples" / "otree_app"
 PEOPLE = 20
@@ -68,7 +68,7 @@ def test_the_export_is_counted_and_every_report_is_accepted(session: tuple[Path,
     trusted = [PublicKey.from_pem((project / "publisher.pem.pub").read_bytes())]
     envelope = (project / "survey.json").read_bytes()
     for file, column in (("doped.csv", COLUMN), ("all_apps_wide.csv", "doped.1.player.rr_doped")):
-        result = reports_from_column(project / "out" / file, column, envelope, trusted=trusted)
+        result = tally_reports(project / "out" / file, envelope, column=column, trusted=trusted)
         assert (result.summary.accepted, result.summary.refused_rows, result.summary.repeated) == (16, 0, 0)
     assert [bool(row[COLUMN]) for row in rows] == [not declined(i) for i in range(1, PEOPLE + 1)]
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from rrcollect import Choice, Number, Question, SigningKey, Survey, optimal_choice, optimal_design, publish_survey
-from server_agg import reports_from_column
+from server_agg import tally_reports
 from tests.support.browser import Visit, chromium
 from tests.support.devices import FAR
 
@@ -177,7 +177,7 @@ def test_all_kinds_end_up_as_reports_in_the_results(browser: Any) -> None:
         form.click(2, "Change by chance")
         form.page.wait_for_function("Object.keys(window.test.model.data).length === 3")
         columns = {name: [value] for name, value in form.data().items()}
-        result = reports_from_column(columns, list(columns), survey)
+        result = tally_reports(columns, survey, column=list(columns))
         assert (result.summary.accepted, result.summary.refused) == (3, {})
         form.click(1, "I prefer not to answer")
         form.page.wait_for_function("Object.keys(window.test.model.data).length === 2")

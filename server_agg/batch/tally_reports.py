@@ -8,13 +8,20 @@ Rules
    - A row that contradicts an earlier row is refused; the earlier report stays counted.
    So yesterday's result + today's result with `earlier=yesterday's rows` equals the result of one call for both days,
    unless rows of the two days contradict each other: one call would count neither.
+4. An engine that knows all the operations can still count wrong in silence: ClickHouse fills outer joins with defaults,
+   ibis on Polars replaces the first match only.  So a frame of an engine that is not in `TESTED` is refused by name.
+   A name enters `TESTED` when the contract has held on it: `tests/support/batch_contract.py`, in `make test` or in
+   `make reach`, with every reason of refusal, rounds, tickets, choices and numbers among the rows.  Files, databases
+   and DuckDB relations are counted by DuckDB itself and need no row here.
+5. A survey is the owner's own `Survey` or `Publication`, or the bytes of an envelope; those are verified under the
+   keys the caller trusts before anything in them is believed.  Pilots and real surveys are not counted in one call.
 """
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -22,19 +29,34 @@ from typing import Any
 
 from rrcollect.errors import ParameterError
 from rrcollect.extras import extra
+from rrcollect.publish.envelope import verify
 from rrcollect.publish.keys import PublicKey
+from rrcollect.publish.publication import Publication
 from rrcollect.publish.survey import Survey
 from server_agg.batch.databases import copy_table, is_database
 from server_agg.batch.duckdb_engine import DuckBatch, Options, Relation, connected
+from server_agg.batch.embedded import refuse_collected, rows_of_columns
 from server_agg.batch.object_stores import file_systems
-from server_agg.batch.packed_batch import tally_packed
-from server_agg.batch.progress import Progress, reporter
+from server_agg.batch.packed import tally_packed
 from server_agg.batch.sources import files_of
 from server_agg.batch.sql_readers import Scan
-from server_agg.batch.summary import BatchResult, Summary
-from server_agg.batch.survey_tables import SurveyLike, SurveyTables, surveys_of
-from server_agg.count.tallies import Tallies
+from server_agg.batch.summary import BatchResult, Progress, Summary, reporter
+from server_agg.batch.survey_tables import SurveyTables
+from server_agg.count.tallies import Tallies, refuse_mixed
 
+TESTED = {
+    "polars": "Polars, eager and lazy",
+    "pandas": "pandas",
+    "pyarrow": "pyarrow",
+    "dask": "Dask",
+    "pyspark": "Spark 4 and 3.5",
+    "pyspark[connect]": "Spark Connect",
+    "ibis/duckdb": "DuckDB by ibis",
+    "ibis/polars": "Polars by ibis",
+    "ibis/clickhouse": "ClickHouse by ibis (a column `ticket` that is Nullable)",
+}
+HOW = "to use another engine, run the contract on it first: docs/batch.md, Another engine"
+SurveyLike = Survey | Publication | bytes
 ALLOWED = "paths, globs, s3:// addresses, a postgresql:// or sqlite:/// URL, or a frame of a tested engine"
 
 
@@ -42,6 +64,8 @@ def tally_reports(
     source: Any,
     surveys: SurveyLike | Iterable[SurveyLike] = (),
     *,
+    column: str | Sequence[str] | None = None,
+    encoding: str = "utf-8",
     trusted: Iterable[PublicKey] = (),
     deduplicate: bool = True,
     earlier: Any = None,
@@ -56,7 +80,11 @@ def tally_reports(
 
     source: files (.jsonl, .csv, either with .gz, .parquet, .rrbits), folders, globs, lists of these, also as s3://,
         gs://, az:// or memory:// addresses; the URL of the collector's database; a DuckDB relation; a Polars, pandas,
-        pyarrow, Dask, PySpark or ibis frame of rows (`backends.TESTED` has the list).
+        pyarrow, Dask, PySpark or ibis frame of rows (`TESTED` has the list).
+    column: the column (or several) of another tool's table in which reports travelled, one or more in a cell
+        (`embedded`).  The source is then a table as `analyse` takes it: a frame of any library that narwhals knows, a
+        mapping of names to columns, or a file (.csv, .tsv, .jsonl, .parquet, .dta, .sav, .zsav, .por) in this
+        `encoding`; `earlier` is not for it, and the surveys' collector must be "carried".
     surveys: `Survey`, `Publication` or envelope bytes (verified under `trusted`).  Packed files need none if their own
         envelopes are signed by a trusted key.
     deduplicate: False for data known to hold every report once; then ids are not checked, and tickets not compared.
@@ -85,6 +113,13 @@ def tally_reports(
     """
     keys = list(trusted)
     known = surveys_of(surveys, keys)
+    if column is not None:
+        if not known:
+            raise ParameterError("surveys", surveys, "one survey or more")
+        if earlier is not None:
+            raise ParameterError("earlier", earlier, "None, with a column: rows of a table are one call's")
+        refuse_collected(known)
+        source, lenient = rows_of_columns(source, column, encoding, lenient=lenient), True
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
         raise ParameterError("threads", threads, "a whole number from 1")
     options = Options(
@@ -112,6 +147,27 @@ def tally_reports(
         scan = duck.relation_scan(flagged)
         return duck.count(*_split(scan)).result()
     return _tally_frame(source, tables, earlier, options)
+
+
+def surveys_of(given: SurveyLike | Iterable[SurveyLike], trusted: Iterable[PublicKey] = ()) -> tuple[Survey, ...]:
+    """The surveys given one by one or as a list; envelopes are verified under the trusted keys."""
+    listed = [given] if isinstance(given, (Survey, Publication, bytes)) else list(given)
+    keys = list(trusted)
+    found: dict[str, Survey] = {}
+    for one in listed:
+        if isinstance(one, Survey):
+            survey = one
+        elif isinstance(one, Publication):
+            survey = one.survey
+        elif isinstance(one, bytes):
+            if not keys:
+                raise ParameterError("trusted", keys, "the publisher's public keys, to verify an envelope with")
+            survey = Survey.from_payload(verify(one, keys).payload)
+        else:
+            raise ParameterError("surveys", one, "Survey, Publication, or the bytes of an envelope with trusted keys")
+        found[survey.digest] = survey
+    refuse_mixed({f"{survey.name!r} ({digest[:12]}…)": survey.pilot for digest, survey in found.items()})
+    return tuple(found.values())
 
 
 def _split(scan: Scan) -> tuple[list[Scan], list[Scan]]:
@@ -172,7 +228,6 @@ def _on_disk(source: Any, options: Options, stack: ExitStack) -> tuple[dict[str,
 
 def _tally_frame(source: Any, tables: SurveyTables, earlier: Any, options: Options) -> BatchResult:
     nw = extra("narwhals.stable.v2", "batch")
-    from server_agg.batch.backends import refuse_untested
     from server_agg.batch.frame_engine import FrameBatch
 
     try:
@@ -185,3 +240,21 @@ def _tally_frame(source: Any, tables: SurveyTables, earlier: Any, options: Optio
         raise ParameterError("earlier", type(earlier).__name__, "a frame of the same library as the source")
     batch = FrameBatch(frame, tables, options.lenient, options.deduplicate, before, options.refused_to)
     return batch.counts().result()
+
+
+def backend_of(frame: Any) -> str:
+    """The name of a narwhals frame's engine, as `TESTED` has it.
+
+    >>> import narwhals.stable.v2 as nw, polars
+    >>> backend_of(nw.from_native(polars.DataFrame()))
+    'polars'
+    """
+    name = str(frame.implementation)
+    return f"{name}/{frame.to_native().get_backend().name}" if name == "ibis" else name
+
+
+def refuse_untested(frame: Any) -> None:
+    """Raise if the contract was not run on the engine of this narwhals frame."""
+    name = backend_of(frame)
+    if name not in TESTED:
+        raise ParameterError("source", f"a frame of {name}", f"frames of {', '.join(TESTED)}; {HOW}")
