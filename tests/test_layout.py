@@ -59,9 +59,9 @@ CYCLES: dict[tuple[str, str], str] = {
 APPLICATION = ["server_agg.cli", "server_agg.demo"]
 WORDS = "a collector's pages speak the languages of the device's words"
 USERS_OF_ANSWER: dict[tuple[str, str], str] = {
-    ("server_agg.collect.http.headers", "rrcollect.answer.words"): WORDS,
-    ("server_agg.collect.http.pages", "rrcollect.answer.words"): WORDS,
-    ("server_agg.survey_page.question", "rrcollect.answer.words"): WORDS,
+    ("server_agg.collect.http.headers", "rrcollect.answer.explain.words"): WORDS,
+    ("server_agg.collect.http.pages", "rrcollect.answer.explain.words"): WORDS,
+    ("server_agg.survey_page.question", "rrcollect.answer.explain.words"): WORDS,
 }
 """What the owner's side takes from the device's, beside the application (decision 1), and the reason."""
 

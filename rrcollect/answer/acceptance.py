@@ -15,10 +15,10 @@ import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from rrcollect.answer.explanation import survey_lines
-from rrcollect.answer.headline import survey_headline
+from rrcollect.answer.explain.explanation import survey_lines
+from rrcollect.answer.explain.headline import survey_headline
+from rrcollect.answer.explain.words import Words, shown_lines
 from rrcollect.answer.policy import Policy
-from rrcollect.answer.words import Words, shown_lines
 from rrcollect.errors import (
     BadSignature,
     Expired,

@@ -32,8 +32,8 @@ from rrcollect.answer.acceptance import (
 )
 from rrcollect.answer.asking import QuestionDraw, answered_round, check_asked
 from rrcollect.answer.attributes import Attribute, Attributes, EveryAttributeOf, check_collected
-from rrcollect.answer.budget import Budget
 from rrcollect.answer.draw import Truth, randomise
+from rrcollect.answer.explain.budget import Budget
 from rrcollect.answer.ledger.ledger import DeclineResult, Ledger
 from rrcollect.answer.ledger.rules import LedgerRequest
 from rrcollect.answer.policy import Policy

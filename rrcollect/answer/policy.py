@@ -13,15 +13,15 @@ Defaults, and why
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, fraction, probability, whole_number
 from rrcollect.design.promise import Promise
-from rrcollect.errors import CertainDisclosure, OverPolicy, ParameterError
+from rrcollect.errors import ParameterError
 from rrcollect.publish.keys import PublicKey
+from rrcollect.publish.publication import DEFAULTS
 from rrcollect.publish.question import Question
 
 
@@ -63,24 +63,24 @@ class Policy:
     """
 
     publishers: tuple[TrustedPublisher, ...] = ()
-    max_epsilon: Epsilon = field(default=Epsilon("ln 9"))
-    max_ratio: Fraction = Fraction(20)
-    attribute_epsilon: Epsilon = field(default=Epsilon("ln 81"))
-    attribute_delta: Fraction = Fraction(1, 100)
-    lifetime_epsilon: Epsilon = field(default=Epsilon("ln 59049"))
-    lifetime_delta: Fraction = Fraction(1, 100)
+    max_epsilon: Epsilon = DEFAULTS.max_epsilon
+    max_ratio: Fraction = DEFAULTS.max_ratio
+    attribute_epsilon: Epsilon = DEFAULTS.attribute_epsilon
+    attribute_delta: Fraction = DEFAULTS.attribute_delta
+    lifetime_epsilon: Epsilon = DEFAULTS.lifetime_epsilon
+    lifetime_delta: Fraction = DEFAULTS.lifetime_delta
     allow_disclosure: bool = False
 
     def __init__(
         self,
         publishers: Iterable[TrustedPublisher] = (),
         *,
-        max_epsilon: EpsilonLike = "ln 9",
-        max_ratio: NumberLike = 20,
-        attribute_epsilon: EpsilonLike = "ln 81",
-        attribute_delta: NumberLike = "1/100",
-        lifetime_epsilon: EpsilonLike = "ln 59049",
-        lifetime_delta: NumberLike = "1/100",
+        max_epsilon: EpsilonLike = DEFAULTS.max_epsilon,
+        max_ratio: NumberLike = DEFAULTS.max_ratio,
+        attribute_epsilon: EpsilonLike = DEFAULTS.attribute_epsilon,
+        attribute_delta: NumberLike = DEFAULTS.attribute_delta,
+        lifetime_epsilon: EpsilonLike = DEFAULTS.lifetime_epsilon,
+        lifetime_delta: NumberLike = DEFAULTS.lifetime_delta,
         allow_disclosure: bool = False,
     ) -> None:
         named = tuple(publishers) if isinstance(publishers, Iterable) else (None,)
@@ -117,22 +117,4 @@ class Policy:
 
     def cost(self, question: Question) -> Promise:
         """What one answer is charged, exactly; an error if this policy does not allow the question at all."""
-        design, ratio = question.design, question.design.worst_likelihood_ratio
-        if ratio > self.max_ratio:
-            self._disclosure(question, ratio)
-            return Promise(Epsilon(0), design.total_variation)
-        cost = design.loss
-        if cost.epsilon > self.max_epsilon:
-            raise OverPolicy(
-                f"question {question.id!r} costs ε = {float(cost.epsilon):.6g}; "
-                f"this device allows at most {float(self.max_epsilon):.6g} per question"
-            )
-        return cost
-
-    def _disclosure(self, question: Question, ratio: Fraction | float) -> None:
-        shown = "without bound" if ratio == math.inf else f"by a factor of {float(ratio):.4g}"
-        start = f"question {question.id!r}: an answer could change the odds {shown}"
-        if question.disclosure is None:
-            raise CertainDisclosure(f"{start}, and the publisher has not signed that this is meant")
-        if not self.allow_disclosure:
-            raise CertainDisclosure(f"{start}; this device does not allow that (allow_disclosure=False)")
+        return question.charged(self.max_epsilon, self.max_ratio, allow_disclosure=self.allow_disclosure)

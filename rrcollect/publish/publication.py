@@ -1,46 +1,69 @@
-"""Publishing: check, compose, sign.  The last chance to stop a survey that would expose people.
+"""Publishing: check, compose, warn, sign.  The last chance to stop a survey that would expose people.
 
 Rules
 1. What a device would refuse is refused here first, with advice: the signed envelope is read back as a device does.
 2. A question in which an answer is a proof, or as good as one, needs its `disclosure` field.  Without it publishing
    refuses and names the best design in which no answer is a proof, with its cost in variance.
-3. The publisher is shown what the survey costs a respondent in total.
+3. The publisher is shown what the survey costs a respondent in total.  Losses add (see `design.promise`): each question
+   costs the loss of its mechanism once per round that one device answers in, which for a panel is one.  If a device
+   asks one question, which it draws, the whole costs what the dearest costs: the greatest ε and the greatest δ.
+4. What is allowed and yet not what the publisher wants is a warning: a survey that devices with the default policy
+   (`DEFAULTS`) would not answer, or groups too small to be shown.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 from rrcollect.design.chosen import ChosenDesign
 from rrcollect.design.optimal import optimal_design
 from rrcollect.design.optimal_choice import optimal_choice
+from rrcollect.design.parameters import Epsilon, whole_number
+from rrcollect.design.promise import Promise, total
+from rrcollect.design.sentences import at_most
 from rrcollect.design.yes_no import Design
-from rrcollect.errors import CertainDisclosure, Expired, ParameterError, UninformativeDesign
-from rrcollect.publish.composition import Composition, compose
+from rrcollect.errors import CertainDisclosure, Expired, ParameterError, SurveyRefused, UninformativeDesign
 from rrcollect.publish.envelope import seal, verify
 from rrcollect.publish.keys import SigningKey
 from rrcollect.publish.question import Question
-from rrcollect.publish.survey import Survey
+
+
+class Caps(NamedTuple):
+    """What a device gives away at most: per question, per attribute, for life."""
+
+    max_epsilon: Epsilon = Epsilon("ln 9")
+    max_ratio: Fraction = Fraction(20)
+    attribute_epsilon: Epsilon = Epsilon("ln 81")
+    attribute_delta: Fraction = Fraction(1, 100)
+    lifetime_epsilon: Epsilon = Epsilon("ln 59049")
+    lifetime_delta: Fraction = Fraction(1, 100)
+
+
+DEFAULTS = Caps()  # of a policy; `answer.policy` has the reasons
 
 
 @dataclass(frozen=True)
 class Publication:
-    """A signed survey: the envelope to hand out, its identity, and what it costs a respondent."""
+    """A signed survey: the envelope to hand out, its identity, what it costs a respondent, and what to look at before
+    it is handed out."""
 
-    survey: Survey
+    survey: Any  # a Survey
     envelope: bytes
     digest: str
     composition: Composition
+    warnings: tuple[str, ...] = ()
 
 
-def publish_survey(survey: Survey, keys: Sequence[SigningKey]) -> Publication:
-    """Check and sign a survey with one or several keys.
+def publish_survey(survey: Any, keys: Sequence[SigningKey], *, expected: int | None = None) -> Publication:
+    """Check and sign a `Survey` with one or several keys; `expected` is how many answers are hoped for.
 
     >>> from datetime import datetime, timezone
-    >>> from rrcollect import optimal_design
+    >>> from rrcollect import Question, Survey, optimal_design
     >>> survey = Survey(
     ...     name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
     ...     collector="https://collect.example.org/reports",
@@ -51,9 +74,12 @@ def publish_survey(survey: Survey, keys: Sequence[SigningKey]) -> Publication:
     >>> print(publication.composition.explain())  # doctest: +ELLIPSIS
     q1: ε = 1.099, δ = 0
     Whoever answers everything spends ε = 1.099, δ = 0: all answers ... by a factor of at most 3.
+    >>> publication.warnings
+    ()
     """
     if not isinstance(keys, Sequence) or not all(isinstance(key, SigningKey) for key in keys):
         raise ParameterError("keys", type(keys).__name__, "a list of SigningKey")
+    people = None if expected is None else whole_number("expected", expected)
     survey.check()
     for question in survey.questions:
         if question.discloses and question.disclosure is None:
@@ -61,8 +87,44 @@ def publish_survey(survey: Survey, keys: Sequence[SigningKey]) -> Publication:
     if survey.expires <= datetime.now(UTC):
         raise Expired(f"the survey expired at {survey.expires:%Y-%m-%d %H:%M} UTC; no device would take it")
     envelope = seal(survey.payload(), keys)
-    read_back = Survey.from_payload(verify(envelope, [key.public for key in keys]).payload)
-    return Publication(read_back, envelope, read_back.digest, compose(read_back))
+    read_back = type(survey).from_payload(verify(envelope, [key.public for key in keys]).payload)
+    composition = compose(read_back)
+    warnings = (*_refusals(read_back, composition), *_small_groups(read_back, people))
+    return Publication(read_back, envelope, read_back.digest, composition, warnings)
+
+
+def _refusals(survey: Any, composition: Composition) -> Iterator[str]:
+    """Why devices with the default policy would not answer the survey, or some of it."""
+    for question in survey.questions:
+        try:
+            question.charged(DEFAULTS.max_epsilon, DEFAULTS.max_ratio)
+        except SurveyRefused as error:
+            yield f"a device with the default policy refuses the whole survey: {error}"
+    for name, rounds, cost, _ in composition.questions:
+        if rounds > 1 and (cost.epsilon > DEFAULTS.attribute_epsilon or cost.delta > DEFAULTS.attribute_delta):
+            yield (
+                f"question {name!r}: all {rounds} rounds cost ε = {float(cost.epsilon):.4g}; a device with the default "
+                f"policy stops at {float(DEFAULTS.attribute_epsilon):.4g} for one attribute"
+            )
+    whole = composition.whole
+    if whole.epsilon > DEFAULTS.lifetime_epsilon or whole.delta > DEFAULTS.lifetime_delta:
+        most = f"{float(DEFAULTS.lifetime_epsilon):.4g} and {float(DEFAULTS.lifetime_delta):.4g} for life"
+        costs = f"the whole survey costs ε = {float(whole.epsilon):.4g}, δ = {float(whole.delta):.4g}"
+        yield f"{costs}; a device with the default policy stops at {most}"
+
+
+def _small_groups(survey: Any, expected: int | None) -> Iterator[str]:
+    """Why the groups that a survey declares would not be shown with so many answers."""
+    if expected is None or not survey.segments:
+        return
+    cells = math.prod(len(segment.values) + 1 for segment in survey.segments.values())
+    crowds = expected // survey.minimum
+    if cells > crowds:
+        yield (
+            f"{expected} answers are at most {crowds} crowds of {survey.minimum}, and the declared segments make "
+            f"{cells} cells, those who declare nothing counted: most of them will not be shown. Declare fewer segments "
+            "or values, or ask more people"
+        )
 
 
 def _advice(question: Question) -> str:
@@ -89,3 +151,59 @@ def _advice(question: Question) -> str:
         return words
     ratio = other.variance(pi) / design.variance(pi)
     return f"{words}; at prevalence {float(pi):.4g} its variance is {float(ratio):.3g} times as large"
+
+
+# ---- what it costs --------------------------------------------------------------------------------------------------
+
+
+class QuestionCost(NamedTuple):
+    """What one question costs over all rounds in which one device answers; `panel`: of how many it draws one, or 0."""
+
+    question: str
+    rounds: int
+    cost: Promise
+    panel: int = 0
+
+
+@dataclass(frozen=True)
+class Composition:
+    """The cost of each question and of the whole survey; `one`: a device asks one of the questions."""
+
+    questions: tuple[QuestionCost, ...]
+    whole: Promise
+    one: bool = False
+
+    def explain(self) -> str:
+        """The composition in words, for the publisher to read before publishing."""
+        lines = [
+            f"{part.question}: ε = {float(part.cost.epsilon):.4g}, δ = {float(part.cost.delta):.4g}"
+            + (f" ({part.rounds} rounds)" if part.rounds > 1 else "")
+            + (f" (one of {part.panel} rounds, drawn by the device)" if part.panel else "")
+            for part in self.questions
+        ]
+        who = (
+            f"A device asks one of these {len(self.questions)} questions, drawn by chance: whoever answers spends up to"
+            if self.one
+            else "Whoever answers everything spends"
+        )
+        lines.append(
+            f"{who} ε = {float(self.whole.epsilon):.4g}, "
+            f"δ = {float(self.whole.delta):.4g}: all answers together can change the odds "
+            f"of anything about them by a factor of at most {at_most(self.whole.epsilon.factor, 4)}"
+            + (f", except with probability {at_most(self.whole.delta, 4)}" if self.whole.delta else "")
+            + "."
+        )
+        return "\n".join(lines)
+
+
+def compose(survey: Any) -> Composition:
+    """The exact composition over a survey's questions and rounds."""
+    parts = tuple(
+        QuestionCost(q.id, q.answered_rounds, total([q.design.loss] * q.answered_rounds), q.rounds if q.panel else 0)
+        for q in survey.questions
+    )
+    costs = [part.cost for part in parts]
+    if survey.ask == "one" and len(parts) > 1:
+        whole = Promise(max(cost.epsilon for cost in costs), max(cost.delta for cost in costs))
+        return Composition(parts, whole, one=True)
+    return Composition(parts, total(costs))

@@ -7,23 +7,52 @@ Rules
    respondents the publisher expects to expose.
 3. In a panel each device answers in one of the rounds, which it draws itself: two rounds or more are needed, and it
    costs what one round costs.
+
+As a person writes it in a survey's file:
+4. `kind` is one word, "yes_no" if there is none.  A choice has `options` (plain words in the survey's language, or by
+   language), a number `low` and `high`, and if wanted `unit` and `clip`.
+5. The promise chooses the design: `WAYS` says by which names, for which kinds.  The names of one row are given.
+6. A fault names the question and the name that is wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import Field
 
 from rrcollect.design import from_wire
 from rrcollect.design.chosen import ChosenDesign
+from rrcollect.design.full_support import full_support_design
 from rrcollect.design.mechanism import Mechanism
+from rrcollect.design.optimal import optimal_design
+from rrcollect.design.optimal_choice import optimal_choice
+from rrcollect.design.parameters import Epsilon
 from rrcollect.design.promise import Promise
 from rrcollect.design.sentences import PRACTICAL_PROOF, Sentences
-from rrcollect.errors import ClaimTooSmall, MalformedDocument, NotOriented, OffGridDesign
+from rrcollect.design.sets import SetDesign
+from rrcollect.design.two_sided import two_sided_design
+from rrcollect.design.yes_no import Design
+from rrcollect.errors import (
+    CertainDisclosure,
+    ClaimTooSmall,
+    MalformedDocument,
+    NotOriented,
+    OffGridDesign,
+    OverPolicy,
+    ParameterError,
+    SurveyRefused,
+    UninformativeDesign,
+    shown,
+)
 from rrcollect.publish.document import Document, Frozen, Name, Passages, by_language, read_by
-from rrcollect.publish.kinds import Choice, Kind, Number, YesNo
+from rrcollect.publish.kinds import AnyKind, Choice, Kind, Number, YesNo
 
 MOST_ROUNDS = 1000
 
@@ -124,6 +153,25 @@ class Question(Document):
                 f"{where}: somebody will be exposed; name so many respondents that it is one or more"
             )
 
+    def charged(self, max_epsilon: Epsilon, max_ratio: Fraction, *, allow_disclosure: bool = False) -> Promise:
+        """What one answer costs a device, exactly; an error if a device with these caps does not answer it at all."""
+        ratio = self.design.worst_likelihood_ratio
+        if ratio <= max_ratio:
+            cost = self.design.loss
+            if cost.epsilon > max_epsilon:
+                raise OverPolicy(
+                    f"question {self.id!r} costs ε = {float(cost.epsilon):.6g}; "
+                    f"this device allows at most {float(max_epsilon):.6g} per question"
+                )
+            return cost
+        shown = "without bound" if ratio == math.inf else f"by a factor of {float(ratio):.4g}"
+        start = f"question {self.id!r}: an answer could change the odds {shown}"
+        if self.disclosure is None:
+            raise CertainDisclosure(f"{start}, and the publisher has not signed that this is meant")
+        if not allow_disclosure:
+            raise CertainDisclosure(f"{start}; this device does not allow that (allow_disclosure=False)")
+        return Promise(Epsilon(0), self.design.total_variation)
+
     @property
     def answered_rounds(self) -> int:
         """In how many rounds one device answers (rule 3)."""
@@ -138,3 +186,129 @@ class Question(Document):
     def discloses(self) -> bool:
         """Whether an answer is a proof, or as good as one."""
         return self.design.worst_likelihood_ratio >= PRACTICAL_PROOF
+
+
+# ---- as it is written in a file -------------------------------------------------------------------------------------
+
+MADE = ("design", "promise")  # fields of a question that follow from what is written
+NAMES = "a name of small letters, digits, and . _ - after the first, 64 characters at most"
+MEANT = {  # words for programs, and what they mean to whoever writes a survey
+    "Field required": "is missing",
+    "Extra inputs are not permitted": "means nothing here",
+    "Input should be a valid integer": "must be a whole number",
+    "Input should be a valid dictionary": "must be words, or a table of words by language",
+    "Input should be a valid tuple": "must be a list",
+    "document: ": "",
+    "Input should be a valid": "must be a",
+    "disclosure=Disclosure(exposed=…, respondents=…)": "the line `disclosure = { exposed = …, respondents = … }`",
+}
+
+KINDS: dict[str, tuple[type[AnyKind], tuple[str, ...]]] = {
+    "yes_no": (YesNo, ()),
+    "choice": (Choice, ("options",)),
+    "number": (Number, ("low", "high", "unit", "clip")),
+}
+
+
+def _optimal(_: AnyKind, epsilon: Any, delta: Any = 0, **known: Any) -> Mechanism:
+    choose = full_support_design if "max_ratio" in known else optimal_design
+    return choose(epsilon, delta, **known)
+
+
+class DesignForm(NamedTuple):
+    """A way to say which design: for which kinds, by the names that must be there and those that may."""
+
+    kinds: tuple[str, ...]
+    needed: tuple[str, ...]
+    wanted: tuple[str, ...]
+    design: Callable[..., Mechanism]
+
+
+WAYS = (
+    DesignForm(("yes_no",), ("epsilon",), ("delta", "prevalence", "max_ratio"), _optimal),
+    DesignForm(("yes_no",), ("epsilon_yes", "epsilon_no"), (), lambda _, epsilon_yes, epsilon_no: two_sided_design(
+        epsilon_yes, epsilon_no)),
+    DesignForm(("number",), ("epsilon",), (), lambda _, epsilon: optimal_design(epsilon)),
+    DesignForm(("yes_no", "number"), ("p00", "p11"), (), lambda _, p00, p11: Design(p00, p11).to_grid()),
+    DesignForm(("choice",), ("epsilon",), ("delta",), lambda kind, epsilon, delta=0: optimal_choice(
+        epsilon, kind.option_count, delta)),
+    DesignForm(("choice",), ("size", "p"), (), lambda kind, size, p: SetDesign(kind.option_count, size, p).to_grid()),
+)  # fmt: skip
+PROMISES = tuple(dict.fromkeys(name for way in WAYS for name in (*way.needed, *way.wanted)))
+
+
+def question_from(written: Any, place: int, language: object) -> Question:
+    """The question, its design chosen; `place` is its number in the file, if it has no id."""
+    if not isinstance(written, dict):
+        raise MalformedDocument("a question is a table of names and values")
+    fields = by_language(written, ("text", "help"), language)
+    with at(f"question {written['id']!r}" if isinstance(written.get("id"), str) else f"question {place}"):
+        known(written, _names())
+        fields["kind"] = kind = _kind(fields, language)
+        given = {name: fields.pop(name) for name in PROMISES if name in fields}
+        fields["design"] = _design(kind, given)
+        if isinstance(fields.get("disclosure"), dict):
+            with at("disclosure"):
+                fields["disclosure"] = Disclosure(**fields["disclosure"])
+        return Question(**fields)
+
+
+def _names() -> tuple[str, ...]:
+    own = [name for name in Question.model_fields if name not in MADE]
+    return (*own, *(name for _, names in KINDS.values() for name in names), *PROMISES)
+
+
+def _kind(fields: dict[str, Any], language: object) -> AnyKind:
+    """The kind with its parts, which are taken out of the fields."""
+    word = fields.pop("kind", "yes_no")
+    if not isinstance(word, str) or word not in KINDS:
+        raise MalformedDocument(f"kind: {shown(word)} is not a kind of question; known are {', '.join(KINDS)}")
+    make, names = KINDS[word]
+    parts = {}
+    for name in [name for _, listed in KINDS.values() for name in listed if name in fields]:
+        if name not in names:
+            raise MalformedDocument(f"{name}: a {word} question has none")
+        parts[name] = fields.pop(name)
+    parts = by_language(parts, ("unit",), language)
+    if isinstance(parts.get("options"), list):
+        parts["options"] = [{language: one} if isinstance(one, str) else one for one in parts["options"]]
+    return make(**parts)
+
+
+def _design(kind: AnyKind, given: dict[str, Any]) -> Mechanism:
+    """The design of the one way whose names are given (rule 5)."""
+    ways = [way for way in WAYS if kind.kind in way.kinds]
+    for way in ways:
+        if set(way.needed) <= set(given) <= {*way.needed, *way.wanted}:
+            return way.design(kind, **given)
+    allowed = ", or ".join(
+        " and ".join(way.needed) + (f" (and {', '.join(way.wanted)})" if way.wanted else "") for way in ways
+    )
+    raise MalformedDocument(f"give {allowed} for a {kind.kind} question; given: {', '.join(given) or 'none of them'}")
+
+
+def known(written: dict[str, Any], names: Sequence[str]) -> None:
+    """Refuse a name that means nothing, with the one it may have been."""
+    for name in written:
+        if name not in names:
+            near = get_close_matches(name, names, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(names)}"
+            raise MalformedDocument(f"the name {shown(name)} means nothing here; {hint}")
+
+
+@contextmanager
+def at(place: str) -> Iterator[None]:
+    """A refusal of what stands at this place of the file names the place, in words of the file."""
+    try:
+        yield
+    except ParameterError as error:
+        raise ParameterError(f"{place}: {error.name}", error.value, error.allowed) from None
+    except (SurveyRefused, UninformativeDesign) as error:
+        raise type(error)(f"{place}: {_as_written(str(error)).removeprefix(f'{place}: ')}") from None
+
+
+def _as_written(words: str) -> str:
+    """A refusal's words for whoever writes the file, not for a program."""
+    for said, meant in MEANT.items():
+        words = words.replace(said, meant)
+    return re.sub(r"String should match pattern '[^']*'", NAMES, words)

@@ -14,7 +14,7 @@ from typing import Any
 
 from rrcollect.errors import MalformedDocument
 from rrcollect.publish.document import by_language
-from rrcollect.publish.question_file import known, question_from
+from rrcollect.publish.question import known, question_from
 from rrcollect.publish.survey import Survey
 
 TEMPLATE = """\

@@ -153,7 +153,7 @@ def _later(client: Client, accepted: AcceptedSurvey, question: Question) -> str 
 
 def _ask(question: Question, say: Callable[[Mapping[str, str]], str]) -> Truth | None:
     """The truth as the kind has it, or None to decline; asked again until it is one, without echo or not at all."""
-    from rrcollect.answer.words import marked
+    from rrcollect.answer.explain.words import marked
 
     listed, allowed, read = _prompt(question.kind, say)
     texts = [say(question.text), *listed]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 from argparse import ArgumentParser, Namespace
@@ -91,16 +90,16 @@ def publish(options: Namespace) -> int:
         return _publish_signed(options)
     if options.survey is None or not options.key or options.out is None:
         raise Incomplete("give FILE, --key and --out; --template prints a survey to start from")
-    publication, warnings = _signed(options)
+    publication = _signed(options)
     whole = publication.composition.whole
     data = {
         "digest": publication.digest,
         "epsilon": str(whole.epsilon),
         "delta": str(whole.delta),
         "file": str(options.out),
-        "warnings": warnings,
+        "warnings": list(publication.warnings),
     }
-    for warning in warnings:
+    for warning in publication.warnings:
         sys.stderr.write(f"warning: {plain(warning)}\n")
     said = [publication.composition.explain()]
     said += [f"{options.out}: {len(publication.envelope)} bytes, digest {publication.digest}"]
@@ -112,22 +111,24 @@ def publish(options: Namespace) -> int:
     return 0
 
 
-def _signed(options: Namespace) -> tuple[Publication, list[str]]:
-    """The survey signed, in its file, and the warnings."""
+def _signed(options: Namespace) -> Publication:
+    """The survey signed, in its file."""
     from rrcollect import publish_survey
-    from rrcollect.publish.question_file import at
+    from rrcollect.publish.question import at
     from rrcollect.publish.survey_file import read_survey, survey_from
 
+    if options.expect is not None and options.expect < 1:
+        raise ParameterError("--expect", options.expect, "1 or more answers")
     refuse_existing(options.out, force=options.force)
     entries = read_survey(options.survey)
     with at(str(options.survey)):
         survey = survey_from(entries)
     keys = signing_keys(options)
     with at(str(options.survey)):
-        publication = publish_survey(survey, keys)
+        publication = publish_survey(survey, keys, expected=options.expect)
     with new_file(options.out, force=options.force) as partial:
         partial.write_bytes(publication.envelope)
-    return publication, [*refusals(publication), *small_groups(survey, options.expect)]
+    return publication
 
 
 def _publish_signed(options: Namespace) -> int:
@@ -178,49 +179,6 @@ def _upload(options: Namespace, envelope: bytes, keys: Sequence[PublicKey]) -> l
     return [str(page) for page in said.get("pages", [])]
 
 
-def refusals(publication: Publication) -> list[str]:
-    """Why devices with the default policy would not answer a survey, or some of it; empty if they would."""
-    from rrcollect import Policy
-    from rrcollect.errors import SurveyRefused
-
-    policy = Policy()
-    found = []
-    for question in publication.survey.questions:
-        try:
-            policy.cost(question)
-        except SurveyRefused as error:
-            found.append(f"a device with the default policy refuses the whole survey: {error}")
-    for name, rounds, cost, _ in publication.composition.questions:
-        if rounds > 1 and (cost.epsilon > policy.attribute_epsilon or cost.delta > policy.attribute_delta):
-            found.append(
-                f"question {name!r}: all {rounds} rounds cost ε = {float(cost.epsilon):.4g}; a device with the default "
-                f"policy stops at {float(policy.attribute_epsilon):.4g} for one attribute"
-            )
-    whole = publication.composition.whole
-    if whole.epsilon > policy.lifetime_epsilon or whole.delta > policy.lifetime_delta:
-        most = f"{float(policy.lifetime_epsilon):.4g} and {float(policy.lifetime_delta):.4g} for life"
-        costs = f"the whole survey costs ε = {float(whole.epsilon):.4g}, δ = {float(whole.delta):.4g}"
-        found.append(f"{costs}; a device with the default policy stops at {most}")
-    return found
-
-
-def small_groups(survey: Survey, expected: int | None) -> list[str]:
-    """Why the groups that a survey declares would not be shown with so many answers; empty if they would."""
-    if expected is None or not survey.segments:
-        return []
-    if expected < 1:
-        raise ParameterError("--expect", expected, "1 or more answers")
-    cells = math.prod(len(segment.values) + 1 for segment in survey.segments.values())
-    crowds = expected // survey.minimum
-    if cells <= crowds:
-        return []
-    return [
-        f"{expected} answers are at most {crowds} crowds of {survey.minimum}, and the declared segments make {cells} "
-        "cells, those who declare nothing counted: most of them will not be shown. Declare fewer segments or values, "
-        "or ask more people"
-    ]
-
-
 def add_verify(parser: ArgumentParser) -> None:
     """Options of `verify`."""
     add_survey(parser)
@@ -232,8 +190,8 @@ def verify(options: Namespace) -> int:
     """What a device with the default policy would say to an envelope."""
     from rrcollect import Policy, TrustedPublisher, accept_survey
     from rrcollect.errors import SurveyRefused
-    from rrcollect.publish.composition import compose
     from rrcollect.publish.envelope import verify as open_envelope
+    from rrcollect.publish.publication import compose
     from rrcollect.publish.survey import Survey
 
     keys = trusted(options)

@@ -20,8 +20,8 @@ from importlib import resources
 from typing import Any
 
 from rrcollect import __version__
-from rrcollect.answer.headline import question_headline
-from rrcollect.answer.words import Words
+from rrcollect.answer.explain.headline import question_headline
+from rrcollect.answer.explain.words import Words
 from server_agg.demo.run import BY_SPORT, DemoRun
 from server_agg.results.drawing import share_limits
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rrcollect.answer.words import Words
+from rrcollect.answer.explain.words import Words
 from rrcollect.errors import ParameterError
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import CARRIED, Survey

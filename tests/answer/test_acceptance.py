@@ -7,9 +7,9 @@ import pytest
 import rrcollect.errors
 from rrcollect import ParameterError, Policy, PublicKey, SigningKey, TrustedPublisher, accept_survey, publish_survey
 from rrcollect.answer.acceptance import SeenVersion
-from rrcollect.answer.words import marked
+from rrcollect.answer.explain.words import marked
 from rrcollect.errors import RRCollectError, SurveyRefused
-from rrcollect.publish.composition import compose
+from rrcollect.publish.publication import compose
 from tests.support.devices import KEY, POLICY, VECTORS, cases, envelope, moment, survey, unb64, vector_policy
 from tests.vectors.make import texts
 from tests.vectors.parts import PUBLISHER

@@ -234,7 +234,7 @@ def test_every_question_and_round_is_drawn_equally_often_over_all_words(tmp_path
 
 
 def test_a_composed_panel_is_one_round_and_a_survey_that_asks_one_costs_its_dearest():
-    from rrcollect.publish.composition import compose
+    from rrcollect.publish.publication import compose
 
     whole = compose(survey(*panels(3, 0))).whole
     assert whole == compose(survey(*panels(3))).whole

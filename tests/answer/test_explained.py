@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rrcollect import Design, Disclosure, Epsilon, Policy, SimulatedCollector, accept_survey, optimal_design
-from rrcollect.answer.bound import MOST_SHOWN, bound
-from rrcollect.answer.explanation import survey_lines
-from rrcollect.answer.words import LANGUAGES, Words, marked, shown_lines
+from rrcollect.answer.explain.bound import MOST_SHOWN, bound
+from rrcollect.answer.explain.explanation import survey_lines
+from rrcollect.answer.explain.words import LANGUAGES, Words, marked, shown_lines
 from rrcollect.design.sentences import PRACTICAL_PROOF, at_least, at_most, decimal, rounded_down, rounded_up
 from rrcollect.errors import MalformedDocument
 from rrcollect.publish.question import Question
@@ -180,7 +180,7 @@ def test_the_optimal_design_with_a_delta_and_no_proof_is_told_by_its_ratio():
 
 
 def test_what_the_publisher_is_told_is_rounded_up_too():
-    from rrcollect.publish.composition import compose
+    from rrcollect.publish.publication import compose
 
     whole = compose(survey(question(design=optimal_design(1))))
     assert "factor of at most 2.719" in whole.explain()  # e = 2.71828…

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from rrcollect import Design, Disclosure, ParameterError, accept_survey
-from rrcollect.answer.headline import question_headline
-from rrcollect.answer.words import FORMS, LANGUAGES, Words, direction, plural
+from rrcollect.answer.explain.headline import question_headline
+from rrcollect.answer.explain.words import FORMS, LANGUAGES, Words, direction, plural
 from rrcollect.publish.texts import words as one_line
 from tests.support.devices import POLICY, envelope, question
 

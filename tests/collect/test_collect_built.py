@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from rrcollect.answer.words import LANGUAGES, Words
+from rrcollect.answer.explain.words import LANGUAGES, Words
 from server_agg.collect.http import pages
 from tests.support.browser import Visit
 from tests.support.collector_running import ROOT

@@ -21,8 +21,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from rrcollect import Report
-from rrcollect.answer.headline import question_headline
-from rrcollect.answer.words import Words
+from rrcollect.answer.explain.headline import question_headline
+from rrcollect.answer.explain.words import Words
 from rrcollect.errors import ReportRefused
 from server_agg import Tallies, Tally
 from server_agg.cli.demo import program_name

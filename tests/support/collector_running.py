@@ -17,8 +17,8 @@ from typing import Any, Self
 import uvicorn
 
 from rrcollect import Design, Publication, Report, publish_survey
-from rrcollect.publish.composition import compose
 from rrcollect.publish.envelope import seal
+from rrcollect.publish.publication import compose
 from server_agg import CollectorSettings, OwnerToken, create_app, open_store
 from server_agg.collect.serve import server_config
 from tests.support.devices import KEY, survey

@@ -9,10 +9,10 @@ from fractions import Fraction
 from typing import Any
 
 from rrcollect import Budget, Design, Policy, SetDesign, optimal_choice
-from rrcollect.answer.explanation import survey_lines
-from rrcollect.answer.headline import question_headline, share_of_life, survey_headline
+from rrcollect.answer.explain.explanation import survey_lines
+from rrcollect.answer.explain.headline import question_headline, share_of_life, survey_headline
+from rrcollect.answer.explain.words import LANGUAGES, Words, shown_lines
 from rrcollect.answer.ledger.ledger import Draw
-from rrcollect.answer.words import LANGUAGES, Words, shown_lines
 from rrcollect.deliver.outbox import OutboxReport
 from rrcollect.design import from_text
 from rrcollect.design.mechanism import Mechanism

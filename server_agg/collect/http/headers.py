@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rrcollect.answer.words import LANGUAGES, Words
+from rrcollect.answer.explain.words import LANGUAGES, Words
 from server_agg.collect.http.bodies import header, reply
 
 POLICY = (

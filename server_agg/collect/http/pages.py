@@ -25,7 +25,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rrcollect import __version__
-from rrcollect.answer.words import LANGUAGES, Words
+from rrcollect.answer.explain.words import LANGUAGES, Words
 from rrcollect.publish.survey import CARRIED
 from server_agg.collect.catalogue import CatalogueEntry
 from server_agg.collect.http.bodies import header, refusal_reply, reply, trouble_reply

@@ -183,7 +183,7 @@ CHECK = Check(
         "tests/assurance/dependencies/canary_traces.py",
         "tests/assurance/dependencies/packages.py",
         "pyproject.toml",
-        "rrcollect/answer/budget.py",
+        "rrcollect/answer/explain/budget.py",
         "rrcollect/answer/client.py",
         "rrcollect/answer/draw.py",
         "rrcollect/answer/ledger/ledger.py",

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from rrcollect.answer.bound import Bound, bound, greatest
-from rrcollect.answer.words import Line, Words
+from rrcollect.answer.explain.bound import Bound, bound, greatest
+from rrcollect.answer.explain.words import Line, Words
 from rrcollect.design.sentences import at_most
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import CARRIED, Survey

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from rrcollect.answer.bound import MOST_SHOWN, Bound, bound
-from rrcollect.answer.explanation import chance_in_words
-from rrcollect.answer.headline import share_of_life
+from rrcollect.answer.explain.bound import MOST_SHOWN, Bound, bound
+from rrcollect.answer.explain.explanation import chance_in_words
+from rrcollect.answer.explain.headline import share_of_life
+from rrcollect.answer.explain.words import Line, Words, shown_lines
 from rrcollect.answer.ledger.ledger import Draw
 from rrcollect.answer.policy import Policy
-from rrcollect.answer.words import Line, Words, shown_lines
 from rrcollect.deliver.outbox import OutboxReport
 from rrcollect.design.parameters import Epsilon
 from rrcollect.design.promise import Promise, total

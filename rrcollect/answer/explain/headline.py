@@ -14,10 +14,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from rrcollect.answer.bound import bound
-from rrcollect.answer.explanation import limit_sentences
+from rrcollect.answer.explain.bound import bound
+from rrcollect.answer.explain.explanation import limit_sentences
+from rrcollect.answer.explain.words import Words
 from rrcollect.answer.policy import Policy
-from rrcollect.answer.words import Words
 from rrcollect.design.promise import Promise
 from rrcollect.design.sentences import MOST_COUNTED, PROVES_NOTHING
 from rrcollect.publish.question import Question
