@@ -117,7 +117,8 @@ def add_bar(parser: ArgumentParser, *, methods: Sequence[str] | None = None, tar
 
 def given_of(options: Namespace, *names: str) -> set[str]:
     """Which of these options were given."""
-    return {name for name in names if getattr(options, name) not in (None, [], "0", False)}
+    usual = {"delta": "0", "regret": False, "classic": []}
+    return {name for name in names if getattr(options, name) not in (None, usual.get(name))}
 
 
 def bounds_of(options: Namespace) -> tuple[str, str] | None:

@@ -107,6 +107,8 @@ def split_sources(words: Sequence[str]) -> tuple[list[Path], list[str]]:
 
 def _is_survey(word: str) -> bool:
     try:
+        if not Path(word).is_file():  # a pipe is read once
+            return False
         with Path(word).open("rb") as file:
             return ENVELOPE.match(file.read(64)) is not None
     except (OSError, ValueError):
