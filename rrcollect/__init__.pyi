@@ -50,6 +50,5 @@ from rrcollect.publish.question import Disclosure as Disclosure
 from rrcollect.publish.question import Question as Question
 from rrcollect.publish.report import Report as Report
 from rrcollect.publish.survey import Survey as Survey
-from rrcollect.publish.withdrawal import withdraw_survey as withdraw_survey
 
 __version__: str

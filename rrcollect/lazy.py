@@ -5,6 +5,14 @@ Rules
    `from HOME import NAME as NAME`.
 2. A name is imported from its home when it is first asked for, and is then a plain attribute of the package.
    A name whose home is the package itself is a module of it.
+3. A part that needs an optional package says which extra of rrcollect brings it along (`extra`).
+
+>>> extra("json", "plot").dumps([1])
+'[1]'
+>>> extra("no_such_package.part", "plot")
+Traceback (most recent call last):
+...
+rrcollect.errors.MissingExtra: no_such_package is not installed; pip install 'rrcollect[plot]'
 """
 
 from __future__ import annotations
@@ -12,6 +20,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from typing import Any
+
+from rrcollect.errors import MissingExtra
 
 
 def public_names(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
@@ -30,3 +41,11 @@ def public_names(package: str) -> tuple[Callable[[str], object], Callable[[], li
         return value
 
     return getattribute, lambda: sorted({*vars(module), *homes}), list(homes)
+
+
+def extra(module: str, name: str) -> Any:
+    """The module, or `MissingExtra` naming the package that could not be imported and the extra `name`."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtra((error.name or module).partition(".")[0], name) from None

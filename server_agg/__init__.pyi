@@ -1,6 +1,6 @@
 """The public names of server_agg, one line each: `rrcollect.lazy` reads them here, and so do type checkers."""
 
-from rrcollect.publish.rules import REASONS as REASONS
+from rrcollect.publish.report import REASONS as REASONS
 from server_agg import collect as collect
 from server_agg import plan as plan
 from server_agg.analysis.analyse import Analysis as Analysis

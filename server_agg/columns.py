@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rrcollect.errors import ParameterError, RRCollectError
-from rrcollect.extras import extra
+from rrcollect.lazy import extra
 from server_agg.answer_words import is_null
 from server_agg.errors import BadColumn, SourceUnavailable, UnreadableRow
 

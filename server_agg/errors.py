@@ -6,13 +6,13 @@ refused and counted.
 
 A collector's `Refusal` is final and is told to the sender with its status; a `StoreError` is the server's own trouble:
 nothing was acknowledged, and sending again later is safe.  A report is refused for a reason of
-`rrcollect.publish.rules.REASONS`.
+`rrcollect.publish.report.REASONS`.
 """
 
 from __future__ import annotations
 
 from rrcollect.errors import Blame, RRCollectError, shown
-from rrcollect.publish.rules import REASONS, STATUS
+from rrcollect.publish.report import REASONS, STATUS
 
 
 class TooFewAnswers(RRCollectError, ValueError):

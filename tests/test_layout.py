@@ -21,8 +21,8 @@ LONGEST = 330
 # has two storeys: how bars are made, and what is estimated with them.
 ORDER: dict[str, list[list[str]]] = {
     "rrcollect": [
-        ["errors", "lazy"],
-        ["extras", "schema"],
+        ["errors"],
+        ["lazy", "schema"],
         ["design"],
         ["classic", "publish"],
         ["deliver"],

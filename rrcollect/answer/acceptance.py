@@ -29,10 +29,9 @@ from rrcollect.errors import (
     UntrustedKey,
     shown,
 )
-from rrcollect.publish.envelope import verify
+from rrcollect.publish.envelope import Withdrawal, read_withdrawal, verify
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.survey import Survey
-from rrcollect.publish.withdrawal import Withdrawal, read_withdrawal
 
 
 @dataclass(frozen=True)

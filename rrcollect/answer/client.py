@@ -42,11 +42,11 @@ from rrcollect.deliver.schedule import HOURS, check_spread, schedule
 from rrcollect.deliver.transport import HttpTransport, Transport
 from rrcollect.design.sampling import Source
 from rrcollect.errors import LedgerError, ParameterError
+from rrcollect.publish.envelope import Withdrawal
 from rrcollect.publish.question import Question
 from rrcollect.publish.report import Report
 from rrcollect.publish.texts import fingerprint
 from rrcollect.publish.tickets import ticket
-from rrcollect.publish.withdrawal import Withdrawal
 
 
 class Client:

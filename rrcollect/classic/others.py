@@ -30,7 +30,7 @@ from rrcollect.design.optimal_choice import made_for, optimal_choice
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability, whole_number
 from rrcollect.design.sets import MOST_OPTIONS, SetDesign
 from rrcollect.errors import ParameterError
-from rrcollect.extras import extra
+from rrcollect.lazy import extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,6 +1,6 @@
 """A whole collector in memory, for tests of apps that embed the client.
 
-It implements the transport and keeps the rules of a real one (`publish.rules`): it is found at the addresses that its
+It implements the transport and keeps the rules of a real one (`publish.report`): it is found at the addresses that its
 surveys name; a report is taken if its survey allows it; the same report again counts once; the same id with other
 content is refused, and so is a second report under one ticket.  `failures` are raised before or after taking a report,
 to see what an app does with a bad network.
@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from rrcollect.errors import MalformedReport, ParameterError, ReportRefused, TransportFailed, shown
-from rrcollect.publish.report import Report
-from rrcollect.publish.rules import REASONS, fault
+from rrcollect.publish.report import REASONS, Report, fault
 from rrcollect.publish.survey import Survey
 
 Fault = Literal["none", "before", "after"]

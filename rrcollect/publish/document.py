@@ -175,6 +175,48 @@ Passages = Annotated[
 ]  # by language, several lines each
 Moment = Annotated[datetime, PlainValidator(_moment)]
 
+CARRIED = "carried"
+LOOPBACK = r"(?:localhost|127\.0\.0\.1|\[::1\])"
+ORIGIN = rf"(?:https://[a-z0-9](?:[a-z0-9.-]{{0,251}}[a-z0-9])?|http://{LOOPBACK})(?::[1-9][0-9]{{0,4}})?"
+_ORIGIN = re.compile(ORIGIN)
+_ADDRESS = re.compile(rf"{ORIGIN}(?:/[A-Za-z0-9._~-]+)+")
+_LOGO = re.compile(
+    r"data:image/(?:png|jpeg|svg\+xml);base64,(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"
+)
+LARGEST_LOGO = 64 * 1024  # characters
+
+
+def _origin(text: str) -> str:
+    if not _ORIGIN.fullmatch(text):
+        raise ValueError("an origin looks like https://survey.example.org; http only for this machine")
+    return text
+
+
+def _address(text: str) -> str:
+    if text != CARRIED and (len(text) > 500 or not _ADDRESS.fullmatch(text)):
+        raise ValueError(
+            f"it must look like https://collect.example.org/reports (http only for this machine), or be {CARRIED!r}"
+        )
+    return text
+
+
+def _link(text: str) -> str:
+    if not re.fullmatch(r"https://[!-~]{3,1990}", text):
+        raise ValueError("a link begins with https://")
+    return text
+
+
+def _logo(text: str) -> str:
+    if len(text) > LARGEST_LOGO or not _LOGO.fullmatch(text):
+        raise ValueError(f"a logo is a data: address of a PNG, JPEG or SVG image of at most {LARGEST_LOGO} characters")
+    return text
+
+
+Links = Annotated[dict[Language, Annotated[str, AfterValidator(_link)]], Field(max_length=50), AfterValidator(Frozen)]
+Origin = Annotated[str, AfterValidator(_origin)]
+Address = Annotated[str, AfterValidator(_address)]
+Logo = Annotated[str, AfterValidator(_logo)]
+
 
 def by_language(fields: dict[str, Any], names: tuple[str, ...], language: object) -> dict[str, Any]:
     """The fields with plain texts as maps by language."""

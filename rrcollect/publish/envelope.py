@@ -8,6 +8,13 @@ Rules
 3. A threshold counts distinct trusted keys.  A trusted key whose signature does not fit refuses the whole envelope; a
    key that appears twice does too; a key nobody here knows is passed over (it may be next year's).
 4. Verification comes before parsing: unsigned content is never interpreted.
+
+The withdrawal: the signed word of a publisher that a survey is over before it expires
+1. It names one survey by its digest, with the publisher, name and version for people to read, and since when.  It is
+   canonical JSON of exactly these fields in a DSSE envelope, signed as surveys are, under a label of its own: a
+   signature on a survey never withdraws it.
+2. Whoever may publish may withdraw: a device asks for as many of the publisher's keys as for a survey.
+3. It is for life.  There is no way back but another survey, with another version.
 """
 
 from __future__ import annotations
@@ -16,6 +23,10 @@ import base64
 import binascii
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
 
 from rrcollect.errors import (
     BadSignature,
@@ -28,6 +39,7 @@ from rrcollect.errors import (
     shown,
 )
 from rrcollect.publish.canonical import canonical, read_canonical
+from rrcollect.publish.document import Document, Moment, Name, Words
 from rrcollect.publish.keys import PublicKey, SigningKey
 
 SURVEY_TYPE = "application/vnd.rrcollect.survey.v1+json"
@@ -145,3 +157,60 @@ def _base64(value: object, what: str) -> bytes:
     if base64.b64encode(data).decode() != text:
         raise NotCanonical(f"{what} is base64 with stray bits at its end")
     return data
+
+
+# ---- the withdrawal -------------------------------------------------------------------------------------------------
+
+WITHDRAWAL_TYPE = "application/vnd.rrcollect.withdrawal.v1+json"
+LARGEST_WITHDRAWAL = 8192  # bytes of the payload
+
+
+class Withdrawal(Document):
+    """What is withdrawn (`survey` is its digest), and since when."""
+
+    survey: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    publisher: Words
+    name: Name
+    version: int = Field(ge=1, le=2**31)
+    moment: Moment
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, survey: str, publisher: str, name: str, version: int, moment: datetime | str) -> None: ...
+
+    def payload(self) -> bytes:
+        """The canonical bytes that are signed."""
+        return canonical(self.to_wire())
+
+    @classmethod
+    def from_payload(cls, payload: bytes) -> Withdrawal:
+        """The withdrawal of canonical bytes; every other spelling is refused."""
+        value = read_canonical(payload, LARGEST_WITHDRAWAL)
+        if not isinstance(value, dict):
+            raise MalformedDocument("a withdrawal is a JSON object")
+        return cls.from_wire(value)
+
+
+@dataclass(frozen=True)
+class VerifiedWithdrawal:
+    """A withdrawal, and the trusted keys that signed exactly these bytes."""
+
+    withdrawal: Withdrawal
+    signers: frozenset[PublicKey]
+
+
+def sign_withdrawal(withdrawal: Withdrawal, keys: Sequence[SigningKey]) -> bytes:
+    """The envelope of a withdrawal, signed by every key given."""
+    if not isinstance(keys, Sequence) or not all(isinstance(key, SigningKey) for key in keys):
+        raise ParameterError("keys", type(keys).__name__, "a list of SigningKey")
+    envelope = seal(withdrawal.payload(), keys, WITHDRAWAL_TYPE)
+    read_withdrawal(envelope, [key.public for key in keys])  # as a device will
+    return envelope
+
+
+def read_withdrawal(envelope: bytes, trusted: Iterable[PublicKey]) -> VerifiedWithdrawal:
+    """The withdrawal of an envelope signed by at least one trusted key; how many are needed is the policy's to say."""
+    if not isinstance(envelope, bytes):
+        raise ParameterError("envelope", type(envelope).__name__, "the envelope's bytes")
+    verified = verify(envelope, trusted, WITHDRAWAL_TYPE)
+    return VerifiedWithdrawal(Withdrawal.from_payload(verified.payload), verified.signers)

@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import re
-from collections.abc import Iterator, Mapping
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -24,21 +23,27 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from rrcollect.errors import MalformedDocument, NotCanonical, ParameterError
 from rrcollect.publish.canonical import canonical, read_canonical
-from rrcollect.publish.document import Document, Frozen, Language, Moment, Name, Passages, Texts, Words, by_language
-from rrcollect.publish.envelope import LARGEST_ENVELOPE
+from rrcollect.publish.document import (
+    Address,
+    Document,
+    Frozen,
+    Language,
+    Links,
+    Logo,
+    Moment,
+    Name,
+    Origin,
+    Passages,
+    Texts,
+    Words,
+    by_language,
+)
+from rrcollect.publish.envelope import LARGEST_ENVELOPE, Withdrawal, sign_withdrawal
+from rrcollect.publish.keys import SigningKey
 from rrcollect.publish.question import MOST_ROUNDS, Question
 from rrcollect.publish.texts import in_language
 
 MOST_QUESTIONS = 200
-CARRIED = "carried"
-LOOPBACK = r"(?:localhost|127\.0\.0\.1|\[::1\])"
-ORIGIN = rf"(?:https://[a-z0-9](?:[a-z0-9.-]{{0,251}}[a-z0-9])?|http://{LOOPBACK})(?::[1-9][0-9]{{0,4}})?"
-_ORIGIN = re.compile(ORIGIN)
-_ADDRESS = re.compile(rf"{ORIGIN}(?:/[A-Za-z0-9._~-]+)+")
-_LOGO = re.compile(
-    r"data:image/(?:png|jpeg|svg\+xml);base64,(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"
-)
-LARGEST_LOGO = 64 * 1024  # characters
 TEXTS = ("title", "introduction", "consent", "contact", "privacy", "thanks")
 
 
@@ -46,40 +51,11 @@ def _as_tuple(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _origin(text: str) -> str:
-    if not _ORIGIN.fullmatch(text):
-        raise ValueError("an origin looks like https://survey.example.org; http only for this machine")
-    return text
-
-
-def _address(text: str) -> str:
-    if text != CARRIED and (len(text) > 500 or not _ADDRESS.fullmatch(text)):
-        raise ValueError(
-            f"it must look like https://collect.example.org/reports (http only for this machine), or be {CARRIED!r}"
-        )
-    return text
-
-
-def _link(text: str) -> str:
-    if not re.fullmatch(r"https://[!-~]{3,1990}", text):
-        raise ValueError("a link begins with https://")
-    return text
-
-
-def _logo(text: str) -> str:
-    if len(text) > LARGEST_LOGO or not _LOGO.fullmatch(text):
-        raise ValueError(f"a logo is a data: address of a PNG, JPEG or SVG image of at most {LARGEST_LOGO} characters")
-    return text
-
-
-Links = Annotated[dict[Language, Annotated[str, AfterValidator(_link)]], Field(max_length=50), AfterValidator(Frozen)]
-
-
 class Look(Document):
     """How the survey's page looks: a colour (#rrggbb) and a logo (an image as a data: address)."""
 
     colour: Annotated[str, Field(pattern=r"^#[0-9a-f]{6}$")] | None = None
-    logo: Annotated[str, AfterValidator(_logo)] | None = None
+    logo: Logo | None = None
 
 
 class RoundTimes(Document):
@@ -145,10 +121,8 @@ class Survey(Document):
     privacy: Links = Field(default_factory=Frozen)
     thanks: Passages = Field(default_factory=Frozen)
     look: Look = Field(default_factory=Look)
-    collector: Annotated[str, AfterValidator(_address)]
-    origins: Annotated[
-        tuple[Annotated[str, AfterValidator(_origin)], ...], BeforeValidator(_as_tuple), Field(max_length=16)
-    ] = ()
+    collector: Address
+    origins: Annotated[tuple[Origin, ...], BeforeValidator(_as_tuple), Field(max_length=16)] = ()
     opens: Moment | None = None
     expires: Moment
     rounds: Annotated[tuple[RoundTimes, ...], BeforeValidator(_as_tuple), Field(max_length=MOST_ROUNDS)] = ()
@@ -272,6 +246,31 @@ class Survey(Document):
         """Every question's own check."""
         for question in self.questions:
             question.check()
+
+    def withdraw(self, keys: Sequence[SigningKey], *, moment: datetime | None = None) -> bytes:
+        """The signed envelope that ends the survey, to be handed out wherever the survey was; `moment` is now by
+        default.
+
+        >>> from rrcollect import SigningKey, optimal_design
+        >>> question = Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))
+        >>> survey = Survey(name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
+        ...                 collector="https://collect.example.org/reports", expires="2100-01-01T00:00:00Z",
+        ...                 questions=[question])
+        >>> key = SigningKey.generate()
+        >>> notice = survey.withdraw([key])
+        >>> survey.withdrawn_by(read_withdrawal(notice, [key.public]).withdrawal)
+        True
+        """
+        when = datetime.now(UTC).replace(microsecond=0) if moment is None else moment
+        named = Withdrawal(
+            survey=self.digest, publisher=self.publisher, name=self.name, version=self.version, moment=when
+        )
+        return sign_withdrawal(named, keys)
+
+    def withdrawn_by(self, withdrawal: Withdrawal) -> bool:
+        """Whether a withdrawal is about exactly this survey."""
+        named = (withdrawal.survey, withdrawal.publisher, withdrawal.name, withdrawal.version)
+        return named == (self.digest, self.publisher, self.name, self.version)
 
     def payload(self) -> bytes:
         """The canonical bytes that are signed."""

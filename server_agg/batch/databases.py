@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from rrcollect.extras import extra
+from rrcollect.lazy import extra
 from server_agg.batch.sources import COLUMNS
 from server_agg.errors import RowsNotKept, SourceUnavailable
 

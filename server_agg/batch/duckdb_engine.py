@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rrcollect.errors import ParameterError, RRCollectError
-from rrcollect.extras import extra
+from rrcollect.lazy import extra
 from rrcollect.publish.report import LARGEST_REPORT
 from server_agg.batch.sources import COLUMNS, csv_header, first_fault
 from server_agg.batch.sql_readers import (

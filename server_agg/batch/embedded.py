@@ -18,10 +18,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rrcollect.errors import ParameterError, RRCollectError
-from rrcollect.extras import extra
+from rrcollect.lazy import extra
 from rrcollect.publish.canonical import canonical, read_canonical
+from rrcollect.publish.document import CARRIED
 from rrcollect.publish.report import LARGEST_REPORT, ReportRow
-from rrcollect.publish.survey import CARRIED, Survey
+from rrcollect.publish.survey import Survey
 from server_agg.columns import count_rows
 from server_agg.errors import UnreadableRow
 

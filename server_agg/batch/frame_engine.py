@@ -1,4 +1,4 @@
-"""The rules of `rrcollect.publish.rules` as narwhals expressions: one for Polars, pandas, pyarrow, Dask and PySpark.
+"""The rules of `rrcollect.publish.report` as narwhals expressions: one for Polars, pandas, pyarrow, Dask and PySpark.
 
 Rules
 1. One expression for all of them; it is lazy where the frame is, and nothing is collected but grouped counts.

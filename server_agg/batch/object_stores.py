@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from typing import IO, Any
 
 from rrcollect.errors import ParameterError
-from rrcollect.extras import extra
+from rrcollect.lazy import extra
 from server_agg.errors import SourceUnavailable
 
 STORES = {"s3": "s3fs", "gs": "gcsfs", "az": "adlfs", "memory": "fsspec"}

@@ -39,8 +39,7 @@ from rrcollect.publish.envelope import LARGEST_ENVELOPE, verify
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.publication import Publication
 from rrcollect.publish.question import Question
-from rrcollect.publish.report import ReportRow
-from rrcollect.publish.rules import fault
+from rrcollect.publish.report import ReportRow, fault
 from rrcollect.publish.survey import Survey
 from server_agg.batch.summary import BatchResult, Summary
 from server_agg.count.tallies import Tallies, TallyKey, refuse_mixed

@@ -1,4 +1,4 @@
-"""The rules of `rrcollect.publish.rules` as SQL (DuckDB): judge every row, compare the valid ones, count.
+"""The rules of `rrcollect.publish.report` as SQL (DuckDB): judge every row, compare the valid ones, count.
 
     rows → judged (fault, code) → grouped by id → grouped by ticket, where surveys are by invitation → counts
 

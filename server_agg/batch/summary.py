@@ -2,8 +2,8 @@
 
 Rules
 1. rows = accepted + repeated + the sum of refused.  Nothing is dropped silently; `Summary` refuses other numbers.
-2. Every refused row has one reason, from `rrcollect.publish.rules.REASONS`; engines give it by its place there, counted
-   from 1, and 0 to a row that is valid by itself.
+2. Every refused row has one reason, from `rrcollect.publish.report.REASONS`; engines give it by its place there,
+   counted from 1, and 0 to a row that is valid by itself.
 3. A valid report that was not counted before is accepted once; its other rows, and all rows of one that was counted
    before, are repeats.
 4. Progress is a bar on a terminal, a callback for programs, silence in a pipe.
@@ -21,7 +21,7 @@ from operator import add
 
 from rrcollect.design.parameters import whole_number
 from rrcollect.errors import ParameterError
-from rrcollect.publish.rules import REASONS
+from rrcollect.publish.report import REASONS
 from server_agg.batch.survey_tables import CountedAnswers, SurveyTables
 from server_agg.count.tallies import Tallies
 from server_agg.count.tally import fields, read_json

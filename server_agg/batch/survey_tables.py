@@ -24,8 +24,7 @@ from operator import add
 from rrcollect.design.mechanism import Mechanism
 from rrcollect.publish.canonical import canonical, read_canonical
 from rrcollect.publish.question import MOST_ROUNDS, Question
-from rrcollect.publish.report import LARGEST_REPORT
-from rrcollect.publish.rules import declared
+from rrcollect.publish.report import LARGEST_REPORT, declared
 from rrcollect.publish.survey import Survey
 from server_agg.count.statistic import counts_of_texts
 from server_agg.count.tallies import Tallies, TallyKey

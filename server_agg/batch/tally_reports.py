@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from rrcollect.errors import ParameterError
-from rrcollect.extras import extra
+from rrcollect.lazy import extra
 from rrcollect.publish.envelope import verify
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.publication import Publication

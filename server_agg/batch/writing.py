@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from rrcollect.errors import ParameterError
-from rrcollect.extras import extra
+from rrcollect.lazy import extra
 from rrcollect.publish.report import Report
 from server_agg.batch.sources import COLUMNS, NUMBER, kind_of
 from server_agg.files import new_file, write_csv

@@ -310,7 +310,7 @@ def add_completion(sub: argparse.ArgumentParser) -> None:
 
 def completion(options: argparse.Namespace) -> int:
     """Print a script made by shtab from the grammar, so that it cannot fall behind it."""
-    from rrcollect.extras import extra
+    from rrcollect.lazy import extra
 
     shtab, grammar = extra("shtab", "cli"), parser()
     _subparsers(grammar).help = None  # shtab leaves out what --help leaves to the description

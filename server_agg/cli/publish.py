@@ -219,14 +219,13 @@ def add_withdraw(parser: ArgumentParser) -> None:
 
 def withdraw(options: Namespace) -> int:
     """Sign that a survey is over; with keys that signed it, or devices would not take it."""
-    from rrcollect import withdraw_survey
 
     if not options.key:
         raise Incomplete("give --key: a private key that signed the survey")
     refuse_existing(options.out, force=options.force)
     keys = signing_keys(options)
     survey, _ = read_envelope(options.survey, [key.public for key in keys])
-    envelope = withdraw_survey(survey, keys)
+    envelope = survey.withdraw(keys)
     with new_file(options.out, force=options.force) as partial:
         partial.write_bytes(envelope)
     data = {"survey": survey.digest, "name": survey.name, "version": survey.version, "file": str(options.out)}

@@ -55,7 +55,7 @@ def _flag(name: str) -> str:
 def serve(options: Namespace) -> int:
     """Run a collector until it is told to stop."""
     from rrcollect.errors import ParameterError
-    from rrcollect.extras import extra
+    from rrcollect.lazy import extra
 
     run = extra("server_agg.collect.serve", "server").serve
     from server_agg.collect.settings import OwnerToken, Settings, settings_from_environment

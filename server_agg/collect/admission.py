@@ -1,7 +1,7 @@
 """Which reports are taken: rules without I/O, from bytes to an `IncomingReport` or a `Refusal` that says what to mend.
 
 Rules
-1. A report is canonical JSON of exactly its fields, and `rrcollect.publish.rules.fault` finds nothing wrong with it.
+1. A report is canonical JSON of exactly its fields, and `rrcollect.publish.report.fault` finds nothing wrong with it.
 2. A round opens and closes when the signed survey says; one without times of its own is open as long as the survey.
    After it closed, reports that waited on a device are still taken for the `grace` period.
 3. Whether a ticket is good and unspent the store decides, in its transaction.
@@ -28,8 +28,7 @@ from typing import NamedTuple
 
 from rrcollect.design.mechanism import Mechanism
 from rrcollect.errors import MalformedReport
-from rrcollect.publish.report import LARGEST_REPORT, Report, ReportRow
-from rrcollect.publish.rules import fault
+from rrcollect.publish.report import LARGEST_REPORT, Report, ReportRow, fault
 from rrcollect.publish.survey import Survey
 from server_agg.collect.catalogue import CatalogueEntry
 from server_agg.collect.store.reports import IncomingReport, incoming

@@ -22,10 +22,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rrcollect.errors import ParameterError, SurveyRefused
-from rrcollect.publish.envelope import verify
+from rrcollect.publish.envelope import read_withdrawal, verify
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.survey import Survey
-from rrcollect.publish.withdrawal import read_withdrawal
 from server_agg.collect.store.shelf import PublishedSurvey, Shelf
 from server_agg.errors import Refusal, StoreUnavailable
 
@@ -80,7 +79,7 @@ class Catalogue:
             notice = read_withdrawal(envelope, _keys(entry.published.keys)).withdrawal
         except SurveyRefused as error:
             raise Refusal(400, type(error).__name__, str(error)) from None
-        if not notice.withdraws(entry.survey):
+        if not entry.survey.withdrawn_by(notice):
             raise Refusal(400, "another_survey", "this withdrawal is of another survey")
         new = self._shelf.withdraw(entry.published.digest, envelope)
         with self._lock:

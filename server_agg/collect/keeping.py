@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import IO
 
 from rrcollect.errors import ParameterError
-from rrcollect.extras import extra
+from rrcollect.lazy import extra
 from rrcollect.publish.report import LARGEST_REPORT
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue, CatalogueEntry

@@ -51,7 +51,7 @@ from rrcollect import (
 from rrcollect.errors import ReportRefused, RRCollectError
 from rrcollect.publish.publication import Publication
 from rrcollect.publish.question import Question
-from rrcollect.publish.rules import REASONS
+from rrcollect.publish.report import REASONS
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.settings import Settings

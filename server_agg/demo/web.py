@@ -25,7 +25,7 @@ from typing import Any
 
 from rrcollect.deliver.transport import HttpTransport
 from rrcollect.errors import ParameterError, RRCollectError
-from rrcollect.extras import extra
+from rrcollect.lazy import extra
 from rrcollect.publish.survey_file import template
 from server_agg.demo.people import Desk, InProcessCollector, by_gateway, drawn_population, one_device
 from server_agg.demo.run import desk_of, published, working_folder

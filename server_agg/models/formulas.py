@@ -18,7 +18,7 @@ import numpy as np
 
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
-from rrcollect.extras import extra
+from rrcollect.lazy import extra
 from server_agg.models.effects import Effects, Prediction, contrast, predictions
 from server_agg.models.regression import LogisticFit, fit_logistic
 from server_agg.results.interval import exact_level

@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rrcollect.errors import ParameterError
-from rrcollect.extras import extra
+from rrcollect.lazy import extra
 from server_agg.results.drawing import SHARE, Picture, Point, draw_points
 from server_agg.results.tables import Table, html_table, latex_table, latex_text, markdown_table, markdown_text
 from server_agg.results.tables import text_table as aligned

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rrcollect.errors import ParameterError
-from rrcollect.extras import extra
+from rrcollect.lazy import extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

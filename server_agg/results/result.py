@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
-from rrcollect.extras import extra
+from rrcollect.lazy import extra
 from server_agg.results.drawing import Picture, Point, draw_points
 from server_agg.results.interval import Interval, Misfit
 from server_agg.results.row import SHARES, Row, Scale

@@ -20,8 +20,9 @@ from typing import Any
 
 from rrcollect.answer.explain.words import Words
 from rrcollect.errors import ParameterError
+from rrcollect.publish.document import CARRIED
 from rrcollect.publish.question import Question
-from rrcollect.publish.survey import CARRIED, Survey
+from rrcollect.publish.survey import Survey
 from server_agg.compare.options import OptionTrends, option_level, option_trends
 from server_agg.compare.trends import Trend, trend
 from server_agg.count.tallies import Tallies

@@ -4,10 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from rrcollect import Policy, SigningKey, TrustedPublisher, withdraw_survey
+from rrcollect import Policy, SigningKey, TrustedPublisher
 from rrcollect.errors import BadSignature, SurveyRefused, SurveyWithdrawn, UntrustedKey
-from rrcollect.publish.envelope import seal
-from rrcollect.publish.withdrawal import WITHDRAWAL_TYPE, Withdrawal
+from rrcollect.publish.envelope import WITHDRAWAL_TYPE, Withdrawal, seal
 from tests.support.devices import KEY, PUBLISHER, client, envelope, question, survey
 from tests.support.republishing import CountingSource
 
@@ -32,8 +31,8 @@ def test_a_withdrawn_survey_is_refused_for_good_and_its_waiting_reports_are_stop
     device.answer(other, "x", True)
     device._ledger.attempt(made[1].id)
     device._ledger.mark(made[1].id, "delivered")
-    told = device.withdraw(withdraw_survey(survey(*asked), [KEY], moment=WHEN))
-    assert told.withdraws(survey(*asked))
+    told = device.withdraw(survey(*asked).withdraw([KEY], moment=WHEN))
+    assert survey(*asked).withdrawn_by(told)
     assert states(device) == [("q1", "withdrawn"), ("q2", "delivered"), ("x", "waiting")]
     device = client(tmp_path, attributes=["doped", "b", "c"], source=source)  # over a restart
     with pytest.raises(SurveyWithdrawn, match="as of 2030-05-01"):
@@ -48,8 +47,8 @@ def test_a_withdrawn_survey_is_refused_for_good_and_its_waiting_reports_are_stop
 
 def test_a_survey_that_was_never_seen_is_withdrawn_too(tmp_path):
     device = client(tmp_path)
-    device.withdraw(withdraw_survey(survey(), [KEY]))
-    device.withdraw(withdraw_survey(survey(), [KEY]))  # twice is once
+    device.withdraw(survey().withdraw([KEY]))
+    device.withdraw(survey().withdraw([KEY]))  # twice is once
     with pytest.raises(SurveyWithdrawn):
         device.accept(envelope())
 
@@ -75,14 +74,14 @@ def test_the_threshold_of_the_publisher_holds_for_withdrawals(tmp_path):
     policy = Policy([TrustedPublisher(PUBLISHER, [KEY.public, second.public], threshold=2)])
     device = client(tmp_path, policy=policy)
     with pytest.raises(UntrustedKey, match="1 of 2"):
-        device.withdraw(withdraw_survey(survey(), [KEY]))
-    device.withdraw(withdraw_survey(survey(), [KEY, second]))
+        device.withdraw(survey().withdraw([KEY]))
+    device.withdraw(survey().withdraw([KEY, second]))
 
 
 @pytest.mark.parametrize("damage", ["a survey's signature", "a flipped bit", "not bytes"])
 def test_what_is_not_a_signed_withdrawal_withdraws_nothing(tmp_path, damage):
     device = client(tmp_path)
-    signed = withdraw_survey(survey(), [KEY])
+    signed = survey().withdraw([KEY])
     if damage == "a survey's signature":
         told = {"survey": survey().digest, "name": "clean-sport", "version": 1, "moment": WHEN}
         signed = seal(Withdrawal(publisher=PUBLISHER, **told).payload(), [KEY])  # under the label of surveys

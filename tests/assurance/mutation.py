@@ -34,7 +34,7 @@ TESTED = {
     "rrcollect/answer/draw.py": ("tests/answer/test_draw.py",),
     "rrcollect/answer/ledger/ledger.py": ("tests/answer", "tests/deliver"),
     "rrcollect/answer/ledger/guard.py": ("tests/answer/test_ledger.py", "tests/answer/test_guard_history.py"),
-    "rrcollect/publish/rules.py": ("tests/publish", "tests/deliver", "tests/collect/test_collect_rules.py"),
+    "rrcollect/publish/report.py": ("tests/publish", "tests/deliver", "tests/collect/test_collect_rules.py"),
     "server_agg/estimates/one.py": ESTIMATES,
     "server_agg/estimates/methods.py": (
         *ESTIMATES,

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rrcollect.publish.rules import COMPARED
+from rrcollect.publish.report import COMPARED
 from rrcollect.publish.survey import Segment, Survey
 from server_agg import (
     BatchResult,

@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from rrcollect import Design, Report
-from rrcollect.publish.envelope import LARGEST_ENVELOPE
+from rrcollect.publish.envelope import LARGEST_ENVELOPE, WITHDRAWAL_TYPE
 from rrcollect.publish.report import LARGEST_REPORT
-from rrcollect.publish.withdrawal import WITHDRAWAL_TYPE
 from server_agg import CollectorSettings, OwnerToken, create_app, open_store
 from server_agg.collect import Catalogue
 from server_agg.collect.http.surveys import LARGEST_NOTICE

@@ -8,7 +8,6 @@ import struct
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from rrcollect import withdraw_survey
 from server_agg.collect import incoming
 from tests.support.boards import CITY, answered, doped, hours, often
 from tests.support.browser import Visit, chromium
@@ -44,7 +43,7 @@ def board(tmp_path_factory):
             answered(running.store, one.survey, people, *([("Dublin", "Berlin")] if name == "few" else []))
             running.store.release(one.survey)
         gone = running.publication(doped(), name="gone", title="About gone", minimum=20)
-        notice = withdraw_survey(gone.survey, [KEY])
+        notice = gone.survey.withdraw([KEY])
         assert running.request("POST", f"/surveys/{made['gone']}/withdrawal", notice, JSON)[0] == 201
         unfit = running.publication(name="unfit", title="About unfit", minimum=20, segments={"city": CITY})
         made["unfit"] = running.publish(unfit)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from rrcollect import Design, HttpTransport, ParameterError, SigningKey, publish_survey
-from rrcollect.publish.rules import REASONS, STATUS
+from rrcollect.publish.report import REASONS, STATUS
 from rrcollect.publish.tickets import known_as, ticket
 from server_agg import OwnerToken, open_store
 from server_agg.collect import Admission, Catalogue, Store

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from rrcollect import SigningKey, withdraw_survey
+from rrcollect import SigningKey
 from server_agg import open_store
 from tests.support.boards import CITY, answered, doped, hours, often
 from tests.support.browser import Visit, chromium
@@ -93,7 +93,7 @@ def test_every_state_is_shown(collector, visit):
     collector.page_of(name="c", title="Trial", pilot=True)
     gone = collector.publication(name="d", title="Gone")
     collector.publish(gone)
-    notice = withdraw_survey(gone.survey, [KEY])
+    notice = gone.survey.withdraw([KEY])
     assert collector.request("POST", f"/surveys/{gone.digest}/withdrawal", notice, JSON)[0] == 201
     collector.publish(expired(name="e", title="Over", expires=past))
     shut = collector.publish(expired(name="f", title="Shut", expires=past))
@@ -222,11 +222,11 @@ def test_a_withdrawal_is_handed_in_and_a_forged_one_is_refused(collector, visit)
     page = entered(visit, collector, "Clean sport")
     part = unfolded(page, "Withdraw or close")
     text = part.get_by_label("The signed withdrawal, pasted")
-    text.fill(withdraw_survey(made.survey, [SigningKey.generate()]).decode())
+    text.fill(made.survey.withdraw([SigningKey.generate()]).decode())
     part.get_by_role("button", name="Withdraw for good").click()
     part.get_by_text(re.compile("^Not withdrawn: ")).wait_for()
     part.get_by_text("It can be closed when it has ended and its grace period has passed.").wait_for()
-    text.fill(withdraw_survey(made.survey, [KEY]).decode())
+    text.fill(made.survey.withdraw([KEY]).decode())
     part.get_by_role("button", name="Withdraw for good").click()
     page.locator(".state.withdrawn").wait_for()
     assert collector.request("GET", f"/surveys/{digest}/withdrawal")[0] == 200

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from rrcollect import Design, SigningKey, publish_survey, withdraw_survey
+from rrcollect import Design, SigningKey, publish_survey
 from server_agg import open_store
 from server_agg.collect import incoming
 from tests.support.browser import Visit, accessible, unfold
@@ -213,13 +213,13 @@ def test_a_withdrawn_survey_says_so_and_asks_nothing(collector, visit):
     made = collector.publication()
     digest = collector.publish(made)
     address = f"/surveys/{digest}/withdrawal"
-    forged = withdraw_survey(made.survey, [SigningKey.generate()])
+    forged = made.survey.withdraw([SigningKey.generate()])
     kind = "application/json"
     visit.context.route(f"**{address}", lambda route: route.fulfill(status=200, body=forged, content_type=kind))
     page = visit.page(f"{collector.url}/s/{digest}")
     page.get_by_role("radio", name="Yes").wait_for()  # a notice that its publisher did not sign means nothing
     visit.context.unroute(f"**{address}")
-    assert collector.request("POST", address, withdraw_survey(made.survey, [KEY]), JSON)[0] == 201
+    assert collector.request("POST", address, made.survey.withdraw([KEY]), JSON)[0] == 201
     page.reload()
     page.get_by_role("heading", name="This survey was withdrawn by its publisher.").wait_for()
     accessible(page)

@@ -3,7 +3,7 @@ and marks; and every state is legible."""
 
 import pytest
 
-from rrcollect import Design, optimal_design, withdraw_survey
+from rrcollect import Design, optimal_design
 from rrcollect.publish.kinds import Number
 from server_agg import open_store
 from tests.support.browser import Visit, accessible, unfold
@@ -67,7 +67,7 @@ def answered(collector, visit, digest, *, delivered):
 
 
 def withdrawn(collector, made, digest):
-    notice = withdraw_survey(made.survey, [KEY])
+    notice = made.survey.withdraw([KEY])
     assert collector.request("POST", f"/surveys/{digest}/withdrawal", notice, JSON)[0] == 201
 
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rrcollect import SigningKey, withdraw_survey
+from rrcollect import SigningKey
 from server_agg import CollectorSettings as Settings
 from server_agg import open_store
 from server_agg.collect import Catalogue, housekeeping
@@ -32,7 +32,7 @@ def test_a_withdrawn_survey_takes_nothing_more_and_says_why(tmp_path):
         assert collector.request("GET", path)[:2] == (204, b"")
         device = client(tmp_path)
         device.answer(device.accept(collector.request("GET", f"/surveys/{digest}")[1]), "q1", True)
-        notice = withdraw_survey(made.survey, [KEY])
+        notice = made.survey.withdraw([KEY])
         assert post(collector, digest, notice) == (201, {"withdrawn": digest})
         assert post(collector, digest, notice) == (200, {"withdrawn": digest})
         status, said = collector.post(body(digest))
@@ -50,8 +50,8 @@ def test_a_notice_that_is_not_the_publisher_s_ends_nothing(collector):
     made, other = publication(), publication(version=2)
     digest = collector.publish(made)
     bad = {
-        "UntrustedKey": withdraw_survey(made.survey, [SigningKey.generate()]),
-        "another_survey": withdraw_survey(other.survey, [KEY]),
+        "UntrustedKey": made.survey.withdraw([SigningKey.generate()]),
+        "another_survey": other.survey.withdraw([KEY]),
         "MalformedDocument": b"{}",
     }
     for code, notice in bad.items():
@@ -68,7 +68,7 @@ def test_every_process_on_the_database_learns_of_it(where, monkeypatch):
         made = publication()
         digest = first.publish(made)
         assert second.post(body(digest))[0] == 201
-        assert post(first, digest, withdraw_survey(made.survey, [KEY]))[0] == 201
+        assert post(first, digest, made.survey.withdraw([KEY]))[0] == 201
         end = time.monotonic() + 10
         while second.post(body(digest))[0] != 410:
             assert time.monotonic() < end
@@ -104,7 +104,7 @@ def test_lines_on_standard_input_obey_withdrawals_that_come_meanwhile(tmp_path, 
             self.read += 1
             if self.read == 3:
                 told = Catalogue(other.shelf)
-                assert told.withdraw(told.named(made.digest), withdraw_survey(made.survey, [KEY]))
+                assert told.withdraw(told.named(made.digest), made.survey.withdraw([KEY]))
             return super().readline(size)
 
     sent = b"\n".join(body(made.digest) for _ in range(6))

@@ -12,7 +12,7 @@ import pytest
 from rrcollect import Policy, Report, SimulatedCollector
 from rrcollect.deliver.schedule import ATTEMPTS, remaining, schedule
 from rrcollect.errors import ParameterError, ReportRefused, TransportFailed, WrongAddress
-from rrcollect.publish.rules import REASONS
+from rrcollect.publish.report import REASONS
 from tests.support.devices import COLLECTOR, POLICY, Clock, client, envelope, question, survey
 
 MANY = [question(id=f"q{i}", attribute=f"a{i}") for i in range(8)]

@@ -10,7 +10,7 @@ import pytest
 
 from rrcollect import HttpTransport
 from rrcollect.errors import ParameterError, ReportRefused, TransportFailed, WrongAddress
-from rrcollect.publish.rules import REASONS, STATUS
+from rrcollect.publish.report import REASONS, STATUS
 from tests.support.devices import Clock, client, envelope, question
 
 TAKEN = b'{"new":1,"known":0}'

@@ -9,9 +9,9 @@ import threading
 import pytest
 
 from rrcollect import HttpTransport, Policy, TrustedPublisher, accept_survey
-from rrcollect.deliver.verdict import judge
+from rrcollect.deliver.transport import judge
 from rrcollect.errors import ReportRefused, TransportFailed
-from rrcollect.publish.rules import STATUS
+from rrcollect.publish.report import STATUS
 from server_agg.errors import QueueFull, StoreFull, StoreUnavailable
 from tests.documents.blocks import blocks_of
 from tests.documents.wire_example import KEY, SURVEY, blocks

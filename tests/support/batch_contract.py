@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rrcollect.publish.rules import COMPARED, REASONS
+from rrcollect.publish.report import COMPARED, REASONS
 from server_agg import BadColumn, BatchResult, tally_reports
 from server_agg.batch.sources import COLUMNS
 from tests.support import engines

@@ -12,8 +12,7 @@ from rrcollect import Design, Question, SetDesign, SigningKey, Survey, publish_s
 from rrcollect.design import from_text
 from rrcollect.design.mechanism import Mechanism
 from rrcollect.publish.kinds import Choice, Number
-from rrcollect.publish.report import Report, ReportRow
-from rrcollect.publish.rules import REASONS, fault
+from rrcollect.publish.report import REASONS, Report, ReportRow, fault
 from server_agg import Tallies, Tally, TallyKey
 
 KEY = SigningKey.generate()

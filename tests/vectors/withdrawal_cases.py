@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rrcollect.publish.canonical import canonical
-from rrcollect.publish.envelope import SURVEY_TYPE
-from rrcollect.publish.withdrawal import WITHDRAWAL_TYPE
+from rrcollect.publish.envelope import SURVEY_TYPE, WITHDRAWAL_TYPE
 from tests.vectors.parts import ALICE, BOB, GOOD_ENVELOPE, MALLORY, POLICY, PUBLISHER, SURVEY, TWO_KEYS, loose, signed
 
 WITHDRAWAL: dict[str, Any] = {

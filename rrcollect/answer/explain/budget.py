@@ -21,8 +21,8 @@ from rrcollect.deliver.outbox import OutboxReport
 from rrcollect.design.parameters import Epsilon
 from rrcollect.design.promise import Promise, total
 from rrcollect.design.sentences import at_most
+from rrcollect.publish.document import CARRIED
 from rrcollect.publish.report import Report
-from rrcollect.publish.survey import CARRIED
 
 LEFT = ("delivered", "refused", CARRIED)  # the states of reports that left, however often they were attempted
 

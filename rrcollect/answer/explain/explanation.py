@@ -15,8 +15,9 @@ from fractions import Fraction
 from rrcollect.answer.explain.bound import Bound, bound, greatest
 from rrcollect.answer.explain.words import Line, Words
 from rrcollect.design.sentences import at_most
+from rrcollect.publish.document import CARRIED
 from rrcollect.publish.question import Question
-from rrcollect.publish.survey import CARRIED, Survey
+from rrcollect.publish.survey import Survey
 
 UNLIKELY = Fraction(1, 10**6)
 

@@ -16,7 +16,7 @@ Rules
    whatever the question and the round; one mark in common is enough to refuse.  Nothing is debited: nobody is named.
 6. Ids are texts or whole numbers; 7, "7" and " 7 " are the same person.  One that is empty or stands twice is refused.
 7. What cannot be trusted (damaged, restored from an old copy, locked, full) raises a `LedgerError`, and nobody is
-   reserved; see `bulk_ledger_file`.
+   reserved; see `bulk_file`.
 """
 
 from __future__ import annotations

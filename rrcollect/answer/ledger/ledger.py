@@ -45,10 +45,11 @@ from rrcollect.design import from_text
 from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.promise import Promise
 from rrcollect.design.sentences import Said
+from rrcollect.publish.document import CARRIED
+from rrcollect.publish.envelope import Withdrawal
 from rrcollect.publish.question import Question
 from rrcollect.publish.report import Report
-from rrcollect.publish.survey import CARRIED, Survey
-from rrcollect.publish.withdrawal import Withdrawal
+from rrcollect.publish.survey import Survey
 
 Decided = tuple[EarlierReport | None, tuple[str, str] | None]
 """What a request leads to: (the report made before, None), (None, (name, answer) drawn before), or (None, None): a

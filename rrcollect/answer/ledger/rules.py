@@ -25,9 +25,9 @@ from rrcollect.design import from_text
 from rrcollect.design.parameters import Epsilon
 from rrcollect.design.promise import Promise, total
 from rrcollect.errors import AlreadyAnswered, BudgetExhausted, ParameterError, SurveyWithdrawn, shown
+from rrcollect.publish.document import CARRIED
 from rrcollect.publish.question import MOST_ROUNDS
 from rrcollect.publish.report import Report
-from rrcollect.publish.survey import CARRIED
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from rrcollect.publish.report import LARGEST_REPORT
-from rrcollect.publish.rules import REASONS, STATUS
+from rrcollect.publish.report import LARGEST_REPORT, REASONS, STATUS
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.group_commit import GroupCommit

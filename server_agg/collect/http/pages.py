@@ -26,7 +26,7 @@ from starlette.responses import Response
 
 from rrcollect import __version__
 from rrcollect.answer.explain.words import LANGUAGES, Words
-from rrcollect.publish.survey import CARRIED
+from rrcollect.publish.document import CARRIED
 from server_agg.collect.catalogue import CatalogueEntry
 from server_agg.collect.http.bodies import header, refusal_reply, reply, trouble_reply
 from server_agg.collect.http.headers import own_path, words_for

@@ -34,10 +34,9 @@ from starlette.routing import Route
 
 from rrcollect.errors import ParameterError, SurveyRefused
 from rrcollect.publish.canonical import read
-from rrcollect.publish.envelope import LARGEST_ENVELOPE
+from rrcollect.publish.envelope import LARGEST_ENVELOPE, LARGEST_WITHDRAWAL
 from rrcollect.publish.survey import Survey
 from rrcollect.publish.tickets import new_invite, ticket_hashes
-from rrcollect.publish.withdrawal import LARGEST_WITHDRAWAL
 from server_agg.collect.admission import MOST_BRACKETS
 from server_agg.collect.catalogue import Catalogue, CatalogueEntry
 from server_agg.collect.http.bodies import BodyBudget, body_of, header, reply

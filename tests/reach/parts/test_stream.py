@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from rrcollect.publish.rules import COMPARED
+from rrcollect.publish.report import COMPARED
 from rrcollect.publish.survey import RoundTimes
 from server_agg import BatchResult, tally_reports
 from tests.assurance.evidence import ROOT
