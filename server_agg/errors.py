@@ -30,7 +30,7 @@ class TooFewAnswers(RRCollectError, ValueError):
 
 
 class MixedDesigns(RRCollectError, ValueError):
-    """Answers drawn with different matrices were to be counted together; `pool` estimates from both."""
+    """Answers drawn with different matrices were to be counted together; `estimate` takes a list of them."""
 
 
 class MixedQuestions(RRCollectError, ValueError):

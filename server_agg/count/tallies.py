@@ -8,7 +8,7 @@ Rules
 2. `+` merges two collections (two servers, two days); order and grouping do not matter.
 3. Answers of a pilot (a trial) are never counted together with real ones: that is refused wherever keys are merged.
 4. Reports are anything with the attributes of `ReportLike`: the collection's key is what they declare.
-5. Grouping keeps designs apart: a group is a tuple of tallies, one for each design in it, ready for `pool`.
+5. Grouping keeps designs apart: a group is a tuple of tallies, one for each design in it, ready for `estimate`.
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ class Tallies(Mapping[TallyKey, Tally]):
         return {name: merged(tallies) for name, tallies in groups.items()}
 
     def each_design(self) -> tuple[Tally, ...]:
-        """One tally for each design, segments and surveys merged; what `pool` takes."""
+        """One tally for each design, segments and surveys merged; what `estimate` takes."""
         self._check_mixture()
         return merged(list(self.values()))
 

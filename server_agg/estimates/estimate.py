@@ -227,7 +227,7 @@ class Estimate(Counted):
     def remarks(self) -> list[str]:
         """Whether several designs tell the same story; of a choice, how well its counts fit."""
         if len(self.labels) > 1:
-            return [self.misfit.describe()] if self.misfit.told else []
+            return [f"all options together: {self.misfit.describe()}"] if self.misfit.told else []
         return [self.pooled.homogeneity.describe()] if len(self.tallies) > 1 else []
 
     def extras(self) -> dict[str, object]:

@@ -127,8 +127,9 @@ class Row:
     def beside(self, bar: Interval[Any]) -> list[str]:
         """What must stand beside the value: the unclipped one, how well its count fits, why its bar has no width."""
         found = []
-        if self.value is not None and self.scale.clipped(self.value) != self.value:
-            found.append(f"unclipped {self.scale.words(self.value, bar.width)}")
+        raw = self.scale.text(self.value, bar.width)
+        if raw != self.shown(bar):
+            found.append(f"unclipped {raw} {self.scale.unit}".rstrip())
         if self.misfit is not None and self.misfit.told:
             end = "[0, 1]" if self.scale.is_share else "the range"
             found.append(self.misfit.describe().replace("[0, 1]", end))
