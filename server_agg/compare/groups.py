@@ -20,13 +20,11 @@ from typing import Any
 from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
-from server_agg.estimates.difference import score_test
 from server_agg.estimates.estimate import Estimate, estimate
-from server_agg.estimates.interval import target_words
+from server_agg.estimates.interval import DIFFERENCE, Problem, target_words
 from server_agg.estimates.methods import checked_method, interval_of
 from server_agg.estimates.numerics import root_level
-from server_agg.estimates.problem import DIFFERENCE, Problem
-from server_agg.estimates.small_counts import PValue
+from server_agg.estimates.small_counts import PValue, score_test
 from server_agg.report.result import Result
 from server_agg.results.drawing import Point
 from server_agg.results.interval import Interval, exact_level

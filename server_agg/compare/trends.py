@@ -1,7 +1,7 @@
 """Prevalence over rounds: a trend with bars.
 
 The rounds' bars hold all at once (see `segments`).  Slope, standard error and test are the score's, the same as those
-of `trend_across` with the rounds' numbers for scores: see `estimates.score_tests`.  Rounds may be by several designs.
+of `trend_across` with the rounds' numbers for scores: see `estimates.score`.  Rounds may be by several designs.
 Rounds must be answered by independent people.  A device that keeps its first answer for life, as this project's
 client does, repeats it: for a panel of the same devices the differences between rounds are smaller than these bars.
 """
@@ -19,7 +19,7 @@ from rrcollect.errors import ParameterError
 from server_agg.compare.groups import Comparison, compare_groups
 from server_agg.compare.segments import SegmentTable, segment_table
 from server_agg.count.tally import Tally
-from server_agg.estimates.score_tests import Groups
+from server_agg.estimates.score import Groups
 from server_agg.estimates.small_counts import p_value
 from server_agg.report.result import Result
 from server_agg.results.drawing import Picture, Point

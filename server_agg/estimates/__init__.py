@@ -1,7 +1,7 @@
-"""From counts to a prevalence with its error bar.
+"""From counts to an estimate with an error bar, and what every bar covers.
 
-Read in this order: `one` (the estimate from one tally) and `diagnostics` (what stands beside it), `pooled` (several
-designs), `kuk` and `moors` (two old procedures); then the bars: `interval` (the type), `problem` (an estimate as its
-bars see it), `methods` (the table of all methods) and what its rows rest on, `exact`, `finite`, `score`, `likelihood`,
-`credible`, `numerics`.
+Read in this order: `share` (one share by one design), `pooled` (by several), `combination` (options of a choice and
+what is made of them), `counted` and `estimate` (the result); and for the bars `interval` (what a bar is asked for),
+`methods` (the table of all), `exact`, `finite`, `score`, `likelihood`, `credible`, `effective`, `small_counts`, with
+`numerics` below them.
 """

@@ -22,11 +22,10 @@ from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.estimates.combination import Options
 from server_agg.estimates.credible import Prior
-from server_agg.estimates.interval import TargetLike
+from server_agg.estimates.interval import Kind, Problem, TargetLike
 from server_agg.estimates.methods import checked_method, methods_for
 from server_agg.estimates.numerics import nearest_shares
 from server_agg.estimates.pooled import PooledShare
-from server_agg.estimates.problem import Kind, Problem
 from server_agg.estimates.share import Share
 from server_agg.results.interval import Interval, Misfit, Side, exact_level, worst_misfit
 from server_agg.results.result import Result

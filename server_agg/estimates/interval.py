@@ -1,14 +1,34 @@
-"""The names of targets and sides of a bar, checked in one place."""
+"""What a bar is asked for: targets and sides by their names, `Problem` (an estimate as its bars see it), the edge rule.
+
+Rules
+1. An estimate tells its bars what they need as a `Problem`.  A kind of estimate fills in what it has; methods that need
+   something else do not serve that kind.
+2. Only lower ends are computed.  The upper end is the lower end of the mirrored problem (the complementary attribute,
+   1 − π, or the difference the other way round, b − a), mirrored back, so every result mirrors exactly.
+3. The edge rule.  A lower end is computed from min(N, ⌊n·p11⌋), an upper one so from max(N, ⌈n(1−p00)⌉): no count past
+   what a prevalence in [0, 1] explains.  Where ends rise with N it only widens, so a guaranteed bar stays guaranteed;
+   the bar is never empty, and a count that no prevalence explains does not make it narrower.  A value that is not one
+   count (pooled, weighted) is cut to 1 instead; a difference has the rule for each of its parts.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, get_args
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, get_args
 
 from rrcollect.design.parameters import whole_number
 from rrcollect.design.utility import Target
 from rrcollect.errors import ParameterError
-from server_agg.results.interval import exact_level
+from server_agg.count.tally import Tally
+from server_agg.estimates.credible import StatedPrior
+from server_agg.estimates.effective import EffectiveSample
+from server_agg.estimates.exact import unbiased
+from server_agg.estimates.score import NO_VARIANCE, VarianceLine
+from server_agg.results.interval import Side, exact_level
 
 TargetLike = str | int
 TARGETS: tuple[str, ...] = get_args(Target)
@@ -49,3 +69,80 @@ def tail_probability(level: object, side: str) -> Fraction:
     if side != "both" and miss * 2 > 1:
         raise ParameterError("level", level, "1/2 or more for a one-sided bound")
     return miss / 2 if side == "both" else miss
+
+
+Kind = Literal["one design", "several designs", "several designs of a choice", "mean", "repeated draws", "two samples",
+               "weighted records", "strata", "complex sample", "complex difference", "list experiment", "difference",
+               "ratio", "coefficient", "options", "plan"]  # fmt: skip
+
+SHARE, DIFFERENCE, ANYWHERE = (0.0, 1.0), (-1.0, 1.0), (-math.inf, math.inf)  # where a bar must lie
+
+
+class Request(NamedTuple):
+    """What was asked for of a bar; `tail` is the error probability left to one end."""
+
+    level: Fraction
+    side: Side
+    tail: Fraction
+    prior: StatedPrior
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An estimate as its bars see it.  The weights of the parts add up to 1 for a share and to 0 for a difference."""
+
+    kind: Kind
+    value: Fraction  # unbiased
+    error: Callable[[], float]  # the standard error
+    target: TargetLike = "population"
+    n: int = 0
+    tallies: tuple[Tally, ...] = ()  # oriented: c > 0
+    variance: Callable[[], VarianceLine] = lambda: NO_VARIANCE  # the true one, by prevalence
+    squares: Fraction = Fraction(0)  # Hoeffding's Σw²
+    parts: tuple[
+        tuple[Fraction, Problem], ...
+    ] = ()  # the value as Σ weight·(value of a part), independent unless correlated
+    span: tuple[float, float] = SHARE
+    covers: str = ""  # what a bar covers, in words; by default the target
+    unless: str = ""  # why no bar is guaranteed for this target, whatever its method
+    sample: EffectiveSample | None = None  # for weighted answers
+    freedom: float = math.inf  # of the estimated standard error
+    correlation: float = 0.0  # of the two parts
+    excess: Fraction = Fraction(0)  # by how much the edge rule lowered the value
+
+    @cached_property
+    def line(self) -> VarianceLine:
+        """The true variance of the value, by prevalence."""
+        return self.variance()
+
+    @property
+    def mirror(self) -> int:
+        """The mirrored value is this minus the value."""
+        return 1 if self.span == SHARE else 0
+
+    def mirrored(self) -> Problem:
+        """The mirrored problem; mirroring it again gives the first."""
+        tallies = tuple(tally.mirrored() for tally in self.tallies)
+        parts = tuple((weight, part.mirrored()) for weight, part in self.parts)
+        value = self.mirror - self.value
+        sample = self.sample and self.sample.mirrored()
+        return replace(self, value=value, tallies=tallies, parts=parts, variance=self._mirrored_line, sample=sample)
+
+    def _mirrored_line(self) -> VarianceLine:
+        return self.line.mirrored()
+
+    def within(self) -> Problem:
+        """The problem that a lower end is computed from, by the edge rule."""
+        tallies = tuple(_explained(tally) for tally in self.tallies)
+        parts = tuple((w, p.within() if w > 0 else p.mirrored().within().mirrored()) for w, p in self.parts)
+        value = sum((weight * part.value for weight, part in parts), Fraction(0)) if parts else self.value
+        if self.kind == "one design":
+            value = unbiased(tallies[0])
+        excess = max(value - 1, Fraction(0)) if self.span == SHARE else Fraction(0)
+        return replace(self, value=value - excess, tallies=tallies, parts=parts, excess=excess)
+
+
+def _explained(tally: Tally) -> Tally:
+    """The tally with no more ones than prevalence 1 explains."""
+    most = math.floor(tally.n * tally.design.p11)
+    return tally if tally.ones <= most else replace(tally, counts=most)

@@ -2,7 +2,7 @@
 
 Rules
 1. A method is one row of `METHODS`: its name, its lower end, whether its coverage is guaranteed, the kinds of estimates
-   and the targets it serves, whether the edge rule of `problem` applies (where ends rise with N), and what it warns of.
+   and the targets it serves, whether the edge rule of `interval` applies (ends rise with N), and what it warns of.
    Only `checked_method` judges whether a method may be asked for; lists of names come from `methods_for`.
 2. `interval_of` is the one way from a `Problem` to its bar.  A bar of width 0 says why.
 
@@ -13,9 +13,9 @@ Rules
     likelihood  {π in [0, 1] : 2(ℓ(π̂) − ℓ(π)) <= χ²}: approximate; population only               see `likelihood`
     wald        π̂ ∓ z·SE with the plug-in SE: offered, and warned of; t for z where few clusters estimate SE
     credible    Bayesian, with a stated prior; population only                                  see `credible`
-    anytime     holds at all n at once: look every day, stop when you like.  Guaranteed; population only  see `anytime`
+    anytime     holds at all n at once: look every day, stop when you like.  Guaranteed; population only  see `exact`
     korn-graubard  Clopper-Pearson with the effective sample size, for weighted answers: approximate    see `effective`
-    score       differences that the score test does not reject; approximate; exact for small counts  see `difference`
+    score       differences that the score test does not reject; approximate; exact for small counts  see `small_counts`
     mover       Newcombe's square-and-add on the exact bars of the parts, before they are cut to [0, 1].  Approximate,
                 seldom below its level.  (Cut bars would not do: at n = 20 their coverage falls to 76 %.)  In a complex
                 sample the bars of the parts are Korn and Graubard's, and the parts are correlated [Z07].
@@ -33,17 +33,15 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from rrcollect.errors import ParameterError
-from server_agg.estimates.anytime import anytime_lower
 from server_agg.estimates.credible import Prior, as_prior, credible_lower
-from server_agg.estimates.difference import score_difference_lower
 from server_agg.estimates.effective import korn_graubard_lower
-from server_agg.estimates.exact import exact_lower, hoeffding_lower
+from server_agg.estimates.exact import anytime_lower, exact_lower, hoeffding_lower
 from server_agg.estimates.finite import finite_lower, sample_lower
-from server_agg.estimates.interval import TargetLike, tail_probability, target_words
+from server_agg.estimates.interval import ANYWHERE, Kind, Problem, Request, TargetLike, tail_probability, target_words
 from server_agg.estimates.likelihood import deviance_lower
 from server_agg.estimates.numerics import ROUNDING_MARGIN, chi_squared_quantile, float_below, root_level, t_quantile
-from server_agg.estimates.problem import ANYWHERE, Kind, Problem, Request
 from server_agg.estimates.score import NO_VARIANCE, chebyshev_k2, score_lower, wilson_k2
+from server_agg.estimates.small_counts import score_difference_lower
 from server_agg.results.interval import Interval, Side, exact_level
 
 LARGEST_EXACT = {True: 10**12, False: 10**9}  # by "no finite size given"; see `too_large`

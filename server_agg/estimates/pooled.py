@@ -27,11 +27,10 @@ from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.credible import Prior
 from server_agg.estimates.exact import squared_widths, unbiased
+from server_agg.estimates.interval import Problem
 from server_agg.estimates.likelihood import information, maximum_likelihood
 from server_agg.estimates.methods import interval_of
-from server_agg.estimates.problem import Problem
-from server_agg.estimates.score import NO_VARIANCE, VarianceLine, variance_line
-from server_agg.estimates.score_tests import Groups
+from server_agg.estimates.score import NO_VARIANCE, Groups, VarianceLine, variance_line
 from server_agg.estimates.share import Share
 from server_agg.estimates.small_counts import p_value
 from server_agg.results.interval import Interval, Misfit, Side, worst_misfit

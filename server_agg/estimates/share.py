@@ -30,10 +30,9 @@ from server_agg.count.tally import Tally, checked_tally
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.credible import Prior
 from server_agg.estimates.exact import squared_widths, unbiased
-from server_agg.estimates.interval import TargetLike
+from server_agg.estimates.interval import Problem, TargetLike
 from server_agg.estimates.methods import interval_of
 from server_agg.estimates.numerics import binomial_at_least, normal_quantile
-from server_agg.estimates.problem import Problem
 from server_agg.estimates.score import variance_line
 from server_agg.results.interval import Interval, Misfit, Side, exact_level
 

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.errors import NoInformation, TooFewAnswers
+from server_agg.estimates.interval import DIFFERENCE
 from server_agg.estimates.methods import wald_interval
 from server_agg.estimates.numerics import normal_tail
-from server_agg.estimates.problem import DIFFERENCE
 from server_agg.models.columns import vector_of
 from server_agg.report.result import Result
 from server_agg.results.interval import Interval

@@ -1,6 +1,6 @@
 """Tests across k groups: are their prevalences equal, and do they rise with a score?
 
-Both are the score tests of `estimates.score_tests`, for groups by one design or by several; where expected counts are
+Both are the score tests of `estimates.score`, for groups by one design or by several; where expected counts are
 small the p-value is exact or simulated (`estimates.small_counts`), and the test says so.
 Two groups: the test of `compare.groups`, whose square this is.  Rounds in time: `trends`, which also draws the line.
 Pairwise comparisons are Holm-adjusted: the chance of any false alarm among them stays below the level.
@@ -19,7 +19,7 @@ from server_agg.count.tallies import merged
 from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.estimate import Estimate, estimate
-from server_agg.estimates.score_tests import Groups
+from server_agg.estimates.score import Groups
 from server_agg.estimates.small_counts import PValue, p_value
 from server_agg.models.columns import vector_of
 from server_agg.models.inference import Test

@@ -19,9 +19,8 @@ from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.estimate import estimate
-from server_agg.estimates.interval import checked_target
+from server_agg.estimates.interval import Problem, checked_target
 from server_agg.estimates.methods import interval_of
-from server_agg.estimates.problem import Problem
 from server_agg.estimates.score import variance_line
 from server_agg.report.result import UnbiasedResult
 from server_agg.results.drawing import Point

@@ -16,9 +16,9 @@ from rrcollect.design.parameters import NumberLike
 from server_agg.count.tally import Tally
 from server_agg.estimates.estimate import Estimate, estimate
 from server_agg.estimates.exact import squared_widths
+from server_agg.estimates.interval import Problem
 from server_agg.estimates.methods import interval_of
 from server_agg.estimates.numerics import normal_tail
-from server_agg.estimates.problem import Problem
 from server_agg.estimates.share import DIRECT
 from server_agg.report.result import UnbiasedResult
 from server_agg.results.drawing import Point

@@ -21,7 +21,7 @@ from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.parameters import EpsilonLike, NumberLike, probability, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
-from server_agg.estimates.anytime import anytime_shares
+from server_agg.estimates.exact import anytime_shares
 from server_agg.estimates.methods import checked_method
 from server_agg.estimates.numerics import least_by_doubling, scipy_special
 from server_agg.estimates.score import chebyshev_k2, wilson_k2

@@ -24,9 +24,9 @@ from fractions import Fraction
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.estimates.effective import EffectiveSample
+from server_agg.estimates.interval import DIFFERENCE, Problem
 from server_agg.estimates.methods import interval_of
 from server_agg.estimates.numerics import t_tail, turning_point
-from server_agg.estimates.problem import DIFFERENCE, Problem
 from server_agg.report.result import Result
 from server_agg.results.interval import Interval, Misfit, Side
 from server_agg.results.tables import Table

@@ -29,9 +29,9 @@ from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import answer_array
 from server_agg.errors import TooFewAnswers
+from server_agg.estimates.interval import Problem
 from server_agg.estimates.methods import interval_of
 from server_agg.estimates.numerics import normal_tail
-from server_agg.estimates.problem import Problem
 from server_agg.report.result import Result
 from server_agg.results.interval import Interval, Side
 from server_agg.results.tables import Table

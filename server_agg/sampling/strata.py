@@ -21,8 +21,8 @@ from server_agg.errors import EmptySelection
 from server_agg.estimates.effective import EffectiveSample
 from server_agg.estimates.estimate import Estimate, estimate
 from server_agg.estimates.exact import squared_widths
+from server_agg.estimates.interval import Problem
 from server_agg.estimates.methods import interval_of
-from server_agg.estimates.problem import Problem
 from server_agg.report.result import UnbiasedResult
 from server_agg.results.drawing import Point
 from server_agg.results.interval import Interval, Misfit, Side, worst_misfit

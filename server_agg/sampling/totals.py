@@ -17,8 +17,8 @@ from fractions import Fraction
 
 from rrcollect.design.parameters import NumberLike
 from server_agg.estimates.effective import EffectiveSample
+from server_agg.estimates.interval import Problem
 from server_agg.estimates.methods import checked_method, interval_of, wald_interval
-from server_agg.estimates.problem import Problem
 from server_agg.report.result import Result
 from server_agg.results.interval import Interval
 from server_agg.results.tables import Table

@@ -25,9 +25,8 @@ from server_agg.count.tally import Tally, answer_array
 from server_agg.errors import TooFewAnswers
 from server_agg.estimates.effective import EffectiveSample
 from server_agg.estimates.estimate import estimate
-from server_agg.estimates.interval import checked_target
+from server_agg.estimates.interval import Problem, checked_target
 from server_agg.estimates.methods import interval_of
-from server_agg.estimates.problem import Problem
 from server_agg.report.result import Result
 from server_agg.results.drawing import Point
 from server_agg.results.interval import Interval, Misfit, Side, worst_misfit

@@ -16,7 +16,7 @@ from server_agg import (
     segment_table,
     trend,
 )
-from server_agg.estimates.score_tests import Groups
+from server_agg.estimates.score import Groups
 
 E1, P3, DIRECT = optimal_design(1), Design(1, "0.3"), Design(1, 1)
 

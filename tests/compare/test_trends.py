@@ -8,7 +8,7 @@ from scipy.stats import binom, chi2
 
 from rrcollect import Design, optimal_design
 from server_agg import Tally, compare_groups, trend, trend_across
-from server_agg.estimates.score_tests import Groups
+from server_agg.estimates.score import Groups
 
 E1, P3 = optimal_design(1), Design(1, "0.3")
 

@@ -29,7 +29,7 @@ from server_agg import (
     weighted_estimate,
 )
 from server_agg.estimates.methods import METHODS, methods_for
-from server_agg.estimates.score_tests import Groups
+from server_agg.estimates.score import Groups
 from server_agg.estimates.small_counts import p_value
 from tests.support.devices import question, survey
 

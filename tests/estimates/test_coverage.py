@@ -12,8 +12,8 @@ import pytest
 
 from rrcollect import Design, optimal_design
 from server_agg import Tally, estimate
+from server_agg.estimates.interval import Kind
 from server_agg.estimates.methods import METHODS, methods_for
-from server_agg.estimates.problem import Kind
 from tests.benchmarks.coverage import (
     DESIGNS,
     GUARANTEED,

@@ -31,9 +31,9 @@ from server_agg import (
     weighted_estimate,
 )
 from server_agg.estimates.exact import exact_lower
+from server_agg.estimates.interval import Kind
 from server_agg.estimates.methods import METHODS, Method, methods_for, wald_interval
 from server_agg.estimates.numerics import root_level
-from server_agg.estimates.problem import Kind
 from server_agg.models.power_simulation import GroupsExperiment
 from server_agg.survey_page.rounds import headline_of
 

@@ -13,7 +13,7 @@ from scipy.stats import binom, chi2
 
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import EmptySelection, Tally, estimate
-from server_agg.estimates.score_tests import Groups
+from server_agg.estimates.score import Groups
 
 PAIRS = [
     ((optimal_design(1), 20), (optimal_design(2), 15)),
