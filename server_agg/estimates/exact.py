@@ -1,4 +1,4 @@
-"""Guaranteed lower ends: from exact binomial tails (Clopper and Pearson), from independence (Hoeffding), at all n (Ville).
+"""Guaranteed lower ends: exact binomial tails (Clopper and Pearson), independence (Hoeffding), all n at once (Ville).
 
 For the population N ~ Bin(n, λ): the end of {λ : P(N >= observed | λ) > tail} maps affinely, π = (λ − (1−p00))/c.
 Other targets: see `finite`.
