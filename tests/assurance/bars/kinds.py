@@ -20,7 +20,7 @@ from unittest.mock import patch
 import numpy as np
 
 from rrcollect import Design, optimal_design
-from server_agg.estimates import difference, small_counts
+from server_agg.estimates import small_counts
 from server_agg.estimates.effective import EffectiveSample
 from server_agg.estimates.methods import METHODS, methods_for
 from tests.assurance.check import Figure, Outcome, Part, Step, caught
@@ -138,7 +138,7 @@ def limiting_law() -> Iterator[None]:
     small_counts.p_value.cache_clear()
     with (
         patch.object(small_counts, "small_counts", lambda groups: False),
-        patch.object(difference, "small_counts", lambda groups: False),
+        patch.object(small_counts, "small_counts", lambda groups: False),
     ):
         yield
     small_counts.p_value.cache_clear()
