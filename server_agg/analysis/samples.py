@@ -20,8 +20,8 @@ from server_agg.analysis.analyse import MISSING_RULES, NOT_SAID
 from server_agg.answer_words import Coding, is_missing, plain_text
 from server_agg.columns import count_rows
 from server_agg.errors import UnclearAnswer
-from server_agg.sampling.estimating import survey_estimate
-from server_agg.sampling.survey_figures import SurveyEstimate
+from server_agg.sampling.estimating import estimate
+from server_agg.sampling.sample_estimate import SampleEstimate
 
 
 def analyse_survey(
@@ -38,7 +38,7 @@ def analyse_survey(
     no: Any = None,
     missing: str = "drop",
     replicates: str | None = None,
-) -> SurveyEstimate:
+) -> SampleEstimate:
     """The share behind a column of randomised answers of a complex sample; the columns are given by their names.
 
     `data` is what `analyse` takes: a frame, a mapping of columns, or a file.  `population` is by the strata's names as
@@ -48,7 +48,7 @@ def analyse_survey(
     >>> die = classic.forced_response(yes="1/6", no="1/6")
     >>> told = {"answer": ["yes", "no"] * 60, "village": [i // 10 for i in range(120)], "w": [1.5, 1.0, 2.0] * 40}
     >>> found = analyse_survey(told, design=die, weights="w", clusters="village")
-    >>> round(found.value, 3), found.freedom, found.drawn()
+    >>> round(found.value, 3), found.df, found.drawn()
     (0.5, 11, '120 answers, 12 clusters, 11 degrees of freedom')
     """
     if not isinstance(design, Design):
@@ -77,7 +77,7 @@ def analyse_survey(
         for place, (role, name) in enumerate(used.items(), 1)
     }
     answers = np.repeat([bits[cells[0]] for cells, _ in kept], times).astype(int)
-    made = survey_estimate(answers, design, population=population, replicates=replicates, **given)
+    made = estimate(answers, design, population=population, replicates=replicates, **given)
     return replace(made, dropped=found.rows - int(answers.size))
 
 

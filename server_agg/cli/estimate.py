@@ -257,6 +257,12 @@ def _own_data(options: Namespace) -> int:
         target = target_of(options)
         how |= {"by": options.by, "encoding": options.encoding, "target": target}
         found = analyse(options.source[0], **how, **bar)
+    if level:
+        told = found.as_dict(*level)
+        *_, ((head, lines), numeric) = found.tables(*level)
+        emit(options, told, table(head or [], lines, set(numeric)), "\n".join(told["notes"]),
+             save_picture(options, found.plot))  # fmt: skip
+        return 0
     head, lines = found.cells(*level)
     nominal = options.classic and options.classic[0] in classic.NOMINAL
     said = [*found.notes(*level)]

@@ -169,7 +169,7 @@ def _classic(name: str, *numbers: str) -> Design:
     from rrcollect.design.yes_no import checked_yes_no
 
     if name not in PROCEDURES:
-        hint = " (Moors' two samples: estimate_moors in Python)" if name == "moors" else ""
+        hint = " (Moors' two samples: server_agg.models.moors in Python)" if name == "moors" else ""
         raise ParameterError("--classic", name, f"one of {', '.join(PROCEDURES)}{hint}")
     procedure: Any = getattr(classic, name)
     wanted = inspect.signature(procedure)

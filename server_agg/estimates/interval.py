@@ -72,7 +72,7 @@ def tail_probability(level: object, side: str) -> Fraction:
 
 
 Kind = Literal["one design", "several designs", "several designs of a choice", "mean", "repeated draws", "two samples",
-               "weighted records", "strata", "complex sample", "complex difference", "list experiment", "difference",
+               "strata", "complex sample", "complex difference", "list experiment", "difference",
                "ratio", "coefficient", "options", "plan"]  # fmt: skip
 
 SHARE, DIFFERENCE, ANYWHERE = (0.0, 1.0), (-1.0, 1.0), (-math.inf, math.inf)  # where a bar must lie

@@ -110,10 +110,10 @@ def _korn_graubard(problem: Problem, request: Request) -> float:
 
 
 def _unequal(problem: Problem) -> bool:
-    """Whether weights may go with the truth: of records, for the population; of a complex sample, if unequal."""
-    if problem.kind == "complex sample" and problem.sample is not None:
-        return problem.sample.kish < problem.sample.n * (1 - 1e-9)
-    return problem.kind == "weighted records" and problem.target == "population"
+    """Whether weights may go with the truth: of a sample of the population, if they are unequal."""
+    if problem.kind != "complex sample" or problem.sample is None or problem.target != "population":
+        return False
+    return problem.sample.kish < problem.sample.n * (1 - 1e-9)
 
 
 def _by_the_model(problem: Problem, request: Request) -> float:
@@ -151,17 +151,16 @@ METHODS = {row.name: row for row in (
            fewer=MEANS),
     Method("hoeffding", lambda p, r: hoeffding_lower(p.value, p.squares, r.tail), True,
            ("one design", "several designs", "several designs of a choice", "mean", "repeated draws", "two samples",
-            "weighted records", "strata", "list experiment", "options", "plan")),
+            "strata", "complex sample", "list experiment", "options", "plan")),
     Method("likelihood", lambda p, r: deviance_lower(p.tallies, chi_squared_quantile(2 * r.tail)), False,
            ("one design", "several designs", "mean"), ("population",)),
     Method("wald", lambda p, r: float(p.value) - t_quantile(r.tail, p.freedom) * p.error(), False,
-           ("one design", "several designs", "several designs of a choice", "mean", "two samples", "weighted records",
-            "strata", "complex sample", "complex difference", "list experiment", "difference", "coefficient", "options",
-            "plan"),
+           ("one design", "several designs", "several designs of a choice", "mean", "two samples", "strata",
+            "complex sample", "complex difference", "list experiment", "difference", "coefficient", "options", "plan"),
            warning=lambda p, r: WALD_WARNING if p.kind != "coefficient" else "", edge=False, fewer=MEANS),
     Method("credible", lambda p, r: credible_lower(p.tallies[0], r.tail, r.prior), False, ("one design", "mean"),
            ("population",), lambda p, r: f"{r.prior.words}; posterior probability, not coverage", False),
-    Method("korn-graubard", _korn_graubard, False, ("weighted records", "strata", "complex sample"),
+    Method("korn-graubard", _korn_graubard, False, ("strata", "complex sample"),
            warning=lambda p, r: WITH_THE_TRUTH if _unequal(p) else ""),
     Method("score", score_difference_lower, False, ("difference",)),
     Method("anytime", _anytime, True, ("one design", "mean", "difference", "plan"), ("population",)),

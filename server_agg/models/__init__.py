@@ -1,14 +1,22 @@
-"""Survey science: regression, association, tests and planning on randomised answers.
+"""Survey science: regression, association, cheating and power on randomised answers.
 
-    regress     columns, links, outcome, fitting, regression  a randomised answer explained by covariates
-    by moments  moments, linear                               linear probability; several randomised predictors
-    in clusters random_intercept                              an intercept of its own for every cluster
-    by formula  formulas                                      the same on a data frame
-    conclude    inference, effects, summary                   errors, tests, intervals, predicted prevalence
-    associate   predictor, joint, association, group_tests    a randomised answer as the explanation; groups; trends
-    distrust    cheating, cheating_regression, sensitivity    respondents who do not follow the rules
-    plan        power_simulation                              power by formula and by simulation
-    rehearse    simulation                                    seeded, artificial data; never part of the privacy path
+    fit             a randomised answer explained by covariates: logit, probit or linear probability; also by formula
+    fit_mixed       the same with an intercept of its own for every cluster
+    fit_cheating    who has the attribute, and who follows the rules, by covariates
+    fit_predictor   the truth behind one or several randomised answers as the explanation of an open outcome
+    correlate       a randomised answer with a number, or with another randomised answer
+    cheating        respondents who do not follow the rules, from tallies
+    graph           density, degrees and triangles of a graph whose edges were randomised
+    power           power by rehearsal, and of a coefficient by formula
+    kuk, moors      two classic procedures with estimates of their own
 
-What people need often is in `server_agg` itself; `simulation` is only here, and must be asked for by its full name.
+Read in this order: `columns`, `outcome`, `fitting` (the likelihood and its maximum), `fits` (what every fit is),
+`inference`, `effects`, `formulas`, `regression`; `moments`, `joint`, `predictor`; `mixed`; `cheating_likelihood`,
+`cheaters`, `cheating_regression`; `association`, `graphs`, `classical`; `simulation`, `simulated_power`.
+
+`simulation` makes seeded, artificial data, never part of the privacy path; it must be asked for by its full name.
 """
+
+from rrcollect.lazy import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__)

@@ -1,6 +1,6 @@
 """How a randomised answer goes together with a covariate, or with another randomised answer.
 
-With the unbiased values r of `server_agg.sampling.values`: E[r | truth] = truth, and the noise depends on the
+With the unbiased values r of `Mechanism.unbiased`: E[r | truth] = truth, and the noise depends on the
 truth alone, so
     cov(truth, x) = E[r x] − E[r]E[x],        P(both truths) = E[r1 r2]          (independent noise)
     var(truth) = π(1−π), never the variance of r, which holds the noise too
@@ -15,24 +15,27 @@ correlation: `NoInformation`.  The moment estimate may leave [−1, 1]; `clipped
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.errors import NoInformation, TooFewAnswers
 from server_agg.estimates.interval import DIFFERENCE
-from server_agg.estimates.methods import wald_interval
+from server_agg.estimates.methods import checked_method, wald_interval
 from server_agg.estimates.numerics import normal_tail
 from server_agg.models.columns import vector_of
-from server_agg.report.result import Result
 from server_agg.results.interval import Interval
-from server_agg.results.tables import Table
-from server_agg.results.words import bar_note, figure_table, percent
+from server_agg.results.result import Result
+from server_agg.results.row import Row, Scale
+from server_agg.results.words import percent
 from server_agg.sampling.values import unbiased_values
 
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats
+
+
+CORRELATIONS = Scale(-1.0, 1.0, "", "correlation of the truths")
 
 
 @dataclass(frozen=True)
@@ -55,92 +58,71 @@ class JointTable:
 class Association(Result):
     """A correlation with the truth behind a randomised answer."""
 
-    axis, in_percent = "correlation of the truths", False
-    n: int
+    target = "correlation of the truths"
+    records: int
     correlation: float
-    standard_error: float
+    error: float
     covariance: float
     p: float
     table: JointTable | None = None
 
     @property
-    def clipped(self) -> float:
-        """The correlation cut to [−1, 1]."""
-        return min(max(self.correlation, -1.0), 1.0)
+    def rows(self) -> tuple[Row, ...]:
+        """The correlation; its bar is ∓ z·SE within [−1, 1], approximate, its p that of no correlation."""
+        return (Row("correlation", self.records, self.correlation, self.error, self._bar, self.p, None, CORRELATIONS),)
 
-    def interval(self, level: NumberLike = 0.95) -> Interval:
-        """correlation ∓ z·SE within [−1, 1]; approximate."""
-        return wald_interval(self.correlation, self.standard_error, level, "correlation of the truths", span=DIFFERENCE)
+    def _bar(self, level: NumberLike, method: str | None) -> Interval[Any]:
+        checked_method("coefficient", method or "wald")
+        return wald_interval(self.correlation, self.error, level, self.target, span=DIFFERENCE)
 
-    numeric = frozenset(range(1, 5))
+    def remarks(self) -> list[str]:
+        """The table of two answers."""
+        if self.table is None:
+            return []
+        cells = (self.table.both, self.table.first_only, self.table.second_only, self.table.neither)
+        names = ("both", "the first only", "the second only", "neither")
+        return [", ".join(f"{name} {percent(cell)} %" for name, cell in zip(names, cells, strict=True))]
 
-    def cells(self) -> Table:
-        """The correlation with its bar."""
-        return figure_table("correlation", self.n, self.correlation, self.interval(), percentage=False)
-
-    def notes(self) -> list[str]:
-        """The test, what the bar is, and the table of two answers."""
-        told = [f"no correlation: p = {self.p:.3g}; {bar_note(self.interval())}"]
-        if self.table is not None:
-            cells = (self.table.both, self.table.first_only, self.table.second_only, self.table.neither)
-            names = ("both", "the first only", "the second only", "neither")
-            told.append(", ".join(f"{name} {percent(cell)} %" for name, cell in zip(names, cells, strict=True)))
-        return told
-
-    def as_dict(self, level: NumberLike = 0.95) -> dict[str, object]:
-        """Plain values, ready for JSON."""
-        found: dict[str, object] = {
-            "n": self.n,
-            "correlation": self.correlation,
-            "standard_error": self.standard_error,
-            "interval": self.interval(level).as_dict(),
-            "covariance": self.covariance,
-            "p": self.p,
-        }
-        if self.table is not None:
-            cells = {name: getattr(self.table, name) for name in ("both", "first_only", "second_only", "neither")}
-            found["table"] = {**cells, "odds_ratio": self.table.odds_ratio}
-        return found
+    def extras(self) -> dict[str, object]:
+        """Covariance and table."""
+        if self.table is None:
+            return {"covariance": self.covariance}
+        cells = {name: getattr(self.table, name) for name in ("both", "first_only", "second_only", "neither")}
+        return {"covariance": self.covariance, "table": {**cells, "odds_ratio": self.table.odds_ratio}}
 
 
-def correlate_with(answers: Any, design: Any, covariate: Any) -> Association:
-    """The (point-biserial) correlation of the truth behind randomised answers with a number known of everybody.
+def correlate(answers: Any, design: Any, other: Any, other_design: Any = None) -> Association:
+    """The correlation of the truth behind randomised answers with a number known of everybody (point-biserial), or,
+    with `other_design`, with the truth behind other randomised answers of the same people (φ, with their joint table).
+
+    The noise of two answers must have been drawn independently, as this project's client draws them for two questions.
 
     >>> from rrcollect import Design
-    >>> found = correlate_with([1, 1, 0, 0, 1, 0], Design("9/10", "9/10"), [3, 1, 1, 2, 3, 2])
-    >>> round(found.correlation, 3), round(found.standard_error, 3)
+    >>> found = correlate([1, 1, 0, 0, 1, 0], Design("9/10", "9/10"), [3, 1, 1, 2, 3, 2])
+    >>> round(found.value, 3), round(found.standard_error, 3)
     (0.51, 0.448)
-    """
-    first = _values(answers, design)
-    x = vector_of("covariate", covariate, first.size)
-    spread = float(x.var())
-    if spread <= 0:
-        raise NoInformation("the covariate is the same for every record: nothing can go together with it")
-    return _associated(first, x, spread, (x - x.mean()) ** 2 - spread)
-
-
-def correlate_answers(first: Any, first_design: Any, second: Any, second_design: Any) -> Association:
-    """The correlation φ of two truths, both behind randomised answers of the same people, with their joint table.
-
-    The noise of the two must have been drawn independently, as this project's client draws them for two questions.
-
-    >>> from rrcollect import Design
-    >>> found = correlate_answers([1, 1, 0, 0, 0] * 80, Design("3/4", "3/4"), [1, 0, 0, 1, 0] * 80, Design(1, 1))
-    >>> round(found.correlation, 2), found.n
+    >>> found = correlate([1, 1, 0, 0, 0] * 80, Design("3/4", "3/4"), [1, 0, 0, 1, 0] * 80, Design(1, 1))
+    >>> round(found.value, 2), found.n
     (0.36, 400)
     """
-    a, b = _values(first, first_design), _values(second, second_design)
+    a = _values(answers, design)
+    if other_design is None:
+        x = vector_of("other", other, a.size)
+        spread = float(x.var())
+        if spread <= 0:
+            raise NoInformation("the covariate is the same for every record: nothing can go together with it")
+        return _associated(a, x, spread, (x - x.mean()) ** 2 - spread)
+    b = _values(other, other_design)
     if a.size != b.size:
-        raise ParameterError("second", f"{b.size} answers", f"as many as there are first ones, {a.size}")
+        raise ParameterError("other", f"{b.size} answers", f"as many as there are first ones, {a.size}")
     share, both = float(b.mean()), float(a @ b) / a.size
     found = _associated(a, b, share * (1 - share), (1 - 2 * share) * (b - share))
     one = float(a.mean())
-    table = JointTable(both, one - both, share - both, 1 - one - share + both)
-    return Association(found.n, found.correlation, found.standard_error, found.covariance, found.p, table)
+    return replace(found, table=JointTable(both, one - both, share - both, 1 - one - share + both))
 
 
 def _values(answers: Any, design: Any) -> Floats:
-    values = unbiased_values(design, answers)
+    values = unbiased_values(answers, design)
     if values.size < 2:
         raise TooFewAnswers(int(values.size), "the records")
     return values

@@ -55,6 +55,25 @@ def determinant(a: Design, b: Design) -> Fraction:
     return a.p11 * (1 - b.p00) - b.p11 * (1 - a.p00)
 
 
+def explain_identification(designs: Sequence[Design]) -> str:
+    """Whether these designs, together, can show cheaters, and why.
+
+    >>> print(explain_identification([Design("3/4", "3/4")]))
+    not identified: one design gives one equation, λ = h·p11 + b·(1 − p00), for two unknown shares
+    """
+    distinct = list(dict.fromkeys(designs))
+    if len(distinct) < 2:
+        return "not identified: one design gives one equation, λ = h·p11 + b·(1 − p00), for two unknown shares"
+    first = distinct[0]
+    if all(determinant(first, other) == 0 for other in distinct[1:]):
+        ratio = "∞" if first.p00 == 1 else f"{float(first.p11 / (1 - first.p00)):.6g}"
+        return (
+            f"not identified: all designs have the same ratio p11/(1 − p00) = {ratio}, so a 1 tells the same by each "
+            "and fewer of them look the same as more cheaters"
+        )
+    return f"identified: {len(distinct)} designs with different ratios p11/(1 − p00)"
+
+
 def linear_shares(groups: Sequence[Tally]) -> tuple[Fraction, Fraction, Fraction]:
     """The shares that two designs give exactly; unbiased, and perhaps outside of the triangle."""
     (a, b), rates = groups, [Fraction(t.ones, t.n) for t in groups]

@@ -24,18 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import answer_array
 from server_agg.errors import NotIdentified, Separation
-from server_agg.estimates.methods import wald_interval
-from server_agg.estimates.numerics import t_tail
-from server_agg.models.cheating import explain_identification
+from server_agg.models.cheating_likelihood import explain_identification
+from server_agg.models.columns import checked_rank, named_covariates
+from server_agg.models.fits import INTERCEPT, Fit
 from server_agg.models.outcome import sigmoid
-from server_agg.models.predictor import checked_rank, named_covariates
-from server_agg.models.summary import Coefficient, coefficient_dicts, coefficient_table
-from server_agg.report.result import Result
-from server_agg.results.interval import Interval
 from server_agg.sampling.sample import Sample
 from server_agg.sampling.values import distinct_designs
 
@@ -50,69 +45,25 @@ HONEST = "honest ~ "
 LONGEST = 200
 
 
-@dataclass(frozen=True, eq=False)
-class CheatingRegression(Result):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CheatingFit(Fit):
     """A fitted model; the names of δ begin with "honest ~ "."""
 
-    numeric = frozenset(range(1, 7))
-    tidy, axis, in_percent = "coefficients", "coefficient (log odds)", False
+    scale_words = " (log odds)"
     cheaters: str
-    n: int
-    names: tuple[str, ...]
-    coefficients: Floats
-    covariance: Floats
-    log_likelihood: float
     prevalence: float  # means over the records
     honesty: float
-    freedom: float
 
-    def _place(self, name: str) -> int:
-        if name not in self.names:
-            raise ParameterError("name", name, f"one of {list(self.names)}")
-        return self.names.index(name)
-
-    def __getitem__(self, name: str) -> float:
-        return float(self.coefficients[self._place(name)])
-
-    def standard_error(self, name: str) -> float:
-        """Of one coefficient."""
-        j = self._place(name)
-        return math.sqrt(float(self.covariance[j, j]))
-
-    def p_value(self, name: str) -> float:
-        """Two-sided, by Wald."""
-        return min(1.0, 2 * t_tail(abs(self[name]) / self.standard_error(name), self.freedom))
-
-    def interval(self, name: str, level: NumberLike = 0.95) -> Interval:
-        """Wald's bar of one coefficient."""
-        error, told = self.standard_error(name), f"coefficient of {name}"
-        return wald_interval(self[name], error, level, told, freedom=self.freedom)
-
-    def _rows(self, level: NumberLike = 0.95) -> list[Coefficient]:
-        return [
-            (name, self[name], self.standard_error(name), self.p_value(name), self.interval(name, level))
-            for name in self.names
-        ]
-
-    def cells(self) -> tuple[list[str], list[list[str]]]:
-        """The coefficients at 95 %."""
-        return coefficient_table(self._rows(), 0.95, digits=4)
-
-    def notes(self) -> list[str]:
+    def remarks(self) -> list[str]:
         """What the two parts are about."""
         told = f"means over the records: {100 * self.prevalence:.1f} % and {100 * self.honesty:.1f} %"
-        return [f"cheaters: {self.cheaters} ({CHEATERS[self.cheaters]}); {told}; n = {self.n}"]
+        return [f"cheaters: {self.cheaters} ({CHEATERS[self.cheaters]}); {told}"]
 
-    def as_dict(self, level: NumberLike = 0.95) -> dict[str, object]:
-        """Plain values, ready for JSON."""
-        return {
-            "cheaters": self.cheaters,
-            "n": self.n,
-            "log_likelihood": self.log_likelihood,
-            "prevalence": self.prevalence,
-            "honesty": self.honesty,
-            "coefficients": coefficient_dicts(self._rows(level)),
-        }
+    def extras(self) -> dict[str, object]:
+        """The model in plain values."""
+        return super().extras() | {
+            "cheaters": self.cheaters, "prevalence": self.prevalence, "honesty": self.honesty
+        }  # fmt: skip
 
 
 class Rates:
@@ -147,16 +98,16 @@ def fit_cheating(
     cheaters: str = "carriers",
     honesty_covariates: Any = None,
     names: Sequence[str] | None = None,
-    sampling_weights: Any = None,
+    weights: Any = None,
     clusters: Any = None,
     strata: Any = None,
-) -> CheatingRegression:
+) -> CheatingFit:
     """Prevalence and honesty as functions of covariates, from answers by two designs or more (one for each record).
 
     >>> from rrcollect import Design
     >>> first, second = Design("0.9", "0.7"), Design("0.4", "0.7")
     >>> fit = fit_cheating([1] * 230 + [0] * 770 + [1] * 530 + [0] * 470, None, [first] * 1000 + [second] * 1000)
-    >>> round(fit.prevalence, 4), round(fit.honesty, 4)              # 1 − b and h/(h + γ) of detect_cheating
+    >>> round(fit.prevalence, 4), round(fit.honesty, 4)              # 1 − b and h/(h + γ) of `cheating`
     (0.4, 0.6071)
     """
     if cheaters not in CHEATERS:
@@ -166,9 +117,9 @@ def fit_cheating(
     found, places = distinct_designs(design, n)
     words = explain_identification(found)
     if words.startswith("not"):
-        raise NotIdentified(f"{words}; expected two designs, or cheating_sensitivity for one")
-    x, columns = named_covariates(covariates, n, names, ("intercept",))
-    z, others = named_covariates(honesty_covariates, n, None, ("intercept",))
+        raise NotIdentified(f"{words}; expected two designs, or the sensitivity that `cheating` shows for one")
+    x, columns = named_covariates(covariates, n, names, (INTERCEPT,))
+    z, others = named_covariates(honesty_covariates, n, None, (INTERCEPT,))
     x, z = (np.column_stack([np.ones(n), each]) for each in (x, z))
     for matrix, named in ((x, columns), (z, others)):
         checked_rank(matrix, named)
@@ -178,7 +129,7 @@ def fit_cheating(
         np.array([float(one) for one in each])[places]
         for each in zip(*((d.p11, 1 - d.p00) for d in found), strict=True)
     )
-    drawn = {"weights": sampling_weights, "clusters": clusters, "strata": strata}
+    drawn = {"weights": weights, "clusters": clusters, "strata": strata}
     sample = None if all(one is None for one in drawn.values()) else Sample.of(n, **drawn)
     w = np.ones(n) if sample is None else sample.weights / sample.weights.mean()
     rates = Rates(cheaters, yes, no, x, z)
@@ -191,17 +142,18 @@ def fit_cheating(
         raise Separation(
             f"the likelihood has no maximum inside: the fitted share of honest people is {t.min():.3g} to {t.max():.3g}"
             f", the prevalence {s.min():.3g} to {s.max():.3g}. Where nobody seems to cheat, or covariates tell almost "
-            "surely, this happens; expected fit_logistic without cheaters, fewer covariates, or more answers"
+            "surely, this happens; expected fit without cheaters, fewer covariates, or more answers"
         )
     spread = np.asarray(np.linalg.inv(information), np.float64)
     if sample is not None:
         scores = slope * (w * (array - rate) / (rate * (1 - rate)))[:, None]
         spread = spread @ sample.covariance(scores) @ spread
-    labels = ["intercept", *columns, HONEST + "intercept", *(HONEST + name for name in others)]
-    free = math.inf if sample is None else float(sample.freedom)
-    share = w / w.sum()
-    return CheatingRegression(
-        cheaters, n, tuple(labels), theta, spread, level, float(share @ s), float(share @ t), free
+    labels = [INTERCEPT, *columns, HONEST + INTERCEPT, *(HONEST + name for name in others)]
+    kind, share = "expected" if sample is None else "survey", w / w.sum()
+    return CheatingFit(
+        "Cheating", n, tuple(labels), theta, {kind: spread}, kind,
+        math.inf if sample is None else float(sample.df), level,
+        cheaters=cheaters, prevalence=float(share @ s), honesty=float(share @ t),
     )  # fmt: skip
 
 

@@ -7,13 +7,14 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
+from server_agg.errors import Collinear
 from server_agg.sampling.values import distinct_designs
 
 if TYPE_CHECKING:
@@ -81,3 +82,29 @@ def matrix_of(given: Any, n: int) -> Floats:
         for j in range(matrix.shape[1]):
             vector_of(f"covariate {j}", matrix[:, j], n)
     return matrix
+
+
+def column_names(covariates: Any, size: int, names: Sequence[str] | None, taken: Sequence[str]) -> list[str]:
+    """The names of `size` covariates: those given, their own, or x1, x2, …; none of the taken ones."""
+    names = names_of(covariates) if names is None else names
+    columns = [f"x{j + 1}" for j in range(size)] if names is None else [str(name) for name in names]
+    if len(columns) != size or len({*columns, *taken}) != size + len(taken):
+        others = " or ".join(filter(None, [", ".join(map(repr, taken[:-1])), *map(repr, taken[-1:])]))
+        raise ParameterError(
+            "names", names, f"{size} different names, one per covariate" + f", none {others}" * bool(taken)
+        )
+    return columns
+
+
+def named_covariates(
+    covariates: Any, n: int, names: Sequence[str] | None, taken: Sequence[str]
+) -> tuple[Floats, list[str]]:
+    """Covariates as a matrix with a name per column."""
+    x = matrix_of(covariates, n)
+    return x, column_names(covariates, x.shape[1], names, taken)
+
+
+def checked_rank(z: Floats, columns: Sequence[str]) -> None:
+    """Refuses covariates that are combinations of others."""
+    if np.linalg.matrix_rank(z / np.maximum(np.abs(z).max(axis=0), 1e-300)) < z.shape[1]:
+        raise Collinear(f"the covariates {', '.join(columns)} and the intercept are linearly dependent; leave one out")

@@ -10,7 +10,6 @@ Effects are on the truth's prevalence, not on the randomised answer's rate.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,92 +18,57 @@ import numpy as np
 
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
-from server_agg.estimates.methods import wald_interval
-from server_agg.estimates.numerics import t_quantile, t_tail
+from server_agg.estimates.methods import checked_method, wald_interval
+from server_agg.estimates.numerics import t_quantile
 from server_agg.models.columns import matrix_of, names_of
-from server_agg.models.summary import Coefficient, coefficient_dicts, coefficient_table
-from server_agg.report.result import Result
+from server_agg.models.fits import INTERCEPT, Fit, tested
 from server_agg.results.interval import Interval, exact_level
+from server_agg.results.result import Result
+from server_agg.results.row import SHARES, Row, Scale
 
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats
-    from server_agg.models.regression import LogisticFit
+    from server_agg.models.outcome import Outcome
+
+COVERED = "prevalence among people with these covariates"
+CHANGE = Scale(axis="change of the prevalence (1 = 100 points)")
 
 
-@dataclass(frozen=True)
-class Prediction(Result):
-    """The prevalence among people with these covariates."""
+@dataclass(frozen=True, eq=False)
+class Effects(Result):
+    """Predicted prevalences, or average marginal effects; `effects["age"]` is one of them."""
 
-    prevalence: float
-    standard_error: float
-    bar: Interval
-
-    def as_dict(self) -> dict[str, object]:
-        """Plain values, ready for JSON."""
-        return {"prevalence": self.prevalence, "standard_error": self.standard_error, "bar": self.bar.as_dict()}
-
-
-@dataclass(frozen=True)
-class Effect:
-    """By how much the prevalence changes, on average over the records."""
-
-    name: str
-    kind: str
-    value: float
-    standard_error: float
-    bar: Interval
-    freedom: float = math.inf
+    together = "each for itself"
+    figures: tuple[Row, ...]
+    target: str
+    covariance: str
 
     @property
-    def p(self) -> float:
-        """The two-sided p-value of no effect."""
-        if not self.standard_error:
-            return 1.0
-        return min(1.0, 2 * t_tail(abs(self.value) / self.standard_error, self.freedom))
+    def rows(self) -> tuple[Row, ...]:
+        """One per row of covariates, or one per covariate."""
+        return self.figures
+
+    def columns(self) -> dict[str, list[str]]:
+        """Standard errors, and what kind of effect it is."""
+        found = {"std err": [f"{row.standard_error:.4f}" for row in self.figures]}
+        return found | {name: [str(row.extras[name]) for row in self.figures] for name in self.figures[0].extras}
+
+    def extras(self) -> dict[str, object]:
+        """Where the errors come from."""
+        return {"covariance": self.covariance}
 
 
-@dataclass(frozen=True)
-class Effects(Result):
-    """Average marginal effects, one per covariate; `effects["age"]` is one of them."""
-
-    numeric = frozenset(range(1, 7))
-    tidy, axis, in_percent = "effects", "change of the prevalence (1 = 100 points)", False
-    rows: tuple[Effect, ...]
-    level: float
-
-    def __getitem__(self, name: str) -> Effect:
-        for row in self.rows:
-            if row.name == name:
-                return row
-        raise ParameterError("name", name, f"one of {[row.name for row in self.rows]}")
-
-    def as_dict(self) -> dict[str, object]:
-        """Plain values, ready for JSON."""
-        shown = zip(coefficient_dicts(self._rows()), self.rows, strict=True)
-        return {"level": self.level, "effects": [row | {"kind": effect.kind} for row, effect in shown]}
-
-    def _rows(self) -> list[Coefficient]:
-        return [(e.name, e.value, e.standard_error, e.p, e.bar) for e in self.rows]
-
-    def cells(self) -> tuple[list[str], list[list[str]]]:
-        """The table of text."""
-        head, lines = coefficient_table(self._rows(), self.level, what="dy/dx", digits=4)
-        return [*head, "kind"], [[*line, e.kind] for line, e in zip(lines, self.rows, strict=True)]
-
-
-def predict(fit: LogisticFit, covariates: Any, level: NumberLike = 0.95, kind: str | None = None) -> list[Prediction]:
-    """The prevalence for each row of covariates, which are those of the fit without the intercept it added: the columns
-    of a frame by their names, those of an array by position."""
-    wanted = list(fit.names[1:] if fit.intercept else fit.names)
+def wanted_rows(covariates: Any, names: Sequence[str], intercept: bool) -> Floats:
+    """Rows of the model matrix from covariates without the intercept that the fit added: the columns of a frame by
+    their names, those of an array by position."""
+    wanted = list(names[1:] if intercept else names)
     if names_of(covariates) is not None:
         covariates = _by_name(covariates, wanted)
     given = np.atleast_2d(np.asarray(covariates.to_numpy() if hasattr(covariates, "to_numpy") else covariates))
     rows = matrix_of(given, len(given))
     if rows.shape[1] != len(wanted):
         raise ParameterError("covariates", f"an array of shape {given.shape}", f"a column for each of {wanted}")
-    if fit.intercept:
-        rows = np.column_stack([np.ones(len(rows)), rows])
-    return predictions(fit, rows, level, kind)
+    return np.column_stack([np.ones(len(rows)), rows]) if intercept else rows
 
 
 def _by_name(frame: Any, wanted: list[str]) -> Any:
@@ -120,70 +84,67 @@ def _by_name(frame: Any, wanted: list[str]) -> Any:
     return frame[[there[name] for name in wanted]]
 
 
-def predictions(fit: LogisticFit, rows: Floats, level: NumberLike, kind: str | None) -> list[Prediction]:
-    """The same for rows of the full model matrix."""
-    exact = exact_level(level)
-    z = t_quantile((1 - exact) / 2, fit.freedom(kind))
-    eta, curve = rows @ fit.coefficients, fit.model.link.curve
-    error = fit.deviations(rows, kind)
-    at, low, high = curve(eta), curve(eta - z * error).share, curve(eta + z * error).share
-    method = f"wald on the {fit.model.link.scale.replace(' ', '-')}"
-    covered = "prevalence among people with these covariates"
-    return [
-        Prediction(float(a), float(b), Interval((float(c), float(d)), method=method, level=level, target=covered))
-        for a, b, c, d in zip(at.share, at.steep * error, low, high, strict=True)
-    ]
+def predictions(fit: Fit, model: Outcome, rows: Floats) -> Effects:
+    """The prevalence for rows of the model matrix."""
+    curve, etas, errors = model.link.curve, rows @ fit.coefficients, fit.deviations(rows)
+    at, df = curve(etas), fit.df
+    method = f"wald on the {model.link.scale.replace(' ', '-')}"
+
+    def row(place: int) -> Row:
+        eta, error = float(etas[place]), float(errors[place])
+
+        def bar(level: NumberLike, asked: str | None) -> Interval[Any]:
+            checked_method("coefficient", asked or "wald")
+            z = t_quantile((1 - exact_level(level)) / 2, df)
+            ends = curve(np.array([eta - z * error, eta + z * error])).share
+            return Interval((float(ends[0]), float(ends[1])), method=method, level=level, target=COVERED)
+
+        return Row(str(place), fit.records, float(at.share[place]), float(at.steep[place] * error), bar, scale=SHARES)
+
+    return Effects(tuple(row(place) for place in range(len(rows))), COVERED, fit.kind)
 
 
 def contrast(
-    fit: LogisticFit,
-    name: str,
-    kind: str,
-    high: Floats,
-    low: Floats,
-    *,
-    over: float,
-    level: NumberLike,
-    covariance: str | None,
-) -> Effect:
-    """The mean of (s(high) − s(low))/over, where `high` and `low` are two versions of the model matrix."""
-    weights = np.ones(fit.model.n) if fit.model.weights is None else fit.model.weights
-    share = weights / weights.sum() / over
-    up, down = (fit.model.link.curve(x @ fit.coefficients) for x in (high, low))
-    value = float(share @ (up.share - down.share))
+    fit: Fit, model: Outcome, name: str, kind: str, matrices: tuple[Floats, Floats], *, over: float = 1.0
+) -> Row:
+    """The mean of (s(high) − s(low))/over, where `matrices` are high and low, two versions of the model matrix."""
+    high, low = matrices
+    share = _shares(model) / over
+    up, down = (model.link.curve(x @ fit.coefficients) for x in (high, low))
     slope = (share * up.steep) @ high - (share * down.steep) @ low
-    return _effect(fit, name, kind, value, slope, level=level, covariance=covariance)
+    return _effect(fit, name, kind, float(share @ (up.share - down.share)), slope)
 
 
-def _effect(
-    fit: LogisticFit, name: str, kind: str, value: float, slope: Floats, *, level: NumberLike, covariance: str | None
-) -> Effect:
-    error = float(fit.deviations(slope[None, :], covariance)[0])
-    freedom = fit.freedom(covariance)
-    bar = wald_interval(value, error, level, f"average effect of {name}", freedom=freedom)
-    return Effect(name, kind, value, error, bar, freedom)
+def _shares(model: Outcome) -> Floats:
+    weights = np.ones(model.n) if model.weights is None else model.weights
+    return np.asarray(weights / weights.sum(), np.float64)
 
 
-def marginal_effects(
-    fit: LogisticFit, names: Sequence[str] | None, level: NumberLike = 0.95, kind: str | None = None
-) -> Effects:
+def _effect(fit: Fit, name: str, kind: str, value: float, slope: Floats) -> Row:
+    error, df = float(fit.deviations(slope[None, :])[0]), fit.df
+
+    def bar(level: NumberLike, method: str | None) -> Interval[Any]:
+        checked_method("coefficient", method or "wald")
+        return wald_interval(value, error, level, f"average effect of {name}", freedom=df)
+
+    return Row(name, fit.records, value, error, bar, tested(value, error, df), None, CHANGE, {"kind": kind})
+
+
+def marginal_effects(fit: Fit, model: Outcome, names: Sequence[str] | None) -> Effects:
     """The average marginal effect of every covariate (or of those named), column by column."""
-    x = fit.model.covariates
-    weights = np.ones(fit.model.n) if fit.model.weights is None else fit.model.weights
-    share = weights / weights.sum()
-    at = fit.model.link.curve(x @ fit.coefficients)
-    steep = share * at.steep
+    x = model.covariates
+    at = model.link.curve(x @ fit.coefficients)
+    steep = _shares(model) * at.steep
     found = []
-    for name in [n for n in fit.names if n not in ("intercept", "Intercept")] if names is None else names:
+    for name in [n for n in fit.names if n != INTERCEPT] if names is None else names:
         j = fit.place(name)
         if np.isin(x[:, j], (0.0, 1.0)).all():
             high, low = x.copy(), x.copy()
             high[:, j], low[:, j] = 1.0, 0.0
-            found.append(contrast(fit, name, "0 to 1", high, low, over=1.0, level=level, covariance=kind))
+            found.append(contrast(fit, model, name, "0 to 1", (high, low)))
         else:
             beta = float(fit.coefficients[j])
             slope = (steep * at.bend * beta) @ x
             slope[j] += float(steep.sum())
-            value = float(steep.sum()) * beta
-            found.append(_effect(fit, name, "slope", value, slope, level=level, covariance=kind))
-    return Effects(tuple(found), float(exact_level(level)))
+            found.append(_effect(fit, name, "slope", float(steep.sum()) * beta, slope))
+    return Effects(tuple(found), "prevalence", fit.kind)

@@ -1,7 +1,7 @@
 """Graphs whose edges were answered by randomised response: density, degrees and triangles without bias [KSK14].
 
 Every pair {i, j} of nodes was answered once, independently, by one design.  With r the unbiased value of an answer and
-e the unbiased estimate of its variance (`sampling.values`; e = r² − r, since a truth is its own square),
+e the unbiased estimate of its variance (`Mechanism.unbiased` and `noise`; e = r² − r, since a truth is its own square),
     density    mean of r                          variance  Σ e / pairs²
     degree     d_i = Σ_j r_ij                     variance  Σ_j e_ij
     triangles  T = Σ_{i<j<k} r_ij r_jk r_ik       variance  Σ_{i<j} e_ij (S_ij² − Q_ij) + Σ_{i<j<k} (Π r² − Π r)
@@ -29,109 +29,90 @@ from server_agg.answer_words import Coding, is_null
 from server_agg.columns import count_rows
 from server_agg.count.tally import Tally
 from server_agg.errors import UnclearAnswer
-from server_agg.estimates.estimate import Estimate, estimate
 from server_agg.estimates.methods import wald_interval
-from server_agg.report.result import Result
+from server_agg.estimates.share import Share
 from server_agg.results.drawing import Point
 from server_agg.results.interval import Interval
-from server_agg.results.tables import Table
-from server_agg.results.words import share_point
-from server_agg.sampling.values import noise_variances, unbiased_values
+from server_agg.results.result import Result
+from server_agg.results.row import Row, Scale
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-COLUMNS = ("low", "high", "level", "method", "target", "side", "guaranteed", "warning",
-           "misfit_flag", "misfit_tail_probability", "misfit_side")  # fmt: skip
+COUNTS = Scale(axis="degree")
 
 
 @dataclass(frozen=True)
 class GraphEstimate(Result):
     """A graph seen through the noise; `degrees[j]` estimates the share of the others that `nodes[j]` is tied to."""
 
-    numeric = frozenset(range(1, 5))
-    tidy, axis, in_percent = "rows", "degree", False
+    together, target = "each for itself", "graph"
     nodes: tuple[str, ...]
-    density: Estimate
-    degrees: tuple[Estimate, ...]
+    density: Share
+    degrees: tuple[Share, ...]
     triangles: float
     triangles_variance: float  # unbiased; it may be negative
 
-    def degree(self, node: str, level: NumberLike = 0.95) -> tuple[float, float, Interval]:
-        """(unbiased degree, standard error, exact bar) of one node."""
-        if str(node) not in self.nodes:
-            raise ParameterError("node", node, f"one of {', '.join(self.nodes[:20])}")
-        found = self.degrees[self.nodes.index(str(node))].total()
-        return (
-            found.value,
-            found.standard_error,
-            found.interval(level).with_ends(found.interval(level), target="degree"),
-        )
-
-    def triangles_interval(self, level: NumberLike = 0.95) -> Interval | None:
-        """z·SE around the number of triangles, not cut to what is possible; None without a standard error."""
-        error = self.triangles_standard_error
-        return None if error is None else wald_interval(self.triangles, error, level, "number of triangles")
-
     @property
-    def triangles_standard_error(self) -> float | None:
-        """The square root of their variance; None where that is not above 0."""
-        return math.sqrt(self.triangles_variance) if self.triangles_variance > 0 else None
+    def rows(self) -> tuple[Row, ...]:
+        """The degree of every node, density and triangles."""
+        error = math.sqrt(self.triangles_variance) if self.triangles_variance > 0 else None
+        bar = None if error is None else self._triangles_bar
+        one = self.density
+        first = Row("density", one.tally.n, one.value, one.standard_error, _exact_of(one, 1), None, one.misfit)
+        third = Row("triangles", None, self.triangles, error, bar, scale=COUNTS)
+        return (*map(self._degree, self.nodes, self.degrees), first, third)
 
-    def as_dict(self, level: NumberLike = 0.95) -> dict[str, object]:
-        """Plain values, ready for JSON; the rows are density, triangles and the degree of every node."""
-        density, bar = self.density, self.triangles_interval(level)
-        rows: list[dict[str, Any]] = [
-            {"name": "density", "value": density.value, "standard_error": density.standard_error,
-             "interval": density.interval(level).as_dict(), "misfit": density.misfit.as_dict()},
-            {"name": "triangles", "value": self.triangles, "standard_error": self.triangles_standard_error,
-             "interval": None if bar is None else bar.as_dict()},
-        ]  # fmt: skip
-        for node, one in zip(self.nodes, self.degrees, strict=True):
-            value, error, ends = self.degree(node, level)
-            rows.append({"name": f"degree of {node}", "value": value, "standard_error": error,
-                         "interval": ends.as_dict(), "misfit": one.misfit.as_dict()})  # fmt: skip
-        return {"nodes": list(self.nodes), "design": density.tally.design.to_wire(), "rows": rows}
+    def headline(self) -> Row:
+        """The density."""
+        return self["density"]
 
-    def records(self) -> list[dict[str, object]]:
-        """One row per estimate, all with the same columns."""
-        empty = dict.fromkeys(COLUMNS)
-        rows = [{name: value for name, value in row.items() if name != "interval"} for row in super().records()]
-        return [{"name": row["name"], "value": row["value"], **empty, **row} for row in rows]
+    def _degree(self, node: str, one: Share) -> Row:
+        people = len(self.nodes) - 1
+        value, error = people * one.value, people * one.standard_error
+        scale = Scale(0.0, float(people), "", "degree")
+        return Row(f"degree of {node}", people, value, error, _exact_of(one, people), None, one.misfit, scale)
 
-    def cells(self) -> Table:
-        """Density, triangles and degrees as text."""
-        lines, fits = [], [self.density.misfit, None, *(one.misfit for one in self.degrees)]
-        for row, fit in zip(self.records(), fits, strict=True):
-            shown = ["none" if row[name] is None else f"{row[name]:.4g}" for name in ("value", "standard_error")]
-            ends = ["none" if row[name] is None else f"{row[name]:.4g}" for name in ("low", "high")]
-            note = fit.describe() if fit is not None and fit.told else ""
-            lines.append([str(row["name"]), *shown, *ends, str(row["method"] or "variance not above 0"), note])
-        return ["", "estimate", "SE", "low", "high", "bar", ""], lines
+    def _triangles_bar(self, level: NumberLike, method: str | None) -> Interval[Any]:
+        """z·SE around the number of triangles, not cut to what is possible."""
+        if method not in (None, "wald"):
+            raise ParameterError("method", method, "'wald'")
+        return wald_interval(self.triangles, math.sqrt(self.triangles_variance), level, "number of triangles")
 
     def points(self) -> list[Point]:
         """The degrees."""
-        people = len(self.nodes) - 1
-        each = [share_point("", one, one.interval()) for one in self.degrees]
-        return [
-            Point(node, people * one.value, *self.degree(node)[2], one.note)
-            for node, one in zip(self.nodes, each, strict=True)
-        ]
+        return super().points()[: len(self.nodes)]
 
-    def caption(self) -> str:
-        """What the bars of the picture are."""
-        return "95 % exact bars, each on its own"
+    def context(self) -> str:
+        """The graph."""
+        return f"{len(self.nodes)} nodes, {self.density.tally.n} pairs"
 
-    def notes(self) -> list[str]:
-        """What the bars cover."""
-        return [f"{len(self.nodes)} nodes, {self.density.n} pairs; 95 % bars, each for itself, for this graph"]
+    def remarks(self) -> list[str]:
+        """Why the triangles may have no bar."""
+        return [] if self.triangles_variance > 0 else ["triangles: no bar, since the estimated variance is not above 0"]
+
+    def extras(self) -> dict[str, object]:
+        """The graph."""
+        return {"nodes": list(self.nodes), "design": self.density.tally.design.to_wire()}
 
 
-def estimate_graph(
+def _exact_of(one: Share, people: int) -> Any:
+    """The exact bar of a share of so many people, as a number of them."""
+
+    def bar(level: NumberLike, method: str | None) -> Interval[Any]:
+        found = one.interval(level, method or "exact")
+        if people == 1:
+            return found
+        return found.with_ends((people * found.low, people * found.high), target="degree")
+
+    return bar
+
+
+def graph(
     data: Any,
-    *,
     design: Design,
+    *,
     source: str = "source",
     target: str = "target",
     answer: str = "answer",
@@ -141,8 +122,8 @@ def estimate_graph(
     """Density, degrees and triangles of a graph from a frame, mapping or file with one row per pair of nodes.
 
     >>> ties = {"source": ["a", "a", "a", "b", "b", "c"], "target": ["b", "c", "d", "c", "d", "d"]}
-    >>> found = estimate_graph(ties | {"answer": [1, 1, 0, 1, 0, 0]}, design=Design("0.9", "0.9"))
-    >>> found.density.value, found.degree("a")[0], round(found.triangles, 3)
+    >>> found = graph(ties | {"answer": [1, 1, 0, 1, 0, 0]}, Design("0.9", "0.9"))
+    >>> found.density.value, found["degree of a"].value, round(found.triangles, 3)
     (0.5, 2.125, 1.477)
     """
     import numpy as np
@@ -168,8 +149,8 @@ def estimate_graph(
     for pair, bit in ties.items():
         i, j = (place[node] for node in pair)
         said[i, j] = said[j, i] = bit
-    degrees = tuple(estimate(Tally(design, len(nodes) - 1, int(row.sum())), target="sample") for row in said)
-    whole = estimate(Tally(design, len(ties), int(said.sum()) // 2), target="sample")
+    degrees = tuple(Share(Tally(design, len(nodes) - 1, int(row.sum())), "sample") for row in said)
+    whole = Share(Tally(design, len(ties), int(said.sum()) // 2), "sample")
     return GraphEstimate(tuple(nodes), whole, degrees, *_triangles(design, said))
 
 
@@ -178,8 +159,8 @@ def _triangles(design: Design, said: NDArray[np.uint8]) -> tuple[float, float]:
     import numpy as np
 
     shape, off = said.shape, 1.0 - np.eye(len(said))
-    r = unbiased_values(design, said.ravel()).reshape(shape) * off
-    e = noise_variances(design, said.ravel()).reshape(shape) * off
+    r = design.unbiased(said.ravel()).reshape(shape) * off
+    e = design.noise(said.ravel()).reshape(shape) * off
     squares = r * r
     paths, square_paths = r @ r, squares @ squares
     number = float((paths * r).sum()) / 6

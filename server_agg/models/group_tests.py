@@ -22,7 +22,7 @@ from server_agg.estimates.estimate import Estimate, estimate
 from server_agg.estimates.score import Groups
 from server_agg.estimates.small_counts import PValue, p_value
 from server_agg.models.columns import vector_of
-from server_agg.models.inference import Test
+from server_agg.models.fits import Test
 from server_agg.report.result import Result
 from server_agg.results.drawing import Point
 from server_agg.results.tables import Table
@@ -57,7 +57,7 @@ class GroupTest(Result):
     @property
     def p(self) -> float:
         """Of the test."""
-        return self.test.p
+        return self.test.p_value
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""
@@ -92,7 +92,7 @@ class GroupTest(Result):
 
     def notes(self) -> list[str]:
         """The test; the bars are each for itself."""
-        return [self.test.describe(), "95 % bars, each for itself"]
+        return [self.test.sentence(), "95 % bars, each for itself"]
 
     def points(self) -> list[Point]:
         """The groups."""
@@ -110,7 +110,7 @@ def compare_many(groups: GroupsLike) -> GroupTest:
     >>> from rrcollect import Design
     >>> design = Design("3/4", "3/4")
     >>> found = compare_many({"a": Tally(design, 500, 150), "b": Tally(design, 500, 190), "c": Tally(design, 500, 240)})
-    >>> print(found.test.describe())
+    >>> print(found.test.sentence())
     all 3 prevalences equal: score χ² = 34.3, 2 df, p = 3.57e-08
     >>> [(t.a, t.b, round(t.adjusted, 4)) for t in found.pairs]
     [('a', 'b', 0.0076), ('a', 'c', 0.0), ('b', 'c', 0.0028)]
@@ -127,7 +127,7 @@ def trend_across(groups: GroupsLike, scores: Sequence[float] | None = None) -> G
     >>> from rrcollect import Design
     >>> design = Design("3/4", "3/4")
     >>> found = trend_across({"a": Tally(design, 500, 150), "b": Tally(design, 500, 190), "c": Tally(design, 500, 240)})
-    >>> print(found.test.describe())
+    >>> print(found.test.sentence())
     no trend over scores 1, 2, 3: score χ² = 34.15, 1 df, p = 5.09e-09
     """
     lists = _lists(groups)

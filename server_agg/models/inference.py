@@ -1,25 +1,23 @@
-"""What a fitted regression allows to conclude: covariances (each labelled), tests and intervals.
+"""What the maximum of a likelihood allows to conclude: covariances (each labelled), the ratio test, profile bars.
 
     expected      I⁻¹, I = Σ w D²/(μ(1−μ)) zzᵀ at β̂                 the default
     observed      J⁻¹, J = −∂²ℓ/∂β²                                  what R's optimisers return as the Hessian
     outer         (Σ w ggᵀ)⁻¹                                        outer products of scores, the default of R's `rr`
     sandwich      J⁻¹ (Σ w ggᵀ) J⁻¹                                  holds also if the model is wrong (HC0)
     survey        J⁻¹ V J⁻¹, V of the sums of w g over clusters      for clusters and strata; see `sampling.sample`
-With sampling weights the likelihood is a pseudo-likelihood: only the sandwich, with Σ w² ggᵀ, and the survey's are
-variances, and there is no likelihood-ratio test; nor is there one in clusters, whose members are not independent.
-The survey's errors have clusters − strata degrees of freedom f: bars and tests of one coefficient are Student's, and k
-coefficients are tested by F = W(f − k + 1)/(fk) with k and f − k + 1 degrees of freedom [KG90].
+With weights the likelihood is a pseudo-likelihood: only the sandwich, with Σ w² ggᵀ, and the survey's are variances,
+and there is no likelihood-ratio test; nor is there one in clusters, whose members are not independent.
 
-A Wald bar is β̂ ∓ z·SE.  A profile bar is {b : 2(ℓ(β̂) − max ℓ given β_j = b) <= χ²}: where the likelihood levels off
-above that threshold the bar has no end on that side; it is None, never infinite.  With β_j held, ℓ may have several
-maxima: it is climbed from the best of a few starts, which depend on b alone and not on what was looked at before.
+A profile bar is {b : 2(ℓ(β̂) − max ℓ given β_j = b) <= χ²}: where the likelihood levels off above that threshold the bar
+has no end on that side; it is None, never infinite.  With β_j held, ℓ may have several maxima: it is climbed from the
+best of a few starts, which depend on b alone and not on what was looked at before.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -28,44 +26,128 @@ import numpy as np
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.errors import NoInformation
-from server_agg.estimates.numerics import chi_squared_quantile, chi_squared_tail, scipy_special
-from server_agg.models.fitting import climb, orthonormal
+from server_agg.estimates.numerics import chi_squared_quantile
+from server_agg.models.fits import Test, chi_squared
+from server_agg.models.fitting import climb, maximise, orthonormal
+from server_agg.models.outcome import Outcome
 from server_agg.results.interval import Interval, exact_level
 
 if TYPE_CHECKING:
-    from server_agg.models.outcome import Floats, Outcome
-    from server_agg.models.regression import LogisticFit
+    from server_agg.models.outcome import Floats
+    from server_agg.sampling.sample import Sample
 
 COVARIANCES = ("expected", "observed", "outer", "sandwich", "survey")
 STARTS = (0.0, 0.5, 1.0, 1.5, 2.0)  # of the way that the other coefficients could make up for the one that is held
 FARTHEST = 60.0  # standard errors, or units of log-odds, looked at for the end of a profile bar
 
 
-@dataclass(frozen=True)
-class Test:
-    """A chi-squared test: small p speaks against the hypothesis."""
+@dataclass(frozen=True, eq=False)
+class Maximum:
+    """Where the likelihood of a model is largest; `sample` is how the people were drawn, where that counts."""
 
-    hypothesis: str
-    method: str
-    statistic: float
-    freedom: int
-    p: float
+    model: Outcome
+    names: tuple[str, ...]
+    coefficients: Floats
+    log_likelihood: float
+    iterations: int
+    scaled: Outcome  # the same model with orthonormal covariates, see `fitting`
+    gamma: Floats  # and its coefficients: β = R⁻¹γ
+    inverse: Floats  # R⁻¹
+    weighted: bool  # whether records stand for people who were not asked
+    sample: Sample | None
 
-    __test__ = False  # not a test of this project's own
+    @classmethod
+    def of(
+        cls, model: Outcome, names: tuple[str, ...], start: Floats | None, weighted: bool, sample: Sample | None
+    ) -> Maximum:
+        """The maximum, or the error that says why there is none."""
+        found, scaled, inverse = maximise(model, names, start)
+        beta = inverse @ found.gamma
+        return cls(
+            model, names, beta, found.log_likelihood, found.iterations, scaled, found.gamma, inverse, weighted, sample
+        )  # fmt: skip
 
-    def describe(self) -> str:
-        """One sentence."""
-        return f"{self.hypothesis}: {self.method} χ² = {self.statistic:.4g}, {self.freedom} df, p = {self.p:.3g}"
+    @property
+    def pseudo(self) -> bool:
+        """Whether what is maximised is not a likelihood: records are weighted, or not independent."""
+        return self.weighted or (self.sample is not None and self.sample.clustered)
 
-    def as_dict(self) -> dict[str, object]:
-        """Plain values, ready for JSON."""
-        return asdict(self)
+    def df(self, kind: str) -> float:
+        """Degrees of freedom of the standard errors: the survey's, or infinitely many."""
+        return float(self.sample.df) if kind == "survey" and self.sample is not None else math.inf
+
+    def covariance(self, kind: str) -> Floats:
+        """The covariance matrix of the orthonormal coefficients γ (see `fitting`) by one of `COVARIANCES`."""
+        checked_covariance(kind)
+        if self.weighted and kind not in ("sandwich", "survey"):
+            raise ParameterError(
+                "covariance", kind, "'sandwich' or 'survey': with weights the others are not variances"
+            )
+        if kind == "survey" and self.sample is None:
+            raise ParameterError("covariance", kind, "another, or weights, clusters or strata given to the fit")
+        if kind == "outer":
+            return inverse_of(self.scaled.outer_products(self.gamma), kind)
+        which = "expected" if kind == "expected" else "observed"
+        bread = inverse_of(self.scaled.derivatives(self.gamma, which).information, which)
+        if kind == "survey" and self.sample is not None:
+            return bread @ self.sample.covariance(self.scaled.scores(self.gamma)) @ bread
+        if kind != "sandwich":
+            return bread
+        found: Floats = bread @ self.scaled.outer_products(self.gamma, 2 if self.weighted else 1) @ bread
+        return found
+
+    def profile(self, place: int, level: NumberLike) -> Interval[float | None]:
+        """The profile-likelihood bar of one coefficient."""
+        if self.pseudo:
+            raise ParameterError("method", "profile", "'wald': with weights or clusters there is no likelihood")
+        exact = exact_level(level)
+        threshold = chi_squared_quantile(Fraction(1 - exact))
+        way = self.inverse[place]
+        error = math.sqrt(float(way @ self.covariance("expected") @ way))
+        column = self.model.covariates[:, place]
+        others = [j for j in range(len(self.names)) if j != place]
+        rest = self.model.with_offset(np.zeros(self.model.n), others)
+        rest, inverse = orthonormal(rest, [self.names[j] for j in others]) if others else (rest, np.zeros((0, 0)))
+        value = float(self.coefficients[place])
+        start = np.asarray(np.linalg.solve(inverse, self.coefficients[others]) if others else [], np.float64)
+        along = _along(rest, column)
+
+        def side(sign: float) -> float | None:
+            def excess(distance: float) -> float:
+                held = replace(rest, offset=column * (value + sign * distance))
+                if not others:
+                    return 2 * (self.log_likelihood - held.log_likelihood(start)) - threshold
+                starts = (start - sign * distance * share * along for share in STARTS)
+                top = climb(held, max(starts, key=held.log_likelihood), 100).log_likelihood
+                return 2 * (self.log_likelihood - top) - threshold
+
+            return _end(excess, math.sqrt(threshold) * error)
+
+        ends = {sign: side(sign) for sign in (-1.0, 1.0)}
+        low = None if ends[-1.0] is None else value - ends[-1.0]
+        high = None if ends[1.0] is None else value + ends[1.0]
+        return Interval((low, high), method="profile", level=exact, target=f"coefficient of {self.names[place]}")
+
+    def against(self, smaller: Maximum) -> Test:
+        """The likelihood ratio of this model and one nested in it, for the same answers."""
+        if self.pseudo or smaller.pseudo:
+            allowed = "repeat counts or none: a pseudo-likelihood has no ratio test"
+            raise ParameterError("weights", "weights or clusters", allowed)
+        df = len(self.names) - len(smaller.names)
+        fault = _not_nested(self.model, smaller.model, df)
+        if fault:
+            allowed = f"a model of the same answers, weights and designs nested in {self.names}"
+            raise ParameterError("smaller", f"{smaller.names}, {fault}", allowed)
+        dropped = [name for name in self.names if name not in smaller.names]
+        words = (" = ".join(dropped) or "no difference") + " = 0"
+        return chi_squared(words, "likelihood ratio", 2 * (self.log_likelihood - smaller.log_likelihood), df)
 
 
-def chi_squared(hypothesis: str, method: str, statistic: float, freedom: int) -> Test:
-    """The test with this statistic."""
-    positive = max(statistic, 0.0)
-    return Test(hypothesis, method, positive, freedom, chi_squared_tail(positive, freedom) if freedom else 1.0)
+def checked_covariance(kind: str) -> str:
+    """A kind of `COVARIANCES`, or an error."""
+    if kind not in COVARIANCES:
+        raise ParameterError("covariance", kind, f"one of {', '.join(COVARIANCES)}")
+    return kind
 
 
 def inverse_of(information: Floats, kind: str) -> Floats:
@@ -81,58 +163,7 @@ def inverse_of(information: Floats, kind: str) -> Floats:
     return found
 
 
-def covariance(fit: LogisticFit, kind: str) -> Floats:
-    """The covariance matrix of the orthonormal coefficients γ (see `fitting`) by one of `COVARIANCES`."""
-    if kind not in COVARIANCES:
-        raise ParameterError("covariance", kind, f"one of {', '.join(COVARIANCES)}")
-    if fit.sampling and kind not in ("sandwich", "survey"):
-        allowed = "'sandwich' or 'survey': with sampling weights the others are not variances"
-        raise ParameterError("covariance", kind, allowed)
-    if kind == "survey" and fit.sample is None:
-        raise ParameterError("covariance", kind, "another, or clusters, strata or sampling_weights given to the fit")
-    if kind == "outer":
-        return inverse_of(fit.scaled.outer_products(fit.gamma), kind)
-    which = "expected" if kind == "expected" else "observed"
-    bread = inverse_of(fit.scaled.derivatives(fit.gamma, which).information, which)
-    if kind == "survey" and fit.sample is not None:
-        return bread @ fit.sample.covariance(fit.scaled.scores(fit.gamma)) @ bread
-    if kind != "sandwich":
-        return bread
-    found: Floats = bread @ fit.scaled.outer_products(fit.gamma, 2 if fit.sampling else 1) @ bread
-    return found
-
-
-def wald_test(fit: LogisticFit, places: list[int], kind: str) -> Test:
-    """That these coefficients are all 0."""
-    part = fit.coefficients[places]
-    spread = fit.covariance(kind)[np.ix_(places, places)]
-    statistic = float(part @ np.linalg.solve(spread, part))
-    words, k, f = " = ".join(fit.names[j] for j in places) + " = 0", len(places), fit.freedom(kind)
-    if math.isinf(f):
-        return chi_squared(words, f"Wald ({kind})", statistic, k)
-    if f < k:
-        raise ParameterError("names", words, f"at most {f:.0f} coefficients: as many as clusters − strata")
-    p = float(scipy_special().fdtrc(k, f - k + 1, max(statistic, 0.0) * (f - k + 1) / (f * k)))
-    return Test(words, f"Wald ({kind}, F with {f - k + 1:.0f} df)", statistic, k, p)
-
-
-def likelihood_ratio(larger: LogisticFit, smaller: LogisticFit) -> Test:
-    """Of two nested models for the same answers."""
-    if larger.pseudo or smaller.pseudo:
-        raise ParameterError(
-            "weights", "sampling weights or clusters", "repeat counts or none: a pseudo-likelihood has no ratio test"
-        )
-    freedom = len(larger.names) - len(smaller.names)
-    fault = _not_nested(larger.model, smaller.model, freedom)
-    if fault:
-        allowed = f"a model of the same answers, weights and designs nested in {larger.names}"
-        raise ParameterError("smaller", f"{smaller.names}, {fault}", allowed)
-    dropped = [name for name in larger.names if name not in smaller.names]
-    words = (" = ".join(dropped) or "no difference") + " = 0"
-    return chi_squared(words, "likelihood ratio", 2 * (larger.log_likelihood - smaller.log_likelihood), freedom)
-
-
-def _not_nested(larger: Outcome, smaller: Outcome, freedom: int) -> str:
+def _not_nested(larger: Outcome, smaller: Outcome, df: int) -> str:
     """Why the ratio of the two likelihoods is not a test; nothing if it is one."""
     if not np.array_equal(larger.answers, smaller.answers):
         return "of other answers"
@@ -142,45 +173,12 @@ def _not_nested(larger: Outcome, smaller: Outcome, freedom: int) -> str:
     if not np.array_equal(larger.table[larger.places], smaller.table[smaller.places]):
         return "by other designs"
     offsets = [np.zeros(one.n) if one.offset is None else one.offset for one in (larger, smaller)]
-    if freedom < 0 or not np.array_equal(offsets[0], offsets[1]):
+    if df < 0 or not np.array_equal(offsets[0], offsets[1]):
         return "not nested"
     scale = np.maximum(np.abs(larger.covariates).max(axis=0), 1e-300)
     fitted = np.linalg.lstsq(larger.covariates / scale, smaller.covariates, rcond=None)[0]
     left = np.abs(smaller.covariates - larger.covariates / scale @ fitted).max(axis=0)
     return "not nested" if (left > 1e-8 * np.maximum(np.abs(smaller.covariates).max(axis=0), 1e-300)).any() else ""
-
-
-def profile_interval(fit: LogisticFit, place: int, level: NumberLike) -> Interval[float | None]:
-    """The profile-likelihood bar of one coefficient."""
-    if fit.pseudo:
-        raise ParameterError("method", "profile", "'wald': with sampling weights or clusters there is no likelihood")
-    exact = exact_level(level)
-    threshold = chi_squared_quantile(Fraction(1 - exact))
-    error = float(fit.standard_errors("expected")[place])
-    column = fit.model.covariates[:, place]
-    others = [j for j in range(len(fit.names)) if j != place]
-    rest = fit.model.with_offset(np.zeros(fit.model.n), others)
-    rest, inverse = orthonormal(rest, [fit.names[j] for j in others]) if others else (rest, np.zeros((0, 0)))
-    value = float(fit.coefficients[place])
-
-    start = np.asarray(np.linalg.solve(inverse, fit.coefficients[others]) if others else [], np.float64)
-    along = _along(rest, column)
-
-    def side(sign: float) -> float | None:
-        def excess(distance: float) -> float:
-            held = replace(rest, offset=column * (value + sign * distance))
-            if not others:
-                return 2 * (fit.log_likelihood - held.log_likelihood(start)) - threshold
-            starts = (start - sign * distance * share * along for share in STARTS)
-            top = climb(held, max(starts, key=held.log_likelihood), 100).log_likelihood
-            return 2 * (fit.log_likelihood - top) - threshold
-
-        return _end(excess, math.sqrt(threshold) * error)
-
-    ends = {sign: side(sign) for sign in (-1.0, 1.0)}
-    low = None if ends[-1.0] is None else value - ends[-1.0]
-    high = None if ends[1.0] is None else value + ends[1.0]
-    return Interval((low, high), method="profile", level=exact, target=f"coefficient of {fit.names[place]}")
 
 
 def _along(rest: Outcome, column: Floats) -> Floats:

@@ -15,11 +15,15 @@ The other way round, E(r | x) = E(t | x): the linear probability model is least 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from server_agg.errors import NoInformation
+from server_agg.models.fits import Fit
+from server_agg.sampling.sample import Sample
 
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats
@@ -87,3 +91,24 @@ def least_squares(y: Floats, z: Floats, weights: Floats | None = None) -> Moment
     beta = np.linalg.solve(triangle, q.T @ (root[:, 0] * y))
     residual = root[:, 0] * (y - z @ beta)
     return MomentRegression(beta, np.linalg.solve(triangle, (q * residual[:, None]).T).T)
+
+
+def by_moments(
+    title: str,
+    labels: Sequence[str],
+    drawn: Mapping[str, Any],
+    fit: Callable[[Floats | None], MomentRegression],
+    *,
+    n: int,
+    assumption: str,
+) -> Fit:
+    """A fit from moments, with the errors of the survey where it is one (`drawn`: weights, clusters, strata)."""
+    if all(given is None for given in drawn.values()):
+        plain = fit(None)
+        spread, df = {"sandwich": plain.covariance}, math.inf
+        return Fit(title, n, tuple(labels), plain.coefficients, spread, "sandwich", df, assumption=assumption)
+    sample = Sample.of(n, **drawn)
+    found = fit(sample.weights)
+    spread = {"survey": sample.covariance(found.influence), "sandwich": found.covariance}
+    df = float(sample.df)
+    return Fit(title, n, tuple(labels), found.coefficients, spread, "survey", df, assumption=assumption)

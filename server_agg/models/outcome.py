@@ -131,20 +131,16 @@ class Outcome:
     link: Link = LINKS["logit"]
 
     @classmethod
-    def of(
-        cls, answers: Any, covariates: Any, design: Any, repeats: Any = None, sampling_weights: Any = None
-    ) -> Outcome:
+    def of(cls, answers: Any, covariates: Any, design: Any, repeats: Any = None, weights: Any = None) -> Outcome:
         """The model of these records, checked; nothing missing is skipped."""
         array = answer_array(answers)
         n = int(array.size)
         table, places = probabilities(design, n)
-        given = None if sampling_weights is None else vector_of("sampling weight", sampling_weights, n, least=0)
+        given = None if weights is None else vector_of("weight", weights, n, least=0)
         if repeats is not None:
             given = vector_of("repeats", repeats, n, least=0)
             for place in np.flatnonzero(given != np.floor(given))[:1]:
-                allowed = (
-                    "a whole number: how many equal records it stands for; weights of a survey are sampling_weights"
-                )
+                allowed = "a whole number: how many equal records it stands for; those of a survey are weights"
                 raise ParameterError(f"repeats of record {place}", float(given[place]), allowed)
         return cls(array, matrix_of(covariates, n), table, places, given)
 

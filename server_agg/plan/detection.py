@@ -4,7 +4,7 @@ Against a null: the exact test rejects π0 if the two-sided Clopper-Pearson bar 
 is binomial, so the power is a sum of exact tails.  It saws as n grows, so the sample size for a power is an n from
 which it stays above what was asked for.
 Between two groups: the score test of `compare`, by the normal law with the variances of both hypotheses.  Where an
-expected count of ones or zeros is below 10 the test is exact and this approximation fails: `models.simulated_power`
+expected count of ones or zeros is below 10 the test is exact and this approximation fails: `models.power`
 repeats the test itself.
 
 One plan for every kind of question (`Asked`)
@@ -89,7 +89,7 @@ def power(
 
     With a `difference`: that two groups of n each are found to differ, when one has `prevalence` and the other
     `difference` more (normal approximation; without a prevalence: at the worst one).  It fails where an expected count
-    of ones or zeros is below 10; there use `models.simulated_power`.
+    of ones or zeros is below 10; there use `models.power`.
     With a `null`: the exact chance to reject π = `null` when the prevalence is `prevalence`.  `side` "lower" rejects
     only for high counts (a lower bound above the null), "upper" only for low ones.
 

@@ -1,6 +1,6 @@
 """The same survey over and over with a known truth: is the estimate unbiased, and do the bars hold?
 
-This rehearses the mechanism itself.  For the power of a test, `models.power_simulation` repeats whole experiments on
+This rehearses the mechanism itself.  For the power of a test, `models.power` repeats whole experiments on
 the seeded, artificial answers of `models.simulation`, which are never part of the privacy path.
 
 In each survey n people are drawn from a population with the given prevalence (NumPy), and each answers by the real

@@ -21,8 +21,7 @@ import numpy as np
 
 from rrcollect.errors import ParameterError, shown
 from server_agg.errors import NotCalibrated
-from server_agg.sampling.sample import coded
-from server_agg.sampling.weights import checked_weights
+from server_agg.sampling.sample import checked_weights, coded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,37 +1,50 @@
-"""`survey_estimate`: shares, means, totals and differences from a complex sample of randomised answers.
+"""`estimate`: shares, means, totals and differences from any sample of randomised answers, with one standard error.
 
 With r the unbiased values of the answers (for choices one per option), d the group of a record and w its weight,
     share    Σ_d w r / Σ_d w          scores w(r − share)/Σ_d w, 0 outside the group       (Hájek, linearised)
-    total    Σ_d w r                  scores w r
-and `sample` turns scores into variances.  r carries the noise of the randomisation and the person drawn, so both count.
+    total    Σ_d w r                  scores w r                                           (Horvitz-Thompson)
+and `sample` turns scores into variances.  r carries the noise of the randomisation and the person drawn, so both count;
+residuals of clipped or recoded answers would not.
 
 Rules
-1. A group (`by`) is a domain: all units stay in the sample, with scores of 0.  Cutting the data to the group first
+1. Plain, weighted, stratified, post-stratified and clustered samples go one way: what is not given is equal weights,
+   one stratum, people drawn one by one.
+2. A group (`by`) is a domain: all units stay in the sample, with scores of 0.  Cutting the data to the group first
    would make up its size.
-2. A mean of numbers (`low`, `high`) has no finite-population correction: how much of an answer's spread is the rounding
-   of the number to a bit is not known.
-3. Replicates estimate (1 − f)·V as linearisation does; the noise of a population taken in part is added to both.
+3. A mean of numbers (`bounds`) has no finite-population correction: how much of an answer's spread is the rounding of
+   the number to a bit is not known.
+4. Replicates estimate (1 − f)·V as linearisation does; the noise of a population taken in part is added to both.
+5. The target "sample" is those who answered, with weights as they are: f = 1, and the noise alone is left.
+6. Counted answers {stratum: Tally} are a stratum each.  With `population` their sizes are known.  With `weights` what
+   they stand for is known (post-stratification given the answers that each cell happens to have), as R's
+   `svydesign(strata =, weights =)` has it: unbiased for every number of answers per cell.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rrcollect.design.parameters import NumberLike, checked_bounds
+from rrcollect.design.parameters import NumberLike, checked_bounds, fraction, whole_number
 from rrcollect.errors import ParameterError
+from server_agg.count.tally import Tally, checked_tally
+from server_agg.errors import EmptySelection, TooFewAnswers
 from server_agg.estimates.effective import EffectiveSample
-from server_agg.sampling.answer_values import AnswerValues
-from server_agg.sampling.figures import MeanFigure, SurveyFigure
-from server_agg.sampling.replicates import Replicates, replicates_of
+from server_agg.estimates.interval import Problem
+from server_agg.estimates.share import Share
+from server_agg.results.interval import worst_misfit
+from server_agg.results.row import SHARES, Row, Scale
+from server_agg.results.words import privacy_words
+from server_agg.sampling.replication import Replicates, replicates_of
 from server_agg.sampling.sample import Sample, coded
-from server_agg.sampling.survey_figures import SurveyEstimate, SurveyMeans
-from server_agg.sampling.totals import Total
+from server_agg.sampling.sample_estimate import SampleEstimate, share_row
+from server_agg.sampling.values import AnswerValues
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,141 +52,247 @@ if TYPE_CHECKING:
     from server_agg.sampling.sample import Floats, Places
 
 ALL = "all"
-SHARE = (Fraction(0), Fraction(1))
+ROUNDED_UP = 1 + Fraction(2, 10**12)  # more than the rounding of a sum of floats
+NOT_FIXED = (
+    "not guaranteed for the population: weights may go with the truth.  If they were fixed beforehand it would be, for "
+    "the weighted mean of the respondents' own prevalences; for the weighted share of those who answered it is "
+    "(target='sample')"
+)
+ANSWERED = "weighted share of those who answered"
+DEPENDENT = "not guaranteed: people of one cluster do not answer independently"
 
 
-def survey_estimate(
+def estimate(
     answers: Any,
-    design: Any,
+    design: Any = None,
     *,
     weights: Any = None,
     strata: Any = None,
     clusters: Any = None,
     population: Any = None,
     by: Any = None,
+    bounds: tuple[NumberLike, NumberLike] | None = None,
     replicates: Replicates | str | None = None,
-    low: NumberLike | None = None,
-    high: NumberLike | None = None,
+    target: str = "population",
     unit: str = "",
     labels: Sequence[str] = (),
-) -> SurveyEstimate:
-    """Shares (or the mean of a number from `low` to `high`) in the population that a complex sample was drawn from.
+) -> SampleEstimate:
+    """Shares (or the mean of a number within `bounds`) in the population that a sample was drawn from.
 
-    `design` is a Design, one Design per record, or a SetDesign (choices: answers are texts of 0 and 1, or a matrix).
-    `weights` are numbers, or what `rake`, `post_stratify` and `response_weights` made.  `population` counts clusters
-    where there are clusters: a number, or one for each stratum.  `by` makes a figure per group.  `replicates` is
-    "jackknife", "bootstrap", or replicate weights.
+    `answers` are one per record, and `design` is a Design, one Design per record, or a SetDesign; or they are counted,
+    {stratum: Tally}, and then `weights`, `population` and `by` are by stratum too.  `weights` are numbers, or what
+    `rake`, `post_stratify` and `response_weights` made.  `population` counts clusters where there are clusters: a
+    number, or one for each stratum.  `by` makes a row per group beside the row "all".  `replicates` is "jackknife",
+    "bootstrap", or replicate weights.  `target` "sample" is those who answered.
 
     >>> from rrcollect import Design
-    >>> found = survey_estimate([1, 0, 1, 1, 0, 0, 1, 0], Design("3/4", "3/4"), clusters=[1, 1, 2, 2, 3, 3, 4, 4])
-    >>> round(found.value, 6), round(found.standard_error, 6), found.freedom
+    >>> from server_agg import Tally
+    >>> design = Design("3/4", "3/4")
+    >>> found = estimate([1, 0, 1, 1, 0, 0, 1, 0], design, clusters=[1, 1, 2, 2, 3, 3, 4, 4])
+    >>> round(found.value, 6), round(found.standard_error, 6), found.df
     (0.5, 0.408248, 3)
+    >>> counted = {"a": Tally(design, 100, 40), "b": Tally(design, 50, 30)}
+    >>> round(estimate(counted, population={"a": 3000, "b": 1000}).value, 6)
+    0.4
+    >>> round(estimate(counted, weights={"a": 1, "b": 3}).value, 6)
+    0.6
     """
-    given = AnswerValues.of(answers, design, labels, getattr(weights, "responded", None))
-    n = given.n
-    sample = Sample.of(n, weights=weights, strata=strata, clusters=clusters, population=population)
-    scale = SHARE if low is None and high is None else checked_bounds((low, high))
-    if scale != SHARE:
-        if len(given.names) > 1:
-            raise ParameterError("low", low, "nothing for choices: each option is a share")
-        sample = replace(sample, fraction=np.zeros_like(sample.fraction))  # rule 2
-    groups, called = (np.zeros(n, np.intp), (ALL,)) if by is None else coded("by", by, n)
-    made = replicates_of(replicates, sample)
-    return _estimated(
-        sample, given, RecordGroups(groups, [str(name) for name in called]), scale=scale, unit=unit, replicates=made
-    )
-
-
-class RecordGroups(NamedTuple):
-    """Every record's group, and their names."""
-
-    of: Places
-    called: list[str]
-
-
-def _estimated(
-    sample: Sample,
-    given: AnswerValues,
-    by: RecordGroups,
-    *,
-    scale: tuple[Fraction, Fraction],
-    unit: str,
-    replicates: Replicates | None,
-) -> SurveyEstimate:
-    values, names, (groups, called) = given.values, given.names, by
-    inside = (groups[:, None] == np.arange(len(called))).astype(np.float64)  # records × groups
-    tops = (inside[:, :, None] * values[:, None, :]).reshape(sample.n, -1)  # records × (groups, options)
-    bottoms = np.repeat(inside, len(names), axis=1)
-    w = sample.weights[:, None]
-    sums = sample.weights @ bottoms
-    if not (sums > 0).all():
-        raise ParameterError("by", called[int(np.argmin(sums)) // len(names)], "groups with a weight above 0")
-    shares = (sample.weights @ tops) / sums
-    low, span = float(scale[0]), float(scale[1] - scale[0])
-    numbers = low * bottoms + span * tops
-    apart = sample.deviations(w * (tops - shares * bottoms) / sums)
-    if replicates is None:
-        covariance = apart.T @ apart
-        totals = sample.covariance(w * numbers)
+    if target not in ("population", "sample"):
+        raise ParameterError("target", target, "'population' or 'sample'")
+    scale = SHARES if bounds is None else _mean_scale(bounds, unit)
+    if isinstance(answers, Mapping):
+        if any(given is not None for given in (design, strata, clusters, replicates)):
+            raise ParameterError(
+                "answers", "counted, with a design, strata, clusters or replicates", "answers one by one"
+            )
+        given, sample, by, parts = _counted(answers, weights, population, by, target)
     else:
-        covariance = replicates.ratio_covariance(sample, tops, bottoms, shares)
-        totals = replicates.total_covariance(sample, numbers)
-    covariance = covariance + sample.noise(w * tops / sums, sums)
-    totals = totals + span**2 * sample.noise(w * tops, np.ones_like(sums))
-    figures = []
-    for place in range(tops.shape[1]):
-        group, option = divmod(place, len(names))
-        here = (groups == group) & (sample.weights > 0)
-        free = min(sample.freedom_of(here), sample.freedom)
-        if replicates is not None and replicates.freedom is not None:
-            free = min(replicates.freedom, free) if not replicates.own else replicates.freedom
-        spread = values[here, option] - shares[place]
-        weights = sample.weights[here] / sums[place]
-        n = int(here.sum())
-        simple = float(weights @ spread**2) / max(n - 1, 1)
-        effective = _effective(sample, here, weights, given, min(free, _freedom_shown(apart[:, place])))
-        total = None
-        if sample.weighted:
-            error = math.sqrt(max(float(totals[place, place]), 0.0))
-            sum_of = float(sample.weights @ numbers[:, place])
-            total = Total(sum_of, error, sample.freedom, float(sums[place]), effective, *scale)
-        figure = (SurveyFigure if scale == SHARE else MeanFigure)(
-            _name(called[group], names[option], len(called)), n, float(shares[place]),
-            math.sqrt(max(float(covariance[place, place]), 0.0)), free,
-            effective, simple, *scale, unit, total,
-        )  # fmt: skip
-        figures.append(figure)
-    kind = "linearisation" if replicates is None else f"{replicates.kind}, {replicates.count} replicates"
-    made = SurveyEstimate if scale == SHARE else SurveyMeans
-    return made(tuple(figures), covariance, sample, kind, given.privacy)
+        given = AnswerValues.of(answers, design, labels, getattr(weights, "responded", None))
+        sample = Sample.of(given.n, weights=weights, strata=strata, clusters=clusters, population=population)
+        parts = ()
+    if not scale.is_share and len(given.names) > 1:
+        raise ParameterError("bounds", bounds, "nothing for choices: each option is a share")
+    if not scale.is_share or target == "sample":
+        whole = float(target == "sample")
+        sample = replace(sample, fraction=np.full_like(sample.fraction, whole))  # rules 3 and 5
+    of, called = (np.zeros(given.n, np.intp), ()) if by is None else coded("by", by, given.n)
+    groups = np.column_stack([np.ones(given.n, bool), *(of == place for place in range(len(called)))])
+    names = [ALL, *map(str, called)]
+    made = replicates_of(replicates, sample)
+    unless = ""
+    if target == "population" and not parts:
+        unless = DEPENDENT if clusters is not None else NOT_FIXED if weights is not None else ""
+    return _Engine(sample, given, groups, names, made).estimated(scale, target, unless, parts)
 
 
-def _name(group: str, option: str, groups: int) -> str:
-    if not option:
-        return group
-    return option if groups == 1 and group == ALL else f"{group}: {option}"
+def _mean_scale(bounds: tuple[NumberLike, NumberLike], unit: str) -> Scale:
+    low, high = checked_bounds(bounds)
+    return Scale(float(low), float(high), unit, "mean")
 
 
-def _freedom_shown(apart: Floats) -> float:
-    """2m/(κ − 1), κ the kurtosis of the m units: what the estimated variance is worth if a few units make it.
+def _counted(
+    answers: Mapping[Any, Any], weights: Any, population: Any, by: Any, target: str
+) -> tuple[AnswerValues, Sample, Any, tuple[tuple[Fraction, Problem], ...]]:
+    """Counted answers as rows: the zeros and the ones of each stratum (rule 6)."""
+    if not answers:
+        raise EmptySelection("no strata; expected one or more")
+    names = list(answers)
+    tallies = [checked_tally(tally, f"stratum {name}", yes_no=True) for name, tally in answers.items()]
+    for name, given in (("weights", weights), ("population", population), ("by", by)):
+        if given is not None and (not isinstance(given, Mapping) or set(given) != set(names)):
+            shown = sorted(map(str, given)) if isinstance(given, Mapping) else given
+            raise ParameterError(name, shown, f"one for each stratum: {sorted(map(str, names))}")
+    if weights is not None and population is not None:
+        raise ParameterError(
+            "population", population, "nothing beside weights: what the strata stand for is one of them"
+        )
+    sizes = population
+    stands = {name: Fraction(tally.n) for name, tally in zip(names, tallies, strict=True)}
+    if population is not None:
+        stands = {
+            name: Fraction(whole_number(f"population of stratum {name!r}", population[name], minimum=tally.n))
+            for name, tally in zip(names, tallies, strict=True)
+        }
+    elif weights is not None:
+        stands = {name: fraction(f"weight of {name}", weights[name]) for name in names}
+        for name in names:
+            if stands[name] <= 0:
+                raise ParameterError(f"weight of {name}", weights[name], "a number above 0")
+    for name, tally in zip(names, tallies, strict=True):
+        if tally.n < 2:
+            raise TooFewAnswers(tally.n, f"stratum {name}")
+    each = (
+        None if weights is None else [float(stands[name] / tally.n) for name, tally in zip(names, tallies, strict=True)]
+    )
+    repeats = np.array([float(count) for t in tallies for count in (t.n - t.ones, t.ones)])
+    places = np.repeat(np.arange(len(names)), 2)
+    sample = Sample.of(
+        len(places), weights=None if each is None else np.repeat(each, 2), strata=places,
+        population=None if sizes is None else {place: int(stands[name]) for place, name in enumerate(names)},
+        repeats=repeats,
+    )  # fmt: skip
+    everybody = sum(stands.values(), Fraction(0))
+    parts = tuple(
+        (stands[name] / everybody, _part(tally, target, None if sizes is None else int(stands[name])))
+        for name, tally in zip(names, tallies, strict=True)
+    )
+    return AnswerValues.of_tallies(tallies), sample, None if by is None else [by[names[p]] for p in places], parts
 
-    >>> _freedom_shown(np.array([1.0, -1, 1, -1])), round(_freedom_shown(np.array([9.0] + [-1.0] * 9)), 2)
+
+def _part(tally: Tally, target: str, population: int | None) -> Problem:
+    return Share(tally, target if population is None else population).problem
+
+
+class _Engine:
+    """All figures of one sample, group by group and option by option."""
+
+    def __init__(
+        self, sample: Sample, given: AnswerValues, groups: NDArray[np.bool_], names: list[str], made: Replicates | None
+    ) -> None:
+        self.sample, self.given, self.groups, self.names, self.made = sample, given, groups, names, made
+
+    def estimated(self, scale: Scale, target: str, unless: str, parts: Any) -> SampleEstimate:
+        sample, given, made, options = self.sample, self.given, self.made, len(self.given.names)
+        inside = self.groups.astype(np.float64)
+        tops = (inside[:, :, None] * given.values[:, None, :]).reshape(given.n, -1)  # rows × (groups, options)
+        bottoms = np.repeat(inside, options, axis=1)
+        w, all_of = sample.weights[:, None], sample.totals
+        sums = all_of @ bottoms
+        if not (sums > 0).all():
+            raise ParameterError("by", self.names[int(np.argmin(sums)) // options], "groups with a weight above 0")
+        shares = (all_of @ tops) / sums
+        low, span = float(scale.low), scale.span
+        numbers = low * bottoms + span * tops
+        apart = sample.deviations(w * (tops - shares * bottoms) / sums)
+        if made is None:
+            covariance, totals = apart.T @ apart, sample.covariance(w * numbers)
+        else:
+            covariance = made.ratio_covariance(sample, tops, bottoms, shares)
+            totals = made.total_covariance(sample, numbers)
+        covariance = covariance + sample.noise(w * tops / sums, sums)
+        totals = totals + span**2 * sample.noise(w * tops, np.ones_like(sums))
+        rows = []
+        for place in range(tops.shape[1]):
+            group, option = divmod(place, options)
+            here = self.groups[:, group] & (sample.weights > 0)
+            shown = _df_shown(apart[:, place]) if sample.clustered else math.inf
+            df, (effective, squares, kish) = self._df(here), self._effective(here, sums[place], shown)
+            spread = given.values[here, option] - shares[place]
+            simple = float(all_of[here] @ spread**2) / sums[place] / max(effective.n - 1, 1)
+            error = math.sqrt(max(float(covariance[place, place]), 0.0))
+            problem = Problem(
+                "strata" if parts and group == 0 else "complex sample", Fraction(float(shares[place])),
+                partial(float, error), target, n=effective.n, squares=squares, parts=parts if group == 0 else (),
+                unless=unless, covers=ANSWERED if target == "sample" and sample.weighted else "", sample=effective,
+                freedom=df,
+            )  # fmt: skip
+            total = None
+            if sample.weighted:
+                wide = math.sqrt(max(float(totals[place, place]), 0.0))
+                total = float(all_of @ numbers[:, place]), wide, float(sums[place]), float(sample.df)
+            counts = given.counts(here, option, sample.repeats)
+            misfit = worst_misfit(Share(tally).misfit for tally in counts) if counts else None
+            row = Row(self._name(group, option), effective.n, None, None, misfit=misfit, scale=scale)
+            rows.append(share_row(row, problem, df=df, simple=simple, kish=kish, total=total))
+        kind = "linearisation" if made is None else f"{made.kind}, {made.count} replicates"
+        return SampleEstimate(tuple(rows), covariance, sample, kind, _privacy(given), target)
+
+    def _df(self, here: NDArray[np.bool_]) -> int:
+        df = min(self.sample.df_of(here), self.sample.df)
+        if self.made is None or self.made.df is None:
+            return df
+        return self.made.df if self.made.own else min(self.made.df, df)
+
+    def _name(self, group: int, option: int) -> str:
+        name, label = self.names[group], self.given.names[option]
+        return name if not label else label if group == 0 else f"{name}: {label}"
+
+    def _effective(
+        self, here: NDArray[np.bool_], total: float, shown: float
+    ) -> tuple[EffectiveSample, Fraction, float]:
+        """What weights and clusters leave of the answers of a group; Hoeffding's Σw²; Kish's n·Σw²/(Σw)²."""
+        sample, widths, times = self.sample, self.given.widths[here], self.sample.repeats[here]
+        weights = sample.weights[here] / total
+        parts = weights * (widths / float(widths.max()))
+        kish = 1 / float(times @ parts**2)
+        unit = sample.unit[here]
+        if sample.clustered:
+            carried = np.asarray(np.bincount(unit, parts, sample.units), np.float64)
+            unit = np.flatnonzero(carried).astype(np.intp)
+            parts, times = carried[unit], np.ones(1)
+        whole, heavy = _df_carried(parts, times, sample.stratum[unit])
+        n, people = max(int(sample.repeats[here].sum()), 2), sample.repeats[here]
+        freedom = min(float(self._df(here)), shown, max(heavy, 1.0))
+        squares = Fraction(float(people @ (weights * widths) ** 2)) * ROUNDED_UP
+        effective = EffectiveSample(n, *self.given.ends, kish, freedom, min(1 / whole, kish))
+        return effective, squares, n * float(people @ weights**2)
+
+
+def _privacy(given: AnswerValues) -> str:
+    return privacy_words(given.designs[0]) if len(set(given.designs)) == 1 else f"{len(set(given.designs))} designs"
+
+
+def _df_carried(parts: Floats, times: Floats, stratum: Places) -> tuple[float, float]:
+    """ΣW² of the units, and what their weights leave of the degrees of freedom: by Satterthwaite (Σa)²/Σ(a²/f) over the
+    strata, a their ΣW² and f = a²/ΣW⁴ − 1, which is m − 1 for m units of equal weight.
+
+    >>> round(_df_carried(np.full(10, 0.1), np.ones(10), np.zeros(10, int))[1], 6)
+    9.0
+    """
+    squares = parts**2
+    a, fourth = (np.bincount(stratum, times * each) for each in (squares, squares**2))
+    a, fourth = a[a > 0], fourth[a > 0]
+    free = np.maximum(a**2 / fourth - 1, 1e-9)
+    return float(a.sum()), float(a.sum() ** 2 / (a**2 / free).sum())
+
+
+def _df_shown(apart: Floats) -> float:
+    """2m/(κ − 1), κ the kurtosis of the m clusters: what the estimated variance is worth if a few of them make it.
+
+    People drawn one by one need no such allowance: each answer has two values, so their share tells their spread.
+
+    >>> _df_shown(np.array([1.0, -1, 1, -1])), round(_df_shown(np.array([9.0] + [-1.0] * 9)), 2)
     (inf, 2.81)
     """
     second, fourth = float((apart**2).mean()), float((apart**4).mean())
     return 2 * apart.size / (fourth / second**2 - 1) if fourth > second**2 * (1 + 1e-9) > 0 else math.inf
-
-
-def _effective(
-    sample: Sample, here: NDArray[np.bool_], weights: Floats, given: AnswerValues, freedom: float
-) -> EffectiveSample:
-    """What weights and clusters leave of the answers of a group."""
-    widths = given.widths[here]
-    parts = weights * (widths / float(widths.max()))
-    units = np.bincount(sample.unit[here], weights, sample.units)
-    squares = units[units > 0] ** 2
-    whole = float(squares.sum())
-    heavy = whole**2 / float(squares @ squares) - 1
-    kish = 1 / float(parts @ parts)
-    n = max(int(here.sum()), 2)
-    return EffectiveSample(n, *given.ends, kish, min(freedom, max(heavy, 1.0)), min(1 / whole, kish))

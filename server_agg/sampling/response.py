@@ -21,7 +21,7 @@ import numpy as np
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import answer_array
 from server_agg.errors import NotCalibrated
-from server_agg.sampling.weights import checked_weights
+from server_agg.sampling.sample import checked_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,11 +16,11 @@ Rules
    the covariance of r (truths are 0 or 1, and exclude one another).  Software that knows only (1 − f)·V reports too
    little: nothing at all for a census of randomised answers.
 6. Calibrated weights (see `calibration`) turn scores into residuals before the units are added up.
+7. A row may stand for several equal people drawn one by one (`repeats`): counted answers need no row each.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -30,7 +30,6 @@ import numpy as np
 from rrcollect.design.parameters import whole_number
 from rrcollect.errors import ParameterError
 from server_agg.errors import SingleCluster, TooFewAnswers
-from server_agg.sampling.weights import checked_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,18 +60,27 @@ class Sample:
     fraction: Floats  # f of every stratum
     clustered: bool
     weighted: bool  # whether the sum of the weights is a number of people
+    repeats: Floats  # people of every record
     calibrated: WeightAdjustment | None = None
 
     @classmethod
     def of(
-        cls, n: int, *, weights: Any = None, strata: Any = None, clusters: Any = None, population: Any = None
+        cls,
+        n: int,
+        *,
+        weights: Any = None,
+        strata: Any = None,
+        clusters: Any = None,
+        population: Any = None,
+        repeats: Floats | None = None,
     ) -> Sample:
         """The sample of n records, checked."""
         if n < 2:
             raise TooFewAnswers(n, "the sample")
+        times = np.ones(n) if repeats is None else repeats
         layer, names = (np.zeros(n, np.intp), (None,)) if strata is None else coded("strata", strata, n)
         unit, stratum = _units(layer, clusters, n)
-        drawn = np.bincount(stratum, minlength=len(names))
+        drawn = np.bincount(stratum, None if repeats is None else times, len(names)).astype(np.intp)
         sizes = _sizes(population, names, layer, drawn)
         word = "person" if clusters is None else "cluster"
         for place in np.flatnonzero((drawn < 2) & (sizes != drawn)):
@@ -84,12 +92,17 @@ class Sample:
         array = alike if given is None else checked_weights(given, n)
         fraction = np.where(np.isfinite(sizes), drawn / sizes, 0.0)
         stands = known or given is not None
-        return cls(array, unit, stratum, names, fraction, clusters is not None, stands, calibrated)
+        return cls(array, unit, stratum, names, fraction, clusters is not None, stands, times, calibrated)
 
     @property
     def n(self) -> int:
-        """Records."""
-        return int(self.weights.size)
+        """People."""
+        return int(self.repeats.sum())
+
+    @property
+    def totals(self) -> Floats:
+        """What all people of a record stand for."""
+        return np.asarray(self.weights * self.repeats, np.float64)
 
     @property
     def units(self) -> int:
@@ -97,14 +110,15 @@ class Sample:
         return int(self.stratum.size)
 
     @property
-    def freedom(self) -> int:
+    def df(self) -> int:
         """Units − strata, of those with a record of positive weight; at least 1."""
-        return self.freedom_of(self.weights > 0)
+        return self.df_of(self.weights > 0)
 
-    def freedom_of(self, records: NDArray[np.bool_]) -> int:
+    def df_of(self, records: NDArray[np.bool_]) -> int:
         """Units − strata of these records."""
         used = np.unique(self.unit[records])
-        return max(1, int(used.size) - int(np.unique(self.stratum[used]).size))
+        units = int(used.size) if self.clustered else int(self.repeats[records].sum())
+        return max(1, units - int(np.unique(self.stratum[used]).size))
 
     @property
     def record_fraction(self) -> Floats:
@@ -127,17 +141,18 @@ class Sample:
         """√((1 − f)m/(m − 1))·(z − z̄) of every unit: their products add up to V."""
         if self.calibrated is not None:
             scores = self.calibrated.residuals(scores)
-        sums = self.sums(scores)
-        drawn = np.bincount(self.stratum, minlength=len(self.strata)).astype(np.float64)
+        sums, strata = self.sums(scores), len(self.strata)
+        times = np.ones(self.units) if self.clustered else self.repeats
+        drawn = np.bincount(self.stratum, times, strata)
         scale = (1 - self.fraction) * drawn / np.maximum(drawn - 1, 1)
-        if len(self.strata) == 1:
-            return np.asarray((sums - sums.mean(axis=0)) * math.sqrt(scale[0]), np.float64)
-        means = [np.bincount(self.stratum, sums[:, j], len(self.strata)) / drawn for j in range(sums.shape[1])]
-        return np.asarray((sums - np.column_stack(means)[self.stratum]) * np.sqrt(scale)[self.stratum][:, None])
+        heavy = sums * times[:, None]
+        means = [np.bincount(self.stratum, heavy[:, j], strata) / drawn for j in range(sums.shape[1])]
+        apart = sums - np.column_stack(means)[self.stratum]
+        return np.asarray(apart * np.sqrt(scale[self.stratum] * times)[:, None], np.float64)
 
     def noise(self, parts: Floats, scales: Floats) -> Floats:
         """Σ f (w²)(rrᵀ − diag r) of rule 5; `parts` are w·r/scale, column by column."""
-        f = self.record_fraction
+        f = self.record_fraction * self.repeats
         if not f.any():
             return np.zeros((parts.shape[1],) * 2)
         found = (parts * f[:, None]).T @ parts
@@ -214,3 +229,20 @@ def _sizes(population: Any, names: tuple[object, ...], layer: Places, drawn: NDA
         whole = int(size) if isinstance(size, float) and size.is_integer() else size
         found[place] = whole_number(what, whole, minimum=int(drawn[place]))
     return found
+
+
+def checked_weights(weights: Any, n: int) -> Floats:
+    """Weights as numbers of 0 and above, one for each of n records, two of them at least above 0."""
+    try:
+        given = weights.to_numpy() if hasattr(weights, "to_numpy") else weights
+        array = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError("weights", weights, "numbers") from None
+    if array.shape != (n,):
+        raise ParameterError("weights", f"an array of shape {array.shape}", f"one weight for each of {n} answers")
+    wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0) & (array <= 1e100)))
+    if wrong.size:
+        raise ParameterError(f"weight {wrong[0]}", float(array[wrong[0]]), "a finite number, 0 or more (at most 1e100)")
+    if np.count_nonzero(array) < 2:
+        raise ParameterError("weights", f"{np.count_nonzero(array)} above 0", "two weights above 0 or more")
+    return array

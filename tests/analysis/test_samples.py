@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from rrcollect.errors import ParameterError
-from server_agg import analyse_survey, survey_estimate
+from server_agg import analyse_survey, sampling
 from server_agg.errors import UnclearAnswer
 from tests.sampling.data import survey
 from tests.support.command_line import main
@@ -22,10 +22,15 @@ ROLES = {"weights": "w", "strata": "stratum", "clusters": "cluster"}
 
 def test_columns_by_name_are_the_same_survey(tmp_path: Path) -> None:
     sizes = {str(k): 20 for k in range(4)}
-    direct = survey_estimate(
-        DATA["answer"], DATA.design, weights=DATA["w"], strata=DATA["stratum"], clusters=DATA["cluster"],
-        population=dict.fromkeys(range(4), 20), by=DATA["group"],
-    )  # fmt: skip
+    direct = sampling.estimate(
+        DATA["answer"],
+        DATA.design,
+        weights=DATA["w"],
+        strata=DATA["stratum"],
+        clusters=DATA["cluster"],
+        population=dict.fromkeys(range(4), 20),
+        by=DATA["group"],
+    )
     FRAME.to_csv(tmp_path / "data.csv", index=False)
     for source in (FRAME, tmp_path / "data.csv", {name: FRAME[name].tolist() for name in FRAME}):
         found = analyse_survey(source, design=DATA.design, population=sizes, by="group", **ROLES)

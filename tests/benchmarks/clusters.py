@@ -15,10 +15,11 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from server_agg import fit_logistic
+from server_agg import models
 from server_agg.models.simulation import simulate_survey
 from tests.benchmarks.measure import take_turns, tell
 from tests.benchmarks.regression import COEFFICIENTS, DESIGN
@@ -41,16 +42,16 @@ def section(effort: Effort = FULL) -> Section:
     drawn = {"clusters": clusters, "strata": clusters % 50}
     weights = 1 + np.arange(rows) % 7 / 4
 
-    def timed(**how: object) -> float:
+    def timed(**how: Any) -> float:
         start = time.perf_counter()
-        fit_logistic(survey.answers, survey.covariates, DESIGN, **how).standard_errors()  # type: ignore[arg-type]
+        _ = models.fit(survey.answers, survey.covariates, DESIGN, **how).standard_errors
         return time.perf_counter() - start
 
     tell("clusters: in turn")
     timings = take_turns(
         {
             CLUSTERED: lambda: timed(**drawn),
-            WEIGHTED: lambda: timed(**drawn, sampling_weights=weights),
+            WEIGHTED: lambda: timed(**drawn, weights=weights),
             PLAIN: timed,
         },
         max(3, effort.repetitions // 5),
@@ -61,7 +62,7 @@ def section(effort: Effort = FULL) -> Section:
     def fewer() -> float:
         start = time.perf_counter()
         answers, covariates = survey.answers[:few], survey.covariates[:few]
-        fit_logistic(answers, covariates, DESIGN, clusters=part["clusters"], strata=part["strata"]).standard_errors()
+        _ = models.fit(answers, covariates, DESIGN, clusters=part["clusters"], strata=part["strata"]).standard_errors
         return time.perf_counter() - start
 
     with tempfile.TemporaryDirectory() as folder:

@@ -14,17 +14,7 @@ import numpy as np
 from scipy.stats import binom, multinomial
 
 from rrcollect import Design, classic, optimal_design
-from server_agg import (
-    Tally,
-    compare_groups,
-    estimate,
-    estimate_moors,
-    estimate_repeated,
-    poststratified_estimate,
-    stratified_estimate,
-    survey_estimate,
-    weighted_estimate,
-)
+from server_agg import Tally, compare_groups, estimate, models, sampling
 from server_agg.estimates.interval import aimed
 from server_agg.estimates.methods import methods_for
 from tests.assurance.bars.laws import law_matrix
@@ -110,7 +100,7 @@ def _repeated(n: int) -> Iterator[Setting]:
 
     def bar(total: Any, method: str) -> Ends:
         people = [n - (total + 1) // 2, total % 2, total // 2]
-        return tuple(estimate_repeated(design, people).interval(method=method))  # type: ignore[arg-type,return-value]
+        return tuple(models.kuk(people, design).interval(method=method))  # type: ignore[arg-type]
 
     def laws() -> Iterator[Law]:
         one = [np.array([float(p) for p in design.law(truth)]) for truth in (0, 1)]  # type: ignore[union-attr]
@@ -130,8 +120,8 @@ def _moors(n: int) -> Iterator[Setting]:
     p, sizes = 0.7, (n, n)
 
     def bar(outcome: Any, method: str) -> Ends:
-        found = estimate_moors(classic.moors("0.7"), n1=n, ones1=outcome[0], n2=n, ones2=outcome[1])
-        return tuple(found.interval(method=method))  # type: ignore[return-value]
+        found = models.moors((n, outcome[0]), (n, outcome[1]), classic.moors("0.7"))
+        return tuple(found.interval(method=method))
 
     def laws() -> Iterator[Law]:
         for pi, harmless in itertools.product(GRID, repeat=2):
@@ -185,15 +175,15 @@ def _strata(n: int) -> Iterator[Setting]:
         weights = [share / sum(shares) for share in shares]
 
         def post(a: Tally, b: Tally, shares: tuple[int, int] = shares) -> Callable[[str], Ends]:
-            found = poststratified_estimate({"a": a, "b": b}, dict(zip("ab", shares, strict=True)))
-            return lambda method: tuple(found.interval(method=method))  # type: ignore[return-value]
+            found = sampling.estimate({"a": a, "b": b}, weights=dict(zip("ab", shares, strict=True)))
+            return lambda method: tuple(found.interval(method=method))
 
         def fixed(a: Tally, b: Tally, shares: tuple[int, int] = shares) -> Callable[[str], Ends]:
             answers = [k < t.ones for t in (a, b) for k in range(t.n)]
             each = [t.design for t in (a, b) for _ in range(t.n)]
             heavy = [share / t.n for t, share in zip((a, b), shares, strict=True) for _ in range(t.n)]
-            found = weighted_estimate(each, answers, heavy)
-            return lambda method: tuple(found.interval(method=method))  # type: ignore[return-value]
+            found = sampling.estimate(answers, each, weights=heavy)
+            return lambda method: tuple(found.interval(method=method))
 
         def truth(a: float, b: float, weights: list[float] = weights) -> float:
             return weights[0] * a + weights[1] * b
@@ -201,7 +191,7 @@ def _strata(n: int) -> Iterator[Setting]:
         more, groups = f"; shares {shares[0]} : {shares[1]}", (designs, sizes)
         yield _two("post-stratified", "population", methods_for("strata"), groups, post, truth, more=more)
         yield _two(
-            "weights fixed beforehand", "population", methods_for("weighted records"), groups, fixed, truth, more=more,
+            "weights fixed beforehand", "population", methods_for("complex sample"), groups, fixed, truth, more=more,
             unless=frozenset(["hoeffding"]),
         )  # fmt: skip
     yield from _finite_strata(min(n, 12))
@@ -213,8 +203,8 @@ def _finite_strata(n: int) -> Iterator[Setting]:
 
         def bar(outcome: Any, method: str, design: Design = design) -> Ends:
             tallies = {x: Tally(design, n, k) for x, k in zip("ab", outcome, strict=True)}
-            found = stratified_estimate(tallies, {"a": 2 * n, "b": 2 * n})
-            return tuple(found.interval(method=method))  # type: ignore[return-value]
+            found = sampling.estimate(tallies, population={"a": 2 * n, "b": 2 * n})
+            return tuple(found.interval(method=method))
 
         def both(shares: Any = shares, laws: Any = laws) -> Iterator[Law]:
             for i, j in itertools.combinations_with_replacement(range(0, len(shares), 2), 2):
@@ -233,8 +223,8 @@ def _with_the_truth(n: int) -> Iterator[Setting]:
         def bar(cell: Any, method: str, design: Design = design, heavy: int = heavy) -> Ends:
             a, b, c, e = cell
             weights = [float(heavy)] * (a + b) + [1.0] * (c + e)
-            found = weighted_estimate(design, [1] * a + [0] * b + [1] * c + [0] * e, weights)
-            return tuple(found.interval(method=method))  # type: ignore[return-value]
+            found = sampling.estimate([1] * a + [0] * b + [1] * c + [0] * e, design, weights=weights)
+            return tuple(found.interval(method=method))
 
         def laws(design: Design = design, heavy: int = heavy) -> Iterator[Law]:
             for pi in (0.005, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9, 0.98):
@@ -245,7 +235,7 @@ def _with_the_truth(n: int) -> Iterator[Setting]:
                 yield pi, multinomial.pmf(cells, n, both)
 
         kind = f"weights with the truth, {heavy} : 1, {NAMES[design]}"
-        named = methods_for("weighted records")
+        named = methods_for("complex sample")
         yield Setting(
             kind, "population", f"{NAMES[design]}; n = {n}", named, cells, bar, laws, frozenset(["hoeffding"])
         )
@@ -257,14 +247,14 @@ def _totals(n: int) -> Iterator[Setting]:
 
         def bar(ones: Any, method: str, design: Design = design) -> Ends:
             answers = [1] * ones + [0] * (n - ones)
-            total = survey_estimate(answers, design, weights=np.full(n, 10.0)).total
-            return tuple(total.interval(method=method))  # type: ignore[return-value]
+            total = sampling.estimate(answers, design, weights=np.full(n, 10.0)).total
+            return tuple(total.interval(method=method))
 
         def laws(design: Design = design) -> Iterator[Law]:
             for pi in np.arange(101) / 100:
                 yield float(10 * n * pi), binom.pmf(np.arange(n + 1), n, says(design, pi))
 
-        methods = methods_for("complex sample")
+        methods = ("wald", "korn-graubard")
         yield Setting(
             "total of a sample", "population", f"{NAMES[design]}; n = {n}", methods, list(range(n + 1)), bar, laws
         )

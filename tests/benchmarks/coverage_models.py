@@ -16,7 +16,7 @@ import numpy as np
 from scipy.stats import binom
 
 from rrcollect import Design, optimal_design
-from server_agg import Tally, detect_cheating, fit_logistic, fit_with_randomised_predictor
+from server_agg import Tally, models
 from server_agg.errors import NoInformation, NotConverged, Separation
 from server_agg.estimates.methods import methods_for
 from server_agg.models.simulation import simulate_survey
@@ -34,8 +34,8 @@ def model_settings(n: int) -> Iterator[Setting]:
     def coefficient(outcome: Any, method: str) -> Ends | None:
         i, j = outcome
         try:
-            fit = fit_logistic([1, 0, 1, 0], x, E2, repeats=[i, n - i, j, n - j])
-            bar = fit.interval("x1", method=method)
+            fit = models.fit([1, 0, 1, 0], x, E2, repeats=[i, n - i, j, n - j])
+            bar = fit["x1"].interval(method=method)
         except (Separation, NotConverged, NoInformation):
             return None
         return bar.low, bar.high
@@ -52,8 +52,8 @@ def model_settings(n: int) -> Iterator[Setting]:
     designs = Design("0.9", "0.8"), Design("0.4", "0.8")
 
     def cheaters(outcome: Any, method: str) -> Ends:
-        found = detect_cheating([Tally(d, n, k) for d, k in zip(designs, outcome, strict=True)])
-        return tuple(found.interval("cheaters"))  # type: ignore[return-value]
+        found = models.cheating([Tally(d, n, k) for d, k in zip(designs, outcome, strict=True)])
+        return tuple(found["cheaters"].interval())
 
     def laws() -> Iterator[Law]:
         for h, others in itertools.product(np.arange(11) / 10, repeat=2):
@@ -84,10 +84,10 @@ def simulated(surveys: int) -> Iterator[Row]:
             if kind == "logistic":
                 y = generator.random(n) < np.where(survey.truths == 1, 1 / (1 + math.exp(-1)), 0.5)
             try:
-                fit = fit_with_randomised_predictor(y, survey.answers, E1, kind=kind)
+                fit = models.fit_predictor(y, survey.answers, E1, kind=kind)
             except (NotConverged, NoInformation):
                 continue
-            low, high = fit.interval("truth")
+            low, high = fit["truth"].interval()
             hit, done = hit + (low <= 1 <= high), done + 1
         share = hit / done
         where = f"ε = 1; n = {n}; {outcome}; {done} surveys"

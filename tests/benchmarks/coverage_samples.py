@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rrcollect import Design, optimal_design
-from server_agg import Tally, estimate, estimate_list, fit_logistic, survey_estimate
+from server_agg import Tally, estimate, models, sampling
 from server_agg.errors import NoInformation, NotConverged, Separation
 from tests.benchmarks.coverage_rows import Row, table
 
@@ -69,7 +69,7 @@ Bars = Callable[[DrawnSurvey, Design], dict[str, Ends]]
 
 def share_bars(drawn: DrawnSurvey, design: Design) -> dict[str, Ends]:
     """Of one share."""
-    found = survey_estimate(drawn.answers, design, weights=drawn.weights, clusters=drawn.clusters)
+    found = sampling.estimate(drawn.answers, design, weights=drawn.weights, clusters=drawn.clusters)
     naive = estimate(Tally(design, drawn.answers.size, int(drawn.answers.sum()))).interval()
     bars = {method: found.interval(method=method) for method in ("korn-graubard", "wald")} | {"naive": naive}
     return {method: (bar.low, bar.high) for method, bar in bars.items()}
@@ -78,7 +78,7 @@ def share_bars(drawn: DrawnSurvey, design: Design) -> dict[str, Ends]:
 def difference_bars(drawn: DrawnSurvey, design: Design) -> dict[str, Ends]:
     """Of the difference of two halves of every cluster, which is 0."""
     how: dict[str, Any] = {"weights": drawn.weights, "clusters": drawn.clusters, "by": drawn.groups}
-    apart = survey_estimate(drawn.answers, design, **how).difference("0", "1")
+    apart = sampling.estimate(drawn.answers, design, **how).difference("0", "1")
     bars = {method: apart.interval(method=method) for method in ("mover", "wald")}
     return {method: (bar.low, bar.high) for method, bar in bars.items()}
 
@@ -87,13 +87,11 @@ def coefficient_bars(drawn: DrawnSurvey, design: Design) -> dict[str, Ends]:
     """Of a covariate of the clusters that has nothing to do with the attribute: a bar without 0 is a false alarm."""
     x = np.sin(1 + 3.0 * drawn.clusters)
     try:
-        fit = fit_logistic(
-            drawn.answers, x, design, clusters=drawn.clusters, sampling_weights=drawn.weights, names=["x"]
-        )
+        fit = models.fit(drawn.answers, x, design, clusters=drawn.clusters, weights=drawn.weights, names=["x"])
     except (Separation, NotConverged, NoInformation):
         return {}
-    plain = fit_logistic(drawn.answers, x, design, names=["x"])
-    bars = {"wald": fit.interval("x"), "naive": plain.interval("x")}
+    plain = models.fit(drawn.answers, x, design, names=["x"])
+    bars = {"wald": fit["x"].interval(), "naive": plain["x"].interval()}
     return {method: (bar.low or 0.0, bar.high or 0.0) for method, bar in bars.items()}
 
 
@@ -101,7 +99,7 @@ def list_bars(generator: np.random.Generator, prevalence: float, items: int, n: 
     """Of a list experiment of even items."""
     long = np.arange(n) % 2
     counts = generator.binomial(items, 0.5, n) + long * (generator.random(n) < prevalence)
-    found = estimate_list(counts, long, items)
+    found = sampling.list_experiment(counts, long, items)
     bars = {method: found.interval(method=method) for method in ("hoeffding", "wald")}
     return {method: (bar.low, bar.high) for method, bar in bars.items()}
 

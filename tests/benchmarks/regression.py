@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from rrcollect import optimal_design
-from server_agg import fit_logistic
+from server_agg import models
 from server_agg.models.simulation import SimulatedSurvey, simulate_survey
 from tests.benchmarks.measure import take_turns, tell
 from tests.benchmarks.report import show
@@ -205,8 +205,8 @@ def growth() -> Curve:
 
 def fit_with_errors(survey: SimulatedSurvey) -> np.ndarray:
     """The coefficients, after asking for their standard errors too."""
-    fit = fit_logistic(survey.answers, survey.covariates, DESIGN)
-    fit.standard_errors()
+    fit = models.fit(survey.answers, survey.covariates, DESIGN)
+    _ = fit.standard_errors
     return fit.coefficients
 
 

@@ -17,16 +17,12 @@ from server_agg import (
     compare_groups,
     compare_many,
     estimate,
-    estimate_graph,
-    estimate_moors,
-    estimate_repeated,
-    poststratified_estimate,
+    models,
+    sampling,
     segment_table,
-    stratified_estimate,
     survey_results,
     trend,
     trend_across,
-    weighted_estimate,
 )
 from server_agg.estimates.methods import METHODS, methods_for
 from server_agg.estimates.score import Groups
@@ -65,14 +61,14 @@ EVERYWHERE = {
     "trend": lambda: trend({1: UNFIT, 2: FIT}),
     "segments": lambda: segment_table({"a": UNFIT, "b": FIT}),
     "analysis": lambda: analyse({"answer": [1] * 40 + [0] * 260}, design=E1),
-    "stratified": lambda: stratified_estimate({"a": UNFIT, "b": FIT}, {"a": 3000, "b": 1000}),
-    "post-stratified": lambda: poststratified_estimate({"a": UNFIT, "b": FIT}, {"a": 1, "b": 3}),
-    "weighted": lambda: weighted_estimate(E1, [1] * 40 + [0] * 260, [1.0, 2.0, 1.5] * 100),
+    "stratified": lambda: sampling.estimate({"a": UNFIT, "b": FIT}, population={"a": 3000, "b": 1000}),
+    "post-stratified": lambda: sampling.estimate({"a": UNFIT, "b": FIT}, weights={"a": 1, "b": 3}),
+    "weighted": lambda: sampling.estimate([1] * 40 + [0] * 260, E1, weights=[1.0, 2.0, 1.5] * 100),
     "mean": lambda: estimate(UNFIT, bounds=(0, 40), unit="hours"),
     "choice": lambda: estimate(Tally(SetDesign(4, 1, "1/2"), 1000, [720, 200, 50, 30])),
-    "repeated draws": lambda: estimate_repeated(CARDS, [180, 20, 0]),
-    "two samples": lambda: estimate_moors(classic.moors("0.7"), n1=800, ones1=60, n2=200, ones2=100),
-    "graph": lambda: estimate_graph(EMPTY, design=Design("0.6", "0.9")),
+    "repeated draws": lambda: models.kuk([180, 20, 0], CARDS),
+    "two samples": lambda: models.moors((800, 60), (200, 100), classic.moors("0.7")),
+    "graph": lambda: models.graph(EMPTY, design=Design("0.6", "0.9")),
 }
 PAIRS = list(itertools.combinations("abcdefghijkl", 2))
 EMPTY = {"source": [a for a, _ in PAIRS], "target": [b for _, b in PAIRS], "answer": [0] * len(PAIRS)}

@@ -17,10 +17,10 @@ from server_agg import (
     Tally,
     TallyKey,
     estimate,
-    fit_logistic,
+    models,
+    sampling,
     segment_table,
     trend,
-    weighted_estimate,
 )
 from server_agg.count.tallies import merged
 
@@ -146,9 +146,9 @@ def test_one_option_of_records_goes_to_regressions_and_weights():
     tally = Tally.of(answers, design)
     assert int(bits.sum()) == tally.counts[2]
     assert [int(text[2]) for text in answers.texts()] == bits.tolist()
-    weighted = weighted_estimate(column, bits, np.ones(600))
+    weighted = sampling.estimate(bits, column, weights=np.ones(600))
     assert weighted.value == pytest.approx(estimate(tally)[2].value)
-    fit = fit_logistic(bits, np.zeros((600, 0)), column)
+    fit = models.fit(bits, np.zeros((600, 0)), column)
     assert 1 / (1 + np.exp(-fit.coefficients[0])) == pytest.approx(min(max(estimate(tally)[2].value, 0), 1), abs=1e-6)
     for wrong in (4, -1, True):
         with pytest.raises(ParameterError, match="option"):

@@ -7,18 +7,7 @@ import numpy as np
 import pytest
 
 from rrcollect import Design, ParameterError, optimal_design, randomise_many
-from server_agg import (
-    MixedQuestions,
-    Tallies,
-    Tally,
-    TooFewAnswers,
-    compare_groups,
-    estimate,
-    noise_variances,
-    segment_table,
-    unbiased_values,
-    weighted_estimate,
-)
+from server_agg import MixedQuestions, Tallies, Tally, TooFewAnswers, compare_groups, estimate, sampling, segment_table
 
 DESIGN = Design("3/4", "3/4")
 
@@ -33,22 +22,22 @@ def test_packed_answers_are_counted_in_the_order_they_are_made_in():
 def test_values_stay_exact_next_to_a_design_that_tells_nothing(epsilon):
     design = optimal_design(epsilon)
     for answer, exact in ((1, design.p00 / design.c), (0, (design.p00 - 1) / design.c)):
-        assert unbiased_values(design, [answer])[0] == float(exact)
-    noise = noise_variances(design, [0, 1])
+        assert design.unbiased([answer])[0] == float(exact)
+    noise = design.noise([0, 1])
     assert np.isfinite(noise).all()
     assert noise[1] == float(design.p00 * (1 - design.p11) / design.c**2)
 
 
 def test_noise_is_never_negative():
     for i in range(1, 1000):
-        found = weighted_estimate(Design(Fraction(i, 1000), 1), [1, 1, 1], [1, 1, 1], target="sample")
+        found = sampling.estimate([1, 1, 1], Design(Fraction(i, 1000), 1), weights=[1, 1, 1], target="sample")
         assert found.standard_error >= 0
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1.0, 1e99])
 def test_the_scale_of_weights_does_not_matter(scale):
-    found = weighted_estimate(DESIGN, [1, 0, 1], [scale, 2 * scale, scale])
-    same = weighted_estimate(DESIGN, [1, 0, 1], [1, 2, 1])
+    found = sampling.estimate([1, 0, 1], DESIGN, weights=[scale, 2 * scale, scale])
+    same = sampling.estimate([1, 0, 1], DESIGN, weights=[1, 2, 1])
     assert found.value == pytest.approx(same.value, rel=1e-12)
     assert found.standard_error == pytest.approx(same.standard_error, rel=1e-12)
     assert found.kish_design_effect == pytest.approx(same.kish_design_effect, rel=1e-12)

@@ -10,7 +10,7 @@ import pytest
 
 from rrcollect import Design, classic, optimal_design
 from rrcollect.classic import RepeatedDesign
-from server_agg import Tally, compare_groups, estimate, estimate_moors, estimate_repeated, segment_table
+from server_agg import Tally, compare_groups, estimate, models, segment_table
 from server_agg.estimates.interval import aimed
 from server_agg.estimates.methods import METHODS, methods_for
 from tests.benchmarks.coverage import GUARANTEED, by_method, coverage
@@ -68,10 +68,10 @@ def test_other_estimates_have_the_rule_too():
     for method in ("likelihood", "chebyshev", "hoeffding"):
         assert pooled.interval(method=method).high > 0.04
     assert pooled.interval("0.95", "likelihood").high > 0.1 * estimate(some).interval(method="likelihood").high
-    repeated = estimate_repeated(RepeatedDesign(Design("3/4", "3/4"), 2), [400, 0, 0])
+    repeated = models.kuk([400, 0, 0], RepeatedDesign(Design("3/4", "3/4"), 2))
     assert repeated.value < 0
     assert all(repeated.interval(method=m).high > 0.01 for m in methods_for("repeated draws"))
-    moors = estimate_moors(classic.moors("7/10"), n1=300, ones1=10, n2=300, ones2=270)
+    moors = models.moors((300, 10), (300, 270), classic.moors("7/10"))
     assert moors.value < -0.3
     assert all(moors.interval(method=m).high > 0.03 for m in ("guaranteed", "hoeffding"))
     table = segment_table({"a": Tally(E1, 300, 40), "b": Tally(E1, 300, 120)})

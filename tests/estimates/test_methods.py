@@ -11,55 +11,35 @@ from scipy.stats import norm, t
 from rrcollect import Design, ParameterError, classic, optimal_design
 from rrcollect.classic import RepeatedDesign
 from rrcollect.design.sets import SetDesign
-from server_agg import (
-    Interval,
-    Tally,
-    cheating_sensitivity,
-    compare_groups,
-    correlate_answers,
-    detect_cheating,
-    estimate,
-    estimate_list,
-    estimate_moors,
-    estimate_repeated,
-    fit_logistic,
-    plan,
-    poststratified_estimate,
-    segment_table,
-    simulated_power,
-    survey_estimate,
-    weighted_estimate,
-)
+from server_agg import Interval, Tally, compare_groups, estimate, models, plan, sampling, segment_table
 from server_agg.estimates.exact import exact_lower
 from server_agg.estimates.interval import Kind
 from server_agg.estimates.methods import METHODS, Method, methods_for, wald_interval
 from server_agg.estimates.numerics import root_level
-from server_agg.models.power_simulation import GroupsExperiment
 from server_agg.survey_page.rounds import headline_of
 
 D = Design("3/4", "3/4")
 TALLY, OTHER = Tally(D, 200, 90), Tally(optimal_design(1), 150, 60)
 ANSWERS = np.array([1, 0, 1, 1, 0, 0, 1, 0] * 20)
-FIT = fit_logistic(ANSWERS, np.tile([0.0, 1.0, 0.5, 2.0, 1.0, 0.0, 1.5, 1.0], 20), optimal_design(2), names=["x"])
-MOORS = estimate_moors(classic.moors("7/10"), n1=80, ones1=30, n2=40, ones2=20)
+FIT = models.fit(ANSWERS, np.tile([0.0, 1.0, 0.5, 2.0, 1.0, 0.0, 1.5, 1.0], 20), optimal_design(2), names=["x"])
+MOORS = models.moors((80, 30), (40, 20), classic.moors("7/10"))
 SETS = [Tally(SetDesign(3, 1, share), 600, [280, 180, 140]) for share in ("1/2", "2/3")]
-SURVEY = survey_estimate(ANSWERS, D, clusters=np.arange(160) // 4, by=np.arange(160) // 4 % 2)
+SURVEY = sampling.estimate(ANSWERS, D, clusters=np.arange(160) // 4, by=np.arange(160) // 4 % 2)
 KINDS = {
     "one design": estimate(TALLY).interval,
     "several designs": estimate([TALLY, OTHER]).interval,
     "several designs of a choice": lambda *given, **named: estimate(SETS).intervals(*given, **named)[0],
     "mean": estimate(TALLY, bounds=(0, 1)).interval,
-    "repeated draws": estimate_repeated(RepeatedDesign(D, 2), [50, 30, 20]).interval,
+    "repeated draws": models.kuk([50, 30, 20], RepeatedDesign(D, 2)).interval,
     "two samples": MOORS.interval,
-    "weighted records": weighted_estimate(D, ANSWERS, np.ones(ANSWERS.size)).interval,
-    "strata": poststratified_estimate({"a": TALLY, "b": OTHER}, {"a": 1, "b": 2}).interval,
+    "strata": sampling.estimate({"a": TALLY, "b": OTHER}, weights={"a": 1, "b": 2}).interval,
     "complex sample": SURVEY["0"].interval,
     "complex difference": SURVEY.difference("0", "1").interval,
-    "list experiment": estimate_list(np.tile([1, 2, 1, 3], 40), np.arange(160) % 2, items=3).interval,
+    "list experiment": sampling.list_experiment(np.tile([1, 2, 1, 3], 40), np.arange(160) % 2, items=3).interval,
     "options": estimate(SETS[0]).compare(0, 1).interval,
     "difference": compare_groups(TALLY, OTHER).interval,
     "ratio": compare_groups(TALLY, OTHER).ratio_interval,
-    "coefficient": lambda level=0.95, method="wald": FIT.interval("x", level, method),
+    "coefficient": FIT["x"].interval,
     "plan": lambda level=0.95, method="exact": plan.margin(D, 400, level=level, method=method),
 }
 
@@ -80,11 +60,11 @@ def test_every_kind_of_estimate_has_the_bars_of_the_table_and_no_others(kind):
             assert 0 < bar < KINDS[kind]("0.99", name)
             continue
         assert type(bar) is Interval
-        promised = row.guaranteed and kind != "weighted records"  # for a population weights take the guarantee away
+        promised = row.guaranteed and kind != "complex sample"  # clusters take the guarantee away
         assert (bar.method, bar.level, bar.guaranteed) == (name, Fraction(9, 10), promised)
         assert bar.low <= bar.high
         assert bool(bar.warning) is (
-            kind == "weighted records" or (name in ("wald", "credible") and kind != "coefficient")
+            (kind, name) == ("complex sample", "hoeffding") or (name in ("wald", "credible") and kind != "coefficient")
         )
         assert set(json.loads(json.dumps(bar.as_dict()))) == {
             "low", "high", "level", "method", "target", "side", "guaranteed", "warning",
@@ -103,15 +83,15 @@ def test_one_method_has_one_name():
 
 
 def test_bars_are_intervals_wherever_they_are_returned():
-    honest = detect_cheating([Tally(Design("0.9", "0.7"), 1000, 230), Tally(Design("0.4", "0.7"), 1000, 530)])
+    honest = models.cheating([Tally(Design("0.9", "0.7"), 1000, 230), Tally(Design("0.4", "0.7"), 1000, 530)])
     bars = [
-        honest.interval("cheaters"),
-        correlate_answers(ANSWERS, D, ANSWERS[::-1], optimal_design(2)).interval(),
-        simulated_power(GroupsExperiment(D, 50, (0.1, 0.4)), replications=20).interval(),
+        honest["cheaters"].interval(),
+        models.correlate(ANSWERS, D, ANSWERS[::-1], optimal_design(2)).interval(),
+        models.power(D, 50, prevalences=(0.1, 0.4), replications=20).interval(),
         plan.rehearse(optimal_design(1), "0.2", 50, 20, methods=["hoeffding"]).coverages[0].interval(),
-        FIT.predict([[1.0]])[0].bar,
-        FIT.marginal_effects()["x"].bar,
-        cheating_sensitivity(TALLY, [0]).rows[0][2],
+        FIT.predict([[1.0]])[0].interval(),
+        FIT.marginal_effects()["x"].interval(),
+        models.cheating(TALLY, cheaters=[0]).rows[0].interval(),
         segment_table({"a": TALLY, "b": OTHER})["a"].interval,
     ]
     for bar in bars:

@@ -15,19 +15,7 @@ import pytest
 import server_agg
 from rrcollect import Design, classic, optimal_design
 from rrcollect.errors import MissingExtra
-from server_agg import (
-    Tally,
-    compare_groups,
-    estimate,
-    estimate_moors,
-    estimate_repeated,
-    plan,
-    poststratified_estimate,
-    segment_table,
-    stratified_estimate,
-    trend,
-    weighted_estimate,
-)
+from server_agg import Tally, compare_groups, estimate, models, plan, sampling, segment_table, trend
 from server_agg.estimates.interval import aimed
 from server_agg.report.result import Result, UnbiasedResult
 
@@ -112,11 +100,11 @@ def test_every_result_shows_itself():
     results = [
         estimate(tallies.values()),
         compare_groups(tallies["a"], tallies["b"]),
-        weighted_estimate(design, [1, 0, 1], [1.0, 2.0, 1.0]),
-        stratified_estimate(tallies, {"a": 600, "b": 700}),
-        poststratified_estimate(tallies, {"a": 1, "b": 2}),
-        estimate_moors(moors, n1=50, ones1=20, n2=30, ones2=10),
-        estimate_repeated(classic.kuk("0.8", "0.2", draws=2), [5, 3, 2]),
+        sampling.estimate([1, 0, 1], design, weights=[1.0, 2.0, 1.0]),
+        sampling.estimate(tallies, population={"a": 600, "b": 700}),
+        sampling.estimate(tallies, weights={"a": 1, "b": 2}),
+        models.moors((50, 20), (30, 10), moors),
+        models.kuk([5, 3, 2], classic.kuk("0.8", "0.2", draws=2)),
         segment_table(tallies),
         estimate(tallies["a"]),
     ]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import TooFewAnswers, correlate_answers, correlate_with
+from server_agg import TooFewAnswers, models
 from server_agg.errors import NoInformation
 from server_agg.models.simulation import simulate_answers, simulate_survey
 from tests.support.regression_data import DIRECT
@@ -27,7 +27,7 @@ def pairs(n, seed):
 
 def test_without_noise_it_is_the_plain_correlation():
     first, second = pairs(500, 1)
-    found = correlate_answers(first, DIRECT, second, DIRECT)
+    found = models.correlate(first, DIRECT, second, DIRECT)
     assert found.correlation == pytest.approx(np.corrcoef(first, second)[0, 1], abs=1e-12)
     assert found.table.both == pytest.approx((first & second).mean())
     a, b, c, d = (
@@ -35,7 +35,7 @@ def test_without_noise_it_is_the_plain_correlation():
     )
     assert found.table.odds_ratio == pytest.approx(a * d / (b * c))
     x = np.random.default_rng(2).normal(size=500) + first
-    assert correlate_with(first, DIRECT, x).correlation == pytest.approx(np.corrcoef(first, x)[0, 1], abs=1e-12)
+    assert models.correlate(first, DIRECT, x).correlation == pytest.approx(np.corrcoef(first, x)[0, 1], abs=1e-12)
 
 
 def off_by(found, target):
@@ -47,7 +47,7 @@ def test_two_randomised_answers_are_unmixed_and_the_naive_correlation_is_not():
     for seed in range(200):
         truths = pairs(4000, seed)
         said = [simulate_answers(d, t, [seed, k + 1]) for k, (d, t) in enumerate(zip((A, B), truths, strict=True))]
-        found = correlate_answers(said[0], A, said[1], B)
+        found = models.correlate(said[0], A, said[1], B)
         ours.append(found.correlation)
         errors.append(found.standard_error)
         naive.append(np.corrcoef(*said)[0, 1])
@@ -61,7 +61,7 @@ def test_with_a_covariate():
     for seed in range(200):
         survey = simulate_survey(2000, [-0.3, 1.0], B, seed)
         x = survey.covariates[:, 0]
-        found = correlate_with(survey.answers, B, x)
+        found = models.correlate(survey.answers, B, x)
         ours.append(found.correlation)
         errors.append(found.standard_error)
         naive.append(np.corrcoef(survey.answers, x)[0, 1])
@@ -77,44 +77,44 @@ def test_the_test_of_independence_keeps_its_level_and_finds_dependence():
     for seed in range(400):
         rng = np.random.default_rng(seed)
         said = [simulate_answers(d, rng.integers(0, 2, 500), rng) for d in (A, B)]
-        rejected += correlate_answers(said[0], A, said[1], B).p < 0.05
+        rejected += models.correlate(said[0], A, said[1], B).p < 0.05
     assert rejected <= 60  # of 400 at 5 %: P(more) < 1e-10; at 6 % still < 1e-9
     first, second = pairs(4000, 1)
     said = simulate_answers(A, first, 1), simulate_answers(B, second, 2)
-    assert correlate_answers(said[0], A, said[1], B).p < 1e-6
+    assert models.correlate(said[0], A, said[1], B).p < 1e-6
 
 
 def test_swapped_labels_change_nothing_and_mirrored_ones_the_sign():
     first, second = pairs(500, 3)
     said = simulate_answers(A, first, 1), simulate_answers(B, second, 2)
-    found = correlate_answers(said[0], A, said[1], B)
-    swapped = correlate_answers(1 - said[0], A.swapped(), said[1], B)
-    mirrored = correlate_answers(said[0], A, 1 - said[1], B.mirrored())
+    found = models.correlate(said[0], A, said[1], B)
+    swapped = models.correlate(1 - said[0], A.swapped(), said[1], B)
+    mirrored = models.correlate(said[0], A, 1 - said[1], B.mirrored())
     assert swapped.correlation == pytest.approx(found.correlation)
     assert mirrored.correlation == pytest.approx(-found.correlation)
     assert mirrored.standard_error == pytest.approx(found.standard_error)
-    assert mirrored.p == pytest.approx(found.p)
+    assert mirrored.p_value == pytest.approx(found.p_value)
 
 
 def test_an_association_is_shown_with_its_table_and_bar():
     first, second = pairs(500, 3)
-    found = correlate_answers(simulate_answers(A, first, 1), A, simulate_answers(B, second, 2), B)
+    found = models.correlate(simulate_answers(A, first, 1), A, simulate_answers(B, second, 2), B)
     low, high = found.interval()
-    assert -1 <= low < found.clipped < high <= 1
+    assert -1 <= low < found.value < high <= 1
     said = json.loads(found.to_json())
     assert said["table"]["both"] == pytest.approx(found.table.both)
     assert "correlation" in str(found)
-    assert correlate_with([1, 1, 0, 0], DIRECT, [1, 1, 0, 0]).clipped == 1.0
+    assert models.correlate([1, 1, 0, 0], DIRECT, [1, 1, 0, 0]).value == pytest.approx(1.0)
 
 
 def test_wrong_input_is_named():
     with pytest.raises(NoInformation, match="same for every record"):
-        correlate_with([1, 0, 1], A, [2, 2, 2])
+        models.correlate([1, 0, 1], A, [2, 2, 2])
     with pytest.raises(NoInformation, match="not strictly between 0 and 1"):
-        correlate_with([0, 0, 0, 1, 0, 0, 0, 0, 0, 0], A, range(10))
+        models.correlate([0, 0, 0, 1, 0, 0, 0, 0, 0, 0], A, range(10))
     with pytest.raises(TooFewAnswers):
-        correlate_with([1], A, [2])
+        models.correlate([1], A, [2])
     with pytest.raises(ParameterError, match="as many as"):
-        correlate_answers([1, 0, 1], A, [1, 0], B)
-    with pytest.raises(ParameterError, match="covariate of record 1 is nan"):
-        correlate_with([1, 0, 1], A, [1, math.nan, 2])
+        models.correlate([1, 0, 1], A, [1, 0], B)
+    with pytest.raises(ParameterError, match="other of record 1 is nan"):
+        models.correlate([1, 0, 1], A, [1, math.nan, 2])

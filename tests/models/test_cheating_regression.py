@@ -7,7 +7,7 @@ import pytest
 
 from rrcollect import Design
 from rrcollect.errors import ParameterError
-from server_agg import Tally, detect_cheating, fit_cheating, fit_logistic
+from server_agg import Tally, models
 from server_agg.errors import NotIdentified, Separation
 from server_agg.models.cheating_regression import Rates
 from tests.sampling.data import figures
@@ -37,21 +37,26 @@ def test_the_truth_is_found_from_its_expected_counts(cheaters: str) -> None:
     beta, delta = [-0.6, 0.8], [1.2, -0.5]
     table = expected(cheaters, beta, delta)
     designs = [(FIRST, SECOND)[d] for d in table["design"]]
-    fit = fit_cheating(
-        table["answer"], table["x"], designs, cheaters=cheaters, honesty_covariates=table["x"], names=["x"],
-        sampling_weights=table["weight"],
-    )  # fmt: skip
+    fit = models.fit_cheating(
+        table["answer"],
+        table["x"],
+        designs,
+        cheaters=cheaters,
+        honesty_covariates=table["x"],
+        names=["x"],
+        weights=table["weight"],
+    )
     assert np.allclose(fit.coefficients, [*beta, *delta], atol=1e-5)
-    assert fit.names == ("intercept", "x", "honest ~ intercept", "honest ~ x1")
-    naive = fit_logistic(table["answer"], table["x"], designs, sampling_weights=table["weight"])
+    assert fit.names == ("Intercept", "x", "honest ~ Intercept", "honest ~ x1")
+    naive = models.fit(table["answer"], table["x"], designs, weights=table["weight"])
     assert abs(naive.coefficients[1] - 0.8) > 0.1  # planted bug: cheaters taken for honest people
 
 
 @pytest.mark.parametrize("cheaters", ["carriers", "anybody"])
-def test_without_covariates_it_is_detect_cheating(cheaters: str) -> None:
+def test_without_covariates_it_is_the_cheating_of_tallies(cheaters: str) -> None:
     answers = np.repeat([1, 0, 1, 0], [230, 770, 530, 470])
-    fit = fit_cheating(answers, None, [FIRST] * 1000 + [SECOND] * 1000, cheaters=cheaters)
-    plain = detect_cheating([Tally(FIRST, 1000, 230), Tally(SECOND, 1000, 530)])
+    fit = models.fit_cheating(answers, None, [FIRST] * 1000 + [SECOND] * 1000, cheaters=cheaters)
+    plain = models.cheating([Tally(FIRST, 1000, 230), Tally(SECOND, 1000, 530)])
     h, _, gamma = plain.shares
     assert fit.log_likelihood == pytest.approx(plain.log_likelihood, rel=1e-9)
     if cheaters == "carriers":
@@ -68,7 +73,7 @@ def test_rrreg_s_stochastic_lie_detector_finds_the_same() -> None:
     said = ((i * i * 31 + 17 * i + 7 * (i // 50)) % 101 < np.where(group == 0, 28, 52) + 6 * x).astype(int)
     assert said.sum() == judged["ones"]
     designs = [(Design("0.8", 1), Design("0.4", 1))[g] for g in group]
-    fit = fit_cheating(said, x, designs, names=["x"])
+    fit = models.fit_cheating(said, x, designs, names=["x"])
     assert fit.log_likelihood >= judged["log_likelihood"] - 1e-4
     assert np.allclose(fit.coefficients[:2], judged["coefficients"][:2], rtol=5e-3, atol=5e-3)
     assert fit.honesty == pytest.approx(judged["coefficients"][2], rel=5e-3)
@@ -96,19 +101,19 @@ def test_clusters_widen_the_bars_and_results_show_themselves() -> None:
     rate = pi * 0.7 * 0.7 + (1 - pi) * np.where(first, 0.1, 0.6)
     answers = (rng.random(2400) < rate).astype(int)
     designs = [FIRST if f else SECOND for f in first]
-    plain, survey = (fit_cheating(answers, x, designs, names=["x"], **how) for how in ({}, {"clusters": units}))
+    plain, survey = (models.fit_cheating(answers, x, designs, names=["x"], **how) for how in ({}, {"clusters": units}))
     assert np.allclose(plain.coefficients, survey.coefficients)
-    assert survey.standard_error("x") > 1.15 * plain.standard_error("x")
-    assert survey.freedom == 59
+    assert survey["x"].standard_error > 1.15 * plain["x"].standard_error
+    assert survey.df == 59
     assert "share of honest carriers" in str(survey)
-    assert list(survey.to_frame()["name"]) == ["intercept", "x", "honest ~ intercept"]
+    assert list(survey.to_frame()["name"]) == ["Intercept", "x", "honest ~ Intercept"]
 
 
 def test_what_cannot_be_found_is_refused() -> None:
     answers = np.tile([1, 0], 50)
     with pytest.raises(NotIdentified, match="one design"):
-        fit_cheating(answers, None, FIRST)
+        models.fit_cheating(answers, None, FIRST)
     with pytest.raises(ParameterError, match="anybody, carriers"):
-        fit_cheating(answers, None, [FIRST, SECOND] * 50, cheaters="nobody")
-    with pytest.raises(Separation, match="fit_logistic"):
-        fit_cheating(np.repeat([1, 0, 1, 0], [380, 620, 660, 340]), None, [FIRST] * 1000 + [SECOND] * 1000)
+        models.fit_cheating(answers, None, [FIRST, SECOND] * 50, cheaters="nobody")
+    with pytest.raises(Separation, match="fit without cheaters"):
+        models.fit_cheating(np.repeat([1, 0, 1, 0], [380, 620, 660, 340]), None, [FIRST] * 1000 + [SECOND] * 1000)

@@ -8,7 +8,7 @@ import pytest
 
 from rrcollect import Design, optimal_design
 from rrcollect.errors import ParameterError
-from server_agg import UnclearAnswer, estimate_graph
+from server_agg import UnclearAnswer, models
 from server_agg.models.graphs import _triangles
 
 D = Design("0.8", "0.7")
@@ -65,10 +65,10 @@ def test_density_and_degrees_by_enumeration():
     for name, value in (("density", 4 / 6), ("degree of a", 2.0), ("degree of d", 2.0)):
 
         def row(said, name=name):
-            found = estimate_graph(frame(4, said), design=D)
+            found = models.graph(frame(4, said), design=D)
             if name == "density":
                 return found.density.value, found.density.standard_error**2
-            degree, error, (low, high) = found.degree(name[-1])
+            degree, error, (low, high) = found[name].value, found[name].standard_error, found[name].interval()
             assert 0 <= low <= min(max(degree, 0), 3) <= high <= 3
             return degree, error**2
 
@@ -102,12 +102,12 @@ def test_a_large_graph_is_found_again():
     flip = generator.random(len(pairs)) < float(1 - design.p11)
     told = [bool(full[i, j]) ^ bool(f) for (i, j), f in zip(pairs, flip, strict=True)]
     data = pandas.DataFrame({"source": [i for i, _ in pairs], "target": [j for _, j in pairs], "answer": told})
-    found = estimate_graph(data, design=design)
+    found = models.graph(data, design=design)
     whole = (full | full.T).astype(float)
     truth = np.trace(whole @ whole @ whole) / 6
-    assert abs(found.triangles - truth) < 6.2 * found.triangles_standard_error  # false alarms: below 1e-9
+    assert abs(found.triangles - truth) < 6.2 * found["triangles"].standard_error  # false alarms: below 1e-9
     assert abs(found.density.value - whole.mean() * nodes / (nodes - 1)) < 6.2 * found.density.standard_error
-    low, high = found.triangles_interval()
+    low, high = found["triangles"].interval()
     assert low < found.triangles < high
     rows = found.to_frame()
     assert len(rows) == nodes + 2
@@ -116,27 +116,28 @@ def test_a_large_graph_is_found_again():
 
 @pytest.mark.needs("matplotlib")
 def test_a_picture_and_a_variance_that_is_not_above_zero():
-    found = estimate_graph(frame(4, (0,) * 6), design=Design(1, 1))  # the truth as it is
-    assert (found.triangles, found.triangles_standard_error, found.triangles_interval()) == (0.0, None, None)
-    assert "variance not above 0" in str(found)
-    assert found.to_frame()["low"].isna().tolist()[1]
+    found = models.graph(frame(4, (0,) * 6), design=Design(1, 1))  # the truth as it is
+    row = found["triangles"]
+    assert (row.value, row.standard_error, row.bar) == (0.0, None, None)
+    assert "variance is not above 0" in str(found)
+    assert found.to_frame()["low"].isna().tolist()[-1]
     assert found.plot()._repr_png_()
 
 
 def test_what_is_not_a_graph_is_refused():
     good = frame(4, (1, 0, 1, 0, 1, 1))
     with pytest.raises(ParameterError, match="one row: the graph has no directions"):
-        estimate_graph({k: [*v, v[0]] for k, v in good.items()}, design=D)
+        models.graph({k: [*v, v[0]] for k, v in good.items()}, design=D)
     turned = {"source": [*good["source"], "b"], "target": [*good["target"], "a"], "answer": [*good["answer"], 0]}
     with pytest.raises(ParameterError, match="no directions"):
-        estimate_graph(turned, design=D)
+        models.graph(turned, design=D)
     with pytest.raises(ParameterError, match="rows is 5; expected 6, one for each pair of 4 nodes"):
-        estimate_graph({k: v[:-1] for k, v in good.items()}, design=D)
+        models.graph({k: v[:-1] for k, v in good.items()}, design=D)
     with pytest.raises(ParameterError, match="two different nodes"):
-        estimate_graph({**good, "target": good["source"]}, design=D)
+        models.graph({**good, "target": good["source"]}, design=D)
     with pytest.raises(ParameterError, match="two different nodes"):
-        estimate_graph({**good, "target": [None, *good["target"][1:]]}, design=D)
+        models.graph({**good, "target": [None, *good["target"][1:]]}, design=D)
     with pytest.raises(UnclearAnswer, match="an answer for every pair"):
-        estimate_graph({**good, "answer": [None, 0, 1, 0, 1, 1]}, design=D)
-    with pytest.raises(ParameterError, match="one of a, b, c, d"):
-        estimate_graph(good, design=D).degree("e")
+        models.graph({**good, "answer": [None, 0, 1, 0, 1, 1]}, design=D)
+    with pytest.raises(ParameterError, match="degree of d"):
+        models.graph(good, D)["degree of e"]

@@ -17,13 +17,12 @@ from server_agg import (
     compare_groups,
     compare_many,
     estimate,
+    models,
     plan,
-    power_of_coefficient,
-    simulated_power,
     trend,
     trend_across,
 )
-from server_agg.models.power_simulation import GroupsExperiment, RegressionExperiment
+from server_agg.models.simulated_power import GroupsExperiment, simulate_power
 from tests.support.regression_data import DIRECT
 
 D = Design("3/4", "3/4")
@@ -54,7 +53,7 @@ def test_designs_may_differ_within_and_between_groups():
     assert found.common == pytest.approx(
         estimate([t for g in mixed.values() for t in (g if isinstance(g, list) else [g])]).value
     )
-    assert found.test.freedom == 2
+    assert found.test.df == 2
     assert [(t.a, t.b) for t in found.pairs] == [("b", "c")]
     assert found.groups["a"].value == pytest.approx(estimate(mixed["a"]).value)
     assert found.groups["b"].value == pytest.approx(estimate(mixed["b"]).value)
@@ -108,8 +107,8 @@ def test_extreme_counts_and_wrong_input():
     with pytest.raises(ParameterError, match="3 numbers"):
         trend_across(GROUPS, [1, 2])
     said = json.loads(compare_many(GROUPS).to_json())
-    assert said["test"]["freedom"] == 2
-    assert chi2.sf(said["test"]["statistic"], 2) == pytest.approx(said["test"]["p"])
+    assert said["test"]["df"] == 2
+    assert chi2.sf(said["test"]["statistic"], 2) == pytest.approx(said["test"]["p_value"])
 
 
 # ---- power --------------------------------------------------------------------------------------------------------
@@ -118,7 +117,7 @@ def test_extreme_counts_and_wrong_input():
 def test_power_by_simulation_meets_the_formula():
     """The exact bar at level 1 − 1e-9 holds the formula's value, up to 2 points for its normal approximation."""
     design = optimal_design(2)
-    found = simulated_power(GroupsExperiment(design, 500, (0.2, 0.3)), replications=1500, seed=3)
+    found = models.power(design, 500, prevalences=(0.2, 0.3), replications=1500, seed=3)
     formula = plan.power(design, 500, difference=0.1, prevalence=0.2)
     low, high = found.interval(1 - 1e-9)
     assert low - 0.02 <= formula <= high + 0.02
@@ -128,27 +127,27 @@ def test_power_by_simulation_meets_the_formula():
 def test_power_of_a_coefficient_by_simulation_meets_the_formula():
     design = optimal_design(2)
     rows = np.random.default_rng(1).standard_normal(20_000)
-    formula = power_of_coefficient(design, rows, [-0.5, 0.35], 1, n=400)
-    found = simulated_power(RegressionExperiment(design, 400, (-0.5, 0.35)), replications=500, seed=4)
+    formula = models.power(design, 400, coefficients=[-0.5, 0.35], place=1, covariates=rows).value
+    found = models.power(design, 400, coefficients=(-0.5, 0.35), replications=500, seed=4)
     low, high = found.interval(1 - 1e-9)
     assert low - 0.02 <= formula <= high + 0.02
-    assert power_of_coefficient(DIRECT, rows, [-0.5, 0.35], 1, n=400) > high
-    assert power_of_coefficient(design, rows, [-0.5, 0.0], 1, n=400) == pytest.approx(0.05)
+    assert models.power(DIRECT, 400, coefficients=[-0.5, 0.35], place=1, covariates=rows).value > high
+    assert models.power(design, 400, coefficients=[-0.5, 0.0], place=1, covariates=rows).value == pytest.approx(0.05)
     with pytest.raises(ParameterError, match="0 to 1"):
-        power_of_coefficient(design, rows, [-0.5, 0.35], 2)
+        models.power(design, len(rows), coefficients=[-0.5, 0.35], place=2, covariates=rows)
 
 
 @pytest.mark.process
 def test_processes_change_nothing_and_failures_are_counted():
     experiment = GroupsExperiment(D, 200, (0.1, 0.2, 0.3), test="trend")
-    alone = simulated_power(experiment, replications=60, seed=1)
-    together = simulated_power(experiment, replications=60, seed=1, processes=2)
+    alone = simulate_power(experiment, replications=60, seed=1)
+    together = simulate_power(experiment, replications=60, seed=1, processes=2)
     assert (alone.found, alone.failures) == (together.found, together.failures)
-    assert simulated_power(experiment, replications=60, seed=2).found != alone.found
-    weak = simulated_power(RegressionExperiment(optimal_design(1), 20, (-3.0, 0.0)), replications=40, seed=1)
+    assert simulate_power(experiment, replications=60, seed=2).found != alone.found
+    weak = models.power(optimal_design(1), 20, coefficients=(-3.0, 0.0), replications=40, seed=1)
     assert weak.failures > 0
-    assert weak.power <= 1 - weak.failures / 40
-    assert json.loads(alone.to_json())["replications"] == 60
+    assert weak.value <= 1 - weak.failures / 40
+    assert alone.as_dict()["replications"] == 60
     assert GroupsExperiment(D, 200, (0.1, 0.2, 0.3))(np.random.default_rng(1)) <= 1
 
 
@@ -159,7 +158,7 @@ def test_the_progress_bar_is_for_terminals(monkeypatch):
 
     for stream, shown in ((Terminal(), True), (io.StringIO(), False)):
         monkeypatch.setattr(sys, "stderr", stream)
-        simulated_power(GroupsExperiment(D, 50, (0.1, 0.2)), replications=50)
+        models.power(D, 50, prevalences=(0.1, 0.2), replications=50)
         assert ("50/50 replications\n" in stream.getvalue()) is shown
 
 
@@ -167,9 +166,9 @@ def test_wrong_settings_of_a_simulation():
     experiment = GroupsExperiment(D, 50, (0.1, 0.2))
     for change in ({"replications": 1}, {"processes": 0}, {"seed": -1}, {"level": 2}):
         with pytest.raises(ParameterError):
-            simulated_power(experiment, **change)
+            simulate_power(experiment, **change)
     with pytest.raises(ParameterError):
-        simulated_power(GroupsExperiment(D, 50, (0.1, 1.2)), replications=5)
+        models.power(D, 50, prevalences=(0.1, 1.2), replications=5)
 
 
 @pytest.mark.needs("matplotlib")
@@ -177,7 +176,7 @@ def test_the_power_plot():
     from matplotlib.figure import Figure
 
     axes = Figure().add_subplot()
-    point = simulated_power(GroupsExperiment(D, 500, (0.45, 0.55)), replications=50)
+    point = models.power(D, 500, prevalences=(0.45, 0.55), replications=50)
     plan.plot_power(
         {"ε = ln 3": D, "direct": DIRECT}, [100, 500, 1000], difference="0.1", simulated={500: point}, ax=axes
     )

@@ -10,17 +10,17 @@ import pytest
 
 from rrcollect import Design, optimal_design
 from rrcollect.errors import ParameterError
-from server_agg import fit_logistic, fit_random_intercept
-from server_agg.models.mixed import Marginal, RandomInterceptFit
+from server_agg import models
+from server_agg.models.mixed import Marginal, MixedFit
 from tests.sampling.data import figures, survey
 
 DIRECT = Design(1, 1)
 
 
-def fitted(name: str, design: Design = DIRECT) -> RandomInterceptFit:
+def fitted(name: str, design: Design = DIRECT) -> MixedFit:
     data = survey(name)
     answers = (data["i"] * 37 % 100 < 20 + 12 * (data["cluster"] % 6)).astype(int)
-    return fit_random_intercept(answers, data.covariates, design, data["cluster"], names=["x", "z"], nodes=25)
+    return models.fit_mixed(answers, data.covariates, design, data["cluster"], names=["x", "z"], nodes=25)
 
 
 @pytest.mark.parametrize("name", "AB")
@@ -35,14 +35,15 @@ def test_lme4_finds_the_same(name: str) -> None:
 
 def test_the_integral_is_that_of_a_dense_grid_for_randomised_answers() -> None:
     data, design = survey("A"), optimal_design(2)
-    plain = fit_logistic(data["answer"], data.covariates, design)
-    theta = np.append(plain.gamma, 0.8)
-    whole = Marginal(plain.scaled, data["cluster"], 24, 15)
+    plain = models.fit(data["answer"], data.covariates, design)
+    theta = np.append(plain.maximum.gamma, 0.8)
+    whole = Marginal(plain.maximum.scaled, data["cluster"], 24, 15)
     found, gradient = whole.value(theta)
     grid = np.linspace(-9, 9, 4001)
-    eta = plain.scaled.eta(plain.gamma)
+    eta = plain.maximum.scaled.eta(plain.maximum.gamma)
     logs = np.array([
-        np.bincount(data["cluster"], plain.scaled.eta_derivatives(eta + 0.8 * u)[0], 24) - u * u / 2 for u in grid
+        np.bincount(data["cluster"], plain.maximum.scaled.eta_derivatives(eta + 0.8 * u)[0], 24) - u * u / 2
+        for u in grid
     ])  # fmt: skip
     dense = np.log(np.exp(logs).sum(axis=0) * (grid[1] - grid[0]) / math.sqrt(2 * math.pi)).sum()
     assert found == pytest.approx(float(dense), rel=1e-8)
@@ -55,9 +56,9 @@ def test_the_integral_is_that_of_a_dense_grid_for_randomised_answers() -> None:
 def test_planted_bug_one_point_is_not_enough() -> None:
     """Laplace's approximation (one point) is another number, in small clusters visibly."""
     data = survey("A")
-    plain = fit_logistic(data["answer"], data.covariates, DIRECT)
-    theta = np.append(plain.gamma, 2.0)
-    values = [Marginal(plain.scaled, data["cluster"], 24, nodes).value(theta)[0] for nodes in (1, 15, 31)]
+    plain = models.fit(data["answer"], data.covariates, DIRECT)
+    theta = np.append(plain.maximum.gamma, 2.0)
+    values = [Marginal(plain.maximum.scaled, data["cluster"], 24, nodes).value(theta)[0] for nodes in (1, 15, 31)]
     assert abs(values[0] - values[2]) > 1e-2
     assert abs(values[1] - values[2]) < 1e-5
 
@@ -72,25 +73,25 @@ def test_recovery_through_the_noise_and_attenuation_without_the_intercept() -> N
     truths = (rng.random(3200) < 1 / (1 + np.exp(-eta))).astype(int)
     design = optimal_design(3)
     answers = np.where(rng.random(3200) < float(design.p11), truths, 1 - truths)
-    fit = fit_random_intercept(answers, x, design, units, names=["x"])
-    low, high = fit.interval("x", level=1 - 1e-5)
+    fit = models.fit_mixed(answers, x, design, units, names=["x"])
+    low, high = fit["x"].interval(level=1 - 1e-5)
     assert low < 1.0 < high
     assert abs(fit.sigma - 1.5) < 4.5 * (fit.sigma_error or 0)
-    assert fit.no_spread.p < 1e-9
+    assert fit.no_spread.p_value < 1e-9
     assert 0.3 < fit.intraclass_correlation < 0.5
-    assert fit.plain["x"] < fit["x"] - 0.1  # the population's coefficient is nearer to 0
+    assert fit.plain["x"].value < fit["x"].value - 0.1  # the population's coefficient is nearer to 0
     assert "80 clusters" in str(fit)
-    assert fit.to_frame()["name"].tolist() == ["intercept", "x"]
+    assert fit.to_frame()["name"].tolist() == ["Intercept", "x"]
 
 
 def test_clusters_that_do_not_differ_have_no_spread() -> None:
     answers = np.tile([1, 0, 0, 1, 0], 40)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        fit = fit_random_intercept(answers, np.empty((200, 0)), DIRECT, np.repeat(np.arange(40), 5))
+        fit = models.fit_mixed(answers, np.empty((200, 0)), DIRECT, np.repeat(np.arange(40), 5))
     assert fit.sigma == 0
     assert fit.sigma_error is None
-    assert fit.no_spread.p == 1.0
+    assert fit.no_spread.p_value == 1.0
     assert np.allclose(fit.coefficients, fit.plain.coefficients)
     with pytest.raises(ParameterError, match="two clusters or more"):
-        fit_random_intercept(answers, np.empty((200, 0)), DIRECT, np.arange(200))
+        models.fit_mixed(answers, np.empty((200, 0)), DIRECT, np.arange(200))

@@ -11,7 +11,7 @@ import statsmodels.api as sm
 from scipy.stats import binom
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import fit_logistic, fit_with_randomised_predictor
+from server_agg import models
 from server_agg.errors import Collinear, NoInformation, NotConverged
 from server_agg.models.joint import JointLikelihood, em, joint_start
 from server_agg.models.simulation import simulate_survey
@@ -31,23 +31,23 @@ def data(kind, n=3000, seed=1, design=DESIGN):
 @pytest.mark.parametrize("kind", ["normal", "logistic"])
 def test_without_noise_it_is_ordinary_regression(kind):
     survey, y = data(kind, design=DIRECT)
-    fit = fit_with_randomised_predictor(y, survey.answers, DIRECT, survey.covariates, kind=kind)
+    fit = models.fit_predictor(y, survey.answers, DIRECT, survey.covariates, kind=kind)
     rows = sm.add_constant(np.column_stack([survey.truths, survey.covariates]))
     theirs = sm.OLS(y, rows).fit() if kind != "logistic" else sm.Logit(y, rows).fit(disp=0, tol=1e-12)
     np.testing.assert_allclose(fit.coefficients[:3], theirs.params, atol=1e-6)
     scale = math.sqrt(2997 / 3000) if kind != "logistic" else 1.0  # maximum likelihood divides by n
-    np.testing.assert_allclose(np.sqrt(np.diag(fit.covariance())[:3]), theirs.bse * scale, rtol=1e-4)
-    truth = fit_logistic(survey.truths, survey.covariates, DIRECT)
+    np.testing.assert_allclose(np.sqrt(np.diag(fit.covariance)[:3]), theirs.bse * scale, rtol=1e-4)
+    truth = models.fit(survey.truths, survey.covariates, DIRECT)
     np.testing.assert_allclose(fit.coefficients[-2:], truth.coefficients, atol=1e-6)
-    assert fit.check is None or fit.check.statistic == 0  # one and the same regression
+    assert fit.checks == () or fit.checks[0].statistic == 0  # one and the same regression
 
 
 def test_without_noise_moments_are_least_squares_with_a_sandwich():
     survey, y = data("linear", design=DIRECT)
-    fit = fit_with_randomised_predictor(y, survey.answers, DIRECT, survey.covariates)
+    fit = models.fit_predictor(y, survey.answers, DIRECT, survey.covariates)
     theirs = sm.OLS(y, sm.add_constant(np.column_stack([survey.truths, survey.covariates]))).fit(cov_type="HC1")
     np.testing.assert_allclose(fit.coefficients, theirs.params, rtol=1e-9)
-    np.testing.assert_allclose(fit.covariance(), theirs.cov_params(), rtol=1e-9)
+    np.testing.assert_allclose(fit.covariance, theirs.cov_params(), rtol=1e-9)
 
 
 def test_moments_have_the_truth_s_equations_as_their_mean():
@@ -71,11 +71,11 @@ def false_effects(kind, surveys=50):
         survey = simulate_survey(1000, [-2.2], design, seed)
         y = np.random.default_rng([seed, 9]).exponential(size=1000)
         try:
-            fit = fit_with_randomised_predictor(y, survey.answers, design, kind=kind)
+            fit = models.fit_predictor(y, survey.answers, design, kind=kind)
         except (NotConverged, NoInformation):
             continue
-        found += fit.p_value("truth") < 0.05
-        checked += fit.check is not None and fit.check.p < 0.05
+        found += fit["truth"].p_value < 0.05
+        checked += fit.checks != () and fit.checks[0].p_value < 0.05
     return found, checked
 
 
@@ -89,14 +89,14 @@ def test_a_skewed_outcome_is_not_an_effect():
 
 def test_a_normal_outcome_passes_the_check():
     survey, y = data("normal")
-    fit = fit_with_randomised_predictor(y, survey.answers, DESIGN, survey.covariates, kind="normal")
-    free = fit_with_randomised_predictor(y, survey.answers, DESIGN, survey.covariates)
-    assert fit.check.p > 1e-9
-    assert fit.standard_error("truth") < free.standard_error("truth")
-    assert abs(free["truth"] - 1.2) < 6.2 * free.standard_error("truth")  # 1e-9
+    fit = models.fit_predictor(y, survey.answers, DESIGN, survey.covariates, kind="normal")
+    free = models.fit_predictor(y, survey.answers, DESIGN, survey.covariates)
+    assert fit.checks[0].p_value > 1e-9
+    assert fit["truth"].standard_error < free["truth"].standard_error
+    assert abs(free["truth"].value - 1.2) < 6.2 * free["truth"].standard_error  # 1e-9
     assert "supposes: the outcome is normal around its line" in str(fit)
     assert "the normal law does not shape the effect: Hausman" in str(fit)
-    assert fit.as_dict()["check"]["freedom"] == 1
+    assert fit.as_dict()["checks"][0]["df"] == 1
 
 
 def test_moments_and_several_designs():
@@ -105,16 +105,16 @@ def test_moments_and_several_designs():
     mixed = np.where(np.arange(6000) % 2, survey.answers, weak.answers)
     assert (weak.truths == survey.truths).all()
     each = [DESIGN if k % 2 else optimal_design(1) for k in range(6000)]
-    fit = fit_with_randomised_predictor(y, mixed, each, survey.covariates)
-    assert abs(fit["truth"] - 1.2) < 6.2 * fit.standard_error("truth")
-    wrong = fit_with_randomised_predictor(y, mixed, DESIGN, survey.covariates)
-    assert wrong["truth"] < 0.85 * fit["truth"]
+    fit = models.fit_predictor(y, mixed, each, survey.covariates)
+    assert abs(fit["truth"].value - 1.2) < 6.2 * fit["truth"].standard_error
+    wrong = models.fit_predictor(y, mixed, DESIGN, survey.covariates)
+    assert wrong["truth"].value < 0.85 * fit["truth"].value
 
 
 def test_moments_without_variation_of_the_truth():
     y = np.random.default_rng(0).standard_normal(60)
     with pytest.raises(NoInformation, match="do not show that the truth differs"):
-        fit_with_randomised_predictor(y, [0] * 60, optimal_design(6))
+        models.fit_predictor(y, [0] * 60, optimal_design(6))
 
 
 @pytest.mark.parametrize("kind", ["normal", "logistic"])
@@ -138,7 +138,7 @@ def test_scores_information_and_the_rise_of_em(kind):
 @pytest.mark.parametrize("kind", ["normal", "logistic"])
 def test_the_fit_is_a_maximum_that_em_also_finds(kind):
     survey, y = data(kind)
-    fit = fit_with_randomised_predictor(y, survey.answers, DESIGN, survey.covariates, kind=kind, names=["age"])
+    fit = models.fit_predictor(y, survey.answers, DESIGN, survey.covariates, kind=kind, names=["age"])
     joint = JointLikelihood(y.astype(float), survey.answers, DESIGN, survey.covariates, kind)
     assert np.abs(joint.scores(fit.coefficients).sum(axis=0)).max() < 1e-4
     rng = np.random.default_rng(9)
@@ -148,38 +148,41 @@ def test_the_fit_is_a_maximum_that_em_also_finds(kind):
     for _ in range(6):
         by_em, _ = em(joint, by_em)
     np.testing.assert_allclose(by_em, fit.coefficients, atol=0.05)
-    assert abs(fit["truth"] - 1.2) < 6.2 * fit.standard_error("truth")  # 1e-9
-    naive_fit = fit_with_randomised_predictor(y, survey.answers, DIRECT, survey.covariates, kind=kind)
-    assert abs(naive_fit["truth"]) < 0.9 * abs(fit["truth"])
-    np.testing.assert_allclose(fit.covariance("sandwich"), fit.covariance(), rtol=0.5, atol=0.003)
+    assert abs(fit["truth"].value - 1.2) < 6.2 * fit["truth"].standard_error  # 1e-9
+    naive_fit = models.fit_predictor(y, survey.answers, DIRECT, survey.covariates, kind=kind)
+    assert abs(naive_fit["truth"].value) < 0.9 * abs(fit["truth"].value)
+    np.testing.assert_allclose(fit.using("sandwich").covariance, fit.covariance, rtol=0.5, atol=0.003)
 
 
 @pytest.mark.parametrize("kind", ["linear", "normal"])
 def test_labels_swapped_and_mirrored(kind):
     survey, y = data(kind)
     design = Design("0.9", "0.7")
-    fit = fit_with_randomised_predictor(y, survey.answers, design, survey.covariates, kind=kind)
-    swapped = fit_with_randomised_predictor(y, 1 - survey.answers, design.swapped(), survey.covariates, kind=kind)
-    mirrored = fit_with_randomised_predictor(y, 1 - survey.answers, design.mirrored(), survey.covariates, kind=kind)
+    fit = models.fit_predictor(y, survey.answers, design, survey.covariates, kind=kind)
+    swapped = models.fit_predictor(y, 1 - survey.answers, design.swapped(), survey.covariates, kind=kind)
+    mirrored = models.fit_predictor(y, 1 - survey.answers, design.mirrored(), survey.covariates, kind=kind)
     np.testing.assert_allclose(swapped.coefficients, fit.coefficients, atol=1e-5)
-    assert mirrored["truth"] == pytest.approx(-fit["truth"], abs=1e-5)
-    assert mirrored["intercept"] == pytest.approx(fit["intercept"] + fit["truth"], abs=1e-5)
+    assert mirrored["truth"].value == pytest.approx(-fit["truth"].value, abs=1e-5)
+    assert mirrored["Intercept"].value == pytest.approx(fit["Intercept"].value + fit["truth"].value, abs=1e-5)
 
 
 def test_it_shows_itself():
     survey, y = data("linear", n=500)
-    fit = fit_with_randomised_predictor(y, survey.answers, [DESIGN] * 500, survey.covariates, names=["age"])
-    assert fit.names == ("intercept", "truth", "age")
-    assert "Linear regression on a randomised answer, n = 500, covariance: sandwich" in str(fit)
-    normal = fit_with_randomised_predictor(y, survey.answers, DESIGN, survey.covariates, names=["age"], kind="normal")
-    assert normal.names == ("intercept", "truth", "age", "log sigma", "truth ~ intercept", "truth ~ age")
-    assert "Normal regression on a randomised answer, n = 500, log-likelihood" in str(normal)
+    fit = models.fit_predictor(y, survey.answers, [DESIGN] * 500, survey.covariates, names=["age"])
+    assert fit.names == ("Intercept", "truth", "age")
+    assert str(fit).startswith("Linear Regression".center(78).rstrip())
+    assert "Covariance Type: sandwich" in " ".join(str(fit).split())
+    assert fit.notes[0].startswith("n = 500, covariance: sandwich")
+    normal = models.fit_predictor(y, survey.answers, DESIGN, survey.covariates, names=["age"], kind="normal")
+    assert normal.names == ("Intercept", "truth", "age", "log sigma", "truth ~ Intercept", "truth ~ age")
+    assert "Normal Regression" in str(normal)
+    assert "Log-Likelihood:" in str(normal)
     assert "truth ~ age" in str(normal)
     assert "<td>truth</td>" in fit._repr_html_()
-    assert json.loads(fit.to_json())["coefficients"][1]["name"] == "truth"
-    bar = fit.interval("truth")
-    assert bar.low < fit["truth"] < bar.high
-    assert 0 <= fit.p_value("truth") <= 1
+    assert json.loads(fit.to_json())["rows"][1]["name"] == "truth"
+    bar = fit["truth"].interval()
+    assert bar.low < fit["truth"].value < bar.high
+    assert 0 <= fit["truth"].p_value <= 1
 
 
 @pytest.mark.parametrize(
@@ -191,7 +194,7 @@ def test_it_shows_itself():
         ({"outcome": [math.nan] * 20}, ParameterError, "outcome of record 0 is nan"),
         ({"outcome": [1.0] * 3}, ParameterError, "one number for each of 20"),
         ({"covariates": np.ones(20)}, Collinear, "linearly dependent"),
-        ({"names": ["truth"], "covariates": np.arange(20)}, ParameterError, "none 'intercept', 'truth'"),
+        ({"names": ["truth"], "covariates": np.arange(20)}, ParameterError, "none 'Intercept', 'truth'"),
         ({"answers": [2] * 20}, ParameterError, "answer 0 is 2"),
         ({"design": 0.7}, ParameterError, "one Design"),
         ({"outcome": np.arange(3.0), "answers": [1, 0, 1], "kind": "normal"}, ParameterError, "more than 4"),
@@ -201,7 +204,7 @@ def test_it_shows_itself():
 def test_wrong_input_is_named(change, error, words):
     given = {"outcome": np.arange(20) * 7919 % 13 / 3, "answers": [1, 0] * 10, "design": DESIGN, **change}
     with pytest.raises(error, match=words):
-        fit_with_randomised_predictor(given.pop("outcome"), given.pop("answers"), given.pop("design"), **given)
+        models.fit_predictor(given.pop("outcome"), given.pop("answers"), given.pop("design"), **given)
 
 
 @pytest.mark.parametrize("n", [60, 61, 200])
@@ -212,10 +215,10 @@ def test_answers_that_show_nobody_with_the_attribute(n, seed, kind):
     y = np.random.default_rng(seed).standard_normal(n)
     y = (y > 0).astype(float) if kind == "logistic" else y
     with pytest.raises(NotConverged, match="tends to 0 or 1"):
-        fit_with_randomised_predictor(y, [0] * n, optimal_design(6), kind=kind)
+        models.fit_predictor(y, [0] * n, optimal_design(6), kind=kind)
 
 
 def test_an_unknown_coefficient_is_named():
     y = np.random.default_rng(0).standard_normal(60)
     with pytest.raises(ParameterError, match="one of"):
-        fit_with_randomised_predictor(y, [0, 1] * 30, optimal_design(6))["age"]
+        models.fit_predictor(y, [0, 1] * 30, optimal_design(6))["age"]

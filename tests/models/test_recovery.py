@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rrcollect import optimal_design
-from server_agg import fit_with_randomised_predictor
+from server_agg import models
 from server_agg.models.simulation import simulate_survey
 from tests.assurance.bars.recovery import DESIGNS, DIRECT, TRUE, covers, estimates, recovered
 
@@ -46,9 +46,9 @@ def test_a_randomised_predictor_is_recovered_and_the_naive_fit_is_not(kind):
         survey = simulate_survey(800, TRUE, design, seed)
         noise = np.random.default_rng([seed, 1]).standard_normal(800)
         y = 1 + 1.5 * survey.truths + 0.5 * survey.covariates[:, 0] + noise
-        fit = fit_with_randomised_predictor(y, survey.answers, design, survey.covariates, kind=kind)
+        fit = models.fit_predictor(y, survey.answers, design, survey.covariates, kind=kind)
         values.append(fit.coefficients[:3])
-        errors.append(np.sqrt(np.diag(fit.covariance())[:3]))
+        errors.append(np.sqrt(np.diag(fit.covariance)[:3]))
         rows = np.column_stack([np.ones(800), survey.answers, survey.covariates])
         beta, residual, _, _ = np.linalg.lstsq(rows, y, rcond=None)
         naive_fits.append(beta)

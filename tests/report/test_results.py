@@ -3,97 +3,41 @@
 import unicodedata
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 
-from rrcollect import Design, classic, optimal_design
+from rrcollect import Design, optimal_design
 from rrcollect.design.sets import SetDesign
 from rrcollect.errors import ParameterError
 from server_agg import (
     Tallies,
     Tally,
     TallyKey,
-    cheating_sensitivity,
     compare_groups,
     compare_many,
-    correlate_with,
-    detect_cheating,
     estimate,
-    estimate_graph,
-    estimate_list,
-    estimate_moors,
-    estimate_repeated,
-    fit_cheating,
-    fit_linear_probability,
-    fit_logistic,
-    fit_random_intercept,
-    fit_with_randomised_predictor,
     plan,
-    poststratified_estimate,
     segment_table,
-    simulated_power,
-    stratified_estimate,
-    survey_estimate,
     survey_results,
     trend,
     trend_across,
-    weighted_estimate,
 )
-from server_agg.models.power_simulation import GroupsExperiment
-from server_agg.models.simulation import simulate_survey
 from server_agg.results.drawing import COLOURS, MARKS, Point, draw_points, share_limits
 from tests.support import devices
 
 D, E2 = Design("3/4", "3/4"), optimal_design(2)
 HOSTILE = "<script>&|_%\\*"
 TALLIES = {"north": Tally(D, 400, 180), HOSTILE: Tally(D, 300, 120)}
-SURVEY = simulate_survey(600, [-0.5, 0.8], E2, seed=5)
-FIT = fit_logistic(SURVEY.answers, SURVEY.covariates, E2, names=["age"])
-OUTCOME = SURVEY.truths + np.random.default_rng(6).standard_normal(600)
 CHOICE = Tally(SetDesign(4, 1, "1/2"), 1000, [420, 260, 180, 140])
-TIES = {"source": list("aaabbc"), "target": list("bcdcdd"), "answer": [1, 1, 0, 0, 1, 1]}
-UNITS = np.arange(600) % 20
-SAMPLE = survey_estimate(
-    SURVEY.answers, E2, clusters=UNITS, weights=np.ones(600), by=np.where(UNITS < 9, "north", HOSTILE)
-)
-LISTED = estimate_list(np.tile([1, 2, 2, 3], 150), np.tile([0, 1], 300), 3)
-TWO = [Design("0.9", "0.7"), Design("0.4", "0.7")]
-CHEATED = np.repeat([1, 0, 1, 0], [69, 231, 159, 141])
-
 RESULTS = {
     "estimate": (estimate(TALLIES["north"]), 1, 8),
     "pool": (estimate([TALLIES["north"], Tally(E2, 200, 70)]), 1, 3),
     "compare": (compare_groups(*TALLIES.values()), 1, 2),
     "segments": (segment_table(TALLIES), 2, 2),
     "trend": (trend({1: TALLIES["north"], 3: TALLIES[HOSTILE]}), 2, 2),
-    "weighted": (weighted_estimate(D, [1, 0, 1, 0], [1.0, 2.0, 1.0, 1.0]), 1, 1),
-    "stratified": (stratified_estimate(TALLIES, {"north": 6000, HOSTILE: 7000}), 1, 3),
-    "poststratified": (poststratified_estimate(TALLIES, {"north": 1, HOSTILE: 2}), 1, 3),
-    "moors": (estimate_moors(classic.moors("0.7"), n1=50, ones1=20, n2=30, ones2=10), 1, 2),
     "choice": (estimate(CHOICE), 4, 4),
     "mean": (estimate(TALLIES["north"], bounds=(0, 40), unit="hours"), 1, 1),
-    "graph": (estimate_graph(TIES, design=Design("0.9", "0.9")), 6, 4),
-    "repeated": (estimate_repeated(classic.kuk("0.8", "0.2", draws=2), [5, 3, 2]), 1, 1),
-    "regression": (FIT, 2, 2),
-    "effects": (FIT.marginal_effects(), 1, 1),
-    "prediction": (FIT.predict([[0.5]])[0], 1, 1),
-    "predictor": (fit_with_randomised_predictor(OUTCOME, SURVEY.answers, E2), None, None),
     "group test": (compare_many(TALLIES), 2, 2),
     "trend across": (trend_across(TALLIES), 2, 2),
-    "cheating": (detect_cheating([Tally(Design("0.9", "0.7"), 999, 230), Tally(Design("0.4", "0.7"), 999, 530)]), 3, 3),
-    "sensitivity": (cheating_sensitivity(TALLIES["north"], [0, "0.1", "0.9"]), 3, 2),
-    "association": (correlate_with(SURVEY.answers, E2, SURVEY.covariates[:, 0]), 1, 1),
-    "power": (simulated_power(GroupsExperiment(E2, 100, (0.2, 0.6)), replications=20, seed=1), 1, 1),
-    "complex sample": (SAMPLE, 2, 2),
-    "its figure": (SAMPLE["north"], 1, 1),
-    "its total": (SAMPLE["north"].total, 1, 1),
-    "means of a sample": (survey_estimate(SURVEY.answers, E2, clusters=UNITS, low=5, high=9, unit="hours"), 1, 1),
-    "its difference": (SAMPLE.difference("north", HOSTILE), 1, 1),
-    "list experiment": (LISTED, 1, 1),
-    "cost of a method": (LISTED.beside(E2), 1, 0),
-    "random intercept": (fit_random_intercept(SURVEY.answers, SURVEY.covariates, E2, UNITS), 2, 2),
-    "linear probability": (fit_linear_probability(SURVEY.answers, SURVEY.covariates, E2), 2, 2),
-    "cheating regression": (fit_cheating(CHEATED, None, [TWO[0]] * 300 + [TWO[1]] * 300), 2, 2),
     "survey": (survey_results(Tallies({TallyKey("s", q, D): t for q, t in TALLIES.items()})), 2, 2),
 }
 
@@ -201,27 +145,6 @@ def test_colours_are_seen_apart_in_grey_too_and_lines_have_markers():
     ):
         markers = [line.get_marker() for line in axes.lines if line.get_marker() != "None"]
         assert len(set(markers)) == len(markers) > 1
-
-
-@pytest.mark.needs("statsmodels")
-def test_the_criteria_are_those_of_statsmodels():
-    from statsmodels import api
-
-    x = api.add_constant(SURVEY.covariates)
-    theirs = api.Logit(SURVEY.truths.astype(float), x).fit(disp=0)
-    ours = fit_logistic(SURVEY.truths, SURVEY.covariates, Design(1, 1), names=["age"])
-    assert (ours.aic, ours.bic) == (pytest.approx(theirs.aic), pytest.approx(theirs.bic))
-    row = ours.to_frame().iloc[1]
-    bar = np.exp(theirs.conf_int()[1])
-    assert row[["odds_ratio", "odds_ratio_low", "odds_ratio_high"]].tolist() == pytest.approx(
-        [np.exp(theirs.params[1]), *bar], rel=1e-5
-    )
-    assert "odds ratio" in ours.to_markdown()
-    whole = fit_logistic([1, 0] * 2, [0, 0, 1, 1], D, repeats=[90, 110, 120, 80])
-    long = fit_logistic([1] * 90 + [0] * 110 + [1] * 120 + [0] * 80, [0] * 200 + [1] * 200, D)
-    assert whole.bic == pytest.approx(long.bic)  # a repeat is a person
-    weighted = fit_logistic(SURVEY.answers, SURVEY.covariates, E2, sampling_weights=np.ones(600))
-    assert weighted.aic is weighted.bic is None  # not a likelihood
 
 
 def test_a_value_beyond_its_bar_is_drawn_hollow_at_its_end():

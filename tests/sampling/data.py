@@ -42,7 +42,7 @@ class Survey:
         return np.column_stack([self["x"], self["z"]])
 
     def drawn(self, *, weights: bool, strata: bool, clusters: bool, fpc: bool) -> dict[str, Any]:
-        """What `survey_estimate` is told for these switches of the script."""
+        """What `sampling.estimate` is told for these switches of the script."""
         size = self.units if clusters else self.people
         names = np.unique(self["stratum"])
         sizes = {int(name): size for name in names} if strata else size * len(names)

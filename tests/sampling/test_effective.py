@@ -13,7 +13,7 @@ from scipy.stats import binom, multinomial
 from statsmodels.stats.proportion import proportion_confint
 
 from rrcollect import Design, optimal_design
-from server_agg import Tally, estimate, poststratified_estimate, stratified_estimate, weighted_estimate
+from server_agg import Tally, estimate, sampling
 
 E1, P3, DIRECT = optimal_design(1), Design(1, "0.3"), Design(1, 1)
 GRID = (0.0, 0.01, 0.05, 0.2, 0.5, 0.8, 0.97, 1.0)
@@ -45,7 +45,7 @@ def strata_coverage(make, designs, sizes, shares, method):
 
 def poststratified(designs, sizes, shares, ones):
     tallies = {x: Tally(d, n, k) for x, d, n, k in zip("ab", designs, sizes, ones, strict=True)}
-    return poststratified_estimate(tallies, dict(zip("ab", shares, strict=True)))
+    return sampling.estimate(tallies, weights=dict(zip("ab", shares, strict=True)))
 
 
 def weighted(designs, sizes, shares, ones):
@@ -55,7 +55,7 @@ def weighted(designs, sizes, shares, ones):
         answers += [1] * k + [0] * (n - k)
         weights += [share / n] * n
         each += [design] * n
-    return weighted_estimate(each, answers, weights)
+    return sampling.estimate(answers, each, weights=weights)
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
@@ -71,27 +71,27 @@ def test_the_guaranteed_bar_of_strata_is_guaranteed():
 
 
 def test_with_equal_weights_and_one_design_it_is_clopper_and_pearson_s():
-    found = weighted_estimate(P3, [1] * 9 + [0] * 51, [2.0] * 60)
+    found = sampling.estimate([1] * 9 + [0] * 51, P3, weights=[2.0] * 60)
     low, high = (end / 0.3 for end in proportion_confint(9, 60, method="beta"))
     assert tuple(found.interval()) == pytest.approx((low, high), abs=1e-9)
-    one = poststratified_estimate({"a": Tally(P3, 60, 9)}, {"a": 1})
+    one = sampling.estimate({"a": Tally(P3, 60, 9)}, weights={"a": 1})
     assert tuple(one.interval()) == pytest.approx((low, high), abs=1e-9)
 
 
 def test_no_default_bar_collapses():
     tallies = {"a": Tally(P3, 40, 0), "b": Tally(P3, 60, 0)}
     for found in (
-        weighted_estimate(P3, [0] * 50, np.arange(1, 51)),
-        weighted_estimate(E1, [0] * 50, np.arange(1, 51)),
-        weighted_estimate(E1, [1] * 50, np.arange(1, 51), target="sample"),
-        poststratified_estimate(tallies, {"a": 1, "b": 2}),
-        stratified_estimate(tallies, {"a": 100, "b": 900}),
+        sampling.estimate([0] * 50, P3, weights=np.arange(1, 51)),
+        sampling.estimate([0] * 50, E1, weights=np.arange(1, 51)),
+        sampling.estimate([1] * 50, E1, weights=np.arange(1, 51), target="sample"),
+        sampling.estimate(tallies, weights={"a": 1, "b": 2}),
+        sampling.estimate(tallies, population={"a": 100, "b": 900}),
     ):
         assert found.interval().width > 0.05
-        assert found.as_dict()["interval"]["method"] == "korn-graubard"
+        assert found.as_dict()["rows"][0]["interval"]["method"] == "korn-graubard"
         wald = found.interval(method="wald")
         assert wald.width > 0 or "width 0" in wald.warning
-    zero = poststratified_estimate(tallies, {"a": 2, "b": 3}).interval()
+    zero = sampling.estimate(tallies, weights={"a": 2, "b": 3}).interval()
     assert zero.high == pytest.approx(estimate(Tally(P3, 100, 0)).interval().high, rel=0.02)
 
 
@@ -106,7 +106,7 @@ def truth_weights_coverage(design, n, by_truth, pi, target, method):
     for (a, b, c, e), weight in zip(cells, law, strict=True):
         if weight > 1e-7:
             weights = np.array([by_truth] * (a + b) + [1.0] * (c + e))
-            found = weighted_estimate(design, [1] * a + [0] * b + [1] * c + [0] * e, weights, target=target)
+            found = sampling.estimate([1] * a + [0] * b + [1] * c + [0] * e, design, weights=weights, target=target)
             low, high = found.interval(method=method)
             truth = pi if target == "population" else float(weights[: a + b].sum() / weights.sum())
             total += weight * (low - 1e-12 <= truth <= high + 1e-12)
@@ -119,11 +119,11 @@ def test_hoeffding_is_called_guaranteed_only_for_what_it_covers():
     for design in (DIRECT, E1):
         assert truth_weights_coverage(design, 10, 10.0, 0.5, "sample", "hoeffding") >= 0.95
     answers, weights = [1, 0, 1, 0], [10.0, 1.0, 10.0, 1.0]
-    population = weighted_estimate(E1, answers, weights).interval(method="hoeffding")
+    population = sampling.estimate(answers, E1, weights=weights).interval(method="hoeffding")
     assert not population.guaranteed
     assert population.warning.startswith("not guaranteed for the population: weights may go with the truth")
     assert "coverage approximate" in population.describe()
-    sample = weighted_estimate(E1, answers, weights, target="sample").interval(method="hoeffding")
+    sample = sampling.estimate(answers, E1, weights=weights, target="sample").interval(method="hoeffding")
     assert sample.guaranteed
     assert sample.target == "weighted share of those who answered"
 
@@ -137,9 +137,11 @@ def test_the_default_holds_for_randomised_answers_whose_weights_go_with_the_trut
 def test_weights_that_go_with_the_truth_are_warned_of(design):
     """With little noise the bar does not hold, and says so; strata and those who answered are as they were."""
     assert truth_weights_coverage(design, 14, 10.0, 0.5, "population", "korn-graubard") < 0.9
-    found = weighted_estimate(design, [1, 0, 1, 0], [10.0, 1.0, 10.0, 1.0])
+    found = sampling.estimate([1, 0, 1, 0], design, weights=[10.0, 1.0, 10.0, 1.0])
     assert found.interval().warning.startswith("if weights go with the truth")
-    assert not weighted_estimate(design, [1, 0, 1, 0], [10.0, 1.0, 10.0, 1.0], target="sample").interval().warning
+    assert (
+        not sampling.estimate([1, 0, 1, 0], design, weights=[10.0, 1.0, 10.0, 1.0], target="sample").interval().warning
+    )
     assert not poststratified((E1, E1), (9, 9), (1, 2), (3, 4)).interval().warning
 
 
@@ -148,6 +150,6 @@ def test_the_effective_size_does_not_hang_on_rounding():
     for design in (E1, optimal_design(2), P3):
         for n in range(2, 15):
             weights = [4.0] * (n // 2) + [1.0] * (n - n // 2)
-            ones = weighted_estimate(design, [1] * n, weights).interval()
-            zeros = weighted_estimate(design.mirrored(), [0] * n, weights).interval()
+            ones = sampling.estimate([1] * n, design, weights=weights).interval()
+            zeros = sampling.estimate([0] * n, design.mirrored(), weights=weights).interval()
             assert tuple(ones) == pytest.approx((1 - zeros.high, 1 - zeros.low), abs=1e-9)

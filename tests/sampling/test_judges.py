@@ -14,8 +14,8 @@ import pytest
 
 from rrcollect import Design
 from rrcollect.design.sets import SetDesign
-from server_agg import given_replicates, post_stratify, rake, response_weights, survey_estimate
-from server_agg.sampling.replicates import jackknife_replicates
+from server_agg import sampling
+from server_agg.sampling.replication import jackknife_replicates
 from server_agg.sampling.sample import Sample
 from tests.sampling.data import figures, survey
 
@@ -40,8 +40,8 @@ SHARES = [pytest.param(name, case, id=named(name, case)) for name in "ABN" for c
 def test_shares_totals_and_differences_are_those_of_r(name: str, case: dict[str, Any]) -> None:
     data = survey(name)
     how = data.drawn(**case["switches"])
-    direct, noisy = (survey_estimate(data["answer"], design, **how) for design in (DIRECT, data.design))
-    assert noisy.freedom == case["freedom"]
+    direct, noisy = (sampling.estimate(data["answer"], design, **how) for design in (DIRECT, data.design))
+    assert noisy.df == case["freedom"]
     for found, judged, noise, noise_of_total in (
         (direct, case["direct"], 0.0, 0.0),
         (noisy, case["randomised"], case["noise"], case["total_noise"]),
@@ -58,11 +58,11 @@ def test_shares_totals_and_differences_are_those_of_r(name: str, case: dict[str,
             bar = found.interval(method="wald")
             assert close(bar.low, max(low, 0))
             assert close(bar.high, min(high, 1))
-    groups = survey_estimate(data["answer"], data.design, by=data["group"], **how)
+    groups = sampling.estimate(data["answer"], data.design, by=data["group"], **how)
     judged = case["groups"]
-    assert [close(f.value, mean) for f, mean in zip(groups.figures, judged["mean"], strict=True)] == [True, True]
+    assert [close(f.value, mean) for f, mean in zip(groups.rows[1:], judged["mean"], strict=True)] == [True, True]
     if how["population"] is None:
-        assert [close(f.standard_error, se) for f, se in zip(groups.figures, judged["se"], strict=True)] == [True] * 2
+        assert [close(f.standard_error, se) for f, se in zip(groups.rows[1:], judged["se"], strict=True)] == [True] * 2
         assert close(groups.difference("0", "1").standard_error, judged["difference_se"])
 
 
@@ -79,8 +79,8 @@ def test_a_real_sample_of_schools(kind: str) -> None:
         (DIRECT, case["direct"], 0.0),
         (Design("0.8", "0.7"), case["randomised"], case["noise"]),
     ):
-        found = survey_estimate(told["answer"], design, weights=told["w"], population=population, **how)
-        assert found.freedom == case["freedom"]
+        found = sampling.estimate(told["answer"], design, weights=told["w"], population=population, **how)
+        assert found.df == case["freedom"]
         assert close(found.value, judged["mean"])
         assert close(found.total.value, judged["total"])
         assert close(found.standard_error**2, float(np.ravel(judged["se"])[0]) ** 2 + noise)
@@ -91,11 +91,11 @@ def test_choices_have_the_covariances_of_r(name: str) -> None:
     data, design = survey(name), SetDesign(4, 1, "1/2")
     sets = (data["choice"][:, None] == np.arange(4)).astype(int)
     for case in figures()["choices"][name]:
-        found = survey_estimate(sets, design, **data.drawn(**case["switches"]))
-        assert np.allclose([f.value for f in found.figures], case["mean"], rtol=CLOSE)
+        found = sampling.estimate(sets, design, **data.drawn(**case["switches"]))
+        assert np.allclose([f.value for f in found.rows], case["mean"], rtol=CLOSE)
         if not case["switches"]["fpc"]:
             assert np.allclose(found.covariance, case["covariance"], rtol=CLOSE, atol=1e-15)
-        assert math.isclose(sum(f.value for f in found.figures), 1)
+        assert math.isclose(sum(f.value for f in found.rows), 1)
 
 
 @pytest.mark.parametrize("name", "AB")
@@ -109,14 +109,14 @@ def test_replicates_are_those_of_r(name: str, place: int) -> None:
     for centre in ("estimate", "mean"):
         made = jackknife_replicates(sample, centre=centre)
         assert made.kind == case["kind"]
-        found = survey_estimate(data["answer"], data.design, replicates=made, **how)
+        found = sampling.estimate(data["answer"], data.design, replicates=made, **how)
         assert close(found.standard_error, case[centre])
         judged = case[f"given_{centre}"]
-        brought = given_replicates(given, scale=0.3, scales=np.arange(1, 13) / 4, centre=centre)
-        found = survey_estimate(data["answer"], data.design, weights=data["w"], replicates=brought)
+        brought = sampling.replicates(given, scale=0.3, scales=np.arange(1, 13) / 4, centre=centre)
+        found = sampling.estimate(data["answer"], data.design, weights=data["w"], replicates=brought)
         assert close(found.value, judged["mean"])
         assert close(found.standard_error, judged["se"])
-        assert found.figures[0].freedom == judged["freedom"]
+        assert found.rows[0].df == judged["freedom"]
 
 
 @pytest.mark.parametrize("name", "AB")
@@ -132,14 +132,16 @@ def test_calibrated_weights_and_their_errors_are_those_of_r(name: str, place: in
         "sex": (data["sex"], {0: 0.45 * total, 1: 0.55 * total}),
         "age": (data["age"], {int(age): 120 for age in ages}),
     }
-    post = post_stratify(base, cell, {int(c): 50 + 10 * k for k, c in enumerate(np.unique(cell))})
-    for made, judged, key in ((post, case["post"], "post"), (rake(base, margins), case["raked"], "raked")):
+    post = sampling.post_stratify(base, cell, {int(c): 50 + 10 * k for k, c in enumerate(np.unique(cell))})
+    for made, judged, key in ((post, case["post"], "post"), (sampling.rake(base, margins), case["raked"], "raked")):
         assert np.allclose(made.weights[:12], judged["weights"], rtol=CLOSE)
-        found = survey_estimate(data["answer"], data.design, weights=made, **how)
+        found = sampling.estimate(data["answer"], data.design, weights=made, **how)
         assert close(found.value, judged["mean"]), key
         assert close(found.standard_error, judged["se"]), key
         assert close(found.total.standard_error, judged["total_se"]), key
-    again = survey_estimate(data["answer"], data.design, weights=rake(base, margins), replicates="jackknife", **how)
+    again = sampling.estimate(
+        data["answer"], data.design, weights=sampling.rake(base, margins), replicates="jackknife", **how
+    )
     assert close(again.value, case["raked_jackknife"]["mean"])
     assert close(again.standard_error, case["raked_jackknife"]["se"])
 
@@ -148,12 +150,12 @@ def test_calibrated_weights_and_their_errors_are_those_of_r(name: str, place: in
 def test_response_weights_are_those_of_r(name: str) -> None:
     data, case = survey(name), figures()["responses"][name]
     there = (data["i"] * 29 % 17 < 9 + 3 * data["sex"]).astype(int)
-    made = response_weights(data["w"], there, np.column_stack([data["sex"], data["x"]]))
+    made = sampling.response_weights(data["w"], there, np.column_stack([data["sex"], data["x"]]))
     assert np.allclose(made.coefficients, case["coefficients"], rtol=CLOSE)
     how = {"strata": data["stratum"], "clusters": data["cluster"]}
     answers = [a if t else None for a, t in zip(data["answer"].tolist(), there, strict=True)]
-    linear = survey_estimate(answers, data.design, weights=made, **how)
-    again = survey_estimate(answers, data.design, weights=made, replicates="jackknife", **how)
+    linear = sampling.estimate(answers, data.design, weights=made, **how)
+    again = sampling.estimate(answers, data.design, weights=made, replicates="jackknife", **how)
     assert close(linear.value, case["mean"])
     assert close(again.standard_error, case["jackknife_se"])
     assert math.isclose(linear.standard_error, case["jackknife_se"], rel_tol=0.05)  # two estimates of one error

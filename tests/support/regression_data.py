@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rrcollect import Design, optimal_design
-from server_agg.models.regression import LogisticFit, fit_logistic
+from server_agg import models
+from server_agg.models.regression import LikelihoodFit
 
 DIRECT = Design(1, 1)
 X = np.array([-1.0, -1.0, 0.0, 0.0, 1.0, 1.0])
@@ -14,9 +15,9 @@ PEOPLE = np.array([60, 140, 80, 120, 110, 90])
 EPSILON2 = optimal_design(2)
 
 
-def grouped(**settings) -> LogisticFit:
+def grouped(**settings) -> LikelihoodFit:
     """600 answers at ε = 2: 60, 80, 110 yes of 200 at x = −1, 0, 1."""
-    return fit_logistic(ANSWERS, X, EPSILON2, names=["x"], **{"repeats": PEOPLE, **settings})
+    return models.fit(ANSWERS, X, EPSILON2, names=["x"], **{"repeats": PEOPLE, **settings})
 
 
 def expanded() -> tuple[np.ndarray, np.ndarray]:
@@ -24,6 +25,6 @@ def expanded() -> tuple[np.ndarray, np.ndarray]:
     return np.repeat(ANSWERS, PEOPLE), np.repeat(X, PEOPLE)
 
 
-def naive(answers, covariates) -> LogisticFit:
+def naive(answers, covariates) -> LikelihoodFit:
     """Logistic regression on the randomised bits, as if nobody had lied."""
-    return fit_logistic(answers, covariates, DIRECT)
+    return models.fit(answers, covariates, DIRECT)

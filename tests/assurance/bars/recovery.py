@@ -16,7 +16,7 @@ import numpy as np
 from scipy.stats import binom, t
 
 from rrcollect import Design, optimal_design
-from server_agg import fit_logistic
+from server_agg import models
 from server_agg.models.simulation import simulate_survey
 from tests.assurance.check import Figure, Outcome, Step
 
@@ -39,9 +39,9 @@ def estimates(design: Any, used: Any, seeds: Sequence[int], step: Step = lambda 
     values, errors = [], []
     for done, seed in enumerate(seeds, start=1):
         survey = simulate_survey(PEOPLE, TRUE.tolist(), design, seed)
-        fit = fit_logistic(survey.answers, survey.covariates, used)
+        fit = models.fit(survey.answers, survey.covariates, used)
         values.append(fit.coefficients)
-        errors.append(fit.standard_errors())
+        errors.append(fit.standard_errors)
         step(done, len(seeds))
     return np.array(values), np.array(errors)
 
@@ -71,7 +71,7 @@ def regression(surveys: int, piece: int, step: Step) -> Outcome:
     share = hits(values, errors) / surveys
     error = math.sqrt(0.95 * 0.05 / surveys)
     figures: dict[str, Figure] = {"surveys": surveys, "bars": 2 * surveys}
-    for place, word in enumerate(("intercept", "slope")):
+    for place, word in enumerate(("Intercept", "slope")):
         figures[f"{name}: coverage of the {word}, ± {error:.4f}"] = float(share[place])
         figures[f"{name}: mean error of the {word}"] = float(values[:, place].mean() - TRUE[place])
     return Outcome(recovered(values) and covers(values, errors), figures)

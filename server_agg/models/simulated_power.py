@@ -7,8 +7,8 @@ Rules
 3. A replication in which no fit exists (`Separation` and its kin) finds nothing, and is counted in `failures`.
 4. The power found is itself an estimate: it comes with the exact bar of its binomial count.
 
-By formula: `plan.power`; for a regression `power_of_coefficient`, Wald's test
-with the expected information, which is exact as n grows.
+By formula: `plan.power`; for a regression, Wald's test of one coefficient with the expected information, which is exact
+as n grows.
 """
 
 from __future__ import annotations
@@ -29,16 +29,15 @@ from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, RRCollectError
 from server_agg.compare.groups import compare_groups
 from server_agg.count.tally import Tally
-from server_agg.estimates.estimate import estimate
 from server_agg.estimates.numerics import normal_quantile, normal_tail
-from server_agg.estimates.share import DIRECT
+from server_agg.estimates.share import Share
 from server_agg.models.columns import matrix_of, vector_of
 from server_agg.models.group_tests import compare_many, trend_across
 from server_agg.models.outcome import Outcome
-from server_agg.models.regression import fit_logistic
+from server_agg.models.regression import fit
 from server_agg.models.simulation import simulate_survey
-from server_agg.report.result import Result
 from server_agg.results.interval import Interval, exact_level
+from server_agg.results.words import bar_words, percent, percent_of
 
 Experiment = Callable[[np.random.Generator], float]
 CHUNK = 25  # replications a process takes at a time
@@ -76,43 +75,97 @@ class RegressionExperiment:
 
     def __call__(self, rng: np.random.Generator) -> float:
         survey = simulate_survey(self.n, self.coefficients, self.design, rng)
-        fit = fit_logistic(survey.answers, survey.covariates, self.design)
-        return fit.p_value(fit.names[self.place])
+        found = fit(survey.answers, survey.covariates, self.design)
+        return float(found.rows[self.place].p_value or 0.0)
 
 
 @dataclass(frozen=True)
-class SimulatedPower(Result):
-    """How often an effect was found, of `replications`; `failures` of them had no fit and found nothing."""
+class SimulatedPower:
+    """How often an effect was found, of `replications`; `failures` of them had no fit and found nothing.
 
-    axis = "power"
+    By formula there are none, and `expected` is the power.
+    """
+
     experiment: Any
     replications: int
     found: int
     failures: int
     level: Fraction
+    expected: float | None = None
 
     @property
-    def power(self) -> float:
-        """The share of replications that found the effect."""
-        return self.found / self.replications
+    def value(self) -> float:
+        """The share of replications that found the effect, or the power by formula."""
+        return self.found / self.replications if self.expected is None else self.expected
 
     def interval(self, level: NumberLike = 0.95) -> Interval:
         """The exact bar of the power: replications are a survey that nobody randomises."""
-        return estimate(Tally(DIRECT, self.replications, self.found)).interval(level)
+        if self.expected is not None:
+            raise ParameterError("power", "by formula", "replications, for a bar")
+        return Share(Tally(Design(1, 1), self.replications, self.found)).interval(level, "exact")
+
+    def sentence(self) -> str:
+        """One sentence."""
+        told = f"power {percent(self.value)} % of a test at {percent_of(1 - self.level)}"
+        if self.expected is not None:
+            return f"{told}, by formula"
+        return f"{told} ({bar_words(self.interval())}), {self.replications} replications, {self.failures} without a fit"
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""
+        bar = None if self.expected is not None else self.interval().as_dict()
         return {
-            "experiment": repr(self.experiment),
-            "replications": self.replications,
-            "failures": self.failures,
-            "power": self.power,
-            "interval": self.interval().as_dict(),
-            "test_level": float(self.level),
-        }
+            "experiment": repr(self.experiment), "replications": self.replications, "failures": self.failures,
+            "value": self.value, "interval": bar, "test_level": float(self.level),
+        }  # fmt: skip
 
 
-def simulated_power(
+def power(
+    design: Design,
+    n: int,
+    *,
+    prevalences: Sequence[float] | None = None,
+    test: str = "equal",
+    coefficients: Sequence[float] | None = None,
+    place: int = 1,
+    covariates: Any = None,
+    replications: int = 1000,
+    level: NumberLike = 0.95,
+    seed: int = 0,
+    processes: int = 1,
+    progress: bool | None = None,
+) -> SimulatedPower:
+    """How often a test at 1 − level finds an effect, by rehearsing the whole survey `replications` times.
+
+    Either groups of n people each with these `prevalences` (`test` "equal" or "trend"), or n people and the
+    `coefficients` of a regression, intercept first, of which `place` is tested; covariates are standard normal.  With
+    `covariates` like those of the survey the power of a coefficient is by formula.  With several `processes` the
+    calling script must guard its entry with `if __name__ == "__main__":`.  A progress bar is shown on a terminal
+    (`progress` None), always, or never.
+
+    >>> from rrcollect import optimal_design
+    >>> power(optimal_design(2), 400, prevalences=(0.2, 0.35), replications=200, seed=1).value
+    0.93
+    >>> rows = np.linspace(-2, 2, 400)
+    >>> round(power(optimal_design(2), 300, coefficients=[-1.0, 0.5], covariates=rows).value, 3)
+    0.829
+    """
+    if (prevalences is None) == (coefficients is None):
+        raise ParameterError("prevalences", prevalences, "prevalences of groups, or coefficients of a regression")
+    if coefficients is not None and covariates is not None:
+        by_formula = _by_formula(design, n, covariates, coefficients, place=place, level=level)
+        return SimulatedPower("formula", 0, 0, 0, exact_level(level), by_formula)
+    experiment: Experiment = (
+        GroupsExperiment(design, n, tuple(prevalences), test)
+        if prevalences is not None
+        else RegressionExperiment(design, n, tuple(coefficients or ()), place)
+    )
+    return simulate_power(
+        experiment, replications=replications, level=level, seed=seed, processes=processes, progress=progress
+    )
+
+
+def simulate_power(
     experiment: Experiment,
     *,
     replications: int = 1000,
@@ -121,16 +174,7 @@ def simulated_power(
     processes: int = 1,
     progress: bool | None = None,
 ) -> SimulatedPower:
-    """How often `experiment` gives a p-value below 1 − level.
-
-    With several `processes` the calling script must guard its entry with `if __name__ == "__main__":`.  A progress bar
-    is shown on a terminal (`progress` None), always, or never.
-
-    >>> from rrcollect import optimal_design
-    >>> found = simulated_power(GroupsExperiment(optimal_design(2), 400, (0.2, 0.35)), replications=200, seed=1)
-    >>> found.power
-    0.93
-    """
+    """How often any `experiment` gives a p-value below 1 − level."""
     times, workers = whole_number("replications", replications, minimum=2), whole_number("processes", processes)
     alpha = float(1 - exact_level(level))
     seeds = np.random.SeedSequence(whole_number("seed", seed, minimum=0)).spawn(times)
@@ -179,32 +223,17 @@ def _bar(done: int, total: int) -> None:
     sys.stderr.flush()
 
 
-def power_of_coefficient(
-    design: Any,
-    covariates: Any,
-    coefficients: Sequence[float],
-    place: int,
-    *,
-    n: int | None = None,
-    level: NumberLike = 0.95,
+def _by_formula(
+    design: Any, n: int, covariates: Any, coefficients: Sequence[float], *, place: int, level: NumberLike
 ) -> float:
-    """The power of Wald's test of one coefficient by formula, for covariates like these and n people (default: these).
-
-    An intercept comes first in `coefficients`, as in `fit_logistic`; `place` counts from it.
-
-    >>> from rrcollect import optimal_design
-    >>> rows = np.linspace(-2, 2, 400)
-    >>> round(power_of_coefficient(optimal_design(2), rows, [-1.0, 0.5], 1, n=300), 3)
-    0.829
-    """
+    """The power of Wald's test of one coefficient, for covariates like these and n people."""
     rows = np.asarray(covariates.to_numpy() if hasattr(covariates, "to_numpy") else covariates)
     z = matrix_of(rows, len(rows))
     beta = vector_of("coefficients", coefficients, z.shape[1] + 1)
     if not 0 <= whole_number("place", place, minimum=0) < beta.size:
         raise ParameterError("place", place, f"0 to {beta.size - 1}: the position of a coefficient")
     model = Outcome.of(np.zeros(len(z), np.uint8), np.column_stack([np.ones(len(z)), z]), design)
-    people = len(z) if n is None else whole_number("n", n)
-    information = model.derivatives(beta).information * people / len(z)
+    information = model.derivatives(beta).information * whole_number("n", n) / len(z)
     error = math.sqrt(float(np.linalg.inv(information)[place, place]))
     critical, away = normal_quantile((1 - exact_level(level)) / 2), abs(float(beta[place])) / error
     return min(1.0, normal_tail(critical - away) + normal_tail(critical + away))

@@ -11,7 +11,7 @@ Rules
 3. The test of no design effect [BI12]: the joint shares of (harmless count y, attribute) follow from the two laws of
    counts and cannot be negative.  p is that of the most negative one, times 2(J + 1), at most 1.
 4. Bars: "wald" with Student's t; "hoeffding", guaranteed for people who answer independently of each other.
-5. Weights, strata and clusters count as in `survey_estimate`.
+5. Weights, strata and clusters count as in `estimate`.
 6. `beside` compares with a design of randomised response at equal n, at the same prevalence.
 """
 
@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,10 +32,9 @@ from server_agg.errors import TooFewAnswers
 from server_agg.estimates.interval import Problem
 from server_agg.estimates.methods import interval_of
 from server_agg.estimates.numerics import normal_tail
-from server_agg.report.result import Result
-from server_agg.results.interval import Interval, Side
-from server_agg.results.tables import Table
-from server_agg.results.words import bar_note, bar_words, digits_for, figure_table, percent, privacy_words
+from server_agg.results.result import Result
+from server_agg.results.row import Row
+from server_agg.results.words import percent, privacy_words
 from server_agg.sampling.sample import Sample, vector
 
 if TYPE_CHECKING:
@@ -44,8 +43,7 @@ if TYPE_CHECKING:
 DEPENDENT = "not guaranteed: people of one cluster do not answer independently, or weights go with the truth"
 
 
-@dataclass(frozen=True)
-class MethodCost(Result):
+class MethodCost(NamedTuple):
     """A list experiment beside randomised response at equal n."""
 
     n: int
@@ -66,19 +64,15 @@ class MethodCost(Result):
             f"{self.ratio:.2f} people for each one"
         )
 
-    def as_dict(self) -> dict[str, object]:
-        """Plain values, ready for JSON."""
-        errors = {"list_standard_error": self.list_error, "randomised_standard_error": self.randomised_error}
-        return {"n": self.n, **errors, "ratio": self.ratio, "privacy": self.privacy}
-
 
 @dataclass(frozen=True, eq=False)
 class ListEstimate(Result):
     """The prevalence from two means; `with_item` and `without_item` are the numbers of people."""
 
-    value: float
-    standard_error: float
-    freedom: float
+    target = "population"
+    found: float
+    error: float
+    df: float
     with_item: int
     without_item: int
     items: int
@@ -89,74 +83,58 @@ class ListEstimate(Result):
     complex: bool
 
     @property
-    def n(self) -> int:
-        """All people."""
-        return self.with_item + self.without_item
-
-    def interval(self, level: NumberLike = 0.95, method: str = "wald", *, side: Side = "both") -> Interval:
-        """The bar: "wald" or "hoeffding"."""
+    def rows(self) -> tuple[Row, ...]:
+        """The prevalence; bars are "wald" or "hoeffding"."""
+        n = self.with_item + self.without_item
         problem = Problem(
-            "list experiment", Fraction(self.value), lambda: self.standard_error, n=self.n, squares=self.squares,
-            freedom=self.freedom, unless=DEPENDENT if self.complex else "",
+            "list experiment", Fraction(self.found), lambda: self.error, n=n, squares=self.squares,
+            freedom=self.df, unless=DEPENDENT if self.complex else "",
         )  # fmt: skip
-        return interval_of(problem, level, method, side)
+        return (
+            Row(
+                f"list of {self.items} items",
+                n,
+                self.found,
+                self.error,
+                lambda level, method: interval_of(problem, level, method or "wald"),
+            ),
+        )
 
     def beside(self, design: Design, prevalence: NumberLike | None = None) -> MethodCost:
         """What a design of randomised response would have told, by as many people.
 
         The prevalence is the estimated one, cut to [0, 1], unless given.
         """
-        at = Fraction(min(max(self.value, 0.0), 1.0)) if prevalence is None else prevalence
-        error = math.sqrt(design.variance(at, self.n))
-        return MethodCost(self.n, self.standard_error, error, privacy_words(design))
+        at = Fraction(min(max(self.found, 0.0), 1.0)) if prevalence is None else prevalence
+        return MethodCost(self.n, self.error, math.sqrt(design.variance(at, self.n)), privacy_words(design))
 
-    def sentence(self, level: NumberLike = 0.95, method: str = "wald") -> str:
-        """One sentence that may be put into a report."""
-        bar = self.interval(level, method)
-        value = percent(min(max(self.value, 0.0), 1.0), digits_for(bar.width))
-        return (
-            f"{value} % ({bar_words(bar)}), list experiment of {self.items} harmless items, n = {self.with_item} and "
-            f"{self.without_item}; no ε: {percent(self.revealed)} % of the longer lists' counts prove the truth"
-        )
+    def context(self) -> str:
+        """The list."""
+        return f"list experiment of {self.items} harmless items, n = {self.with_item} and {self.without_item}"
 
-    numeric = frozenset(range(1, 5))
-
-    def cells(self) -> Table:
-        """The prevalence with its bar."""
-        return figure_table(f"list of {self.items} items", self.n, self.value, self.interval())
-
-    def notes(self) -> list[str]:
-        """What the bar is, what the estimate rests on, and what the list gave away."""
+    def remarks(self) -> list[str]:
+        """What the estimate rests on, and what the list gave away."""
         return [
-            bar_note(self.interval()),
             f"no design effect: p = {self.design_effect_p:.3g}; no ε: {percent(self.revealed)} % of the longer lists' "
-            "counts prove the truth",
+            "counts prove the truth"
         ]
 
-    def as_dict(self, level: NumberLike = 0.95, method: str = "wald") -> dict[str, object]:
-        """Plain values, ready for JSON."""
+    def extras(self) -> dict[str, object]:
+        """The list."""
         return {
-            "n": self.n,
-            "with_item": self.with_item,
-            "without_item": self.without_item,
-            "items": self.items,
-            "value": self.value,
-            "standard_error": self.standard_error,
-            "degrees_of_freedom": self.freedom,
-            "interval": self.interval(level, method).as_dict(),
-            "revealed": self.revealed,
-            "design_effect_p": self.design_effect_p,
-        }
+            "with_item": self.with_item, "without_item": self.without_item, "items": self.items, "df": self.df,
+            "revealed": self.revealed, "design_effect_p": self.design_effect_p,
+        }  # fmt: skip
 
 
-def estimate_list(
+def list_experiment(
     counts: Any, with_item: Any, items: int, *, weights: Any = None, strata: Any = None, clusters: Any = None
 ) -> ListEstimate:
     """The prevalence from a list experiment: every person's count, and whether their list had the sensitive item.
 
     `items` is the number J of harmless items.
 
-    >>> found = estimate_list([1, 2, 2, 3, 1, 2, 1, 2], [1, 1, 1, 1, 0, 0, 0, 0], 3)
+    >>> found = list_experiment([1, 2, 2, 3, 1, 2, 1, 2], [1, 1, 1, 1, 0, 0, 0, 0], 3)
     >>> found.value, round(found.standard_error, 4), found.revealed
     (0.5, 0.5, 0.0)
     """
@@ -181,10 +159,10 @@ def estimate_list(
     variance = float(sample.covariance(scores[:, None])[0, 0])
     squares = (j + 1) ** 2 * float(share[0] @ share[0]) + j**2 * float(share[1] @ share[1])
     joint, p = _joint(y, share, j)
-    freedom = _welch(y, long) if plain else float(sample.freedom)
+    df = _welch(y, long) if plain else float(sample.df)
     ends = share[0] @ ((y == 0) | (y == j + 1))
     return ListEstimate(
-        means[0] - means[1], math.sqrt(variance), freedom, int(long.sum()), int((~long).sum()), j,
+        means[0] - means[1], math.sqrt(variance), df, int(long.sum()), int((~long).sum()), j,
         Fraction(squares) * (1 + Fraction(2, 10**12)), float(ends), p, joint, not plain,
     )  # fmt: skip
 

@@ -49,7 +49,7 @@ class Replicates:
     kind: str
     factors: Floats
     scales: Floats
-    freedom: int | None = None
+    df: int | None = None
     centre: str = "estimate"
     own: bool = False
 
@@ -112,7 +112,7 @@ def jackknife_replicates(sample: Sample, *, centre: str = "estimate") -> Replica
     grown[left, np.arange(left.size)] = 0.0
     scales = ((1 - sample.fraction) * (drawn - 1) / drawn)[sample.stratum[left]]
     kind = "JK1" if len(sample.strata) == 1 else "JKn"
-    return Replicates(kind, grown, np.asarray(scales, np.float64), sample.freedom, centre)
+    return Replicates(kind, grown, np.asarray(scales, np.float64), sample.df, centre)
 
 
 def bootstrap_replicates(
@@ -129,18 +129,18 @@ def bootstrap_replicates(
         m = inside.size
         times = generator.multinomial(m - 1, np.full(m, 1 / m), size=count).T
         factors[inside] = times * (m / (m - 1))
-    return Replicates("bootstrap", factors, np.full(count, 1 / count), sample.freedom, centre)
+    return Replicates("bootstrap", factors, np.full(count, 1 / count), sample.df, centre)
 
 
-def given_replicates(
-    weights: Any, *, scale: float = 1.0, scales: Any = None, freedom: int | None = None, centre: str = "estimate"
+def replicates(
+    weights: Any, *, scale: float = 1.0, scales: Any = None, df: int | None = None, centre: str = "estimate"
 ) -> Replicates:
     """Replicate weights that came with the data: a matrix, one column per replicate, of whole weights.
 
     `scale` and `scales` are R's `scale` and `rscales`: JK1 (R − 1)/R and 1, a bootstrap 1/R (R's: 1/(R − 1)) and 1,
     balanced repeated replication 1/R and 1.
 
-    >>> given_replicates([[0.0, 1.5, 1.5], [1.5, 0.0, 1.5], [1.5, 1.5, 0.0]], scale=2 / 3).count
+    >>> replicates([[0.0, 1.5, 1.5], [1.5, 0.0, 1.5], [1.5, 1.5, 0.0]], scale=2 / 3).count
     3
     """
     try:
@@ -153,7 +153,7 @@ def given_replicates(
     each = np.ones(matrix.shape[1]) if scales is None else np.asarray(scales, dtype=np.float64)
     if each.shape != (matrix.shape[1],) or not (each >= 0).all() or not scale > 0:
         raise ParameterError("scales", scales, f"a number of 0 or more for each of {matrix.shape[1]} replicates")
-    free = int(np.linalg.matrix_rank(matrix)) - 1 if freedom is None else whole_number("freedom", freedom)
+    free = int(np.linalg.matrix_rank(matrix)) - 1 if df is None else whole_number("df", df)
     return Replicates("given", matrix, float(scale) * each, max(free, 1), centre, own=True)
 
 

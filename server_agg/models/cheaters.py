@@ -1,0 +1,262 @@
+"""Respondents who do not follow the rules: the self-protective "no".
+
+Some people say "no" (answer 0) whatever the procedure tells them.  Then there are three kinds of people,
+    honest carriers      share h, who say 1 with probability p11
+    honest others        share b, who say 1 with probability 1 − p00
+    cheaters             share γ = 1 − h − b, who never say 1
+and a survey by design i shows   λ_i = h·p11_i + b·(1 − p00_i).
+
+Identification.  One design gives one equation for two unknowns: the cheaters cannot be seen.  Two designs given at
+random to two halves of the sample give two, and (h, b, γ) is identified if and only if the ratios p11/(1 − p00) differ
+("cheating detection", [CD98]).  Three designs or more leave a test of the model itself.
+Who the cheaters are is *not* in the data:
+    unknown (cheating detection):       the prevalence lies in [h, h + γ]
+    all carriers (the stochastic lie detector [MME12]):  the prevalence is h + γ = 1 − b, honesty t = h/(h + γ)
+
+ℓ is concave in the shares.  The estimate is its maximum on the triangle; bars are profile-likelihood; the test of "no
+cheaters" is the likelihood ratio with half the usual tail, since γ = 0 is an edge; near a corner its p is simulated.
+The test of the model has a degree of freedom for each design beyond two, and one more for each share that is estimated
+as 0: given the face of the triangle that the maximum lies on, the likelihood ratio has that many [WD86].
+With exactly two designs the linear solution is unbiased, and may leave the triangle.
+
+With one design the share γ of cheaters is supposed, not estimated:
+    h = π̂ + γ(1 − p00)/c        the share of honest carriers, from λ = h·p11 + (1 − γ − h)(1 − p00)
+and the prevalence lies between h (no cheater is a carrier) and h + γ (all of them are).  The bar is the exact one of π̂,
+moved, and cut to [0, 1 − γ]; a γ for which nothing is left is excluded by the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from rrcollect.design.parameters import NumberLike, probability
+from rrcollect.errors import ParameterError
+from server_agg.count.tallies import merged
+from server_agg.count.tally import Tally, tallies_in
+from server_agg.errors import NotIdentified, TooFewAnswers
+from server_agg.estimates.exact import exact_lower
+from server_agg.estimates.methods import unclipped_exact
+from server_agg.estimates.numerics import chi_squared_quantile, chi_squared_tail, turning_point
+from server_agg.estimates.share import Share
+from server_agg.models.cheating_likelihood import (
+    Group,
+    Triple,
+    explain_identification,
+    held,
+    linear_shares,
+    maximum,
+)
+from server_agg.models.fits import Test, chi_squared
+from server_agg.results.interval import Interval, exact_level
+from server_agg.results.result import Result
+from server_agg.results.row import SHARES, Row
+from server_agg.results.words import percent
+
+CORNER, DRAWS = 10_000, 999  # 1/γ, also the generator's seed; tables simulated per prevalence
+AT_AN_EDGE = 1e-9  # a share below is 0 but for rounding
+KINDS = ("honest carriers", "honest others", "cheaters")
+SUPPOSED = (0, "0.05", "0.1", "0.2", "0.3")
+
+
+@dataclass(frozen=True)
+class CheatingShares(Result):
+    """The three shares from tallies by two designs or more; of one design the share of honest carriers for each
+    supposed share of cheaters (and then nothing else)."""
+
+    first, together, target = "", "each for itself", "respondents"
+    figures: tuple[Row, ...]
+    tallies: tuple[Tally, ...]
+    shares: Triple | None = None
+    log_likelihood: float | None = None
+    no_cheaters: Test | None = None
+    fit: Test | None = None
+    unbiased: tuple[Fraction, Fraction, Fraction] | None = None
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The shares, or one row per supposed share of cheaters."""
+        return self.figures
+
+    @property
+    def prevalence_bounds(self) -> tuple[float, float]:
+        """[h, h + γ]: from "no cheater is a carrier" to "all are"."""
+        h, _, cheaters = self._detected()
+        return h, h + cheaters
+
+    @property
+    def lie_detector_prevalence(self) -> float:
+        """The prevalence if all cheaters are carriers."""
+        return 1 - self._detected()[1]
+
+    @property
+    def honesty(self) -> float | None:
+        """The share of carriers who follow the rules, if all cheaters are carriers; None if there are no carriers."""
+        h, _, cheaters = self._detected()
+        return h / (h + cheaters) if h + cheaters > 0 else None
+
+    def _detected(self) -> Triple:
+        if self.shares is None:
+            raise ParameterError("tallies", "one design", "two designs or more: one cannot show cheaters")
+        return self.shares
+
+    def columns(self) -> dict[str, list[str]]:
+        """Of supposed cheaters: the prevalence if all of them are carriers."""
+        if self.shares is not None:
+            return {}
+        return {"all carriers %": [_if_carriers(row) for row in self.figures]}
+
+    def remarks(self) -> list[str]:
+        """The tests, and what the shares say about the prevalence."""
+        if self.shares is None:
+            return ["one design cannot show cheaters: their share is supposed, no cheater being a carrier, or all"]
+        low, high = (percent(end) for end in self.prevalence_bounds)
+        tests = [test.sentence() for test in (self.no_cheaters, self.fit) if test is not None]
+        return [f"prevalence: {low} % if no cheater is a carrier, {high} % if all are", *tests]
+
+    def extras(self) -> dict[str, object]:
+        """Inputs, tests and what follows for the prevalence."""
+        counted: dict[str, object] = {"tallies": [t.as_dict() for t in self.tallies]}
+        if self.shares is None:
+            return counted
+        return counted | {
+            "prevalence_bounds": list(self.prevalence_bounds),
+            "lie_detector": {"prevalence": self.lie_detector_prevalence, "honesty": self.honesty},
+            "no_cheaters": None if self.no_cheaters is None else self.no_cheaters.as_dict(),
+            "fit": None if self.fit is None else self.fit.as_dict(),
+            "unbiased": None if self.unbiased is None else [float(x) for x in self.unbiased],
+        }
+
+
+def cheating(tallies: Tally | Iterable[Tally], *, cheaters: Sequence[NumberLike] = SUPPOSED) -> CheatingShares:
+    """The shares of honest carriers, honest others and cheaters, from groups given different designs at random; from
+    one tally what the estimate would be if a share (`cheaters`) of the respondents said "no" by themselves.
+
+    >>> from rrcollect import Design
+    >>> found = cheating([Tally(Design("0.9", "0.7"), 1000, 230), Tally(Design("0.4", "0.7"), 1000, 530)])
+    >>> [float(round(x, 4)) for x in found.shares]              # h, b, γ
+    [0.2429, 0.6, 0.1571]
+    >>> print(found.no_cheaters.sentence())
+    no cheaters: likelihood ratio χ² = 34.13, 1 df, p = 2.58e-09
+    >>> [round(row.value, 3) for row in cheating(Tally(Design("3/4", "3/4"), 1000, 400), cheaters=[0, "0.1"]).rows]
+    [0.3, 0.35]
+    """
+    given = tallies_in(tallies, yes_no=True)
+    if len(given) == 1:
+        return _supposed(given[0], cheaters)
+    counted = tuple(t for t in merged(given) if t.n)
+    words = explain_identification([t.design for t in counted])
+    if words.startswith("not"):
+        raise NotIdentified(f"{words}; expected two designs, or one tally, for which cheaters are supposed")
+    if min(t.n for t in counted) < 2:
+        raise TooFewAnswers(min(t.n for t in counted), "a group")
+    groups, more = [Group.of(t) for t in counted], len(counted) - 2
+    linear = None if more else linear_shares(counted)
+    shares, level = maximum(groups, linear)
+    honest, _ = held(groups, 2, 0.0)
+    statistic = max(0.0, 2 * (level - honest))
+    n = sum(t.n for t in counted)
+    rows = tuple(
+        Row(name, n, shares[place], None, partial(_profile, groups, place, (shares[place], level)))
+        for place, name in enumerate(KINDS)
+    )
+    fit = _fit(groups, shares, level) if more else None
+    return CheatingShares(rows, counted, shares, level, _no_cheaters(counted, statistic), fit, linear)
+
+
+def _profile(
+    groups: Sequence[Group], place: int, at: tuple[float, float], level: NumberLike, method: str | None
+) -> Interval[Any]:
+    """The profile-likelihood bar of one share; `at` is its value and the likelihood there."""
+    best, top = at
+    if method not in (None, "profile"):
+        raise ParameterError("method", method, "'profile'")
+    exact = exact_level(level)
+    lowest = top - chi_squared_quantile(1 - exact) / 2
+
+    def inside(v: float) -> bool:
+        return held(groups, place, v)[0] >= lowest
+
+    low = turning_point(lambda v: not inside(v), 0.0, best)
+    high = turning_point(inside, best, 1.0)
+    return Interval((low, high), method="profile", level=exact, target=f"share of {KINDS[place]}")
+
+
+def _supposed(tally: Tally, cheaters: Sequence[NumberLike]) -> CheatingShares:
+    """One row per supposed share; one that the data exclude (h < 0 or h > 1 − γ throughout its bar) has no bar."""
+    if tally.n < 2:
+        raise TooFewAnswers(tally.n)
+    found, rows = Share(tally), []
+    for given in cheaters:
+        gamma = float(probability("cheaters", given))
+        shift = gamma * float((1 - tally.design.p00) / tally.design.c)
+        h = min(max(found.value + shift, 0.0), 1 - gamma)
+        bar = partial(_moved, found, shift, gamma)
+        extras = {"cheaters": gamma, "prevalence_if_all_cheaters_are_carriers": h + gamma}
+        name = f"{percent(gamma)} % cheaters"
+        there = bar(0.95, None).warning == ""
+        rows.append(Row(name, tally.n, h, None, bar if there else None, None, found.misfit, SHARES, extras))
+    return CheatingShares(tuple(rows), (tally,))
+
+
+def _moved(found: Share, shift: float, gamma: float, level: NumberLike, method: str | None) -> Interval[Any]:
+    """The exact bar of π̂, moved and cut."""
+    if method not in (None, "exact"):
+        raise ParameterError("method", method, "'exact'")
+    low, high = unclipped_exact(found.problem, level)
+    ends = max(low + shift, 0.0), min(high + shift, 1 - gamma)
+    told = "" if ends[0] <= ends[1] else "excluded by the data"
+    ends = (ends[0], max(ends)) if ends[0] <= ends[1] else (min(max(ends[0], 0.0), 1 - gamma),) * 2
+    return Interval(ends, method="exact", level=level, target="share of honest carriers", guaranteed=True, warning=told)
+
+
+def _if_carriers(row: Row) -> str:
+    if row.bar is None or row.value is None:
+        return "excluded"
+    gamma, bar = float(str(row.extras["cheaters"])), row.interval()
+    return f"{percent(row.value + gamma)} ({percent(bar.low + gamma)}–{percent(bar.high + gamma)})"
+
+
+def _fit(groups: Sequence[Group], shares: Triple, level: float) -> Test:
+    """That there are three kinds of people and no more, for three designs or more."""
+    saturated = sum(group.saturated() for group in groups)
+    df = len(groups) - 2 + sum(share <= AT_AN_EDGE for share in shares)
+    return chi_squared("three kinds of people", "likelihood ratio", 2 * (saturated - level), df)
+
+
+def _no_cheaters(tallies: Sequence[Tally], statistic: float) -> Test:
+    """Half the tail of χ²; where no carriers, or nobody else, may be the truth it is too small (two edges meet there),
+    and p is the largest simulated one over the prevalences that the counts allow at 1 − γ, plus γ."""
+    if statistic <= 0:
+        return Test("no cheaters", "likelihood ratio", 0.0, 1, 1.0)
+    half = chi_squared_tail(statistic, 1) / 2
+    low, high = 0.0, 1.0
+    for tally in (t.oriented() for t in tallies):
+        tail = Fraction(1, 2 * CORNER * len(tallies))
+        low, high = max(low, exact_lower(tally, tail)), min(high, 1 - exact_lower(tally.mirrored(), tail))
+    if (low > 0 and high < 1) or low > high:
+        return Test("no cheaters", "likelihood ratio", statistic, 1, half)
+    generator, worst = np.random.default_rng(CORNER), 0.0
+    for prevalence in np.linspace(low, high, 4):
+        rates = [float(t.design.says_yes(Fraction(float(prevalence)))) for t in tallies]
+        drawn = generator.binomial([t.n for t in tallies], rates, (DRAWS, len(tallies)))
+        tables, times = np.unique(drawn, axis=0, return_counts=True)
+        same = tuple(replace(t, counts=0) for t in tallies)
+        reached = [_statistic(same, tuple(table)) >= statistic * (1 - 1e-9) for table in tables.tolist()]
+        worst = max(worst, (1 + int(times[reached].sum())) / (DRAWS + 1))
+    p = min(1.0, max(half, worst + 1 / CORNER))
+    return Test("no cheaters", "likelihood ratio, simulated p,", statistic, 1, p)
+
+
+@lru_cache(maxsize=10_000)
+def _statistic(tallies: tuple[Tally, ...], ones: tuple[int, ...]) -> float:
+    """The likelihood ratio of a table: these designs and sizes with these counts."""
+    counted = [replace(t, counts=int(k)) for t, k in zip(tallies, ones, strict=True)]
+    groups = [Group.of(t) for t in counted]
+    _, level = maximum(groups, linear_shares(counted) if len(counted) == 2 else None)
+    return max(0.0, 2 * (level - held(groups, 2, 0.0)[0]))

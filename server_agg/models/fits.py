@@ -1,0 +1,248 @@
+"""`Fit`: what every fitted model is.  Its rows are coefficients; tests and the summary are written here once.
+
+Beside the usual columns the summary says which covariance the standard errors come from, and by how many designs the
+answers were drawn.  With a survey's errors tests and bars are Student's t, clusters − strata degrees of freedom f, and
+k coefficients are tested by F = W(f − k + 1)/(fk) with k and f − k + 1 degrees of freedom [KG90].  A Wald bar is
+β̂ ∓ z·SE (or t·SE).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rrcollect.design.parameters import NumberLike
+from rrcollect.errors import ParameterError
+from server_agg.estimates.methods import checked_method, wald_interval
+from server_agg.estimates.numerics import chi_squared_tail, scipy_special, t_tail
+from server_agg.results.interval import Interval, exact_level
+from server_agg.results.result import Result
+from server_agg.results.row import Row, Scale
+from server_agg.results.tables import Table
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from server_agg.models.columns import Floats
+
+INTERCEPT = "Intercept"
+WIDTH = 78
+
+
+@dataclass(frozen=True)
+class Test:
+    """A chi-squared test: small p speaks against the hypothesis."""
+
+    hypothesis: str
+    method: str
+    statistic: float
+    df: int
+    p_value: float
+
+    __test__ = False  # not a test of this project's own
+
+    def sentence(self) -> str:
+        """One sentence."""
+        return f"{self.hypothesis}: {self.method} χ² = {self.statistic:.4g}, {self.df} df, p = {self.p_value:.3g}"
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain values, ready for JSON."""
+        return asdict(self)
+
+
+def chi_squared(hypothesis: str, method: str, statistic: float, df: int) -> Test:
+    """The test with this statistic."""
+    positive = max(statistic, 0.0)
+    return Test(hypothesis, method, positive, df, chi_squared_tail(positive, df) if df else 1.0)
+
+
+def tested(value: float, error: float, df: float) -> float:
+    """The two-sided p-value of 0, by Wald's z, or by Student's t."""
+    return min(1.0, 2 * t_tail(abs(value) / error, df)) if error else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Fit(Result):
+    """A fitted model: `fit["age"]` is the row of a coefficient, `coefficients[j]` belongs to `names[j]`.
+
+    `covariances` are by the name of how they were made, `kind` is the one in use (`using` changes it); `assumption` is
+    what the bars rest on, in words.
+    """
+
+    first, together = "", "each for itself"
+    title: str
+    records: int
+    names: tuple[str, ...]
+    coefficients: Floats
+    covariances: Mapping[str, Floats]
+    kind: str
+    survey_df: float = math.inf  # of the survey's errors
+    log_likelihood: float | None = None
+    iterations: int = 0
+    assumption: str = ""
+    checks: tuple[Test, ...] = ()
+    outcome: str = "answer"
+
+    target = "coefficients"
+    scale_words = ""  # of the coefficients
+
+    # ---- errors, tests, bars ----------------------------------------------------------------------------------
+
+    def using(self, covariance: str) -> Self:
+        """The same fit with another covariance."""
+        if covariance not in self.covariances:
+            raise ParameterError("covariance", covariance, f"one of {', '.join(self.covariances)}")
+        return replace(self, kind=covariance)
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom of the standard errors: the survey's, or infinitely many."""
+        return self.survey_df if self.kind == "survey" else math.inf
+
+    @property
+    def covariance(self) -> Floats:
+        """The covariance matrix of the coefficients."""
+        return self.covariances[self.kind]
+
+    def deviations(self, rows: Floats) -> Floats:
+        """The standard errors of the linear combinations rowᵀβ."""
+        found: Floats = np.sqrt(np.einsum("ij,jk,ik->i", rows, self.covariance, rows))
+        return found
+
+    @property
+    def standard_errors(self) -> Floats:
+        """Of all coefficients."""
+        return self.deviations(np.eye(len(self.names)))
+
+    def place(self, name: str) -> int:
+        """The position of a coefficient."""
+        if name not in self.names:
+            raise ParameterError("name", name, f"one of {list(self.names)}")
+        return self.names.index(name)
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The coefficients, with z (or t) and, where they are log odds, odds ratios."""
+        errors, kept = self.standard_errors, Scale(axis=f"coefficient{self.scale_words}")
+        found = []
+        for place, (name, value, error) in enumerate(zip(self.names, self.coefficients, errors, strict=True)):
+            extras = {"statistic": float(value / error) if error else None, **self._more(place)}
+            bar = self._bar(place, float(value), float(error))
+            p = tested(float(value), float(error), self.df)
+            found.append(Row(name, self.records, float(value), float(error), bar, p, None, kept, extras))
+        return tuple(found)
+
+    def _bar(self, place: int, value: float, error: float) -> Any:
+        told, df = f"coefficient of {self.names[place]}", self.df
+
+        def bar(level: NumberLike, method: str | None) -> Interval[Any]:
+            name = checked_method("coefficient", method or "wald").name
+            if name == "profile":
+                return self._profile(place, level)
+            return wald_interval(value, error, level, told, freedom=df)
+
+        return bar
+
+    def _profile(self, place: int, level: NumberLike) -> Interval[float | None]:
+        raise ParameterError("method", "profile", "'wald': this model has no profile bars")
+
+    def _more(self, place: int) -> dict[str, object]:
+        """More entries of a coefficient."""
+        return {}
+
+    def wald_test(self, *names: str) -> Test:
+        """That all the named coefficients are 0."""
+        if not names:
+            raise ParameterError("names", names, f"one or more of {list(self.names)}")
+        places = [self.place(name) for name in names]
+        part, spread = self.coefficients[places], self.covariance[np.ix_(places, places)]
+        statistic = float(part @ np.linalg.solve(spread, part))
+        words, k, f = " = ".join(names) + " = 0", len(places), self.df
+        if math.isinf(f):
+            return chi_squared(words, f"Wald ({self.kind})", statistic, k)
+        if f < k:
+            raise ParameterError("names", words, f"at most {f:.0f} coefficients: as many as clusters − strata")
+        p = float(scipy_special().fdtrc(k, f - k + 1, max(statistic, 0.0) * (f - k + 1) / (f * k)))
+        return Test(words, f"Wald ({self.kind}, F with {f - k + 1:.0f} df)", statistic, k, p)
+
+    # ---- shown ------------------------------------------------------------------------------------------------
+
+    def facts(self) -> list[tuple[str, str]]:
+        """What stands above the coefficients."""
+        found = [("Dep. Variable:", self.outcome), ("No. Observations:", str(self.records)), ("Model:", self.title)]
+        found += [("Covariance Type:", self.kind)]
+        if self.log_likelihood is not None:
+            found += [("Log-Likelihood:", f"{self.log_likelihood:.3f}"), ("Iterations:", str(self.iterations))]
+        return found if math.isinf(self.df) else [*found, ("Df (t):", f"{self.df:.0f}")]
+
+    def details(self, level: NumberLike = 0.95) -> list[list[str]]:
+        """The facts, as lines of the tables."""
+        return [list(pair) for pair in self.facts()]
+
+    def columns(self) -> dict[str, list[str]]:
+        """Standard errors, their statistic, and what the model adds."""
+        rows = self.rows
+        letter = "z" if math.isinf(self.df) else "t"
+        found = {"std err": [f"{row.standard_error:.4g}" for row in rows]}
+        found[letter] = [_number(row.extras["statistic"]) for row in rows]
+        more = [name for name in rows[0].extras if name != "statistic"] if rows else []
+        return found | {name.replace("_", " "): [_number(row.extras[name]) for row in rows] for name in more}
+
+    def context(self) -> str:
+        """Records, and where the errors come from."""
+        return f"n = {self.records}, covariance: {self.kind}"
+
+    def remarks(self) -> list[str]:
+        """What the bars rest on, and the checks."""
+        supposed = [f"supposes: {self.assumption}"] if self.assumption else []
+        return [*supposed, *(check.sentence() for check in self.checks)]
+
+    def extras(self) -> dict[str, object]:
+        """The model in plain values."""
+        return {
+            "model": self.title, "outcome": self.outcome, "n": self.records, "covariance": self.kind,
+            "df": None if math.isinf(self.df) else self.df, "log_likelihood": self.log_likelihood,
+            "iterations": self.iterations, "checks": [check.as_dict() for check in self.checks],
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def summary(self, level: NumberLike = 0.95) -> str:
+        """The table a statsmodels user knows, 78 columns, with the remarks under it."""
+        above = self.facts()
+        above += [("", "")] * (len(above) % 2)
+        half = WIDTH // 2 - 1
+        lines = [f"{self.title} Regression".center(WIDTH).rstrip(), "=" * WIDTH]
+        for (a, b), (c, d) in zip(above[::2], above[1::2], strict=True):
+            lines.append(f"{a}{b.rjust(half - len(a))}  {c}{d.rjust(WIDTH - half - 2 - len(c))}".rstrip())
+        head, rows = coefficient_table(self.rows, level, "z" if math.isinf(self.df) else "t")
+        name_width = max(12, *(len(row[0]) for row in rows))
+        cell = max(10, (WIDTH - name_width) // 6)
+
+        def line(cells: list[str]) -> str:
+            return cells[0].rjust(name_width) + "".join(x.rjust(cell) for x in cells[1:])
+
+        lines += ["=" * WIDTH, line(head or []), "-" * WIDTH, *(line(row) for row in rows), "=" * WIDTH]
+        return "\n".join([*lines, *self.remarks()])
+
+
+def coefficient_table(rows: tuple[Row, ...], level: NumberLike, letter: str) -> Table:
+    """Head and lines of the summary."""
+    tail = (1 - float(exact_level(level))) / 2
+    head = ["", "coef", "std err", letter, f"P>|{letter}|", f"[{tail:.4g}", f"{1 - tail:.4g}]"]
+    lines = []
+    for row in rows:
+        bar, error = row.interval(level), row.standard_error or 0.0
+        ends = ["none" if end is None else f"{end:.3f}" for end in (bar.low, bar.high)]
+        statistic = f"{row.extras['statistic']:.3f}" if row.extras["statistic"] is not None else "none"
+        lines.append([row.name, f"{row.value:.4f}", f"{error:.3f}", statistic, f"{row.p_value:.3f}", *ends])
+    return head, lines
+
+
+def _number(value: object) -> str:
+    return "none" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,269 @@
+"""`SampleEstimate`: the figures of one sample, their totals and differences, each a row with its bar.
+
+    korn-graubard  Clopper and Pearson's with the effective sample size (see `estimates.effective`): for rare attributes
+                   too.  Its degrees of freedom are units − strata, or fewer where a few units carry the weight W
+                   (Satterthwaite by stratum), and 2m/(κ − 1) where a few of m clusters make the variance (κ their
+                   kurtosis: a variance estimated from m of them has the relative variance (κ − 1)/m).
+    wald           value ∓ t·SE, t with units − strata degrees of freedom; what R's `confint` and Stata print.
+    hoeffding      guaranteed for people who answer independently of each other and of their weights, and for those who
+                   answered (target "sample") always; it is not called guaranteed where weights or clusters forbid it.
+    guaranteed     of counted answers: from the exact bars of all strata at once.
+    mover          for differences: square-and-add on the Korn-Graubard bars of the parts, with their correlation [Z07].
+Korn and Graubard's, Wald's and mover are approximate: no theorem bounds their coverage; docs/coverage.md has computed
+and simulated ones.
+
+A total Σwr is the share times the people that the weights stand for, and these vary from sample to sample unless the
+weights were calibrated.  Its korn-graubard bar knows both: it goes from the lower of both lower ends to the higher of
+both upper ends of Σw times the share's bar, with the error of the total (for rare attributes), and value ∓ t·SE (for
+people who are not counted beforehand).  A total of shares has no end below 0.
+
+Rules
+1. A figure is a share or a mean of numbers within bounds; it is computed as a share.
+2. The design effect is the variance over that of a simple random sample of as many people drawn with replacement, the
+   variance among people estimated with the weights (R's `deff = "replace"`).  None if that is 0 but for rounding.
+3. Figures of one sample are dependent: differences use their covariance.  Bars are each for themselves; `at_once`
+   has bars that hold at once.
+4. The misfit of a figure is that of its answers counted by design (see `values`): exact, however people were drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from rrcollect.design.parameters import NumberLike
+from rrcollect.errors import ParameterError
+from server_agg.estimates.effective import EffectiveSample
+from server_agg.estimates.interval import DIFFERENCE, Problem
+from server_agg.estimates.methods import interval_of, wald_interval
+from server_agg.estimates.numerics import t_tail, turning_point
+from server_agg.results.interval import Interval, exact_level
+from server_agg.results.result import Result
+from server_agg.results.row import DIFFERENCES, Row, Scale
+from server_agg.sampling.sample import Sample
+
+if TYPE_CHECKING:
+    from server_agg.sampling.sample import Floats
+
+ROUNDING, SMALLEST = 1e-9, 1e-9  # beyond a range but for rounding; the least p that is looked for
+FEW = 10  # degrees of freedom below which the estimated error is itself uncertain
+
+
+@dataclass(frozen=True)
+class SampleRow(Row):
+    """A share or mean with its design-based error; `total` is the number of people, or the sum of their numbers."""
+
+    df: float = math.inf
+    design_effect: float | None = None
+    kish_design_effect: float | None = None  # n·Σw²/(Σw)²: what unequal weights cost if they go with nothing
+    problem: Problem | None = None  # of the share: what its bars are made from
+    total: Row | None = None
+
+
+def share_row(
+    row: Row,
+    problem: Problem,
+    *,
+    df: float,
+    simple: float,
+    kish: float,
+    total: tuple[float, float, float, float] | None,
+) -> SampleRow:
+    """A figure from what its bars see; `row` has its name, n, misfit and scale, `simple` is the variance of a simple
+    random sample, `total` is value, error, people and degrees of freedom of the total."""
+    scale, error, sample = row.scale, problem.error(), _sample(problem)
+    span, low = scale.span, float(scale.low)
+    least = (ROUNDING * float(sample.most - sample.least)) ** 2
+    effect = error**2 / simple if simple > least else None
+
+    def bar(level: NumberLike, method: str | None) -> Interval[Any]:
+        found = interval_of(problem, level, method or "korn-graubard")
+        return found.with_ends((low + span * found.low, low + span * found.high))
+
+    sum_of = None if total is None else _total_row(row, problem, total)
+    extras = {
+        "df": df, "design_effect": effect, "kish_design_effect": kish,
+        "total": None if sum_of is None else sum_of.value,
+        "total_standard_error": None if sum_of is None else sum_of.standard_error,
+    }  # fmt: skip
+    value = low + span * float(problem.value)
+    if abs(value - scale.clipped(value)) <= ROUNDING * span:
+        value = scale.clipped(value)
+    return SampleRow(
+        row.name, row.n, value, span * error, bar, None, row.misfit, scale, extras,
+        df, effect, kish, problem, sum_of,
+    )  # fmt: skip
+
+
+def _sample(problem: Problem) -> EffectiveSample:
+    if problem.sample is None:
+        raise NotImplementedError(f"{problem.kind} without an effective sample size")
+    return problem.sample
+
+
+def _total_row(row: Row, share: Problem, given: tuple[float, float, float, float]) -> Row:
+    """The total of a figure."""
+    value, error, people, df = given
+    least, most = (end * people for end in row.scale.ends)
+    span, positive = most - least, row.scale.low >= 0
+
+    def bar(level: NumberLike, method: str | None) -> Interval[Any]:
+        name = method or "korn-graubard"
+        if name not in ("korn-graubard", "wald"):
+            raise ParameterError("method", name, "'korn-graubard' or 'wald'")
+        plain = wald_interval(value, error, level, "total", freedom=df)
+        if name == "wald":
+            return plain
+        part = Fraction((value - least) / span)
+        problem = replace(share, value=part, error=lambda: error / span, parts=(), freedom=df)
+        found = interval_of(problem, level, name)
+        low, high = min(least + span * found.low, plain.low), max(least + span * found.high, plain.high)
+        return found.with_ends((max(low, 0.0) if positive else low, high), target="total")
+
+    unit = "" if row.scale.is_share else row.scale.unit
+    scale = Scale(0.0 if positive else -math.inf, math.inf, unit, "total")
+    return Row(f"total of {row.name}", row.n, value, error, bar, scale=scale, extras={"df": df})
+
+
+@dataclass(frozen=True, eq=False)
+class SampleEstimate(Result):
+    """The figures of one sample: one, or "all" and one per group, for a choice one per option; totals and differences
+    of them are the same class."""
+
+    together = "each for itself"
+    figures: tuple[Row, ...]
+    covariance: Floats  # of their shares
+    sample: Sample
+    variance_by: str  # "linearisation", "JK1", …
+    privacy: str
+    target: str = "population"
+    dropped: int = 0  # rows without an answer
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The figures."""
+        return self.figures
+
+    @property
+    def df(self) -> int:
+        """Degrees of freedom of the whole sample."""
+        return self.sample.df
+
+    @property
+    def design_effect(self) -> float | None:
+        """Of the only row."""
+        return self._only().design_effect
+
+    @property
+    def kish_design_effect(self) -> float | None:
+        """Of the only row."""
+        return self._only().kish_design_effect
+
+    def _only(self) -> SampleRow:
+        (found,) = self._shares([self.figures[0].name])
+        if len(self.figures) != 1:
+            names = [row.name for row in self.figures]
+            raise ParameterError("row", f"one of {len(names)}", f"result[name], with a name of {names}")
+        return found
+
+    def _shares(self, names: Sequence[str] | None = None) -> list[SampleRow]:
+        """The figures of these names, which totals and differences of them are not."""
+        asked = self.figures if names is None else [self[name] for name in names]
+        if not all(type(row) is SampleRow for row in asked):
+            raise ParameterError("row", [row.name for row in asked], "a share or a mean, not a total or a difference")
+        return asked  # type: ignore[return-value]
+
+    @property
+    def total(self) -> SampleEstimate:
+        """How many people, or the sum of their numbers: a row for each figure."""
+        totals = [row.total for row in self._shares()]
+        if not all(totals):
+            allowed = "weights that count people, or the population's size: without them there is no total"
+            raise ParameterError("weights", None, allowed)
+        return replace(self, figures=tuple(totals))  # type: ignore[arg-type]
+
+    def at_once(self, level: NumberLike = 0.95, method: str | None = None) -> list[Interval[Any]]:
+        """The bars of all rows, holding at once: each at level 1 − α/k."""
+        each = 1 - (1 - exact_level(level)) / len(self.figures)
+        return [row.interval(each, method) for row in self.figures]
+
+    def difference(self, first: str, second: str) -> SampleEstimate:
+        """One figure minus another, by their covariance; p is two-sided, of no difference, by Student's t, and where
+        the estimated error is 0 by the mover bar."""
+        if first == second:
+            raise ParameterError("second", second, "another row")
+        one, other = self._shares([first, second])
+        names = [row.name for row in self.figures]
+        shared = float(self.covariance[names.index(one.name), names.index(other.name)])
+        return replace(self, figures=(_difference_row(one, other, shared, float(self.df)),))
+
+    # ---- shown ------------------------------------------------------------------------------------------------
+
+    def drawn(self) -> str:
+        """The sample in words."""
+        s = self.sample
+        strata = f" in {len(s.strata)} strata" if s.strata != (None,) else ""
+        units = f", {s.units} clusters" if s.clustered else ""
+        return f"{s.n} answers{units}{strata}, {s.df} degrees of freedom"
+
+    def context(self) -> str:
+        """How the people were drawn, and by what the variance was estimated."""
+        return f"{self.drawn()}, {self.variance_by}, {self.privacy}"
+
+    def columns(self) -> dict[str, list[str]]:
+        """What the sample costs, and the totals."""
+        if not all(type(row) is SampleRow for row in self.figures):
+            return {}
+        rows = self._shares()
+        effects = ["none" if row.design_effect is None else f"{row.design_effect:.2f}" for row in rows]
+        if any(row.total is None for row in rows):
+            return {"design effect": effects}
+        totals = [
+            row.total.scale.text(row.total.scale.clipped(row.total.value or 0.0), 1e3) for row in rows if row.total
+        ]
+        return {"design effect": effects, "total": totals}
+
+    def remarks(self) -> list[str]:
+        """Few clusters, and rows that were left out."""
+        few = self.sample.clustered and self.df < FEW
+        told = [f"few clusters: the standard error has {self.df} degrees of freedom, so it is uncertain"] if few else []
+        return [*told, *([f"{self.dropped} rows dropped: their answer is missing"] if self.dropped else [])]
+
+    def extras(self) -> dict[str, object]:
+        """The sample."""
+        return {
+            "n": self.sample.n, "units": self.sample.units, "strata": len(self.sample.strata), "df": self.df,
+            "variance": self.variance_by, "privacy": self.privacy, "dropped": self.dropped,
+        }  # fmt: skip
+
+
+def _difference_row(one: SampleRow, other: SampleRow, shared: float, df: float) -> Row:
+    a, b = one.problem, other.problem
+    if a is None or b is None:
+        raise NotImplementedError("a share without its problem")
+    errors, span = (a.error(), b.error()), one.scale.span
+    error = math.sqrt(max(errors[0] ** 2 + errors[1] ** 2 - 2 * shared, 0.0))
+    both = errors[0] * errors[1]
+    correlation = min(max(shared / both, -1.0), 1.0) if both > 0 else 0.0
+    problem = Problem(
+        "complex difference", a.value - b.value, lambda: error, parts=((Fraction(1), a), (Fraction(-1), b)),
+        span=DIFFERENCE, freedom=df, correlation=correlation,
+    )  # fmt: skip
+
+    def bar(level: NumberLike, method: str | None) -> Interval[Any]:
+        found = interval_of(problem, level, method or "mover")
+        return found.with_ends((span * found.low, span * found.high))
+
+    value = span * float(problem.value)
+    p = min(1.0, 2 * t_tail(abs(float(problem.value)) / error, df)) if error else _by_bar(bar)
+    scale = DIFFERENCES if one.scale.is_share else Scale(-span, span, one.scale.unit, "difference")
+    extras = {"df": df, "correlation": correlation, "test": "Student's t" if error else "the mover bar"}
+    return Row(f"{one.name} − {other.name}", None, value, span * error, bar, p, None, scale, extras)
+
+
+def _by_bar(bar: Callable[[NumberLike, str | None], Interval[Any]]) -> float:
+    """The largest p whose bar at level 1 − p still holds 0."""
+    return turning_point(lambda p: bar(1 - p, None).low <= 0 <= bar(1 - p, None).high, SMALLEST, 1 - SMALLEST)
