@@ -34,7 +34,7 @@ from server_agg.batch.sql_readers import (
 from server_agg.batch.sql_rules import Query, quoted
 from server_agg.batch.summary import Counts, Progress, watched
 from server_agg.batch.survey_tables import SurveyTables
-from server_agg.count.statistic import fixed_ones
+from server_agg.count.tally import fixed_ones
 from server_agg.errors import RefusedNotWritten, SourceUnavailable, UnreadableRow
 
 if TYPE_CHECKING:

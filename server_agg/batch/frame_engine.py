@@ -21,7 +21,7 @@ from rrcollect.publish.report import LARGEST_REPORT
 from server_agg.batch.sources import COLUMNS, NUMBER, wanted
 from server_agg.batch.summary import NUMBER_OF, Counts, Line
 from server_agg.batch.survey_tables import NARROW, SurveyTables
-from server_agg.count.statistic import fixed_ones
+from server_agg.count.tally import fixed_ones
 from server_agg.errors import BadColumn, UnreadableRow
 
 Frame = Any  # a narwhals DataFrame or LazyFrame: they share the methods used here

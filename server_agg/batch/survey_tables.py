@@ -26,9 +26,8 @@ from rrcollect.publish.canonical import canonical, read_canonical
 from rrcollect.publish.question import MOST_ROUNDS, Question
 from rrcollect.publish.report import LARGEST_REPORT, declared
 from rrcollect.publish.survey import Survey
-from server_agg.count.statistic import counts_of_texts
 from server_agg.count.tallies import Tallies, TallyKey
-from server_agg.count.tally import Tally
+from server_agg.count.tally import Tally, counts_of_texts
 
 MOST_TEXTS = 20_000
 NARROW = 12  # bits; so wide an answer has at most C(12, 6) = 924 texts

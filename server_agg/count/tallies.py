@@ -14,6 +14,7 @@ Rules
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.parameters import whole_number
 from rrcollect.errors import ParameterError
-from server_agg.count.tally import Tally, counts_of, design_of, fields, read_json
+from server_agg.count.tally import Tally, counts_of, counts_of_texts, design_of, fields, read_json
 from server_agg.errors import EmptySelection, MixedQuestions
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class Tallies(Mapping[TallyKey, Tally]):
         >>> [(key.segments, tally.n, tally.ones) for key, tally in tallies.items()]
         [((('region', 'north'),), 2, 1), ((('region', 'south'),), 1, 1)]
         """
-        counts: dict[tuple[Any, ...], list[int]] = {}
+        counts: dict[tuple[Any, ...], Counter[str]] = {}
         seen: dict[str, ReportLike] = {}
         for position, report in enumerate(reports):
             if not hasattr(report, "answer"):
@@ -142,18 +143,14 @@ class Tallies(Mapping[TallyKey, Tally]):
                 raise ParameterError(f"answer of report {position}", report.answer, "text that its design gives")
             segments = tuple(sorted(report.segments.items())) if report.segments else ()
             key = report.survey, report.question, report.design, segments, getattr(report, "round", 0)
-            found = counts.setdefault(key, [0] * (1 + report.design.width))
-            found[0] += 1
-            for place, bit in enumerate(report.answer, start=1):
-                found[place] += bit == "1"
+            counts.setdefault(key, Counter())[report.answer] += 1
         pilots = {survey.digest: survey.pilot for survey in surveys}
         refuse_mixed({key[0]: pilots[key[0]] for key in counts if key[0] in pilots})
-        return cls(
-            {
-                TallyKey(survey, question, design, segments, number, pilots.get(survey, False)): Tally(design, n, sums)
-                for (survey, question, design, segments, number), (n, *sums) in counts.items()
-            }
-        )
+        made = {}
+        for (survey, question, design, segments, number), texts in counts.items():
+            under = TallyKey(survey, question, design, segments, number, pilots.get(survey, False))
+            made[under] = Tally(design, texts.total(), counts_of_texts(texts, design))
+        return cls(made)
 
     def __getitem__(self, key: TallyKey) -> Tally:
         try:
@@ -271,12 +268,12 @@ class Tallies(Mapping[TallyKey, Tally]):
             key = TallyKey(given["survey"], given["question"], design, segments, given["round"], given["pilot"])
             if key in found:
                 raise ParameterError("tallies", entry, "each key once")
-            found[key] = Tally(design, given["n"], counts_of("tally", given, design.width))
+            found[key] = Tally(design, given["n"], counts_of("tally", given, design.cells))
         return cls(found)
 
 
 def _entry(key: TallyKey, tally: Tally) -> dict[str, object]:
-    if tally.mechanism != key.design or len(tally.counts) != key.design.width:
+    if tally.mechanism != key.design or len(tally) != key.design.cells:
         allowed = "tallies of whole answers: of one option alone the privacy could not be read back"
         raise ParameterError("tallies", f"one option of {key.question!r}", allowed)
     return {
@@ -303,9 +300,9 @@ def refuse_mixed(pilots: Mapping[str, bool]) -> None:
 
 
 def _order(design: Mechanism) -> tuple[object, ...]:
-    """By what an answer has bits, then by its chances."""
+    """By how many counts there are, then by the chances of one."""
     column = design.column
-    return design.width, column.p00, column.p11
+    return design.cells, column.p00, column.p11
 
 
 def merged(tallies: list[Tally]) -> tuple[Tally, ...]:

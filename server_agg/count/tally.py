@@ -19,7 +19,7 @@ Rules
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 LARGEST_COUNT = 2**63 - 1
 LONGEST_JSON = 1 << 28  # bytes
-ALLOWED = "0 or 1"
 PIECE = 1 << 15  # words of 64 bits
 
 
@@ -65,15 +64,13 @@ class Tally:
     mechanism: Mechanism = field(default=None, repr=False)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.design, Mechanism):
-            raise ParameterError("design", self.design, "a Design or a SetDesign: what the answers were drawn with")
+        checked_design(self.design)
         n = whole_number("n", self.n, minimum=0)
         if n > LARGEST_COUNT:
             raise ParameterError("n", n, f"at most 2^63 − 1 = {LARGEST_COUNT}")
         listed = isinstance(self.counts, Iterable) and not isinstance(self.counts, str | bytes)
         given = self.counts if listed else [self.counts]
-        counts = tuple(whole_number("counts", count, minimum=0) for count in given)
-        self.design.check_counts(n, counts)
+        counts = self.design.check_counts(n, tuple(given))
         object.__setattr__(self, "n", n)
         object.__setattr__(self, "counts", counts)
         object.__setattr__(self, "mechanism", self.mechanism or self.design)
@@ -165,7 +162,7 @@ class Tally:
         """The tally written by `as_dict`; anything else is refused."""
         found = fields("tally", given, ("counts", "design", "n"))
         design = design_of(found)
-        return cls(design, found["n"], counts_of("tally", found, _cells(design)))
+        return cls(design, found["n"], counts_of("tally", found, design.cells))
 
     @classmethod
     def from_json(cls, text: str) -> Tally:
@@ -187,40 +184,59 @@ def tallies_in(value: Tally | Iterable[Tally], *, yes_no: bool = False) -> list[
     return [checked_tally(each, yes_no=yes_no) for each in ([value] if isinstance(value, Tally) else value)]
 
 
-def _cells(design: Mechanism) -> int:
-    return design.width
-
-
 # ---- counting answers in hand ------------------------------------------------------------------------------------
 
 
 def answer_array(answers: Any) -> NDArray[np.uint8]:
-    """The answers as an array of 0 and 1; refuses everything else with its position.
+    """Answers, or truths, of one bit as an array of 0 and 1; refuses everything else with its position."""
+    from rrcollect.design.answers import answer_table
 
-    0.0 and 1.0 are 0 and 1: pandas makes them of every column that ever had a NaN.
+    return answer_table(answers, 1, ("0", "1").__contains__, "0 or 1")[:, 0]
+
+
+def _ones(texts: Mapping[str, int], cells: int) -> list[int]:
+    """How many answers have a 1 at each character."""
+    if cells == 1:
+        return [texts.get("1", 0)]
+    counts = [0] * cells
+    for text, n in texts.items():
+        place = text.find("1")
+        while place >= 0:
+            counts[place] += n
+            place = text.find("1", place + 1)
+    return counts
+
+
+COUNTERS: dict[str, Callable[[Mapping[str, int], int], list[int]]] = {"ones": _ones}
+"""What a tally counts of answers, by the `statistic` that their mechanism names; another one adds an entry here and in
+the engines of `batch`."""
+
+
+def counts_of_texts(texts: Mapping[str, int], design: Mechanism) -> list[int]:
+    """The counts of answers, of which each text occurs so often; all of them are allowed by the design.
+
+    >>> from rrcollect import SetDesign
+    >>> counts_of_texts({"110": 2, "011": 1}, SetDesign(3, 2, "5/6"))
+    [2, 3, 1]
     """
-    import numpy as np
+    return COUNTERS[design.statistic](texts, design.cells)
 
-    values = answers.to_numpy() if hasattr(answers, "to_numpy") else answers
-    if not isinstance(values, Iterable) or isinstance(values, str | bytes):
-        raise ParameterError("answers", answers, f"{ALLOWED} for every record, in a list, an array or a column")
-    if isinstance(values, np.ma.MaskedArray):
-        raise ParameterError("answers", "a masked array", f"{ALLOWED} for every record; drop the masked ones first")
-    array = values if isinstance(values, np.ndarray) else np.asarray(list(values))
-    if array.ndim != 1:
-        raise ParameterError("answers", f"an array of shape {array.shape}", "one dimension, one answer each")
-    if array.dtype == np.bool_:
-        ones: NDArray[np.uint8] = (array.view(np.uint8) != 0).astype(np.uint8)  # a byte of 2 is True as well
-        return ones
-    if array.dtype.kind not in "iuf" and array.size:
-        values = array.tolist()
-        for position, value in enumerate(values):
-            if not isinstance(value, bool | int | float) or value not in (0, 1):
-                raise ParameterError(f"answer {position}", value, ALLOWED)
-    wrong = np.flatnonzero((array != 0) & (array != 1))
-    if wrong.size:
-        raise ParameterError(f"answer {wrong[0]}", array[wrong[0]].item(), ALLOWED)
-    return array.astype(np.uint8)
+
+def fixed_ones(design: Mechanism) -> int:
+    """How many 1 an answer counted by "ones" has, if that is the same for all; 0 if any number is allowed.  The
+    mechanism itself is asked.
+
+    >>> from rrcollect import SetDesign
+    >>> fixed_ones(SetDesign(5, 2, "2/3")), fixed_ones(Design("3/4", "3/4"))
+    (2, 0)
+    """
+    cells = design.cells
+    allowed = [many for many in range(cells + 1) if design.allows("1" * many + "0" * (cells - many))]
+    if len(allowed) == 1:
+        return allowed[0]
+    if len(allowed) <= cells:
+        raise ParameterError("design", design, "one whose answers have a fixed number of 1, or any number")
+    return 0
 
 
 def packed_ones(packed: Any, n: int, bitorder: str) -> int:

@@ -68,9 +68,8 @@ from server_agg.collect.store.epochs import (
     Group,
 )
 from server_agg.collect.store.reports import SPENDING, Cell, Crowd, IncomingReport, Spending
-from server_agg.count.statistic import counts_of_texts
 from server_agg.count.tallies import Tallies, TallyKey
-from server_agg.count.tally import Tally
+from server_agg.count.tally import Tally, counts_of_texts
 from server_agg.errors import KeysBusy
 
 
