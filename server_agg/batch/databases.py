@@ -62,11 +62,7 @@ def _copy_postgres(url: str, path: Path) -> None:
     psycopg = extra("psycopg", "postgres")
     copy = f"COPY (SELECT {', '.join(COLUMNS)} FROM reports) TO STDOUT (FORMAT csv, HEADER)"  # noqa: S608
     try:
-        with (
-            psycopg.connect(url) as connection,
-            path.open("wb") as file,
-            connection.cursor() as cursor,
-        ):
+        with psycopg.connect(url) as connection, path.open("wb") as file, connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             _check_rows(cursor.execute, "SELECT to_regclass('counts')")
             with cursor.copy(copy) as rows:

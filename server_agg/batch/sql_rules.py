@@ -27,7 +27,7 @@ from server_agg.batch.survey_tables import NARROW, SurveyTables
 WRONG = {  # by statistic: whether a text is not an answer, by the width and the fixed number of 1 of the question
     "ones": "strlen(coalesce(rows_in.answer, '')) <> questions.width "
     "OR (rows_in.answer NOT IN ('0', '1') AND NOT regexp_full_match(rows_in.answer, '[01]+')) "
-    "OR (questions.size > 0 AND strlen(replace(rows_in.answer, '0', '')) <> questions.size)",
+    "OR (questions.size > 0 AND strlen(replace(rows_in.answer, '0', '')) <> questions.size)"
 }
 TICKET_FITS = f"regexp_full_match(ticket, '{TICKET.pattern}')"  # NULL without a ticket
 

@@ -80,12 +80,7 @@ class Summary:
 
     def as_dict(self) -> dict[str, object]:
         """Plain numbers for JSON."""
-        return {
-            "rows": self.rows,
-            "accepted": self.accepted,
-            "repeated": self.repeated,
-            "refused": dict(self.refused),
-        }
+        return {"rows": self.rows, "accepted": self.accepted, "repeated": self.repeated, "refused": dict(self.refused)}
 
     def to_json(self) -> str:
         """One JSON object without floats."""

@@ -139,4 +139,4 @@ def _published(options: Namespace, settings: CollectorSettings) -> list[Catalogu
         keys = read_keys(options.trust)
         named = [key.raw.hex() for key in keys]
         envelopes = [read_envelope(path, keys)[1] for path in options.survey]
-        return [Catalogue(store.shelf).publish(envelope, named)[0] for envelope in envelopes]
+        return [Catalogue(store.shelf).publish(envelope, named, floor=settings.minimum)[0] for envelope in envelopes]

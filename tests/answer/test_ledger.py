@@ -17,6 +17,7 @@ from random import Random
 
 import pytest
 
+from rrcollect import Report
 from rrcollect.answer.acceptance import SeenVersion
 from rrcollect.answer.asking import QuestionDraw
 from rrcollect.answer.attributes import Attributes
@@ -27,7 +28,6 @@ from rrcollect.answer.ledger.ledger import Ledger
 from rrcollect.answer.ledger.rules import LedgerRequest
 from rrcollect.design.promise import Promise
 from rrcollect.errors import LedgerCorrupt, LedgerError, LedgerNewer, LedgerRestored, LedgerUnavailable, RolledBack
-from rrcollect.publish.report import Report
 from tests.support.devices import POLICY, PUBLISHER, THREE_QUARTERS, client, envelope, question, survey
 from tests.support.ledger_crashing import AGAIN, SIGNED, device, in_child, race, rows
 

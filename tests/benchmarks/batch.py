@@ -17,8 +17,7 @@ import numpy as np
 import pyarrow
 from pydantic import BaseModel
 
-from rrcollect import Design, Question, SetDesign, Survey, optimal_choice, randomise_many
-from rrcollect.publish.kinds import Choice
+from rrcollect import Choice, Design, Question, SetDesign, Survey, optimal_choice, randomise_many
 from server_agg import tally_reports
 from server_agg.count.tally import count_ones
 from tests.benchmarks.measure import Contestants, interleave, tell

@@ -27,8 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from server_agg import open_store, tally_reports
-from server_agg.collect import Catalogue
-from server_agg.collect.store.reports import IncomingReport
+from server_agg.collect import Catalogue, IncomingReport
 from tests.benchmarks.batch import SURVEY, write_rows
 from tests.benchmarks.ingest import cpu_of, published, served
 from tests.benchmarks.measure import load, tell

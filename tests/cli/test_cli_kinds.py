@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rrcollect import BulkLedger, Report, SetDesign, optimal_choice
-from rrcollect.publish.kinds import Choice, Number, YesNo
+from rrcollect import BulkLedger, Choice, Number, Report, SetDesign, optimal_choice
+from rrcollect.publish.kinds import YesNo
 from server_agg.cli.truths import cells_of
 from tests.support.command_line import PROGRAM, SIGNED, at_a_terminal, json_of, main, refused, run
 

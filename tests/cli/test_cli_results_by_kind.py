@@ -6,8 +6,7 @@ import random
 
 import pytest
 
-from rrcollect import Report, SetDesign, optimal_choice, optimal_design, publish_survey
-from rrcollect.publish.kinds import Choice, Number
+from rrcollect import Choice, Number, Report, SetDesign, optimal_choice, optimal_design, publish_survey
 from server_agg import (
     Tallies,
     Tally,

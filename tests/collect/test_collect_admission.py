@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from rrcollect import Report
 from rrcollect.errors import MalformedReport
-from rrcollect.publish.report import Report
 from server_agg import open_store
 from server_agg.collect import Admission, Catalogue
 from server_agg.collect.admission import MOST_BRACKETS

@@ -7,8 +7,7 @@ import shutil
 
 import pytest
 
-from rrcollect import optimal_choice, optimal_design
-from rrcollect.publish.kinds import Choice, Number
+from rrcollect import Choice, Number, optimal_choice, optimal_design
 from rrcollect.publish.survey import Look
 from server_agg import open_store
 from tests.support.browser import FLAGS, Visit, accessible, unfold

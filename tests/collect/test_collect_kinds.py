@@ -8,8 +8,7 @@ import re
 
 import pytest
 
-from rrcollect import Report, SetDesign, optimal_choice, optimal_design
-from rrcollect.publish.kinds import Choice, Number
+from rrcollect import Choice, Number, Report, SetDesign, optimal_choice, optimal_design
 from server_agg import Tally, estimate
 from server_agg.collect import incoming
 from tests.support.browser import Visit

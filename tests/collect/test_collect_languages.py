@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rrcollect import Design, Disclosure, optimal_choice
+from rrcollect import Choice, Design, Disclosure, Number, optimal_choice
 from rrcollect.answer.explain.words import LANGUAGES, Words
-from rrcollect.publish.kinds import Choice, Number
 from server_agg import open_store
 from server_agg.collect.http.headers import preferred
 from tests.support.browser import Visit, accessible, unfold

@@ -4,8 +4,7 @@ import itertools
 
 import pytest
 
-from rrcollect import optimal_choice, optimal_design
-from rrcollect.publish.kinds import Choice, Number
+from rrcollect import Choice, Number, optimal_choice, optimal_design
 from server_agg import open_store
 from tests.support.browser import Visit, accessible, unfold
 from tests.support.collector_running import RunningCollector

@@ -3,8 +3,7 @@ and marks; and every state is legible."""
 
 import pytest
 
-from rrcollect import Design, optimal_design
-from rrcollect.publish.kinds import Number
+from rrcollect import Design, Number, optimal_design
 from server_agg import open_store
 from tests.support.browser import Visit, accessible, unfold
 from tests.support.collector_running import JSON, RunningCollector

@@ -18,8 +18,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from rrcollect import Design, SetDesign, optimal_choice
-from rrcollect.publish.kinds import Choice, Number
+from rrcollect import Choice, Design, Number, SetDesign, optimal_choice
 from server_agg.collect.http import pages
 from tests.support.collector_running import ROOT
 from tests.support.devices import question

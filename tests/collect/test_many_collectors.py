@@ -16,8 +16,7 @@ import pytest
 from rrcollect import Design, Question, SigningKey, Survey, publish_survey
 from rrcollect.publish.report import ReportRow
 from server_agg import Tallies, open_store
-from server_agg.collect import Catalogue
-from server_agg.collect.store.reports import IncomingReport
+from server_agg.collect import Catalogue, IncomingReport
 
 DESIGN = Design("3/4", "3/4")
 KEY = SigningKey.generate()

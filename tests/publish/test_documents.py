@@ -11,7 +11,18 @@ from fractions import Fraction
 import flint
 import pytest
 
-from rrcollect import Attribute, EveryAttributeOf, ParameterError, Policy, Question, Report, SetDesign, Survey
+from rrcollect import (
+    Attribute,
+    Choice,
+    EveryAttributeOf,
+    Number,
+    ParameterError,
+    Policy,
+    Question,
+    Report,
+    SetDesign,
+    Survey,
+)
 from rrcollect.answer.attributes import Attributes
 from rrcollect.design import from_text, from_wire
 from rrcollect.design.parameters import SIGNED, Epsilon
@@ -19,7 +30,6 @@ from rrcollect.design.promise import Promise
 from rrcollect.errors import MalformedDocument, MalformedReport, NotCanonical
 from rrcollect.publish import document, texts
 from rrcollect.publish.canonical import canonical
-from rrcollect.publish.kinds import Choice, Number
 from tests.support.devices import VECTORS, load, moment, question, survey, vector_policy
 from tests.vectors.parts import NOW, ONE_OF_THREE, QUESTION, SET_DESIGN, SURVEY, b64, with_survey
 from tests.vectors.parts import POLICY as RULES

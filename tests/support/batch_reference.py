@@ -8,11 +8,10 @@ from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from typing import Any
 
-from rrcollect import Design, Question, SetDesign, SigningKey, Survey, publish_survey
+from rrcollect import Choice, Design, Number, Question, Report, SetDesign, SigningKey, Survey, publish_survey
 from rrcollect.design import from_text
 from rrcollect.design.mechanism import Mechanism
-from rrcollect.publish.kinds import Choice, Number
-from rrcollect.publish.report import REASONS, Report, ReportRow, fault
+from rrcollect.publish.report import REASONS, ReportRow, fault
 from server_agg import Tallies, Tally, TallyKey
 
 KEY = SigningKey.generate()

@@ -6,8 +6,7 @@ import random
 import secrets
 from typing import Any
 
-from rrcollect import Design, Report, optimal_choice, optimal_design
-from rrcollect.publish.kinds import Choice, Number
+from rrcollect import Choice, Design, Number, Report, optimal_choice, optimal_design
 from rrcollect.publish.survey import Survey
 from server_agg.collect import Store, incoming
 from tests.support.devices import question

@@ -21,8 +21,8 @@ import pyarrow.parquet
 
 from rrcollect.publish.tickets import known_as
 from server_agg import open_store
-from server_agg.collect import Catalogue, PublishedSurvey, ReportOutcome, Store, incoming
-from server_agg.collect.store.reports import IncomingReport, Spending
+from server_agg.collect import Catalogue, IncomingReport, PublishedSurvey, ReportOutcome, Store, incoming
+from server_agg.collect.store.reports import Spending
 from server_agg.errors import StoreError
 from tests.support.collector_running import JSON, Process, body, publication, report
 from tests.support.devices import KEY

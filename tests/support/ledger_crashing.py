@@ -14,10 +14,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
-from rrcollect import Client
+from rrcollect import Client, Report
 from rrcollect.answer.acceptance import AcceptedSurvey
 from rrcollect.errors import RRCollectError
-from rrcollect.publish.report import Report
 from tests.support.devices import client, envelope, question
 
 SIGNED = envelope(question(), question(id="q2", attribute="b"))

@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from rrcollect import Design, ParameterError, SetDesign, optimal_choice, optimal_design
-from rrcollect.publish.kinds import Choice, Number
+from rrcollect import Choice, Design, Number, ParameterError, SetDesign, optimal_choice, optimal_design
 from server_agg import Tallies, Tally, TallyKey, estimate
 from server_agg.collect.http.findings import HEAD, as_csv
 from server_agg.estimates.estimate import Estimate

@@ -113,11 +113,7 @@ class Findings:
     """What was found, for whoever asks; `states` says by digest what each survey is now."""
 
     def __init__(
-        self,
-        store: Store,
-        catalogue: Catalogue,
-        settings: Settings,
-        states: Callable[[], dict[str, dict[str, Any]]],
+        self, store: Store, catalogue: Catalogue, settings: Settings, states: Callable[[], dict[str, dict[str, Any]]]
     ) -> None:
         self._store = store
         self._catalogue = catalogue

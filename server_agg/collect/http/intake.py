@@ -61,10 +61,7 @@ class Intake:
         self._seconds = settings.body_seconds
         self._limit = LARGEST_REPORT * settings.list_limit
         self._admission = Admission(
-            catalogue.known,
-            grace=settings.grace,
-            list_limit=settings.list_limit,
-            withdrawn=catalogue.withdrawn,
+            catalogue.known, grace=settings.grace, list_limit=settings.list_limit, withdrawn=catalogue.withdrawn
         )
         self._patient = self._admission.finding(catalogue.find)
 

@@ -59,14 +59,7 @@ from rrcollect.design import from_text
 from rrcollect.design.mechanism import Mechanism
 from rrcollect.publish.report import ReportRow
 from server_agg.collect.store.database import ADD_COUNT, COLUMNS, READ_COUNTS
-from server_agg.collect.store.epochs import (
-    NOTHING_GATHERED,
-    NOTHING_SEEN,
-    CellCount,
-    Epochs,
-    GatheredReports,
-    Group,
-)
+from server_agg.collect.store.epochs import NOTHING_GATHERED, NOTHING_SEEN, CellCount, Epochs, GatheredReports, Group
 from server_agg.collect.store.reports import SPENDING, Cell, Crowd, IncomingReport, Spending
 from server_agg.count.tallies import Tallies, TallyKey
 from server_agg.count.tally import Tally, counts_of_texts

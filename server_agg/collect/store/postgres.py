@@ -28,23 +28,8 @@ from typing import Any
 
 from rrcollect.errors import MissingExtra
 from rrcollect.schema import upgrade
-from server_agg.collect.store.database import (
-    BETWEEN,
-    PAGE_COLUMNS,
-    SEALED,
-    STEPS,
-    Database,
-    Marked,
-    closed_on_failure,
-)
-from server_agg.errors import (
-    StoreContended,
-    StoreError,
-    StoreFull,
-    StoreUnavailable,
-    UnsafeDurability,
-    WrongSchema,
-)
+from server_agg.collect.store.database import BETWEEN, PAGE_COLUMNS, SEALED, STEPS, Database, Marked, closed_on_failure
+from server_agg.errors import StoreContended, StoreError, StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
 
 try:
     import psycopg

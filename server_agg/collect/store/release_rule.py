@@ -71,10 +71,7 @@ def hierarchy(survey: Survey) -> list[str]:
 
 
 def next_release(
-    unpublished: Mapping[Cell, int],
-    minimum: int,
-    segments: Sequence[str],
-    source: random.Random | None = None,
+    unpublished: Mapping[Cell, int], minimum: int, segments: Sequence[str], source: random.Random | None = None
 ) -> Release:
     """The next release from counts that are not published yet, by a hierarchy of segments."""
     draw = source or random.SystemRandom()

@@ -20,15 +20,7 @@ from typing import Any
 from urllib.parse import quote
 
 from rrcollect.schema import upgrade
-from server_agg.collect.store.database import (
-    BETWEEN,
-    PAGE_COLUMNS,
-    SEALED,
-    STEPS,
-    Database,
-    Marked,
-    closed_on_failure,
-)
+from server_agg.collect.store.database import BETWEEN, PAGE_COLUMNS, SEALED, STEPS, Database, Marked, closed_on_failure
 from server_agg.errors import StoreError, StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
 
 APPLICATION = 0x72726331  # "rrc1", so that another program's file is told from ours

@@ -30,7 +30,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from rrcollect import Report
 from rrcollect.errors import RRCollectError
 from server_agg import create_app
-from server_agg.collect import ReportOutcome, Store
+from server_agg.collect import IncomingReport, ReportOutcome, Store
 from server_agg.collect.http.app import Collector
 from server_agg.collect.store import postgres, sqlite, store
 from server_agg.collect.store.database import ADD_COUNT, COLUMNS, STEPS
@@ -38,7 +38,7 @@ from server_agg.collect.store.epochs import marked_reports
 from server_agg.collect.store.fold import FoldResult, Folds
 from server_agg.collect.store.keys import KeyFolder
 from server_agg.collect.store.postgres import PostgresDatabase
-from server_agg.collect.store.reports import SPENDING, IncomingReport, packed
+from server_agg.collect.store.reports import SPENDING, packed
 from server_agg.collect.store.sqlite import SqliteDatabase
 from server_agg.errors import StoreError
 from tests.assurance.collector.fuzz_targets import unchecked_fields
