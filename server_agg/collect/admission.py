@@ -23,6 +23,7 @@ import re
 import time
 from collections.abc import Callable, Container
 from copy import copy
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -74,29 +75,21 @@ class _Turns:
             self._since = time.perf_counter()
 
 
+@dataclass(eq=False)
 class Admission:
     """The rules, over a function that finds a published survey by its digest."""
 
-    def __init__(
-        self,
-        survey: Callable[[str], CatalogueEntry | None],
-        *,
-        grace: timedelta,
-        list_limit: int,
-        withdrawn: Container[str] = frozenset(),
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self._survey = survey
-        self._grace = grace.total_seconds()
-        self._list_limit = list_limit
-        self._withdrawn = withdrawn
-        self._clock = clock
-        self._frames: dict[tuple[str, str], _Frame] = {}
+    survey: Callable[[str], CatalogueEntry | None]
+    grace: timedelta = field(kw_only=True)
+    list_limit: int = field(kw_only=True)
+    withdrawn: Container[str] = field(kw_only=True, default=frozenset())
+    clock: Callable[[], float] = field(kw_only=True, default=time.time)
+    _frames: dict[tuple[str, str], _Frame] = field(init=False, default_factory=dict)
 
     def finding(self, survey: Callable[[str], CatalogueEntry | None]) -> Admission:
         """The same rules and the same memory, with another way of finding a survey."""
         made = copy(self)
-        made._survey = survey
+        made.survey = survey
         return made
 
     def admit(self, body: bytes) -> list[IncomingReport]:
@@ -112,8 +105,8 @@ class Admission:
         except UnicodeDecodeError:
             return []
         found: list[IncomingReport] = []
-        now, start = self._clock(), 1
-        while len(found) < self._list_limit and (match := ITEM.match(text, start)) is not None:
+        now, start = self.clock(), 1
+        while len(found) < self.list_limit and (match := ITEM.match(text, start)) is not None:
             answer, design, id_, rest, ticket, after = match.groups()
             frame = self._frames.get((design, rest))
             report = None if frame is None else self._framed(frame, now, answer, id_, ticket)
@@ -126,7 +119,7 @@ class Admission:
         return []
 
     def _list(self, body: bytes) -> list[IncomingReport]:
-        most = MOST_BRACKETS * self._list_limit
+        most = MOST_BRACKETS * self.list_limit
         if body.count(b"[") + body.count(b"{") > most:
             raise Refusal.of("malformed", f"a list of reports has at most {most} brackets")
         found, turns = [], _Turns()
@@ -148,17 +141,17 @@ class Admission:
                 end = place + _DECODER.raw_decode(piece)[1]
                 items.append(text[place:end].encode())
                 turns.give()
-                if text[end] == "]" and end + 1 == len(text) and len(items) <= self._list_limit:
+                if text[end] == "]" and end + 1 == len(text) and len(items) <= self.list_limit:
                     return items
-                if text[end] != "," or len(items) >= self._list_limit:
+                if text[end] != "," or len(items) >= self.list_limit:
                     break
                 place = end + 1
         except (ValueError, RecursionError, IndexError):
             pass
-        raise Refusal.of("malformed", f"a list holds 1 to {self._list_limit} reports, as canonical JSON")
+        raise Refusal.of("malformed", f"a list holds 1 to {self.list_limit} reports, as canonical JSON")
 
     def _one(self, body: bytes) -> IncomingReport:
-        now = self._clock()
+        now = self.clock()
         try:
             match = SHAPE.fullmatch(body.decode())
         except UnicodeDecodeError:  # it is malformed, and the full check says so
@@ -174,7 +167,7 @@ class Admission:
     def _framed(self, frame: _Frame, now: float, answer: str, id_: str, ticket: str | None) -> IncomingReport | None:
         """The report with this answer, id and ticket, if what surrounds them was checked in full before."""
         (survey, question, round_, design, _, _, _, segments), mechanism, opens, closes, by_invitation = frame
-        if not opens <= now < closes or survey in self._withdrawn:
+        if not opens <= now < closes or survey in self.withdrawn:
             return None
         if (ticket is not None) is not by_invitation or not mechanism.allows(answer):
             return None
@@ -185,17 +178,17 @@ class Admission:
             report = Report.from_bytes(body)
         except MalformedReport as error:
             raise Refusal.of("malformed", str(error)) from None
-        entry = self._survey(report.survey)
+        entry = self.survey(report.survey)
         reason = fault(report, None if entry is None else entry.survey)
         if entry is None or reason is not None:
             raise Refusal.of(reason or "unknown_survey")
         opens, closes = _times(entry.survey, report.round)
-        closes += self._grace
+        closes += self.grace.total_seconds()
         if now < opens:
             raise Refusal(425, "not_open", "the survey, or this round of it, opens later: send it again then")
         if now >= closes:
             raise Refusal.of("closed")
-        if report.survey in self._withdrawn:
+        if report.survey in self.withdrawn:
             raise Refusal.of("withdrawn")
         if match is not None:
             if len(self._frames) >= MOST_REMEMBERED:

@@ -169,7 +169,7 @@ def test_both_stores_release_whole_crowds_and_forget_none(store):
         many = source.choice((1, 3, 20, 50))
         total += many
         store.take([incoming(one.row) for one in came(survey.digest, many, source, round=source.randrange(2))])
-        ahead = unreleased(store.epochs, survey)
+        ahead = unreleased(store.folds.counted(), survey)
         made = store.release(survey)
         assert made.added >= ahead.answers
         found = store.last_release(survey)
@@ -234,7 +234,7 @@ def test_a_release_that_fails_at_any_statement_changes_nothing(store, monkeypatc
             failed += 1
             left = -1
             assert store.last_release(survey) is None
-            assert unreleased(store.epochs, survey).answers >= 56
+            assert unreleased(store.folds.counted(), survey).answers >= 56
             continue
         break
     left = -1

@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -110,13 +111,16 @@ def create_app(store: Store, owner: OwnerToken, settings: Settings | None = None
     return Collector(store, owner, settings or Settings()).app()
 
 
+@dataclass(eq=False)
 class Collector:
     """The routes and what they share."""
 
-    def __init__(self, store: Store, owner: OwnerToken, settings: Settings) -> None:
-        self.store = store
-        self.owner = owner
-        self.settings = settings
+    store: Store
+    owner: OwnerToken
+    settings: Settings
+
+    def __post_init__(self) -> None:
+        store, settings = self.store, self.settings
         self.catalogue = Catalogue(store.shelf)
         self.metrics = Metrics()
         self.watch = Watch(settings.minimum)
@@ -129,14 +133,12 @@ class Collector:
             watch=self._committed,
             watch_fold=self._folded,
         )
-        self.surveys = SurveyRoutes(store, owner, self.catalogue, settings, budget=self.budget, changed=self._changed)
+        self.surveys = SurveyRoutes(store, self.owner, self.catalogue, settings, self.budget, self._changed)
         self.findings = Findings(store, self.catalogue, settings, self.surveys.states)
 
     def app(self) -> CollectorApp:
         """All of it, guarded."""
-        intake = Intake(
-            self.catalogue, self.writer, self.metrics, self.settings, budget=self.budget, refused=self._refused
-        )
+        intake = Intake(self.catalogue, self.writer, self.metrics, self.settings, self.budget, self._refused)
         routes = [
             Route("/reports", intake, methods=["POST"]),
             *self.surveys.routes(),
@@ -243,11 +245,11 @@ class Collector:
 
     async def results_page(self, request: Request) -> Response:
         """GET /r/{digest}: what was released of one survey."""
-        return _page(pages.results_page(await self._public_digest(request)))
+        return _page(pages.board_page(await self._public_digest(request)))
 
     async def embedded_page(self, request: Request) -> Response:
         """GET /r/{digest}/embed: the same without buttons, for a frame in another page."""
-        return _page(pages.embedded_page(await self._public_digest(request)), framed=True)
+        return _page(pages.board_page(await self._public_digest(request), embedded=True), framed=True)
 
     async def _public_digest(self, request: Request) -> str:
         if not self.settings.public_results:

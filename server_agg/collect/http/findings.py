@@ -13,23 +13,19 @@ from __future__ import annotations
 import asyncio
 import io
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from rrcollect.publish.survey import Survey
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.http.bodies import encoded
 from server_agg.collect.settings import Settings
-from server_agg.collect.store.epochs import CellCount
 from server_agg.collect.store.fold import tallies_of
-from server_agg.collect.store.release import ReleaseOutcome, last_facts, last_number
-from server_agg.collect.store.release_rule import hierarchy, next_release
-from server_agg.collect.store.reports import Cell
+from server_agg.collect.store.release import ReleaseOutcome, last_facts, unreleased
 from server_agg.collect.store.store import Store
 from server_agg.count.tallies import Tallies
 from server_agg.files import write_csv
-from server_agg.survey_page.released import ReleaseFacts
 from server_agg.survey_page.results import released_results, survey_results
 
 HEAD = ("survey", "title", "question", "text", "round", "segment", "group", "option", "n", "estimate", "low", "high",
@@ -74,52 +70,33 @@ def _bar(row: dict[str, Any]) -> list[object]:
     return [row["value"], row["low"], row["high"]]
 
 
-class PublicResults:
-    """What strangers may see of surveys, as their page shows it; computed once per release, however many look."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._shown: dict[str, tuple[int, dict[str, Any]]] = {}
-
-    def of(self, survey: Survey) -> dict[str, Any]:
-        """The last release of a survey."""
-        digest = survey.digest
-        known = self._shown.get(digest)
-        if known is None or known[0] != last_number(self._store.database, digest):
-            last = self._store.last_release(survey)
-            facts, tallies = (None, Tallies({})) if last is None else (last.facts, last.tallies)
-            known = 0 if facts is None else facts.number, released_results(tallies, survey, facts).as_dict()
-            self._shown[digest] = known
-        return known[1]
-
-
 def live_results(store: Store, surveys: Iterable[Survey]) -> list[dict[str, Any]]:
     """What the owner sees of each survey: everything that was counted, with bars that allow for looking, the last
     release, and what a release would add now."""
     counted, last = store.folds.counted(), last_facts(store.database)
-    return [_live(survey, counted.get(survey.digest, {}), last.get(survey.digest)) for survey in surveys]
+    found = []
+    for survey in surveys:
+        digest, ahead = survey.digest, unreleased(counted, survey)
+        cells = {cell: each.n for cell, each in counted.get(digest, {}).items()}
+        facts, tallies = last.get(digest), tallies_of(cells, {digest} if survey.pilot else ())
+        headline = None if facts is None else facts.headline
+        shown = survey_results(tallies, survey, release=facts, headline=headline, method="anytime").as_dict()
+        outcome = ReleaseOutcome(facts, ahead.answers, ahead.waiting, survey.minimum)
+        found.append(shown | {"next_release": outcome.as_dict()})
+    return found
 
 
-def _live(survey: Survey, counted: Mapping[Cell, CellCount], facts: ReleaseFacts | None) -> dict[str, Any]:
-    tallies = tallies_of({cell: found.n for cell, found in counted.items()}, {survey.digest} if survey.pilot else ())
-    headline = None if facts is None else facts.headline
-    found = survey_results(tallies, survey, release=facts, headline=headline, method="anytime").as_dict()
-    unpublished = Counter({cell: n - published for cell, (n, published) in counted.items() if n > published})
-    ahead = next_release(unpublished, survey.minimum, hierarchy(survey))
-    return found | {"next_release": ReleaseOutcome(facts, ahead.answers, ahead.waiting, survey.minimum).as_dict()}
-
-
+@dataclass(eq=False)
 class Findings:
     """What was found, for whoever asks; `states` says by digest what each survey is now."""
 
-    def __init__(
-        self, store: Store, catalogue: Catalogue, settings: Settings, states: Callable[[], dict[str, dict[str, Any]]]
-    ) -> None:
-        self._store = store
-        self._catalogue = catalogue
-        self._settings = settings
-        self._states = states
-        self._public = PublicResults(store)
+    store: Store
+    catalogue: Catalogue
+    settings: Settings
+    states: Callable[[], dict[str, dict[str, Any]]]
+
+    def __post_init__(self) -> None:
+        self._public: dict[str, tuple[int, dict[str, Any]]] = {}  # by digest, the number of the release and its results
         self._found: dict[bool, tuple[float, list[dict[str, Any]], dict[tuple[str | None, str], bytes]]] = {}  # live?
         self._counting = asyncio.Lock()
 
@@ -131,7 +108,7 @@ class Findings:
         """The results of one survey or of all, as "json" or "csv"."""
         async with self._counting:
             found = self._found.get(live)
-            if found is None or time.monotonic() - found[0] >= self._settings.results_age:
+            if found is None or time.monotonic() - found[0] >= self.settings.results_age:
                 counted = await asyncio.to_thread(self._count if live else self._released)
                 self._found[live] = found = time.monotonic(), counted, {}
             _, surveys, written = found
@@ -141,15 +118,26 @@ class Findings:
             return written[digest, form]
 
     def _count(self) -> list[dict[str, Any]]:
-        self._catalogue.refresh()
-        self._store.folds.fold_unless_busy()
-        found, states = live_results(self._store, [one.survey for one in self._catalogue.all()]), self._states()
+        self.catalogue.refresh()
+        self.store.folds.fold_unless_busy()
+        found, states = live_results(self.store, [one.survey for one in self.catalogue.all()]), self.states()
         return [one | states[one["digest"]] for one in found]
 
     def _released(self) -> list[dict[str, Any]]:
-        self._catalogue.refresh()
-        states = self._states()
-        return [self._public.of(listed.survey) | states[listed.published.digest] for listed in self._catalogue.all()]
+        self.catalogue.refresh()
+        states, last = self.states(), last_facts(self.store.database)
+        shown = []
+        for survey in (listed.survey for listed in self.catalogue.all()):
+            digest, known = survey.digest, self._public.get(survey.digest)
+            if known is None or known[0] != (last[digest].number if digest in last else 0):
+                self._public[digest] = known = self._of_last_release(survey)
+            shown.append(known[1] | states[digest])
+        return shown
+
+    def _of_last_release(self, survey: Survey) -> tuple[int, dict[str, Any]]:
+        last = self.store.last_release(survey)
+        facts, tallies = (None, Tallies({})) if last is None else (last.facts, last.tallies)
+        return 0 if facts is None else facts.number, released_results(tallies, survey, facts).as_dict()
 
 
 def _written(surveys: list[dict[str, Any]], form: str) -> bytes:

@@ -16,6 +16,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
@@ -40,56 +41,49 @@ NEW_HEADERS = [
 ]
 
 
+@dataclass(eq=False)
 class Intake:
     """The endpoint, as an ASGI application."""
 
-    def __init__(
-        self,
-        catalogue: Catalogue,
-        writer: GroupCommit,
-        metrics: Metrics,
-        settings: Settings,
-        *,
-        budget: BodyBudget,
-        refused: Callable[[str], None],
-    ) -> None:
-        self._catalogue = catalogue
-        self._writer = writer
-        self._metrics = metrics
-        self._budget = budget
-        self._refused = refused
-        self._seconds = settings.body_seconds
-        self._limit = LARGEST_REPORT * settings.list_limit
-        self._admission = Admission(
-            catalogue.known, grace=settings.grace, list_limit=settings.list_limit, withdrawn=catalogue.withdrawn
-        )
+    catalogue: Catalogue
+    writer: GroupCommit
+    metrics: Metrics
+    settings: Settings
+    budget: BodyBudget
+    refused: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        given, catalogue = self.settings, self.catalogue
+        how: dict[str, Any] = {"grace": given.grace, "list_limit": given.list_limit, "withdrawn": catalogue.withdrawn}
+        self._limit, self._admission = LARGEST_REPORT * given.list_limit, Admission(catalogue.known, **how)
         self._patient = self._admission.finding(catalogue.find)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         began = time.perf_counter()
         try:
-            body = await body_of(scope, receive, limit=self._limit, seconds=self._seconds, budget=self._budget)
-            outcomes = await self._writer.take(await self._judged(body))
+            limits: dict[str, Any] = {"limit": self._limit, "seconds": self.settings.body_seconds}
+            body = await body_of(scope, receive, **limits, budget=self.budget)
+            outcomes = await self.writer.take(await self._judged(body))
         except Refusal as refusal:
-            self._refused(refusal.code)
+            self.refused(refusal.code)
             response = refusal_reply(refusal)
         except StoreError as error:
             response = trouble_reply(error)
         else:
             if len(outcomes) == 1 and outcomes[0] is ReportOutcome.NEW:
-                self._metrics.judged("new")
-                self._metrics.answered(201, time.perf_counter() - began)
+                self.metrics.judged("new")
+                self.metrics.answered(201, time.perf_counter() - began)
                 await send({"type": "http.response.start", "status": 201, "headers": list(NEW_HEADERS)})
                 await send({"type": "http.response.body", "body": NEW})
                 return
             verdicts = [outcome.value for outcome in outcomes]
             for verdict, n in Counter(verdicts).items():
-                self._metrics.judged(verdict, n)
+                self.metrics.judged(verdict, n)
                 if verdict in REASONS:
                     for _ in range(n):
-                        self._refused(verdict)
+                        self.refused(verdict)
             response = _reply(verdicts)
-        self._metrics.answered(response.status_code, time.perf_counter() - began)
+        self.metrics.answered(response.status_code, time.perf_counter() - began)
         await response(scope, receive, send)
 
     async def _judged(self, body: bytes) -> list[IncomingReport]:

@@ -116,19 +116,13 @@ def _places(listed: CatalogueEntry, words: Words, prefix: str) -> str:
     return f"<p>{words.say('answered_at')}</p>\n<ul>\n{''.join(items)}\n</ul>\n"
 
 
-def board_page() -> str:
-    """The page that lists what was released."""
-    return _frame("Results", "board", {"view": "all"}, "./", NO_DRAWINGS)
-
-
-def results_page(digest: str) -> str:
-    """The page of what was released of one survey."""
-    return _frame("Results", "board", {"view": "one", "digest": digest}, "../", NO_DRAWINGS)
-
-
-def embedded_page(digest: str) -> str:
-    """The same for a frame in another page: nothing to press that leads away from it."""
-    return _frame("Results", "board", {"view": "embedded", "digest": digest}, "../../", NO_DRAWINGS)
+def board_page(digest: str | None = None, *, embedded: bool = False) -> str:
+    """The page of what was released, of one survey or of all; `embedded`: for a frame in another page, with nothing to
+    press that leads away from it."""
+    if digest is None:
+        return _frame("Results", "board", {"view": "all"}, "./", NO_DRAWINGS)
+    view, root = ("embedded", "../../") if embedded else ("one", "../")
+    return _frame("Results", "board", {"view": view, "digest": digest}, root, NO_DRAWINGS)
 
 
 def owner_page(*, public: bool) -> str:

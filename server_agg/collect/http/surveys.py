@@ -24,8 +24,8 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -55,25 +55,16 @@ HASH = re.compile(r"[0-9a-f]{64}")
 PREVIEW = {(): False, (("preview", "1"),): True}  # by the query
 
 
+@dataclass(eq=False)
 class SurveyRoutes:
     """What may be done with surveys; `changed` is called when results are to be counted again."""
 
-    def __init__(
-        self,
-        store: Store,
-        owner: OwnerToken,
-        catalogue: Catalogue,
-        settings: Settings,
-        *,
-        budget: BodyBudget,
-        changed: Callable[[], None],
-    ) -> None:
-        self._store = store
-        self._owner = owner
-        self._catalogue = catalogue
-        self._settings = settings
-        self._budget = budget
-        self._changed = changed
+    store: Store
+    owner: OwnerToken
+    catalogue: Catalogue
+    settings: Settings
+    budget: BodyBudget
+    changed: Callable[[], None]
 
     def routes(self) -> list[Route]:
         """All of them."""
@@ -91,31 +82,31 @@ class SurveyRoutes:
 
     async def listed(self, digest: str) -> CatalogueEntry:
         """The survey of this digest; a `Refusal` if there is none."""
-        found = self._catalogue.known(digest) or await asyncio.to_thread(self._catalogue.find, digest)
+        found = self.catalogue.known(digest) or await asyncio.to_thread(self.catalogue.find, digest)
         if found is None:
             raise Refusal.of("unknown_survey")
         return found
 
     def prefix(self, request: Request) -> str:
         """The path below which people reach us."""
-        return self._settings.prefix or str(request.scope.get("root_path", ""))
+        return self.settings.prefix or str(request.scope.get("root_path", ""))
 
     def states(self) -> dict[str, dict[str, Any]]:
         """By digest what each survey is now; as it was when the catalogue was last read."""
-        closed, withdrawn, now = self._catalogue.finished, self._catalogue.withdrawn, datetime.now(UTC)
+        closed, withdrawn, now = self.catalogue.finished, self.catalogue.withdrawn, datetime.now(UTC)
         found = {}
-        for entry in self._catalogue.all():
+        for entry in self.catalogue.all():
             digest = entry.published.digest
             how = {"withdrawn": digest in withdrawn, "closed": digest in closed}
-            found[digest] = {"state": state_of(entry.survey, **how, grace=self._settings.grace, now=now)}
+            found[digest] = {"state": state_of(entry.survey, **how, grace=self.settings.grace, now=now)}
         return found
 
     def _check(self, request: Request) -> None:
-        self._owner.check(header(request.scope, b"authorization"))
+        self.owner.check(header(request.scope, b"authorization"))
 
     async def _body(self, request: Request, limit: int) -> bytes:
-        seconds = self._settings.body_seconds
-        return await body_of(request.scope, request.receive, limit=limit, seconds=seconds, budget=self._budget)
+        seconds = self.settings.body_seconds
+        return await body_of(request.scope, request.receive, limit=limit, seconds=seconds, budget=self.budget)
 
     async def _read(self, request: Request, limit: int) -> Any:
         body = await self._body(request, limit)
@@ -129,10 +120,9 @@ class SurveyRoutes:
         self._check(request)
         envelope = await self._body(request, LARGEST_ENVELOPE)
         keys = request.query_params.getlist("key")
-        listed, new = await asyncio.to_thread(
-            partial(self._catalogue.publish, envelope, keys, floor=self._settings.minimum)
-        )
-        self._changed()
+        floor = self.settings.minimum
+        listed, new = await asyncio.to_thread(self.catalogue.publish, envelope, keys, floor=floor)
+        self.changed()
         digest = listed.published.digest
         return reply({"digest": digest, "pages": listed.pages(self.prefix(request))}, 201 if new else 200)
 
@@ -142,15 +132,15 @@ class SurveyRoutes:
         return reply({"surveys": await asyncio.to_thread(self._overview, self.prefix(request))})
 
     def _overview(self, prefix: str) -> list[dict[str, Any]]:
-        self._catalogue.refresh()
-        self._store.folds.fold_unless_busy()
+        self.catalogue.refresh()
+        self.store.folds.fold_unless_busy()
         answers: Counter[str] = Counter()
-        for key, tally in self._store.tallies().items():
+        for key, tally in self.store.tallies().items():
             answers[key.survey] += tally.n
         states, found = self.states(), []
-        for entry in self._catalogue.all():
+        for entry in self.catalogue.all():
             survey, digest = entry.survey, entry.published.digest
-            last = self._store.last_release(survey)
+            last = self.store.last_release(survey)
             known = {"digest": digest, "name": survey.name, "version": survey.version, "pilot": survey.pilot}
             known |= {"title": survey.say(survey.title), "publisher": survey.publisher, "minimum": survey.minimum}
             known |= {"invite_only": survey.invite_only, "pages": entry.pages(prefix), "answers": answers[digest]}
@@ -164,7 +154,7 @@ class SurveyRoutes:
         listed = await self.listed(request.path_params["digest"])
         asked = await self._read(request, LARGEST_REQUEST)
         made, hashes = await asyncio.to_thread(asked_invites, asked, listed.survey)
-        await asyncio.to_thread(self._store.shelf.add_invites, listed.published.digest, hashes)
+        await asyncio.to_thread(self.store.shelf.add_invites, listed.published.digest, hashes)
         return reply({"hashes": len(hashes)} if made is None else {"invites": made}, 201)
 
     async def release(self, request: Request) -> Response:
@@ -180,9 +170,9 @@ class SurveyRoutes:
         if headline is not None and (type(headline) is not int or not SAME <= headline <= last):
             raise Refusal(400, "round", f'send {{}}, or {{"round": N}} with N from 0 to {last}, or null for the whole')
         if preview:
-            return reply(await asyncio.to_thread(preview_release, self._store.folds, listed.survey, headline=headline))
-        made = await asyncio.to_thread(self._store.release, listed.survey, headline=headline)
-        self._changed()
+            return reply(await asyncio.to_thread(preview_release, self.store.folds, listed.survey, headline=headline))
+        made = await asyncio.to_thread(self.store.release, listed.survey, headline=headline)
+        self.changed()
         return reply(made.as_dict(), 201 if made.added else 200)
 
     async def close(self, request: Request) -> Response:
@@ -191,13 +181,13 @@ class SurveyRoutes:
         listed = await self.listed(request.path_params["digest"])
         if await self._read(request, 1024) != {}:
             raise Refusal(400, "malformed", "send {}")
-        digest, grace = listed.published.digest, self._settings.grace
+        digest, grace = listed.published.digest, self.settings.grace
         try:
-            kept = await asyncio.to_thread(self._store.close, digest, grace=grace)
+            kept = await asyncio.to_thread(self.store.close, digest, grace=grace)
         except ParameterError as error:
             raise Refusal(409, "not_over", f"only {error.allowed}") from None
         said("survey closed", survey=digest)
-        self._changed()
+        self.changed()
         return reply({"closed": digest, "reports": kept.n})
 
     async def envelope(self, request: Request) -> Response:
@@ -212,16 +202,16 @@ class SurveyRoutes:
         envelope = await self._body(request, LARGEST_NOTICE)
         if sum(map(envelope.count, (b"[", b"{", b","))) > MOST_BRACKETS:  # with 16 signatures there are 51
             raise Refusal(400, "malformed", f"a signed withdrawal has at most {MOST_BRACKETS} brackets and commas")
-        new = await asyncio.to_thread(self._catalogue.withdraw, listed, envelope)
+        new = await asyncio.to_thread(self.catalogue.withdraw, listed, envelope)
         if new:
             said("survey withdrawn", survey=listed.published.digest)
-            self._changed()
+            self.changed()
         return reply({"withdrawn": listed.published.digest}, 201 if new else 200)
 
     async def withdrawal(self, request: Request) -> Response:
         """GET /surveys/{digest}/withdrawal: the signed notice; 204 while the survey stands."""
         listed = await self.listed(request.path_params["digest"])
-        notice = self._catalogue.withdrawn.get(listed.published.digest)
+        notice = self.catalogue.withdrawn.get(listed.published.digest)
         headers = {"cache-control": "no-store"}
         return (
             Response(status_code=204, headers=headers)

@@ -21,7 +21,7 @@ import json
 import random
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -135,22 +135,11 @@ def checked_headline(survey: Survey, headline: int | None) -> None:
         raise ParameterError("headline", headline, f"a round of the survey, 0 to {rounds - 1}, or None for the whole")
 
 
-def unreleased(epochs: Epochs, survey: Survey) -> Release:
-    """What a release would do now; nothing is changed."""
-    digest = survey.digest
-
-    def read(cursor: Any) -> Counter[Cell]:
-        unpublished, gathered = _unpublished(epochs, cursor, digest)
-        return unpublished + _open(gathered, digest)
-
-    return next_release(epochs.consistently(read), survey.minimum, hierarchy(survey))
-
-
-def last_number(database: Database, digest: str) -> int:
-    """The number of the last release of a survey; 0 before the first."""
-    with database.reading() as cursor:
-        found = database.run(cursor, LAST_RELEASE, (digest,)).fetchone()
-    return 0 if found is None else int(found[0])
+def unreleased(counted: Mapping[str, Mapping[Cell, CellCount]], survey: Survey) -> Release:
+    """What a release would do with what was counted (`Folds.counted`); nothing is changed."""
+    cells = counted.get(survey.digest, {})
+    unpublished = {cell: n - published for cell, (n, published) in cells.items() if n > published}
+    return next_release(unpublished, survey.minimum, hierarchy(survey))
 
 
 def last_facts(database: Database) -> dict[str, ReleaseFacts]:
@@ -175,7 +164,7 @@ def preview_release(folds: Folds, survey: Survey, *, headline: int | None = SAME
     """The outcome that a release would have now, and what it would change."""
     checked_headline(survey, headline)
     folds.fold_unless_busy()
-    last, ahead = last_release(folds.database, survey), unreleased(folds.epochs, survey)
+    last, ahead = last_release(folds.database, survey), unreleased(folds.counted(survey.digest), survey)
     facts = None if last is None else last.facts
     before: Counter[Place] = Counter()
     for key, tally in () if last is None else last.tallies.items():
