@@ -92,7 +92,7 @@ def test_what_is_shown_is_what_the_estimators_say_of_the_reports(collector):
     found = {each["id"]: each for each in collector.results()["surveys"][0]["questions"]}
     texts = [one.answer for one in reports if one.question == "colour"]
     wanted = estimate(Tally(MANY, 90, [sum(text[j] == "1" for text in texts) for j in range(10)]))
-    assert [one["value"] for one in found["colour"]["estimate"]["options"]] == wanted.values
+    assert [one["value"] for one in found["colour"]["estimate"]["options"]] == [row.value for row in wanted.rows]
     ones = sum(one.answer == "1" for one in reports if one.question == "hours")
     share = estimate(Tally(HOURS.design, 90, ones)).value
     assert found["hours"]["estimate"]["value"] == pytest.approx(40 * share)
