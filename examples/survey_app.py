@@ -15,10 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rrcollect import (
-    AcceptedSurvey,
     Client,
     Policy,
-    Publication,
     Question,
     SigningKey,
     SimulatedCollector,
@@ -26,8 +24,9 @@ from rrcollect import (
     SurveyRefused,
     TrustedPublisher,
     optimal_design,
-    publish_survey,
 )
+from rrcollect.answer.acceptance import AcceptedSurvey
+from rrcollect.publish.publication import Publication
 
 PUBLISHER = "Example Institute"
 COLLECTOR = "https://collect.example.org/reports"
@@ -46,7 +45,7 @@ def publish(key: SigningKey, name: str, texts: dict[str, str]) -> Publication:
         expires=datetime(2100, 1, 1, tzinfo=UTC),
         questions=questions,
     )
-    return publish_survey(survey, [key])
+    return survey.publish([key])
 
 
 def ask(prompt: str, allowed: str) -> str:

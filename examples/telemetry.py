@@ -31,7 +31,6 @@ from rrcollect import (
     Survey,
     TrustedPublisher,
     optimal_design,
-    publish_survey,
     randomise_many,
 )
 from server_agg import Tally, plan, trend
@@ -55,7 +54,7 @@ survey = Survey(
     expires=datetime(2100, 1, 1, tzinfo=UTC),
     questions=[asked],
 )
-envelope = publish_survey(survey, [key]).envelope
+envelope = survey.publish([key]).envelope
 collector = SimulatedCollector([survey])
 policy = Policy([TrustedPublisher("Example Software", [key.public])], attribute_epsilon=2)
 

@@ -38,7 +38,7 @@ survey = rr.Survey(
     segments={"level": ["amateur", "elite"]},
     questions=[rr.Question(id="doped", attribute="doped", text="Have you ever doped?", design=design)],
 )
-publication = rr.publish_survey(survey, [key])
+publication = survey.publish([key])
 print(f"\nPublished: {len(publication.envelope)} signed bytes")
 print(publication.composition.explain())
 

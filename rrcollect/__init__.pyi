@@ -1,21 +1,15 @@
 """The public names of rrcollect, one line each: `rrcollect.lazy` reads them here, and so do type checkers."""
 
 from rrcollect import classic as classic
-from rrcollect.answer.acceptance import AcceptedSurvey as AcceptedSurvey
-from rrcollect.answer.acceptance import accept_survey as accept_survey
 from rrcollect.answer.attributes import Attribute as Attribute
 from rrcollect.answer.attributes import EveryAttributeOf as EveryAttributeOf
 from rrcollect.answer.client import Client as Client
 from rrcollect.answer.clients import Clients as Clients
 from rrcollect.answer.draw import randomise as randomise
 from rrcollect.answer.draw import randomise_many as randomise_many
-from rrcollect.answer.explain.budget import Budget as Budget
-from rrcollect.answer.explain.words import Words as Words
 from rrcollect.answer.ledger.bulk import BulkLedger as BulkLedger
-from rrcollect.answer.ledger.ledger import DeclineResult as DeclineResult
 from rrcollect.answer.policy import Policy as Policy
 from rrcollect.answer.policy import TrustedPublisher as TrustedPublisher
-from rrcollect.deliver.outbox import Deliveries as Deliveries
 from rrcollect.deliver.simulated import SimulatedCollector as SimulatedCollector
 from rrcollect.deliver.transport import HttpTransport as HttpTransport
 from rrcollect.deliver.transport import Transport as Transport
@@ -39,13 +33,10 @@ from rrcollect.errors import LedgerError as LedgerError
 from rrcollect.errors import ParameterError as ParameterError
 from rrcollect.errors import RRCollectError as RRCollectError
 from rrcollect.errors import SurveyRefused as SurveyRefused
-from rrcollect.publish.envelope import add_signature as add_signature
 from rrcollect.publish.keys import PublicKey as PublicKey
 from rrcollect.publish.keys import SigningKey as SigningKey
 from rrcollect.publish.kinds import Choice as Choice
 from rrcollect.publish.kinds import Number as Number
-from rrcollect.publish.publication import Publication as Publication
-from rrcollect.publish.publication import publish_survey as publish_survey
 from rrcollect.publish.question import Disclosure as Disclosure
 from rrcollect.publish.question import Question as Question
 from rrcollect.publish.report import Report as Report

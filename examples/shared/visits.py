@@ -28,7 +28,7 @@ TOKEN = "the owner's, from your secrets"  # noqa: S105 (of this example)
 Host = Callable[[rr.Clients, bytes, Any], Any]
 
 
-def publish(key: rr.SigningKey, address: str) -> rr.Publication:
+def publish(key: rr.SigningKey, address: str) -> bytes:
     """The publisher's side: the survey names the collector below /collect."""
     question = rr.Question(id="doped", attribute="doped", text="Have you ever doped?", design=rr.optimal_design("ln 3"))
     survey = rr.Survey(
@@ -40,7 +40,7 @@ def publish(key: rr.SigningKey, address: str) -> rr.Publication:
         expires=datetime(2100, 1, 1, tzinfo=UTC),
         questions=[question],
     )
-    return rr.publish_survey(survey, [key])
+    return survey.publish([key]).envelope
 
 
 @contextmanager
@@ -81,7 +81,7 @@ def play(folder_name: str, make_host: Host) -> None:
     listening = socket.create_server(("127.0.0.1", 0))
     address = f"http://127.0.0.1:{listening.getsockname()[1]}"
     signer, secret = rr.SigningKey.generate(), os.urandom(32)  # of this run; yours are kept, and never change
-    publication, run = publish(signer, address), folder / secret.hex()[:8]
+    envelope, run = publish(signer, address), folder / secret.hex()[:8]
     policy = rr.Policy([rr.TrustedPublisher(PUBLISHER, [signer.public])])
     clients = rr.Clients(run, key=secret, attributes=["doped"], policy=policy, spread=0)
     collector = create_app(open_store(run / "reports.sqlite3"), OwnerToken(TOKEN))
@@ -90,8 +90,8 @@ def play(folder_name: str, make_host: Host) -> None:
     def user(name: str | None, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         return ask(address, method, path, body, **({"X-User": f"{name}@example.org"} if name else {}))
 
-    with served(make_host(clients, publication.envelope, collector), listening):
-        told = ask(address, "POST", f"/collect/surveys?key={signer.public.raw.hex()}", publication.envelope, **owner)
+    with served(make_host(clients, envelope, collector), listening):
+        told = ask(address, "POST", f"/collect/surveys?key={signer.public.raw.hex()}", envelope, **owner)
         print("Published at the collector below /collect:", told[0])
         print("Open to ana:", user("ana", "GET", "/survey")[1]["open"])
         print("Without a sign-in:", user(None, "GET", "/survey")[0])

@@ -24,11 +24,8 @@ from types import TracebackType
 from rrcollect.answer.acceptance import (
     AcceptedSurvey,
     SeenVersion,
-    accept_survey,
-    accept_withdrawal,
     check_open,
     check_round,
-    check_trust,
 )
 from rrcollect.answer.asking import QuestionDraw, answered_round, check_asked
 from rrcollect.answer.attributes import Attribute, Attributes, EveryAttributeOf, check_collected
@@ -60,7 +57,7 @@ class Client:
     0 in tests.
 
     >>> from datetime import datetime, timezone
-    >>> from rrcollect import Question, SigningKey, Survey, TrustedPublisher, optimal_design, publish_survey
+    >>> from rrcollect import Question, SigningKey, Survey, TrustedPublisher, optimal_design
     >>> key = SigningKey.generate()
     >>> question = Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))
     >>> survey = Survey(name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
@@ -70,7 +67,7 @@ class Client:
     >>> ledger = os.path.join(tempfile.mkdtemp(), "ledger.sqlite3")
     >>> policy = Policy([TrustedPublisher("Example Institute", [key.public])])
     >>> client = Client(ledger, attributes=["doped"], policy=policy)
-    >>> accepted = client.accept(publish_survey(survey, [key]).envelope)
+    >>> accepted = client.accept(survey.publish([key]).envelope)
     >>> first = client.answer(accepted, "q1", truth=True)
     >>> client.answer(accepted, "q1", truth=lambda: 1 / 0) == first    # asked again: the truth is not read
     True
@@ -107,7 +104,7 @@ class Client:
     def accept(self, envelope: bytes) -> AcceptedSurvey:
         """The survey of a signed envelope, if this device trusts and allows it; an error that says why otherwise."""
         now = self._clock()
-        accepted = accept_survey(envelope, self.policy, now=now, seen=self._ledger.seen())
+        accepted = self.policy.accept(envelope, now=now, seen=self._ledger.seen())
         asking = QuestionDraw(accepted.survey, self._attributes, now, self._source)
         self._ledger.remember(asking, SeenVersion(accepted.survey.version, accepted.digest))
         return accepted
@@ -128,7 +125,7 @@ class Client:
 
     def withdraw(self, envelope: bytes) -> Withdrawal:
         """The withdrawal of a signed envelope: from now on its survey is refused, and what waits of it stays here."""
-        withdrawal = accept_withdrawal(envelope, self.policy)
+        withdrawal = self.policy.accept_withdrawal(envelope)
         self._ledger.withdraw(withdrawal)
         return withdrawal
 
@@ -174,7 +171,7 @@ class Client:
     ) -> LedgerRequest:
         """The question as it is put to the ledger; whatever is wrong with it, or with its report, is found here."""
         _check_accepted(survey)
-        check_trust(survey, self.policy)
+        self.policy.check_trust(survey)
         now = self._clock()
         check_open(survey.survey, now)
         question = survey.survey.question(question_id)

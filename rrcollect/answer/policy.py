@@ -13,16 +13,21 @@ Defaults, and why
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from fractions import Fraction
 
+from rrcollect.answer.acceptance import AcceptedSurvey, SeenVersion, check_expiry, check_version
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, fraction, probability, whole_number
 from rrcollect.design.promise import Promise
-from rrcollect.errors import ParameterError
+from rrcollect.errors import BadSignature, ParameterError, UntrustedKey, shown
+from rrcollect.publish.envelope import Withdrawal, read_withdrawal, verify
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.publication import DEFAULTS
 from rrcollect.publish.question import Question
+from rrcollect.publish.survey import Survey
 
 
 @dataclass(frozen=True)
@@ -111,6 +116,11 @@ class Policy:
         """Every key of every trusted publisher."""
         return frozenset(key for publisher in self.publishers for key in publisher.keys)
 
+    @property
+    def life(self) -> Promise:
+        """All that this device gives away for life."""
+        return Promise(self.lifetime_epsilon, self.lifetime_delta)
+
     def publisher(self, name: str) -> TrustedPublisher | None:
         """The trusted publisher of this name."""
         return next((publisher for publisher in self.publishers if publisher.name == name), None)
@@ -118,3 +128,66 @@ class Policy:
     def cost(self, question: Question) -> Promise:
         """What one answer is charged, exactly; an error if this policy does not allow the question at all."""
         return question.charged(self.max_epsilon, self.max_ratio, allow_disclosure=self.allow_disclosure)
+
+    # ---- what it accepts --------------------------------------------------------------------------------------
+
+    def accept(
+        self,
+        envelope: bytes,
+        *,
+        now: datetime | None = None,
+        seen: dict[tuple[str, str], SeenVersion] | None = None,
+    ) -> AcceptedSurvey:
+        """The survey of a signed envelope, or the error that says why not.
+
+        `seen` maps (publisher, name) to the newest version accepted before; `now` is the time to judge expiry by.
+
+        >>> from datetime import datetime, timezone
+        >>> from rrcollect import Question, Survey, SigningKey, optimal_design
+        >>> key = SigningKey.generate()
+        >>> question = Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))
+        >>> survey = Survey(name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
+        ...                 collector="https://collect.example.org/reports",
+        ...                 expires=datetime(2100, 1, 1, tzinfo=timezone.utc), questions=[question])
+        >>> policy = Policy([TrustedPublisher("Example Institute", [key.public])])
+        >>> policy.accept(survey.publish([key]).envelope).survey == survey
+        True
+        >>> policy.accept(survey.publish([SigningKey.generate()]).envelope)
+        Traceback (most recent call last):
+        ...
+        rrcollect.errors.UntrustedKey: no signature of this envelope is by a key this policy trusts
+        """
+        if not isinstance(envelope, bytes):
+            raise ParameterError("envelope", type(envelope).__name__, "the envelope's bytes")
+        verified = verify(envelope, self.keys)
+        survey = Survey.from_payload(verified.payload)
+        survey.check()
+        accepted = AcceptedSurvey(survey, hashlib.sha256(verified.payload).hexdigest(), verified.signers)
+        self.check_trust(accepted)
+        check_expiry(survey, datetime.now(UTC) if now is None else now)
+        known = (seen or {}).get((survey.publisher, survey.name))
+        check_version(survey.name, SeenVersion(survey.version, accepted.digest), known)
+        for question in survey.questions:
+            self.cost(question)
+        return accepted
+
+    def accept_withdrawal(self, envelope: bytes) -> Withdrawal:
+        """The withdrawal of a signed envelope, by as many of the publisher's keys as a survey needs."""
+        verified = read_withdrawal(envelope, self.keys)
+        self._check_signers(verified.withdrawal.publisher, verified.signers)
+        return verified.withdrawal
+
+    def check_trust(self, accepted: AcceptedSurvey) -> None:
+        """Enough of the publisher's own keys have signed exactly this survey."""
+        self._check_signers(accepted.survey.publisher, accepted.signers)
+        if accepted.survey.digest != accepted.digest:
+            raise BadSignature("the survey was changed after it was accepted")
+
+    def _check_signers(self, name: str, signers: frozenset[PublicKey]) -> None:
+        """Enough of the keys of the publisher of this name are among the signers."""
+        publisher = self.publisher(name)
+        if publisher is None:
+            raise UntrustedKey(f"the publisher {shown(name)} is not one this policy trusts")
+        signed = len(publisher.keys & signers)
+        if signed < publisher.threshold:
+            raise UntrustedKey(f"{signed} of {publisher.threshold} needed keys of {shown(name)} have signed")

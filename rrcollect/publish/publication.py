@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ from rrcollect.design.promise import Promise, total
 from rrcollect.design.sentences import at_most
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import CertainDisclosure, Expired, ParameterError, SurveyRefused, UninformativeDesign
-from rrcollect.publish.envelope import seal, verify
+from rrcollect.publish.envelope import add_signature, seal, verify
 from rrcollect.publish.keys import SigningKey
 from rrcollect.publish.question import Question
 
@@ -58,25 +58,24 @@ class Publication:
     composition: Composition
     warnings: tuple[str, ...] = ()
 
+    def sign(self, key: SigningKey) -> Publication:
+        """The same publication with one more signature: for a second signer, or a key rotation.
 
-def publish_survey(survey: Any, keys: Sequence[SigningKey], *, expected: int | None = None) -> Publication:
-    """Check and sign a `Survey` with one or several keys; `expected` is how many answers are hoped for.
+        >>> from rrcollect import Question, Survey, optimal_design
+        >>> question = Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))
+        >>> survey = Survey(name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
+        ...                 collector="https://collect.example.org/reports", expires="2100-01-01T00:00:00Z",
+        ...                 questions=[question])
+        >>> first, second = SigningKey.generate(), SigningKey.generate()
+        >>> both = survey.publish([first]).sign(second)
+        >>> verify(both.envelope, [first.public, second.public]).signers == {first.public, second.public}
+        True
+        """
+        return replace(self, envelope=add_signature(self.envelope, key))
 
-    >>> from datetime import datetime, timezone
-    >>> from rrcollect import Question, Survey, optimal_design
-    >>> survey = Survey(
-    ...     name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
-    ...     collector="https://collect.example.org/reports",
-    ...     expires=datetime(2100, 1, 1, tzinfo=timezone.utc),
-    ...     questions=[Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))],
-    ... )
-    >>> publication = publish_survey(survey, [SigningKey.generate()])
-    >>> print(publication.composition.explain())  # doctest: +ELLIPSIS
-    q1: ε = 1.099, δ = 0
-    Whoever answers everything spends ε = 1.099, δ = 0: all answers ... by a factor of at most 3.
-    >>> publication.warnings
-    ()
-    """
+
+def published(survey: Any, keys: Sequence[SigningKey], *, expected: int | None = None) -> Publication:
+    """A `Survey`, checked and signed: see `Survey.publish`."""
     if not isinstance(keys, Sequence) or not all(isinstance(key, SigningKey) for key in keys):
         raise ParameterError("keys", type(keys).__name__, "a list of SigningKey")
     people = None if expected is None else whole_number("expected", expected)

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
@@ -40,7 +42,9 @@ from rrcollect.publish.document import (
 )
 from rrcollect.publish.envelope import LARGEST_ENVELOPE, Withdrawal, sign_withdrawal
 from rrcollect.publish.keys import SigningKey
-from rrcollect.publish.question import MOST_ROUNDS, Question
+from rrcollect.publish.publication import Publication, published
+from rrcollect.publish.question import MOST_ROUNDS, Question, at
+from rrcollect.publish.survey_file import fields_of, read_survey
 from rrcollect.publish.texts import in_language
 
 MOST_QUESTIONS = 200
@@ -246,6 +250,38 @@ class Survey(Document):
         """Every question's own check."""
         for question in self.questions:
             question.check()
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Survey:
+        """The survey of a TOML file, or of JSON with the same names; its designs are chosen from the promises."""
+        written = read_survey(Path(path))
+        with at(str(path)):
+            return cls.from_entries(written)
+
+    @classmethod
+    def from_entries(cls, written: dict[str, Any]) -> Survey:
+        """The survey of names and values as in such a file."""
+        return cls(**fields_of(written, tuple(cls.model_fields)))
+
+    def publish(self, keys: Sequence[SigningKey], *, expected: int | None = None) -> Publication:
+        """Check and sign the survey with one or several keys; `expected` is how many answers are hoped for.
+
+        The publication has the `envelope` to hand out, what the survey costs a respondent (`composition`), and
+        `warnings`: what is allowed and yet hardly meant.
+
+        >>> from rrcollect import SigningKey, optimal_design
+        >>> question = Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))
+        >>> survey = Survey(name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
+        ...                 collector="https://collect.example.org/reports", expires="2100-01-01T00:00:00Z",
+        ...                 questions=[question])
+        >>> publication = survey.publish([SigningKey.generate()])
+        >>> print(publication.composition.explain())  # doctest: +ELLIPSIS
+        q1: ε = 1.099, δ = 0
+        Whoever answers everything spends ε = 1.099, δ = 0: all answers ... by a factor of at most 3.
+        >>> publication.warnings
+        ()
+        """
+        return published(self, keys, expected=expected)
 
     def withdraw(self, keys: Sequence[SigningKey], *, moment: datetime | None = None) -> bytes:
         """The signed envelope that ends the survey, to be handed out wherever the survey was; `moment` is now by

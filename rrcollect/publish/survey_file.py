@@ -1,7 +1,7 @@
 """A survey as a person writes it: TOML, or JSON with the same names.
 
-Its questions are read by `question_file`, which chooses their designs.  `TEMPLATE` is a survey to start from; the demo
-runs it as it stands.
+`Survey.read` reads it; the designs of its questions are chosen by `question`.  `TEMPLATE` is a survey to start from;
+the demo runs it as it stands.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any
 from rrcollect.errors import MalformedDocument
 from rrcollect.publish.document import by_language
 from rrcollect.publish.question import known, question_from
-from rrcollect.publish.survey import Survey
 
 TEMPLATE = """\
 # A survey for `rrcollect publish`.  What stands here is signed, and devices check it again.
@@ -99,9 +98,9 @@ def parse(text: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def survey_from(written: dict[str, Any]) -> Survey:
-    """The survey, its questions' designs chosen from their promises."""
-    known(written, tuple(Survey.model_fields))
+def fields_of(written: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """The fields of a survey, which has these names; its questions' designs are chosen from their promises."""
+    known(written, names)
     asked, declared, language = written.get("questions"), written.get("segments"), written.get("language", "en")
     fields = dict(written)
     if isinstance(asked, list):
@@ -111,4 +110,4 @@ def survey_from(written: dict[str, Any]) -> Survey:
             name: by_language(group, ("label", "help"), language) if isinstance(group, dict) else group
             for name, group in declared.items()
         }
-    return Survey(**fields)
+    return fields

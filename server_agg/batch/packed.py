@@ -108,7 +108,7 @@ def write_packed(
     The file appears under its name when it is whole.
 
     >>> from datetime import datetime, timezone
-    >>> from rrcollect import Question, Survey, SigningKey, optimal_design, publish_survey
+    >>> from rrcollect import Question, Survey, SigningKey, optimal_design
     >>> key = SigningKey.generate()
     >>> question = Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))
     >>> survey = Survey(name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
@@ -116,7 +116,7 @@ def write_packed(
     ...                 expires=datetime(2100, 1, 1, tzinfo=timezone.utc), questions=[question])
     >>> import tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "gateway.rrbits")
-    >>> file_id = write_packed(path, np.array([0b00000101], np.uint8), 3, publish_survey(survey, [key]), "q1")
+    >>> file_id = write_packed(path, np.array([0b00000101], np.uint8), 3, survey.publish([key]), "q1")
     >>> read_packed(path).ones, len(file_id)
     (2, 32)
     """

@@ -25,7 +25,8 @@ from server_agg.cli.sources import trusted
 from server_agg.cli.terminal import Incomplete, emit, plain
 
 if TYPE_CHECKING:
-    from rrcollect import AcceptedSurvey, Client, HttpTransport, Question
+    from rrcollect import Client, HttpTransport, Question
+    from rrcollect.answer.acceptance import AcceptedSurvey
     from rrcollect.answer.draw import Truth
     from rrcollect.deliver.outbox import Deliveries
     from rrcollect.publish.kinds import Choice, Number, YesNo
@@ -90,7 +91,7 @@ def answer(options: Namespace) -> int:
 
 def _delivered(client: Client, transport: HttpTransport, spread: float) -> Deliveries:
     """What became of the reports; an address that cannot work is a reason to wait, and is said."""
-    from rrcollect import Deliveries
+    from rrcollect.deliver.outbox import Deliveries
     from rrcollect.deliver.schedule import SECONDS
     from rrcollect.errors import WrongAddress
 

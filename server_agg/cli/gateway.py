@@ -26,7 +26,7 @@ from server_agg.batch.writing import write_whole
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rrcollect import AcceptedSurvey
+    from rrcollect.answer.acceptance import AcceptedSurvey
     from rrcollect.design.mechanism import Mechanism
     from server_agg.cli.truths import Roster
 

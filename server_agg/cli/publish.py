@@ -17,7 +17,8 @@ from server_agg.cli.sources import password, read_envelope, signing_keys, split_
 from server_agg.cli.terminal import CannotWrite, Incomplete, emit, new_file, plain, refuse_existing, write_text
 
 if TYPE_CHECKING:
-    from rrcollect import Publication, PublicKey, Survey
+    from rrcollect import PublicKey, Survey
+    from rrcollect.publish.publication import Publication
 
 MOST_INVITES = 1_000_000
 
@@ -113,19 +114,16 @@ def publish(options: Namespace) -> int:
 
 def _signed(options: Namespace) -> Publication:
     """The survey signed, in its file."""
-    from rrcollect import publish_survey
+    from rrcollect import Survey
     from rrcollect.publish.question import at
-    from rrcollect.publish.survey_file import read_survey, survey_from
 
     if options.expect is not None and options.expect < 1:
         raise ParameterError("--expect", options.expect, "1 or more answers")
     refuse_existing(options.out, force=options.force)
-    entries = read_survey(options.survey)
-    with at(str(options.survey)):
-        survey = survey_from(entries)
+    survey = Survey.read(options.survey)
     keys = signing_keys(options)
     with at(str(options.survey)):
-        publication = publish_survey(survey, keys, expected=options.expect)
+        publication = survey.publish(keys, expected=options.expect)
     with new_file(options.out, force=options.force) as partial:
         partial.write_bytes(publication.envelope)
     return publication
@@ -188,7 +186,7 @@ def add_verify(parser: ArgumentParser) -> None:
 
 def verify(options: Namespace) -> int:
     """What a device with the default policy would say to an envelope."""
-    from rrcollect import Policy, TrustedPublisher, accept_survey
+    from rrcollect import Policy, TrustedPublisher
     from rrcollect.errors import SurveyRefused
     from rrcollect.publish.envelope import verify as open_envelope
     from rrcollect.publish.publication import compose
@@ -198,7 +196,7 @@ def verify(options: Namespace) -> int:
     data = options.survey.read_bytes()
     try:
         named = options.publisher or Survey.from_payload(open_envelope(data, keys).payload).publisher
-        accepted = accept_survey(data, Policy([TrustedPublisher(named, keys, options.threshold)]))
+        accepted = Policy([TrustedPublisher(named, keys, options.threshold)]).accept(data)
     except SurveyRefused as error:
         emit(options, {"accepted": False, "error": type(error).__name__, "reason": str(error)}, "")
         if not options.json:

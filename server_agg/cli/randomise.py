@@ -39,7 +39,8 @@ from server_agg.cli.sources import accepted_survey, read_keys, split_sources
 from server_agg.cli.terminal import CannotWrite, Incomplete, emit, new_file, progress, refuse_existing, write_text
 
 if TYPE_CHECKING:
-    from rrcollect import AcceptedSurvey, BulkLedger
+    from rrcollect import BulkLedger
+    from rrcollect.answer.acceptance import AcceptedSurvey
     from rrcollect.answer.ledger.bulk import Reservation
     from rrcollect.design.mechanism import Mechanism
     from server_agg.cli.gateway import ColumnQuestion

@@ -23,7 +23,8 @@ from server_agg.cli.options import PASSWORD
 from server_agg.cli.terminal import Incomplete
 
 if TYPE_CHECKING:
-    from rrcollect import AcceptedSurvey, PublicKey, SigningKey, Survey
+    from rrcollect import PublicKey, SigningKey, Survey
+    from rrcollect.answer.acceptance import AcceptedSurvey
     from server_agg import BatchResult, Tallies
     from server_agg.survey_page.rounds import QuestionScale
 
@@ -90,10 +91,10 @@ def read_envelope(path: Path, keys: Sequence[PublicKey]) -> tuple[Survey, bytes]
 
 def accepted_survey(survey: Path, keys: Sequence[PublicKey]) -> tuple[AcceptedSurvey, bytes]:
     """A signed survey as a device with the default policy accepts it, and its envelope; refused otherwise."""
-    from rrcollect import Policy, TrustedPublisher, accept_survey
+    from rrcollect import Policy, TrustedPublisher
 
     read, envelope = read_envelope(survey, keys)
-    return accept_survey(envelope, Policy([TrustedPublisher(read.publisher, keys)])), envelope
+    return Policy([TrustedPublisher(read.publisher, keys)]).accept(envelope), envelope
 
 
 # ---- sources ------------------------------------------------------------------------------------------------------

@@ -22,9 +22,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rrcollect import Attribute, Publication, Report, SigningKey, publish_survey
+from rrcollect import Attribute, Report, SigningKey, Survey
 from rrcollect.errors import Blame, RRCollectError
-from rrcollect.publish.survey_file import parse, survey_from, template
+from rrcollect.publish.publication import Publication
+from rrcollect.publish.survey_file import parse, template
 from server_agg.count.tallies import Tallies
 from server_agg.demo.people import (
     SPORTS,
@@ -171,7 +172,7 @@ def published(folder: Path, text: str | None = None) -> tuple[Publication, Signi
     key = SigningKey.generate()
     key.save(folder / "publisher.pem")
     (folder / "publisher.pem.pub").write_bytes(key.public.to_pem())
-    publication = publish_survey(survey_from(parse(text)), [key])
+    publication = Survey.from_entries(parse(text)).publish([key])
     (folder / "survey.signed.json").write_bytes(publication.envelope)
     return publication, key
 

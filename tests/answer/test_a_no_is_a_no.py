@@ -6,8 +6,9 @@ import threading
 
 import pytest
 
-from rrcollect import Attribute, DeclineResult
+from rrcollect import Attribute
 from rrcollect.answer.ledger.file import LedgerFile
+from rrcollect.answer.ledger.ledger import DeclineResult
 from rrcollect.errors import LedgerUnavailable
 from tests.support.devices import client, envelope, question
 from tests.support.republishing import CountingSource

@@ -5,7 +5,7 @@ import os
 import pytest
 
 import rrcollect.errors
-from rrcollect import ParameterError, Policy, PublicKey, SigningKey, TrustedPublisher, accept_survey, publish_survey
+from rrcollect import ParameterError, Policy, PublicKey, SigningKey, TrustedPublisher
 from rrcollect.answer.acceptance import SeenVersion
 from rrcollect.answer.explain.words import marked
 from rrcollect.errors import RRCollectError, SurveyRefused
@@ -31,7 +31,7 @@ def no_randomness(monkeypatch):
 
 def judge(case):
     seen = {(PUBLISHER, "clean-sport"): SeenVersion(**case["seen"])} if "seen" in case else None
-    return accept_survey(unb64(case["envelope"]), vector_policy(case), now=moment(case["now"]), seen=seen)
+    return vector_policy(case).accept(unb64(case["envelope"]), now=moment(case["now"]), seen=seen)
 
 
 def test_there_are_enough_bad_documents():
@@ -75,7 +75,7 @@ def accepted_flips(signed: bytes) -> int:
         flipped = bytearray(signed)
         flipped[position // 8] ^= 1 << position % 8
         try:
-            accept_survey(bytes(flipped), POLICY)
+            POLICY.accept(bytes(flipped))
         except RRCollectError:
             continue
         except ValueError:  # the planted bug's own decoder
@@ -86,7 +86,7 @@ def accepted_flips(signed: bytes) -> int:
 
 @pytest.mark.no_cover
 def test_no_single_bit_of_a_signed_survey_can_be_flipped():
-    accept_survey(envelope(), POLICY)
+    POLICY.accept(envelope())
     assert accepted_flips(envelope()) == 0
 
 
@@ -105,13 +105,13 @@ def test_truncations_are_refused():
     signed = envelope()
     for length in range(len(signed)):
         with pytest.raises(RRCollectError):
-            accept_survey(signed[:length], POLICY)
+            POLICY.accept(signed[:length])
 
 
 def test_the_clock_can_be_given_or_read():
-    assert accept_survey(envelope(), POLICY).survey.name == "clean-sport"
+    assert POLICY.accept(envelope()).survey.name == "clean-sport"
     with pytest.raises(ParameterError, match="envelope's bytes"):
-        accept_survey(envelope().decode(), POLICY)
+        POLICY.accept(envelope().decode())
 
 
 def test_the_devices_own_reading_wins_over_the_claim():
@@ -120,7 +120,7 @@ def test_the_devices_own_reading_wins_over_the_claim():
     from tests.support.devices import question
 
     loose = envelope(question(promise=Promise.of(2, "1/10")))
-    assert str(POLICY.cost(accept_survey(loose, POLICY).survey.question("q1"))) == "(ε, δ) = (ln(3), 0)"
+    assert str(POLICY.cost(POLICY.accept(loose).survey.question("q1"))) == "(ε, δ) = (ln(3), 0)"
 
 
 def test_composition_is_exact():
@@ -135,13 +135,13 @@ def test_composition_is_exact():
 def test_rotation_with_two_of_three_keys():
     a, b, c = (SigningKey.generate() for _ in range(3))
     policy = Policy([TrustedPublisher(PUBLISHER, [a.public, b.public, c.public], threshold=2)])
-    one = publish_survey(survey(), [a]).envelope
+    one = survey().publish([a])
     with pytest.raises(rrcollect.errors.UntrustedKey, match="1 of 2"):
-        accept_survey(one, policy)
-    two = rrcollect.add_signature(one, c)
-    assert accept_survey(two, policy).digest == survey().digest
+        policy.accept(one.envelope)
+    two = one.sign(c)
+    assert policy.accept(two.envelope).digest == two.digest == survey().digest
     with pytest.raises(rrcollect.errors.KeyCountedTwice):
-        rrcollect.add_signature(two, c)
+        two.sign(c)
 
 
 @pytest.mark.parametrize(

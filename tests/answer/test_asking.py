@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rrcollect import Attribute, EveryAttributeOf, Survey, publish_survey
+from rrcollect import Attribute, EveryAttributeOf, Survey
 from rrcollect.answer.asking import uniform
 from rrcollect.errors import AlreadyAnswered, NoRandomness, NotDrawn, ParameterError, RoundClosed
 from rrcollect.publish.envelope import seal
@@ -242,7 +242,7 @@ def test_a_composed_panel_is_one_round_and_a_survey_that_asks_one_costs_its_dear
     assert one.whole == compose(survey(question(rounds=2))).whole
     assert "A device asks one of these 4 questions" in one.explain()
     assert "q0: ε = 1.099, δ = 0 (one of 4 rounds, drawn by the device)" in one.explain()
-    assert publish_survey(survey(*panels(3, 0), ask="one"), [KEY]).composition.one
+    assert survey(*panels(3, 0), ask="one").publish([KEY]).composition.one
 
 
 def test_the_policy_is_the_devices_own():

@@ -627,11 +627,11 @@ def test_the_check_catches_a_client_that_stores_the_truth(tmp_path, monkeypatch)
 
 
 def test_trusting_two_publishers_does_not_mix_their_keys(tmp_path):
-    from rrcollect import SigningKey, publish_survey
+    from rrcollect import SigningKey
 
     other = SigningKey.generate()
     policy = Policy([TrustedPublisher(PUBLISHER, [KEY.public]), TrustedPublisher("Other", [other.public])])
-    forged = publish_survey(survey(), [other]).envelope
+    forged = survey().publish([other]).envelope
     with pytest.raises(UntrustedKey):
         client(tmp_path, policy=policy).accept(forged)
 

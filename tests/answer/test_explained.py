@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rrcollect import Design, Disclosure, Epsilon, Policy, SimulatedCollector, accept_survey, optimal_design
+from rrcollect import Design, Disclosure, Epsilon, Policy, SimulatedCollector, optimal_design
 from rrcollect.answer.explain.bound import MOST_SHOWN, bound
 from rrcollect.answer.explain.explanation import survey_lines
 from rrcollect.answer.explain.words import LANGUAGES, Words, marked, shown_lines
@@ -135,7 +135,7 @@ def asked(*designs: Design, rounds: int = 1) -> list[Question]:
 @pytest.mark.parametrize(("rounds", "origins"), [(1, 1), (4, 1), (2, 3)])
 def test_what_a_survey_says_is_above_the_exact_bound_and_within_rounding(design, rounds, origins):
     listed = [f"https://s{n}.example" for n in range(origins)]
-    accepted = accept_survey(envelope(*asked(design, Design("3/4", "3/4"), rounds=rounds), origins=listed), OPEN)
+    accepted = OPEN.accept(envelope(*asked(design, Design("3/4", "3/4"), rounds=rounds), origins=listed))
     said = limits(accepted.explain(page=True))
     exact = [design.worst_likelihood_ratio ** (rounds * origins), Fraction(3) ** (rounds * origins)]
     exact.append(exact[0] * exact[1])  # all questions together
@@ -148,7 +148,7 @@ def test_what_a_survey_says_is_above_the_exact_bound_and_within_rounding(design,
 
 
 def test_four_rounds_of_a_factor_of_3_are_a_factor_of_81_and_a_page_of_two_origins_squares_it():
-    accepted = accept_survey(envelope(question(rounds=4), origins=["https://a.example", "https://b.example"]), POLICY)
+    accepted = POLICY.accept(envelope(question(rounds=4), origins=["https://a.example", "https://b.example"]))
     assert limits(accepted.explain()) == ["81"]
     assert limits(accepted.explain(page=True)) == ["6570"]  # 6561
     assert "> https://a.example\n> https://b.example" in accepted.explain(page=True)
@@ -166,7 +166,7 @@ def test_four_rounds_of_a_factor_of_3_are_a_factor_of_81_and_a_page_of_two_origi
     ids=str,
 )
 def test_an_answer_that_tells_the_truth_is_said_plainly(design, rounds, said):
-    text = accept_survey(envelope(*asked(design, rounds=rounds)), OPEN).explain()
+    text = OPEN.accept(envelope(*asked(design, rounds=rounds))).explain()
     for words_ in said:
         assert words_ in text, text
 
@@ -174,7 +174,7 @@ def test_an_answer_that_tells_the_truth_is_said_plainly(design, rounds, said):
 def test_the_optimal_design_with_a_delta_and_no_proof_is_told_by_its_ratio():
     design = optimal_design(1, "1/10", prevalence="1/2")
     assert not design.telling()[1]
-    text = accept_survey(envelope(*asked(design)), OPEN).explain()
+    text = OPEN.accept(envelope(*asked(design))).explain()
     assert limits(text) == [at_most(design.worst_likelihood_ratio)]
     assert Fraction(limits(text)[0]) > 3  # above e, which ε alone would say
 
@@ -207,7 +207,7 @@ def test_what_the_publisher_is_told_is_rounded_up_too():
     ],
 )
 def test_every_circumstance_has_its_sentence(changes, said):
-    assert said in accept_survey(envelope(**changes), POLICY).explain()
+    assert said in POLICY.accept(envelope(**changes)).explain()
 
 
 KEYS = list(Words.of("en").table)
@@ -242,7 +242,7 @@ def test_the_vectors_are_what_this_client_says():
 
 def test_the_survey_is_told_in_the_persons_language_if_it_has_it():
     several = question(text={"en": "Ever doped?", "de": "Je gedopt?"})
-    accepted = accept_survey(envelope(several), POLICY)
+    accepted = POLICY.accept(envelope(several))
     assert "> Je gedopt?" in accepted.explain("de-AT")
     assert "> Ever doped?" in accepted.explain("fr")
 
@@ -312,7 +312,7 @@ def test_persian_is_written_with_its_non_joiner_on_every_surface():
     from server_agg.cli.terminal import plain
 
     text = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"
-    accepted = accept_survey(envelope(question(text=text), title=text), POLICY)
+    accepted = POLICY.accept(envelope(question(text=text), title=text))
     assert plain(accepted.explain()).count(text) == 2
     for bad in ("a\u200cb", "\u200c" + text, text + "\u200c", "\u0645\u200c\u200c\u0645"):
         with pytest.raises(MalformedDocument, match="joiner"):

@@ -22,7 +22,6 @@ from rrcollect import (
     SimulatedCollector,
     Survey,
     optimal_choice,
-    publish_survey,
     randomise,
     two_sided_design,
 )
@@ -35,7 +34,7 @@ from rrcollect.errors import (
     MalformedDocument,
     OverPolicy,
 )
-from rrcollect.publish.survey_file import parse, survey_from
+from rrcollect.publish.survey_file import parse
 from tests.support.devices import KEY, POLICY, VECTORS, client, envelope, load, question
 
 COLOURS = Choice(options=["Red", "Green", "Blue", "White", "Other"])
@@ -215,13 +214,13 @@ def test_the_budget_for_life_holds_for_every_kind(tmp_path):
 def test_a_set_that_proves_something_needs_the_publishers_word():
     certain = asked(COLOURS, SetDesign(5, 2, 1), promise=Promise.of("ln 9", "3/4"))
     with pytest.raises(CertainDisclosure, match="an answer would be a proof .*Otherwise use"):
-        publish_survey(Survey(**_survey(certain)), [KEY])
+        Survey(**_survey(certain)).publish([KEY])
     nearly = asked(COLOURS, SetDesign(5, 2, 1 - Fraction(1, 2**20)))
     with pytest.raises(CertainDisclosure, match="as good as a proof"):
-        publish_survey(Survey(**_survey(nearly)), [KEY])
+        Survey(**_survey(nearly)).publish([KEY])
     number = asked(HOURS, Design(1, "1/2"))
     with pytest.raises(CertainDisclosure, match="an answer would be a proof"):
-        publish_survey(Survey(**_survey(number)), [KEY])
+        Survey(**_survey(number)).publish([KEY])
 
 
 def _survey(*questions: Question) -> dict[str, Any]:
@@ -284,7 +283,7 @@ START = HEAD + '{}[[questions]]\nid="q"\nattribute="a"\ntext="?"\n{}'
 
 
 def written(question: str, top: str = "") -> Survey:
-    made = survey_from(parse(START.format(top, question)))
+    made = Survey.from_entries(parse(START.format(top, question)))
     made.check()
     return made
 
@@ -311,7 +310,7 @@ def test_options_and_units_are_in_the_surveys_language():
     made = written('kind="choice"\noptions=["a","b"]\nepsilon=1')
     assert made.questions[0].kind.options[0] == {"en": "a"}
     text = START.replace('title="T"', 'title="T"\nlanguage="de"')
-    german = survey_from(parse(text.format("", 'kind="number"\nlow=0\nhigh=9\nunit="Stunden"\nepsilon=1')))
+    german = Survey.from_entries(parse(text.format("", 'kind="number"\nlow=0\nhigh=9\nunit="Stunden"\nepsilon=1')))
     assert german.questions[0].kind.unit == {"de": "Stunden"}
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from rrcollect import Design, Disclosure, ParameterError, accept_survey
+from rrcollect import Design, Disclosure, ParameterError
 from rrcollect.answer.explain.headline import question_headline
 from rrcollect.answer.explain.words import FORMS, LANGUAGES, Words, direction, plural
 from rrcollect.publish.texts import words as one_line
@@ -161,10 +161,10 @@ def test_a_language_is_found_by_its_base_and_english_stands_in_for_others():
 
 
 def test_the_client_speaks_the_language_it_is_asked_for_or_that_of_the_survey(tmp_path):
-    accepted = accept_survey(envelope(), POLICY)
+    accepted = POLICY.accept(envelope())
     assert "Sie können jede Frage ablehnen." in accepted.explain("de")
     assert accepted.headline("fr").startswith("Une réponse sur quatre est inversée")
-    german = accept_survey(envelope(question(text={"de": "Gedopt?"}), language="de", title={"de": "Sport"}), POLICY)
+    german = POLICY.accept(envelope(question(text={"de": "Gedopt?"}), language="de", title={"de": "Sport"}))
     assert "Sie können jede Frage ablehnen." in german.explain()
     assert "You may decline any question." in german.explain("en")
 
@@ -183,7 +183,7 @@ def _turned(said: Any) -> Any:
 
 def test_words_that_somebody_supplies_are_used_and_marked():
     words = Words("it", supplied())
-    lines = accept_survey(envelope(), POLICY).explain("it", words=words).split("\n")
+    lines = POLICY.accept(envelope()).explain("it", words=words).split("\n")
     assert lines[0] == Words.of("en").say("supplied")  # in our words, not in theirs
     assert lines[1].startswith("IT Lines that begin")
 
@@ -208,7 +208,7 @@ def test_words_that_are_not_whole_or_are_ours_are_refused(language, change):
 
 
 def test_one_answer_in_four():
-    assert accept_survey(envelope(), POLICY).headline() == (
+    assert POLICY.accept(envelope()).headline() == (
         "One answer in four is switched before it leaves this device. So a “yes” from you proves nothing."
     )
 
@@ -236,14 +236,14 @@ def test_that_nothing_is_proved_is_said_up_to_a_factor_of_4_and_protection_is_ne
 
 def test_questions_that_differ_are_told_one_by_one():
     other = question(id="q2", attribute="b", design=Design("5/8", "5/8"))
-    assert "at each question" in accept_survey(envelope(question(), other), POLICY).headline()
+    assert "at each question" in POLICY.accept(envelope(question(), other)).headline()
     same = question(id="q2", attribute="b")
-    assert "One answer in four" in accept_survey(envelope(question(), same), POLICY).headline()
+    assert "One answer in four" in POLICY.accept(envelope(question(), same)).headline()
 
 
 def test_several_rounds_or_origins_are_counted_together():
-    rounds = accept_survey(envelope(question(rounds=4)), POLICY)
+    rounds = POLICY.accept(envelope(question(rounds=4)))
     assert "at most 81 times" in rounds.headline()
-    two = accept_survey(envelope(origins=["https://a.example", "https://b.example"]), POLICY)
+    two = POLICY.accept(envelope(origins=["https://a.example", "https://b.example"]))
     assert "proves nothing" in two.headline()
     assert "at most 9 times" in two.headline(page=True)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rrcollect import Design, ParameterError, SigningKey, publish_survey, randomise_many
+from rrcollect import Design, ParameterError, SigningKey, randomise_many
 from rrcollect.errors import UntrustedKey
 from server_agg import (
     PackedFileError,
@@ -87,7 +87,7 @@ def test_a_file_counts_once(tmp_path: Path) -> None:
         ({"round": 1}, OPEN, "unknown_round"),
         ({"segments": {"region": "west"}}, OPEN, "undeclared_segment"),
         ({}, CLOSED, "unknown_survey"),
-        ({"publication": publish_survey(CLOSED, [KEY])}, CLOSED, "missing_ticket"),
+        ({"publication": CLOSED.publish([KEY])}, CLOSED, "missing_ticket"),
     ],
 )
 def test_files_that_the_survey_does_not_allow_are_refused(

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from rrcollect import Report, publish_survey
+from rrcollect import Report
 from server_agg import BadColumn, tally_reports, write_reports
 from tests.documents.blocks import blocks_of
 from tests.support.batch_contract import OWN, check, check_lenient, refusal, rows_of
@@ -101,7 +101,7 @@ def test_the_program_of_the_batch_page(
     script = "tally.py"
     page = Path(__file__).parents[2] / "docs" / "batch.md"
     (text,) = [block.text for block in blocks_of(page.read_text(encoding="utf-8")) if block.name == script]
-    publication = publish_survey(survey(), [KEY])
+    publication = survey().publish([KEY])
     design = publication.survey.questions[0].design
     reports = [
         Report(survey=publication.digest, question="q1", design=design, answer=str(int(i % 5 < 2)), id=f"{i:032x}")

@@ -9,7 +9,7 @@ import polars
 import pyarrow
 import pytest
 
-from rrcollect import ParameterError, Report, accept_survey
+from rrcollect import ParameterError, Report
 from rrcollect.errors import BadSignature
 from rrcollect.publish.canonical import canonical
 from server_agg import BadColumn, UnreadableRow, tally_reports
@@ -181,7 +181,7 @@ def test_bad_arguments_are_named():
 def test_the_device_explains_and_charges_the_sum(tmp_path):
     asked = [question(), question(id="q2", attribute="pressed")]
     signed = envelope(*asked, collector="carried")
-    told = accept_survey(signed, POLICY).explain()
+    told = POLICY.accept(signed).explain()
     assert "It can tell that they come from one person" in told
     assert "at most 9 times" in told  # ln 3 + ln 3
     mine = client(tmp_path, attributes=["doped", "pressed"])

@@ -56,7 +56,7 @@ FLOORS = {("verify, answer, commit", "OpenDP, one answer"): 2.0}
 def publish(folder: Path) -> None:
     from datetime import UTC, datetime
 
-    from rrcollect import Question, SigningKey, Survey, optimal_design, publish_survey
+    from rrcollect import Question, SigningKey, Survey, optimal_design
 
     key = SigningKey.generate()
     question = Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))
@@ -64,7 +64,7 @@ def publish(folder: Path) -> None:
     survey = Survey(
         name="s", version=1, title="S", publisher="Example", expires=expires, questions=[question], collector="carried"
     )
-    (folder / "survey.json").write_bytes(publish_survey(survey, [key]).envelope)
+    (folder / "survey.json").write_bytes(survey.publish([key]).envelope)
     (folder / "key.pub").write_bytes(key.public.to_pem())
 
 

@@ -35,7 +35,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from rrcollect import Question, Report, SigningKey, Survey, optimal_design, publish_survey
+from rrcollect import Question, Report, SigningKey, Survey, optimal_design
 from server_agg import CollectorSettings, OwnerToken, create_app, open_store
 from server_agg.collect import Catalogue
 from server_agg.collect.serve import server_config
@@ -203,7 +203,7 @@ def published() -> tuple[Report, bytes]:
         questions=[question],
         collector="carried",
     )
-    publication = publish_survey(survey, [key])
+    publication = survey.publish([key])
     report = Report(survey=publication.digest, question="q1", design=design, answer="1", id=secrets.token_hex(16))
     return report, publication.envelope + b"\n" + key.public.raw.hex().encode()
 

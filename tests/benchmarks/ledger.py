@@ -23,7 +23,6 @@ from rrcollect import (
     Survey,
     TrustedPublisher,
     optimal_design,
-    publish_survey,
 )
 from tests.benchmarks.measure import Contestants, interleave
 from tests.benchmarks.report import show
@@ -79,7 +78,7 @@ def survey(place: int, first: int, count: int) -> bytes:
         expires="2100-01-01T00:00:00Z",
         questions=asked,
     )
-    return publish_survey(made, [KEY]).envelope
+    return made.publish([KEY]).envelope
 
 
 def device(path: Path) -> Client:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from rrcollect import Choice, Number, Report, SetDesign, optimal_choice, optimal_design, publish_survey
+from rrcollect import Choice, Number, Report, SetDesign, optimal_choice, optimal_design
 from server_agg import (
     Tallies,
     Tally,
@@ -37,7 +37,7 @@ def answered(source, design):
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory):
     folder, source = tmp_path_factory.mktemp("kinds"), random.Random(3)
-    (folder / "survey.json").write_bytes(publish_survey(ASKED, [KEY]).envelope)
+    (folder / "survey.json").write_bytes(ASKED.publish([KEY]).envelope)
     (folder / "key.pub").write_bytes(KEY.public.to_pem())
     made = [
         Report(survey=ASKED.digest, question=asked.id, design=asked.design, answer=answered(source, asked.design),

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from rrcollect import Design, HttpTransport, ParameterError, SigningKey, publish_survey
+from rrcollect import Design, HttpTransport, ParameterError, SigningKey
 from rrcollect.publish.report import REASONS, STATUS
 from rrcollect.publish.tickets import known_as, ticket
 from server_agg import OwnerToken, open_store
@@ -439,7 +439,7 @@ def test_publishing_checks_as_a_device_would(collector):
     ):
         status, said = collector.json("POST", f"/surveys?{query}", envelope, headers)
         assert (status, said["error"]) == (400, code)
-    other = publish_survey(survey(title="Other words"), [KEY])
+    other = survey(title="Other words").publish([KEY])
     status, said = collector.json("POST", f"/surveys?key={key}", other.envelope, headers)
     assert (status, said["error"]) == (409, "version_taken")
     assert collector.request("GET", "/surveys/" + "0" * 64)[0] == 404

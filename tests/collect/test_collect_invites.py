@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from rrcollect import publish_survey
 from rrcollect.publish.tickets import known_as, new_invite, ticket, ticket_hashes
 from server_agg.collect.http.surveys import asked_invites
 from tests.support.collector_running import BEARER, JSON, RunningCollector, body, publication
@@ -13,7 +12,7 @@ from tests.support.devices import KEY, question, survey
 
 def test_invites_that_the_owner_made_come_as_hashes_of_their_tickets(collector):
     asked = survey(question(rounds=2), invite_only=True)
-    digest = collector.publish(publish_survey(asked, [KEY]))
+    digest = collector.publish(asked.publish([KEY]))
     invite = new_invite()
     spent = [ticket(invite, digest, "q1", round) for round in range(2)]
     for bad in ([], "no", ["0" * 63], ["A" * 64], [1], {}):

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from rrcollect import Design, SigningKey, publish_survey
+from rrcollect import Design, SigningKey
 from server_agg import open_store
 from server_agg.collect import incoming
 from tests.support.browser import Visit, accessible, unfold
@@ -228,7 +228,7 @@ def test_a_withdrawn_survey_says_so_and_asks_nothing(collector, visit):
 
 def test_another_survey_of_the_same_publisher_is_not_slipped_in(collector, visit):
     digest = collector.page_of()
-    other = publish_survey(survey(name="other"), [KEY]).envelope
+    other = survey(name="other").publish([KEY]).envelope
     visit.context.route("**/surveys/*", lambda route: route.fulfill(body=other, content_type="application/json"))
     page = visit.page(f"{collector.url}/s/{digest}")
     page.get_by_text("not the one you asked for").wait_for()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rrcollect import Design, Question, SigningKey, Survey, publish_survey
+from rrcollect import Design, Question, SigningKey, Survey
 from rrcollect.publish.report import ReportRow
 from server_agg import Tallies, open_store
 from server_agg.collect import Catalogue, IncomingReport
@@ -55,7 +55,7 @@ def counted(
 ) -> Tallies:
     """What the stores have counted when the survey is over, added."""
     folder.mkdir()
-    envelope = publish_survey(survey, [KEY]).envelope
+    envelope = survey.publish([KEY]).envelope
     total = Tallies()
     for number in range(stores):
         mine = [report for report in reports if place(report, stores) == number]

@@ -5,7 +5,7 @@ import secrets
 import polars
 import pytest
 
-from rrcollect import ParameterError, Report, publish_survey
+from rrcollect import ParameterError, Report
 from server_agg import Tallies, Tally, TallyKey, open_store, survey_results, tally_reports
 from server_agg.collect import Catalogue, IncomingReport
 from tests.support.devices import KEY, question, survey
@@ -59,7 +59,7 @@ def test_results_of_a_pilot_say_so_first():
 def test_a_collector_knows_its_pilots(tmp_path):
     store = open_store(tmp_path / "reports.sqlite3")
     for of in (TRIAL, REAL):
-        Catalogue(store.shelf).publish(publish_survey(of, [KEY]).envelope, [KEY.public.raw.hex()])
+        Catalogue(store.shelf).publish(of.publish([KEY]).envelope, [KEY.public.raw.hex()])
         given = {"survey": of.digest, "question": "q1", "design": question().design, "answer": "1"}
         reports = [Report(**given, id=secrets.token_hex(16)) for _ in range(of.minimum)]
         store.take([IncomingReport(report.row) for report in reports])

@@ -1,6 +1,5 @@
 """The page printed in docs/browser.md, in a real Chromium, against a real collector under its printed addresses."""
 
-from rrcollect import publish_survey
 from tests.documents.blocks import blocks_of
 from tests.documents.wire_example import KEY, SURVEY
 from tests.documents.workspace import ROOT
@@ -10,7 +9,7 @@ from tests.support.collector_running import BEARER, JSON, RunningCollector
 (PAGE,) = [block.text for block in blocks_of((ROOT / "docs" / "browser.md").read_text()) if block.name == "page.html"]
 WEB = ROOT / "rrcollect" / "web"
 APP, COLLECT = "https://app.example.org", "https://collect.example.org"
-PUBLISHED = publish_survey(SURVEY.model_copy(update={"origins": (APP,)}), [KEY])
+PUBLISHED = SURVEY.model_copy(update={"origins": (APP,)}).publish([KEY])
 
 
 def visit(collector, page, clicked):

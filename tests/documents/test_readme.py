@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from rrcollect import Client, Policy, SigningKey, TrustedPublisher, publish_survey
-from rrcollect.publish.survey_file import parse, survey_from
+from rrcollect import Client, Policy, SigningKey, Survey, TrustedPublisher
+from rrcollect.publish.survey_file import parse
 from server_agg import (
     Tallies,
     Tally,
@@ -60,8 +60,8 @@ def fits(sample, data):
 def flow(tmp_path_factory):
     """The data of one answer, from file to sentence."""
     folder, key = tmp_path_factory.mktemp("flow"), SigningKey.generate()
-    survey = survey_from(parse(FILE))
-    envelope = publish_survey(survey, [key]).envelope
+    survey = Survey.from_entries(parse(FILE))
+    envelope = survey.publish([key]).envelope
     policy = Policy([TrustedPublisher(survey.publisher, [key.public])])
     client = Client(folder / "ledger.sqlite3", attributes=["doped"], policy=policy, source=bytes)
     report = client.answer(client.accept(envelope), "q1", truth=lambda: True)

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from rrcollect import HttpTransport, Policy, TrustedPublisher, accept_survey
+from rrcollect import HttpTransport, Policy, TrustedPublisher
 from rrcollect.deliver.transport import judge
 from rrcollect.errors import ReportRefused, TransportFailed
 from rrcollect.publish.report import STATUS
@@ -31,7 +31,7 @@ def test_the_page_prints_what_the_implementation_makes():
 def test_a_device_accepts_the_printed_envelope():
     policy = Policy([TrustedPublisher("Example Institute", [KEY.public])])
     envelope = PRINTED["envelope.json"].encode()
-    assert accept_survey(envelope, policy).survey == SURVEY
+    assert policy.accept(envelope).survey == SURVEY
     assert hashlib.sha256(PRINTED["payload.json"].encode()).hexdigest() in PRINTED["digest.txt"]
 
 

@@ -144,12 +144,11 @@ class Workspace:
         """Give the document to the parser it is meant for."""
         from rrcollect import Report, Survey
         from rrcollect.publish.canonical import canonical
-        from rrcollect.publish.survey_file import survey_from
         from server_agg import Tallies
 
         fields = set(value) if isinstance(value, dict) else set()
         if block.language == "toml" and "questions" in fields:
-            survey_from(value).check()
+            Survey.from_entries(value).check()
         elif "questions" in fields:
             Survey.from_payload(canonical(value)).check()
         elif {"answer", "survey"} <= fields:

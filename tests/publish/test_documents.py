@@ -134,13 +134,12 @@ def costly(bits: int) -> bytes:
 @pytest.mark.process
 @pytest.mark.no_cover
 def test_no_document_is_slow_to_judge_in_python_or_node():
-    from rrcollect import accept_survey
     from tests.assurance.documents.hosts import node
 
     signed = costly(SIGNED.bits - 2)
     case = {"now": NOW, "policy": RULES, "envelope": b64(signed)}
     spent = os.times()
-    accept_survey(signed, vector_policy(case), now=moment(NOW))
+    vector_policy(case).accept(signed, now=moment(NOW))
     assert node({"surveys": [case]}) == ["accepted"]
     now = os.times()  # the processor's time, which others on the machine do not lengthen: 0.2 and 0.5 s
     assert now.user - spent.user < 5

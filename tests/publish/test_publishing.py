@@ -9,7 +9,7 @@ import pytest
 from securesystemslib.dsse import Envelope
 from securesystemslib.signer import CryptoSigner, SSlibKey
 
-from rrcollect import Design, Disclosure, PublicKey, Question, SigningKey, Survey, optimal_design, publish_survey
+from rrcollect import Design, Disclosure, PublicKey, Question, SigningKey, Survey, optimal_design
 from rrcollect.design.promise import Promise
 from rrcollect.errors import (
     CertainDisclosure,
@@ -101,7 +101,7 @@ def test_private_bytes_are_not_shown_or_pickled(tmp_path):
 
 
 def test_our_envelope_verifies_with_securesystemslib():
-    data = json.loads(publish_survey(survey(), [KEY]).envelope)
+    data = json.loads(survey().publish([KEY]).envelope)
     theirs = Envelope.from_dict(data)
     public = SSlibKey(KEY.public.key_id, "ed25519", "ed25519", {"public": KEY.public.raw.hex()})
     assert theirs.pae() == pae(SURVEY_TYPE, survey().payload())
@@ -183,7 +183,7 @@ def test_publishing_checks_what_devices_would_refuse():
         (question(promise=Promise.of(1, 0)), ClaimTooSmall),
     ):
         with pytest.raises(error):
-            publish_survey(survey(bad), [KEY])
+            survey(bad).publish([KEY])
     with pytest.raises(NotOriented):
         Question(id="q", attribute="a", text="t", design={"p00": "1/4", "p11": "3/4"}, promise=Promise.of(1, 0))
 
@@ -192,11 +192,11 @@ def test_a_disclosing_design_is_not_published_by_accident():
     proof = optimal_design(1, "1/64", prevalence="1/1000")
     assert proof.proofs == ("yes",)
     with pytest.raises(CertainDisclosure) as caught:
-        publish_survey(survey(question(design=proof)), [KEY])
+        survey(question(design=proof)).publish([KEY])
     assert 'a "yes" would be a proof' in str(caught.value)
     assert "Otherwise use p00 = 0.7" in str(caught.value)
     meant = question(design=proof, disclosure=Disclosure(exposed=1, respondents=1000))
-    publication = publish_survey(survey(meant), [KEY])
+    publication = survey(meant).publish([KEY])
     assert publication.composition.whole == Promise.of(0, "1/64")
     assert "except with probability 0.01563" in publication.composition.explain()
 
@@ -205,17 +205,15 @@ def test_a_disclosing_design_is_not_published_by_accident():
 def test_a_disclosure_that_cannot_be_true_is_refused(said):
     proof = optimal_design(1, "1/64", prevalence="1/1000")
     with pytest.raises(MalformedDocument, match="exposed"):
-        publish_survey(
-            survey(question(design=proof, disclosure=Disclosure(exposed=said[0], respondents=said[1]))), [KEY]
-        )
+        survey(question(design=proof, disclosure=Disclosure(exposed=said[0], respondents=said[1]))).publish([KEY])
 
 
 def test_what_no_device_would_take_is_not_published():
     long = [question(id=f"q{i}", attribute=f"a{i}", text="x" * 2000) for i in range(200)]
     with pytest.raises(Oversize):
-        publish_survey(survey(*long), [KEY])
+        survey(*long).publish([KEY])
     with pytest.raises(Expired):
-        publish_survey(survey(expires=FAR.replace(year=2001)), [KEY])
+        survey(expires=FAR.replace(year=2001)).publish([KEY])
     for expires in ("1000-01-01T00:00:00Z", "1-01-01T00:00:00Z", FAR.replace(year=9999)):
         with pytest.raises(MalformedDocument):
             survey(expires=expires)
@@ -226,4 +224,4 @@ def test_nearly_a_proof_is_one():
 
     near = Design(1 - Fraction(1, 2**30), "1/2")
     with pytest.raises(CertainDisclosure, match="as good as a proof"):
-        publish_survey(survey(question(design=near)), [KEY])
+        survey(question(design=near)).publish([KEY])

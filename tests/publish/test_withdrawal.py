@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 import pytest
 
 from rrcollect import ParameterError, SigningKey, errors
-from rrcollect.answer.acceptance import accept_withdrawal
 from rrcollect.errors import MalformedDocument, UntrustedKey
 from rrcollect.publish.envelope import Withdrawal, read_withdrawal, verify
 from tests.support.command_line import main, refused, signed_survey
@@ -17,7 +16,7 @@ GOOD, BAD = cases("withdrawals", "good_"), cases("withdrawals", "bad_")
 
 def judged(case):
     """The withdrawal of a vector, as a device reads it."""
-    return accept_withdrawal(unb64(case["envelope"]), vector_policy(case))
+    return vector_policy(case).accept_withdrawal(unb64(case["envelope"]))
 
 
 @pytest.mark.parametrize("case", GOOD.values(), ids=GOOD)

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from typing import Any
 
-from rrcollect import Choice, Design, Number, Question, Report, SetDesign, SigningKey, Survey, publish_survey
+from rrcollect import Choice, Design, Number, Question, Report, SetDesign, SigningKey, Survey
 from rrcollect.design import from_text
 from rrcollect.design.mechanism import Mechanism
 from rrcollect.publish.report import REASONS, ReportRow, fault
@@ -65,7 +65,7 @@ CLOSED = _survey("closed", invite_only=True)
 SURVEYS = (OPEN, CLOSED)
 KNOWN = {survey.digest: survey for survey in SURVEYS}
 OF_OPEN, OF_CLOSED = KNOWN  # their digests, computed once
-PUBLICATION = publish_survey(OPEN, [KEY])
+PUBLICATION = OPEN.publish([KEY])
 
 Row = dict[str, Any]
 

@@ -16,9 +16,9 @@ from typing import Any, Self
 
 import uvicorn
 
-from rrcollect import Design, Publication, Report, publish_survey
+from rrcollect import Design, Report
 from rrcollect.publish.envelope import seal
-from rrcollect.publish.publication import compose
+from rrcollect.publish.publication import Publication, compose
 from server_agg import CollectorSettings, OwnerToken, create_app, open_store
 from server_agg.collect.serve import server_config
 from tests.support.devices import KEY, survey
@@ -154,7 +154,7 @@ class Process(Client):
 
 def publication(*questions: Any, **changes: Any) -> Publication:
     """A crowd of two, unless a test says otherwise."""
-    return publish_survey(survey(*questions, **{"minimum": 2, **changes}), [KEY])
+    return survey(*questions, **{"minimum": 2, **changes}).publish([KEY])
 
 
 def expired(**changes: Any) -> Publication:

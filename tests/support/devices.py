@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from rrcollect import Client, Design, Policy, PublicKey, Question, SigningKey, Survey, TrustedPublisher, publish_survey
+from rrcollect import Client, Design, Policy, PublicKey, Question, SigningKey, Survey, TrustedPublisher
 
 VECTORS = Path(__file__).parent.parent / "vectors"
 KEY = SigningKey.generate()
@@ -31,7 +31,7 @@ def survey(*questions: Question, **changes: Any) -> Survey:
 
 
 def envelope(*questions: Question, **changes: Any) -> bytes:
-    return publish_survey(survey(*questions, **changes), [KEY]).envelope
+    return survey(*questions, **changes).publish([KEY]).envelope
 
 
 def client(path: Path, **changes: Any) -> Client:

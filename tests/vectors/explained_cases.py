@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from rrcollect import Budget, Design, Policy, SetDesign, optimal_choice
+from rrcollect import Design, Policy, SetDesign, optimal_choice
+from rrcollect.answer.explain.budget import Budget
 from rrcollect.answer.explain.explanation import survey_lines
 from rrcollect.answer.explain.headline import question_headline, share_of_life, survey_headline
 from rrcollect.answer.explain.words import LANGUAGES, Words, shown_lines
@@ -262,7 +263,7 @@ def said_of(case: dict[str, Any], words: Words | str) -> dict[str, Any]:
 
 def _share(question: Question, policy: Policy, words: Words) -> str:
     try:
-        return share_of_life(policy.cost(question), policy, words)
+        return share_of_life(policy.cost(question), policy.life, words)
     except RRCollectError:  # it does not allow the question
         return ""
 

@@ -59,7 +59,7 @@ class Budget:
         else:
             yield Line(words.say("nothing_drawn"))
         yield Line(_cap(self.policy, words))
-        if share := share_of_life(self.spent, self.policy, words, "spent"):
+        if share := share_of_life(self.spent, self.policy.life, words, "spent"):
             yield Line(share)
         for draw in self.draws:
             times = self._reports(draw)

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from rrcollect.answer.explain.bound import bound
 from rrcollect.answer.explain.explanation import limit_sentences
 from rrcollect.answer.explain.words import Words
-from rrcollect.answer.policy import Policy
 from rrcollect.design.promise import Promise
 from rrcollect.design.sentences import MOST_COUNTED, PROVES_NOTHING
 from rrcollect.publish.question import Question
@@ -38,12 +37,12 @@ def question_headline(question: Question, words: Words, ledgers: int = 1) -> lis
     return [words.spoken(question.sentences.happens), *_proves(question, words, question.answered_rounds * ledgers)]
 
 
-def share_of_life(cost: Promise, policy: Policy, words: Words, what: str = "life") -> str:
+def share_of_life(cost: Promise, life: Promise, words: Words, what: str = "life") -> str:
     """What so much is of all that a device gives away for life; "" of nothing.  `what`: "life" for an answer to come,
     "spent" for all that was drawn so far."""
-    share = float(cost.epsilon) / max(float(policy.lifetime_epsilon), TINY)
+    share = float(cost.epsilon) / max(float(life.epsilon), TINY)
     if cost.delta:
-        share = max(share, float(cost.delta / policy.lifetime_delta) if policy.lifetime_delta else 2.0)
+        share = max(share, float(cost.delta / life.delta) if life.delta else 2.0)
     if share < TINY:
         return ""
     if share > 1 + TINY and what == "life":

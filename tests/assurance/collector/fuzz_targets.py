@@ -16,7 +16,6 @@ from rrcollect import Report, Survey
 from rrcollect.errors import RRCollectError
 from rrcollect.publish.canonical import read, read_canonical
 from rrcollect.publish.envelope import LARGEST_ENVELOPE, verify
-from rrcollect.publish.survey_file import read_survey, survey_from
 from server_agg import Tallies, tally_reports
 from server_agg.batch.packed import read_packed
 from server_agg.batch.sources import COLUMNS, csv_header, first_fault
@@ -62,7 +61,7 @@ def some_json(data: bytes) -> object:
 
 def a_survey_as_written(data: bytes) -> object:
     """The TOML that `rrcollect publish` reads."""
-    return survey_from(read_survey(_at(".toml", data)))
+    return Survey.read(_at(".toml", data))
 
 
 def a_packed_file(data: bytes) -> object:

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import uvicorn
 
-from rrcollect import Client, HttpTransport, Policy, TrustedPublisher, errors, publish_survey
+from rrcollect import Client, HttpTransport, Policy, TrustedPublisher, errors
 from rrcollect.publish.tickets import ticket_hashes
 from server_agg import CollectorSettings, OwnerToken, create_app, open_store
 from server_agg.collect.serve import server_config
@@ -78,7 +78,7 @@ def answered(traces: Traces, truths: list[bool]) -> Client:
     """Four answers of four sorts of truth, and a fifth after all that could go wrong did."""
     draws = iter(DRAWS)
     client = device(traces, "ledger.sqlite3", lambda n: next(draws))
-    accepted = client.accept(publish_survey(OPEN, [KEY]).envelope)
+    accepted = client.accept(OPEN.publish([KEY]).envelope)
     segments = {"region": SEGMENT}
     reports = [
         client.answer(accepted, "q1", truths[0], segments=segments),
@@ -103,7 +103,7 @@ def answered(traces: Traces, truths: list[bool]) -> Client:
         client.answer(accepted, "q99", truths[0])
     reports.append(client.answer(accepted, "q5", False))
     client.decline(accepted, "q6")
-    closed = client.accept(publish_survey(CLOSED, [KEY]).envelope)
+    closed = client.accept(CLOSED.publish([KEY]).envelope)
     with traces.error(errors.ParameterError):
         client.answer(closed, "q1", truths[0])
     reports.append(client.answer(closed, "q1", truths[0], invite=INVITE))
@@ -122,7 +122,7 @@ async def slowly(client: Client, accepted: Any, truth: bool) -> Any:
 
 def broken(traces: Traces, truths: list[bool]) -> None:
     """Devices on which something fails after the truth was read: the generator, the disk, the budget."""
-    envelope = publish_survey(OPEN, [KEY]).envelope
+    envelope = OPEN.publish([KEY]).envelope
 
     def no_generator(n: int) -> bytes:
         raise OSError(TRUTH)
@@ -186,7 +186,7 @@ def collected(traces: Traces, client: Client) -> None:
     traces.write("words.txt", gone)
     with collector(traces) as (port, store):
         for survey in (OPEN, CLOSED):
-            asked(traces, port, "POST", f"/surveys?key={KEY.public.raw.hex()}", publish_survey(survey, [KEY]).envelope)
+            asked(traces, port, "POST", f"/surveys?key={KEY.public.raw.hex()}", survey.publish([KEY]).envelope)
         store.shelf.add_invites(CLOSED.digest, ticket_hashes([INVITE], CLOSED))
         bodies = [outgoing.body for outgoing in client._ledger.outbox()]
         traces.write("words.txt", client.deliver(HttpTransport(), within=3600))

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from rrcollect import Report, accept_survey
+from rrcollect import Report
 from rrcollect.answer.acceptance import SeenVersion
 from rrcollect.design import from_wire
 from rrcollect.errors import MalformedReport, RRCollectError
@@ -61,7 +61,7 @@ def python(task: Task, plant: str | None = None) -> list[str]:
 
 def _survey(data: bytes, it: Task) -> str:
     seen = {(PUBLISHER, "clean-sport"): SeenVersion(**it["seen"])} if "seen" in it else None
-    return _verdict(lambda: accept_survey(data, vector_policy(it), now=moment(it["now"]), seen=seen))
+    return _verdict(lambda: vector_policy(it).accept(data, now=moment(it["now"]), seen=seen))
 
 
 def _verdict(work: Callable[[], object]) -> str:

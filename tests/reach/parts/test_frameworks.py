@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rrcollect import Question, SigningKey, Survey, optimal_design, publish_survey
+from rrcollect import Question, SigningKey, Survey, optimal_design
 from tests.documents.blocks import blocks_of
 from tests.support.browser import Visit, chromium
 from tests.support.devices import FAR
@@ -61,7 +61,7 @@ def test_a_framework_draws_the_element_and_hears_it(tmp_path: Path, name: str) -
             name="clean-sport", version=1, title="Clean sport", publisher="A club", expires=FAR, questions=[asked],
             collector=f"{origin}/reports", origins=[origin],
         )  # fmt: skip
-        files["/survey.json"] = publish_survey(survey, [KEY]).envelope
+        files["/survey.json"] = survey.publish([KEY]).envelope
         with chromium() as browser, Visit(browser) as person:
             said: list[str] = []
             person.context.on("console", lambda message: said.append(message.text))

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rrcollect import PublicKey, SigningKey, publish_survey
-from rrcollect.publish.survey_file import read_survey, survey_from
+from rrcollect import PublicKey, SigningKey, Survey
 from server_agg import tally_reports
 
 APP = Path(__file__).parents[3] / "examples" / "otree_app"
@@ -27,8 +26,8 @@ def played(folder: Path) -> tuple[Rows, str]:
     shutil.copytree(APP, project, ignore=shutil.ignore_patterns("__pycache__"))
     key = SigningKey.generate()
     (project / "publisher.pem.pub").write_bytes(key.public.to_pem())
-    survey = survey_from(read_survey(project / "survey.toml"))
-    (project / "survey.json").write_bytes(publish_survey(survey, [key]).envelope)
+    survey = Survey.read(project / "survey.toml")
+    (project / "survey.json").write_bytes(survey.publish([key]).envelope)
     otree, settings = Path(sys.executable).parent / "otree", {**os.environ, "RRCOLLECT_KEY": os.urandom(32).hex()}
     done = subprocess.run(
         [otree, "test", "doped", str(PEOPLE), "--export=out"],

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from rrcollect import Choice, Number, Question, SigningKey, Survey, optimal_choice, optimal_design, publish_survey
+from rrcollect import Choice, Number, Question, SigningKey, Survey, optimal_choice, optimal_design
 from server_agg import tally_reports
 from tests.support.browser import Visit, chromium
 from tests.support.devices import FAR
@@ -73,7 +73,7 @@ def served() -> Iterator[tuple[str, Survey]]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Pages)
     origin = f"http://127.0.0.1:{server.server_port}"
     survey = survey_at(origin)
-    Pages.envelope = publish_survey(survey, [KEY]).envelope
+    Pages.envelope = survey.publish([KEY]).envelope
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
