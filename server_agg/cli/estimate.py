@@ -89,10 +89,8 @@ def estimate(options: Namespace) -> int:
 
     how = {"target": target_of(options), "level": options.level, "method": options.method}
     results = survey_results(tallies, asked=asked_in(options), **how)
-    few = [each for each in results.rounds if each.estimate is None]
-    said = [f"{each.question}, round {each.round}: too few answers for an estimate" for each in few]
     drawn = save_picture(options, lambda: _estimates(results))
-    emit(options, [each.as_dict() for each in results.rounds], *question_table(results), "\n".join(said), drawn)
+    emit(options, results.as_dict(), str(results), drawn)
     return 0
 
 
@@ -110,24 +108,6 @@ def selected(tallies: Tallies, options: Namespace) -> Tallies:
     if not tallies:
         raise EmptySelection("nothing was counted: no accepted report in the source")
     return tallies
-
-
-def question_table(results: SurveyResults) -> tuple[str, ...]:
-    """The estimates as a table, and what the bars cover; nothing if there are none.  A pilot is said first."""
-    from server_agg.survey_page.results import PILOT
-
-    head, rows = results.cells()
-    if not rows:
-        return ()
-    each = "each bar covers on its own, those of a choice all at once; "
-    choice = any(one.is_choice for one in results.rounds)
-    several = each if choice else "each bar covers on its own; " if len(rows) > 1 else ""
-    first = (PILOT,) if results.pilot else ()
-    return (
-        *first,
-        table(head or [], rows, {1, 2, 3, 4, 5}),
-        f"{several}bars hold for independent respondents who follow the protocol",
-    )
 
 
 def check_declared(tallies: Tallies, name: str) -> None:
@@ -175,22 +155,11 @@ def _grouped(options: Namespace, tallies: Tallies) -> int:
 
 def _estimates(results: SurveyResults) -> Picture:
     """Shares on one axis; a question about a number has an axis of its own unit and is drawn alone."""
-    from server_agg.results.drawing import Picture, Point, draw_points
-    from server_agg.results.interval import exact_level
-
-    numbers = [each for each in results.rounds if not each.asked.scale.is_share]
-    if not numbers:
-        return results.plot()
-    if len({each.question for each in results.rounds}) > 1:
-        listed = ", ".join(sorted({each.question for each in numbers}))
+    numbers = sorted({each.question for each in results.rounds if not each.asked.scale.is_share})
+    if numbers and len({each.question for each in results.rounds}) > 1:
+        listed = ", ".join(numbers)
         raise ParameterError("--question", None, f"one question: {listed} is a number, which has an axis of its own")
-    points = [
-        Point(f"round {each.round}, n = {each.n:,}", one.value, *one.bar) for each in numbers for one in each.findings
-    ]
-    scale = numbers[0].asked.scale
-    how = {"axis": f"mean, {scale.unit}".rstrip(", "), "limits": scale.ends, "shares": False}
-    title = f"{float(100 * exact_level(results.options.level)):.10g} % exact bars"
-    return Picture(draw_points(points, title=title, **how))  # type: ignore[arg-type]
+    return results.plot()
 
 
 def _typed_counts(options: Namespace) -> int:

@@ -186,7 +186,6 @@ def _backup(options: Namespace) -> int:
 
 def _release(options: Namespace) -> int:
     """Make public what makes up whole crowds, and print what strangers see from now on."""
-    from server_agg.cli.estimate import question_table
     from server_agg.collect.store.release import SAME
     from server_agg.survey_page.results import released_results
 
@@ -203,10 +202,10 @@ def _release(options: Namespace) -> int:
         emit(options, made.as_dict(), "\n".join([*said, "nothing is released yet"]))
         return 0
     found = released_results(last.tallies, survey, last.facts)
-    shown = found.as_dict()
+    shown = found.page()
     notes = [f"{one['id']}: {note}" for one in shown["questions"] for note in one["notes"]]
     words = "\n".join([*said, *shown["notes"], *notes])
-    emit(options, {**made.as_dict(), "results": shown}, *question_table(found), words)
+    emit(options, {**made.as_dict(), "results": shown}, str(found), words)
     return 0
 
 

@@ -26,7 +26,6 @@ def add_tally(parser: ArgumentParser) -> None:
 def tally(options: Namespace) -> int:
     """Count reports, each once, and say what was refused; if that was all of them, the exit code says so too."""
     from rrcollect.errors import ParameterError
-    from server_agg.cli.estimate import question_table
     from server_agg.survey_page.results import survey_results
 
     for path in (options.out, options.refused_to):
@@ -41,5 +40,5 @@ def tally(options: Namespace) -> int:
     if options.out:
         write_text(options.out, result.tallies.to_json() + "\n", force=options.force)
     data = {"summary": result.summary.as_dict(), "tallies": json.loads(result.tallies.to_json())}
-    emit(options, data, str(result.summary), *question_table(survey_results(result.tallies, asked=asked_in(options))))
+    emit(options, data, str(result.summary), str(survey_results(result.tallies, asked=asked_in(options))))
     return 3 if result.summary.rows and not result.summary.accepted else 0

@@ -81,7 +81,7 @@ class DemoRun:
     def questions(self) -> list[dict[str, Any]]:
         """Every question as the results page shows it, with its rows as they are `drawn`: everybody and the sports, the
         rounds or the options, each with its truth and whether the bar holds it."""
-        found = self.results.as_dict()["questions"]
+        found = self.results.page()["questions"]
         return [{**question, "drawn": self._drawn(question)} for question in found]
 
     def _drawn(self, question: dict[str, Any]) -> list[dict[str, Any]]:

@@ -45,6 +45,7 @@ class Result(ABC):
     """A list of named rows with notes."""
 
     first: ClassVar[str] = ""  # what the first column holds
+    opening: Sequence[str] = ()  # sentences that must be read first, above the rows
     together: ClassVar[str] = ""  # of several rows: "all at once" or "each for itself"
     level: NumberLike = 0.95  # of the bars that are shown, unless another one is asked for
     method: str | None = None  # of the bars that are shown; None: the usual one
@@ -165,8 +166,8 @@ class Result(ABC):
     def _bars_words(self, level: NumberLike | None, method: str | None) -> str:
         """What the bars are; nothing where there are none."""
         bars = [bar for bar in self._bars(level, method) if bar is not None]
-        if len(bars) == 1:
-            return bars[0].describe()
+        if len(bars) < 2:
+            return bars[0].describe() if bars else ""
         kinds = {(bar.method, bar.level, bar.target, bar.guaranteed) for bar in bars}
         if len(kinds) != 1:
             said = [f"{_kind(bar)} {'guaranteed' if bar.guaranteed else 'approximate'}" for bar in bars]
@@ -239,24 +240,25 @@ class Result(ABC):
     def to_text(self, level: NumberLike | None = None, method: str | None = None) -> str:
         """The tables with the notes under them."""
         tables = [aligned(*table, numeric) for table, numeric in self.tables(level, method)]
-        return "\n".join(["\n\n".join(tables), *self._notes(level, method)])
+        return "\n".join([*self.opening, "\n\n".join(tables), *self._notes(level, method)])
 
     def __str__(self) -> str:
         return self.to_text()
 
     def to_markdown(self) -> str:
         """The tables in GitHub's Markdown, with the notes under them."""
-        return "\n\n".join([self._drawn(markdown_table, "\n\n"), *map(markdown_text, self.notes)])
+        return self._drawn(markdown_table, markdown_text, "\n\n")
 
     def to_latex(self) -> str:
         """The tables as `tabular` (package booktabs), with the notes under them."""
-        return "\n\n".join([self._drawn(latex_table, "\n\n"), *map(latex_text, self.notes)])
+        return self._drawn(latex_table, latex_text, "\n\n")
 
     def _repr_html_(self) -> str:
-        return self._drawn(html_table, "") + "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        return self._drawn(html_table, lambda note: f"<p>{html.escape(note)}</p>", "")
 
-    def _drawn(self, dialect: Callable[..., str], between: str) -> str:
-        return between.join(dialect(*table, numeric) for table, numeric in self.tables())
+    def _drawn(self, dialect: Callable[..., str], words: Callable[[str], str], between: str) -> str:
+        drawn = [dialect(*table, numeric) for table, numeric in self.tables()]
+        return between.join([*map(words, self.opening), *drawn, *map(words, self.notes)])
 
     # ---- for programs -------------------------------------------------------------------------------------------
 
@@ -312,8 +314,7 @@ def _kind(bar: Interval[Any]) -> str:
 
 
 def _fit(misfit: Misfit | None) -> str:
-    told = misfit is not None and misfit.told
-    return f"P(so far {misfit.side}) = {misfit.tail_probability:.2g}" if misfit is not None and told else ""
+    return f"P(so far {misfit.side}) = {misfit.tail_probability:.2g}" if misfit is not None and misfit.told else ""
 
 
 def _flat(given: Mapping[str, Any], prefix: str = "") -> dict[str, object]:

@@ -20,10 +20,13 @@ Rules
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
+from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from rrcollect.publish.survey import Survey
 from server_agg.compare.options import OptionTrends
@@ -31,12 +34,16 @@ from server_agg.compare.trends import Trend
 from server_agg.count.tallies import Tallies, TallyKey
 from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection
-from server_agg.report.result import Result
-from server_agg.results.drawing import Point
-from server_agg.results.words import misfit_note
+from server_agg.estimates.interval import TargetLike
+from server_agg.results.drawing import Picture, Point
+from server_agg.results.result import Result
+from server_agg.results.row import Row
 from server_agg.survey_page.question import enough_of, question_page, trend_of
-from server_agg.survey_page.released import LIVE, LOOKING, ReleaseFacts, conditions, release_words
-from server_agg.survey_page.rounds import Finding, QuestionScale, ResultOptions, RoundResults, View
+from server_agg.survey_page.released import LIVE, LOOKING, ReleaseFacts, conditions, promise_words, release_words
+from server_agg.survey_page.rounds import QuestionScale, ResultOptions, RoundResults, View
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 PILOT = "pilot: trial data"
 
@@ -45,7 +52,7 @@ PILOT = "pilot: trial data"
 class SurveyResults(Result):
     """The results of every question and round with answers; with a `survey` also in the form of its results page."""
 
-    numeric = frozenset(range(1, 6))
+    first = "question"
     rounds: tuple[RoundResults, ...]
     view: View
 
@@ -64,38 +71,75 @@ class SurveyResults(Result):
         """Whether these are the results of a trial."""
         return any(key.pilot for each in self.rounds for key in each.tallies) or bool(self.survey and self.survey.pilot)
 
-    def __str__(self) -> str:
-        return f"{PILOT}\n{super().__str__()}" if self.pilot else super().__str__()
+    @property
+    def level(self) -> NumberLike:  # type: ignore[override]
+        """The level of the bars."""
+        return self.options.level
 
-    def to_markdown(self) -> str:
-        """As `Result.to_markdown`; for a pilot it begins with `PILOT`."""
-        return f"{PILOT}\n\n{super().to_markdown()}" if self.pilot else super().to_markdown()
+    @property
+    def method(self) -> str:  # type: ignore[override]
+        """The method of the bars, where answers have it."""
+        return self.options.method
 
-    def to_latex(self) -> str:
-        """As `Result.to_latex`; for a pilot it begins with `PILOT`."""
-        return f"{PILOT}\n\n{super().to_latex()}" if self.pilot else super().to_latex()
+    @property
+    def target(self) -> TargetLike:
+        """What the bars are for."""
+        return self.options.target
 
-    def to_html(self) -> str:
-        """As `Result.to_html`; for a pilot it begins with `PILOT`."""
-        return f"<p>{PILOT}</p>{super().to_html()}" if self.pilot else super().to_html()
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """Every value of every question and round, in their order."""
+        return tuple(row for each in self.rounds for row in each.rows)
 
-    def records(self) -> list[dict[str, object]]:
-        """One row per question and round."""
-        return [row for each in self.rounds for row in each.records()]
+    def context(self) -> str:
+        """Nothing: every row has its own answers and privacy."""
+        return ""
+
+    @property
+    def opening(self) -> list[str]:  # type: ignore[override]
+        """That these are the results of a trial."""
+        return [PILOT] if self.pilot else []
+
+    def columns(self) -> dict[str, list[str]]:
+        """The privacy of the answers: what was promised, without a survey that of the design."""
+        return {"privacy": [self._privacy(each) for each in self.rounds for _ in each.rows]}
+
+    def _privacy(self, each: RoundResults) -> str:
+        return each.privacy if self.survey is None else promise_words(self.survey.question(each.question).promise)
+
+    def remarks(self) -> list[str]:
+        """What must be said of every question, and what the bars hold for."""
+        said = [note for each in self.rounds for note in each.remarks()]
+        if not self.rows:
+            return said
+        choice = "; those of a choice hold for all its options at once" if any(r.is_choice for r in self.rounds) else ""
+        each = f"each bar covers on its own{choice}; " if len(self.rows) > 1 else ""
+        return [*said, f"{each}bars hold for independent respondents who follow the protocol"]
+
+    def extras(self) -> dict[str, object]:
+        """Whether it is a trial, and every question and round with what was counted."""
+        return {"pilot": self.pilot, "rounds": [{"n": each.n, **each.extras()} for each in self.rounds]}
 
     def points(self) -> list[Point]:
-        """One point per estimated share, named by the question's text if there is a survey; means are left out."""
-        texts = {} if self.survey is None else {q.id: self.survey.say(q.text) for q in self.survey.questions}
+        """The rows, named by the question's text if there is a survey."""
         return [
-            Point(
-                f"{texts.get(each.question, each.question)}{_round_words(each)}{_option(one)}",
-                *(one.value, *one.bar, misfit_note(each.estimate.misfit)),
-            )
+            point._replace(label=self._label(each, row))
             for each in self.rounds
-            if each.estimate is not None
-            for one in each.findings
-            if each.asked.scale.is_share  # a mean does not fit on an axis of shares
+            for row, point in zip(each.rows, each.points(), strict=True)
         ]
+
+    def plot(self, ax: Axes | None = None, *, limits: tuple[float, float] | None = None) -> Picture:
+        """The rows with their bars; means, which are not on the axis of shares, are left out beside them."""
+        shares = tuple(each for each in self.rounds if each.asked.scale.is_share)
+        if 0 < len(shares) < len(self.rounds):
+            return replace(self, rounds=shares).plot(ax, limits=limits)
+        return super().plot(ax, limits=limits)
+
+    def _label(self, each: RoundResults, row: Row) -> str:
+        text = each.question if self.survey is None else self.survey.say(self.survey.question(each.question).text)
+        option = f", {row.extras['option']}" if each.is_choice else ""
+        number = f"round {each.round + 1}, " if each.round else ""
+        return f"{text}\n{number}n = {each.n:,}{option}"
 
     def round(self, question: str, number: int) -> RoundResults:
         """The results of one question in one round; an error if nothing was counted of it."""
@@ -112,26 +156,10 @@ class SurveyResults(Result):
         """The trend over the rounds with enough answers; None if there are fewer than two such rounds."""
         return trend_of(self.enough(question), self.view)
 
-    def cells(self) -> tuple[list[str], list[list[str]]]:
-        """The estimates as a table of text: (its head, its lines)."""
-        units = not all(each.asked.scale.is_share for each in self.rounds)
-        head = [
-            "question",
-            "round",
-            "n",
-            "estimate" if units else "estimate %",
-            "low",
-            "high",
-            "bar",
-            "target",
-            "privacy",
-        ]
-        return [*head, ""], [line for each in self.rounds for line in each.lines(units=units)]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON: all that the results page shows, or without a survey a list of rounds."""
+    def page(self) -> dict[str, Any]:
+        """All that the results page shows, as plain values, ready for JSON; it needs the survey."""
         if self.survey is None:
-            return {"pilot": self.pilot, "rounds": [each.as_dict() for each in self.rounds]}
+            raise ParameterError("survey", None, "the survey that was answered: survey_results(tallies, survey)")
         view, of = self.view, dict[str, list[RoundResults]]()
         for each in self.rounds:
             of.setdefault(each.question, []).append(each)
@@ -189,8 +217,12 @@ def survey_results(
     named = dict(asked or {}) if survey is None else {q.id: QuestionScale.of(q, survey) for q in survey.questions}
     for key, tally in (tallies if survey is None else tallies.where(survey=survey.digest)).items():
         parts.setdefault((key.question, key.round), {})[key] = tally
+    several = Counter(question for question, _ in parts)
     rounds = (
-        RoundResults(question, number, Tallies(parts[question, number]), how, named.get(question, QuestionScale()))
+        RoundResults(
+            *(question, number, Tallies(parts[question, number]), how, named.get(question, QuestionScale())),
+            named=f"{question}, round {number + 1}" if several[question] > 1 else "",
+        )
         for question, number in sorted(parts)
     )
     return SurveyResults(tuple(rounds), View(how, survey, release, live, headline))
@@ -200,11 +232,3 @@ def released_results(tallies: Tallies, survey: Survey, release: ReleaseFacts | N
     """The results that the public may see: those of the last release, with the `minimum` of the signed survey."""
     headline = None if release is None else release.headline
     return survey_results(tallies, survey, release=release, live=False, headline=headline)
-
-
-def _option(one: Finding) -> str:
-    return f", {one.label}" if one.label else ""
-
-
-def _round_words(found: RoundResults) -> str:
-    return f"\n{f'round {found.round}, ' if found.round else ''}n = {found.n:,}"

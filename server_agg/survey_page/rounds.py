@@ -17,30 +17,27 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from rrcollect.design.parameters import NumberLike
-from rrcollect.errors import ParameterError
 from rrcollect.publish.kinds import Choice, Number
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey
 from server_agg.compare.options import OptionTables, option_tables
 from server_agg.compare.segments import MERGED, SegmentTable, segment_table, simultaneous_level
 from server_agg.count.tallies import Tallies
-from server_agg.count.tally import Tally
 from server_agg.estimates.estimate import Estimate, estimate
 from server_agg.estimates.interval import TargetLike, aimed
-from server_agg.report.result import Result
 from server_agg.results.interval import Interval, exact_level
-from server_agg.results.row import SHARES, Scale
-from server_agg.results.words import privacy_words, value_notes
+from server_agg.results.result import Result
+from server_agg.results.row import SHARES, Row, Scale
+from server_agg.results.words import privacy_words
 from server_agg.survey_page.released import MIXED, NOT_TOLD, ReleaseFacts
 
 UNDECLARED = "(not declared)"
 TAKEN = (UNDECLARED, MERGED, NOT_TOLD)  # names of ours; a group that is called so gets a space after it
-AnyEstimate = Estimate | Estimate | Estimate
 
 
 @dataclass(frozen=True)
@@ -90,25 +87,17 @@ class QuestionScale(NamedTuple):
 PLAIN = QuestionScale()
 
 
-class Finding(NamedTuple):
-    """One value with its bar: of a choice there is one for each option."""
-
-    label: str
-    value: float
-    standard_error: float | None
-    simplex: float | None  # of a choice: the value brought to shares that add up to 1
-    bar: Interval
-
-
 @dataclass(frozen=True)
 class RoundResults(Result):
-    """One question in one round; without enough answers there is no estimate and no bar."""
+    """One question in one round; without enough answers there is no estimate and no row."""
 
+    first = "question"
     question: str
     round: int
     tallies: Tallies
     options: ResultOptions
     asked: QuestionScale = PLAIN
+    named: str = ""  # how its rows are called, if not by the question alone
 
     @property
     def n(self) -> int:
@@ -122,38 +111,75 @@ class RoundResults(Result):
 
     @cached_property
     def estimate(self) -> Estimate | None:
-        """By one design, or pooled over several."""
+        """By one design, or pooled over several; None of too few answers."""
         if self.n < max(2, self.options.minimum):
             return None
         counted = self.tallies.each_design()
         aim, scale = aimed(self.options.target if len(counted) == 1 else "population"), self.asked.scale
-        if self.is_choice:
-            return estimate(counted, **aim, labels=self.asked.labels)
         unit = "" if scale.is_share else scale.unit
-        return estimate(shares_of(counted), **aim, bounds=scale.bounds, unit=unit)
+        return estimate(counted, **aim, labels=self.asked.labels, bounds=scale.bounds, unit=unit)
 
     @property
-    def method(self) -> str:
+    def level(self) -> NumberLike:  # type: ignore[override]
+        """The level of the bars."""
+        return self.options.level
+
+    @property
+    def method(self) -> str:  # type: ignore[override]
         """The method of the bars."""
         found = self.estimate
         return self.options.method if found is None else found.method_for(self.options.method)
 
+    @property
+    def target(self) -> TargetLike:
+        """What the bars are for."""
+        return self.options.target
+
+    @property
+    def together(self) -> str:  # type: ignore[override]
+        """Of a choice, that the bars of all options hold at once."""
+        return "all options at once" if self.is_choice else ""
+
     @cached_property
-    def findings(self) -> list[Finding]:
-        """Every value with its bar; none without enough answers."""
-        found, level = self.estimate, self.options.level
-        if found is None:
-            return []
-        inside, bars = found.simplex() if self.is_choice else [None], found.intervals(level, self.method)
-        return [
-            Finding(row.name if self.is_choice else "", row.value or 0.0, row.standard_error, within, bar)
-            for row, within, bar in zip(found.rows, inside, bars, strict=True)
-        ]
+    def rows(self) -> tuple[Row, ...]:
+        """The value, of a choice one for each option."""
+        return tuple(self._named(self.estimate, row) for row in self.estimate.rows) if self.estimate is not None else ()
+
+    def _named(self, found: Estimate, row: Row) -> Row:
+        """A row of the estimate under its name here, whose bar is by the nearest method that it can have."""
+
+        def bar(level: NumberLike, method: str | None) -> Interval:
+            return row.interval(level, found.method_for(method))
+
+        whole, of = self.named or self.question, {"question": self.question, "round": self.round}
+        if self.is_choice:
+            whole, of = f"{whole}: {row.name}", {**of, "option": row.name}
+        return replace(row, name=whole, bar=bar, extras={**of, **row.extras})
 
     @property
     def bar(self) -> Interval | None:
         """The bar of the estimate; of a choice that of its first option."""
-        return self.findings[0].bar if self.findings else None
+        return next(iter(self.intervals()), None)
+
+    @property
+    def privacy(self) -> str:
+        """The ε that answers were given with."""
+        counted = self.tallies.each_design()
+        return privacy_words(counted[0].mechanism) if len(counted) == 1 else "several designs"
+
+    def columns(self) -> dict[str, list[str]]:
+        """The privacy of the answers."""
+        return {"privacy": [self.privacy] * len(self.rows)}
+
+    def remarks(self) -> list[str]:
+        """What must be said of the estimate, or that there is none."""
+        few = f"{self.named or self.question}: too few answers for an estimate"
+        return [few] if self.estimate is None else self.estimate.remarks()
+
+    def extras(self) -> dict[str, object]:
+        """What was counted, and what stands beside the value."""
+        beside = {} if self.estimate is None else self.estimate.extras()
+        return {"question": self.question, "round": self.round, **beside}
 
     def segments(self, name: str, minimum: int | None = None, over: int = 0) -> SegmentTable | OptionTables:
         """By the groups of a segment, the bars holding all at once; who did not declare it is a group too."""
@@ -166,53 +192,6 @@ class RoundResults(Result):
         if self.is_choice:
             return option_tables(groups, self.asked.labels, **how)
         return segment_table(groups, scale=self.asked.scale, **how)
-
-    def as_dict(self) -> dict[str, object]:
-        """Inputs and results as plain values, ready for JSON; `estimate` is None where there is none."""
-        found = self.estimate
-        shown = {"estimate": None} if found is None else found.as_dict(self.options.level, self.method)
-        return {"question": self.question, "round": self.round, **shown}
-
-    def records(self) -> list[dict[str, object]]:
-        """One row, of a choice one for each option."""
-        if not self.is_choice or self.estimate is None:
-            return super().records()
-        named: dict[str, object] = {"question": self.question, "round": self.round, "n": self.n}
-        return [
-            {**named, "option": one.label, "value": one.value, "standard_error": one.standard_error,
-             "simplex": one.simplex, **one.bar.as_dict()}
-            for one in self.findings
-        ]  # fmt: skip
-
-    def lines(self, *, units: bool = False) -> list[list[str]]:
-        """The lines of the table of `SurveyResults`, on request with their units; none without an estimate."""
-        found, scale = self.estimate, self.asked.scale
-        if found is None:
-            return []
-        privacy = "several designs"
-        counted = self.tallies.each_design()
-        if len(counted) == 1:
-            privacy = privacy_words(counted[0].mechanism)
-        lines = []
-        for one in self.findings:
-            bar, notes = one.bar, found.misfit.describe() if found.misfit.told else ""
-            if not self.is_choice:
-                notes = value_notes(found, bar, scale)
-            write = scale.words if units else scale.text
-            shown = [write(value, bar.width) for value in (scale.clipped(one.value), bar.low, bar.high)]
-            name = f"{self.question}: {one.label}" if one.label else self.question
-            at_once = " (all options at once)" if self.is_choice else ""
-            how = f"{float(100 * bar.level):.10g} % {bar.method}{at_once}"
-            lines.append([name, str(self.round), f"{self.n:,}", *shown, how, bar.target, privacy, notes])
-        return lines
-
-
-def shares_of(counted: Any) -> list[Tally]:
-    """The yes/no tallies; a choice among them is another question."""
-    for tally in counted:
-        if len(tally) > 1:
-            raise ParameterError("tallies", tally, "answers of one kind")
-    return list(counted)
 
 
 def group_name(value: str | None) -> str:

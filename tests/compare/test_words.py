@@ -119,13 +119,13 @@ def test_misfit_is_shown_on_the_results_page():
     cells = [("a", 0, UNFIT), ("b", 0, FIT), ("a", 1, FIT)]
     key = {(name, r): TallyKey(asked.digest, "q", E1, (("sport", name),), r) for name, r, _ in cells}
     counted = Tallies({key[name, r]: tally for name, r, tally in cells})
-    (shown,) = survey_results(counted, asked, headline=0).as_dict()["questions"]
+    (shown,) = survey_results(counted, asked, headline=0).page()["questions"]
     (table,) = shown["segments"]
     assert FLAG in table["rows"][0]["misfit"]
     assert table["rows"][1]["misfit"] is None
     assert f"a: {FLAG}" in table["note"]
     unfit = Tallies({key["a", 0]: UNFIT, key["a", 1]: FIT})
-    drawn = survey_results(unfit, asked).as_dict()["questions"][0]["trend"]
+    drawn = survey_results(unfit, asked).page()["questions"][0]["trend"]
     assert FLAG in drawn["rounds"][0]["misfit"]
     assert f"0: {FLAG}" in drawn["note"]
 

@@ -108,7 +108,7 @@ def test_the_truth_beside_a_row_is_that_of_those_it_is_about(shown):
 
 
 def test_rows_and_words_are_those_of_the_results_page(shown):
-    made, found = unescape(page(shown, "rrcollect")), shown.results.as_dict()
+    made, found = unescape(page(shown, "rrcollect")), shown.results.page()
     for question in found["questions"]:
         estimate = question["estimate"]
         for row in [*estimate.get("options", [estimate]), *(question["trend"] or {"rounds": []})["rounds"]]:

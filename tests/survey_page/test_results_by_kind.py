@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -41,7 +42,7 @@ def counted(made, cells):
 
 
 def page(made, cells, **how):
-    found = survey_results(counted(made, cells), made, **how).as_dict()
+    found = survey_results(counted(made, cells), made, **how).page()
     json.dumps(found, allow_nan=False)
     return {each["id"]: each for each in found["questions"]}
 
@@ -81,23 +82,25 @@ def test_a_number_shows_its_mean_in_its_unit():
 def test_the_table_and_the_frame_have_a_line_for_every_option():
     made = asked()
     found = survey_results(counted(made, WHOLE), made)
-    head, lines = found.cells()
-    assert [line[0] for line in lines] == ["hours", "party: red", "party: blue", "party: green", "party: other", "q1"]
-    assert lines[0][3:6] == ["21.7 hours", "19.0 hours", "24.4 hours"]
-    assert all("all options at once" in line[6] for line in lines[1:5])
+    assert [row.name for row in found.rows] == [
+        "hours", "party: red", "party: blue", "party: green", "party: other", "q1",
+    ]  # fmt: skip
+    lines = str(found).splitlines()
+    assert re.match(r"question +n +estimate +low +high +privacy", lines[0])
+    assert re.match(r"hours +1000 +21.7 hours +19.0 +24.4 +ε = 1$", lines[1])
+    assert "those of a choice hold for all its options at once" in found.notes[-1]
     frame = found.to_frame()
     assert set(frame["option"].dropna()) == {"red", "blue", "green", "other"}
-    assert len(found.points()) == 5  # the mean has an axis of its own
-    assert len(head) == len(lines[0])
+    assert len(found.plot().axes.get_yticklabels()) == 5  # the mean has an axis of its own
     alone = survey_results(counted(made, {key: WHOLE[key] for key in WHOLE if key[0] != "hours"}), made)
-    assert alone.cells()[0][3] == "estimate %"
+    assert "estimate %" in str(alone)
 
 
 def test_without_the_survey_a_choice_is_still_a_choice():
     made = asked()
     found = survey_results(counted(made, WHOLE), minimum=30)
-    assert [one.label for one in found.round("party", 0).findings] == [f"option {j}" for j in range(1, 5)]
-    assert found.round("hours", 0).findings[0].value == pytest.approx(0.543279068275)  # a share of the range
+    assert [one.extras["option"] for one in found.round("party", 0).rows] == [f"option {j}" for j in range(1, 5)]
+    assert found.round("hours", 0).value == pytest.approx(0.543279068275)  # a share of the range
 
 
 def test_too_few_answers_show_nothing_of_any_kind():
@@ -177,10 +180,11 @@ def test_several_designs_of_a_choice_are_pooled_with_shares_that_add_up_to_one()
     assert isinstance(found.estimate, Estimate)
     assert sum(found.estimate.exact_values) == 1
     assert found.method == "wald"
-    assert all(one.bar.low <= one.value <= one.bar.high or one.value < 0 for one in found.findings)
+    bars = zip(found.rows, found.intervals(), strict=True)
+    assert all(bar.low <= one.value <= bar.high or one.value < 0 for one, bar in bars)
     guaranteed = survey_results(tallies, method="hoeffding").round("party", 0)
-    assert all(one.bar.guaranteed for one in guaranteed.findings)
-    assert found.lines()[0][-2] == "several designs"
+    assert all(bar.guaranteed for bar in guaranteed.intervals())
+    assert found.privacy == "several designs"
     mixed = Tallies(
         {keys[0]: tallies[keys[0]], TallyKey("s3", "party", Design("3/4", "3/4")): Tally(Design("3/4", "3/4"), 9, 3)}
     )
@@ -195,7 +199,7 @@ def test_numbers_by_two_designs_are_pooled_on_their_scale():
     tallies = Tallies({first: Tally(first.design, 600, 310), second: Tally(second.design, 400, 210)})
     found = survey_results(tallies, made).round("hours", 0)
     share = survey_results(tallies).round("hours", 0)
-    assert found.findings[0].value == pytest.approx(40 * share.findings[0].value)
+    assert found.value == pytest.approx(40 * share.value)
     assert tuple(found.bar) == pytest.approx([40 * end for end in share.bar])
     assert found.as_dict()["bounds"]["unit"] == "hours"
 
@@ -204,18 +208,16 @@ def test_those_who_answered_have_bars_too():
     made = asked()
     for name in ("party", "hours", "q1"):
         found = survey_results(counted(made, WHOLE), made, target="sample").round(name, 0)
-        assert all(one.bar.guaranteed for one in found.findings)
-    assert (
-        survey_results(counted(made, WHOLE), made, target="sample").round("hours", 0).findings[0].standard_error is None
-    )
+        assert all(bar.guaranteed for bar in found.intervals())
+    assert survey_results(counted(made, WHOLE), made, target="sample").round("hours", 0).standard_error is None
     with pytest.raises(ParameterError, match="exact"):
-        survey_results(counted(made, WHOLE), made, target="sample", method="wald").round("hours", 0).findings  # noqa: B018
+        survey_results(counted(made, WHOLE), made, target="sample", method="wald").round("hours", 0).intervals()
 
 
 def test_a_release_of_a_choice_says_what_the_crowd_adds():
     made = asked()
     facts = ReleaseFacts(1, datetime(2026, 1, 1, tzinfo=UTC), None, {"party": 1000})
-    found = released_results(counted(made, WHOLE), made, facts).as_dict()
+    found = released_results(counted(made, WHOLE), made, facts).page()
     party = found["questions"][0]
     assert any(note.startswith("In addition to the local promise (ε = 1)") for note in party["notes"])
     assert any("the share of one option" in note for note in party["notes"])
@@ -232,7 +234,7 @@ def test_csv_has_a_line_for_every_option_and_the_unit_of_a_number():
     made = asked(rounds=2, segments={"sport": ["run", "ski"]})
     cells = {("party", r, (("sport", s),)): (100, [40, 30, 20, 10]) for r in (0, 1) for s in ("run", "ski")}
     cells |= {("hours", r, (("sport", s),)): (100, [50]) for r in (0, 1) for s in ("run", "ski")}
-    found = survey_results(counted(made, cells), made, headline=1).as_dict()
+    found = survey_results(counted(made, cells), made, headline=1).page()
     lines = list(csv.DictReader(io.StringIO(as_csv([found]))))
     party = [line for line in lines if line["question"] == "party"]
     hours = [line for line in lines if line["question"] == "hours"]

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -30,7 +31,7 @@ def counted(asked, cells):
 
 def findings(asked, tallies, headline=None):
     """What the results page shows."""
-    return survey_results(tallies, asked, headline=headline).as_dict()
+    return survey_results(tallies, asked, headline=headline).page()
 
 
 def test_the_numbers_are_the_estimators():
@@ -61,7 +62,7 @@ def test_the_signed_minimum_counts_for_the_owner_and_for_strangers():
     tallies = counted(asked, {("q1", 0, ()): (12, 6)})
     facts = ReleaseFacts(1, datetime(2026, 5, 1, tzinfo=UTC), None, {"q1": 10})
     found = [survey_results(tallies, asked), released_results(tallies, asked, facts)]
-    (owner,), (strangers,) = (each.as_dict()["questions"] for each in found)
+    (owner,), (strangers,) = (each.page()["questions"] for each in found)
     assert owner["estimate"]["value"] == strangers["estimate"]["value"]
     with pytest.raises(ParameterError, match="that of the signed survey counts"):
         survey_results(tallies, asked, minimum=5)
@@ -178,7 +179,7 @@ def test_csv_has_a_line_for_every_estimate_and_numbers_stay_numbers():
 
 def released(asked, cells, crowd=30, headline=None):
     facts = ReleaseFacts(2, datetime(2026, 5, 1, 12, 30, tzinfo=UTC), headline, {"q1": crowd})
-    return released_results(counted(asked, cells), asked, facts).as_dict()
+    return released_results(counted(asked, cells), asked, facts).page()
 
 
 def test_a_release_says_when_what_is_missing_and_what_the_crowd_adds():
@@ -215,7 +216,7 @@ def test_of_carried_answers_nothing_is_said_about_a_crowd():
 
 def test_before_the_first_release_nothing_is_told_but_that():
     asked = survey()
-    found = released_results(Tallies({}), asked, None).as_dict()
+    found = released_results(Tallies({}), asked, None).page()
     assert (found["answers"], found["released"], found["questions"][0]["estimate"]) == (0, None, None)
     assert found["notes"] == [
         "Nothing was released yet. Answers are published in whole crowds of 30, when the owner releases them."
@@ -228,7 +229,7 @@ def test_a_live_view_says_that_each_look_costs_or_that_its_bars_allow_for_lookin
     found = findings(asked, tallies)
     assert "Each look costs" in found["notes"][0]
     assert found["questions"][0]["notes"] == []
-    looking = survey_results(tallies, asked, method="anytime").as_dict()
+    looking = survey_results(tallies, asked, method="anytime").page()
     assert "Its bars allow for looking" in looking["notes"][0]
     (only,) = looking["questions"]
     bar = estimate(Tally(asked.questions[0].design, 1000, 400)).interval(0.95, "anytime")
@@ -240,7 +241,7 @@ def test_bars_that_are_looked_at_are_from_the_first_look_those_of_all_rounds_and
     asked = survey(question(rounds=4, design=DESIGN), segments={"sport": ["run", "ski", "golf"]})
     cells = {("q1", 0, (("sport", s),)): (n, n // 3) for s, n in (("run", 300), ("ski", 90))}
     for more, rounds in (({}, 1), ({("q1", 2, ()): (200, 70)}, 2)):
-        found = survey_results(counted(asked, cells | more), asked, method="anytime").as_dict()
+        found = survey_results(counted(asked, cells | more), asked, method="anytime").page()
         (only,) = found["questions"]
         ends = estimate(Tally(DESIGN, 390, 130)).interval(1 - 0.05 / 4, "anytime")
         if rounds == 1:
@@ -248,7 +249,7 @@ def test_bars_that_are_looked_at_are_from_the_first_look_those_of_all_rounds_and
             assert only["estimate"]["level"] == 0.95
         else:
             assert only["trend"]["rounds"][0]["low"] == pytest.approx(ends.low, abs=1e-12)
-    chosen = survey_results(counted(asked, cells), asked, method="anytime", headline=0).as_dict()
+    chosen = survey_results(counted(asked, cells), asked, method="anytime", headline=0).page()
     (sport,) = chosen["questions"][0]["segments"]
     row = estimate(Tally(DESIGN, 300, 100)).interval(1 - 0.05 / 5, "anytime")  # run, ski, golf, not declared, merged
     assert (sport["rows"][0]["low"], sport["rows"][0]["high"]) == pytest.approx(tuple(row), abs=1e-12)
@@ -305,12 +306,17 @@ def test_without_a_survey_every_question_and_round_is_told():
     assert (pooled.bar.method, one.bar.method) == ("likelihood", "wilson")  # several designs have no Wilson bar
     assert one.estimate.value == estimate(Tally(DESIGN, 300, 100)).value
     assert tuple(one.bar) == tuple(estimate(Tally(DESIGN, 300, 100)).interval("0.9", "wilson"))
-    assert (few.estimate, few.bar, few.lines()) == (None, None, [])
-    assert few.as_dict() == {"question": "q2", "round": 0, "estimate": None}
-    head, lines = found.cells()
-    assert [line[:3] for line in lines] == [["q1", "0", "550"], ["q1", "1", "300"]]
-    assert all(len(line) == len(head) for line in lines)
-    assert json.loads(found.to_json())["rounds"][1]["rows"][0]["interval"]["method"] == "wilson"
+    assert (few.estimate, few.bar, few.rows) == (None, None, ())
+    told = few.as_dict()
+    assert (told["question"], told["round"], told["rows"]) == ("q2", 0, [])
+    assert told["notes"] == ["q2: too few answers for an estimate"]
+    assert [(row.name, row.n) for row in found.rows] == [("q1, round 1", 550), ("q1, round 2", 300)]
+    assert "q2: too few answers for an estimate" in str(found)
+    whole = json.loads(found.to_json())
+    assert [row["interval"]["method"] for row in whole["rows"]] == ["likelihood", "wilson"]
+    assert [(one["question"], one["round"], one["n"]) for one in whole["rounds"]] == [
+        ("q1", 0, 550), ("q1", 1, 300), ("q2", 0, 1),
+    ]  # fmt: skip
 
 
 def test_the_latest_round_the_trend_and_the_segments_are_those_asked_for():
@@ -342,6 +348,8 @@ def test_a_survey_that_was_answered_by_another_design_is_refused():
 
 def test_misfit_and_a_cut_value_are_said_beside_it():
     key = TallyKey("s", "q", DESIGN)
-    (line,) = survey_results(Tallies({key: Tally(DESIGN, 1000, 100)})).cells()[1]
-    assert line[3] == "0.0"
-    assert line[-1].startswith("unclipped −30.0; data do not fit the design")
+    found = survey_results(Tallies({key: Tally(DESIGN, 1000, 100)}))
+    assert re.match(r"q +0.0 +0.0 ", str(found).splitlines()[1])
+    for words in (str(found), found.sentence(), " ".join(found.as_dict()["notes"])):
+        assert "unclipped −30.0 %" in words
+        assert "data do not fit the design" in words

@@ -80,7 +80,7 @@ def live_results(store: Store, surveys: Iterable[Survey]) -> list[dict[str, Any]
         cells = {cell: each.n for cell, each in counted.get(digest, {}).items()}
         facts, tallies = last.get(digest), tallies_of(cells, {digest} if survey.pilot else ())
         headline = None if facts is None else facts.headline
-        shown = survey_results(tallies, survey, release=facts, headline=headline, method="anytime").as_dict()
+        shown = survey_results(tallies, survey, release=facts, headline=headline, method="anytime").page()
         outcome = ReleaseOutcome(facts, ahead.answers, ahead.waiting, survey.minimum)
         found.append(shown | {"next_release": outcome.as_dict()})
     return found
@@ -137,7 +137,7 @@ class Findings:
     def _of_last_release(self, survey: Survey) -> tuple[int, dict[str, Any]]:
         last = self.store.last_release(survey)
         facts, tallies = (None, Tallies({})) if last is None else (last.facts, last.tallies)
-        return 0 if facts is None else facts.number, released_results(tallies, survey, facts).as_dict()
+        return 0 if facts is None else facts.number, released_results(tallies, survey, facts).page()
 
 
 def _written(surveys: list[dict[str, Any]], form: str) -> bytes:
