@@ -91,10 +91,6 @@ class SurveyResults(Result):
         """Every value of every question and round, in their order."""
         return tuple(row for each in self.rounds for row in each.rows)
 
-    def context(self) -> str:
-        """Nothing: every row has its own answers and privacy."""
-        return ""
-
     @property
     def opening(self) -> list[str]:  # type: ignore[override]
         """That these are the results of a trial."""

@@ -84,7 +84,8 @@ def test_estimate_from_a_file_of_tallies(tmp_path, capsys):
     (tmp_path / "t.json").write_text(tallies.to_json())
     code, out, _ = run(capsys, "estimate", str(tmp_path / "t.json"))
     assert code == 0
-    assert out.splitlines()[1].split()[:4] == ["q1", "0", "1,000", "30.0"]
+    assert out.splitlines()[1].split()[:4] == ["q1", "30.0", "23.9", "36.2"]
+    assert "n = 1000; 95 % exact interval" in out
 
 
 def test_design_in_all_its_ways(capsys):

@@ -100,11 +100,11 @@ def test_a_terminal_without_greek_letters():
 
 def test_estimates_by_question_round_and_segment(capsys):
     found = json_of(capsys, "estimate", "tallies.json")
-    assert [(one["question"], one["round"], one["tallies"][0]["n"]) for one in found] == [
+    assert [(one["question"], one["round"], one["n"]) for one in found["rows"]] == [
         ("q1", 0, 1000),
         ("q1", 1, 1000),
     ]
-    (one,) = json_of(capsys, "estimate", "tallies.json", "--round", "1", "--target", "sample", "--level", "0.9")
+    one = json_of(capsys, "estimate", "tallies.json", "--round", "1", "--target", "sample", "--level", "0.9")
     assert (one["target"], one["rows"][0]["interval"]["level"]) == ("sample", 0.9)
     (table,) = json_of(capsys, "estimate", "tallies.json", "--round", "0", "--by", "sport")
     assert [row["label"] for row in table["rows"]] == ["run", "ski"]

@@ -67,19 +67,19 @@ def test_a_tally_of_every_kind_reads_back_and_is_named(desk, capsys, tmp_path):
     status, said, _ = run(capsys, "tally", folder / "night.parquet", *verified(folder), "--out", out)
     assert status == 0
     assert "600 rows read: 600 accepted" in said
-    assert "party: red" in said
+    assert "party, round 1: red" in said
     assert "hours" in said
     texts = [one.answer for one in made if one.question == "party" and one.round == 0]
     wanted = Tally(SETS, 100, [sum(text[j] == "1" for text in texts) for j in range(4)])
     assert Tallies.from_json(out.read_text()).where(question="party", round=0).one() == wanted
     found = json_of(capsys, "estimate", out, "--question", "party", "--round", "0")
-    assert [one["value"] for one in found[0]["rows"]] == [row.value for row in estimate(wanted).rows]
+    assert [one["value"] for one in found["rows"]] == [row.value for row in estimate(wanted).rows]
     status, said, _ = run(capsys, "estimate", out, "--question", "party", "--round", "0")
     assert "party: option 1" in said
     status, said, _ = run(capsys, "estimate", out, *verified(folder))
-    assert "party: green" in said
+    assert "party, round 2: green" in said
     assert " hours" in said
-    assert "those of a choice all at once" in said
+    assert "those of a choice hold for all its options at once" in said
 
 
 def test_groups_of_every_kind(desk, capsys):
