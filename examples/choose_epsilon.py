@@ -11,13 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from rrcollect import (
-    ChosenDesign,
-    classic,
-    optimal_design,
-    optimal_designs,
-    switch_point,
-)
+from rrcollect import Design, optimal_design
 from server_agg import plan
 
 EPSILONS = ["1/2", "1", "ln 3", "2", "ln 9", "4"]
@@ -28,7 +22,7 @@ def title(text: str) -> None:
     print(f"\n{text}\n{'-' * len(text)}")
 
 
-def suspicion(design: ChosenDesign, before: str) -> str:
+def suspicion(design: Design, before: str) -> str:
     """How sure somebody who held the attribute likely with probability `before` can be after hearing a "yes"."""
     prior = Fraction(before)
     return f"{float(design.p11 * prior / design.says_yes(prior)):.1%}"
@@ -66,14 +60,15 @@ chosen = optimal_design("ln 3")
 print(chosen.explain())
 
 title("A relaxed promise (ε, δ) = (1, 0.4): what δ buys, and who pays for it")
-print(f"g(ε, δ) = {switch_point(1, '0.4'):.4f}: below this prevalence the optimum discloses")
+print(f"g(ε, δ) = {optimal_design(1, '0.4').choice.switch_point:.4f}: below this prevalence the optimum discloses")
 print(optimal_design(1, "0.4", prevalence=PREVALENCE).explain(n=PEOPLE))
 print("At the switch both are optimal, and one of them exposes nobody: (ε, δ) = (ln 2, 1/4), prevalence 1/4")
-for tied in optimal_designs("ln 2", "1/4", prevalence="1/4"):
+for tied in optimal_design("ln 2", "1/4", prevalence="1/4").choice.ties:
     print(f"  {tied}   n·variance = {tied.variance('1/4')}   proofs: {', '.join(tied.proofs) or 'none'}")
 
 title("Classic procedures at ε = ln 3, prevalence 10 %")
-print(classic.comparison_table(classic.compare("ln 3", PREVALENCE)))
+for line in plan.compare_procedures("ln 3", PREVALENCE):
+    print("  ".join(line.cells()))
 
 title("Pictures")
 save(prices.plot(methods=["exact", "chebyshev", "hoeffding"]), folder / "price.png")

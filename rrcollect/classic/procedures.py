@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from rrcollect.classic.repeated import RepeatedDesign
-from rrcollect.classic.two_samples import MoorsDesign
-from rrcollect.design.parameters import NumberLike, probability, whole_number
+from rrcollect.classic.repeated import MoorsDesign, RepeatedDesign
+from rrcollect.design.corners import Chosen, symmetric_probability
+from rrcollect.design.parameters import EpsilonLike, NumberLike, probability, whole_number
+from rrcollect.design.promise import Promise
+from rrcollect.design.sets import SetDesign
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 
@@ -23,6 +25,7 @@ __all__ = [
     "NOMINAL",
     "crosswise",
     "forced_response",
+    "k_ary_response",
     "kuk",
     "mangat",
     "mangat_singh",
@@ -36,16 +39,26 @@ __all__ = [
 NOMINAL = frozenset({"unrelated_question", "crosswise", "triangular", "moors"})
 
 
-def warner(p: NumberLike) -> Design:
+def warner(p: NumberLike | None = None, *, epsilon: EpsilonLike | None = None, delta: NumberLike = 0) -> Design:
     """Warner 1965 [War65]: "Spin the spinner where I cannot see it. With probability p it shows the question 'Do
     you have the attribute?', otherwise 'Are you free of it?'. Answer the one it shows, truthfully."
 
     p00 = p11 = p, tight ε = |ln(p/(1−p))|, δ(ε) = max(p, 1−p) − e^ε min(p, 1−p) where positive. For p < 1/2 the
     answers mean their opposite (c < 0).
 
-    >>> round(warner("0.8").epsilon(), 10)
-    1.3862943611
+    With `epsilon` (and `delta`) instead of p: the best design with p00 = p11 under that promise, at every prevalence:
+    (e^ε + δ)/(e^ε + 1), on the grid ([HLM17] Theorem 4).
+
+    >>> round(warner("0.8").epsilon(), 10), warner(epsilon="ln 3").p00
+    (1.3862943611, Fraction(3, 4))
     """
+    if (p is None) == (epsilon is None):
+        raise ParameterError("p", p, "either p, or epsilon (and delta)")
+    if epsilon is not None:
+        promise = Promise.of(epsilon, delta)
+        q = symmetric_probability(promise)
+        reason = "the variance falls as p00 = p11 grows, so both stand at the promise's limit (e^ε + δ)/(e^ε + 1)"
+        return Chosen(Design(q, q), promise, "[HLM17] Theorem 4 (Warner)", reason).attached()
     exact = probability("p", p)
     return Design(exact, exact)
 
@@ -182,3 +195,17 @@ def rappor(f: NumberLike, p: NumberLike, q: NumberLike) -> Design:
     """
     replaced, zero, one = probability("f", f), probability("p", p), probability("q", q)
     return Design(1 - zero * (1 - replaced / 2) - one * replaced / 2, one * (1 - replaced / 2) + zero * replaced / 2)
+
+
+def k_ary_response(options: int, replaced: NumberLike) -> SetDesign:
+    """[HLM16] told the other way round: with probability `replaced` the truth is replaced by one of all `options`, each
+    as likely (itself among them).
+
+    p = 1 − replaced + replaced/options.
+
+    >>> design = k_ary_response(3, "0.0000025")                 # Chrome's, for a view of an advertisement
+    >>> round(design.epsilon(), 2)
+    14.0
+    """
+    k, rate = whole_number("options", options, 2), probability("replaced", replaced)
+    return SetDesign(k, 1, 1 - rate + rate / k)

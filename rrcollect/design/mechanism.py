@@ -23,7 +23,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike
 from rrcollect.design.promise import Promise, loss
@@ -68,6 +68,9 @@ class Mechanism(ABC):
 
     __slots__ = ()
 
+    choice: Any
+    """Why it was chosen (`corners.Chosen`); None of a design that was not.  Outside equality, hash and wire."""
+
     statistic: str
     """What a tally counts of an answer (rule 3)."""
 
@@ -90,6 +93,12 @@ class Mechanism(ABC):
 
     def __reduce__(self) -> tuple[type[Mechanism], tuple[int | Fraction, ...]]:
         return type(self), self.numbers
+
+    def chosen(self, choice: Any) -> Self:
+        """The same mechanism with why it was chosen."""
+        made = type(self)(*self.numbers)
+        object.__setattr__(made, "choice", choice)
+        return made
 
     # ---- form -------------------------------------------------------------------------------------------------
 

@@ -1,8 +1,4 @@
-"""The optimal mechanism: the least variance a promise (ε, δ) allows.
-
-A design (p00, p11) sends a true "no" unchanged with probability p00 and a true "yes" with probability p11.  With the
-prevalence π, n answers, E = e^ε and c = p00 + p11 − 1, the variance Var of the estimate is
-    n·Var = A + Bπ − π²,      A = p00(1−p00)/c²,      B = (2p00−1)/c.
+"""The optimal mechanism: the least variance that a promise allows, for what is known of the prevalence.
 
 Theorem 2 [HLM17].  δ = 0, ε > 0: the optimum is (q, q), q = E/(E+1), at every prevalence.
 Theorem 3 [HLM17].  δ > 0, π <= 1/2: the optimum is
@@ -10,25 +6,215 @@ Theorem 3 [HLM17].  δ > 0, π <= 1/2: the optimum is
     (q, q)  if g(ε, δ) < π,      q = (E + δ)/(E + 1)
 and both if equal; g is computed by `switch_point`.  Corollary 2: for π >= 1/2 compare g with 1 − π and swap the two
 coordinates.  At π = 1/2 with g >= 1/2 the theorem names (1, δ) and the corollary (δ, 1): their variances are equal.
-Theorem 4 [HLM17].  Among the designs with p00 = p11 (Warner's) the optimum is (q, q).
+Theorem 4 [HLM17].  Among the designs with p00 = p11 (Warner's) the optimum is (q, q); see `classic.warner`.
+The corners' variances are compared exactly, which decides every case, ties included (`corners`).
 
-By Lemmas 2-4 the optimum is one of three corners: (q, q), (1, δ) or (δ, 1).  We compare their variances exactly (they
-are fractions of polynomials in e^ε).  This decides every case, ties included.  Then the probabilities of the winner
-are rounded down to the grid, the multiples of 1/2^64.
+Theorem ([PNL23], minimax; here also at every prevalence).  Among all mechanisms for k options a set design has the
+least total variance, with the smallest size ω >= 1 that has
+
+    e^(2ε) ω(ω + 1)  >=  (k − ω)(k − ω − 1),        about k/(e^ε + 1),
+
+and p = ω e^ε / (ω e^ε + k − ω).  The size is decided exactly; a tie takes the smaller set.  p is lowered to the grid.
+δ > 0 buys accuracy only by disclosing people: the optimum for k > 2 is "with chance δ send the truth, marked as such".
+So only strict ε is served there; two options are a yes/no design, for which (ε, δ) has its own theorem.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Literal, overload
 
-from rrcollect.design.chosen import ChosenDesign, floored_to_grid, symmetric_probability
-from rrcollect.design.exponential import ExpNumber
-from rrcollect.design.parameters import EpsilonLike, NumberLike, probability
-from rrcollect.design.promise import Promise
+from rrcollect.design.corners import Chosen, corners, exact_minimum, symmetric_probability
+from rrcollect.design.exponential import ExpNumber, sign_at_exp
+from rrcollect.design.mechanism import GRID, Mechanism
+from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability, whole_number
+from rrcollect.design.promise import Capped, Promise, TwoSided
+from rrcollect.design.sets import MOST_OPTIONS, SetDesign
+from rrcollect.design.special import Prior, capped, minimax, minimax_regret, prior_mean, two_sided
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, UninformativeDesign
+
+Prevalence = NumberLike | tuple[NumberLike, NumberLike] | Prior
+
+
+@overload
+def optimal_design(  # type: ignore[overload-overlap] # two options are yes and no
+    epsilon: EpsilonLike | Promise,
+    delta: NumberLike = 0,
+    *,
+    prevalence: Prevalence | None = None,
+    options: Literal[2] = 2,
+    criterion: Literal["variance", "regret"] = "variance",
+) -> Design: ...
+@overload
+def optimal_design(
+    epsilon: EpsilonLike | Promise,
+    delta: NumberLike = 0,
+    *,
+    prevalence: Prevalence | None = None,
+    options: int,
+    criterion: Literal["variance", "regret"] = "variance",
+) -> SetDesign: ...
+def optimal_design(
+    epsilon: EpsilonLike | Promise,
+    delta: NumberLike = 0,
+    *,
+    prevalence: Prevalence | None = None,
+    options: int = 2,
+    criterion: Literal["variance", "regret"] = "variance",
+) -> Design | SetDesign:
+    """The design of least variance that keeps a promise; rule, reason, ties and what was compared are in its `choice`.
+
+    The promise is (ε, δ), or a `Promise`: `Promise.two_sided(yes, no)` where only a "yes" may harm,
+    `Promise.capped(epsilon, delta, max_ratio)` where no answer may change the odds by more than a factor.
+
+    What is known of the prevalence: nothing, a number, an interval (low, high), or a prior: a table {prevalence:
+    weight} or anything with a `.mean()`.  Without it the symmetric design is returned.  With δ = 0 that is optimal at
+    every prevalence.  With δ > 0 the optimum depends on the prevalence, and may be a design in which one answer proves
+    the truth; the symmetric corner is the only one in which no answer is a proof.  On an interval the worst variance is
+    the least, or by `criterion="regret"` the most that is lost against knowing the prevalence.
+
+    `options`: 2 is yes or no; more are one of so many options, for a strict promise ε.
+
+    >>> optimal_design(1).numerators[0]
+    13485650502877570762
+    >>> print(optimal_design(1, "2/5", prevalence=0.1).choice.explain_exposure(n=1000))  # doctest: +ELLIPSIS
+    A "yes" proves that the person has the attribute; ε plays no part in it. Of 1000 respondents about 40 would ...
+    >>> [tied.choice.rule for tied in optimal_design("ln 2", "1/4", prevalence="1/4").choice.ties]
+    ['[HLM17] Theorem 3, a tie', '[HLM17] Theorem 3, a tie']
+    >>> optimal_design(1, options=10).size, optimal_design("ln 2", options=3)
+    (3, SetDesign(3, 1, '1/2'))
+    >>> design = optimal_design(Promise.two_sided("ln 2", "ln 6"))
+    >>> float(design.p00), float(design.p11)          # 6/11, 10/11
+    (0.5454545454545454, 0.9090909090909091)
+    >>> optimal_design("0.13", "0.05", prevalence=(0, 1)).proofs
+    ('yes',)
+    """
+    promise = _promise(epsilon, delta)
+    interval = isinstance(prevalence, tuple | list)
+    if criterion not in ("variance", "regret"):
+        raise ParameterError("criterion", criterion, "'variance' or 'regret'")
+    if criterion == "regret" and not interval:
+        expected = "'variance': regret is judged on an interval, prevalence=(low, high)"
+        raise ParameterError("criterion", criterion, expected)
+    if whole_number("options", options, 2) != 2:
+        return _sets(promise, options, prevalence)
+    if interval:
+        if type(promise) is not Promise:
+            raise ParameterError("prevalence", prevalence, f"a number, a prior or none with {type(promise).__name__}")
+        low, high = _interval(prevalence)
+        choose = minimax if criterion == "variance" else minimax_regret
+        return choose(promise, low, high).attached()
+    prior = isinstance(prevalence, Mapping) or callable(getattr(prevalence, "mean", None))
+    pi: Fraction | None = None
+    if prevalence is not None:
+        pi = prior_mean(prevalence) if prior else probability("prevalence", prevalence)  # type: ignore[arg-type]
+    if isinstance(promise, TwoSided):
+        return two_sided(promise, pi).attached()
+    if isinstance(promise, Capped):
+        return capped(promise, pi).attached()
+    return _without_prevalence(promise) if pi is None else _at(promise, pi, prior=prior)
+
+
+def instead_of(design: Mechanism, promise: Promise) -> Mechanism:
+    """The best design for the same truths under a promise in which no answer is a proof."""
+    if design.cells > 1:
+        return best_sets(promise.epsilon, design.cells)
+    return optimal_design(promise.epsilon, promise.delta)
+
+
+def _promise(epsilon: EpsilonLike | Promise, delta: NumberLike) -> Promise:
+    if not isinstance(epsilon, Promise):
+        return Promise.of(epsilon, delta)
+    if delta != 0:
+        raise ParameterError("delta", delta, "none beside a Promise, which has its own")
+    return epsilon
+
+
+def _interval(prevalence: object) -> tuple[Fraction, Fraction]:
+    listed = list(prevalence) if isinstance(prevalence, tuple | list) else []
+    if len(listed) != 2:
+        raise ParameterError("prevalence", prevalence, "a number, (low, high), or a prior")
+    low, high = probability("low", listed[0]), probability("high", listed[1])
+    if low > high:
+        raise ParameterError("prevalence", prevalence, "an interval of prevalences, low <= high")
+    return low, high
+
+
+def _at(promise: Promise, pi: Fraction, *, prior: bool) -> Design:
+    """[HLM17]'s optimum at this prevalence, or for any prior at its mean; of a tie the first.
+
+    A tie lists the symmetric design first, then (1, δ), then (δ, 1)."""
+    winners, compared = exact_minimum([(corner, corner.n_variance(pi)) for corner in corners(promise)])
+    rule, reason = _words(promise, pi, [w.name for w in winners], compared)
+    if prior:
+        rule = f"{rule}, at the prior's mean"
+        reason = f"for any prior the optimum at its mean has the least expected variance; {reason}"
+    made = [
+        Chosen(w.to_design(), promise, rule, reason, compared, pi, pi, switch_point=_g(promise)).attached()
+        for w in winners
+    ]
+    first: Chosen = made[0].choice
+    return replace(first, ties=tuple(made)).attached()
+
+
+def _without_prevalence(promise: Promise) -> Design:
+    q = symmetric_probability(promise, full_support=True)
+    if promise.delta == 0:
+        rule = "[HLM17] Theorem 2 (strict ε)"
+        reason = "with δ = 0 the symmetric design has the least variance at every prevalence"
+    else:
+        rule = "best full-support corner (no prevalence was given)"
+        reason = (
+            "with δ > 0 the optimum depends on the prevalence; of its candidates only the symmetric design lets no "
+            f"answer be a proof. As a pure promise it costs ε = {Design(q, q).epsilon():.6g}. Give prevalence=, a "
+            "number, an interval or a prior, to choose by variance"
+        )
+    g = _g(promise)
+    return Chosen(Design(q, q), promise, rule, reason, ties=(Design(q, q),), switch_point=g).attached()
+
+
+def switch_point(promise: Promise) -> ExpNumber:
+    """g(ε, δ) = δ(e^ε + δ)/(e^ε + 2δ − 1)²: below this prevalence (1, δ) beats the symmetric design.
+
+    >>> float(switch_point(Promise.of("ln 2", "1/4")))
+    0.25
+    """
+    big_e, d = promise.epsilon.exp, promise.delta
+    root = big_e + (2 * d - 1)
+    if root == 0:
+        raise ParameterError("(epsilon, delta)", (0, 0), "not both 0: g is 0/0 there and nothing can be learned")
+    return d * (big_e + d) / (root * root)
+
+
+def _g(promise: Promise) -> float | None:
+    return None if promise.epsilon == Epsilon(0) and promise.delta == 0 else float(switch_point(promise))
+
+
+def _words(
+    promise: Promise, pi: Fraction, winners: list[str], compared: tuple[tuple[str, float], ...]
+) -> tuple[str, str]:
+    """(rule, reason): the theorem that applies, and the numbers that were compared."""
+    figures = "; ".join(f"{name} {value:.6g}" for name, value in compared)
+    at = f"n·variance at prevalence {float(pi):.6g}: {figures}"
+    if promise.delta == 0:
+        return "[HLM17] Theorem 2 (strict ε)", f"with δ = 0 the symmetric design is optimal at every prevalence; {at}"
+    if promise.delta == 1:
+        return "[HLM17] Theorem 3, δ = 1", f"δ = 1 promises nothing: the truth itself is sent; {at}"
+    low_half = pi * 2 <= 1
+    rule = "[HLM17] Theorem 3" if low_half else "[HLM17] Corollary 2"
+    side = pi if low_half else 1 - pi
+    g = switch_point(promise)
+    order = (g - side).sign()
+    relation = {1: ">", 0: "=", -1: "<"}[order]
+    reason = f"g(ε, δ) = {float(g):.6g} {relation} {'π' if low_half else '1 − π'} = {float(side):.6g}; {at}"
+    if len(winners) > 1:
+        rule += ", a tie"
+    elif len(compared) == 1:
+        reason += "; the corners (1, δ) and (δ, 1) fall off the grid because δ < 2^-64"
+    return rule, reason
 
 
 @dataclass(frozen=True)
@@ -58,164 +244,67 @@ def region(design: Design, epsilon: EpsilonLike, delta: NumberLike = 0) -> Regio
     return Region(feasible, oriented, oriented and bool(tight), tight)
 
 
-class Corner(NamedTuple):
-    """A candidate for the optimum, before it is rounded down to the grid."""
-
-    name: str
-    p00: ExpNumber
-    p11: ExpNumber
-
-    def line(self) -> tuple[ExpNumber, ExpNumber]:
-        """(A, B) of n·Var = A + Bπ − π²."""
-        c = self.p00 + self.p11 - 1
-        return self.p00 * (1 - self.p00) / (c * c), (2 * self.p00 - 1) / c
-
-    def n_variance(self, prevalence: Fraction) -> ExpNumber:
-        """n·Var at this prevalence."""
-        a, b = self.line()
-        return a + b * prevalence - prevalence * prevalence
-
-    def usable(self) -> bool:
-        """Whether its answers still depend on the truth (c > 0) once it is rounded down to the grid."""
-        return sum(floored_to_grid(self.p00, self.p11)) > 1
-
-    def to_design(self) -> Design:
-        """The design on the grid that a device applies."""
-        return Design(*floored_to_grid(self.p00, self.p11))
+# ---- one of several options -----------------------------------------------------------------------------------------
 
 
-def corners(promise: Promise) -> list[Corner]:
-    """The corners (at least one) that are still usable on the grid, the symmetric one first; otherwise an error."""
-    big_e, d = promise.epsilon.exp, promise.delta
-    q = (big_e + d) / (big_e + 1)
-    one, exact_d = q * 0 + 1, q * 0 + d
-    found = [Corner("symmetric", q, q)]
-    if 0 < d < 1:
-        found += [Corner("(1, δ)", one, exact_d), Corner("(δ, 1)", exact_d, one)]
-    usable = [corner for corner in found if corner.usable()]
-    if not usable:
-        raise UninformativeDesign(
-            f"{promise} forces both truths to be answered alike (on the grid of 1/2^64): "
-            "nothing can be learned; allow a larger ε or δ"
+def _sets(promise: Promise, options: int, prevalence: object) -> SetDesign:
+    if prevalence is not None:
+        expected = "none for several options: the design is the best for all their shares"
+        raise ParameterError("prevalence", prevalence, expected)
+    if type(promise) is not Promise:
+        raise ParameterError("promise", promise, "a plain one, ε alone, for several options")
+    return best_sets(promise.epsilon, options, promise.delta)
+
+
+def best_sets(epsilon: EpsilonLike, options: int, delta: NumberLike = 0) -> SetDesign:
+    """The set design of least variance under ε for this many options, on the grid; also for a choice of two.
+
+    >>> best_sets(1, 10).limit
+    9926221139934917497
+    """
+    k = whole_number("options", options, 2)
+    if k > MOST_OPTIONS:
+        raise ParameterError("options", options, f"2 to {MOST_OPTIONS}")
+    if probability("delta", delta) > 0:
+        raise ParameterError(
+            "delta",
+            delta,
+            "0: for a choice δ > 0 gains accuracy only by sending the truth of some people, marked as such"
+            + ("; for two options ask yes or no, by optimal_design" if k == 2 else ""),
         )
-    return usable
+    return made_for(epsilon, k, best_size(epsilon, k))
 
 
-def switch_point(epsilon: EpsilonLike, delta: NumberLike) -> float:
-    """g(ε, δ) = δ(e^ε + δ)/(e^ε + 2δ − 1)²: below this prevalence (1, δ) beats the symmetric design.
+def best_size(epsilon: EpsilonLike, options: int) -> int:
+    """The size of the best set, decided exactly.
 
-    >>> switch_point("ln 2", "1/4")
-    0.25
+    >>> [best_size(1, k) for k in (2, 3, 4, 10, 20, 100)]
+    [1, 1, 1, 3, 5, 27]
     """
-    promise = Promise.of(epsilon, delta)
-    return float(_switch_point(promise))
+    exact, k = Epsilon(epsilon), whole_number("options", options, 2)
+
+    def enough(w: int) -> bool:
+        ways = (Fraction(-(k - w) * (k - w - 1)), Fraction(0), w * (w + 1) * exact.factor**2)
+        return sign_at_exp(ways, exact.rational) >= 0
+
+    low, high = 1, k - 1  # `enough` turns true once and stays: its left side grows with ω, its right side falls
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle + 1, high)
+    return low
 
 
-def _switch_point(promise: Promise) -> ExpNumber:
-    big_e, d = promise.epsilon.exp, promise.delta
-    root = big_e + (2 * d - 1)
-    if root == 0:
-        raise ParameterError("(epsilon, delta)", (0, 0), "not both 0: g is 0/0 there and nothing can be learned")
-    return d * (big_e + d) / (root * root)
-
-
-def optimal_designs(
-    epsilon: EpsilonLike, delta: NumberLike = 0, *, prevalence: NumberLike | None = None
-) -> list[ChosenDesign]:
-    """Every design of least variance under (ε, δ) at this prevalence; several if they tie exactly.
-
-    A tie lists the symmetric design first, then (1, δ), then (δ, 1).  Without a prevalence: see `optimal_design`.
-
-    >>> [design.rule for design in optimal_designs("ln 2", "1/4", prevalence="1/4")]
-    ['[HLM17] Theorem 3, a tie', '[HLM17] Theorem 3, a tie']
-    """
-    promise = Promise.of(epsilon, delta)
-    if prevalence is None:
-        return [_without_prevalence(promise)]
-    pi = probability("prevalence", prevalence)
-    winners, compared = exact_minimum([(corner, corner.n_variance(pi)) for corner in corners(promise)])
-    rule, reason = _words(promise, pi, [w.name for w in winners], compared)
-    return [
-        ChosenDesign(w.to_design(), promise=promise, rule=rule, reason=reason, compared=compared, low=pi, high=pi)
-        for w in winners
-    ]
-
-
-def optimal_design(
-    epsilon: EpsilonLike, delta: NumberLike = 0, *, prevalence: NumberLike | None = None
-) -> ChosenDesign:
-    """The design of least variance under (ε, δ) at this prevalence; of a tie, the first of `optimal_designs`.
-
-    Without a prevalence the symmetric design is returned.  With δ = 0 it is optimal at every prevalence.  With δ > 0
-    the optimum depends on the prevalence, and may be a design in which one answer proves the truth; the symmetric
-    corner is the only one in which no answer is a proof.
-
-    >>> design = optimal_design(1)
-    >>> design.numerators[0]
-    13485650502877570762
-    >>> print(optimal_design(1, "2/5", prevalence=0.1).explain_exposure(n=1000))  # doctest: +ELLIPSIS
-    A "yes" proves that the person has the attribute; ε plays no part in it. Of 1000 respondents about 40 would ...
-    """
-    return optimal_designs(epsilon, delta, prevalence=prevalence)[0]
-
-
-def optimal_warner_design(epsilon: EpsilonLike, delta: NumberLike = 0) -> ChosenDesign:
-    """The best design with p00 = p11, at every prevalence: q = (e^ε + δ)/(e^ε + 1) ([HLM17] Theorem 4).
-
-    >>> optimal_warner_design("ln 3").p00
-    Fraction(3, 4)
-    """
-    promise = Promise.of(epsilon, delta)
-    q = symmetric_probability(promise)
-    reason = "the variance falls as p00 = p11 grows, so both stand at the promise's limit (e^ε + δ)/(e^ε + 1)"
-    return ChosenDesign(Design(q, q), promise=promise, rule="[HLM17] Theorem 4 (Warner)", reason=reason)
-
-
-def exact_minimum(
-    candidates: list[tuple[Corner, ExpNumber]],
-) -> tuple[list[Corner], tuple[tuple[str, float], ...]]:
-    """(the corners with the least figure, every (name, figure) as a float); corners that tie are in the order given."""
-    least = candidates[0][1]
-    for _, figure in candidates[1:]:
-        least = figure if figure < least else least
-    winners = [corner for corner, figure in candidates if figure == least]
-    return winners, tuple((corner.name, float(figure)) for corner, figure in candidates)
-
-
-def _without_prevalence(promise: Promise) -> ChosenDesign:
-    q = symmetric_probability(promise, full_support=True)
-    if promise.delta == 0:
-        rule = "[HLM17] Theorem 2 (strict ε)"
-        reason = "with δ = 0 the symmetric design has the least variance at every prevalence"
+def made_for(epsilon: EpsilonLike, options: int, size: int) -> SetDesign:
+    """The set design of this size that ε allows, on the grid."""
+    exact, k, w = Epsilon(epsilon), options, size
+    big_e = exact.exp
+    if w == 1:
+        each = -(ExpNumber.floor(-(GRID / (big_e + (k - 1)))))  # R, rounded up: every other option's chance on 2^64
+        p = 1 - Fraction((k - 1) * each, GRID)
     else:
-        rule = "best full-support corner (no prevalence was given)"
-        reason = (
-            "with δ > 0 the optimum depends on the prevalence; of its candidates only the symmetric design lets no "
-            f"answer be a proof. As a pure promise it costs ε = {Design(q, q).epsilon():.6g}. Give prevalence=, or use "
-            "minimax_design or minimax_regret_design, to choose by variance"
+        p = Fraction((GRID * (w * big_e) / (w * big_e + (k - w))).floor(), GRID)
+    if k * p <= w:
+        raise UninformativeDesign(
+            f"ε = {exact} forces all {k} options to be answered alike (on the grid of 1/2^64): allow a larger ε"
         )
-    return ChosenDesign(Design(q, q), promise=promise, rule=rule, reason=reason)
-
-
-def _words(
-    promise: Promise, pi: Fraction, winners: list[str], compared: tuple[tuple[str, float], ...]
-) -> tuple[str, str]:
-    """(rule, reason): the theorem that applies, and the numbers that were compared."""
-    figures = "; ".join(f"{name} {value:.6g}" for name, value in compared)
-    at = f"n·variance at prevalence {float(pi):.6g}: {figures}"
-    if promise.delta == 0:
-        return "[HLM17] Theorem 2 (strict ε)", f"with δ = 0 the symmetric design is optimal at every prevalence; {at}"
-    if promise.delta == 1:
-        return "[HLM17] Theorem 3, δ = 1", f"δ = 1 promises nothing: the truth itself is sent; {at}"
-    low_half = pi * 2 <= 1
-    rule = "[HLM17] Theorem 3" if low_half else "[HLM17] Corollary 2"
-    side = pi if low_half else 1 - pi
-    g = _switch_point(promise)
-    order = (g - side).sign()
-    relation = {1: ">", 0: "=", -1: "<"}[order]
-    reason = f"g(ε, δ) = {float(g):.6g} {relation} {'π' if low_half else '1 − π'} = {float(side):.6g}; {at}"
-    if len(winners) > 1:
-        rule += ", a tie"
-    elif len(compared) == 1:
-        reason += "; the corners (1, δ) and (δ, 1) fall off the grid because δ < 2^-64"
-    return rule, reason
+    return SetDesign(k, w, p)

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rrcollect.design.parameters import SIGNED, Epsilon, EpsilonLike, NumberLike, probability
+from rrcollect.design.parameters import SIGNED, Epsilon, EpsilonLike, NumberLike, fraction, probability
 from rrcollect.errors import ParameterError
 
 
@@ -35,6 +35,24 @@ class Promise:
         (ε, δ) = (ln(3), 1/20)
         """
         return cls(Epsilon(epsilon), probability("delta", delta))
+
+    @staticmethod
+    def two_sided(yes: EpsilonLike, no: EpsilonLike) -> TwoSided:
+        """A "yes" tells at most ε_yes, a "no" at most ε_no: where only one of the answers can harm.
+
+        It is charged the larger of the two: a device knows one ε.  Both are finite; with ε_no = ∞ a "no" would be a
+        proof, which somebody can be asked to show.
+        """
+        both = Epsilon(yes), Epsilon(no)
+        return TwoSided(max(both), Fraction(0), *both)
+
+    @staticmethod
+    def capped(epsilon: EpsilonLike, delta: NumberLike, max_ratio: NumberLike) -> Capped:
+        """(ε, δ), and no answer changes the odds by more than `max_ratio`."""
+        cap = fraction("max_ratio", max_ratio)
+        if cap <= 1:
+            raise ParameterError("max_ratio", max_ratio, "a number above 1 (at 1 every answer is pure noise)")
+        return Capped(Epsilon(epsilon), probability("delta", delta), cap)
 
     def __str__(self) -> str:
         return f"(ε, δ) = ({self.epsilon}, {self.delta})"
@@ -60,6 +78,21 @@ class Promise:
         if not all(isinstance(part, str) for part in value.values()):
             raise ParameterError("promise", value, "numbers written as text, such as '1/2' or 'ln(3)'")
         return cls(Epsilon(value["epsilon"], SIGNED), probability("delta", value["delta"], SIGNED))
+
+
+@dataclass(frozen=True)
+class TwoSided(Promise):
+    """ln P(yes | 1)/P(yes | 0) <= `yes` and ln P(no | 0)/P(no | 1) <= `no`."""
+
+    yes: Epsilon
+    no: Epsilon
+
+
+@dataclass(frozen=True)
+class Capped(Promise):
+    """(ε, δ) with a cap on the likelihood ratio of every answer."""
+
+    max_ratio: Fraction
 
 
 def total(costs: Iterable[Promise]) -> Promise:

@@ -52,7 +52,7 @@ class SetDesign(SetUtility):
     Fraction(2, 1)
     """
 
-    __slots__ = ("limit", "options", "p", "size")
+    __slots__ = ("choice", "limit", "options", "p", "size")
     options: int
     size: int
     p: Fraction
@@ -70,7 +70,7 @@ class SetDesign(SetUtility):
                 f"p = {exact} is not above {Fraction(w, k)}: of {k} options every one is in a set of {w} with that "
                 "chance anyway, so the truth would not show in any number of answers"
             )
-        for name, value in (("options", k), ("size", w), ("p", exact)):
+        for name, value in (("options", k), ("size", w), ("p", exact), ("choice", None)):
             object.__setattr__(self, name, value)
         scaled = ((1 - exact) / (k - 1) if w == 1 else exact) * GRID
         object.__setattr__(self, "limit", int(scaled) if scaled.denominator == 1 else None)

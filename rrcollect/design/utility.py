@@ -53,6 +53,7 @@ class BitMechanism(Mechanism):
         list, an array or a column.
 
         >>> from rrcollect import SetDesign
+        >>> from rrcollect import SetDesign
         >>> SetDesign(3, 1, "1/2").bits(["100", "001"]).tolist()
         [[1, 0, 0], [0, 0, 1]]
         """
@@ -73,6 +74,7 @@ class BitMechanism(Mechanism):
         """r = (bit − (1−p00))/c for every bit of every answer, by the `column`.
 
         >>> from rrcollect import Design
+        >>> from rrcollect import Design
         >>> Design("3/4", "3/4").unbiased([1, 0, 1]).tolist()
         [1.5, -0.5, 1.5]
         """
@@ -82,6 +84,7 @@ class BitMechanism(Mechanism):
     def noise(self, answers: Any) -> NDArray[np.float64]:
         """e = r·p11(1−p11)/c² + (1−r)·p00(1−p00)/c²: p00(1−p11)/c² for a 1, p11(1−p00)/c² for a 0, never negative.
 
+        >>> from rrcollect import Design
         >>> from rrcollect import Design
         >>> Design("3/4", "3/4").noise([1, 0]).tolist()
         [0.75, 0.75]
@@ -142,6 +145,7 @@ class YesNoUtility(BitMechanism):
 
         π(1−π)c²/(λ(1−λ)); where both variances vanish, its limit.
 
+        >>> from rrcollect import Design
         >>> Design("3/4", "3/4").effective_sample_ratio("1/2")
         Fraction(1, 4)
         """
@@ -154,6 +158,7 @@ class YesNoUtility(BitMechanism):
     def exposed(self, prevalence: NumberLike, n: int = 1) -> Fraction:
         """How many of n respondents, on average, give an answer that proves their truth.
 
+        >>> from rrcollect import Design
         >>> Design(1, "1/20").exposed(prevalence="1/10", n=1000)
         Fraction(5, 1)
         """
@@ -181,6 +186,7 @@ class SetUtility(BitMechanism):
     ) -> Fraction:
         """The exact variance of one option's unbiased share from n answers, as `Design.variance`.
 
+        >>> from rrcollect import SetDesign
         >>> SetDesign(4, 1, "1/2").variance(["1/2", "1/4", "1/8", "1/8"], 0)
         Fraction(2, 1)
         """
@@ -190,6 +196,7 @@ class SetUtility(BitMechanism):
     def covariance(self, prevalences: Sequence[NumberLike], i: int, j: int, n: int = 1) -> Fraction:
         """The exact covariance of two options' shares from n people drawn from a population.
 
+        >>> from rrcollect import SetDesign
         >>> SetDesign(5, 2, "2/3").covariance(["1/2", "1/4", "1/8", "1/16", "1/16"], 0, 1)
         Fraction(-5, 8)
         """
@@ -204,6 +211,7 @@ class SetUtility(BitMechanism):
     def total_variance(self, prevalences: Sequence[NumberLike], n: int = 1, target: Target = "population") -> Fraction:
         """The variances of all options together: the mean squared error of the whole vector.
 
+        >>> from rrcollect import SetDesign
         >>> SetDesign(4, 1, "1/2").total_variance(["1/4"] * 4)
         Fraction(27, 4)
         """

@@ -50,7 +50,7 @@ class Design(YesNoUtility):
     Fraction(91, 14400)
     """
 
-    __slots__ = ("limits", "p00", "p11")
+    __slots__ = ("choice", "limits", "p00", "p11")
     p00: Fraction
     p11: Fraction
     limits: tuple[int, int] | None  # (T0, T1): 64 random bits below T[truth] say 1; None if no device applies this
@@ -67,6 +67,7 @@ class Design(YesNoUtility):
             )
         object.__setattr__(self, "p00", exact00)
         object.__setattr__(self, "p11", exact11)
+        object.__setattr__(self, "choice", None)
         applied = exact00 + exact11 > 1 and self.on_grid
         object.__setattr__(self, "limits", (int((1 - exact00) * GRID), int(exact11 * GRID)) if applied else None)
 
@@ -287,6 +288,13 @@ class Design(YesNoUtility):
         return min(ends), max(ends)
 
     # ---- in words ---------------------------------------------------------------------------------------------
+
+    def explain(self, n: int = 1000) -> str:
+        """Everything a publisher should read before signing: the matrix, the promise, and if the design was chosen why,
+        and what it discloses among n respondents."""
+        if self.choice is not None:
+            return str(self.choice.explain(n))
+        return f"Design    {self}\nPromise   {self.loss}"
 
     def sentences(self, kind: str = "") -> Sentences:
         """Of yes and no; of a number its answers are "low" and "high"."""

@@ -20,13 +20,10 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from rrcollect.design.chosen import ChosenDesign
-from rrcollect.design.optimal import optimal_design
-from rrcollect.design.optimal_choice import optimal_choice
+from rrcollect.design.optimal import instead_of
 from rrcollect.design.parameters import Epsilon, whole_number
 from rrcollect.design.promise import Promise, total
 from rrcollect.design.sentences import at_most
-from rrcollect.design.yes_no import Design
 from rrcollect.errors import CertainDisclosure, Expired, ParameterError, SurveyRefused, UninformativeDesign
 from rrcollect.publish.envelope import add_signature, seal, verify
 from rrcollect.publish.keys import SigningKey
@@ -128,8 +125,8 @@ def _small_groups(survey: Any, expected: int | None) -> Iterator[str]:
 
 def _advice(question: Question) -> str:
     design = question.design
-    proofs = design.proofs if isinstance(design, Design) else ()
-    which = " and ".join(f'a "{word}"' for word in proofs if question.kind.kind == "yes_no") or "an answer"
+    which = design.proof_words.partition(" is a proof")[0] if question.kind.kind == "yes_no" else ""
+    which = which or "an answer"
     certain = design.worst_likelihood_ratio == math.inf
     words = (
         f"question {question.id!r}: {which} would be {'a proof' if certain else 'as good as a proof'} "
@@ -137,18 +134,15 @@ def _advice(question: Question) -> str:
         "disclosure=Disclosure(exposed=…, respondents=…), the number of people you expect to expose; only clients that "
         "opt in will answer"
     )
-    epsilon, delta = question.promise.epsilon, question.promise.delta
     try:
-        if not isinstance(design, Design):
-            return f"{words}. Otherwise use {optimal_choice(epsilon, design.cells)}, in which no answer is a proof"
-        other = optimal_design(epsilon, delta)
+        other = instead_of(design, question.promise)
     except UninformativeDesign:
         return words
     words = f"{words}. Otherwise use {other}, in which no answer is a proof"
-    pi = design.low if isinstance(design, ChosenDesign) and design.low == design.high else None
-    if pi is None or design.variance(pi) == 0:
+    pi = design.choice.low if design.choice is not None and design.choice.low == design.choice.high else None
+    if pi is None or (mine := design.column.variance(pi)) == 0:
         return words
-    ratio = other.variance(pi) / design.variance(pi)
+    ratio = other.column.variance(pi) / mine
     return f"{words}; at prevalence {float(pi):.4g} its variance is {float(ratio):.3g} times as large"
 
 

@@ -28,16 +28,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from pydantic import Field
 
 from rrcollect.design import from_wire
-from rrcollect.design.chosen import ChosenDesign
-from rrcollect.design.full_support import full_support_design
 from rrcollect.design.mechanism import Mechanism
-from rrcollect.design.optimal import optimal_design
-from rrcollect.design.optimal_choice import optimal_choice
+from rrcollect.design.optimal import best_sets, optimal_design
 from rrcollect.design.parameters import Epsilon
 from rrcollect.design.promise import Promise
 from rrcollect.design.sentences import PRACTICAL_PROOF, Sentences
 from rrcollect.design.sets import SetDesign
-from rrcollect.design.two_sided import two_sided_design
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import (
     CertainDisclosure,
@@ -120,7 +116,7 @@ class Question(Document):
         made = by_language(given, ("text", "help"), "en")
         if "promise" not in made and isinstance(made.get("design"), Mechanism):
             design: Mechanism = made["design"]
-            made["promise"] = design.promise if isinstance(design, ChosenDesign) else design.loss
+            made["promise"] = design.loss if design.choice is None else design.choice.promise
         return made
 
     def check(self) -> None:
@@ -211,8 +207,17 @@ KINDS: dict[str, tuple[type[AnyKind], tuple[str, ...]]] = {
 
 
 def _optimal(_: AnyKind, epsilon: Any, delta: Any = 0, **known: Any) -> Mechanism:
-    choose = full_support_design if "max_ratio" in known else optimal_design
-    return choose(epsilon, delta, **known)
+    cap, pi = known.get("max_ratio"), known.get("prevalence")
+    promise = Promise.of(epsilon, delta) if cap is None else Promise.capped(epsilon, delta, cap)
+    return optimal_design(promise, prevalence=pi)
+
+
+def _two_sided(_: AnyKind, epsilon_yes: Any, epsilon_no: Any) -> Mechanism:
+    return optimal_design(Promise.two_sided(epsilon_yes, epsilon_no))
+
+
+def _sets(kind: AnyKind, epsilon: Any, delta: Any = 0) -> Mechanism:
+    return best_sets(epsilon, kind.option_count, delta)
 
 
 class DesignForm(NamedTuple):
@@ -226,12 +231,10 @@ class DesignForm(NamedTuple):
 
 WAYS = (
     DesignForm(("yes_no",), ("epsilon",), ("delta", "prevalence", "max_ratio"), _optimal),
-    DesignForm(("yes_no",), ("epsilon_yes", "epsilon_no"), (), lambda _, epsilon_yes, epsilon_no: two_sided_design(
-        epsilon_yes, epsilon_no)),
+    DesignForm(("yes_no",), ("epsilon_yes", "epsilon_no"), (), _two_sided),
     DesignForm(("number",), ("epsilon",), (), lambda _, epsilon: optimal_design(epsilon)),
     DesignForm(("yes_no", "number"), ("p00", "p11"), (), lambda _, p00, p11: Design(p00, p11).to_grid()),
-    DesignForm(("choice",), ("epsilon",), ("delta",), lambda kind, epsilon, delta=0: optimal_choice(
-        epsilon, kind.option_count, delta)),
+    DesignForm(("choice",), ("epsilon",), ("delta",), _sets),
     DesignForm(("choice",), ("size", "p"), (), lambda kind, size, p: SetDesign(kind.option_count, size, p).to_grid()),
 )  # fmt: skip
 PROMISES = tuple(dict.fromkeys(name for way in WAYS for name in (*way.needed, *way.wanted)))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from argparse import ArgumentParser, Namespace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rrcollect.errors import ParameterError
 from server_agg.cli.options import add_design as add_design_group
@@ -19,7 +19,7 @@ from server_agg.cli.options import add_kind, add_plot, design_of, given_of
 from server_agg.cli.terminal import check_picture, emit, save_picture, table
 
 if TYPE_CHECKING:
-    from rrcollect import ChosenDesign, Design
+    from rrcollect import Design
     from server_agg.results.drawing import Picture
 
 LEGEND = "yes ×, no ×: by how much such an answer changes the odds; devices: those with the default policy"
@@ -106,7 +106,7 @@ def _yes_no(options: Namespace) -> int:
     found = _chosen(options)
     candidates = _candidates(found, options)
     warnings = _warnings(found)
-    low, high = found[0].low, found[0].high
+    low, high = found[0].choice.low, found[0].choice.high
     where = "at the worst prevalence" if low is None or high is None else f"at prevalence {float(low):.4g}"
     if low is not None and low != high:
         where = f"at the worst prevalence in [{float(low):.4g}, {float(high or 0):.4g}]"
@@ -130,8 +130,8 @@ def _region(options: Namespace) -> Picture:
     return plan.plot_region(options.epsilon, options.delta, prevalence=options.prevalence or "0.1")
 
 
-def _chosen(options: Namespace) -> list[ChosenDesign]:
-    from rrcollect import full_support_design, minimax_design, minimax_regret_design, optimal_designs, prior_design
+def _chosen(options: Namespace) -> list[Design]:
+    from rrcollect import Promise, optimal_design
 
     epsilon, delta = options.epsilon, options.delta
     if options.regret and not options.between:
@@ -140,13 +140,13 @@ def _chosen(options: Namespace) -> list[ChosenDesign]:
         allowed = "with --prevalence or alone, not with --between or --prior"
         raise ParameterError("--max-ratio", options.max_ratio, allowed)
     if options.max_ratio:
-        return [full_support_design(epsilon, delta, max_ratio=options.max_ratio, prevalence=options.prevalence)]
+        return [optimal_design(Promise.capped(epsilon, delta, options.max_ratio), prevalence=options.prevalence)]
     if options.between:
-        choose = minimax_regret_design if options.regret else minimax_design
-        return [choose(epsilon, delta, *options.between)]
+        criterion: Literal["variance", "regret"] = "regret" if options.regret else "variance"
+        return [optimal_design(epsilon, delta, prevalence=tuple(options.between), criterion=criterion)]
     if options.prior:
-        return [prior_design(epsilon, delta, _prior(options.prior))]
-    return optimal_designs(epsilon, delta, prevalence=options.prevalence)
+        return [optimal_design(epsilon, delta, prevalence=_prior(options.prior))]
+    return list(optimal_design(epsilon, delta, prevalence=options.prevalence).choice.ties)
 
 
 def _prior(words: list[str]) -> Any:
@@ -158,19 +158,20 @@ def _prior(words: list[str]) -> Any:
     return dict(pairs)
 
 
-def _candidates(found: list[ChosenDesign], options: Namespace) -> list[dict[str, Any]]:
+def _candidates(found: list[Design], options: Namespace) -> list[dict[str, Any]]:
     """The corners of the promise, the chosen designs, and the best that no device with the default policy refuses."""
-    from rrcollect import full_support_design
-    from rrcollect.design.optimal import corners
+    from rrcollect import Promise, optimal_design
+    from rrcollect.design.corners import corners
 
     chosen = found[0]
-    named: dict[Design, str] = {corner.to_design(): corner.name for corner in corners(chosen.promise)}
+    named: dict[Design, str] = {corner.to_design(): corner.name for corner in corners(chosen.choice.promise)}
     for each in found:
         named.setdefault(each, "balanced" if options.regret else "under the cap")
-    at = chosen.low if chosen.low == chosen.high else None
-    capped = full_support_design(options.epsilon, options.delta, max_ratio=DEVICE_RATIO, prevalence=at)
+    choice = chosen.choice
+    at = choice.low if choice.low == choice.high else None
+    capped = optimal_design(Promise.capped(options.epsilon, options.delta, DEVICE_RATIO), prevalence=at)
     named.setdefault(capped, f"ratio at most {DEVICE_RATIO}")
-    figures = {each: _figure(each, chosen.low, chosen.high) for each in named}
+    figures = {each: _figure(each, choice.low, choice.high) for each in named}
     least = min(figures.values())
     rows = [(each, _described(each, name, float(figures[each]))) for each, name in named.items()]
     times = {each: float(figures[each] / least) if least else None for each in named}
@@ -234,7 +235,7 @@ def _row(one: dict[str, Any]) -> list[str]:
     ]
 
 
-def _warnings(found: list[ChosenDesign]) -> list[str]:
+def _warnings(found: list[Design]) -> list[str]:
     return list(dict.fromkeys(said for each in found for said in _warned(each)))
 
 
@@ -250,33 +251,33 @@ def _warned(design: Design) -> list[str]:
     return said
 
 
-def _as_data(chosen: ChosenDesign, n: int) -> dict[str, object]:
+def _as_data(chosen: Design, n: int) -> dict[str, object]:
     tight = chosen.tight_epsilon
     return {
         "design": chosen.to_wire(),
         "numerators": [str(k) for k in chosen.numerators],
-        "epsilon": str(chosen.promise.epsilon),
-        "delta": str(chosen.promise.delta),
+        "epsilon": str(chosen.choice.promise.epsilon),
+        "delta": str(chosen.choice.promise.delta),
         "tight_epsilon": None if tight is None else float(tight),
         "proofs": list(chosen.proofs),
-        "rule": chosen.rule,
-        "reason": chosen.reason,
-        "disclosure": chosen.explain_exposure(n),
-        "compared": dict(chosen.compared),
+        "rule": chosen.choice.rule,
+        "reason": chosen.choice.reason,
+        "disclosure": chosen.choice.explain_exposure(n),
+        "compared": dict(chosen.choice.compared),
     }
 
 
 def _choice(options: Namespace) -> int:
     """The best design for so many options, in words, and others' beside it."""
-    from rrcollect import optimal_choice
-    from rrcollect.classic.others import HEAD, NUMERIC, compare_choices, plot_choices
+    from rrcollect.design.optimal import best_sets
+    from server_agg.plan.procedures import OTHERS_HEAD, OTHERS_NUMERIC, compare_choices, plot_choices
     from server_agg.results.drawing import Picture
 
     if options.epsilon is None:
         raise ParameterError("--epsilon", None, EPSILON)
-    chosen = optimal_choice(options.epsilon, options.options, options.delta)
+    chosen = best_sets(options.epsilon, options.options, options.delta)
     lines = compare_choices(options.epsilon, options.options)
-    drawn = table(HEAD, [line.cells() for line in lines], set(NUMERIC))
+    drawn = table(OTHERS_HEAD, [line.cells() for line in lines], set(OTHERS_NUMERIC))
     said = save_picture(options, lambda: Picture(plot_choices(options.options)))
     explained = chosen.explain(options.n)
     data = {"design": chosen.to_wire(), "epsilon": chosen.epsilon(), "explained": explained}
@@ -287,11 +288,11 @@ def _choice(options: Namespace) -> int:
 
 def _two_sided(options: Namespace) -> int:
     """The best design under two promises, in words, beside the one that keeps the smaller of both."""
-    from rrcollect import Epsilon, optimal_design, two_sided_design
+    from rrcollect import Epsilon, Promise, optimal_design
 
     if options.epsilon_yes is None or options.epsilon_no is None:
         raise ParameterError("--epsilon-yes and --epsilon-no", None, "both of them")
-    chosen = two_sided_design(options.epsilon_yes, options.epsilon_no)
+    chosen = optimal_design(Promise.two_sided(options.epsilon_yes, options.epsilon_no))
     strict = optimal_design(min(Epsilon(options.epsilon_yes), Epsilon(options.epsilon_no)))
     at = options.prevalence or "0.1"
     rows: list[dict[str, Any]] = [
@@ -310,7 +311,7 @@ def _two_sided(options: Namespace) -> int:
         for row, each in zip(rows, (chosen, strict), strict=True)
     ]  # fmt: skip
     head = ["candidate", "p00", "p11", "n·variance", "yes ×", "no ×"]
-    data = {"design": chosen.to_wire(), "reason": chosen.reason, "prevalence": at, "candidates": rows}
+    data = {"design": chosen.to_wire(), "reason": chosen.choice.reason, "prevalence": at, "candidates": rows}
     drawn = table(head, cells, set(range(1, 6)))
     emit(options, data, chosen.explain(options.n), f"n·variance at prevalence {at}:", drawn)
     return 0
@@ -318,12 +319,11 @@ def _two_sided(options: Namespace) -> int:
 
 def _procedures(options: Namespace) -> int:
     """The classic procedures side by side, graded at the same ε."""
-    from rrcollect import classic
-    from rrcollect.classic.comparison import HEAD, NUMERIC
+    from server_agg.plan.procedures import HEAD, NUMERIC, compare_procedures
 
     if options.epsilon is None:
         raise ParameterError("--epsilon", None, EPSILON)
-    lines = classic.compare(options.epsilon, options.prevalence or "0.1", options.innocuous or "1/4")
+    lines = compare_procedures(options.epsilon, options.prevalence or "0.1", options.innocuous or "1/4")
     drawn = table(HEAD, [line.cells() for line in lines], set(NUMERIC))
     words = "effective: what an answer is worth against a direct and honest one"
     emit(options, [line.as_dict() for line in lines], drawn, words)

@@ -21,8 +21,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from rrcollect.classic.repeated import RepeatedDesign
-from rrcollect.classic.two_samples import MoorsDesign
+from rrcollect.classic.repeated import MoorsDesign, RepeatedDesign
 from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError

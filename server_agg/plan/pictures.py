@@ -11,8 +11,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from rrcollect.design.mechanism import Mechanism
-from rrcollect.design.optimal import optimal_designs, switch_point
+from rrcollect.design.optimal import optimal_design, switch_point
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, fraction, probability, whole_number
+from rrcollect.design.promise import Promise
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.plan.detection import power
@@ -45,7 +46,7 @@ def plot_switch(
     axes = axes_for(ax)
     epsilons = [max_epsilon * i / steps for i in range(1, steps + 1)]
     deltas = [max_delta * j / steps for j in range(1, steps + 1)]
-    g = [[switch_point(Fraction(e), Fraction(d)) for e in epsilons] for d in deltas]
+    g = [[float(switch_point(Promise.of(Fraction(e), Fraction(d)))) for e in epsilons] for d in deltas]
     lines = axes.contour(epsilons, deltas, g, levels=sorted(levels), cmap="viridis")
     axes.clabel(lines, fmt=lambda level: f"π = {level:g}")
     axes.set_xlabel("ε")
@@ -64,7 +65,7 @@ def plot_region(
     """
     big_e, d = float(Epsilon(epsilon).exp), float(probability("delta", delta))
     pi = float(probability("prevalence", prevalence))
-    found = optimal_designs(epsilon, delta, prevalence=prevalence)
+    found = list(optimal_design(epsilon, delta, prevalence=prevalence).choice.ties)
     axes = axes_for(ax)
     q = (big_e + d) / (big_e + 1)
     corner = [(1.0, 0.0), (1.0, d), (q, q), (d, 1.0), (0.0, 1.0)]
@@ -116,7 +117,7 @@ def plot_power(
     ax: Axes | None = None,
 ) -> Picture:
     """Power to find `difference` between two groups of n each, by formula, one line per design; `simulated` by n (see
-    `models.power`) as points with their exact bars.
+    `simulated_power`) as points with their exact bars.
 
     >>> from rrcollect import optimal_design
     >>> drawn = plot_power({"ε = 1": optimal_design(1)}, [200, 400, 800], difference="0.1", prevalence="0.2")
@@ -132,9 +133,9 @@ def plot_power(
         axes.plot(list(sizes), powers, label=label, color=colour, marker=marker)
     for number, (n, point) in enumerate((simulated or {}).items()):
         low, high = point.interval()
-        reach = [[point.value - low], [high - point.value]]
+        reach = [[point.power - low], [high - point.power]]
         how = {"fmt": "o", "color": "black", "capsize": 3, "label": "" if number else "simulated"}
-        axes.errorbar([n], [point.value], yerr=reach, **how)  # type: ignore[arg-type]
+        axes.errorbar([n], [point.power], yerr=reach, **how)  # type: ignore[arg-type]
     axes.axhline(float(fraction("wanted", wanted)), color="grey", linestyle="--", linewidth=0.8)
     share_axis(axes, [], upright=True, limits=(0, 1))
     axes.set_xlabel("people in each group")

@@ -16,8 +16,9 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from rrcollect import optimal_choice, optimal_design
+from rrcollect import optimal_design
 from rrcollect.design.mechanism import Mechanism
+from rrcollect.design.optimal import best_sets
 from rrcollect.design.parameters import EpsilonLike, NumberLike, probability, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
@@ -55,10 +56,11 @@ def sample_size(
     probability 90 %.  With a `difference`: in each of two groups.  With a `null`: see `power`, also for `side`.
     `prevalence` is a share, or the shares of all options of a choice, or a mean within `bounds`; the worst if none.
 
-    >>> from rrcollect import optimal_choice, optimal_design
+    >>> from rrcollect import optimal_design
     >>> [sample_size(optimal_design(1), margin=0.05, method=m) for m in ("wald", "chebyshev", "hoeffding")]
     [1799, 9366, 3455]
-    >>> sample_size(optimal_choice(1, 10), margin=0.05), sample_size(optimal_design(1), margin=2, bounds=(0, 40))
+    >>> ten = optimal_design(1, options=10)
+    >>> sample_size(ten, margin=0.05), sample_size(optimal_design(1), margin=2, bounds=(0, 40))
     (11328, 1839)
     >>> sample_size(optimal_design(1), difference=0.1), sample_size(optimal_design(1), null=0.1, prevalence=0.2)
     (1837, 857)
@@ -88,8 +90,8 @@ def margin(
 ) -> float:
     """The margin ± that n answers give at `level`: on average, or at most, with probability `assurance`.
 
-    >>> from rrcollect import optimal_choice, optimal_design
-    >>> round(margin(optimal_design(1), 1799, method="wald"), 5), round(margin(optimal_choice(1, 10), 11328), 3)
+    >>> from rrcollect import optimal_design
+    >>> round(margin(optimal_design(1), 1799, method="wald"), 5), round(margin(optimal_design(1, options=10), 11328), 3)
     (0.05, 0.05)
     >>> round(margin(optimal_design(1), 1839, bounds=(0, 40)), 2)
     2.0
@@ -138,7 +140,7 @@ def epsilon(
 
 def best_design(epsilon: EpsilonLike, options: int = 2) -> Mechanism:
     """The design for ε (δ = 0) and so many options."""
-    return optimal_design(epsilon) if options == 2 else optimal_choice(epsilon, options)
+    return optimal_design(epsilon) if options == 2 else best_sets(epsilon, options)
 
 
 def worst_prevalence(design: Design) -> Fraction:

@@ -20,8 +20,7 @@ from rrcollect.answer.keystream import fresh_keystream
 from rrcollect.design import bulk_bits, bulk_sets
 from rrcollect.design.bulk_sets import _closed, _plane, _selected
 from rrcollect.design.mechanism import GRID
-from rrcollect.design.optimal import optimal_design
-from rrcollect.design.optimal_choice import made_for, optimal_choice
+from rrcollect.design.optimal import best_sets, made_for, optimal_design
 from rrcollect.design.sampling import threshold
 from rrcollect.design.sets import SetDesign
 from rrcollect.design.yes_no import Design
@@ -56,7 +55,7 @@ def held(answers: Iterable[str]) -> Counter[str]:
 # ---- one option -----------------------------------------------------------------------------------------------------
 
 SINGLES = [made_for(1, 4, 1), made_for("1/2", 10, 1), made_for(2, 200, 1), made_for(1, 130, 1), made_for(20, 5, 1),
-           SetDesign(3, 1, 1), SetDesign(3, 1, "1/2"), optimal_choice(1, 2)]  # fmt: skip
+           SetDesign(3, 1, 1), SetDesign(3, 1, "1/2"), best_sets(1, 2)]  # fmt: skip
 
 
 def check_single(design: SetDesign, randomise: Callable[..., Any]) -> None:
@@ -102,7 +101,12 @@ def test_the_check_sees_a_step_of_one_in_2_64() -> None:
 
 # ---- several options ------------------------------------------------------------------------------------------------
 
-TABLES = [optimal_choice(1, 10), SetDesign(4, 2, "3/4"), SetDesign(5, 2, "2/3").to_grid(), SetDesign(16, 2, "1/2")]
+TABLES = [
+    optimal_design(1, options=10),
+    SetDesign(4, 2, "3/4"),
+    SetDesign(5, 2, "2/3").to_grid(),
+    SetDesign(16, 2, "1/2"),
+]
 
 
 @pytest.mark.parametrize("design", TABLES, ids=str)
@@ -176,7 +180,9 @@ def test_single_and_bulk_say_the_same_of_a_certain_design() -> None:
         assert randomise(2, design)[2] == "1"
 
 
-@pytest.mark.parametrize("design", [made_for(1, 10, 1), optimal_choice(1, 10), optimal_choice(1, 100)], ids=str)
+@pytest.mark.parametrize(
+    "design", [made_for(1, 10, 1), optimal_design(1, options=10), optimal_design(1, options=100)], ids=str
+)
 def test_the_error_is_the_closed_form(design: SetDesign) -> None:
     """The mean of the squared error over 400 samples of 250, against n·MSE of the people who answered.  Its own spread
     is below 0.5/√400 of it (χ² with at least 9 degrees of freedom): 6.5 such spreads are beyond 1e-9."""
@@ -196,10 +202,10 @@ def test_chosen_sets_read_as_a_list_of_texts() -> None:
     assert repr(answers) == "ChosenSets(4 answers by one option of 4, the truth among them with p = 1)"
     with pytest.raises(IndexError):
         answers[4]
-    empty = randomise_many([], optimal_choice(1, 10))
+    empty = randomise_many([], optimal_design(1, options=10))
     assert (len(empty), empty.counts().tolist(), list(empty.texts())) == (0, [0] * 10, [])
     assert randomise_many(np.zeros(0, int), made_for(1, 4, 1)).counts().tolist() == [0] * 4
-    assert randomise_many(np.zeros(0, int), optimal_choice(1, 100)).counts().tolist() == [0] * 100
+    assert randomise_many(np.zeros(0, int), optimal_design(1, options=100)).counts().tolist() == [0] * 100
 
 
 @pytest.mark.parametrize(
@@ -212,7 +218,7 @@ def test_truths_that_are_not_options_are_refused(truths: Any) -> None:
 
 
 def test_a_design_of_another_kind_is_refused_by_name() -> None:
-    yes_no, choice = optimal_design(1), optimal_choice(1, 4)
+    yes_no, choice = optimal_design(1), optimal_design(1, options=4)
     calls: list[tuple[Callable[[], Any], str]] = [
         (lambda: randomise(0, choice, bounds=(0, 1)), "Design:"),
         (lambda: randomise_many([0.0], choice, bounds=(0, 1)), "Design:"),

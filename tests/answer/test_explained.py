@@ -184,7 +184,7 @@ def test_what_the_publisher_is_told_is_rounded_up_too():
 
     whole = compose(survey(question(design=optimal_design(1))))
     assert "factor of at most 2.719" in whole.explain()  # e = 2.71828…
-    assert 'a "yes" by at most 2.719' in optimal_design(1).explain_exposure()
+    assert 'a "yes" by at most 2.719' in optimal_design(1).choice.explain_exposure()
 
 
 # ---- every circumstance has its sentence ----------------------------------------------------------------------------

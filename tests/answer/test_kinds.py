@@ -21,9 +21,8 @@ from rrcollect import (
     SetDesign,
     SimulatedCollector,
     Survey,
-    optimal_choice,
+    optimal_design,
     randomise,
-    two_sided_design,
 )
 from rrcollect.design.mechanism import Mechanism
 from rrcollect.errors import (
@@ -101,7 +100,9 @@ def test_a_report_is_as_long_whatever_is_answered(tmp_path):
     assert len(lengths) == 1
 
 
-@pytest.mark.parametrize("design", [Design("3/4", "3/4"), TWO_OF_FIVE, optimal_choice(1, 200), SetDesign(2, 1, "3/4")])
+@pytest.mark.parametrize(
+    "design", [Design("3/4", "3/4"), TWO_OF_FIVE, optimal_design(1, options=200), SetDesign(2, 1, "3/4")]
+)
 def test_what_stands_in_a_report_until_it_is_drawn_is_an_answer(design):
     assert design.allows(design.blank)
 
@@ -139,7 +140,7 @@ def test_only_the_signed_kind_clips(tmp_path):
 
 def test_two_promises_are_an_ordinary_question_charged_the_larger(tmp_path):
     device = client(tmp_path)
-    accepted = device.accept(envelope(question(design=two_sided_design("ln 2", "ln 6"))))
+    accepted = device.accept(envelope(question(design=optimal_design(Promise.two_sided("ln 2", "ln 6")))))
     device.answer(accepted, "q1", True)
     assert float(device.budget().spent.epsilon) == pytest.approx(1.791759, abs=1e-6)
     assert "a true “no” in at least 45.4 of 100 cases, a true “yes” in at least 9.09" in accepted.explain()
@@ -296,7 +297,7 @@ def written(question: str, top: str = "") -> Survey:
         ('kind="choice"\noptions=["a","b","c","d","e"]\nsize=2\np="3/4"', TWO_OF_FIVE),
         ('kind="number"\nlow=0\nhigh=24\nepsilon="ln 3"', Design("3/4", "3/4")),
         ('kind="number"\nlow="-1/2"\nhigh=0.5\nunit="m"\nclip=true\np00="3/4"\np11="3/4"', Design("3/4", "3/4")),
-        ('epsilon_yes="ln 2"\nepsilon_no="ln 6"', two_sided_design("ln 2", "ln 6")),
+        ('epsilon_yes="ln 2"\nepsilon_no="ln 6"', optimal_design(Promise.two_sided("ln 2", "ln 6"))),
         ('kind="yes_no"\nepsilon="ln 3"\nrounds=4\npanel=true', Design("3/4", "3/4")),
     ],
 )

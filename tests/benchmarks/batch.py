@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow
 from pydantic import BaseModel
 
-from rrcollect import Choice, Design, Question, SetDesign, Survey, optimal_choice, randomise_many
+from rrcollect import Choice, Design, Question, SetDesign, Survey, randomise_many
+from rrcollect.design.optimal import best_sets
 from server_agg import tally_reports
 from server_agg.count.tally import count_ones
 from tests.benchmarks.measure import Contestants, interleave, tell
@@ -175,7 +176,7 @@ def parquet(path: Path, rows: int) -> Contestants:
 
 
 def survey_of_sets(k: int) -> Survey:
-    design, labels = optimal_choice(1, k), tuple({"en": f"option {j}"} for j in range(k))
+    design, labels = best_sets(1, k), tuple({"en": f"option {j}"} for j in range(k))
     asked = Question(id="q1", attribute="a1", text="Which?", design=design, kind=Choice(options=labels))
     return Survey(
         name="sets", version=1, title="Sets", publisher="Bench", expires=FAR, questions=[asked],

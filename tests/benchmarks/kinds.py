@@ -10,7 +10,6 @@ import numpy as np
 
 from rrcollect import (
     SetDesign,
-    optimal_choice,
     optimal_design,
     randomise,
     randomise_many,
@@ -82,7 +81,7 @@ def contestants(n: int) -> Contestants:
     """Everybody, each with truths of the same law."""
     rng = np.random.default_rng(1)
     four, ten, hundred = (rng.integers(0, k, n) for k in (4, 10, 100))
-    by_ten, by_hundred, number = optimal_choice(1, 10), optimal_choice(1, 100), optimal_design(1)
+    by_ten, by_hundred, number = optimal_design(1, options=10), optimal_design(1, options=100), optimal_design(1)
     assert (by_ten.size, by_hundred.size) == (3, 27)
     few, numbers, small = n // 8, rng.random(n), four.astype(np.uint8)
     return {

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rrcollect import BulkLedger, Choice, Number, Report, SetDesign, optimal_choice
+from rrcollect import BulkLedger, Choice, Number, Report, SetDesign, optimal_design
 from rrcollect.publish.kinds import YesNo
 from server_agg.cli.truths import cells_of
 from tests.support.command_line import PROGRAM, SIGNED, at_a_terminal, json_of, main, refused, run
@@ -172,7 +172,7 @@ def test_bits_alone_of_options_and_numbers(desk, capsys):
     words = ["--column", "place", "--epsilon", "1", "--options", "7", "--out", "o.bits"]
     told = json_of(capsys, "randomise", "t.csv", *words)
     bits = np.unpackbits(np.fromfile("o.bits", np.uint8), bitorder="little", count=500 * 7).reshape(500, 7)
-    design = optimal_choice(1, 7)
+    design = optimal_design(1, options=7)
     assert told["design"] == design.to_wire()
     assert set(bits.sum(axis=1)) == {design.size}
     assert bits.sum(axis=0).tolist() == told["ones"]
@@ -218,7 +218,7 @@ def test_design_for_options_shows_others_beside_it(tmp_path, monkeypatch, capsys
     assert "3 options of 10" in out
     assert "k-ary response" in out
     told = json_of(capsys, "design", "--options", "10", "--epsilon", "1", "--plot", "others.svg")
-    assert told["design"] == optimal_choice(1, 10).to_wire()
+    assert told["design"] == optimal_design(1, options=10).to_wire()
     assert [line["people"] for line in told["compared"]][:1] == [1]
     assert (tmp_path / "others.svg").read_text().startswith("<?xml")
     json.dumps(told, allow_nan=False)

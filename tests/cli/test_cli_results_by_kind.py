@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from rrcollect import Choice, Number, Report, SetDesign, optimal_choice, optimal_design
+from rrcollect import Choice, Number, Report, SetDesign, optimal_design
 from server_agg import (
     Tallies,
     Tally,
@@ -16,7 +16,7 @@ from server_agg import (
 from tests.support.command_line import json_of, run
 from tests.support.devices import KEY, question, survey
 
-SETS = optimal_choice(1, 4)
+SETS = optimal_design(1, options=4)
 ASKED = survey(
     question(id="party", attribute="party", design=SETS, rounds=2,
              kind=Choice(options=[{"en": name} for name in ("red", "blue", "green", "other")])),

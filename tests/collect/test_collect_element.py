@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from rrcollect import Choice, Number, optimal_choice, optimal_design
+from rrcollect import Choice, Number, optimal_design
 from rrcollect.publish.survey import Look
 from server_agg import open_store
 from tests.support.browser import FLAGS, Visit, accessible, unfold
@@ -44,7 +44,7 @@ def kinds():
     hours = Number(low="0", high="80", unit={"en": "hours"})
     return [
         question(id="q1", attribute="a", text="Ever doped?", help={"en": "In twelve months."}),
-        question(id="q2", attribute="b", kind=often, text="How often?", design=optimal_choice("ln 3", 4)),
+        question(id="q2", attribute="b", kind=often, text="How often?", design=optimal_design("ln 3", options=4)),
         question(id="q3", attribute="c", kind=hours, text="How many hours?", design=optimal_design("ln 3")),
     ]
 

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from rrcollect import Choice, Number, Report, SetDesign, optimal_choice, optimal_design
+from rrcollect import Choice, Number, Report, SetDesign, optimal_design
 from server_agg import Tally, estimate
 from server_agg.collect import incoming
 from tests.support.browser import Visit
@@ -17,14 +17,14 @@ from tests.support.devices import question
 
 LABELS = ("<b>red</b>", "blue", "green", "none of these")
 PARTY = question(
-    id="party", attribute="party", text="Which?", design=optimal_choice(1, 4), rounds=3,
+    id="party", attribute="party", text="Which?", design=optimal_design(1, options=4), rounds=3,
     kind=Choice(options=[{"en": label} for label in LABELS]), panel=True,
 )  # fmt: skip
 HOURS = question(
     id="hours", attribute="hours", text="How long?", design=optimal_design(1),
     kind=Number(low=0, high=40, unit={"en": "hours"}),
 )  # fmt: skip
-MANY = optimal_choice(1, 10)
+MANY = optimal_design(1, options=10)
 COLOUR = question(
     id="colour", attribute="colour", text="Which colour?", design=MANY,
     kind=Choice(options=[{"en": f"colour {j}"} for j in range(10)]),

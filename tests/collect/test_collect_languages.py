@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rrcollect import Choice, Design, Disclosure, Number, optimal_choice
+from rrcollect import Choice, Design, Disclosure, Number, optimal_design
 from rrcollect.answer.explain.words import LANGUAGES, Words
 from server_agg import open_store
 from server_agg.collect.http.headers import preferred
@@ -41,7 +41,7 @@ def asked(collector, **changes):
     often = Choice(options=[{"en": "1"}, {"en": "2"}, {"en": "3"}, {"en": "4"}])
     listed = [
         question(id="q1", attribute="a", text="?", rounds=2),
-        question(id="q2", attribute="b", text="?", kind=often, design=optimal_choice("ln 3", 4)),
+        question(id="q2", attribute="b", text="?", kind=often, design=optimal_design("ln 3", options=4)),
     ]
     return collector.page_of(*listed, segments={"1": ["2", "3"]}, pilot=True, **changes)
 

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from rrcollect import Choice, Number, optimal_choice, optimal_design
+from rrcollect import Choice, Number, optimal_design
 from server_agg import open_store
 from tests.support.browser import Visit, accessible, unfold
 from tests.support.collector_running import RunningCollector
@@ -51,7 +51,7 @@ def asked(name, kind, design, **changes):
 
 
 def often(**changes):
-    return asked("often", options(*OFTEN), optimal_choice("ln 3", 4), **changes)
+    return asked("often", options(*OFTEN), optimal_design("ln 3", options=4), **changes)
 
 
 def hours(low="0", high="80", **changes):
@@ -69,7 +69,7 @@ def rows(collector):
 
 
 def test_every_kind_is_answered_by_keyboard_alone(collector, visit):
-    lands = asked("land", options(*LANDS), optimal_choice(1, len(LANDS)))
+    lands = asked("land", options(*LANDS), optimal_design(1, options=len(LANDS)))
     page = visit.page(f"{collector.url}/s/{collector.page_of(often(), lands, hours())}")
     page.get_by_text("it is replaced by another option in one case out of two. So the option").wait_for()
     page.get_by_text("only “high” or “low”, drawn by chance. So neither of them proves anything").wait_for()
@@ -250,7 +250,7 @@ def test_hostile_labels_are_shown_and_not_run(collector, visit):
     label = '<img src=x onerror="document.title=1"> <b>Yes</b>'
     kind = Number(low="0", high="1", unit={"en": label})
     digest = collector.page_of(
-        asked("a", options(label, "b", "c"), optimal_choice(1, 3)), asked("n", kind, optimal_design(1))
+        asked("a", options(label, "b", "c"), optimal_design(1, options=3)), asked("n", kind, optimal_design(1))
     )
     page = visit.page(f"{collector.url}/s/{digest}")
     page.get_by_role("radio", name="<img").click()

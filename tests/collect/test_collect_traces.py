@@ -18,7 +18,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from rrcollect import Choice, Design, Number, SetDesign, optimal_choice
+from rrcollect import Choice, Design, Number, SetDesign, optimal_design
 from server_agg.collect.http import pages
 from tests.support.collector_running import ROOT
 from tests.support.devices import question
@@ -49,7 +49,7 @@ class VisitEntries:
         self.coins, self.mark = coins(), secrets.token_hex(10)
         self.lists = {f"l{secrets.token_hex(5)}": place for place in (LISTED - 1, 0, LISTED - 2, LISTED - 1)}
         self.numbers = {f"n{secrets.token_hex(5)}": str(10**21 + secrets.randbelow(9 * 10**21)) for _ in range(2)}
-        warner, pair, chosen = Design(HONEST, HONEST), SetDesign(2, 1, HONEST), optimal_choice("1/10", LISTED)
+        warner, pair, chosen = Design(HONEST, HONEST), SetDesign(2, 1, HONEST), optimal_design("1/10", options=LISTED)
         wide = Number(low="0", high=str(10**22))
         kinds = [(name, {"design": pair, "kind": labelled(self.mark, 2)} if i % 4 > 1 else {"design": warner})
                  for i, name in enumerate(self.coins)]  # fmt: skip

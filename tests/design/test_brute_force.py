@@ -12,14 +12,9 @@ from hypothesis import given, settings
 
 from rrcollect import (
     Design,
-    full_support_design,
-    minimax_design,
-    minimax_regret_design,
     optimal_design,
-    optimal_designs,
-    prior_design,
 )
-from rrcollect.design.optimal import corners
+from rrcollect.design.corners import corners
 from rrcollect.design.promise import Promise
 from tests.support.strategies import deltas, epsilons, intervals, positive_deltas, prevalences
 
@@ -96,7 +91,7 @@ def test_the_check_catches_a_wrong_corner():
 @given(epsilons, deltas, prevalences, prevalences, prevalences)
 def test_prior_mean_is_enough(epsilon, delta, first, second, third):
     prior = {first: 1, second: 2, third: Fraction(1, 2)}
-    design = prior_design(epsilon, delta, prior)
+    design = optimal_design(epsilon, delta, prevalence=prior)
     total = sum(prior.values())
 
     def expected(p00, p11):
@@ -110,9 +105,9 @@ def test_prior_mean_is_enough(epsilon, delta, first, second, third):
 @given(epsilons, deltas, intervals())
 def test_minimax(epsilon, delta, interval):
     low, high = (float(x) for x in interval)
-    design = minimax_design(epsilon, delta, *interval)
+    design = optimal_design(epsilon, delta, prevalence=interval)
     assert not_beaten(worst_variance(*of(design), low, high), worst_variance(*fine_grid(epsilon, delta), low, high))
-    assert min(dict(design.compared).values()) == pytest.approx(
+    assert min(dict(design.choice.compared).values()) == pytest.approx(
         worst_variance(*of(design), low, high), rel=1e-9, abs=1e-6
     )
 
@@ -130,7 +125,7 @@ def test_minimax_regret(epsilon, delta, interval):
         a, b = line(p00, p11)
         return np.maximum(a + b * low - ends[0], a + b * high - ends[1])
 
-    design = minimax_regret_design(epsilon, delta, *interval)
+    design = optimal_design(epsilon, delta, prevalence=interval, criterion="regret")
     assert not_beaten(regret(*of(design)), regret(*fine_grid(epsilon, delta)))
 
 
@@ -138,7 +133,7 @@ def test_minimax_regret(epsilon, delta, interval):
 @given(epsilons, deltas, prevalences, epsilons)
 def test_ratio_cap(epsilon, delta, pi, other):
     cap = 1 + Fraction(float(other.exp)).limit_denominator(1000)
-    design = full_support_design(epsilon, delta, max_ratio=cap, prevalence=pi)
+    design = optimal_design(Promise.capped(epsilon, delta, cap), prevalence=pi)
     assert design.satisfies(epsilon, delta)
     assert design.worst_likelihood_ratio <= cap
     a, b = line(*fine_grid(epsilon, delta, cap=float(cap)))
@@ -148,8 +143,11 @@ def test_ratio_cap(epsilon, delta, pi, other):
 @settings(max_examples=60)
 @given(epsilons, deltas, prevalences)
 def test_results_lie_on_the_grid_and_keep_the_promise(epsilon, delta, pi):
-    found = optimal_designs(epsilon, delta, prevalence=pi)
-    found += [minimax_design(epsilon, delta, 0, pi), minimax_regret_design(epsilon, delta, 0, pi)]
+    found = list(optimal_design(epsilon, delta, prevalence=pi).choice.ties)
+    found += [
+        optimal_design(epsilon, delta, prevalence=(0, pi)),
+        optimal_design(epsilon, delta, prevalence=(0, pi), criterion="regret"),
+    ]
     for design in found:
         assert design.on_grid
         assert design.satisfies(epsilon, delta)

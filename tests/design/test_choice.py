@@ -11,13 +11,13 @@ from typing import Any
 import flint
 import pytest
 
+from rrcollect import Design, Promise
 from rrcollect.answer.draw import randomise
 from rrcollect.design.mechanism import GRID
-from rrcollect.design.optimal_choice import best_size, made_for, optimal_choice
+from rrcollect.design.optimal import best_sets, best_size, made_for, optimal_design
 from rrcollect.design.parameters import Epsilon
 from rrcollect.design.sampling import chosen_set
 from rrcollect.design.sets import SetDesign
-from rrcollect.design.two_sided import two_sided_design
 from rrcollect.errors import BadTruth, NoRandomness, OffGridDesign, ParameterError, UninformativeDesign
 from tests.support.devices import VECTORS, load
 
@@ -65,15 +65,15 @@ def test_the_best_size_has_the_least_variance(k: int, ratio: str) -> None:
 
 
 def test_numerators_on_the_grid() -> None:
-    assert optimal_choice(1, 10).limit == 9926221139934917497
-    assert optimal_choice("1/2", 5).limit == 9659012886435617561
-    assert optimal_choice(1, 4).limit == 3225924259609386020
+    assert optimal_design(1, options=10).limit == 9926221139934917497
+    assert optimal_design("1/2", options=5).limit == 9659012886435617561
+    assert optimal_design(1, options=4).limit == 3225924259609386020
     assert made_for("1/2", 10, 1).limit == 1732296639641195340
     assert made_for("ln 3", 3, 1).limit == 3689348814741910324
 
 
 def test_figures_of_ten_options() -> None:
-    design, even = optimal_choice(1, 10), ["1/10"] * 10
+    design, even = optimal_design(1, options=10), ["1/10"] * 10
     assert float(design.p) == pytest.approx(0.538101526224, abs=1e-12)
     assert float(design.q) == pytest.approx(0.273544274864, abs=1e-12)
     assert float(design.c) == pytest.approx(0.26455725136, abs=1e-12)
@@ -110,11 +110,11 @@ def promises(n: int) -> list[tuple[int, str]]:
 
 def test_the_promise_is_kept_and_tight() -> None:
     for k, epsilon in promises(400):
-        assert _kept(optimal_choice(epsilon, k), epsilon) == (True, True), (k, epsilon)
+        assert _kept(best_sets(epsilon, k), epsilon) == (True, True), (k, epsilon)
 
 
 def test_the_judge_sees_a_step_too_many_and_one_too_few() -> None:
-    design = optimal_choice("7/10", 9)
+    design = optimal_design("7/10", options=9)
     step = Fraction(1, GRID)
     assert _kept(SetDesign(9, design.size, design.p + step), "7/10") == (False, True)
     assert _kept(SetDesign(9, design.size, design.p - step), "7/10") == (True, False)
@@ -184,12 +184,12 @@ def test_what_cannot_be_a_design_is_refused() -> None:
         with pytest.raises(UninformativeDesign):
             SetDesign(4, 1, p)
     with pytest.raises(ParameterError, match="marked as such"):
-        optimal_choice(1, 5, "1/100")
+        optimal_design(1, "1/100", options=5)
     with pytest.raises(ParameterError, match="optimal_design"):
-        optimal_choice(1, 2, "1/100")
+        best_sets(1, 2, "1/100")
     for epsilon in (0, "1e-30"):
         with pytest.raises(UninformativeDesign):
-            optimal_choice(epsilon, 5)
+            optimal_design(epsilon, options=5)
     with pytest.raises(ParameterError, match="add up to 1"):
         FOUR.variance(["1/2", "1/2", "1/2", 0], 0)
     with pytest.raises(ParameterError, match="option"):
@@ -212,22 +212,22 @@ def test_a_certain_design_discloses_and_says_so() -> None:
 
 
 def test_two_promises() -> None:
-    design = two_sided_design("ln 2", "ln 6")
+    design = optimal_design(Promise.two_sided("ln 2", "ln 6"))
     assert (design.p00, design.p11) == tuple(
         Fraction(math.floor(p * GRID), GRID) for p in (Fraction(6, 11), Fraction(10, 11))
     )
     assert float(design.variance("1/10")) == pytest.approx(1.21, abs=1e-12)
-    assert (design.promise.epsilon, design.promise.delta) == (Epsilon("ln 6"), 0)
+    assert (design.choice.promise.epsilon, design.choice.promise.delta) == (Epsilon("ln 6"), 0)
     assert "only one of the answers can harm" in design.explain()
 
 
 @pytest.mark.parametrize(("yes", "no"), [("1", "2"), ("1/3", "5"), ("ln 3", "1"), ("1/2 + ln 2", "7/3"), ("3", "3")])
 def test_both_promises_are_kept_and_tight(yes: str, no: str) -> None:
-    design, step = two_sided_design(yes, no), Fraction(1, GRID)
+    design, step = optimal_design(Promise.two_sided(yes, no)), Fraction(1, GRID)
     told = {1: Epsilon(yes), 0: Epsilon(no)}
     for answer, promise in told.items():
         assert Epsilon.of_ratio(Fraction(design.likelihood_ratio(answer))) <= promise
-    more = type(design.alternative)(design.p00 + step, design.p11 + step)
+    more = Design(design.p00 + step, design.p11 + step)
     assert all(Epsilon.of_ratio(Fraction(more.likelihood_ratio(answer))) > told[answer] for answer in (0, 1))
 
 
@@ -235,10 +235,10 @@ def test_equal_promises_are_warner_s() -> None:
     from rrcollect import optimal_design
 
     for epsilon in ("1", "ln 3", "1/10"):
-        assert two_sided_design(epsilon, epsilon) == optimal_design(epsilon)
+        assert optimal_design(Promise.two_sided(epsilon, epsilon)) == optimal_design(epsilon)
 
 
 @pytest.mark.parametrize("promise", [(0, 1), (1, 0), (0, 0), ("1e-40", "1e-40")])
 def test_two_promises_that_allow_nothing_are_refused(promise: tuple[object, object]) -> None:
     with pytest.raises(UninformativeDesign):
-        two_sided_design(*promise)  # type: ignore[arg-type]
+        optimal_design(Promise.two_sided(*promise))  # type: ignore[arg-type]

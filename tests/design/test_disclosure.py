@@ -5,11 +5,10 @@ from fractions import Fraction
 
 import pytest
 
-from rrcollect import Design, ParameterError, minimax_design, minimax_regret_design, optimal_design, prior_design
-from rrcollect.design.chosen import ChosenDesign
-from rrcollect.design.promise import Promise
+from rrcollect import Design, ParameterError, Promise, optimal_design
+from rrcollect.design.corners import Chosen
 from rrcollect.design.sentences import PRACTICAL_PROOF
-from rrcollect.design.unknown_prevalence import prior_mean
+from rrcollect.design.special import prior_mean
 
 PROMISE = Promise.of("ln 3", "1/20")
 YES = 'A "yes" proves that the person has the attribute; ε plays no part in it.'
@@ -19,7 +18,7 @@ FIFTH, TWO_FIFTHS = Fraction(1, 5), Fraction(2, 5)
 
 
 def chosen(p00, p11, low=None, high=None):
-    return ChosenDesign(Design(p00, p11), promise=PROMISE, rule="a rule", reason="a reason", low=low, high=high)
+    return Chosen(Design(p00, p11), promise=PROMISE, rule="a rule", reason="a reason", low=low, high=high)
 
 
 def test_nothing_is_counted_unless_both_bounds_of_the_prevalence_are_known():
@@ -48,7 +47,7 @@ def test_nothing_is_counted_unless_both_bounds_of_the_prevalence_are_known():
 def test_the_exposed_are_counted_at_the_worse_end(p00, p11, high, words):
     design = chosen(p00, p11, FIFTH, high)
     middle = (FIFTH + high) / 2
-    cost = float(Design("0.7625", "0.7625").variance(middle) / design.variance(middle))
+    cost = float(Design("0.7625", "0.7625").variance(middle) / design.design.variance(middle))
     said = design.explain_exposure(2000)
     assert said.startswith(f"{words} {SYMMETRIC}; at prevalence {float(middle):.4g} its variance is ")
     assert float(re.search(r"is (\S+) times as large\.$", said)[1]) == pytest.approx(cost, rel=5e-3)
@@ -78,10 +77,10 @@ def test_odds_times_a_thousand_are_as_good_as_a_proof_and_less_are_not():
 
 
 def test_no_advice_where_the_symmetric_design_is_no_better():
-    said = optimal_design(10, "1/100", prevalence="1/2").explain_exposure()
+    said = optimal_design(10, "1/100", prevalence="1/2").choice.explain_exposure()
     assert said.endswith("it is as good as a proof.")
-    same = ChosenDesign(Design("0.7625", "0.7625").to_grid(), promise=PROMISE, rule="", reason="")
-    assert same.alternative == same
+    same = Chosen(Design("0.7625", "0.7625").to_grid(), promise=PROMISE, rule="", reason="")
+    assert same.alternative == same.design
 
 
 def test_the_page_for_a_publisher_names_everything():
@@ -96,7 +95,10 @@ def test_the_page_for_a_publisher_names_everything():
 
 
 def test_a_prior_design_carries_what_it_was_chosen_by():
-    best, design = optimal_design(1, "2/5", prevalence="0.1"), prior_design(1, "2/5", {"0.05": "1/2", "0.15": "1/2"})
+    best, design = (
+        optimal_design(1, "2/5", prevalence="0.1").choice,
+        optimal_design(1, "2/5", prevalence={"0.05": "1/2", "0.15": "1/2"}).choice,
+    )
     assert (design.low, design.high, design.compared) == (Fraction(1, 10), Fraction(1, 10), best.compared)
     assert str(design.promise) == str(best.promise) == "(ε, δ) = (1, 2/5)"
     assert design.rule == f"{best.rule}, at the prior's mean"
@@ -118,16 +120,16 @@ def test_weights_are_fractions_of_any_size_and_named_when_bad():
 @pytest.mark.parametrize(
     ("choose", "rule", "reason"),
     [
-        (minimax_design, "minimax variance", "worst n·variance for a prevalence in [0.1, 0.4]: "),
+        ("variance", "minimax variance", "worst n·variance for a prevalence in [0.1, 0.4]: "),
         (
-            minimax_regret_design,
+            "regret",
             "minimax regret",
             "most n·variance lost against the best design for the true prevalence in [0.1, 0.4]: ",
         ),
     ],
 )
 def test_a_minimax_design_carries_its_interval_and_every_figure(choose, rule, reason):
-    design = choose(1, "2/5", "0.1", "0.4")
+    design = optimal_design(1, "2/5", prevalence=("0.1", "0.4"), criterion=choose).choice
     assert (design.low, design.high) == (Fraction(1, 10), TWO_FIFTHS)
     assert str(design.promise) == "(ε, δ) = (1, 2/5)"
     assert design.rule == f"{rule} on [0.1, 0.4]"
@@ -139,12 +141,12 @@ def test_a_minimax_design_carries_its_interval_and_every_figure(choose, rule, re
 def test_where_nothing_is_proven_both_odds_are_told():
     odds = 'a "yes" by at most 3, a "no" by at most 3'
     words = f"No answer proves anything; it can multiply the odds of the truth: {odds}."
-    assert optimal_design("ln 3").explain_exposure() == words
+    assert optimal_design("ln 3").choice.explain_exposure() == words
 
 
 def test_odds_of_a_thousand_are_as_good_as_a_proof():
     def disclosure(p):
-        return ChosenDesign(Design(p, p), promise=Promise.of(7, 0), rule="", reason="").explain_exposure()
+        return Chosen(Design(p, p), promise=Promise.of(7, 0), rule="", reason="").explain_exposure()
 
     assert "multiplies the odds by 1e+03: it is as good as a proof" in disclosure(Fraction(1000, 1001))
     assert "No answer proves anything" in disclosure(Fraction(999, 1000))
@@ -153,4 +155,4 @@ def test_odds_of_a_thousand_are_as_good_as_a_proof():
 def test_the_alternative_to_the_truth_itself_is_one_step_below_certainty():
     chosen = optimal_design(1, 1, prevalence="1/3")
     assert chosen == Design(1, 1)
-    assert chosen.alternative == Design(1 - Fraction(1, 2**64), 1 - Fraction(1, 2**64))
+    assert chosen.choice.alternative == Design(1 - Fraction(1, 2**64), 1 - Fraction(1, 2**64))

@@ -18,7 +18,6 @@ import pytest
 from rrcollect import Design, optimal_design, randomise
 from rrcollect.design import from_text
 from rrcollect.design.mechanism import GRID
-from rrcollect.design.optimal_choice import optimal_choice
 from rrcollect.design.promise import Promise
 from rrcollect.design.sampling import Source
 from rrcollect.design.sets import SetDesign
@@ -120,7 +119,7 @@ SETS = Subject(
     small=small_sets,
     draw=lambda truth, design, source: randomise(truth, design, source=source),
     law=set_law,
-    kept=lambda epsilon, delta: from_text(optimal_choice(epsilon, 6, delta).text),
+    kept=lambda epsilon, delta: from_text(optimal_design(epsilon, delta, options=6).text),
     raised=raised_set,
     sources=set_draws,
     boundaries=set_boundaries,

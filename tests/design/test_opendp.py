@@ -31,4 +31,6 @@ def test_epsilon_to_probability_and_back():
     for epsilon in ("0.1", "0.5", "1", "ln 3", "2", "4", "8"):
         design = optimal_design(epsilon)
         theirs = dp.m.make_randomized_response_bool(float(design.p00)).map(1)
-        assert abs(theirs - float(design.promise.epsilon)) <= one_rounding(float(design.p00)) + 2 * math.ulp(theirs)
+        assert abs(theirs - float(design.choice.promise.epsilon)) <= one_rounding(float(design.p00)) + 2 * math.ulp(
+            theirs
+        )

@@ -11,12 +11,11 @@ from rrcollect import (
     Design,
     Epsilon,
     ParameterError,
+    classic,
     optimal_design,
-    optimal_designs,
-    optimal_warner_design,
-    switch_point,
 )
 from rrcollect.design.mechanism import GRID
+from rrcollect.design.optimal import switch_point
 from rrcollect.design.promise import Promise
 from rrcollect.errors import UninformativeDesign
 from tests.support.strategies import deltas, epsilons, positive_deltas, prevalences
@@ -44,27 +43,27 @@ def test_numerators_on_the_grid():
 
 
 def test_example_1():
-    designs = optimal_designs("1/2", "1/10", prevalence="1/4")
+    designs = list(optimal_design("1/2", "1/10", prevalence="1/4").choice.ties)
     assert [d.proofs for d in designs] == [()]
     assert float(designs[0].p00) == pytest.approx(0.6602133981, abs=TENTH)
-    assert switch_point("1/2", "1/10") == pytest.approx(0.2427674292, abs=TENTH)
-    assert dict(designs[0].compared)["symmetric"] == pytest.approx(2.372406863, abs=1e-9)
-    assert dict(designs[0].compared)["(1, δ)"] == 2.4375
+    assert optimal_design("1/2", "1/10").choice.switch_point == pytest.approx(0.2427674292, abs=TENTH)
+    assert dict(designs[0].choice.compared)["symmetric"] == pytest.approx(2.372406863, abs=1e-9)
+    assert dict(designs[0].choice.compared)["(1, δ)"] == 2.4375
 
 
 def test_example_2():
     design = optimal_design(1, "2/5", prevalence="1/10")
     assert design == Design(1, "2/5").to_grid()
-    assert switch_point(1, "2/5") == pytest.approx(0.1966829402, abs=TENTH)
-    assert dict(design.compared)["symmetric"] == pytest.approx(0.3850244103, abs=TENTH)
-    assert dict(design.compared)["(1, δ)"] == 0.24
+    assert optimal_design(1, "2/5").choice.switch_point == pytest.approx(0.1966829402, abs=TENTH)
+    assert dict(design.choice.compared)["symmetric"] == pytest.approx(0.3850244103, abs=TENTH)
+    assert dict(design.choice.compared)["(1, δ)"] == 0.24
 
 
 def test_example_3_with_its_erratum():
     """The paper prints 0.143 and 1.911; right are 0.29 and 1.89, at (δ, 1) and (r(t0), s(t0)) = (1, 1/3)."""
     design = optimal_design("1/2", "1/3", prevalence="9/10")
     assert design == Design("1/3", 1).to_grid()
-    figures = dict(design.compared)
+    figures = dict(design.choice.compared)
     assert figures["symmetric"] == pytest.approx(0.8536891948, abs=TENTH)
     assert figures["(δ, 1)"] == pytest.approx(0.29, abs=1e-15)
     assert figures["(1, δ)"] == pytest.approx(1.89, abs=1e-15)
@@ -73,18 +72,18 @@ def test_example_3_with_its_erratum():
 
 
 def test_example_4_is_an_exact_tie():
-    designs = optimal_designs("ln 2", "1/4", prevalence="1/4")
+    designs = list(optimal_design("ln 2", "1/4", prevalence="1/4").choice.ties)
     assert designs == [Design("3/4", "3/4"), Design(1, "1/4")]
     assert [d.variance("1/4") for d in designs] == [Fraction(15, 16)] * 2
-    assert switch_point("ln 2", "1/4") == 0.25
-    assert all("a tie" in d.rule for d in designs)
+    assert optimal_design("ln 2", "1/4").choice.switch_point == 0.25
+    assert all("a tie" in d.choice.rule for d in designs)
     assert optimal_design("ln 2", "1/4", prevalence="1/4") == designs[0]
 
 
 def test_just_beside_the_tie_there_is_no_tie():
     hair = Fraction(1, 10**40)
-    below = optimal_designs("ln 2", "1/4", prevalence=Fraction(1, 4) - hair)
-    above = optimal_designs("ln 2", "1/4", prevalence=Fraction(1, 4) + hair)
+    below = list(optimal_design("ln 2", "1/4", prevalence=Fraction(1, 4) - hair).choice.ties)
+    above = list(optimal_design("ln 2", "1/4", prevalence=Fraction(1, 4) + hair).choice.ties)
     assert (below, above) == ([Design(1, "1/4")], [Design("3/4", "3/4")])
 
 
@@ -100,56 +99,63 @@ def test_theorem_3_and_corollary_2(epsilon, delta, pi):
     order = (g - side).sign()
     asymmetric = [Design(1, delta).to_grid()] if pi <= Fraction(1, 2) else []
     asymmetric += [Design(delta, 1).to_grid()] if pi >= Fraction(1, 2) else []
-    found = optimal_designs(epsilon, delta, prevalence=pi)
-    symmetric = optimal_warner_design(epsilon, delta)
+    found = list(optimal_design(epsilon, delta, prevalence=pi).choice.ties)
+    symmetric = classic.warner(epsilon=epsilon, delta=delta)
     expected = {1: asymmetric, 0: [symmetric, *asymmetric], -1: [symmetric]}[order]
     assert found == expected
 
 
 @given(epsilons, prevalences)
 def test_theorem_2_strict(epsilon, pi):
-    assert optimal_designs(epsilon, 0, prevalence=pi) == [optimal_design(epsilon)] == [optimal_warner_design(epsilon)]
+    assert (
+        list(optimal_design(epsilon, 0, prevalence=pi).choice.ties)
+        == [optimal_design(epsilon)]
+        == [classic.warner(epsilon=epsilon)]
+    )
 
 
 def test_erratum_4_at_one_half_the_two_proofs_tie():
-    assert optimal_designs("0.1", "0.3", prevalence="1/2") == [Design(1, "0.3").to_grid(), Design("0.3", 1).to_grid()]
+    assert list(optimal_design("0.1", "0.3", prevalence="1/2").choice.ties) == [
+        Design(1, "0.3").to_grid(),
+        Design("0.3", 1).to_grid(),
+    ]
     assert Epsilon("0.1") < Epsilon("ln 2")  # it happens only for ε <= ln2/2
 
 
 @pytest.mark.parametrize("delta", ["1/5", "2/5"])
 def test_erratum_4_three_ways(delta):
     """g = 1/2 means E² + s² = 2 with δ = (2 − E ± s)/2; the point (7/5, 1/5) of that circle gives δ = 1/5, 2/5."""
-    assert switch_point("ln(7/5)", delta) == 0.5
-    designs = optimal_designs("ln(7/5)", delta, prevalence="1/2")
+    assert optimal_design("ln(7/5)", delta).choice.switch_point == 0.5
+    designs = list(optimal_design("ln(7/5)", delta, prevalence="1/2").choice.ties)
     assert [x.proofs for x in designs] == [(), ("yes",), ("no",)]
 
 
 def test_erratum_4_only_for_small_epsilon():
     """g >= 1/2 for some δ in (0, 1) exactly while e^{2ε} <= 2."""
     for eps, possible in (("0.34", True), ("0.35", False)):
-        best = max(switch_point(eps, Fraction(k, 2000)) for k in range(1, 2000))
+        best = max(optimal_design(eps, Fraction(k, 2000)).choice.switch_point for k in range(1, 2000))
         assert (best >= 0.5) == possible
 
 
 def test_erratum_7_epsilon_0():
     """Both privacy lines coincide; (q, q) is a midpoint and the theorem still holds."""
-    assert optimal_designs(0, "1/10", prevalence="1/10") == [Design(1, "1/10").to_grid()]
+    assert list(optimal_design(0, "1/10", prevalence="1/10").choice.ties) == [Design(1, "1/10").to_grid()]
     assert optimal_design(0, "1/8") == Design("9/16", "9/16")
     midpoint = Design(1, "1/8"), Design("1/8", 1)
     assert sum(d.p00 for d in midpoint) / 2 == Fraction(9, 16)
-    assert switch_point(0, "1/10") == pytest.approx((1 + 0.1) / 0.4)
+    assert optimal_design(0, "1/10").choice.switch_point == pytest.approx((1 + 0.1) / 0.4)
 
 
 def test_erratum_8_prevalence_0():
     """At π = 0 the variance vanishes on all of (1, p11), 0 < p11 <= δ; (1, δ) is returned."""
-    assert optimal_designs(1, "1/5", prevalence=0) == [Design(1, "1/5").to_grid()]
+    assert list(optimal_design(1, "1/5", prevalence=0).choice.ties) == [Design(1, "1/5").to_grid()]
     assert {Design(1, p).variance(0) for p in ("1/5", "1/10", "1/1000")} == {0}
-    assert optimal_designs(1, "1/5", prevalence=1) == [Design("1/5", 1).to_grid()]
+    assert list(optimal_design(1, "1/5", prevalence=1).choice.ties) == [Design("1/5", 1).to_grid()]
 
 
 @given(epsilons, deltas)
 def test_theorem_4_warner(epsilon, delta):
-    design = optimal_warner_design(epsilon, delta)
+    design = classic.warner(epsilon=epsilon, delta=delta)
     assert design.p00 == design.p11
     assert design.satisfies(epsilon, delta)
     step = Fraction(1, GRID)
@@ -163,8 +169,8 @@ def test_theorem_4_warner(epsilon, delta):
 def test_delta_1_is_direct_questioning_and_says_so():
     design = optimal_design(1, 1, prevalence="0.3")
     assert design == Design(1, 1)
-    assert "promises nothing" in design.reason
-    assert "would be exposed for certain" in design.explain_exposure()
+    assert "promises nothing" in design.choice.reason
+    assert "would be exposed for certain" in design.choice.explain_exposure()
 
 
 def test_nothing_said_about_the_prevalence_never_discloses():
@@ -185,13 +191,13 @@ def test_epsilon_and_delta_0_teach_nothing():
     with pytest.raises(UninformativeDesign, match="larger ε"):
         optimal_design("1e-25", 0)
     with pytest.raises(ParameterError, match="not both 0"):
-        switch_point(0, 0)
+        switch_point(Promise.of(0, 0))
 
 
 def test_delta_below_the_grid_drops_the_proof():
     design = optimal_design(1, Fraction(1, 2**65), prevalence=0)
     assert design.proofs == ()
-    assert "fall off the grid" in design.reason
+    assert "fall off the grid" in design.choice.reason
     assert optimal_design(1, Fraction(1, 2**64), prevalence=0) == Design(1, Fraction(1, 2**64))
     assert optimal_design("1e-25", Fraction(1, 2**64), prevalence="0.1").proofs == ("yes",)
 
@@ -202,7 +208,7 @@ def test_huge_epsilon_never_becomes_certainty(epsilon):
         design = optimal_design(epsilon, 0, prevalence=prevalence)
         assert design.numerators == (2**64 - 1,) * 2
         assert design.satisfies(epsilon, 0)
-    assert "as good as a proof" in design.explain_exposure()
+    assert "as good as a proof" in design.choice.explain_exposure()
 
 
 @pytest.mark.parametrize(
@@ -227,7 +233,9 @@ def test_bad_promises(arguments, name):
 @given(epsilons, positive_deltas)
 def test_switch_point_is_g(epsilon, delta):
     e, d = float(epsilon.exp), float(delta)
-    assert switch_point(epsilon, delta) == pytest.approx(d * (e + d) / (e + 2 * d - 1) ** 2, rel=1e-9)
+    assert optimal_design(epsilon, delta).choice.switch_point == pytest.approx(
+        d * (e + d) / (e + 2 * d - 1) ** 2, rel=1e-9
+    )
 
 
 def test_stable_forms_agree():
@@ -237,7 +245,7 @@ def test_stable_forms_agree():
         x = math.exp(-eps)
         assert float(design.c) == pytest.approx(delta + (1 - delta) * math.tanh(eps / 2), rel=1e-13)
         stable = delta * x * (1 + delta * x) / (1 + (2 * delta - 1) * x) ** 2
-        assert switch_point(eps, delta) == pytest.approx(stable, rel=1e-13)
+        assert optimal_design(eps, delta).choice.switch_point == pytest.approx(stable, rel=1e-13)
 
 
 # ---- the words -----------------------------------------------------------------------------------------------------
@@ -259,14 +267,17 @@ def test_no_proof_no_alarm():
     assert "No answer proves anything" in words
     assert "2.719" in words
     assert "Theorem 2" in words
-    assert "proof" not in optimal_design(1).explain_exposure()
+    assert "proof" not in optimal_design(1).choice.explain_exposure()
 
 
 def test_advice_at_a_vanishing_variance_and_at_a_tie():
-    assert "instead of 0" in optimal_design(1, "1/5", prevalence=0).explain_exposure()
-    assert "its variance is the same" in optimal_designs("ln 2", "1/4", prevalence="1/4")[1].explain_exposure()
+    assert "instead of 0" in optimal_design(1, "1/5", prevalence=0).choice.explain_exposure()
+    assert (
+        "its variance is the same"
+        in optimal_design("ln 2", "1/4", prevalence="1/4").choice.ties[1].choice.explain_exposure()
+    )
     lost = optimal_design("1e-25", Fraction(1, 2**64), prevalence="0.1")
-    assert "No design without a proof can be applied" in lost.explain_exposure()
+    assert "No design without a proof can be applied" in lost.choice.explain_exposure()
 
 
 def test_a_chosen_design_is_its_matrix():
@@ -275,26 +286,32 @@ def test_a_chosen_design_is_its_matrix():
     assert hash(chosen) == hash(Design("3/4", "3/4"))
     assert pickle.loads(pickle.dumps(chosen)) == chosen  # noqa: S301
     with pytest.raises(AttributeError):
-        chosen.reason = "because"
+        chosen.choice = "because"
 
 
 def test_the_rule_and_the_reason_are_said():
     """Each theorem by name, with the numbers it compared."""
     high, low = optimal_design(1, "1/10", prevalence="9/10"), optimal_design(1, "1/10", prevalence="1/100")
-    assert (high.rule, low.rule) == ("[HLM17] Corollary 2", "[HLM17] Theorem 3")
-    assert high.reason == (
+    assert (high.choice.rule, low.choice.rule) == ("[HLM17] Corollary 2", "[HLM17] Theorem 3")
+    assert high.choice.reason == (
         "g(ε, δ) = 0.0765878 < 1 − π = 0.1; n·variance at prevalence 0.9: symmetric 0.77929; (1, δ) 8.19; (δ, 1) 0.99"
     )
-    assert low.reason.startswith("g(ε, δ) = 0.0765878 > π = 0.01; n·variance at prevalence 0.01: symmetric 0.69919; ")
-    assert optimal_design(1, "1/10", prevalence="1/2").rule == "[HLM17] Theorem 3"
-    warner = optimal_warner_design(1, "1/10")
-    assert warner.rule == "[HLM17] Theorem 4 (Warner)"
-    assert warner.reason.endswith("so both stand at the promise's limit (e^ε + δ)/(e^ε + 1)")
-    assert optimal_design(1, "1/10").rule == "best full-support corner (no prevalence was given)"
-    assert "costs ε = 1.14149." in optimal_design(1, "1/10").reason
-    assert optimal_design(1).rule == optimal_design(1, prevalence="1/3").rule == "[HLM17] Theorem 2 (strict ε)"
-    assert optimal_design(1, 1, prevalence="1/3").rule == "[HLM17] Theorem 3, δ = 1"
-    reason = optimal_design(1, Fraction(1, 2**70), prevalence="1/3").reason
+    assert low.choice.reason.startswith(
+        "g(ε, δ) = 0.0765878 > π = 0.01; n·variance at prevalence 0.01: symmetric 0.69919; "
+    )
+    assert optimal_design(1, "1/10", prevalence="1/2").choice.rule == "[HLM17] Theorem 3"
+    warner = classic.warner(epsilon=1, delta="1/10")
+    assert warner.choice.rule == "[HLM17] Theorem 4 (Warner)"
+    assert warner.choice.reason.endswith("so both stand at the promise's limit (e^ε + δ)/(e^ε + 1)")
+    assert optimal_design(1, "1/10").choice.rule == "best full-support corner (no prevalence was given)"
+    assert "costs ε = 1.14149." in optimal_design(1, "1/10").choice.reason
+    assert (
+        optimal_design(1).choice.rule
+        == optimal_design(1, prevalence="1/3").choice.rule
+        == "[HLM17] Theorem 2 (strict ε)"
+    )
+    assert optimal_design(1, 1, prevalence="1/3").choice.rule == "[HLM17] Theorem 3, δ = 1"
+    reason = optimal_design(1, Fraction(1, 2**70), prevalence="1/3").choice.reason
     assert reason.startswith("g(ε, δ) = ")
     assert reason.endswith("; the corners (1, δ) and (δ, 1) fall off the grid because δ < 2^-64")
 
@@ -304,5 +321,5 @@ def test_the_rule_and_the_reason_are_said():
 )
 def test_the_design_keeps_the_promise_it_was_made_for_in_mind(delta, prevalence):
     made = optimal_design("1/2", delta, prevalence=prevalence)
-    assert made.promise == Promise.of("1/2", delta)
-    assert made.satisfies(made.promise.epsilon, made.promise.delta)
+    assert made.choice.promise == Promise.of("1/2", delta)
+    assert made.satisfies(made.choice.promise.epsilon, made.choice.promise.delta)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rrcollect import optimal_design
-from rrcollect.design.optimal_choice import made_for, optimal_choice
+from rrcollect.design.optimal import best_sets, made_for
 from rrcollect.design.sets import SetDesign
 from rrcollect.errors import ParameterError
 from server_agg import Tally, estimate
@@ -20,7 +20,7 @@ from server_agg.estimates.estimate import Estimate
 from server_agg.estimates.interval import aimed
 
 FOUR = Tally(made_for(1, 4, 1), 1000, [420, 260, 180, 140])
-TEN = Tally(optimal_choice(1, 10), 1000, [450, 380, 330, 310, 300, 280, 260, 250, 230, 210])
+TEN = Tally(optimal_design(1, options=10), 1000, [450, 380, 330, 310, 300, 280, 260, 250, 230, 210])
 
 
 def near(found: Any, expected: Any) -> bool:
@@ -167,7 +167,7 @@ def test_a_sum_of_options_has_a_guaranteed_bar_and_never_one_of_no_width_without
 
 
 def test_two_options_are_a_yes_no_question() -> None:
-    design = optimal_choice(1, 2)
+    design = best_sets(1, 2)
     both = estimate(Tally(design, 500, [180, 320]))
     single = estimate(Tally(design.column, 500, 180))
     assert both.exact_values == (single.exact_value, 1 - single.exact_value)

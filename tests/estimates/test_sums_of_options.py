@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import multinomial
 
-from rrcollect.design.optimal_choice import optimal_choice
+from rrcollect.design.optimal import optimal_design
 from rrcollect.design.sets import SetDesign
 from rrcollect.errors import ParameterError
 from server_agg import Tally, estimate
@@ -56,14 +56,14 @@ def test_answers_that_agree_are_not_proofs():
 
 def test_p_and_bar_agree():
     for counts in ((40, 30, 30), (44, 30, 26), (50, 28, 22), (46, 29, 25), (0, 1, 99), (10, 10, 80)):
-        for design in (THREE, optimal_choice(1, 3)):
+        for design in (THREE, optimal_design(1, options=3)):
             found = estimate(Tally(design, 100, counts)).compare(0, 1)
             low, high = found.interval()
             assert (low <= 0 <= high) is (found.p_value >= 0.05), counts
 
 
 def test_scores_that_are_all_equal_say_why_their_bar_has_no_width():
-    mean = estimate(Tally(optimal_choice(1, 3), 100, [40, 30, 30])).mean([2, 2, 2])
+    mean = estimate(Tally(optimal_design(1, options=3), 100, [40, 30, 30])).mean([2, 2, 2])
     for method in ("adjusted", "wald"):
         bar = mean.interval(method=method)
         assert tuple(bar) == pytest.approx((2, 2))
@@ -71,7 +71,7 @@ def test_scores_that_are_all_equal_say_why_their_bar_has_no_width():
 
 
 def test_an_option_among_several_is_their_quotient_with_fiellers_bar():
-    e = estimate(Tally(optimal_choice(2, 4), 5000, [1500, 1400, 1200, 900]))
+    e = estimate(Tally(optimal_design(2, options=4), 5000, [1500, 1400, 1200, 900]))
     found = e.among(0, [0, 1, 2])
     values = [row.value for row in e.rows]
     assert found.value == pytest.approx(values[0] / sum(values[:3]))
@@ -98,12 +98,12 @@ def test_where_nobody_is_seen_in_the_group_every_share_is_possible():
 @pytest.mark.parametrize("options", [[], [0], [1, 2], [0, 4], [0, "1"]])
 def test_an_option_is_asked_for_among_several_that_hold_it(options):
     with pytest.raises(ParameterError):
-        estimate(Tally(optimal_choice(1, 3), 100, [40, 30, 30])).among(0, options)
+        estimate(Tally(optimal_design(1, options=3), 100, [40, 30, 30])).among(0, options)
 
 
 @pytest.mark.needs("pandas")
 def test_a_sum_of_options_shows_itself_as_every_result_does():
-    e = estimate(Tally(optimal_choice(1, 3), 900, [450, 270, 180]))
+    e = estimate(Tally(optimal_design(1, options=3), 900, [450, 270, 180]))
     for found in (e.compare(0, 1), e.mean([0, 1, 2]), e.among(0, [0, 1])):
         assert found.to_frame().loc[0, "low"] == found.interval().low
         for text in (str(found), found.to_markdown(), found.to_latex(), found._repr_html_()):

@@ -5,7 +5,7 @@ import sys
 import pytest
 from matplotlib.figure import Figure
 
-from rrcollect import ParameterError, optimal_design, switch_point
+from rrcollect import ParameterError, optimal_design
 from rrcollect.errors import MissingExtra
 from server_agg import plan
 
@@ -16,7 +16,7 @@ def test_level_sets_of_g_are_level_sets():
     for level, path in zip([0.1, 0.3], contours.get_paths(), strict=True):
         assert len(path.vertices) > 10
         for epsilon, delta in path.vertices[::7]:
-            assert switch_point(float(epsilon), float(delta)) == pytest.approx(level, abs=0.02)
+            assert optimal_design(float(epsilon), float(delta)).choice.switch_point == pytest.approx(level, abs=0.02)
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("ε", "δ")
 
 

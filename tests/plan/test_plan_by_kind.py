@@ -8,7 +8,8 @@ from itertools import product
 
 import pytest
 
-from rrcollect import Design, ParameterError, SetDesign, optimal_choice, optimal_design
+from rrcollect import Design, ParameterError, SetDesign, optimal_design
+from rrcollect.design.optimal import best_sets
 from server_agg import Tally, estimate, plan
 from server_agg.estimates.central_privacy import central_delta
 from server_agg.plan import central_privacy, margin, power, price, sample_size
@@ -33,7 +34,7 @@ def test_one_question_is_better_than_all_up_to_a_known_epsilon(questions, preval
 
 
 def test_the_margin_of_a_choice_is_that_of_its_printed_bars():
-    design = optimal_choice(1, 5)
+    design = optimal_design(1, options=5)
     n = sample_size(design, margin=0.05)
     worst = margin(design, n)
     assert worst <= 0.05 < margin(design, n - 40)
@@ -50,8 +51,8 @@ def test_the_margin_of_a_choice_is_that_of_its_printed_bars():
 
 def test_a_choice_of_two_costs_what_a_yes_no_costs():
     (two,), (ten,) = price([1], options=2).rows, price([1], options=10).rows
-    assert two.n == sample_size(optimal_design(1), margin="0.05") == sample_size(optimal_choice(1, 2), margin="0.05")
-    assert ten.n == sample_size(optimal_choice(1, 10), margin="0.05") > 3 * two.n
+    assert two.n == sample_size(optimal_design(1), margin="0.05") == sample_size(best_sets(1, 2), margin="0.05")
+    assert ten.n == sample_size(optimal_design(1, options=10), margin="0.05") > 3 * two.n
     assert ten.direct_n == sample_size(SetDesign(10, 1, 1), margin="0.05")
 
 
@@ -70,7 +71,7 @@ def test_the_margin_of_a_mean_is_in_its_unit():
 
 
 def test_a_plan_is_for_one_thing_and_for_one_kind():
-    design, choice = optimal_design(1), optimal_choice(1, 5)
+    design, choice = optimal_design(1), optimal_design(1, options=5)
     for wrong in ({}, {"margin": "0.1", "difference": "0.1"}, {"difference": "0.1", "null": "0.2"}):
         with pytest.raises(ParameterError, match="one of"):
             sample_size(design, **wrong)
@@ -98,7 +99,11 @@ def test_a_plan_is_for_one_thing_and_for_one_kind():
 
 def test_the_least_epsilon_of_a_choice_and_of_a_number():
     found = plan.epsilon(5000, margin="0.05", options=5)
-    assert margin(optimal_choice(found, 5), 5000) <= 0.05 < margin(optimal_choice(found * (1 - 1e-6), 5), 5000)
+    assert (
+        margin(optimal_design(found, options=5), 5000)
+        <= 0.05
+        < margin(optimal_design(found * (1 - 1e-6), options=5), 5000)
+    )
     assert plan.epsilon(2000, margin=2, bounds=(0, 40)) == plan.epsilon(2000, margin="0.05")
 
 
@@ -148,13 +153,13 @@ def test_no_crowd_tells_more_than_the_bound(design):
 
 def test_two_options_are_warner_s():
     for epsilon, n in ((1, 1000), (2, 50)):
-        choice, yes_no = optimal_choice(epsilon, 2), optimal_design(epsilon)
+        choice, yes_no = best_sets(epsilon, 2), optimal_design(epsilon)
         assert central_privacy(choice, n, "1e-6") == pytest.approx(central_privacy(yes_no, n, "1e-6"), rel=1e-6)
-    assert central_privacy(optimal_choice(1, 2), 1000, "1e-6") == pytest.approx(0.148671, abs=1e-6)
+    assert central_privacy(best_sets(1, 2), 1000, "1e-6") == pytest.approx(0.148671, abs=1e-6)
 
 
 def test_a_crowd_never_says_less_than_the_local_promise_and_a_proof_is_refused():
-    design = optimal_choice(1, 10)
+    design = optimal_design(1, options=10)
     found = [central_privacy(design, n, "1e-6") for n in (100, 1000, 10_000)]
     assert found == sorted(found, reverse=True)
     assert found[0] <= design.epsilon()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rrcollect import Design, optimal_choice, optimal_design
+from rrcollect import Design, optimal_design
 from rrcollect.errors import ParameterError
 from server_agg import plan
 from tests.support.command_line import json_of, run
@@ -31,11 +31,11 @@ def test_the_estimate_is_unbiased_and_a_wrong_matrix_is_seen():
 
 
 def test_an_option_is_rehearsed_with_sets_and_a_wrong_size_is_seen():
-    design = optimal_choice(1, 10)
+    design = optimal_design(1, options=10)
     found = plan.rehearse(design, "0.1", 500, 2000, methods=["hoeffding"])
     assert unbiased(found)
     assert abs(found.spread**2 / found.predicted_spread**2 - 1) < 6.6 * (2 / 1999) ** 0.5  # as below
-    other = optimal_choice(2, 10).column
+    other = optimal_design(2, options=10).column
     assert not unbiased(plan.rehearse(design, "0.1", 500, 2000, methods=["hoeffding"], estimated_with=other))
 
 

@@ -7,7 +7,6 @@ import pytest
 from scipy.stats import binom
 
 from rrcollect import Design, optimal_design
-from rrcollect.design.optimal_choice import optimal_choice
 from rrcollect.errors import ParameterError
 from server_agg import Tally, estimate, sampling
 
@@ -45,7 +44,7 @@ def test_misfit_stands_beside_every_value_of_a_complex_sample():
 
 
 def test_the_options_of_a_choice_and_means_have_their_misfit_too():
-    design = optimal_choice(1, 3)
+    design = optimal_design(1, options=3)
     found = sampling.estimate(["100"] * 60 + ["010"] * 35 + ["001"] * 5, design)
     assert [bool(figure.misfit) for figure in found.rows] == [False, False, True]
     mean = sampling.estimate(answers_of(100, 10), E1, bounds=(5, 9))

@@ -6,7 +6,7 @@ import random
 import secrets
 from typing import Any
 
-from rrcollect import Choice, Design, Number, Report, optimal_choice, optimal_design
+from rrcollect import Choice, Design, Number, Report, optimal_design
 from rrcollect.publish.survey import Survey
 from server_agg.collect import Store, incoming
 from tests.support.devices import question
@@ -22,7 +22,7 @@ def doped(**changes: Any) -> Any:
 
 
 def often(**changes: Any) -> Any:
-    kind, design = Choice(options=[{"en": label} for label in OFTEN]), optimal_choice("ln 9", 3)
+    kind, design = Choice(options=[{"en": label} for label in OFTEN]), optimal_design("ln 9", options=3)
     return question(id="often", attribute="often", text="How often do you train?", kind=kind, design=design, **changes)
 
 

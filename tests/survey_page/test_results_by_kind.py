@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from rrcollect import Choice, Design, Number, ParameterError, SetDesign, optimal_choice, optimal_design
+from rrcollect import Choice, Design, Number, ParameterError, SetDesign, optimal_design
 from server_agg import Tallies, Tally, TallyKey, estimate
 from server_agg.collect.http.findings import HEAD, as_csv
 from server_agg.estimates.estimate import Estimate
@@ -18,7 +18,7 @@ from server_agg.survey_page.released import ReleaseFacts, crowd_words, fakes_wor
 from server_agg.survey_page.results import released_results, survey_results
 from tests.support.devices import question, survey
 
-SETS = optimal_choice(1, 4)
+SETS = optimal_design(1, options=4)
 PARTY = Choice(options=[{"en": name, "de": name.upper()} for name in ("red", "blue", "green", "other")])
 HOURS = Number(low=0, high=40, unit={"en": "hours"})
 
@@ -170,7 +170,7 @@ def test_the_whole_of_a_panel_is_one_sample_and_that_of_the_same_people_is_not()
 
 
 def test_several_designs_of_a_choice_are_pooled_with_shares_that_add_up_to_one():
-    other = optimal_choice(2, 4)
+    other = optimal_design(2, options=4)
     keys = [TallyKey("s1", "party", SETS), TallyKey("s2", "party", other)]
     tallies = Tallies({
         keys[0]: Tally(SETS, 600, [250, 150, 110, 90]),
@@ -226,7 +226,7 @@ def test_a_release_of_a_choice_says_what_the_crowd_adds():
 
 def test_fakes_move_one_option_by_at_most_what_the_design_says():
     """KINDS: 1/(nc) per report, k = 10, ε = 1: 3.7799001723/n for ω = 3."""
-    words = fakes_words(optimal_choice(1, 10), 1000)
+    words = fakes_words(optimal_design(1, options=10), 1000)
     assert "the share of one option by up to 3.78 points, 10 fakes by up to 3.78, 100 fakes by up to 37.80" in words
 
 

@@ -7,8 +7,8 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from rrcollect import Design, SetDesign, optimal_choice, optimal_design
-from rrcollect.design.optimal_choice import made_for
+from rrcollect import Design, SetDesign, optimal_design
+from rrcollect.design.optimal import made_for
 from tests.vectors.parts import ALICE, BOB, POLICY, PUBLISHER
 
 
@@ -92,7 +92,7 @@ def sets() -> list[dict[str, Any]]:
     """Draws for choices at and around their boundaries, and the set each truth must give; by lists, not by bits."""
     made = []
     singles = [made_for(1, 4, 1), made_for("1/2", 10, 1)]
-    for design in [*singles, SetDesign(4, 2, "3/4"), optimal_choice(1, 10), optimal_choice(1, 100)]:
+    for design in [*singles, SetDesign(4, 2, "3/4"), optimal_design(1, options=10), optimal_design(1, options=100)]:
         k, w, limit = design.options, design.size, design.applied_limit
         bound = math.perm(k - 1, w)
         length = 0 if w == 1 else -(-bound.bit_length() // 8) + 8

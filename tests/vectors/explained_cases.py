@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from rrcollect import Design, Policy, SetDesign, optimal_choice
+from rrcollect import Design, Policy, SetDesign, optimal_design
 from rrcollect.answer.explain.budget import Budget
 from rrcollect.answer.explain.explanation import survey_lines
 from rrcollect.answer.explain.headline import question_headline, share_of_life, survey_headline
@@ -86,7 +86,7 @@ EVERY_KIND: dict[str, dict[str, Any]] = {
     "set": optioned(5, 2, "3/4", rounds=3),
     "set_rarely_without": optioned(5, 2, 1 - STEP),
     "set_always_with": optioned(5, 2, 1),
-    "grid_set": {**optioned(10, 3, 1), "design": optimal_choice(1, 10).to_wire()},
+    "grid_set": {**optioned(10, 3, 1), "design": optimal_design(1, options=10).to_wire()},
     "number": {**QUESTION, "kind": KINDS["number"]},
     "number_on_the_grid": {**GRID, "kind": KINDS["number_without_unit"], "rounds": 2},
     "number_proof": designed("1", "1/128", kind=KINDS["number"]),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from rrcollect import optimal_choice, optimal_design
+from rrcollect import optimal_design
 from rrcollect.publish.canonical import canonical
 from tests.vectors.parts import SET_DESIGN, SURVEY, loose
 
@@ -32,7 +32,10 @@ def good_reports() -> Iterator[tuple[str, bytes]]:
     yield "round", canonical({**REPORT, "round": 51})
     yield "option", canonical({**REPORT, "answer": "010", "design": SET_DESIGN})
     yield "set", canonical(SET_REPORT)
-    yield "grid_set", canonical({**REPORT, "answer": "1101" + "0" * 6, "design": optimal_choice(1, 10).to_wire()})
+    yield (
+        "grid_set",
+        canonical({**REPORT, "answer": "1101" + "0" * 6, "design": optimal_design(1, options=10).to_wire()}),
+    )
     yield "grid_design", canonical({**REPORT, "design": optimal_design(1).to_wire()})
 
 

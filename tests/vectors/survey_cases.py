@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rrcollect import optimal_choice, two_sided_design
+from rrcollect import Promise, optimal_design
+from rrcollect.design.optimal import best_sets
 from rrcollect.publish.canonical import canonical
 from tests.vectors.parts import (
     ALICE,
@@ -43,7 +44,7 @@ UNTOLD = {"options": 3, "p": "1/3", "size": 1}  # every option is in the set wit
 
 def chosen(epsilon: Any, options: int, n: int = 1) -> dict[str, Any]:
     """A question about so many options with the best design for ε."""
-    design = optimal_choice(epsilon, options)
+    design = best_sets(epsilon, options)
     labels = [{"en": f"Option {number}"} for number in range(options)]
     return {**QUESTION, "id": f"q{n}", "attribute": f"a{n}", "kind": {"kind": "choice", "options": labels},
             "design": design.to_wire(), "promise": design.loss.to_wire()}  # fmt: skip
@@ -108,7 +109,7 @@ def good() -> Iterator[tuple[str, bytes, dict[str, Any]]]:
     yield "choice_disclosing", with_survey(questions=[CERTAIN_SET]), OPEN
     yield "number", with_survey(questions=[HOURS]), POLICY
     yield "number_without_unit", with_question(kind=KINDS["number_without_unit"]), POLICY
-    yield "two_promises", with_question(design=two_sided_design("ln 2", "ln 6").to_wire(),
+    yield "two_promises", with_question(design=optimal_design(Promise.two_sided("ln 2", "ln 6")).to_wire(),
                                         promise={"epsilon": "ln(6)", "delta": "0"}), POLICY  # fmt: skip
     yield "panel", with_survey(questions=[PANEL]), POLICY
     yield "panel_with_times", with_survey(questions=[{**PANEL, "rounds": 2}], rounds=times(

@@ -33,7 +33,7 @@ from rrcollect.answer.asking import QuestionDraw
 from rrcollect.answer.draw import Truth
 from rrcollect.answer.ledger.rules import LedgerRequest
 from rrcollect.design.mechanism import Mechanism
-from rrcollect.design.optimal_choice import made_for
+from rrcollect.design.optimal import made_for
 from rrcollect.publish.kinds import YesNo
 from tests.assurance.audit.epsilon_audit import Count, epsilon_at_least, refuted
 from tests.assurance.audit.peers import PEERS, about_peers, table_row

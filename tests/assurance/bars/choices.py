@@ -16,7 +16,7 @@ from functools import partial
 
 import numpy as np
 
-from rrcollect import Design, SetDesign, optimal_choice, optimal_design
+from rrcollect import Design, SetDesign, optimal_design
 from server_agg import Tally, estimate
 from tests.assurance.check import Figure, Outcome, Part, Step, caught
 
@@ -25,9 +25,10 @@ ROUNDING = 1e-9
 Bars = Callable[[Tally], list[tuple[float, float]]]
 SMALL: list[tuple[SetDesign, int]] = [(SetDesign(3, 1, "3/5"), 5), (SetDesign(4, 2, "3/4"), 3)]
 LARGE: list[tuple[SetDesign, int]] = [
-    (optimal_choice(4, 3), 30), (optimal_choice(4, 4), 16), (optimal_choice("ln 3", 3), 14),
-    (optimal_choice(1, 3), 9), (optimal_choice(2, 4), 9), (SetDesign(4, 2, "3/4"), 5),
-    (SetDesign(5, 2, "2/3"), 4), (optimal_choice(1, 5), 6), (optimal_choice(1, 6), 5), (SetDesign(6, 3, "7/10"), 3),
+    (optimal_design(4, options=3), 30), (optimal_design(4, options=4), 16), (optimal_design("ln 3", options=3), 14),
+    (optimal_design(1, options=3), 9), (optimal_design(2, options=4), 9), (SetDesign(4, 2, "3/4"), 5),
+    (SetDesign(5, 2, "2/3"), 4), (optimal_design(1, options=5), 6), (optimal_design(1, options=6), 5),
+    (SetDesign(6, 3, "7/10"), 3),
 ]  # fmt: skip
 
 
@@ -141,8 +142,8 @@ def choice_parts(full: bool) -> list[Part]:
     return [
         Part("all options of a choice at once", partial(choices, cases, parts, at_once)),
         Part("means, whatever the numbers", partial(means, sizes, LEVEL)),
-        Part("every option at the level of one", caught(partial(choices, [(optimal_choice(4, 4), 14)], 6, each_alone)),
-             planted=True),
+        Part("every option at the level of one",
+             caught(partial(choices, [(optimal_design(4, options=4), 14)], 6, each_alone)), planted=True),
         Part("bars tightened by the wrong ends", caught(partial(choices, SMALL, 5, of_the_column)), planted=True),
         Part("means at 90 % under the name of 95 %", caught(partial(means, (30,), 0.9)), planted=True),
     ]  # fmt: skip

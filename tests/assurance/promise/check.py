@@ -251,6 +251,6 @@ CHECK = Check(
     ("tests/assurance/promise/choices.py", "tests/assurance/promise/two_sided.py", "rrcollect/design"),
     parts,
     "a random search and not a proof (proofs are in the modules' docstrings and tests/design/test_proofs.py); designs "
-    "made by `optimal_design`, without a cap on the likelihood ratio, by `optimal_choice` and by `two_sided_design`.",
+    "made by `optimal_design`, without a cap on the likelihood ratio, for two promises and for options.",
     alone=False,
 )

@@ -18,7 +18,7 @@ from random import Random
 import flint
 
 from rrcollect.design.mechanism import GRID
-from rrcollect.design.optimal_choice import made_for, optimal_choice
+from rrcollect.design.optimal import best_sets, made_for
 from rrcollect.errors import UninformativeDesign
 from tests.assurance.check import Outcome, Step
 
@@ -95,7 +95,7 @@ class ChoiceJudge:
 
 def shipped(case: ChoiceCase) -> tuple[int, int]:
     """The design the library makes."""
-    design = optimal_choice(case.epsilon, case.k)
+    design = best_sets(case.epsilon, case.k)
     return design.size, design.applied_limit
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
-from rrcollect import two_sided_design
+from rrcollect import Promise, optimal_design
 from rrcollect.design.mechanism import GRID
 from rrcollect.errors import UninformativeDesign
 from tests.assurance.check import Outcome, Step
@@ -23,7 +23,7 @@ WRONG = ("broken promises", "promises with a step to spare", "wrong refusals")
 
 def shipped(yes: ChoiceCase, no: ChoiceCase) -> tuple[int, int]:
     """The design the library makes."""
-    return two_sided_design(yes.epsilon, no.epsilon).numerators
+    return optimal_design(Promise.two_sided(yes.epsilon, no.epsilon)).numerators
 
 
 def by_doubles(yes: ChoiceCase, no: ChoiceCase) -> tuple[int, int]:

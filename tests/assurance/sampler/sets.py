@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import binom
 
-from rrcollect import Design, SetDesign, optimal_choice, optimal_design, randomise_many
+from rrcollect import Design, SetDesign, optimal_design, randomise_many
 from rrcollect.design.sampling import threshold
 from tests.assurance.check import Outcome, Step
 from tests.assurance.sampler.statistics import ALARM, MOST
@@ -32,9 +32,9 @@ AT_ONCE = 1 << 18  # answers per call
 Table = Callable[["NDArray[np.uint8]", SetDesign], "NDArray[np.uint8]"]
 """Rows of 0 and 1 for many truths."""
 PATHS = {  # one design per way of drawing in bulk: `design/bulk_sets.py`
-    "sets of one": optimal_choice(1, 4),
-    "sets from a table": optimal_choice(1, 10),
-    "sets by selection": optimal_choice(1, 20),
+    "sets of one": optimal_design(1, options=4),
+    "sets from a table": optimal_design(1, options=10),
+    "sets by selection": optimal_design(1, options=20),
 }
 
 

@@ -27,7 +27,6 @@ from rrcollect import (
     Report,
     SetDesign,
     TrustedPublisher,
-    optimal_choice,
     optimal_design,
 )
 from rrcollect.answer import client as client_module
@@ -41,7 +40,7 @@ DESIGNS = (Design("3/4", "3/4"), optimal_design(1), Design("0.7311", "0.8177").t
 FIVE, HOURS = Choice(options=["a", "b", "c", "d", "e"]), Number(low=0, high=24)
 ASKED: tuple[tuple[YesNo | Choice | Number, Mechanism, tuple[Truth, Truth]], ...] = (
     *((YesNo(), design, (False, True)) for design in DESIGNS),
-    (FIVE, optimal_choice("ln 9", 5), (0, 4)),
+    (FIVE, optimal_design("ln 9", options=5), (0, 4)),
     (FIVE, SetDesign(5, 2, "3/4"), (3, 1)),
     (HOURS, Design("3/4", "3/4"), (0, 24)),
     (HOURS, optimal_design(1), (0.1, 17.25)),

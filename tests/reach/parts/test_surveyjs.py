@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from rrcollect import Choice, Number, Question, SigningKey, Survey, optimal_choice, optimal_design
+from rrcollect import Choice, Number, Question, SigningKey, Survey, optimal_design
 from server_agg import tally_reports
 from tests.support.browser import Visit, chromium
 from tests.support.devices import FAR
@@ -60,7 +60,7 @@ def survey_at(origin: str) -> Survey:
     sports, design = [{"en": name} for name in ("Running", "Cycling", "Rowing", "Another")], optimal_design("ln 3")
     asked = {
         "doped": {"text": "Have you ever doped?", "design": design},
-        "sport": {"text": "Which sport?", "kind": Choice(options=sports), "design": optimal_choice("ln 3", 4)},
+        "sport": {"text": "Which sport?", "kind": Choice(options=sports), "design": optimal_design("ln 3", options=4)},
         "hours": {"text": "How many hours?", "kind": Number(low=0, high=40), "design": design},
     }
     questions = [Question(id=f"q{i}", attribute=name, **asked[name]) for i, name in enumerate(asked, start=1)]
