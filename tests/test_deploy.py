@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from server_agg import CollectorSettings as Settings
+from server_agg import CollectorSettings
 from server_agg.collect.settings import FILE, SECRETS, variable
 
 DEPLOY = Path(__file__).resolve().parents[1] / "deploy"
-KNOWN = {variable(name) + ending for name in Settings.model_fields for ending in ("", FILE)}
+KNOWN = {variable(name) + ending for name in CollectorSettings.model_fields for ending in ("", FILE)}
 
 
 def test_every_setting_that_is_named_exists():

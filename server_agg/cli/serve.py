@@ -23,7 +23,7 @@ HIDDEN = {"owner_token"}  # a command line is read by everybody on the machine
 
 def add_serve(parser: ArgumentParser) -> None:
     """Options of `serve`: those of a start, and every setting."""
-    from server_agg.collect.settings import Settings, defaults, variable
+    from server_agg.collect.settings import CollectorSettings, defaults, variable
 
     parser.add_argument(
         "--token-file", help=f"a file of mode 600 with the owner's token (or {variable('owner_token')})"
@@ -38,7 +38,7 @@ def add_serve(parser: ArgumentParser) -> None:
         help="start although the epoch key is lost; WARNING: acknowledged reports that wait under it are lost for good",
     )
     usual = defaults()
-    for name, field in Settings.model_fields.items():
+    for name, field in CollectorSettings.model_fields.items():
         if name in HIDDEN:
             continue
         words = f"{field.description} (or {variable(name)}{f'; default: {usual[name]}' if usual[name] else ''})"
@@ -58,7 +58,7 @@ def serve(options: Namespace) -> int:
     from rrcollect.lazy import extra
 
     run = extra("server_agg.collect.serve", "server").serve
-    from server_agg.collect.settings import OwnerToken, Settings, settings_from_environment
+    from server_agg.collect.settings import CollectorSettings, OwnerToken, settings_from_environment
 
     if options.make_token:
         if not options.token_file:
@@ -66,7 +66,7 @@ def serve(options: Namespace) -> int:
         _make_token(Path(options.token_file))
     if bool(options.survey) != bool(options.trust):
         raise Incomplete("give both SURVEY and --trust: a signed survey to publish first, and its public key")
-    given = {name: getattr(options, name) for name in Settings.model_fields if name not in HIDDEN}
+    given = {name: getattr(options, name) for name in CollectorSettings.model_fields if name not in HIDDEN}
     given = {name: value for name, value in given.items() if value is not None}
     if options.token_file:
         given["owner_token"] = OwnerToken.read(options.token_file)

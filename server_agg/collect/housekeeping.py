@@ -18,7 +18,7 @@ from datetime import timedelta
 
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.logs import Watch, said
-from server_agg.collect.settings import Settings
+from server_agg.collect.settings import CollectorSettings
 from server_agg.collect.store.release import due
 from server_agg.collect.store.store import Store
 from server_agg.errors import KeysBusy, StoreError
@@ -26,7 +26,7 @@ from server_agg.errors import KeysBusy, StoreError
 LOOK_SECONDS = 5.0
 
 
-async def keep_house(store: Store, catalogue: Catalogue, watch: Watch, settings: Settings) -> None:
+async def keep_house(store: Store, catalogue: Catalogue, watch: Watch, settings: CollectorSettings) -> None:
     """Run until it is cancelled."""
     told, step = time.monotonic(), _step(settings)
     while True:
@@ -45,12 +45,12 @@ async def keep_house(store: Store, catalogue: Catalogue, watch: Watch, settings:
             watch.tell()
 
 
-def _step(settings: Settings) -> int:
+def _step(settings: CollectorSettings) -> int:
     """The number of the present step between releases."""
     return 0 if settings.release_every is None else int(time.time() // settings.release_every.total_seconds())
 
 
-def tidy(store: Store, catalogue: Catalogue, settings: Settings) -> None:
+def tidy(store: Store, catalogue: Catalogue, settings: CollectorSettings) -> None:
     """Note what other processes were told, and close what is due."""
     catalogue.look_for_withdrawals()
     for digest in finish_closing(store):

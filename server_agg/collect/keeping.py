@@ -41,7 +41,7 @@ from rrcollect.lazy import extra
 from rrcollect.publish.report import LARGEST_REPORT
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue, CatalogueEntry
-from server_agg.collect.settings import Settings
+from server_agg.collect.settings import CollectorSettings
 from server_agg.collect.store.database import BETWEEN, COLUMNS, PAGE_COLUMNS
 from server_agg.collect.store.epochs import Epochs
 from server_agg.collect.store.fold import Folds
@@ -59,7 +59,7 @@ def ingest(
     catalogue: Catalogue,
     take: Callable[[Sequence[IncomingReport]], list[ReportOutcome]],
     folds: Folds,
-    settings: Settings,
+    settings: CollectorSettings,
 ) -> Counter[str]:
     """Take reports from a stream of lines; how many had which outcome or reason."""
     surveys = _Surveys(catalogue)

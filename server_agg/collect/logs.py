@@ -39,7 +39,7 @@ class JsonLines(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line; a traceback is told by the type of its error alone, whose words may hold what was sent."""
+        """The line.  Only the type of an exception is logged: its message may contain a report."""
         made = datetime.fromtimestamp(record.created, UTC)
         line = {"time": f"{made:%Y-%m-%dT%H:%MZ}", "level": record.levelname.lower(), "event": record.getMessage()}
         if record.exc_info and record.exc_info[0] is not None:

@@ -36,7 +36,7 @@ from rrcollect.errors import ParameterError
 from server_agg.collect.http.app import Collector
 from server_agg.collect.logs import log_to, said
 from server_agg.collect.metrics import SHARED, shown
-from server_agg.collect.settings import OwnerToken, Settings, settings_from_environment
+from server_agg.collect.settings import CollectorSettings, OwnerToken, settings_from_environment
 from server_agg.collect.store.store import open_store
 
 PAUSE = 1.0  # seconds
@@ -82,7 +82,7 @@ def patient_protocol(seconds: float) -> type[Any]:
     return PatientProtocol
 
 
-def server_config(app: Any, settings: Settings, **options: Any) -> uvicorn.Config:
+def server_config(app: Any, settings: CollectorSettings, **options: Any) -> uvicorn.Config:
     """uvicorn's configuration for this application."""
     return uvicorn.Config(
         app,
@@ -99,10 +99,10 @@ def server_config(app: Any, settings: Settings, **options: Any) -> uvicorn.Confi
     )
 
 
-def serve(settings: Settings | None = None) -> None:
+def serve(settings: CollectorSettings | None = None) -> None:
     """Run a collector until it is told to stop.  Settings that are not given come from the environment.
 
-    >>> serve(Settings(store=":memory:", owner_token="correct horse battery"))  # doctest: +ELLIPSIS
+    >>> serve(CollectorSettings(store=":memory:", owner_token="correct horse battery"))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
     server_agg.errors.UnsafeDurability: ...
@@ -135,12 +135,12 @@ def _asked_to_stop() -> Iterator[None]:
         signal.signal(signal.SIGTERM, usual)
 
 
-def _collector(rules: Settings) -> Collector:
+def _collector(rules: CollectorSettings) -> Collector:
     store = open_store(rules.store.get_secret_value(), keys=rules.epoch_keys, keep_rows=rules.keep_rows)
     return Collector(store, OwnerToken.from_settings(rules), rules)
 
 
-def _begin(rules: Settings, registry: CollectorRegistry) -> None:
+def _begin(rules: CollectorSettings, registry: CollectorRegistry) -> None:
     log_to()
     if rules.metrics_port is not None:
         try:
@@ -152,13 +152,13 @@ def _begin(rules: Settings, registry: CollectorRegistry) -> None:
     said("started", version=__version__, settings=rules.shown())
 
 
-def _work(rules: Settings, listening: Any) -> None:
+def _work(rules: CollectorSettings, listening: Any) -> None:
     """One of several processes."""
     log_to()
     uvicorn.Server(server_config(_collector(rules).app(), rules)).run(sockets=[listening])
 
 
-def supervise(settings: Settings, work: Callable[[Settings, Any], None]) -> None:
+def supervise(settings: CollectorSettings, work: Callable[[CollectorSettings, Any], None]) -> None:
     """Run `settings.workers` processes of `work` until this one is told to stop."""
     stopping = threading.Event()
     usual = {each: signal.signal(each, lambda *_: stopping.set()) for each in (signal.SIGINT, signal.SIGTERM)}
@@ -170,13 +170,16 @@ def supervise(settings: Settings, work: Callable[[Settings, Any], None]) -> None
             signal.signal(each, handler)
 
 
-def _listening(settings: Settings) -> socket.socket:
+def _listening(settings: CollectorSettings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     return socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
 
 
 def _run(
-    settings: Settings, work: Callable[[Settings, Any], None], listening: socket.socket, stopping: threading.Event
+    settings: CollectorSettings,
+    work: Callable[[CollectorSettings, Any], None],
+    listening: socket.socket,
+    stopping: threading.Event,
 ) -> None:
     context = multiprocessing.get_context("spawn")  # nothing of this process is inherited but the socket
 

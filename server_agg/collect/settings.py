@@ -62,12 +62,12 @@ OWN_ADDRESSES = (
 )  # fmt: skip
 
 
-class Settings(BaseModel):
+class CollectorSettings(BaseModel):
     """Every setting of a collector; what is not given has its default.
 
-    >>> Settings(minimum=100).minimum, Settings().list_limit
+    >>> CollectorSettings(minimum=100).minimum, CollectorSettings().list_limit
     (100, 100)
-    >>> Settings(minimum=1)
+    >>> CollectorSettings(minimum=1)
     Traceback (most recent call last):
     ...
     rrcollect.errors.ParameterError: minimum is 1; expected greater than or equal to 2
@@ -155,7 +155,7 @@ class Settings(BaseModel):
     def shown(self) -> dict[str, Any]:
         """Every setting as JSON, with nothing secret: for the log.
 
-        >>> Settings(store="postgresql://me:secret@db.example.org/reports").shown()["store"]
+        >>> CollectorSettings(store="postgresql://me:secret@db.example.org/reports").shown()["store"]
         'postgresql://db.example.org/reports'
         """
         values = self.model_dump(mode="json", exclude=set(SECRETS))
@@ -170,7 +170,7 @@ def defaults() -> dict[str, str]:
     >>> defaults()["grace"], defaults()["https"], defaults()["metrics_port"]
     ('P7D', 'no', '')
     """
-    found = Settings()
+    found = CollectorSettings()
     values = {**found.model_dump(mode="json"), "store": found.store.get_secret_value()}
     return {name: _typed(value) for name, value in values.items()}
 
@@ -188,12 +188,12 @@ def _parameter_error(error: ValidationError) -> ParameterError:
     first = error.errors(include_url=False)[0]
     name = str(first["loc"][0]) if first["loc"] else "settings"
     if first["type"] == "extra_forbidden":
-        return ParameterError("setting", name, f"one of {', '.join(Settings.model_fields)}")
+        return ParameterError("setting", name, f"one of {', '.join(CollectorSettings.model_fields)}")
     words = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
     return ParameterError(name, "…" if name in (*SECRETS, "settings") else first["input"], words)
 
 
-def _environment() -> type[Settings]:
+def _environment() -> type[CollectorSettings]:
     """Settings that read the environment; they need the extra `server`."""
     try:
         from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -212,7 +212,7 @@ def _environment() -> type[Settings]:
             found = {name: self.get_field_value(field, name)[0] for name, field in fields.items()}
             return {name: value for name, value in found.items() if value is not None}
 
-    class _Environment(BaseSettings, Settings):
+    class _Environment(BaseSettings, CollectorSettings):
         model_config = SettingsConfigDict(
             env_prefix=PREFIX,
             enable_decoding=False,
@@ -236,11 +236,11 @@ def _environment() -> type[Settings]:
     return _Environment
 
 
-def settings_from_environment(**given: Any) -> Settings:
+def settings_from_environment(**given: Any) -> CollectorSettings:
     """The settings of this process: what is given, and the environment for the rest."""
     _check_names()
     values = _environment()(**given).model_dump(exclude_unset=True)  # so that `model_fields_set` tells what was named
-    return Settings(**values)
+    return CollectorSettings(**values)
 
 
 def _read(name: str, path: str) -> str:
@@ -251,7 +251,7 @@ def _read(name: str, path: str) -> str:
 
 
 def _check_names() -> None:
-    single = {variable(name) for name in Settings.model_fields}
+    single = {variable(name) for name in CollectorSettings.model_fields}
     for found in os.environ:
         if not found.startswith(PREFIX) or found in OTHERS or not os.environ[found]:
             continue
@@ -293,7 +293,7 @@ class OwnerToken:
         return text.strip()
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> OwnerToken:
+    def from_settings(cls, settings: CollectorSettings) -> OwnerToken:
         """The token that the settings hold."""
         if settings.owner_token is None:
             raise ParameterError("owner token", None, f"a token file, or the variable {variable('owner_token')}")
@@ -308,6 +308,3 @@ class OwnerToken:
 
     def __repr__(self) -> str:
         return "OwnerToken(…)"
-
-
-CollectorSettings = Settings  # its name outside this package

@@ -54,7 +54,7 @@ from rrcollect.publish.question import Question
 from rrcollect.publish.report import REASONS
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.settings import Settings
+from server_agg.collect.settings import CollectorSettings
 from server_agg.collect.store.store import Store, open_store
 from server_agg.count.tallies import Tallies
 from server_agg.errors import Refusal
@@ -164,7 +164,7 @@ class InProcessCollector:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.store: Store = open_store(path, keep_rows=True)
         self._catalogue = Catalogue(self.store.shelf)
-        settings = Settings()
+        settings = CollectorSettings()
         self._judge = Admission(self._catalogue.find, grace=settings.grace, list_limit=settings.list_limit)
 
     def publish(self, envelope: bytes, key: str) -> None:

@@ -127,7 +127,7 @@ def run_web(port: int, pause: float, say: Say) -> int:
 
     from server_agg.collect.http.app import create_app
     from server_agg.collect.serve import server_config
-    from server_agg.collect.settings import OwnerToken, Settings
+    from server_agg.collect.settings import CollectorSettings, OwnerToken
     from server_agg.collect.store.store import open_store
 
     if not 0 <= port < 65536:
@@ -149,7 +149,7 @@ def run_web(port: int, pause: float, say: Say) -> int:
         by_gateway(publication, drawn_population(BEFORE).people, counter, lambda done: None)
         counter.store.release(publication.survey, headline=0)
         counter.close()
-        settings, token = Settings(public_results=True), secrets.token_urlsafe(24)
+        settings, token = CollectorSettings(public_results=True), secrets.token_urlsafe(24)
         app = create_app(open_store(desk.store), OwnerToken(token), settings)
         server = uvicorn.Server(server_config(app, settings))
         people = Trickle(desk, pause)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rrcollect import ParameterError
-from server_agg import CollectorSettings as Settings
+from server_agg import CollectorSettings
 from server_agg.collect.http import app
 from server_agg.collect.http import surveys as survey_routes
 from server_agg.collect.settings import OWN_ADDRESSES, defaults, settings_from_environment, variable
@@ -23,7 +23,7 @@ GUIDE = Path(__file__).resolve().parents[2] / "docs" / "operators.md"
 
 @pytest.fixture(autouse=True)
 def empty_environment(monkeypatch):
-    for name in Settings.model_fields:
+    for name in CollectorSettings.model_fields:
         monkeypatch.delenv(variable(name), raising=False)
         monkeypatch.delenv(variable(name) + "_FILE", raising=False)
 
@@ -36,8 +36,8 @@ def test_what_is_given_wins_over_the_environment_and_that_over_the_default(monke
     made = settings_from_environment(port="8002")
     assert (made.port, made.grace, made.https) == (8002, timedelta(days=1), True)
     assert made.store.get_secret_value() == ADDRESS
-    assert made.minimum == Settings().minimum == 30
-    assert Settings().port == 8000  # a program that makes its own settings reads no environment
+    assert made.minimum == CollectorSettings().minimum == 30
+    assert CollectorSettings().port == 8000  # a program that makes its own settings reads no environment
     assert pickle.loads(pickle.dumps(made)) == made  # noqa: S301
 
 
@@ -85,7 +85,7 @@ def test_no_secret_is_shown(monkeypatch):
 ])  # fmt: skip
 def test_nonsense_is_refused_by_name(bad, words):
     with pytest.raises(ParameterError, match=words):
-        Settings(**bad)
+        CollectorSettings(**bad)
 
 
 def test_a_prefix_is_not_one_of_the_addresses_below_it():
@@ -100,7 +100,7 @@ def test_the_command_and_the_guide_list_every_setting(capsys):
         main(["serve", "--help"])
     told = " ".join(capsys.readouterr().out.split())
     guide = GUIDE.read_text(encoding="utf-8")
-    for name, field in Settings.model_fields.items():
+    for name, field in CollectorSettings.model_fields.items():
         assert variable(name) in told
         assert f"| `{variable(name)}` | {defaults()[name]} | {field.description} |" in guide, name
     assert "--owner-token" not in told  # a command line is read by everybody on the machine

@@ -11,8 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from rrcollect import SigningKey
-from server_agg import CollectorSettings as Settings
-from server_agg import open_store
+from server_agg import CollectorSettings, open_store
 from server_agg.collect import Catalogue, housekeeping
 from server_agg.collect.housekeeping import close_due
 from tests.support.collector_running import JSON, RunningCollector, body, expired, publication
@@ -83,7 +82,7 @@ def test_surveys_are_closed_by_themselves_when_their_time_is_over(where, monkeyp
     digest = catalogue.publish(over.envelope, [KEY.public.raw.hex()])[0].published.digest
     stands = catalogue.publish(publication().envelope, [KEY.public.raw.hex()])[0].published.digest
     assert close_due(store, catalogue, timedelta(days=41)) == []
-    settings = Settings(retention_days=30)
+    settings = CollectorSettings(retention_days=30)
     housekeeping.tidy(store, catalogue, settings)
     housekeeping.tidy(store, catalogue, settings)
     assert {one.digest: one.closed for one in store.shelf.surveys()} == {digest: True, stands: False}

@@ -74,7 +74,7 @@ def in_the_code() -> set[tuple[int, str]]:
     malformed = ("bad_answer", "bad_ticket", "bad_id")  # what such bytes are: no report comes to be of them
     found = {(status, reason) for reason, status in STATUS.items() if reason not in malformed}
     text = "".join(
-        (ROOT / "server_agg" / "collect" / f"{name}.py").read_text() for name in ("request_body", "admission")
+        (ROOT / "server_agg" / "collect" / f"{name}.py").read_text() for name in ("http/bodies", "admission")
     )
     found |= {(int(status), code) for status, code in re.findall(r'Refusal\(\s*(\d{3}),\s*"(\w+)"', text)}
     return found | {(error.status, error.__name__) for error in (QueueFull, StoreFull, StoreUnavailable)}

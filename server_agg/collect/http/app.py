@@ -38,7 +38,7 @@ from server_agg.collect.http.pages import answered, not_here
 from server_agg.collect.http.surveys import MOST_MADE, SurveyRoutes
 from server_agg.collect.logs import Watch
 from server_agg.collect.metrics import Metrics
-from server_agg.collect.settings import OwnerToken, Settings
+from server_agg.collect.settings import CollectorSettings, OwnerToken
 from server_agg.collect.store.store import Store
 from server_agg.errors import Refusal, StoreError
 
@@ -98,7 +98,7 @@ def below(prefix: str, app: ASGIApp) -> ASGIApp:
     return placed
 
 
-def create_app(store: Store, owner: OwnerToken, settings: Settings | None = None) -> CollectorApp:
+def create_app(store: Store, owner: OwnerToken, settings: CollectorSettings | None = None) -> CollectorApp:
     """The collector as an ASGI application; it closes the store when it is shut down.
 
     >>> import tempfile, pathlib
@@ -108,7 +108,7 @@ def create_app(store: Store, owner: OwnerToken, settings: Settings | None = None
     >>> callable(app), store.disconnect()
     (True, None)
     """
-    return Collector(store, owner, settings or Settings()).app()
+    return Collector(store, owner, settings or CollectorSettings()).app()
 
 
 @dataclass(eq=False)
@@ -117,7 +117,7 @@ class Collector:
 
     store: Store
     owner: OwnerToken
-    settings: Settings
+    settings: CollectorSettings
 
     def __post_init__(self) -> None:
         store, settings = self.store, self.settings

@@ -20,7 +20,7 @@ from typing import Any
 from rrcollect.publish.survey import Survey
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.http.bodies import encoded
-from server_agg.collect.settings import Settings
+from server_agg.collect.settings import CollectorSettings
 from server_agg.collect.store.fold import tallies_of
 from server_agg.collect.store.release import ReleaseOutcome, last_facts, unreleased
 from server_agg.collect.store.store import Store
@@ -92,7 +92,7 @@ class Findings:
 
     store: Store
     catalogue: Catalogue
-    settings: Settings
+    settings: CollectorSettings
     states: Callable[[], dict[str, dict[str, Any]]]
 
     def __post_init__(self) -> None:

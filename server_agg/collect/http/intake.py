@@ -28,7 +28,7 @@ from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.group_commit import GroupCommit
 from server_agg.collect.http.bodies import BodyBudget, body_of, refusal_reply, reply, trouble_reply
 from server_agg.collect.metrics import Metrics
-from server_agg.collect.settings import Settings
+from server_agg.collect.settings import CollectorSettings
 from server_agg.collect.store.reports import IncomingReport
 from server_agg.collect.store.taking import ReportOutcome
 from server_agg.errors import Refusal, StoreError
@@ -48,7 +48,7 @@ class Intake:
     catalogue: Catalogue
     writer: GroupCommit
     metrics: Metrics
-    settings: Settings
+    settings: CollectorSettings
     budget: BodyBudget
     refused: Callable[[str], None]
 

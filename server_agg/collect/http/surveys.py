@@ -42,7 +42,7 @@ from server_agg.collect.catalogue import Catalogue, CatalogueEntry
 from server_agg.collect.http.bodies import BodyBudget, body_of, header, reply
 from server_agg.collect.http.pages import answered
 from server_agg.collect.logs import said
-from server_agg.collect.settings import OwnerToken, Settings
+from server_agg.collect.settings import CollectorSettings, OwnerToken
 from server_agg.collect.store.release import SAME, preview_release
 from server_agg.collect.store.store import Store
 from server_agg.errors import Refusal
@@ -62,7 +62,7 @@ class SurveyRoutes:
     store: Store
     owner: OwnerToken
     catalogue: Catalogue
-    settings: Settings
+    settings: CollectorSettings
     budget: BodyBudget
     changed: Callable[[], None]
 

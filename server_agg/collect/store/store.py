@@ -31,7 +31,7 @@ from rrcollect.errors import ParameterError
 from rrcollect.publish.survey import Survey
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.keeping import Backup, back_up, export, ingest
-from server_agg.collect.settings import GRACE, LONGEST_DAYS, Settings, variable
+from server_agg.collect.settings import GRACE, LONGEST_DAYS, CollectorSettings, variable
 from server_agg.collect.store.database import BETWEEN, Database, closed_on_failure
 from server_agg.collect.store.epochs import Epochs
 from server_agg.collect.store.fold import Folds
@@ -147,7 +147,7 @@ class Store:
         self.folds.finish(digest)
         return self.folds.tallies(digest)
 
-    def ingest(self, lines: IO[bytes], settings: Settings | None = None) -> Counter[str]:
+    def ingest(self, lines: IO[bytes], settings: CollectorSettings | None = None) -> Counter[str]:
         """Take reports from a stream of lines, one canonical report each; how many had which outcome or reason.
 
         >>> import io, pathlib, tempfile
@@ -155,7 +155,7 @@ class Store:
         ...     store.ingest(io.BytesIO(b"no report\\n\\n"))
         Counter({'malformed': 1})
         """
-        return ingest(lines, Catalogue(self.shelf), self.take, self.folds, settings or Settings())
+        return ingest(lines, Catalogue(self.shelf), self.take, self.folds, settings or CollectorSettings())
 
     def export(self, path: str | os.PathLike[str], survey: Survey | str | None = None) -> int:
         """Write the counts (.json) or rows (.parquet) of all surveys or of one; returns how many reports that was.
