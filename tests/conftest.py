@@ -32,6 +32,7 @@ TOGETHER = (
     "tests/documents/test_readme.py",
     "tests/documents/test_site.py",
     "tests/examples/",
+    "tests/survey_page/test_one_answer_walked.py",
     "tests/test_layout.py",
     "tests/test_npm_package.py",
     "tests/test_packaging.py",
