@@ -8,7 +8,7 @@ The flow, and where each step lives:
     compare    server_agg.compare        groups, segments and rounds side by side
     sample     server_agg.sampling       weights, strata, clusters, calibration, non-response; list experiments
     plan       server_agg.plan           what n, what margin, what ε, rehearsed
-    reanalyse  server_agg.analysis       data from anywhere: a column of answers in a frame or a file; graphs
+    reanalyse  server_agg.own_data       data from anywhere: a column of answers in a frame or a file
     explain    server_agg.models         regression, association, cheating, power by simulation
     report     server_agg.report         sentences, tables, JSON, plots
     publish    server_agg.survey_page    what was found about a survey, as its results page shows it

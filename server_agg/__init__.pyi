@@ -5,9 +5,6 @@ from server_agg import collect as collect
 from server_agg import models as models
 from server_agg import plan as plan
 from server_agg import sampling as sampling
-from server_agg.analysis.analyse import Analysis as Analysis
-from server_agg.analysis.analyse import analyse as analyse
-from server_agg.analysis.samples import analyse_survey as analyse_survey
 from server_agg.batch.packed import PackedAnswers as PackedAnswers
 from server_agg.batch.packed import read_packed as read_packed
 from server_agg.batch.packed import write_packed as write_packed
@@ -48,6 +45,7 @@ from server_agg.estimates.estimate import Estimate as Estimate
 from server_agg.estimates.estimate import estimate as estimate
 from server_agg.models.group_tests import compare_many as compare_many
 from server_agg.models.group_tests import trend_across as trend_across
+from server_agg.own_data import analyse as analyse
 from server_agg.results.drawing import Picture as Picture
 from server_agg.results.interval import Interval as Interval
 from server_agg.survey_page.results import survey_results as survey_results

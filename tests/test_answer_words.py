@@ -42,7 +42,7 @@ def test_the_words_of_the_table_are_the_listed_ones():
 
 def test_a_column_is_analysed_and_randomised_by_the_same_words(desk, capsys):
     path = written(desk, [word for _, word in WORDS])
-    found = analyse(path, answer="answer", design=DIE).estimate.tally
+    found = analyse(path, DIE, column="answer").whole.tally
     assert (found.n, found.ones) == (len(WORDS), sum(truth for truth, _ in WORDS))
     estimated = json_of(capsys, "estimate", path, "--column", "answer", "--p00", "0.8", "--p11", "0.8")
     assert estimated["rows"][0]["n"] == len(WORDS)
@@ -54,7 +54,7 @@ def test_a_column_is_analysed_and_randomised_by_the_same_words(desk, capsys):
 def test_other_words_are_refused_by_both(desk, capsys, word):
     path = written(desk, ["yes", "no", word])
     with pytest.raises(UnclearAnswer):
-        analyse(path, answer="answer", design=DIE)
+        analyse(path, DIE, column="answer")
     refused(capsys, 2, "line 4", "estimate", path, "--column", "answer", "--p00", "0.8", "--p11", "0.8")
     words = ["--column", "answer", "--id", "person", "--question", "doped", *SIGNED, "--out", "o.jsonl"]
     refused(capsys, 2, "row 3", "randomise", path, *words)

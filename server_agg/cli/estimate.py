@@ -26,7 +26,7 @@ from server_agg.cli.options import (
     target_of,
 )
 from server_agg.cli.sources import asked_in, batch_of, split_sources, tallies_of
-from server_agg.cli.terminal import Incomplete, check_picture, emit, save_picture, table, write_text
+from server_agg.cli.terminal import Incomplete, check_picture, emit, save_picture, show, table, write_text
 
 if TYPE_CHECKING:
     from server_agg import Tallies, Tally
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 SAMPLE = {"north": (48, 72), "south": (41, 99), "east": (25, 65)}  # made up: (yes, no) by the die of the example
 TRAIT = "answer to the harmless question"
-SAMPLING = ("weights", "strata", "clusters")
 ROUND = "round"
 
 
@@ -47,7 +46,7 @@ def add_estimate(parser: ArgumentParser) -> None:
     parser.add_argument("--round", type=int, help="only this round")
     parser.add_argument("--by", action="append", default=[], metavar="NAME", help="groups, by a segment, `round`, or "
                         "columns of your table; their bars hold all at once")  # fmt: skip
-    parser.add_argument("--minimum", type=int, default=30, help="with --by: answers a group needs (default: 30)")
+    parser.add_argument("--minimum", type=int, help="with --by: answers a group needs (default: 30)")
     parser.add_argument("--counts", help="typed counts: the answers that say yes; of a choice those that hold each "
                         "option, e.g. 420,260,180,140")  # fmt: skip
     parser.add_argument("--n", type=int, help="with --counts: all answers")
@@ -87,7 +86,7 @@ def estimate(options: Namespace) -> int:
         return _grouped(options, tallies)
     from server_agg.survey_page.results import survey_results
 
-    how = {"target": target_of(options), "level": options.level, "method": options.method}
+    how = {"target": target_of(options), "level": options.level, "method": options.method or "exact"}
     results = survey_results(tallies, asked=asked_in(options), **how)
     drawn = save_picture(options, lambda: _estimates(results))
     emit(options, results.as_dict(), str(results), drawn)
@@ -127,7 +126,12 @@ def _grouped(options: Namespace, tallies: Tallies) -> int:
     rounds = by == ROUND and not any(ROUND in dict(key.segments) for key in tallies)
     if not rounds:
         check_declared(tallies, by)
-    how = {"minimum": options.minimum, "level": options.level, "method": options.method, "target": target_of(options)}
+    how = {
+        "minimum": options.minimum or 30,
+        "level": options.level,
+        "method": options.method or "exact",
+        "target": target_of(options),
+    }
     results = survey_results(tallies, asked=asked_in(options), **how)
     named: list[tuple[str, int | None, Any]] = []
     if rounds:
@@ -169,9 +173,7 @@ def _typed_counts(options: Namespace) -> int:
 
     aim, bounds = aimed(target_of(options)), bounds_of(options)
     result = estimate_tally(_typed(options), **aim, bounds=bounds, unit=options.unit)
-    said = save_picture(options, result.plot)
-    words = result.sentence(options.level, options.method), result.to_text(options.level, options.method), said
-    emit(options, result.as_dict(options.level, options.method), *words)
+    show(options, result, first=result.sentence(options.level, options.method))
     return 0
 
 
@@ -198,46 +200,23 @@ def _typed(options: Namespace) -> Tally:
 def _own_data(options: Namespace) -> int:
     """The share behind a column of answers, over all rows and by groups."""
     from rrcollect import classic
-    from server_agg import analyse, analyse_survey
+    from server_agg import analyse
 
     if len(options.source) > 1 or len(options.column) > 1:
         raise Incomplete("give one table and one --column of it")
-    how: dict[str, Any] = {
-        "design": design_of(options),
-        "answer": options.column[0],
-        "yes": options.yes,
-        "no": options.no,
-        "missing": options.missing,
-    }
-    level: tuple[Any, ...] = ()
-    found: Any
-    if any(getattr(options, name) for name in SAMPLING):
-        if len(options.by) > 1:
-            raise Incomplete("a complex sample has one --by")
-        for name, default in (("minimum", 30), ("target", "population"), ("method", "exact")):
-            if getattr(options, name) != default:
-                raise Incomplete(f"--{name} is not for a complex sample: its bars are korn-graubard, each for itself")
-        sampled = {name: getattr(options, name) for name in SAMPLING}
-        by = options.by[0] if options.by else None
-        sizes = _population(options.population)
-        found, level = analyse_survey(options.source[0], **how, **sampled, by=by, population=sizes), (options.level,)
-    else:
-        bar = {"level": options.level, "method": options.method, "minimum": options.minimum}
-        target = target_of(options)
-        how |= {"by": options.by, "encoding": options.encoding, "target": target}
-        found = analyse(options.source[0], **how, **bar)
-    if level:
-        told = found.as_dict(*level)
-        *_, ((head, lines), numeric) = found.tables(*level)
-        emit(options, told, table(head or [], lines, set(numeric)), "\n".join(told["notes"]),
-             save_picture(options, found.plot))  # fmt: skip
-        return 0
-    head, lines = found.cells(*level)
-    nominal = options.classic and options.classic[0] in classic.NOMINAL
-    said = [*found.notes(*level)]
-    said += [f"ε is nominal: it fails against anyone who knows the respondent's {TRAIT}"] if nominal else []
-    drawn = save_picture(options, found.plot)
-    emit(options, found.as_dict(*level), table(head or [], lines, set(found.numeric)), "\n".join(said), drawn)
+    names = ("by", "weights", "strata", "clusters", "yes", "no", "missing", "target", "unit", "encoding", "level")
+    found = analyse(
+        options.source[0],
+        design_of(options),  # type: ignore[arg-type]  # which `analyse` judges
+        column=options.column[0],
+        population=_population(options.population),
+        bounds=bounds_of(options),
+        method=options.method,
+        minimum=options.minimum,
+        **{name: getattr(options, name) for name in names},
+    )
+    nominal = f"ε is nominal: it fails against anyone who knows the respondent's {TRAIT}"
+    show(options, found, *[nominal] * bool(options.classic and options.classic[0] in classic.NOMINAL))
     return 0
 
 

@@ -104,7 +104,7 @@ def add_bar(parser: ArgumentParser, *, methods: Sequence[str] | None = None, tar
     """The group for error bars."""
     group = parser.add_argument_group("error bar")
     group.add_argument("--level", default="0.95", help="confidence level (default: 0.95)")
-    group.add_argument("--method", choices=methods, default="exact", help="how the bar is made (default: exact)")
+    group.add_argument("--method", choices=methods, help="how the bar is made (default: exact, or what fits)")
     if target:
         group.add_argument("--target", choices=TARGETS, default="population", help="whose share (default: population)")
         group.add_argument(

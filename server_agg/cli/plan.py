@@ -43,6 +43,7 @@ def add_plan(parser: ArgumentParser) -> None:
 def plan(options: Namespace) -> int:
     """Two of a design, n and margin give the third."""
     check_picture(options)
+    options.method = options.method or "exact"
     if options.rehearse:
         return _rehearse(options)
     bounds = bounds_of(options)

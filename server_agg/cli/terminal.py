@@ -28,6 +28,7 @@ from server_agg import files
 
 if TYPE_CHECKING:
     from server_agg.results.drawing import Picture
+    from server_agg.results.result import Result
 
 EXIT_CODES = """exit codes:
   0    done
@@ -107,7 +108,7 @@ def emit(options: Namespace, data: Any, *parts: str) -> None:
         sys.stdout.write("\n\n".join(part.rstrip("\n") for part in kept) + "\n")
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], numeric: set[int]) -> str:
+def table(head: Sequence[str] | None, rows: Sequence[Sequence[str]], numeric: set[int]) -> str:
     """Rows under a head: drawn on a terminal, aligned by spaces elsewhere."""
     from server_agg.results.tables import text_table
 
@@ -119,10 +120,11 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], numeric: set[int])
             from rich.text import Text
         except ImportError:
             return text_table(head, rows, numeric)
-        drawn = Table(box=SIMPLE, pad_edge=False, collapse_padding=True)
-        for i, name in enumerate(head):  # numbers and words are never cut; text breaks between words
+        drawn = Table(box=SIMPLE, pad_edge=False, collapse_padding=True, show_header=head is not None)
+        names = head or [""] * len(rows[0])
+        for i, name in enumerate(names):  # numbers and words are never cut; text breaks between words
             side: Literal["left", "right"] = "right" if i in numeric else "left"
-            longest = max((len(word) for row in [head, *rows] for word in row[i].split()), default=0)
+            longest = max((len(word) for row in [names, *rows] for word in row[i].split()), default=0)
             drawn.add_column(name, justify=side, no_wrap=i in numeric, min_width=longest)
         for row in rows:
             drawn.add_row(*(Text(plain(cell)) for cell in row))
@@ -131,6 +133,16 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], numeric: set[int])
             console.print(drawn)
         return RenderedTable(captured.get())
     return text_table(head, rows, numeric)
+
+
+def show(options: Namespace, result: Result, *more: str, first: str = "") -> None:
+    """A result with its tables and notes, and its picture if one was asked for."""
+    data = result.as_dict(options.level, options.method)
+    notes: Any = data["notes"]
+    found = result.tables(options.level, options.method)
+    tables = [table(head, rows, set(numeric)) for (head, rows), numeric in found]
+    said = save_picture(options, result.plot)
+    emit(options, data, first, *tables, "\n".join([*notes, *more]), said)
 
 
 @contextmanager

@@ -45,12 +45,12 @@ def test_every_design_by_its_name(raw, capsys, words, design):
 def test_groups_words_and_a_picture(raw, capsys, tmp_path):
     code, out, err = run(capsys, "estimate", raw, *OWN, *DIE, "--by", "region", "--plot", tmp_path / "raw.svg")
     assert (code, err) == (0, "")
-    found = analyse(raw, design=classic.forced_response("1/6", "1/6"), by="region")
-    assert all(note in out for note in found.notes())
+    found = analyse(raw, classic.forced_response("1/6", "1/6"), column="answer", by="region")
+    assert all(note in out for note in found.notes)
     assert [line.split()[0] for line in out.splitlines()[1:5]] == ["all", *sorted(SAMPLE)]
     assert "north (n = 120)" in (tmp_path / "raw.svg").read_text()
     swapped = json_of(capsys, "estimate", raw, *OWN, *DIE, "--yes", "no", "--no", "yes")
-    assert swapped["rows"][0]["value"] == pytest.approx(1 - found.estimate.value)
+    assert swapped["rows"][0]["value"] == pytest.approx(1 - found["all"].value)
     assert "nominal" in run(capsys, "estimate", raw, *OWN, "--classic", "crosswise", "1/4")[1]
     assert "nominal" not in out
 

@@ -60,7 +60,7 @@ EVERYWHERE = {
     "trend across": lambda: trend_across({"a": UNFIT, "b": FIT, "c": FIT}),
     "trend": lambda: trend({1: UNFIT, 2: FIT}),
     "segments": lambda: segment_table({"a": UNFIT, "b": FIT}),
-    "analysis": lambda: analyse({"answer": [1] * 40 + [0] * 260}, design=E1),
+    "analysis": lambda: analyse({"answer": [1] * 40 + [0] * 260}, E1, column="answer"),
     "stratified": lambda: sampling.estimate({"a": UNFIT, "b": FIT}, population={"a": 3000, "b": 1000}),
     "post-stratified": lambda: sampling.estimate({"a": UNFIT, "b": FIT}, weights={"a": 1, "b": 3}),
     "weighted": lambda: sampling.estimate([1] * 40 + [0] * 260, E1, weights=[1.0, 2.0, 1.5] * 100),

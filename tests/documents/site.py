@@ -39,7 +39,7 @@ REFERENCE = {
     "compare": ("Groups and rounds", ["server_agg.compare"]),
     "plan": ("Planning", ["server_agg.plan"]),
     "sampling": ("Complex samples", ["server_agg.sampling"]),
-    "analysis": ("Your own data", ["server_agg.analysis"]),
+    "analysis": ("Your own data", ["server_agg.own_data", "server_agg.columns", "server_agg.answer_words"]),
     "models": ("Regression and association", ["server_agg.models"]),
     "report": ("Figures", ["server_agg.report"]),
     "collect": ("The collector", ["server_agg.collect"]),
@@ -56,7 +56,9 @@ def public_modules() -> dict[str, list[str]]:
     homes |= {_dotted(path) for part in ("rrcollect", "server_agg") for path in (ROOT / part).rglob("errors.py")}
     shown: dict[str, list[str]] = {page: [] for page in REFERENCE}
     for home in sorted(homes):
-        pages = [page for page, (_, parts) in REFERENCE.items() if home.startswith(tuple(f"{part}." for part in parts))]
+        pages = [
+            page for page, (_, parts) in REFERENCE.items() if f"{home}.".startswith(tuple(f"{part}." for part in parts))
+        ]
         shown["errors" if home.endswith(".errors") else pages[0]].append(home)
     return shown
 
