@@ -11,8 +11,8 @@
     kuk, moors      two classic procedures with estimates of their own
 
 Read in this order: `columns`, `outcome`, `fitting` (the likelihood and its maximum), `fits` (what every fit is),
-`inference`, `effects`, `formulas`, `regression`; `moments`, `joint`, `predictor`; `mixed`; `cheating_likelihood`,
-`cheaters`, `cheating_regression`; `association`, `graphs`, `classical`; `simulation`, `simulated_power`.
+`inference`, `effects`, `regression`; `moments`, `joint`, `predictor`; `mixed`; `cheating_models`, `cheaters`;
+`association`, `graphs`, `classical`; `simulation`, `simulated_power`.
 
 `simulation` makes seeded, artificial data, never part of the privacy path; it must be asked for by its full name.
 """

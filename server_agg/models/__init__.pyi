@@ -2,7 +2,7 @@
 
 from server_agg.models.association import correlate as correlate
 from server_agg.models.cheaters import cheating as cheating
-from server_agg.models.cheating_regression import fit_cheating as fit_cheating
+from server_agg.models.cheating_models import fit_cheating as fit_cheating
 from server_agg.models.classical import kuk as kuk
 from server_agg.models.classical import moors as moors
 from server_agg.models.graphs import graph as graph

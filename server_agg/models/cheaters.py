@@ -44,7 +44,7 @@ from server_agg.estimates.exact import exact_lower
 from server_agg.estimates.methods import unclipped_exact
 from server_agg.estimates.numerics import chi_squared_quantile, chi_squared_tail, turning_point
 from server_agg.estimates.share import Share
-from server_agg.models.cheating_likelihood import (
+from server_agg.models.cheating_models import (
     Group,
     Triple,
     explain_identification,

@@ -32,8 +32,8 @@ from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError, RRCollectError
 from server_agg.models import effects
 from server_agg.models.columns import checked_rank, column_names, named_covariates, vector_of
+from server_agg.models.effects import Formula
 from server_agg.models.fits import INTERCEPT, Fit, Test, chi_squared
-from server_agg.models.formulas import Formula
 from server_agg.models.inference import Maximum, checked_covariance
 from server_agg.models.moments import by_moments, least_squares
 from server_agg.models.outcome import Outcome, checked_link

@@ -159,9 +159,9 @@ def test_one_sided_bounds_cover(side):
 
 NAMES_ON_THE_PAGE = {  # of the kinds of `methods`; a plan has no data to cover
     "one design": "one design", "several designs": "several designs", "repeated draws": "repeated draws",
-    "two samples": "two samples", "weighted records": "weights fixed beforehand", "strata": "post-stratified",
+    "two samples": "two samples", "strata": "post-stratified",
     "difference": "difference", "ratio": "ratio", "coefficient": "logistic coefficient",
-    "complex sample": "complex sample", "complex difference": "complex difference",
+    "complex sample": "weights fixed beforehand", "complex difference": "complex difference",
     "list experiment": "list experiment", "options": "two options of a choice", "mean": "mean of a number",
     "several designs of a choice": "several designs",  # each option is a yes/no by several designs, at level 1 − α/k
 }  # fmt: skip

@@ -9,7 +9,7 @@ from rrcollect import Design
 from rrcollect.errors import ParameterError
 from server_agg import Tally, models
 from server_agg.errors import NotIdentified, Separation
-from server_agg.models.cheating_regression import Rates
+from server_agg.models.cheating_models import Rates
 from tests.sampling.data import figures
 
 FIRST, SECOND = Design("0.9", "0.7"), Design("0.4", "0.7")
