@@ -20,6 +20,7 @@ from typing import Annotated, Any, ClassVar, NoReturn, Self, TypeVar
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     PlainValidator,
@@ -225,3 +226,52 @@ def by_language(fields: dict[str, Any], names: tuple[str, ...], language: object
     return {
         name: {language: value} if name in names and isinstance(value, str) else value for name, value in fields.items()
     }
+
+
+def as_tuple(value: object) -> object:
+    """A list as the tuple that a document keeps."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+# ---- parts of a survey ----------------------------------------------------------------------------------------------
+
+
+class Look(Document):
+    """How the survey's page looks: a colour (#rrggbb) and a logo (an image as a data: address)."""
+
+    colour: Annotated[str, Field(pattern=r"^#[0-9a-f]{6}$")] | None = None
+    logo: Logo | None = None
+
+
+class RoundTimes(Document):
+    """When a round opens and closes."""
+
+    opens: Moment
+    closes: Moment
+
+
+class SegmentValue(Document):
+    """A value that may be declared, with its label by language (without one, the value itself)."""
+
+    value: Words
+    label: Texts = Field(default_factory=Frozen)
+
+
+class Segment(Document):
+    """A group that a respondent may declare: sent as it is, not randomised."""
+
+    values: Annotated[tuple[SegmentValue, ...], BeforeValidator(as_tuple), Field(min_length=1, max_length=200)]
+    label: Texts = Field(default_factory=Frozen)
+    help: Passages = Field(default_factory=Frozen)
+
+    @classmethod
+    def filled(cls, given: Any) -> Any:
+        """A list of plain values is a segment without labels."""
+        if not isinstance(given, (list, tuple)):
+            return given
+        return {"values": [{"value": value} if isinstance(value, str) else value for value in given]}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The values, without their labels."""
+        return tuple(value.value for value in self.values)

@@ -20,11 +20,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 from rrcollect.design.parameters import SIGNED, NumberLike, fraction
 from rrcollect.design.sentences import Said
 from rrcollect.design.sets import MOST_OPTIONS
-from rrcollect.publish.document import Document, Frozen, Texts, by_language, on_the_wire
-
-
-def _as_tuple(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
+from rrcollect.publish.document import Document, Frozen, Texts, as_tuple, by_language, on_the_wire
 
 
 def _number(value: object, info: ValidationInfo) -> str:
@@ -94,7 +90,7 @@ class Choice(AnyKind):
     kind: Literal["choice"] = "choice"
     options: Annotated[
         tuple[Annotated[Texts, Field(min_length=1)], ...],
-        BeforeValidator(_as_tuple),
+        BeforeValidator(as_tuple),
         Field(min_length=2, max_length=MOST_OPTIONS),
     ]
 

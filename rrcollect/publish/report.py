@@ -4,7 +4,7 @@ Rules
 1. Its length is the same for all answers, and nothing in it depends on the truth but the answer.
 2. It names the survey by digest, the question, the round, and the design the answer was drawn with, so that whoever
    estimates uses the numbers that were applied.
-3. Its answer is text of 0 and 1, as many characters as the design is wide: one for yes/no.
+3. Its answer is a text of fixed length that its design alone reads (`allows`).
 4. Its id is fresh random 128 bits.  No clock, no address, no device.
 5. One spelling: canonical JSON of exactly these fields, made with the report.  What does not fit into
    `LARGEST_REPORT` bytes is not a report; another answer takes the old one's place and nothing is spelled again.
@@ -97,7 +97,7 @@ class Report:
         if not isinstance(self.design, Mechanism):
             raise MalformedReport("design must be the design the answer was drawn with")
         if not isinstance(self.answer, str) or not self.design.allows(self.answer):
-            raise MalformedReport("answer must be text of 0 and 1 that the design can give")
+            raise MalformedReport("answer must be a text that the design can give")
         if type(self.round) is not int or not 0 <= self.round < MOST_ROUNDS:
             raise MalformedReport(f"round must be a whole number from 0 to {MOST_ROUNDS - 1}")
         if self.ticket is not None and (not isinstance(self.ticket, str) or not TICKET.fullmatch(self.ticket)):
@@ -122,7 +122,7 @@ class Report:
     def with_answer(self, answer: str) -> Report:
         """The same report around another answer: these characters alone change (rule 1)."""
         if not self.design.allows(answer):
-            raise MalformedReport("answer must be text of 0 and 1 that the design can give")
+            raise MalformedReport("answer must be a text that the design can give")
         made = copy(self)
         object.__setattr__(made, "answer", answer)
         start = len('{"answer":"')  # the first field
@@ -174,7 +174,7 @@ REASONS = {
     "unknown_question": "the survey has no question with this id",
     "wrong_design": "the recorded design is not the published one in its one spelling: it cannot be counted",
     "unknown_round": "not a round of the question: 0 to rounds − 1",
-    "bad_answer": "not an answer the design can give: text of 0 and 1",
+    "bad_answer": "not an answer the design can give",
     "undeclared_segment": "a segment or value the survey does not declare, or not in canonical JSON",
     "missing_ticket": "the survey is by invitation, and the report has no ticket",
     "unexpected_ticket": "the survey is open to everybody, and the report has a ticket",

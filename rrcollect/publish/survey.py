@@ -31,13 +31,16 @@ from rrcollect.publish.document import (
     Frozen,
     Language,
     Links,
-    Logo,
+    Look,
     Moment,
     Name,
     Origin,
     Passages,
+    RoundTimes,
+    Segment,
     Texts,
     Words,
+    as_tuple,
     by_language,
 )
 from rrcollect.publish.envelope import LARGEST_ENVELOPE, Withdrawal, sign_withdrawal
@@ -49,51 +52,6 @@ from rrcollect.publish.texts import in_language
 
 MOST_QUESTIONS = 200
 TEXTS = ("title", "introduction", "consent", "contact", "privacy", "thanks")
-
-
-def _as_tuple(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
-
-
-class Look(Document):
-    """How the survey's page looks: a colour (#rrggbb) and a logo (an image as a data: address)."""
-
-    colour: Annotated[str, Field(pattern=r"^#[0-9a-f]{6}$")] | None = None
-    logo: Logo | None = None
-
-
-class RoundTimes(Document):
-    """When a round opens and closes."""
-
-    opens: Moment
-    closes: Moment
-
-
-class SegmentValue(Document):
-    """A value that may be declared, with its label by language (without one, the value itself)."""
-
-    value: Words
-    label: Texts = Field(default_factory=Frozen)
-
-
-class Segment(Document):
-    """A group that a respondent may declare: sent as it is, not randomised."""
-
-    values: Annotated[tuple[SegmentValue, ...], BeforeValidator(_as_tuple), Field(min_length=1, max_length=200)]
-    label: Texts = Field(default_factory=Frozen)
-    help: Passages = Field(default_factory=Frozen)
-
-    @classmethod
-    def filled(cls, given: Any) -> Any:
-        """A list of plain values is a segment without labels."""
-        if not isinstance(given, (list, tuple)):
-            return given
-        return {"values": [{"value": value} if isinstance(value, str) else value for value in given]}
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The values, without their labels."""
-        return tuple(value.value for value in self.values)
 
 
 class Survey(Document):
@@ -126,10 +84,10 @@ class Survey(Document):
     thanks: Passages = Field(default_factory=Frozen)
     look: Look = Field(default_factory=Look)
     collector: Address
-    origins: Annotated[tuple[Origin, ...], BeforeValidator(_as_tuple), Field(max_length=16)] = ()
+    origins: Annotated[tuple[Origin, ...], BeforeValidator(as_tuple), Field(max_length=16)] = ()
     opens: Moment | None = None
     expires: Moment
-    rounds: Annotated[tuple[RoundTimes, ...], BeforeValidator(_as_tuple), Field(max_length=MOST_ROUNDS)] = ()
+    rounds: Annotated[tuple[RoundTimes, ...], BeforeValidator(as_tuple), Field(max_length=MOST_ROUNDS)] = ()
     ask: Literal["all", "one"] = "all"
     minimum: int = Field(default=30, ge=2, le=10**9)
     invite_only: bool = False
@@ -137,7 +95,7 @@ class Survey(Document):
         default_factory=Frozen
     )
     questions: Annotated[
-        tuple[Question, ...], BeforeValidator(_as_tuple), Field(min_length=1, max_length=MOST_QUESTIONS)
+        tuple[Question, ...], BeforeValidator(as_tuple), Field(min_length=1, max_length=MOST_QUESTIONS)
     ]
 
     if TYPE_CHECKING:  # as above
@@ -245,6 +203,25 @@ class Survey(Document):
     def declares(self, segments: Mapping[str, str]) -> bool:
         """Whether a report may carry these segments: each is declared here, with this value among its own."""
         return all(name in self.segments and value in self.segments[name].names for name, value in segments.items())
+
+    def pages(self, prefix: str | None = None) -> list[str]:
+        """The addresses of its page, one for each origin: below the path of a collector that says its `prefix`, or else
+        beside the survey's collector if that is at the origin.
+
+        >>> from rrcollect import optimal_design
+        >>> question = Question(id="q1", attribute="a", text="Ever?", design=optimal_design(1))
+        >>> survey = Survey(name="s", version=1, title="S", publisher="P", origins=["https://a.example"],
+        ...                 collector="https://a.example/polls/reports", expires="2100-01-01T00:00:00Z",
+        ...                 questions=[question])
+        >>> [page.replace(survey.digest, "…") for page in survey.pages()]
+        ['https://a.example/polls/s/…']
+        """
+        beside = self.collector.removesuffix("/reports") if self.collector.endswith("/reports") else ""
+        bases = [
+            f"{origin}{prefix}" if prefix is not None else beside if f"{beside}/".startswith(f"{origin}/") else origin
+            for origin in self.origins
+        ]
+        return [f"{base}/s/{self.digest}" for base in bases]
 
     def check(self) -> None:
         """Every question's own check."""

@@ -1964,7 +1964,7 @@ function checkReport({ answer, design, id, question, round, segments, survey, ti
   need(typeof survey === "string" && /^[0-9a-f]{64}$/.test(survey), "survey", "must be a digest");
   need(typeof id === "string" && HEX_32.test(id), "id", "must be 32 hexadecimal digits");
   need(typeof question === "string" && question !== "" && [...question].length <= 64, "question", "must be a question's id");
-  need(needDesign(design, "design").allows(answer), "answer", "must be text of 0 and 1 that the design can give");
+  need(needDesign(design, "design").allows(answer), "answer", "must be a text that the design can give");
   integer(0, MOST_ROUNDS - 1)(round, "round");
   need(ticket === null || (typeof ticket === "string" && HEX_32.test(ticket)), "ticket", "must be null or 32 hexadecimal digits");
   need(typeof segments === "object" && segments !== null && !Array.isArray(segments), "segments", "must be an object");
@@ -2702,7 +2702,7 @@ const MEANINGS = {
   unknown_question: "the survey has no question with this id",
   wrong_design: "the recorded design is not the published one in its one spelling: it cannot be counted",
   unknown_round: "not a round of the question: 0 to rounds − 1",
-  bad_answer: "not an answer the design can give: text of 0 and 1",
+  bad_answer: "not an answer the design can give",
   undeclared_segment: "a segment or value the survey does not declare, or not in canonical JSON",
   missing_ticket: "the survey is by invitation, and the report has no ticket",
   unexpected_ticket: "the survey is open to everybody, and the report has a ticket",

@@ -17,7 +17,7 @@ from server_agg.cli.sources import password, read_envelope, signing_keys, split_
 from server_agg.cli.terminal import CannotWrite, Incomplete, emit, new_file, plain, refuse_existing, write_text
 
 if TYPE_CHECKING:
-    from rrcollect import PublicKey, Survey
+    from rrcollect import PublicKey
     from rrcollect.publish.publication import Publication
 
 MOST_INVITES = 1_000_000
@@ -257,7 +257,7 @@ def invite(options: Namespace) -> int:
     check_number(options.count, survey)
     made = [new_invite() for _ in range(options.count)]
     hashes = ticket_hashes(made, survey)
-    page = f"{_base(survey)}/s/{survey.digest}#invite=" if survey.origins else None
+    page = f"{survey.pages()[0]}#invite=" if survey.origins else None
     with new_file(options.out, force=options.force) as partial:
         handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         os.fchmod(handle, 0o600)  # anyone who reads it can answer in these people's place
@@ -276,10 +276,3 @@ def invite(options: Namespace) -> int:
     }
     emit(options, data, words)
     return 0
-
-
-def _base(survey: Survey) -> str:
-    """Where the survey's page is: beside its collector, if that is at its first origin, below a path or not."""
-    origin, collector = survey.origins[0], survey.collector
-    beside = collector.startswith(f"{origin}/") and collector.endswith("/reports")
-    return collector.removesuffix("/reports") if beside else origin

@@ -83,10 +83,10 @@ def serve(options: Namespace) -> int:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     here = f"http://{host}:{settings.port}{settings.prefix}"
     published = _published(options, settings)
-    pages = [page for listed in published for page in listed.pages(settings.prefix)]
+    pages = [page for listed in published for page in listed.survey.pages(settings.prefix)]
     said = [f"results: {here}/", f"reports: {here}/reports"]
     for listed in published:
-        lines = [f"survey:  {page}" for page in listed.pages(settings.prefix)]
+        lines = [f"survey:  {page}" for page in listed.survey.pages(settings.prefix)]
         said += lines or [f"survey:  {listed.published.digest} (lists no page)"]
     said += [f"owner:   {here}/owner (it asks for the owner's token)", "stop with Ctrl-C"]
     emit(

@@ -40,10 +40,6 @@ class CatalogueEntry:
     survey: Survey
     published: PublishedSurvey
 
-    def pages(self, prefix: str = "") -> list[str]:
-        """Where a collector serves its page: at the origins it lists, if one runs there below this path."""
-        return [f"{origin}{prefix}/s/{self.published.digest}" for origin in self.survey.origins]
-
 
 class Catalogue:
     """The surveys on a shelf, kept in memory."""

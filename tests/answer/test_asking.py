@@ -183,7 +183,7 @@ def test_a_round_that_another_survey_does_not_have_is_not_answered(tmp_path):
 
 
 def test_a_panel_whose_rounds_have_closed_is_not_drawn(tmp_path):
-    from rrcollect.publish.survey import RoundTimes
+    from rrcollect.publish.document import RoundTimes
 
     times = [RoundTimes(opens=f"2026-0{n}-01T00:00:00Z", closes=f"2026-0{n}-02T00:00:00Z") for n in (1, 2)]
     clock = Clock(datetime(2026, 3, 1, tzinfo=UTC))
@@ -195,7 +195,7 @@ def test_a_panel_whose_rounds_have_closed_is_not_drawn(tmp_path):
 
 
 def test_a_round_is_answered_while_it_is_open(tmp_path):
-    from rrcollect.publish.survey import RoundTimes
+    from rrcollect.publish.document import RoundTimes
 
     times = [RoundTimes(opens=f"2026-0{n}-01T00:00:00Z", closes=f"2026-0{n}-02T00:00:00Z") for n in (1, 2)]
     clock = Clock(datetime(2026, 1, 1, 12, tzinfo=UTC))

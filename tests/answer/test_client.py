@@ -37,7 +37,7 @@ from rrcollect.errors import (
     UnknownAttribute,
     UntrustedKey,
 )
-from rrcollect.publish.survey import RoundTimes
+from rrcollect.publish.document import RoundTimes
 from rrcollect.publish.tickets import new_invite, ticket
 from tests.support.devices import KEY, POLICY, PUBLISHER, Clock, client, envelope, question, survey
 from tests.support.republishing import CountingSource, attack

@@ -20,7 +20,7 @@ import pytest
 import server_agg
 from rrcollect import ParameterError, RRCollectError, SigningKey
 from rrcollect.errors import UntrustedKey
-from rrcollect.publish.survey import Segment
+from rrcollect.publish.document import Segment
 from server_agg import (
     BadColumn,
     RefusedNotWritten,

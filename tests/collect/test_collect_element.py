@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from rrcollect import Choice, Number, optimal_design
-from rrcollect.publish.survey import Look
+from rrcollect.publish.document import Look
 from server_agg import open_store
 from tests.support.browser import FLAGS, Visit, accessible, unfold
 from tests.support.collector_running import RunningCollector

@@ -23,7 +23,7 @@ STEPS = [
     [
         "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
         "CREATE TABLE draws (seq INTEGER PRIMARY KEY, attribute TEXT NOT NULL, round INTEGER NOT NULL, "
-        "design TEXT NOT NULL, answer TEXT NOT NULL CHECK (answer <> '' AND answer NOT GLOB '*[^01]*'), "
+        "design TEXT NOT NULL, answer TEXT NOT NULL, "
         "epsilon TEXT NOT NULL, delta TEXT NOT NULL, kind TEXT NOT NULL, UNIQUE (attribute, round))",
         "CREATE INDEX costs ON draws (epsilon, delta)",  # summed up before every draw
         "CREATE TABLE reports (survey TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL, "

@@ -109,7 +109,7 @@ def survey_page(listed: CatalogueEntry, origin: str | None, words: Words, prefix
 def _places(listed: CatalogueEntry, words: Words, prefix: str) -> str:
     """The origins as a list; where the survey's collector is, with a link to the page it serves."""
     items = []
-    for origin, page in zip(listed.survey.origins, listed.pages(prefix), strict=True):
+    for origin, page in zip(listed.survey.origins, listed.survey.pages(prefix), strict=True):
         here = listed.survey.collector.startswith(f"{origin}/")
         shown = f'<a href="{html.escape(page)}">{html.escape(origin)}</a>' if here else html.escape(origin)
         items.append(f"<li>{shown}</li>")

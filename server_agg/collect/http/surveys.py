@@ -124,7 +124,7 @@ class SurveyRoutes:
         listed, new = await asyncio.to_thread(self.catalogue.publish, envelope, keys, floor=floor)
         self.changed()
         digest = listed.published.digest
-        return reply({"digest": digest, "pages": listed.pages(self.prefix(request))}, 201 if new else 200)
+        return reply({"digest": digest, "pages": listed.survey.pages(self.prefix(request))}, 201 if new else 200)
 
     async def overview(self, request: Request) -> Response:
         """GET /surveys"""
@@ -143,7 +143,7 @@ class SurveyRoutes:
             last = self.store.last_release(survey)
             known = {"digest": digest, "name": survey.name, "version": survey.version, "pilot": survey.pilot}
             known |= {"title": survey.say(survey.title), "publisher": survey.publisher, "minimum": survey.minimum}
-            known |= {"invite_only": survey.invite_only, "pages": entry.pages(prefix), "answers": answers[digest]}
+            known |= {"invite_only": survey.invite_only, "pages": survey.pages(prefix), "answers": answers[digest]}
             released = None if last is None else {"number": last.facts.number, "at": last.facts.when}
             found.append({**known, "released": released, **states[digest]})
         return found

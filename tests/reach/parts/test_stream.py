@@ -18,8 +18,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from rrcollect.publish.document import RoundTimes
 from rrcollect.publish.report import COMPARED
-from rrcollect.publish.survey import RoundTimes
 from server_agg import BatchResult, tally_reports
 from tests.assurance.evidence import ROOT
 from tests.support.batch_reference import CLOSED, DESIGNS, OPEN, generated, reasons_of
