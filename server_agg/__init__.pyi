@@ -32,8 +32,7 @@ from server_agg.count.tallies import TallyKey as TallyKey
 from server_agg.count.tally import Tally as Tally
 from server_agg.errors import BadColumn as BadColumn
 from server_agg.errors import EmptySelection as EmptySelection
-from server_agg.errors import MixedDesigns as MixedDesigns
-from server_agg.errors import MixedQuestions as MixedQuestions
+from server_agg.errors import MixedAnswers as MixedAnswers
 from server_agg.errors import PackedFileError as PackedFileError
 from server_agg.errors import RefusedNotWritten as RefusedNotWritten
 from server_agg.errors import RowsNotKept as RowsNotKept

@@ -29,12 +29,9 @@ class TooFewAnswers(RRCollectError, ValueError):
         return type(self), (self.n, self.what, self.least)
 
 
-class MixedDesigns(RRCollectError, ValueError):
-    """Answers drawn with different matrices were to be counted together; `estimate` takes a list of them."""
-
-
-class MixedQuestions(RRCollectError, ValueError):
-    """Answers to several questions, or of several rounds, were to be counted together."""
+class MixedAnswers(RRCollectError, ValueError):
+    """Answers that do not belong together were to be counted together: by different designs (`estimate` takes a list of
+    their tallies), to several questions, or of several rounds."""
 
 
 class EmptySelection(RRCollectError, LookupError):

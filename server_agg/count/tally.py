@@ -29,7 +29,7 @@ from rrcollect.design.parameters import whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, SurveyRefused
 from rrcollect.publish.canonical import read
-from server_agg.errors import MixedDesigns
+from server_agg.errors import MixedAnswers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -119,7 +119,7 @@ class Tally:
         if not isinstance(other, Tally):
             return NotImplemented
         if self.design != other.design or self.mechanism != other.mechanism:
-            raise MixedDesigns(
+            raise MixedAnswers(
                 f"answers drawn with {self.design!r} and with {other.design!r} cannot be counted together; "
                 "expected equal designs; estimate([...]) takes both"
             )

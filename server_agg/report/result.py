@@ -13,10 +13,8 @@ from __future__ import annotations
 
 import html
 import json
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rrcollect.errors import ParameterError
@@ -145,40 +143,6 @@ class Result(ABC):
             raise ParameterError("result", type(self).__name__, "a result whose estimates have error bars")
         how: dict[str, Any] = {"axis": self.axis, "shares": self.in_percent, "places": self._placed(), "limits": limits}
         return Picture(draw_points(points, ax, title=self.caption(), **how))
-
-
-class UnbiasedResult(Result):
-    """A result with an exact unbiased value and an exact unbiased estimate of its variance."""
-
-    @property
-    @abstractmethod
-    def exact_value(self) -> Fraction:
-        """The unbiased estimate, exactly."""
-
-    @property
-    @abstractmethod
-    def variance(self) -> Fraction:
-        """The unbiased estimate of the variance of `value`, exactly."""
-
-    @property
-    def value(self) -> float:
-        """The unbiased estimate; it may leave [0, 1], and sums without bias because it may."""
-        return float(self.exact_value)
-
-    @property
-    def exact_clipped(self) -> Fraction:
-        """The value cut to [0, 1], exactly."""
-        return min(max(self.exact_value, Fraction(0)), Fraction(1))
-
-    @property
-    def clipped(self) -> float:
-        """The value cut to [0, 1]; biased."""
-        return float(self.exact_clipped)
-
-    @property
-    def standard_error(self) -> float:
-        """The square root of `variance`."""
-        return math.sqrt(self.variance)
 
 
 def _bar_kind(bar: dict[str, Any]) -> str:

@@ -26,11 +26,11 @@ from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from rrcollect.lazy import extra
 from server_agg.results.drawing import Picture, Point, draw_points
-from server_agg.results.interval import Interval, Misfit
+from server_agg.results.interval import Interval
 from server_agg.results.row import SHARES, Row, Scale
 from server_agg.results.tables import Table, html_table, latex_table, latex_text, markdown_table, markdown_text
 from server_agg.results.tables import text_table as aligned
-from server_agg.results.words import percent_of
+from server_agg.results.words import misfit_note, percent_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -288,7 +288,12 @@ class Result(ABC):
             (row,) = self.rows
             return [Point(name, float(row.value or 0), *row.interval(self.level, name)) for name in self.methods]
         return [
-            Point(f"{row.name} (n = {row.n:,})" if row.n is not None else row.name, row.value, *bar, _fit(row.misfit))
+            Point(
+                f"{row.name} (n = {row.n:,})" if row.n is not None else row.name,
+                row.value,
+                *bar,
+                misfit_note(row.misfit),
+            )
             for row, bar in zip(self.rows, self._bars(None, None), strict=True)
             if row.value is not None and bar is not None
         ]
@@ -311,10 +316,6 @@ class Result(ABC):
 
 def _kind(bar: Interval[Any]) -> str:
     return f"{percent_of(bar.level)} {bar.method}"
-
-
-def _fit(misfit: Misfit | None) -> str:
-    return f"P(so far {misfit.side}) = {misfit.tail_probability:.2g}" if misfit is not None and misfit.told else ""
 
 
 def _flat(given: Mapping[str, Any], prefix: str = "") -> dict[str, object]:

@@ -126,31 +126,6 @@ def share_table(rows: Iterable[tuple[str, EstimateLike, Interval]], first: str =
     return [first, *SHARE_HEAD], [[name, *share_cells(estimate, bar)] for name, estimate, bar in rows]
 
 
-def figure_table(
-    name: str, n: int | None, value: float | None, bar: Interval, *, percentage: bool = True, unit: str = ""
-) -> Table:
-    """One figure with its bar: a share or a difference of shares in percent, or a number with its unit."""
-
-    def text(given: float) -> str:
-        return percent(given, digits_for(bar.width)) if percentage else plain_number(given, bar.width)
-
-    count = [] if n is None else [str(n)]
-    shown = ["none" if value is None else text(value), text(bar.low), text(bar.high)]
-    how = f"{float(100 * bar.level):.4g} % {bar.method}"
-    why = bar.warning[bar.warning.index("width 0") :] if "width 0" in bar.warning else ""
-    head = f"estimate{' %' if percentage else f', {unit}' if unit else ''}"
-    return ["", *(["n"] if count else []), head, "low", "high", "bar", ""], [[name, *count, *shown, how, why]]
-
-
-def plain_number(value: float, width: float) -> str:
-    """A number with as many decimals as its bar needs to show two digits; the minus sign is a real one.
-
-    >>> plain_number(-12.3456, 3.1), plain_number(0.0001234, 0.002), plain_number(5e9, 3e8)
-    ('−12.3', '0.0001', '5000000000')
-    """
-    return written(value, decimals(width))
-
-
 def share_point(name: str, estimate: EstimateLike, bar: Interval[float]) -> Point:
     """A share as it is drawn; how well its count fits stands under its name."""
     return Point(
@@ -158,15 +133,9 @@ def share_point(name: str, estimate: EstimateLike, bar: Interval[float]) -> Poin
     )
 
 
-def misfit_note(misfit: Misfit) -> str:
+def misfit_note(misfit: Misfit | None) -> str:
     """How well a count fits, where it must be told, as it stands beside a value that is drawn."""
-    return f"P(so far {misfit.side}) = {misfit.tail_probability:.2g}" if misfit.told else ""
-
-
-def bar_note(bar: Interval) -> str:
-    """What a bar covers and what it warns of; why it has no width stands beside the value."""
-    warned = bar.warning.partition("width 0")[0].rstrip("; ")
-    return f"{bar.describe()}; {warned}" if warned else bar.describe()
+    return f"P(so far {misfit.side}) = {misfit.tail_probability:.2g}" if misfit is not None and misfit.told else ""
 
 
 def fit_notes(estimate: EstimateLike, bar: Interval) -> list[str]:

@@ -26,7 +26,7 @@ from scipy.stats import binom
 
 from rrcollect import Design, optimal_design
 from server_agg import Estimate, Tally, estimate
-from server_agg.estimates.interval import aimed
+from tests.support.aims import aimed
 
 Bars = Callable[[Estimate], tuple[float, float]]
 
@@ -64,7 +64,7 @@ def named_methods() -> dict[str, Bars]:
 
 def bar_ends(design: Design, n: int, bars: Bars, target: object = "population") -> tuple[Any, Any]:
     """The lower and upper ends for N = 0 … n."""
-    found = [bars(estimate(Tally(design, n, ones), **aimed(target))) for ones in range(n + 1)]  # type: ignore[arg-type]
+    found = [bars(estimate(Tally(design, n, ones), **aimed(target))) for ones in range(n + 1)]
     return np.array([low for low, _ in found]), np.array([high for _, high in found])
 
 

@@ -15,12 +15,12 @@ from scipy.stats import binom, multinomial
 
 from rrcollect import Design, classic, optimal_design
 from server_agg import Tally, compare_groups, estimate, models, sampling
-from server_agg.estimates.interval import aimed
 from server_agg.estimates.methods import methods_for
 from tests.assurance.bars.laws import law_matrix
 from tests.benchmarks.coverage_choices import choice_settings
 from tests.benchmarks.coverage_models import model_settings
 from tests.benchmarks.coverage_rows import GRID, Ends, Law, Setting, pairs, says
+from tests.support.aims import aimed
 
 E1, E2, P3, DIRECT = optimal_design(1), optimal_design(2), Design(1, "0.3"), Design(1, 1)
 NAMES = {E1: "ε = 1", E2: "ε = 2", P3: "(1, 0.3)", DIRECT: "direct"}

@@ -13,7 +13,7 @@ import pytest
 
 from rrcollect import Design, ParameterError, RRCollectError, optimal_design
 from rrcollect.errors import UninformativeDesign
-from server_agg import EmptySelection, MixedDesigns, Tallies, Tally, TallyKey, TooFewAnswers, estimate
+from server_agg import EmptySelection, MixedAnswers, Tallies, Tally, TallyKey, TooFewAnswers, estimate
 
 D = Design("3/4", "2/3")
 
@@ -71,9 +71,9 @@ def test_too_few_answers_for_a_bar(n):
 
 
 def test_mixed_designs_are_refused():
-    with pytest.raises(MixedDesigns, match=r"estimate\("):
+    with pytest.raises(MixedAnswers, match=r"estimate\("):
         Tally(D, 10, 3) + Tally(Design("3/4", "3/4"), 10, 3)
-    with pytest.raises(MixedDesigns):
+    with pytest.raises(MixedAnswers):
         sum([Tally(D, 10, 3), Tally(Design("3/4", "3/4"), 10, 3)])
     for wrong in (1, True, "x"):
         with pytest.raises(TypeError):
@@ -207,7 +207,7 @@ def test_selecting_and_grouping():
     assert tallies.by("segments.region")[(None,)] == (Tally(D, 1, 1), Tally(other, 1, 1))
     assert tallies.where(design=other).one() == Tally(other, 1, 1)
     assert tallies.where(region="s").one() == Tally(D, 1, 0)
-    with pytest.raises(MixedDesigns):
+    with pytest.raises(MixedAnswers):
         tallies.one()
     with pytest.raises(EmptySelection):
         tallies.where(question="nothing").one()

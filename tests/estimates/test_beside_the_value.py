@@ -8,8 +8,7 @@ import pytest
 from scipy.stats import norm
 
 from rrcollect import Design, ParameterError
-from server_agg import Tally
-from server_agg.estimates.estimate import estimate
+from server_agg import Tally, estimate
 from server_agg.estimates.methods import WALD_WARNING, methods_for
 from server_agg.estimates.share import DIRECT, DirectAnswers
 from server_agg.results.drawing import Point

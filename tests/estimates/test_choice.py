@@ -9,15 +9,11 @@ from typing import Any
 
 import pytest
 
-from rrcollect import optimal_design
+from rrcollect import ParameterError, SetDesign, optimal_design
 from rrcollect.design.optimal import best_sets, made_for
-from rrcollect.design.sets import SetDesign
-from rrcollect.errors import ParameterError
-from server_agg import Tally, estimate
-from server_agg.errors import MixedDesigns, TooFewAnswers
+from server_agg import Estimate, MixedAnswers, Tally, TooFewAnswers, estimate
 from server_agg.estimates.combination import Combination
-from server_agg.estimates.estimate import Estimate
-from server_agg.estimates.interval import aimed
+from tests.support.aims import aimed
 
 FOUR = Tally(made_for(1, 4, 1), 1000, [420, 260, 180, 140])
 TEN = Tally(optimal_design(1, options=10), 1000, [450, 380, 330, 310, 300, 280, 260, 250, 230, 210])
@@ -191,7 +187,7 @@ def test_what_was_not_counted_from_such_answers_is_refused() -> None:
             Tally(design, n, counts)  # type: ignore[arg-type]
     with pytest.raises(TooFewAnswers):
         estimate(Tally(design, 1, [1, 1, 0]))
-    with pytest.raises(MixedDesigns):
+    with pytest.raises(MixedAnswers):
         Tally(design, 1, [1, 1, 0]) + Tally(SetDesign(3, 2, "4/5"), 1, [1, 1, 0])
     assert sum([Tally(design, 1, [1, 1, 0]), Tally(design, 1, [0, 1, 1])]).counts == (1, 2, 1)
     e = estimate(FOUR)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rrcollect import Design, ParameterError, optimal_design, randomise_many
-from server_agg import MixedQuestions, Tallies, Tally, TooFewAnswers, compare_groups, estimate, sampling, segment_table
+from server_agg import MixedAnswers, Tallies, Tally, TooFewAnswers, compare_groups, estimate, sampling, segment_table
 
 DESIGN = Design("3/4", "3/4")
 
@@ -81,12 +81,12 @@ def report(question="q1", answer="1", report_id="1", round=0, region="north"):
 def test_answers_to_two_questions_are_never_counted_together():
     tallies = Tallies.of([report(), report("q2", report_id="2")])
     for call in (tallies.one, tallies.each_design, lambda: tallies.by("region")):
-        with pytest.raises(MixedQuestions, match=r"2 questions \(q1, q2\)"):
+        with pytest.raises(MixedAnswers, match=r"2 questions \(q1, q2\)"):
             call()
     assert tallies.where(question="q1").one().n == 1
     assert len(tallies.by("question", "region")) == 2
     rounds = Tallies.of([report(), report(round=1, report_id="2")])
-    with pytest.raises(MixedQuestions, match="2 rounds"):
+    with pytest.raises(MixedAnswers, match="2 rounds"):
         rounds.one()
     assert len(rounds.by("round")) == 2
 

@@ -11,9 +11,9 @@ import pytest
 from rrcollect import Design, classic, optimal_design
 from rrcollect.classic import RepeatedDesign
 from server_agg import Tally, compare_groups, estimate, models, segment_table
-from server_agg.estimates.interval import aimed
 from server_agg.estimates.methods import METHODS, methods_for
 from tests.benchmarks.coverage import GUARANTEED, by_method, coverage
+from tests.support.aims import aimed
 
 E1, ONE_SIDED, SKEW = optimal_design(1), Design(1, "0.05"), Design("0.9", "0.6")
 RISING = [name for name in methods_for("one design") if METHODS[name].edge]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rrcollect import Design, optimal_design
 from server_agg import Estimate, Tallies, Tally, TallyKey, compare_groups, estimate
-from server_agg.estimates.interval import aimed
+from tests.support.aims import aimed
 
 METHODS = ("exact", "wilson", "chebyshev", "hoeffding", "likelihood", "wald", "credible")
 DESIGNS = [optimal_design(1), Design(1, "1/20"), Design("1/20", 1), Design("9/10", "3/5"), Design("1/5", "3/10")]

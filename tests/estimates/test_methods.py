@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
-from rrcollect import Design, ParameterError, classic, optimal_design
+from rrcollect import Design, ParameterError, SetDesign, classic, optimal_design
 from rrcollect.classic import RepeatedDesign
-from rrcollect.design.sets import SetDesign
 from server_agg import Interval, Tally, compare_groups, estimate, models, plan, sampling, segment_table
 from server_agg.estimates.exact import exact_lower
 from server_agg.estimates.interval import Kind

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import multinomial
 
-from rrcollect.design.optimal import optimal_design
-from rrcollect.design.sets import SetDesign
-from rrcollect.errors import ParameterError
+from rrcollect import ParameterError, SetDesign, optimal_design
 from server_agg import Tally, estimate
 from server_agg.estimates.combination import Combination
 

@@ -73,8 +73,8 @@ MARKS = {
     "server_agg/models/formulas.py": [needs("formulaic")],
     "server_agg/results/drawing.py": [needs("matplotlib")],
     "server_agg/plan/cost.py": [needs("matplotlib")],
-    "tests/report/test_results.py::test_a_result_is_a_picture": [long],
-    "tests/report/test_results.py": [needs("matplotlib", "pandas", "polars")],
+    "tests/results/test_results.py::test_a_result_is_a_picture": [long],
+    "tests/results/test_results.py": [needs("matplotlib", "pandas", "polars")],
 }
 
 SLOW = (
@@ -101,7 +101,7 @@ SLOW = (
     "tests/estimates/test_output.py",
     "tests/models/test_cheating.py::test_the_test_of_the_model_holds_its_size",
     "tests/plan/test_sample_size.py::test_invalid_plans_are_refused",
-    "tests/report/test_results.py::test_a_result_is_a_table",
+    "tests/results/test_results.py::test_a_result_is_a_table",
     "tests/test_layout.py::test_the_packages_and_examples_import_no_tests",
     "tests/sampling/test_effective.py::test_the_default_bar_holds",
     "tests/sampling/test_weights.py::test_strata_cover_exactly",

@@ -11,9 +11,9 @@ from fractions import Fraction
 
 from rrcollect import Design
 from server_agg import Estimate, Tally, estimate
-from server_agg.estimates.interval import aimed
 from tests.assurance.bars.laws import binomial, finite_law, mean, sample_law
 from tests.assurance.check import Outcome, Step
+from tests.support.aims import aimed
 
 PIECES = {True: 4, False: 1}
 Estimator = Callable[[Estimate], tuple[Fraction, Fraction]]

@@ -1,13 +1,12 @@
 """Every result is a tidy frame, a table in four dialects and a picture; one list, one contract."""
 
+import html
 import unicodedata
 from xml.etree import ElementTree
 
 import pytest
 
-from rrcollect import Design, optimal_design
-from rrcollect.design.sets import SetDesign
-from rrcollect.errors import ParameterError
+from rrcollect import Design, ParameterError, SetDesign, optimal_design
 from server_agg import (
     Tallies,
     Tally,
@@ -22,6 +21,8 @@ from server_agg import (
     trend_across,
 )
 from server_agg.results.drawing import COLOURS, MARKS, Point, draw_points, share_limits
+from server_agg.results.result import Result
+from server_agg.results.tables import latex_text, markdown_text
 from tests.support import devices
 
 D, E2 = Design("3/4", "3/4"), optimal_design(2)
@@ -30,12 +31,12 @@ TALLIES = {"north": Tally(D, 400, 180), HOSTILE: Tally(D, 300, 120)}
 CHOICE = Tally(SetDesign(4, 1, "1/2"), 1000, [420, 260, 180, 140])
 RESULTS = {
     "estimate": (estimate(TALLIES["north"]), 1, 8),
-    "pool": (estimate([TALLIES["north"], Tally(E2, 200, 70)]), 1, 3),
+    "pool": (estimate([TALLIES["north"], Tally(E2, 200, 70)]), 1, 4),
     "compare": (compare_groups(*TALLIES.values()), 1, 2),
     "segments": (segment_table(TALLIES), 2, 2),
     "trend": (trend({1: TALLIES["north"], 3: TALLIES[HOSTILE]}), 2, 2),
     "choice": (estimate(CHOICE), 4, 4),
-    "mean": (estimate(TALLIES["north"], bounds=(0, 40), unit="hours"), 1, 1),
+    "mean": (estimate(TALLIES["north"], bounds=(0, 40), unit="hours"), 1, 8),
     "group test": (compare_many(TALLIES), 2, 2),
     "trend across": (trend_across(TALLIES), 2, 2),
     "survey": (survey_results(Tallies({TallyKey("s", q, D): t for q, t in TALLIES.items()})), 2, 2),
@@ -60,12 +61,10 @@ def test_a_result_is_a_tidy_frame(name):
 @pytest.mark.parametrize("name", RESULTS)
 def test_a_result_is_a_table_in_every_dialect(name):
     result, _, _ = RESULTS[name]
-    head, lines = result.cells()
-    for row in lines:
-        assert len(row) == len(lines[0]) == (len(row) if head is None else len(head))
-    page = ElementTree.fromstring(f"<div>{result.to_html()}</div>")  # noqa: S314 - ours, and well formed: escaped
+    page = ElementTree.fromstring(f"<div>{result._repr_html_()}</div>")  # noqa: S314 - ours, and well formed: escaped
     assert {each.tag for each in page.iter()} <= {"div", "table", "tr", "th", "td", "p"}
-    assert result._repr_html_() == result.to_html()
+    for drawn in page.findall("table"):
+        assert len({len(row) for row in drawn.findall("tr")}) == 1
     tables = [each for each in result.to_markdown().split("\n\n") if each.startswith("|")]
     assert len(tables) == len(page.findall("table"))
     for table in tables:
@@ -78,12 +77,71 @@ def test_a_result_is_a_table_in_every_dialect(name):
     beyond = {sign for sign in latex if not sign.isascii() and "LATIN" not in unicodedata.name(sign)}
     assert not beyond - set("“”„–—…°§")  # what inputenc and T1 know beside letters
     said = str(result)
-    assert all(note in said for note in result.notes())
+    assert all(note in said for note in (result.notes if isinstance(result, Result) else result.notes()))
+
+
+UNFIT = Tally(D, 100, 5)
+WARNED = {
+    "yes/no": estimate(UNFIT),
+    "mean": estimate(UNFIT, bounds=(0, 40), unit="hours"),
+    "choice": estimate(CHOICE, labels=["a", "b", "c", "d"]),
+    "pooled": estimate([UNFIT, Tally(E2, 300, 10)]),
+    "pooled choice": estimate([CHOICE, Tally(SetDesign(4, 1, "2/3"), 400, [220, 100, 60, 20])]),
+    "of a sum": estimate(CHOICE).compare(0, 1),
+    "of a share": estimate(CHOICE).among(0, [0, 1]),
+    "total": estimate(UNFIT).total(5000),
+    "nothing but noughts": estimate(Tally(Design(1, "1/2"), 50, 0)),
+}
+
+
+@pytest.mark.parametrize("name", WARNED)
+@pytest.mark.parametrize("how", [(None, None), ("0.9", "hoeffding"), (0.5, "wald")], ids=str)
+def test_every_output_holds_every_note(name, how):
+    """A warning that one output has and another lacks cannot be."""
+    result = WARNED[name]
+    given = result.as_dict(*how)
+    assert all(note in result.to_text(*how) for note in given["notes"])
+    assert all(note in result.sentence(*how) for note in given["notes"][1:])
+    if how == (None, None):
+        assert tuple(given["notes"]) == result.notes
+        assert all(latex_text(note) in result.to_latex() for note in result.notes)
+        assert all(markdown_text(note) in result.to_markdown() for note in result.notes)
+        assert all(html.escape(note) in result._repr_html_() for note in result.notes)
+    bars = [row.interval(*(ask for ask in how if ask)) for row in result.rows]
+    rough = any(not bar.guaranteed for bar in bars)
+    assert ("coverage approximate" in result.sentence(*how)) == ("approximate" in given["notes"][0]) == rough
+    for row, bar in zip(result.rows, bars, strict=True):
+        low, high = row.scale.ends
+        if row.value is not None and not low - 1e-3 <= row.value / row.scale.span <= high + 1e-3:
+            assert any("unclipped" in note for note in given["notes"])
+        if row.misfit is not None and row.misfit:
+            assert any("data do not fit" in note for note in given["notes"])
+        assert not bar.warning or any(bar.warning in note for note in given["notes"])
+
+
+def test_rows_have_names_and_a_single_one_stands_for_the_result():
+    choice, one = WARNED["choice"], WARNED["yes/no"]
+    assert [row.name for row in choice.rows] == ["a", "b", "c", "d"]
+    assert choice["b"] is choice.rows[1] is choice[1]
+    for wrong in ("e", 4, -1, True):
+        with pytest.raises(ParameterError, match="row"):
+            choice[wrong]
+    for name in ("value", "standard_error", "misfit", "scale", "n"):
+        assert getattr(one, name) == getattr(one.rows[0], name)
+    assert (one.p_value, one.interval(), choice.n) == (None, one.rows[0].interval(), 1000)
+    with pytest.raises(ParameterError, match="option"):
+        _ = choice.value
+    with pytest.raises(ParameterError, match="asked of one row"):
+        _ = choice.p_value
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = one.nothing
+    with pytest.raises(TypeError, match="rows"):  # what a result owes cannot be left out
+        Result()
 
 
 def test_a_name_from_outside_cannot_become_markup():
     table = RESULTS["segments"][0]
-    assert "<script>" not in table.to_html()
+    assert "<script>" not in table._repr_html_()
     assert r"\<script>&\|\_%\\\*" in table.to_markdown()
     assert r"$<$script$>$\&$|$\_\%\textbackslash{}*" in table.to_latex()
 
