@@ -19,7 +19,7 @@ import html
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rrcollect.design.parameters import NumberLike
@@ -27,7 +27,7 @@ from rrcollect.errors import ParameterError
 from rrcollect.lazy import extra
 from server_agg.results.drawing import Picture, Point, draw_points
 from server_agg.results.interval import Interval
-from server_agg.results.row import SHARES, Row, Scale
+from server_agg.results.row import SHARES, Row, Scale, flat
 from server_agg.results.tables import Table, html_table, latex_table, latex_text, markdown_table, markdown_text
 from server_agg.results.tables import text_table as aligned
 from server_agg.results.words import misfit_note, percent_of
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 OF_ONE_ROW = frozenset({"value", "standard_error", "interval", "p_value", "misfit", "scale"})
-WITHOUT_PREFIX = ("interval", "tally")
 LIBRARIES = ("pandas", "polars")
 ALIKE = "0 as estimated, since all answers are alike; see the bars"
 
@@ -276,7 +275,7 @@ class Result(ABC):
         """The tidy frame, of pandas or Polars."""
         if library not in LIBRARIES:
             raise ParameterError("library", library, f"one of {', '.join(LIBRARIES)}")
-        rows = [_flat(row.as_dict(*self._asked(None, None))) for row in self.rows]
+        rows = [flat(row.as_dict(*self._asked(None, None))) for row in self.rows]
         names = list(dict.fromkeys(name for row in rows for name in row))
         return extra(library, "data").DataFrame({name: [row.get(name) for row in rows] for name in names})
 
@@ -316,16 +315,3 @@ class Result(ABC):
 
 def _kind(bar: Interval[Any]) -> str:
     return f"{percent_of(bar.level)} {bar.method}"
-
-
-def _flat(given: Mapping[str, Any], prefix: str = "") -> dict[str, object]:
-    """A nested dict as one row; names joined by underscores, those of bars and tallies as they are."""
-    row: dict[str, object] = {}
-    for name, value in given.items():
-        if isinstance(value, dict):
-            row |= _flat(value, prefix if name in WITHOUT_PREFIX else f"{prefix}{name}_")
-        elif not isinstance(value, list):
-            row[prefix + name] = value
-        elif all(isinstance(each, str) for each in value):
-            row[prefix + name] = ", ".join(value)
-    return row

@@ -19,6 +19,8 @@ from server_agg.results.drawing import SHARE
 from server_agg.results.interval import Interval, Misfit
 from server_agg.results.words import decimals, written
 
+WITHOUT_PREFIX = ("interval", "tally")
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -134,3 +136,16 @@ class Row:
             end = "[0, 1]" if self.scale.is_share else "the range"
             found.append(self.misfit.describe().replace("[0, 1]", end))
         return [*found, *([bar.warning] if bar.warning else [])]
+
+
+def flat(given: Mapping[str, Any], prefix: str = "") -> dict[str, object]:
+    """A nested dict as one row; names joined by underscores, those of bars and tallies as they are."""
+    row: dict[str, object] = {}
+    for name, value in given.items():
+        if isinstance(value, dict):
+            row |= flat(value, prefix if name in WITHOUT_PREFIX else f"{prefix}{name}_")
+        elif not isinstance(value, list):
+            row[prefix + name] = value
+        elif all(isinstance(each, str) for each in value):
+            row[prefix + name] = ", ".join(value)
+    return row

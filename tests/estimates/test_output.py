@@ -112,7 +112,10 @@ def test_every_result_shows_itself():
         assert given
         assert "95 %" in str(result) or "interval.level" in str(result)
         assert result._repr_html_().startswith("<table>")
-    assert [result.scale.clipped(result.value) for result in results[2:7]] == [min(max(r.value, 0), 1) for r in results[2:7]]
+    for each in results[2:7]:
+        assert each.scale.clipped(each.value) == min(max(each.value, 0), 1)
+        min(max(r.value, 0), 1) for r in results[2:7]
+    ]
 
 
 @pytest.mark.needs("matplotlib")
