@@ -114,8 +114,6 @@ def test_every_result_shows_itself():
         assert result._repr_html_().startswith("<table>")
     for each in results[2:7]:
         assert each.scale.clipped(each.value) == min(max(each.value, 0), 1)
-        min(max(r.value, 0), 1) for r in results[2:7]
-    ]
 
 
 @pytest.mark.needs("matplotlib")
