@@ -112,12 +112,8 @@ def _yes_no(options: Namespace) -> int:
         where = f"at the worst prevalence in [{float(low):.4g}, {float(high or 0):.4g}]"
     drawn = table(HEAD, [_row(one) for one in candidates], NUMERIC)
     notes = "\n".join(f"Warning: {each}" for each in warnings)
-    data = {
-        "chosen": [_as_data(each, options.n) for each in found],
-        "candidates": candidates,
-        "judged": where,
-        "warnings": warnings,
-    }
+    data = {"chosen": [_as_data(each, options.n) for each in found], "candidates": candidates}
+    data |= {"judged": where, "warnings": warnings}  # type: ignore[dict-item]
     said = save_picture(options, lambda: _region(options))
     explained = [each.explain(options.n) for each in found]
     emit(options, data, *explained, f"Candidates, n·variance {where}:", drawn, LEGEND, notes, said)
@@ -146,7 +142,8 @@ def _chosen(options: Namespace) -> list[Design]:
         return [optimal_design(epsilon, delta, prevalence=tuple(options.between), criterion=criterion)]
     if options.prior:
         return [optimal_design(epsilon, delta, prevalence=_prior(options.prior))]
-    return list(optimal_design(epsilon, delta, prevalence=options.prevalence).choice.ties)
+    best = optimal_design(epsilon, delta, prevalence=options.prevalence)
+    return [best, *(tie for tie in best.choice.ties if tie != best)]
 
 
 def _prior(words: list[str]) -> Any:

@@ -26,7 +26,7 @@ from server_agg.cli.options import (
     target_of,
 )
 from server_agg.cli.sources import asked_in, batch_of, split_sources, tallies_of
-from server_agg.cli.terminal import Incomplete, check_picture, emit, save_picture, show, table, write_text
+from server_agg.cli.terminal import Incomplete, check_picture, emit, save_picture, show, shown, table, write_text
 
 if TYPE_CHECKING:
     from server_agg import Tallies, Tally
@@ -89,7 +89,7 @@ def estimate(options: Namespace) -> int:
     how = {"target": target_of(options), "level": options.level, "method": options.method or "exact"}
     results = survey_results(tallies, asked=asked_in(options), **how)
     drawn = save_picture(options, lambda: _estimates(results))
-    emit(options, results.as_dict(), str(results), drawn)
+    emit(options, results.as_dict(), *shown(results), drawn)
     return 0
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from server_agg.cli.options import add_column, add_force, add_out, add_sources
 from server_agg.cli.sources import asked_in, batch_of
-from server_agg.cli.terminal import emit, refuse_existing, write_text
+from server_agg.cli.terminal import emit, refuse_existing, shown, write_text
 
 
 def add_tally(parser: ArgumentParser) -> None:
@@ -40,5 +40,5 @@ def tally(options: Namespace) -> int:
     if options.out:
         write_text(options.out, result.tallies.to_json() + "\n", force=options.force)
     data = {"summary": result.summary.as_dict(), "tallies": json.loads(result.tallies.to_json())}
-    emit(options, data, str(result.summary), str(survey_results(result.tallies, asked=asked_in(options))))
+    emit(options, data, str(result.summary), *shown(survey_results(result.tallies, asked=asked_in(options))))
     return 3 if result.summary.rows and not result.summary.accepted else 0

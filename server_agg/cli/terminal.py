@@ -137,12 +137,16 @@ def table(head: Sequence[str] | None, rows: Sequence[Sequence[str]], numeric: se
 
 def show(options: Namespace, result: Result, *more: str, first: str = "") -> None:
     """A result with its tables and notes, and its picture if one was asked for."""
-    data = result.as_dict(options.level, options.method)
-    notes: Any = data["notes"]
-    found = result.tables(options.level, options.method)
-    tables = [table(head, rows, set(numeric)) for (head, rows), numeric in found]
+    asked = options.level, options.method
     said = save_picture(options, result.plot)
-    emit(options, data, first, *tables, "\n".join([*notes, *more]), said)
+    emit(options, result.as_dict(*asked), first, *shown(result, *asked, *more), said)
+
+
+def shown(result: Result, level: Any = None, method: str | None = None, *more: str) -> list[str]:
+    """The tables of a result, drawn on a terminal, and its notes."""
+    tables = [table(head, rows, set(numeric)) for (head, rows), numeric in result.tables(level, method)]
+    notes: Any = result.as_dict(level, method)["notes"]
+    return [*tables, "\n".join([*notes, *more])]
 
 
 @contextmanager
