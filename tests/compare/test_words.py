@@ -79,7 +79,7 @@ EMPTY = {"source": [a for a, _ in PAIRS], "target": [b for _, b in PAIRS], "answ
 def test_misfit_stands_beside_every_value(name):
     """In words, in HTML, LaTeX and Markdown, in plain values, in the tidy frame, and under the name in a picture."""
     found = EVERYWHERE[name]()
-    for words in (str(found), found.to_html(), found.to_markdown(), found.to_latex()):
+    for words in (str(found), found._repr_html_(), found.to_markdown(), found.to_latex()):
         assert "so far" in words or "misfit" in words
     assert "≈" not in found.to_latex()
     told = json.loads(found.to_json())

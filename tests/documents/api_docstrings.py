@@ -74,7 +74,8 @@ def _told_elsewhere(obj: griffe.Object) -> bool:
 def _value(obj: griffe.Object) -> Any:
     """The class or function itself."""
     inside = obj.path.removeprefix(f"{obj.module.path}.").split(".")
-    found = reduce(inspect.getattr_static, inside, importlib.import_module(obj.module.path))
+    home: Any = importlib.import_module(obj.module.path)
+    found = reduce(lambda each, name: inspect.getattr_static(each, name, None), inside, home)  # None: for types alone
     return getattr(found, "__func__", found)
 
 

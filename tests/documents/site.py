@@ -41,7 +41,7 @@ REFERENCE = {
     "sampling": ("Complex samples", ["server_agg.sampling"]),
     "analysis": ("Your own data", ["server_agg.own_data", "server_agg.columns", "server_agg.answer_words"]),
     "models": ("Regression and association", ["server_agg.models"]),
-    "report": ("Figures", ["server_agg.report"]),
+    "results": ("Results", ["server_agg.results", "server_agg.survey_page"]),
     "collect": ("The collector", ["server_agg.collect"]),
     "errors": ("Errors", []),
 }

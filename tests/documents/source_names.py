@@ -18,7 +18,14 @@ from rrcollect.design import DESIGNS
 from rrcollect.design.mechanism import Mechanism
 
 PROJECT = ("rrcollect", "server_agg")
-PACKAGES = ("rrcollect", "rrcollect.classic", "server_agg")  # whose names are public
+PACKAGES = (
+    "rrcollect",
+    "rrcollect.classic",
+    "server_agg",
+    "server_agg.plan",
+    "server_agg.sampling",
+    "server_agg.models",
+)  # whose names are public
 
 
 def functions_run(thing: Any) -> Iterator[tuple[FunctionType, type | None]]:
