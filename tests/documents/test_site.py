@@ -82,7 +82,8 @@ def entries(site):
 def test_every_public_name_has_an_entry_that_says_how_it_is_imported(entries):
     exported = {(package, name) for package in PACKAGES for name in importlib.import_module(package).__all__}
     described = {(package, path.rpartition(".")[2]) for path, package in public_homes().items()}
-    assert described == exported - {("rrcollect", "classic")}  # a package, with a page of its own
+    spaces = {("rrcollect", "classic"), *(("server_agg", name) for name in ("collect", "models", "plan", "sampling"))}
+    assert described == exported - spaces  # packages, with pages of their own
     for path, package in public_homes().items():
         assert f"<code>from {package} import {path.rpartition('.')[2]}</code>" in entries[path]
 
@@ -191,7 +192,7 @@ def test_a_reader_finds_something_and_no_one_else_hears_of_it(served):
                         found = Axe().run(page).response["violations"]
                         assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == [], name
                     if name == "cookbook":
-                        assert page.evaluate(COPIED) == 'sample_size(optimal_design("ln 3"), margin="0.05")'
+                        assert page.evaluate(COPIED) == 'plan.sample_size(optimal_design("ln 3"), margin="0.05")'
                 assert {url for url in visit.requests if not url.startswith((served, "data:", "blob:"))} == set()
                 assert visit.complaints == []
 
