@@ -12,8 +12,7 @@ import pyarrow.parquet
 import pyreadstat
 import pytest
 
-from rrcollect import Design, classic
-from rrcollect.errors import ParameterError
+from rrcollect import Design, ParameterError, classic
 from server_agg import (
     BadColumn,
     SourceUnavailable,

@@ -8,9 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from rrcollect.errors import ParameterError
-from server_agg import analyse, sampling
-from server_agg.errors import UnclearAnswer
+from rrcollect import ParameterError
+from server_agg import UnclearAnswer, analyse, sampling
 from tests.sampling.data import survey
 from tests.support.command_line import main
 

@@ -5,10 +5,9 @@ import os
 import pytest
 
 import rrcollect.errors
-from rrcollect import ParameterError, Policy, PublicKey, SigningKey, TrustedPublisher
+from rrcollect import ParameterError, Policy, PublicKey, RRCollectError, SigningKey, SurveyRefused, TrustedPublisher
 from rrcollect.answer.acceptance import SeenVersion
 from rrcollect.answer.explain.words import marked
-from rrcollect.errors import RRCollectError, SurveyRefused
 from rrcollect.publish.publication import compose
 from tests.support.devices import KEY, POLICY, VECTORS, cases, envelope, moment, survey, unb64, vector_policy
 from tests.vectors.make import texts
@@ -116,7 +115,7 @@ def test_the_clock_can_be_given_or_read():
 
 def test_the_devices_own_reading_wins_over_the_claim():
     """A document may claim more loss than there is; the device charges what the matrix really costs."""
-    from rrcollect.design.promise import Promise
+    from rrcollect import Promise
     from tests.support.devices import question
 
     loose = envelope(question(promise=Promise.of(2, "1/10")))

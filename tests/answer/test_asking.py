@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from rrcollect import Attribute, EveryAttributeOf, Survey
+from rrcollect import Attribute, EveryAttributeOf, ParameterError, Survey
 from rrcollect.answer.asking import uniform
-from rrcollect.errors import AlreadyAnswered, NoRandomness, NotDrawn, ParameterError, RoundClosed
+from rrcollect.errors import AlreadyAnswered, NoRandomness, NotDrawn, RoundClosed
 from rrcollect.publish.envelope import seal
 from tests.support.devices import KEY, POLICY, VECTORS, Clock, client, envelope, load, moment, question, survey, unb64
 

@@ -15,16 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rrcollect.answer.draw import randomise, randomise_many
+from rrcollect import Design, ParameterError, SetDesign, optimal_design, randomise, randomise_many
 from rrcollect.answer.keystream import fresh_keystream
 from rrcollect.design import bulk_bits, bulk_sets
 from rrcollect.design.bulk_sets import _closed, _plane, _selected
 from rrcollect.design.mechanism import GRID
-from rrcollect.design.optimal import best_sets, made_for, optimal_design
+from rrcollect.design.optimal import best_sets, made_for
 from rrcollect.design.sampling import threshold
-from rrcollect.design.sets import SetDesign
-from rrcollect.design.yes_no import Design
-from rrcollect.errors import BadTruth, OffGridDesign, ParameterError
+from rrcollect.errors import BadTruth, OffGridDesign
 
 SYMBOLS, LOW = 1 << 16, (1 << 48) - 1
 

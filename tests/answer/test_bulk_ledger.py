@@ -15,17 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rrcollect import BulkLedger, Policy, Promise
+from rrcollect import AnswerRefused, BulkLedger, LedgerError, ParameterError, Policy, Promise
 from rrcollect.answer.ledger import bulk_file as bulk_ledger_file
-from rrcollect.errors import (
-    AnswerRefused,
-    LedgerCorrupt,
-    LedgerError,
-    LedgerNewer,
-    LedgerRestored,
-    LedgerUnavailable,
-    ParameterError,
-)
+from rrcollect.errors import LedgerCorrupt, LedgerNewer, LedgerRestored, LedgerUnavailable
 from tests.support.bulk_crashing import reservation_killed_everywhere
 from tests.support.ledger_crashing import in_child
 

@@ -17,6 +17,7 @@ from rrcollect import (
     EveryAttributeOf,
     ParameterError,
     Policy,
+    RRCollectError,
     SimulatedCollector,
     TrustedPublisher,
     optimal_design,
@@ -33,7 +34,6 @@ from rrcollect.errors import (
     OverPolicy,
     RolledBack,
     RoundClosed,
-    RRCollectError,
     UnknownAttribute,
     UntrustedKey,
 )

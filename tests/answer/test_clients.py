@@ -6,8 +6,8 @@ import unicodedata
 
 import pytest
 
-from rrcollect import Clients, ParameterError, SimulatedCollector
-from rrcollect.errors import AnswerRefused, InterviewClosed, LedgerError, LedgerUnavailable
+from rrcollect import AnswerRefused, Clients, LedgerError, ParameterError, SimulatedCollector
+from rrcollect.errors import InterviewClosed, LedgerUnavailable
 from tests.support.devices import POLICY, Clock, client, envelope, question, survey
 from tests.support.republishing import CountingSource
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rrcollect import Clients, SimulatedCollector
+from rrcollect import Clients, LedgerError, SimulatedCollector
 from rrcollect.answer import clients as module
-from rrcollect.errors import LedgerError, LedgerUnavailable
+from rrcollect.errors import LedgerUnavailable
 from tests.support.devices import POLICY, client, envelope, survey
 from tests.support.ledger_crashing import in_child, race
 

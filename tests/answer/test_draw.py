@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rrcollect import Design, optimal_design, randomise
-from rrcollect.errors import BadTruth, NoRandomness, NotOriented, OffGridDesign, ParameterError
+from rrcollect import Design, ParameterError, optimal_design, randomise
+from rrcollect.errors import BadTruth, NoRandomness, NotOriented, OffGridDesign
 from tests.support.biased_draws import biased, feeding, seven_bit
 from tests.support.devices import VECTORS, load
 from tests.support.executed_lines import lines_of

@@ -12,15 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rrcollect import Design, Disclosure, Epsilon, Policy, SimulatedCollector, optimal_design
+from rrcollect import Design, Disclosure, Epsilon, Policy, Question, SimulatedCollector, Survey, optimal_design
 from rrcollect.answer.explain.bound import MOST_SHOWN, bound
 from rrcollect.answer.explain.explanation import survey_lines
 from rrcollect.answer.explain.words import LANGUAGES, Words, marked, shown_lines
 from rrcollect.design.sentences import PRACTICAL_PROOF, at_least, at_most, decimal, rounded_down, rounded_up
 from rrcollect.errors import MalformedDocument
 from rrcollect.publish.document import Segment, SegmentValue
-from rrcollect.publish.question import Question
-from rrcollect.publish.survey import Survey
 from rrcollect.publish.texts import passage, words
 from tests.support.devices import POLICY, VECTORS, client, envelope, load, question, survey
 from tests.support.republishing import CountingSource

@@ -337,7 +337,7 @@ def test_options_and_units_are_in_the_surveys_language():
     ],
 )
 def test_a_fault_in_a_question_names_its_place(text, hint):
-    from rrcollect.errors import RRCollectError
+    from rrcollect import RRCollectError
 
     with pytest.raises(RRCollectError) as error:
         written(text)

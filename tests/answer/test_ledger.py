@@ -17,7 +17,7 @@ from random import Random
 
 import pytest
 
-from rrcollect import Report
+from rrcollect import LedgerError, Promise, Report
 from rrcollect.answer.acceptance import SeenVersion
 from rrcollect.answer.asking import QuestionDraw
 from rrcollect.answer.attributes import Attributes
@@ -26,8 +26,7 @@ from rrcollect.answer.ledger.content import content_of, meta_of
 from rrcollect.answer.ledger.guard import RollbackGuard, link
 from rrcollect.answer.ledger.ledger import Ledger
 from rrcollect.answer.ledger.rules import LedgerRequest
-from rrcollect.design.promise import Promise
-from rrcollect.errors import LedgerCorrupt, LedgerError, LedgerNewer, LedgerRestored, LedgerUnavailable, RolledBack
+from rrcollect.errors import LedgerCorrupt, LedgerNewer, LedgerRestored, LedgerUnavailable, RolledBack
 from tests.support.devices import POLICY, PUBLISHER, THREE_QUARTERS, client, envelope, question, survey
 from tests.support.ledger_crashing import AGAIN, SIGNED, device, in_child, race, rows
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from rrcollect import Policy, SigningKey, TrustedPublisher
-from rrcollect.errors import BadSignature, SurveyRefused, SurveyWithdrawn, UntrustedKey
+from rrcollect import Policy, SigningKey, SurveyRefused, TrustedPublisher
+from rrcollect.errors import BadSignature, SurveyWithdrawn, UntrustedKey
 from rrcollect.publish.envelope import WITHDRAWAL_TYPE, Withdrawal, seal
 from tests.support.devices import KEY, PUBLISHER, client, envelope, question, survey
 from tests.support.republishing import CountingSource

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rrcollect import Attribute, EveryAttributeOf, ParameterError
+from rrcollect import Attribute, EveryAttributeOf, ParameterError, Survey
 from rrcollect.errors import AlreadyAnswered, BudgetExhausted
-from rrcollect.publish.survey import Survey
 from rrcollect.publish.texts import ALIKE, fingerprint
 from tests.support.devices import PUBLISHER, Policy, client, envelope, question
 from tests.support.republishing import CountingSource

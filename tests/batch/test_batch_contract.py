@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rrcollect import Survey
 from rrcollect.publish.document import Segment
 from rrcollect.publish.report import COMPARED
-from rrcollect.publish.survey import Survey
 from server_agg import (
     BatchResult,
     Summary,

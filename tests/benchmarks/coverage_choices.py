@@ -16,10 +16,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom, multinomial
 
-from rrcollect import Design, optimal_design
-from rrcollect.design.sets import SetDesign
-from server_agg import Tally, estimate, segment_table
-from server_agg.estimates.estimate import Estimate
+from rrcollect import Design, SetDesign, optimal_design
+from server_agg import Estimate, Tally, estimate, segment_table
 from server_agg.estimates.methods import methods_for
 from tests.benchmarks.coverage_rows import GRID, Ends, Law, Setting, says
 

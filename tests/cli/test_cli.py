@@ -310,9 +310,8 @@ def test_tables_on_a_terminal_are_drawn(desk):
 
 @pytest.mark.engine
 def test_from_a_database_through_a_file_to_an_estimate(desk, capsys):
-    from rrcollect import Report
+    from rrcollect import Report, Survey
     from rrcollect.publish.envelope import verify as opened
-    from rrcollect.publish.survey import Survey
     from server_agg import open_store
     from server_agg.collect import Catalogue, incoming
 

@@ -9,7 +9,7 @@ import asyncio
 
 import pytest
 
-from rrcollect.errors import SurveyRefused
+from rrcollect import SurveyRefused
 from rrcollect.publish.canonical import canonical, read_canonical
 from rrcollect.publish.envelope import LARGEST_ENVELOPE
 from server_agg import CollectorSettings, OwnerToken, open_store

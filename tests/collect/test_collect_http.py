@@ -12,9 +12,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from rrcollect import Design, HttpTransport, ParameterError, SigningKey
-from rrcollect.publish.report import REASONS, STATUS
+from rrcollect.publish.report import STATUS
 from rrcollect.publish.tickets import known_as, ticket
-from server_agg import OwnerToken, open_store
+from server_agg import REASONS, OwnerToken, open_store
 from server_agg.collect import Admission, Catalogue, Store
 from server_agg.collect.settings import settings_from_environment
 from server_agg.collect.store.sqlite import SqliteDatabase

@@ -8,7 +8,8 @@ import psycopg
 import pyarrow.parquet as pq
 import pytest
 
-from rrcollect.errors import MissingExtra, NewerSchema, ParameterError
+from rrcollect import ParameterError
+from rrcollect.errors import MissingExtra, NewerSchema
 from rrcollect.publish.report import ReportRow
 from rrcollect.publish.tickets import known_as
 from server_agg import RowsNotKept, Tallies, open_store, tally_reports

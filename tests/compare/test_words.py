@@ -7,8 +7,7 @@ import json
 
 import pytest
 
-from rrcollect import Design, classic, optimal_design
-from rrcollect.design.sets import SetDesign
+from rrcollect import Design, SetDesign, classic, optimal_design
 from server_agg import (
     Tallies,
     Tally,

@@ -8,9 +8,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from rrcollect import HttpTransport
-from rrcollect.errors import ParameterError, ReportRefused, TransportFailed, WrongAddress
-from rrcollect.publish.report import REASONS, STATUS
+from rrcollect import HttpTransport, ParameterError
+from rrcollect.errors import ReportRefused, TransportFailed, WrongAddress
+from rrcollect.publish.report import STATUS
+from server_agg import REASONS
 from tests.support.devices import Clock, client, envelope, question
 
 TAKEN = b'{"new":1,"known":0}'

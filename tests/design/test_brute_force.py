@@ -12,10 +12,10 @@ from hypothesis import given, settings
 
 from rrcollect import (
     Design,
+    Promise,
     optimal_design,
 )
 from rrcollect.design.corners import corners
-from rrcollect.design.promise import Promise
 from tests.support.strategies import deltas, epsilons, intervals, positive_deltas, prevalences
 
 SLACK = 1e-9

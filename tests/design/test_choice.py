@@ -11,14 +11,11 @@ from typing import Any
 import flint
 import pytest
 
-from rrcollect import Design, Promise
-from rrcollect.answer.draw import randomise
+from rrcollect import Design, Epsilon, ParameterError, Promise, SetDesign, optimal_design, randomise
 from rrcollect.design.mechanism import GRID
-from rrcollect.design.optimal import best_sets, best_size, made_for, optimal_design
-from rrcollect.design.parameters import Epsilon
+from rrcollect.design.optimal import best_sets, best_size, made_for
 from rrcollect.design.sampling import chosen_set
-from rrcollect.design.sets import SetDesign
-from rrcollect.errors import BadTruth, NoRandomness, OffGridDesign, ParameterError, UninformativeDesign
+from rrcollect.errors import BadTruth, NoRandomness, OffGridDesign, UninformativeDesign
 from tests.support.devices import VECTORS, load
 
 FOUR, FIVE = SetDesign(4, 1, "1/2"), SetDesign(5, 2, "2/3")

@@ -15,12 +15,10 @@ from typing import Any
 
 import pytest
 
-from rrcollect import Design, optimal_design, randomise
+from rrcollect import Design, Promise, SetDesign, optimal_design, randomise
 from rrcollect.design import from_text
 from rrcollect.design.mechanism import GRID
-from rrcollect.design.promise import Promise
 from rrcollect.design.sampling import Source
-from rrcollect.design.sets import SetDesign
 from tests.support import mechanism_contract as contract
 from tests.support.biased_draws import biased, seven_bit
 from tests.support.mechanism_contract import CLAUSES, Law, Subject

@@ -11,12 +11,12 @@ from rrcollect import (
     Design,
     Epsilon,
     ParameterError,
+    Promise,
     classic,
     optimal_design,
 )
 from rrcollect.design.mechanism import GRID
 from rrcollect.design.optimal import switch_point
-from rrcollect.design.promise import Promise
 from rrcollect.errors import UninformativeDesign
 from tests.support.strategies import deltas, epsilons, positive_deltas, prevalences
 

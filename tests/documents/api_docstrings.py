@@ -25,7 +25,7 @@ from typing import Any
 import griffe
 from pydantic import BaseModel
 
-from rrcollect.errors import RRCollectError
+from rrcollect import RRCollectError
 from tests.documents.raised_errors import raised_by
 from tests.documents.source_names import PACKAGES
 

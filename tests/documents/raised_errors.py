@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from types import FunctionType
 from typing import Any
 
-from rrcollect.errors import RRCollectError
+from rrcollect import RRCollectError
 from tests.documents.source_names import (
     PROJECT,
     classes_in,

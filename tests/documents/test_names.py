@@ -5,7 +5,7 @@ import re
 import pytest
 
 import rrcollect.errors
-from rrcollect.errors import AnswerRefused, SurveyRefused
+from rrcollect import AnswerRefused, SurveyRefused
 from tests.documents.blocks import blocks_of, prose_of
 from tests.documents.names import command_fault, named, resolves, written_tests
 from tests.documents.workspace import ROOT

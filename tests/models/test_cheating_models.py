@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rrcollect import Design
-from rrcollect.errors import ParameterError
+from rrcollect import Design, ParameterError
 from server_agg import Tally, models
 from server_agg.errors import NotIdentified, Separation
 from server_agg.models.cheating_models import Rates

@@ -6,8 +6,7 @@ import numpy as np
 import pandas
 import pytest
 
-from rrcollect import Design, optimal_design
-from rrcollect.errors import ParameterError
+from rrcollect import Design, ParameterError, optimal_design
 from server_agg import UnclearAnswer, models
 from server_agg.models.graphs import _triangles
 

@@ -8,8 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-from rrcollect import Design, optimal_design
-from rrcollect.errors import ParameterError
+from rrcollect import Design, ParameterError, optimal_design
 from server_agg import models
 from server_agg.models.mixed import Marginal, MixedFit
 from tests.sampling.data import figures, survey

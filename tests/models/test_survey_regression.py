@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 
-from rrcollect import Design, optimal_design
-from rrcollect.errors import ParameterError
+from rrcollect import Design, ParameterError, optimal_design
 from server_agg import models, sampling
 from server_agg.models.regression import LikelihoodFit
 from tests.sampling.data import Survey, figures, survey

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from rrcollect import Design, optimal_design
-from rrcollect.errors import ParameterError
+from rrcollect import Design, ParameterError, optimal_design
 from server_agg import plan
 from tests.support.command_line import json_of, run
 

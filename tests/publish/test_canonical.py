@@ -8,7 +8,8 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rrcollect.errors import DuplicateKey, FloatInDocument, MalformedDocument, NotCanonical, Oversize, SurveyRefused
+from rrcollect import SurveyRefused
+from rrcollect.errors import DuplicateKey, FloatInDocument, MalformedDocument, NotCanonical, Oversize
 from rrcollect.publish.canonical import LARGEST_INTEGER, canonical, read, read_canonical
 
 text = st.text(st.characters(codec="utf-8"))

@@ -14,10 +14,12 @@ import pytest
 from rrcollect import (
     Attribute,
     Choice,
+    Epsilon,
     EveryAttributeOf,
     Number,
     ParameterError,
     Policy,
+    Promise,
     Question,
     Report,
     SetDesign,
@@ -25,8 +27,7 @@ from rrcollect import (
 )
 from rrcollect.answer.attributes import Attributes
 from rrcollect.design import from_text, from_wire
-from rrcollect.design.parameters import SIGNED, Epsilon
-from rrcollect.design.promise import Promise
+from rrcollect.design.parameters import SIGNED
 from rrcollect.errors import MalformedDocument, MalformedReport, NotCanonical
 from rrcollect.publish import document, texts
 from rrcollect.publish.canonical import canonical

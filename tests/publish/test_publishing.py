@@ -9,8 +9,17 @@ import pytest
 from securesystemslib.dsse import Envelope
 from securesystemslib.signer import CryptoSigner, SSlibKey
 
-from rrcollect import Design, Disclosure, PublicKey, Question, SigningKey, Survey, optimal_design
-from rrcollect.design.promise import Promise
+from rrcollect import (
+    Design,
+    Disclosure,
+    ParameterError,
+    Promise,
+    PublicKey,
+    Question,
+    SigningKey,
+    Survey,
+    optimal_design,
+)
 from rrcollect.errors import (
     CertainDisclosure,
     ClaimTooSmall,
@@ -20,7 +29,6 @@ from rrcollect.errors import (
     NotOriented,
     OffGridDesign,
     Oversize,
-    ParameterError,
 )
 from rrcollect.publish.envelope import SURVEY_TYPE, pae, seal, verify
 from tests.support.devices import FAR, KEY, question, survey

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from rrcollect import Design, optimal_design
-from rrcollect.errors import ParameterError
+from rrcollect import Design, ParameterError, optimal_design
 from server_agg import Tally, estimate, sampling
 
 E1, DIRECT, P3 = optimal_design(1), Design(1, 1), Design(1, "0.3")

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rrcollect import Design
-from rrcollect.design.sets import SetDesign
+from rrcollect import Design, SetDesign
 from server_agg import sampling
 from server_agg.sampling.replication import jackknife_replicates
 from server_agg.sampling.sample import Sample

@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rrcollect import Design, optimal_design
-from rrcollect.errors import ParameterError
-from server_agg import sampling
-from server_agg.errors import TooFewAnswers
+from rrcollect import Design, ParameterError, optimal_design
+from server_agg import TooFewAnswers, sampling
 
 
 def test_it_is_welch_s_comparison_of_two_means() -> None:

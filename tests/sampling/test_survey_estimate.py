@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rrcollect import Design, optimal_design
-from rrcollect.design.sets import SetDesign
-from rrcollect.errors import ParameterError
-from server_agg import Tally, estimate, sampling
-from server_agg.errors import NotCalibrated, SingleCluster, TooFewAnswers
+from rrcollect import Design, ParameterError, SetDesign, optimal_design
+from server_agg import Tally, TooFewAnswers, estimate, sampling
+from server_agg.errors import NotCalibrated, SingleCluster
 from server_agg.sampling.replication import bootstrap_replicates
 from server_agg.sampling.sample import Sample
 from tests.sampling.data import survey

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from rrcollect.publish.report import COMPARED, REASONS
-from server_agg import BadColumn, BatchResult, tally_reports
+from rrcollect.publish.report import COMPARED
+from server_agg import REASONS, BadColumn, BatchResult, tally_reports
 from server_agg.batch.sources import COLUMNS
 from tests.support import engines
 from tests.support.batch_reference import SURVEYS, faulty_rows, generated, reasons_of, reference

@@ -11,8 +11,8 @@ from typing import Any
 from rrcollect import Choice, Design, Number, Question, Report, SetDesign, SigningKey, Survey
 from rrcollect.design import from_text
 from rrcollect.design.mechanism import Mechanism
-from rrcollect.publish.report import REASONS, ReportRow, fault
-from server_agg import Tallies, Tally, TallyKey
+from rrcollect.publish.report import ReportRow, fault
+from server_agg import REASONS, Tallies, Tally, TallyKey
 
 KEY = SigningKey.generate()
 FAR = datetime(2100, 1, 1, tzinfo=UTC)

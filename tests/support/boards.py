@@ -6,8 +6,7 @@ import random
 import secrets
 from typing import Any
 
-from rrcollect import Choice, Design, Number, Report, optimal_design
-from rrcollect.publish.survey import Survey
+from rrcollect import Choice, Design, Number, Report, Survey, optimal_design
 from server_agg.collect import Store, incoming
 from tests.support.devices import question
 

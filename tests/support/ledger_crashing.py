@@ -14,9 +14,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
-from rrcollect import Client, Report
+from rrcollect import Client, Report, RRCollectError
 from rrcollect.answer.acceptance import AcceptedSurvey
-from rrcollect.errors import RRCollectError
 from tests.support.devices import client, envelope, question
 
 SIGNED = envelope(question(), question(id="q2", attribute="b"))

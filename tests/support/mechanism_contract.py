@@ -20,10 +20,9 @@ from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
-from rrcollect import Epsilon
+from rrcollect import Epsilon, RRCollectError
 from rrcollect import design as designs
 from rrcollect.design.sampling import Source
-from rrcollect.errors import RRCollectError
 from server_agg import Tally, estimate
 from tests.support.biased_draws import feeding
 

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 import pytest
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import EmptySelection, Tallies, Tally, TallyKey, estimate, segment_table
+from server_agg import EmptySelection, Tallies, Tally, TallyKey, estimate, segment_table, survey_results
 from server_agg.collect.http.findings import HEAD, as_csv
 from server_agg.files import harmless
 from server_agg.survey_page.released import JOINED, NOT_TOLD, ReleaseFacts, crowd_words
-from server_agg.survey_page.results import released_results, survey_results
+from server_agg.survey_page.results import released_results
 from server_agg.survey_page.rounds import UNDECLARED, headline_of
 from tests.support.devices import question, survey
 

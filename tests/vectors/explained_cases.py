@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from rrcollect import Design, Policy, SetDesign, optimal_design
+from rrcollect import Design, Policy, Question, RRCollectError, SetDesign, Survey, optimal_design
 from rrcollect.answer.explain.budget import Budget
 from rrcollect.answer.explain.explanation import survey_lines
 from rrcollect.answer.explain.headline import question_headline, share_of_life, survey_headline
@@ -17,10 +17,7 @@ from rrcollect.answer.ledger.ledger import Draw
 from rrcollect.deliver.outbox import OutboxReport
 from rrcollect.design import from_text
 from rrcollect.design.mechanism import Mechanism
-from rrcollect.errors import RRCollectError
 from rrcollect.publish.canonical import canonical
-from rrcollect.publish.question import Question
-from rrcollect.publish.survey import Survey
 from tests.vectors.parts import (
     FAMILY,
     GRID,

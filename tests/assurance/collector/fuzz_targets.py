@@ -12,12 +12,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rrcollect import Report, Survey
-from rrcollect.errors import RRCollectError
+from rrcollect import Report, RRCollectError, Survey
 from rrcollect.publish.canonical import read, read_canonical
 from rrcollect.publish.envelope import LARGEST_ENVELOPE, verify
-from server_agg import Tallies, tally_reports
-from server_agg.batch.packed import read_packed
+from server_agg import Tallies, read_packed, tally_reports
 from server_agg.batch.sources import COLUMNS, csv_header, first_fault
 from server_agg.collect import Admission
 from tests.assurance.ledger.world import SCRATCH

@@ -27,8 +27,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rrcollect import Report
-from rrcollect.errors import RRCollectError
+from rrcollect import Report, RRCollectError
 from server_agg import create_app
 from server_agg.collect import IncomingReport, ReportOutcome, Store
 from server_agg.collect.http.app import Collector

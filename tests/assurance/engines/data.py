@@ -23,9 +23,8 @@ import pyarrow.parquet as pq
 
 from rrcollect import Design, Question, Survey
 from rrcollect.publish.canonical import canonical
-from server_agg import BatchResult, Summary, Tallies, TallyKey
+from server_agg import BatchResult, Summary, Tallies, Tally, TallyKey
 from server_agg.batch.sources import COLUMNS
-from server_agg.count.tally import Tally
 
 CHUNK = 1_000_000
 SEED = 20_261

@@ -8,12 +8,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from rrcollect import Report
+from rrcollect import Policy, Report
 from rrcollect.answer.ledger.file import LedgerFile, Verified
 from rrcollect.answer.ledger.guard import Stat
 from rrcollect.answer.ledger.ledger import Decided, Ledger
 from rrcollect.answer.ledger.rules import LedgerRequest
-from rrcollect.answer.policy import Policy
 from tests.assurance.ledger.world import Leave, Plant
 
 

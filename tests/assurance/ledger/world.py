@@ -23,13 +23,24 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rrcollect import Attribute, Choice, Client, Design, Number, Policy, Report, SetDesign, TrustedPublisher
+from rrcollect import (
+    Attribute,
+    Choice,
+    Client,
+    Design,
+    Number,
+    Policy,
+    Report,
+    RRCollectError,
+    SetDesign,
+    TrustedPublisher,
+)
 from rrcollect.answer import client as client_module
 from rrcollect.answer.acceptance import AcceptedSurvey
 from rrcollect.answer.draw import Truth
 from rrcollect.answer.ledger.ledger import Ledger
 from rrcollect.design.mechanism import Mechanism
-from rrcollect.errors import AlreadyAnswered, BudgetExhausted, Expired, RRCollectError, TransportFailed
+from rrcollect.errors import AlreadyAnswered, BudgetExhausted, Expired, TransportFailed
 from tests.support.devices import KEY, PUBLISHER, envelope, question
 
 BUDGET = 27  # the lifetime budget is its logarithm

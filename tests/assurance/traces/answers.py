@@ -28,9 +28,10 @@ from rrcollect import (
     SetDesign,
     TrustedPublisher,
     optimal_design,
+    randomise,
 )
 from rrcollect.answer import client as client_module
-from rrcollect.answer.draw import Truth, randomise
+from rrcollect.answer.draw import Truth
 from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.sampling import Source
 from rrcollect.publish.kinds import YesNo
