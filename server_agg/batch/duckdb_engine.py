@@ -32,7 +32,7 @@ from server_agg.batch.sql_readers import (
     typed_scan,
 )
 from server_agg.batch.sql_rules import Query, quoted
-from server_agg.batch.summary import Counts, Progress, watched
+from server_agg.batch.summary import Counts, Options, watched
 from server_agg.batch.survey_tables import SurveyTables
 from server_agg.count.tally import fixed_ones
 from server_agg.errors import RefusedNotWritten, SourceUnavailable, UnreadableRow
@@ -45,19 +45,6 @@ CHUNK = 10_000  # rows
 NO_DOWNLOADS = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 MEMORY = "a number with its unit, such as 512MB or 4GB"
 FORMATS = {"parquet": "(FORMAT parquet)", "jsonl": "(FORMAT json)"}  # CSV has one writer, `files`
-
-
-@dataclass(frozen=True)
-class Options:
-    """How a batch is run."""
-
-    deduplicate: bool = True
-    lenient: bool = False
-    refused_to: str | None = None
-    progress: Progress | None = None
-    memory_limit: str | None = None
-    threads: int | None = None
-    temp_directory: str | None = None
 
 
 @contextmanager

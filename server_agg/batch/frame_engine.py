@@ -19,7 +19,7 @@ from rrcollect.design.mechanism import Mechanism
 from rrcollect.errors import ParameterError
 from rrcollect.publish.report import LARGEST_REPORT
 from server_agg.batch.sources import COLUMNS, NUMBER, wanted
-from server_agg.batch.summary import NUMBER_OF, Counts, Line
+from server_agg.batch.summary import NUMBER_OF, Counts, Line, Options
 from server_agg.batch.survey_tables import NARROW, SurveyTables
 from server_agg.count.tally import fixed_ones
 from server_agg.errors import BadColumn, UnreadableRow
@@ -37,24 +37,22 @@ class FrameBatch:
 
     frame: Frame
     tables: SurveyTables
-    lenient: bool = False
-    deduplicate: bool = True
+    options: Options
     earlier: Frame | None = None
-    refused_to: str | None = None
 
     def counts(self) -> Counts:
         """The counts of the rows of `frame` that are not in `earlier`."""
-        rows = _flat(self.frame, lenient=self.lenient).with_columns(earlier=nw.lit(0))
+        rows = _flat(self.frame, lenient=self.options.lenient).with_columns(earlier=nw.lit(0))
         if self.earlier is not None:
-            before = _flat(self.earlier, lenient=self.lenient).with_columns(earlier=nw.lit(1))
+            before = _flat(self.earlier, lenient=self.options.lenient).with_columns(earlier=nw.lit(1))
             rows = nw.concat([rows, before], how="vertical")
         tables = self.tables
         if not tables.enumerated:
             short = rows.filter(nw.col("segments").str.len_chars() <= LARGEST_REPORT, _known(tables))
             tables = tables.discover(_collected(short.select("survey", "segments").unique(), "survey", "segments"))
-        judged = _judged(rows, tables, ids=self.deduplicate)
+        judged = _judged(rows, tables, ids=self.options.deduplicate)
         ids = None
-        if self.deduplicate:
+        if self.options.deduplicate:
             ids = _grouped_by_id(judged)
             if tables.by_invitation:
                 ids = _tickets_once(ids)
@@ -63,10 +61,11 @@ class FrameBatch:
 
     def _write(self, judged: Frame, ids: Frame | None) -> None:
         """The refused rows with their reason, as Parquet."""
-        if self.refused_to is None:
+        to = self.options.refused_to
+        if to is None:
             return
-        if not self.refused_to.endswith(".parquet"):
-            raise ParameterError("refused_to", self.refused_to, "a path ending in .parquet, for frames")
+        if not to.endswith(".parquet"):
+            raise ParameterError("refused_to", to, "a path ending in .parquet, for frames")
         own = judged.filter(nw.col("earlier") == 0)
         if ids is not None:
             bad = ids.filter(nw.col("uid") != "", nw.col("fault") > 0).select("uid", compared="fault")
@@ -78,11 +77,11 @@ class FrameBatch:
         ticket = nw.when(nw.col("ticketed") == 1).then(nw.col("ticket")).otherwise(nw.lit(None, nw.String))
         refused = own.filter(nw.col("fault") > 0).with_columns(ticket=ticket, reason=reason).select(*COLUMNS, "reason")
         if refused.implementation.is_pyspark() or refused.implementation.is_pyspark_connect():
-            nw.to_native(refused).write.mode("overwrite").parquet(self.refused_to)  # a nightly job may be run again
+            nw.to_native(refused).write.mode("overwrite").parquet(to)  # a nightly job may be run again
         elif isinstance(refused, nw.LazyFrame):
-            refused.sink_parquet(self.refused_to)
+            refused.sink_parquet(to)
         else:
-            refused.write_parquet(self.refused_to)
+            refused.write_parquet(to)
 
 
 def _collected(frame: Frame, *columns: str) -> list[tuple[Any, ...]]:

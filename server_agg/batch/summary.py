@@ -34,6 +34,19 @@ Line = tuple[int, int | None, bool, int, int, str | None, *tuple[int, ...]]
 
 
 @dataclass(frozen=True)
+class Options:
+    """How a batch is run."""
+
+    deduplicate: bool = True
+    lenient: bool = False
+    refused_to: str | None = None
+    progress: Progress | None = None
+    memory_limit: str | None = None
+    threads: int | None = None
+    temp_directory: str | None = None
+
+
+@dataclass(frozen=True)
 class Summary:
     """Every row accounted for.
 

@@ -34,13 +34,13 @@ from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.publication import Publication
 from rrcollect.publish.survey import Survey
 from server_agg.batch.databases import copy_table, is_database
-from server_agg.batch.duckdb_engine import DuckBatch, Options, Relation, connected
+from server_agg.batch.duckdb_engine import DuckBatch, Relation, connected
 from server_agg.batch.embedded import refuse_collected, rows_of_columns
 from server_agg.batch.object_stores import file_systems
 from server_agg.batch.packed import tally_packed
 from server_agg.batch.sources import files_of
 from server_agg.batch.sql_readers import Scan
-from server_agg.batch.summary import BatchResult, Progress, Summary, reporter
+from server_agg.batch.summary import BatchResult, Options, Progress, Summary, reporter
 from server_agg.batch.survey_tables import SurveyTables
 from server_agg.count.tallies import Tallies, refuse_mixed
 
@@ -238,8 +238,7 @@ def _tally_frame(source: Any, tables: SurveyTables, earlier: Any, options: Optio
     refuse_untested(frame)
     if before is not None and before.implementation != frame.implementation:
         raise ParameterError("earlier", type(earlier).__name__, "a frame of the same library as the source")
-    batch = FrameBatch(frame, tables, options.lenient, options.deduplicate, before, options.refused_to)
-    return batch.counts().result()
+    return FrameBatch(frame, tables, options, before).counts().result()
 
 
 def backend_of(frame: Any) -> str:

@@ -20,6 +20,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from server_agg.collect.store.reports import IncomingReport
 from server_agg.collect.store.store import Store
@@ -35,28 +36,20 @@ FOLD_PAUSE = 3  # as long as a fold took, so many times over
 Settled = list[tuple["asyncio.Future[list[ReportOutcome]]", "list[ReportOutcome] | StoreError"]]
 
 
+@dataclass(eq=False)
 class GroupCommit:
     """The single writer of a store."""
 
-    def __init__(
-        self,
-        store: Store,
-        *,
-        queue_limit: int = 10_000,
-        batch_limit: int = 1_000,
-        fold_seconds: float = 1.0,
-        watch: Watched | None = None,
-        watch_fold: WatchedFold | None = None,
-    ) -> None:
-        self.store = store
-        self._watch = watch
-        self._watch_fold = watch_fold
-        self.queue_limit = queue_limit
-        self.batch_limit = batch_limit
-        self.fold_seconds = fold_seconds
-        self.commits = 0
-        self.folded = 0
-        self._fold_at: float | None = time.monotonic() + fold_seconds  # None: nothing was taken since the last fold
+    store: Store
+    queue_limit: int = 10_000
+    batch_limit: int = 1_000
+    fold_seconds: float = 1.0
+    watch: Watched | None = None
+    watch_fold: WatchedFold | None = None
+
+    def __post_init__(self) -> None:
+        self.commits, self.folded = 0, 0
+        self._fold_at: float | None = time.monotonic() + self.fold_seconds  # None: nothing was taken since the last one
         self._folded_until = 0.0  # no fold before
         self._taken = 0  # since the last fold
         self._waiting = 0
@@ -111,9 +104,9 @@ class GroupCommit:
                 outcomes = _failed(error)
             with self._changed:
                 self._waiting -= len(reports)
-            if self._watch is not None:
+            if self.watch is not None:
                 trouble = outcomes if isinstance(outcomes, StoreError) else None
-                self._watch(len(reports), time.perf_counter() - began, trouble)
+                self.watch(len(reports), time.perf_counter() - began, trouble)
             _settle(batch, outcomes)
             self._taken += len(reports)
             if self._taken >= FOLD_REPORTS:
@@ -133,8 +126,8 @@ class GroupCommit:
         except Exception as error:  # as above; what waits goes on waiting
             trouble = error if isinstance(error, StoreError) else _failed(error)
             self._fold_at = began + self.fold_seconds
-        if self._watch_fold is not None:
-            self._watch_fold(trouble)
+        if self.watch_fold is not None:
+            self.watch_fold(trouble)
         ended = time.monotonic()
         self._folded_until = ended + FOLD_PAUSE * (ended - began)
 

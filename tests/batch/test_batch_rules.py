@@ -1,4 +1,4 @@
-"""The rules as SQL and as frame expressions against `rules.fault`, row by row."""
+"""The rules as SQL and as frame expressions against `rrcollect.publish.report.fault`, row by row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import narwhals.stable.v2 as nw
 import pytest
 
 from rrcollect import RRCollectError
-from rrcollect.publish import rules
+from rrcollect.publish.report import fault
 from server_agg import Summary, tally_reports
 from server_agg.batch import frame_engine, sql_rules
 from server_agg.batch.summary import NUMBER_OF
@@ -50,7 +50,7 @@ def test_every_row_is_judged_as_the_rules_say_on_dask(tmp_path: Path) -> None:
 
 
 def test_every_reason_that_the_rules_give_is_among_those_compared() -> None:
-    given = re.findall(r'return "(\w+)"', inspect.getsource(rules.fault))
+    given = re.findall(r'return "(\w+)"', inspect.getsource(fault))
     assert sorted(given) == sorted(OWN)
 
 

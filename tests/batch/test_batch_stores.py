@@ -93,7 +93,8 @@ def test_other_protocols_and_missing_packages_are_named(monkeypatch: pytest.Monk
 
 
 def test_the_embedded_engine_downloads_no_extension() -> None:
-    from server_agg.batch.duckdb_engine import Options, connected
+    from server_agg.batch.duckdb_engine import connected
+    from server_agg.batch.summary import Options
 
     with connected(Options()) as connection:
         for setting in ("autoinstall_known_extensions", "autoload_known_extensions"):
