@@ -35,12 +35,11 @@ TESTED = {
     "rrcollect/answer/ledger/ledger.py": ("tests/answer", "tests/deliver"),
     "rrcollect/answer/ledger/guard.py": ("tests/answer/test_ledger.py", "tests/answer/test_guard_history.py"),
     "rrcollect/publish/report.py": ("tests/publish", "tests/deliver", "tests/collect/test_collect_rules.py"),
-    "server_agg/estimates/one.py": ESTIMATES,
+    "server_agg/estimates/share.py": ESTIMATES,
     "server_agg/estimates/methods.py": (
         *ESTIMATES,
         "tests/compare",
         "tests/sampling",
-        "tests/sampling/test_effective.py",
     ),
     "server_agg/estimates/pooled.py": ("tests/estimates",),
     "server_agg/collect/admission.py": ("tests/collect",),

@@ -104,10 +104,10 @@ def test_pools_and_comparisons_mirror_and_swap(a, b):
     for method in ("likelihood", "chebyshev", "hoeffding", "wald"):
         assert tuple(pooled.interval(method=method)) == tuple(swapped.interval(method=method))
     assert pooled.value == swapped.value
-    assert pooled.exact_unbiased == swapped.exact_unbiased
+    assert pooled.exact_value == swapped.exact_value
     mirrored = estimate([a.mirrored(), b.mirrored()])
     assert mirrored.value == pytest.approx(1 - pooled.value, abs=1e-12)
-    assert mirrored.exact_unbiased == 1 - pooled.exact_unbiased
+    assert mirrored.exact_value == 1 - pooled.exact_value
     assert compare_groups(a, b).exact_difference == -compare_groups(b, a).exact_difference
     for method in ("mover", "guaranteed", "wald"):
         low, high = compare_groups(a, b).interval(method=method)

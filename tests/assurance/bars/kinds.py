@@ -136,10 +136,7 @@ def no_kish() -> Iterator[None]:
 def limiting_law() -> Iterator[None]:
     """A planted bug: χ² whatever the counts."""
     small_counts.p_value.cache_clear()
-    with (
-        patch.object(small_counts, "small_counts", lambda groups: False),
-        patch.object(small_counts, "small_counts", lambda groups: False),
-    ):
+    with patch.object(small_counts, "small_counts", lambda groups: False):
         yield
     small_counts.p_value.cache_clear()
 
