@@ -40,14 +40,14 @@ PARTS = {
     "on": "How to go on",
 }
 COMMANDS = {
-    "Look at the survey as a device does": "verify survey.signed.json --key publisher.pem.pub",
-    "Answer it yourself; what you type is not shown": "answer survey.signed.json --key publisher.pem.pub --ledger "
+    "Look at the survey as a device does": "verify survey.signed.json --trust publisher.pem.pub",
+    "Answer it yourself; what you type is not shown": "answer survey.signed.json --trust publisher.pem.pub --ledger "
     "mine.sqlite3",
-    "Count the reports again, and estimate by sport": "estimate reports.sqlite3 --survey survey.signed.json --key "
+    "Count the reports again, and estimate by sport": "estimate survey.signed.json reports.sqlite3 --trust "
     "publisher.pem.pub --by sport",
-    "The same from the tallies, as a picture": "plot segments tallies.json --question doped --by sport --out "
-    "by-sport.svg",
-    "How often do such bars hold? A thousand surveys": "simulate --epsilon 'ln 3' --prevalence 0.17 --surveys 1000",
+    "The same from the tallies, as a picture": "estimate tallies.json --question doped --by sport --plot by-sport.svg",
+    "How often do such bars hold? A thousand surveys": "plan --rehearse --epsilon 'ln 3' --prevalence 0.17 --surveys "
+    "1000",
     "A collector with its pages, and people who trickle in": "demo --web",
     "Your own survey: edit the file, then sign it": "publish survey.toml --key publisher.pem --out mine.signed.json",
 }
