@@ -21,9 +21,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from server_agg.estimates.numerics import scipy_special
-from server_agg.results.interval import Misfit
 
-TAIL = 0.025  # of a bar at 95 %
 ROUNDING = 1e-9  # an error below it, in widths, is that of a sum of floats; a true one so small has n/D above Kish's
 
 
@@ -51,15 +49,6 @@ class EffectiveSample(NamedTuple):
         found = least if alike else min(self.n * simple / error**2, self.kish)
         t = scipy_special().stdtrit
         return max(1.0, found * float(t(self.n - 1, 1 - tail) / t(max(self.freedom, 1.0), 1 - tail)) ** 2)
-
-    def misfit(self, value: float, error: float) -> Misfit:
-        """How well a value fits: the chance of one so far out at the nearest end of [0, 1], by the law of the bar."""
-        width, size = float(self.most - self.least), self.size(value, error, TAIL)
-        ones = size * min(max((value - float(self.least)) / width, 0.0), 1.0)
-        tail = scipy_special().betainc
-        below = 1 - float(tail(ones + 1, size - ones, float(-self.least) / width)) if ones < size else 1.0
-        above = float(tail(ones, size - ones + 1, float(1 - self.least) / width)) if ones > 0 else 1.0
-        return Misfit(below, "below", True) if below <= above else Misfit(above, "above", True)
 
 
 def korn_graubard_lower(sample: EffectiveSample, value: Fraction, size: float, tail: Fraction) -> float:

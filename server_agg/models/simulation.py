@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rrcollect.classic import RepeatedDesign
 from rrcollect.design.parameters import NumberLike, probability, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import answer_array
@@ -39,20 +38,18 @@ def simulate_truths(n: int, prevalence: NumberLike, seed: Seed) -> Bits:
     return (rng.random(whole_number("n", n)) < float(probability("prevalence", prevalence))).astype(np.uint8)
 
 
-def simulate_answers(design: Any, truths: Any, seed: Seed) -> NDArray[np.int64]:
-    """An answer for every truth, by a Design (or one for each), or a `RepeatedDesign` (then: how many of its draws).
+def simulate_answers(truths: Any, design: Any, seed: Seed, *, draws: int = 0) -> NDArray[np.int64]:
+    """An answer for every truth, by a Design (or one for each); with `draws`, how many of so many say 1 (Kuk's).
 
     >>> from rrcollect import optimal_design
-    >>> simulate_answers(optimal_design(1), [1, 0, 1, 0, 1, 0], seed=1).tolist()
+    >>> simulate_answers([1, 0, 1, 0, 1, 0], optimal_design(1), seed=1).tolist()
     [1, 0, 1, 0, 1, 0]
     """
     rng, given = np.random.default_rng(seed), answer_array(truths)
-    if isinstance(design, RepeatedDesign):
-        one = design.design
-        rate = np.where(given == 1, float(one.p11), float(1 - one.p00))
-        return np.asarray(rng.binomial(design.draws, rate), np.int64)
     table, places = probabilities(design, int(given.size))
     rate = np.where(given == 1, table[places, 1], table[places, 0])
+    if draws:
+        return np.asarray(rng.binomial(draws, rate), np.int64)
     return np.asarray(rng.random(given.size) < rate, np.int64)
 
 
@@ -182,6 +179,6 @@ def simulate_survey(
             raise ParameterError("covariates", f"an array of shape {z.shape}", f"{beta.size - 1} columns")
     s, _ = sigmoid(beta[0] + z @ beta[1:])
     truths = (rng.random(people) < s).astype(np.uint8)
-    answers = simulate_answers(design, truths, rng)
+    answers = simulate_answers(truths, design, rng)
     cheated = rng.random(people) < float(probability("self_protective", self_protective))
     return SimulatedSurvey(z, np.where(cheated, 0, answers), truths, cheated)

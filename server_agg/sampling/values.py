@@ -139,7 +139,8 @@ def distinct_designs(design: Any, n: int) -> tuple[list[Design], Places]:
             return [checked_yes_no(design)], np.zeros(n, dtype=np.intp)
         except ParameterError:
             raise ParameterError("design", design, "one Design, or one for each record") from None
-    given = list(design.to_numpy() if hasattr(design, "to_numpy") else design)
+    column: Any = design
+    given = list(column.to_numpy() if hasattr(column, "to_numpy") else column)
     if len(given) != n:
         raise ParameterError("design", f"{len(given)} designs", f"one Design, or one for each of {n} records")
     by_identity: dict[int, int] = {}

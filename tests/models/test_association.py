@@ -46,7 +46,7 @@ def test_two_randomised_answers_are_unmixed_and_the_naive_correlation_is_not():
     ours, errors, naive = [], [], []
     for seed in range(200):
         truths = pairs(4000, seed)
-        said = [simulate_answers(d, t, [seed, k + 1]) for k, (d, t) in enumerate(zip((A, B), truths, strict=True))]
+        said = [simulate_answers(t, d, [seed, k + 1]) for k, (d, t) in enumerate(zip((A, B), truths, strict=True))]
         found = models.correlate(said[0], A, said[1], B)
         ours.append(found.correlation)
         errors.append(found.standard_error)
@@ -76,17 +76,17 @@ def test_the_test_of_independence_keeps_its_level_and_finds_dependence():
     rejected = 0
     for seed in range(400):
         rng = np.random.default_rng(seed)
-        said = [simulate_answers(d, rng.integers(0, 2, 500), rng) for d in (A, B)]
+        said = [simulate_answers(rng.integers(0, 2, 500), d, rng) for d in (A, B)]
         rejected += models.correlate(said[0], A, said[1], B).p < 0.05
     assert rejected <= 60  # of 400 at 5 %: P(more) < 1e-10; at 6 % still < 1e-9
     first, second = pairs(4000, 1)
-    said = simulate_answers(A, first, 1), simulate_answers(B, second, 2)
+    said = simulate_answers(first, A, 1), simulate_answers(second, B, 2)
     assert models.correlate(said[0], A, said[1], B).p < 1e-6
 
 
 def test_swapped_labels_change_nothing_and_mirrored_ones_the_sign():
     first, second = pairs(500, 3)
-    said = simulate_answers(A, first, 1), simulate_answers(B, second, 2)
+    said = simulate_answers(first, A, 1), simulate_answers(second, B, 2)
     found = models.correlate(said[0], A, said[1], B)
     swapped = models.correlate(1 - said[0], A.swapped(), said[1], B)
     mirrored = models.correlate(said[0], A, 1 - said[1], B.mirrored())
@@ -98,7 +98,7 @@ def test_swapped_labels_change_nothing_and_mirrored_ones_the_sign():
 
 def test_an_association_is_shown_with_its_table_and_bar():
     first, second = pairs(500, 3)
-    found = models.correlate(simulate_answers(A, first, 1), A, simulate_answers(B, second, 2), B)
+    found = models.correlate(simulate_answers(first, A, 1), A, simulate_answers(second, B, 2), B)
     low, high = found.interval()
     assert -1 <= low < found.value < high <= 1
     said = json.loads(found.to_json())

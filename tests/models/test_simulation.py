@@ -45,7 +45,7 @@ def test_a_procedure_acted_out_has_the_matrix_it_is_said_to_have(name, truth):
     answers = simulate_procedure(name, np.full(N, truth), seed=17, **SETTINGS[name])
     design = getattr(classic, name)(**SETTINGS[name])
     assert fits(answers.sum(), float(design.matrix[truth][1]))
-    by_matrix = simulate_answers(design, np.full(N, truth), seed=18)
+    by_matrix = simulate_answers(np.full(N, truth), design, seed=18)
     assert fits(by_matrix.sum(), float(design.matrix[truth][1]))
     if 0 < design.matrix[truth][1] < 1:
         assert not fits(answers.sum(), float(design.matrix[truth][1]) * 0.9)  # the planted bug
@@ -67,7 +67,7 @@ def test_crosswise_above_one_half_and_kuk_with_several_draws():
     design = classic.kuk("0.8", "0.3", draws=3)
     for made in (
         simulate_procedure("kuk", np.ones(N, int), seed=3, theta1="0.8", theta2="0.3", draws=3),
-        simulate_answers(design, np.ones(N, int), seed=4),
+        simulate_answers(np.ones(N, int), design.design, seed=4, draws=design.draws),
     ):
         counts = np.bincount(made, minlength=4)
         assert all(fits(k, float(p)) for k, p in zip(counts, design.law(1), strict=True))
@@ -100,7 +100,7 @@ def test_a_seed_repeats_everything():
         lambda: simulate_procedure("warner", [1], 1, p=2),
         lambda: simulate_procedure("crosswise", [1], 1, prevalence="0.3", one="yes"),
         lambda: simulate_procedure("warner", [2], 1, p="0.3"),
-        lambda: simulate_answers(optimal_design(1), [None], 1),
+        lambda: simulate_answers([None], optimal_design(1), 1),
         lambda: simulate_survey(0, [0.1], optimal_design(1), 1),
         lambda: simulate_survey(3, [0.1], optimal_design(1), 1, covariates=[1, 2, 3]),
         lambda: simulate_truths(3, 2, 1),
