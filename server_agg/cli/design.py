@@ -292,24 +292,10 @@ def _two_sided(options: Namespace) -> int:
     chosen = optimal_design(Promise.two_sided(options.epsilon_yes, options.epsilon_no))
     strict = optimal_design(min(Epsilon(options.epsilon_yes), Epsilon(options.epsilon_no)))
     at = options.prevalence or "0.1"
-    rows: list[dict[str, Any]] = [
-        {
-            "name": name,
-            "design": each.to_wire(),
-            "n_variance": float(each.variance(at)),
-            "odds_yes": float(each.likelihood_ratio(1)),
-            "odds_no": float(each.likelihood_ratio(0)),
-        }
-        for name, each in (("two promises", chosen), ("the smaller for both", strict))
-    ]
-    cells = [
-        [row["name"], f"{float(each.p00):.4g}", f"{float(each.p11):.4g}",
-         *(f"{row[name]:.4g}" for name in ("n_variance", "odds_yes", "odds_no"))]
-        for row, each in zip(rows, (chosen, strict), strict=True)
-    ]  # fmt: skip
-    head = ["candidate", "p00", "p11", "n·variance", "yes ×", "no ×"]
+    named = {"two promises": chosen, "the smaller for both": strict}
+    rows = [_described(each, name, float(each.variance(at))) for name, each in named.items()]
     data = {"design": chosen.to_wire(), "reason": chosen.choice.reason, "prevalence": at, "candidates": rows}
-    drawn = table(head, cells, set(range(1, 6)))
+    drawn = table(HEAD, [_row(row) for row in rows], NUMERIC)
     emit(options, data, chosen.explain(options.n), f"n·variance at prevalence {at}:", drawn)
     return 0
 

@@ -11,7 +11,7 @@ import pytest
 from rrcollect import Design, SigningKey
 from server_agg import Tallies, Tally, TallyKey
 from server_agg.cli.terminal import plain
-from tests.support.command_line import COMMANDS, PROGRAM, at_a_terminal, main, run
+from tests.support.command_line import COMMANDS, PROGRAM, at_a_terminal, main, read_envelope, run
 
 SURVEY = """
 name = "clean-sport"
@@ -310,13 +310,12 @@ def test_tables_on_a_terminal_are_drawn(desk):
 
 @pytest.mark.engine
 def test_from_a_database_through_a_file_to_an_estimate(desk, capsys):
-    from rrcollect import Report, Survey
-    from rrcollect.publish.envelope import verify as opened
+    from rrcollect import Report
     from server_agg import open_store
     from server_agg.collect import Catalogue, incoming
 
     key = SigningKey.load(desk / "publisher.pem").public
-    survey = Survey.from_payload(opened((desk / "survey.signed.json").read_bytes(), [key]).payload)
+    survey, _ = read_envelope(desk / "survey.signed.json", [key])
     store = open_store(str(desk / "reports.sqlite3"), keep_rows=True)
     Catalogue(store.shelf).publish((desk / "survey.signed.json").read_bytes(), [key.raw.hex()])
     for i in range(50):
