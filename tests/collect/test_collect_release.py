@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from rrcollect import ParameterError
+from rrcollect import ParameterError, Survey
 from server_agg import CollectorSettings, open_store
 from server_agg.collect import Admission, Catalogue, incoming
 from server_agg.collect.housekeeping import release_all
@@ -240,6 +240,16 @@ def test_a_release_that_fails_at_any_statement_changes_nothing(store, monkeypatc
     left = -1
     assert failed >= 5
     assert made.added == store.last_release(survey).tallies.n >= 56
+
+
+def test_a_release_computes_the_digest_once_however_many_segments_were_declared(store, monkeypatch):
+    survey, computed, sound = listed(store), [], Survey.payload
+    store.take([incoming(one.row) for one in came(survey.digest, 60, random.Random(1))])
+    fresh = Survey.from_payload(survey.payload())
+    vars(fresh).pop("digest", None)
+    monkeypatch.setattr(Survey, "payload", lambda self: computed.append(1) or sound(self))
+    assert store.release(fresh).added >= 56
+    assert len(computed) <= 1
 
 
 def test_collectors_that_release_at_once_publish_every_answer_once(where, tmp_path):
