@@ -24,9 +24,9 @@ const DOING = { refuse: 1, fault: 1, need: 1, badSetting: 0, needSettings: -1 };
 
 /** Properties of our own objects, which get shorter names.  None is one of a document, of a ledger or of the browser's objects. */
 const OWN = `ahead alike allowDisclosure allows arrange attempt attributeDelta attributeEpsilon blank cards caughtUp characters clock column
-  compare cost costs counted drawPlaces drawnQuestion earlier early explained factor follow followed headlines inShort inTurn inviteOnly lastFailure latest
-  lifetimeDelta lifetimeEpsilon likelihoodRatio limit maxEpsilon maxRatio minus missing nextMoment onGrid outcome panelRound
-  passages plus publishers rational reportOf satisfies says settled showDeclined showDone signers sleep spread tellSpent telling
+  compare cost costs counted drawPlaces drawnQuestion earlier early explained factor fits follow followed happens headlines inShort inTurn inviteOnly lastFailure latest
+  lifetimeDelta lifetimeEpsilon likelihoodRatio limit maxEpsilon maxRatio minus missing mostExposed nextMoment onGrid outcome panelRound
+  passages plus proofSentences provesSentences publishers rational reportOf satisfies says settled showDeclined showDone signers sleep spread tellSpent telling
   toNumber toWire transact troubles truths worstRatio`.split(/\s+/);
 
 /** The words of the second file of each language. */

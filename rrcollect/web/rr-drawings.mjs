@@ -10,7 +10,6 @@
  * 3. Simulated people are drawn by the client's own functions and generator, and never from anything that was entered.
  */
 import { make } from "./rr-entries.mjs";
-import { SetDesign, randomise, randomiseChoice, randomiseNumber } from "./rrcollect.mjs";
 
 /** @typedef {import("./rrcollect.mjs").Question} Question @typedef {import("./rrcollect.mjs").Words} Words */
 
@@ -74,22 +73,26 @@ const dots = (full) => svg("svg", { viewBox: `0 0 ${full.length * 16} 16`, class
 export function drawing({ kind, design }, words) {
   const { p00, p11 } = design.column, [no, yes] = [p00.toNumber(), p11.toNumber()], number = kind.kind === "number";
   const row = (/** @type {number} */ share) => dots(Array.from({ length: PEOPLE }, (_, i) => i >= Math.round(PEOPLE * (1 - share))));
-  const [left, right] = [no, 1 - yes].map((share) => 4 + 72 * share), same = no === yes || design instanceof SetDesign;
+  const [left, right] = [no, 1 - yes].map((share) => 4 + 72 * share), same = no === yes || design.width > 1;
   const made = number ? [svg("svg", { viewBox: "0 0 320 80", class: "slope" }, svg("path", { d: "M4 4V76H316" }), svg("path", { d: `M4 ${left}L316 ${right}`, class: "line" }))]
     : same ? [row(yes)] : [words.say("no"), row(no), words.say("yes"), row(yes)];
   return make("div", { class: "small quiet", "aria-hidden": "true" }, ...made, words.say(number ? "slope" : "dots"));
 }
 
+const UNIT = { kind: /** @type {const} */ ("number"), low: "0", high: "1", unit: {}, clip: false };
+/** Whether the thing asked about is true of simulated person i, and the truth that person gives. @type {Record<string, (i: number, design: any) => [boolean, any]>} */
+const ASKED = {
+  yes_no: (i) => [i < OF_THEM, i < OF_THEM],
+  choice: (i, design) => [i < OF_THEM, i < OF_THEM ? 0 : 1 + (i % (design.truths - 1))],
+  number: (i) => [i < PEOPLE / 2, 1 - (i + 0.5) / PEOPLE],
+};
+
 /** Simulated people: whether the thing asked about is true of each, and what would be sent for each.  For a choice the thing is
  * the first option, for a number its upper half. @param {Question} question */
 function simulated({ kind, design }) {
   return Array.from({ length: PEOPLE }, (_, i) => {
-    if (design instanceof SetDesign) {
-      const truth = i < OF_THEM ? 0 : 1 + (i % (design.options - 1));
-      return { truth: truth === 0, sent: randomiseChoice(truth, design)[0] === "1" };
-    }
-    if (kind.kind === "yes_no") return { truth: i < OF_THEM, sent: randomise(i < OF_THEM, design) === 1 };
-    return { truth: i < PEOPLE / 2, sent: randomiseNumber(1 - (i + 0.5) / PEOPLE, design, { low: 0, high: 1 }) === 1 };
+    const [truth, given] = ASKED[kind.kind](i, design);
+    return { truth, sent: design.draw(given, kind.kind === "number" ? UNIT : kind)[0] === "1" };
   });
 }
 

@@ -492,6 +492,43 @@ export class Design {
   allows(answer) { return answer === "0" || answer === "1"; }
   /** An answer, until one is drawn. */
   get blank() { return "0"; }
+  /** Whether questions of this kind can be asked with it: yes or no, or a number. @param {Kind} kind */
+  fits(kind) { return kind.kind !== "choice"; }
+  /** The answer to send instead of a truth of this kind. @param {any} truth @param {Kind} kind @param {Source} [source] */
+  draw(truth, kind, source = systemSource) {
+    return String(kind.kind === "number" ? randomiseNumber(truth, this, kind, source) : randomise(truth, this, source));
+  }
+  /** The greatest ratio of an answer that does not tell by itself, and the chance of one that does. @returns {[Fraction, Fraction]} */
+  telling() {
+    const telling = tellingAnswers(this), others = /** @type {const} */ ([0, 1]).filter((answer) => !telling.includes(answer));
+    const ratios = others.map((answer) => /** @type {Fraction} */ (this.likelihoodRatio(answer)));
+    const rows = [[this.p00, ONE.minus(this.p00)], [ONE.minus(this.p11), this.p11]];
+    const told = rows.map((row) => telling.reduce((sum, answer) => sum.plus(row[answer]), ZERO));
+    return [ratios.reduce(larger, ONE), larger(told[0], told[1])];
+  }
+  /** The largest share of respondents that answers can expose. */
+  mostExposed() {
+    const chances = [this.p00, this.p11], telling = tellingAnswers(this); // of each answer, at its likeliest
+    const most = telling.length ? telling.reduce((sum, answer) => sum.plus(chances[answer]), ZERO) : larger(this.p00, this.p11);
+    return most.compare(ONE) > 0 ? ONE : most;
+  }
+  /** What happens to an answer, in one sentence. @param {string} kind @param {Words} words */
+  happens(kind, words) {
+    const no = ONE.minus(this.p00), yes = ONE.minus(this.p11);
+    if (kind === "number") return words.say("number_drawn");
+    if (no.compare(yes)) return words.say("switched_unequally", { no: chanceOf("case", no, words), yes: chanceOf("case", yes, words) });
+    return no.sign() ? chanceOf("switched", no, words) : words.say("unchanged");
+  }
+  /** Which answers are proofs, or as good as proofs. @param {string} kind @param {Words} words */
+  proofSentences(kind, words) {
+    const [answers, start] = kind === "number" ? [NUMBER_ANSWERS, "number_"] : [ANSWERS, ""];
+    return tellingAnswers(this).map((answer) => words.say(start + proofKey(this.likelihoodRatio(answer)), { word: words.say(answers[answer]) }));
+  }
+  /** What a single other answer proves. @param {string} kind @param {Words} words */
+  provesSentences(kind, words) {
+    if (kind !== "number") return yesAndNo(this, words);
+    return singleSentence(this, "number_proves_nothing", "still_number", words);
+  }
   /** The one bit of the answer seen alone: the design itself. @returns {Design} */
   get column() { return this; }
   /** Fractions in lowest terms. */
@@ -545,6 +582,25 @@ export class SetDesign {
   }
   /** An answer, until one is drawn. */
   get blank() { return "1".repeat(this.size).padEnd(this.options, "0"); }
+  /** Whether questions of this kind can be asked with it: a choice of as many options. @param {Kind} kind */
+  fits(kind) { return kind.kind === "choice" && kind.options.length === this.options; }
+  /** The answer to send instead of the number of an option. @param {any} truth @param {Kind} _ @param {Source} [source] */
+  draw(truth, _, source = systemSource) { return randomiseChoice(truth, this, source); }
+  /** All sets are alike: each of them tells, or none. @returns {[Fraction, Fraction]} */
+  telling() {
+    const ratio = this.worstRatio;
+    return ratio === null || tells(ratio) ? [ONE, ONE] : [ratio, ZERO];
+  }
+  /** Each set exposes, or none. */
+  mostExposed() { return ONE; }
+  /** What happens to an answer, in one sentence. @param {string} _ @param {Words} words */
+  happens(_, words) { return setInWords(this, "replaced", "set_drawn", chanceOf("case", ONE.minus(this.p), words), words); }
+  /** Whether a set is a proof, or as good as one. @param {string} _ @param {Words} words */
+  proofSentences(_, words) { return tells(this.worstRatio) ? [words.say(`set_${proofKey(this.worstRatio)}`)] : []; }
+  /** What a single set proves. @param {string} _ @param {Words} words */
+  provesSentences(_, words) {
+    return singleSentence(this, this.size === 1 ? "option_proves_nothing" : "set_proves_nothing", "still_option", words);
+  }
   /** One option seen alone, for estimates: the promise is never read off it. @returns {Design} */
   get column() { return new Design(ONE.minus(this.q), this.p); }
   /** p in lowest terms. */
@@ -617,12 +673,6 @@ function ratioOf(given) {
   const bits = view.getBigUint64(0), power = (bits >> 52n) & 2047n, normal = BigInt(power > 0n), sign = 1n - 2n * (bits >> 63n);
   const digits = (bits & ((1n << 52n) - 1n)) | (normal << 52n); // of 53 bits, and fewer below 2^-1022
   return [(sign * digits) << (power - normal), 1n << 1074n];
-}
-
-/** The answer to send instead of the truth, by the question's kind. @param {any} truth @param {Question} question @param {Source} source */
-function randomised(truth, { kind, design }, source) {
-  if (design instanceof SetDesign) return randomiseChoice(truth, design, source);
-  return String(kind.kind === "number" ? randomiseNumber(truth, design, kind, source) : randomise(truth, design, source));
 }
 
 /** @param {Uint8Array} bytes */
@@ -1139,15 +1189,10 @@ function surveyBytes({ opens, expires, rounds, questions, inviteOnly, ...rest })
 /** An answer that changes the odds by this factor is as good as a proof. */
 const PRACTICAL_PROOF = new Fraction(1000n);
 
-/** Whether a design goes with a kind. @param {Kind} kind @param {AnyDesign} design */
-function fits(kind, design) {
-  return kind.kind === "choice" ? design instanceof SetDesign && design.options === kind.options.length : design instanceof Design;
-}
-
 /** @param {Question} question */
 function checkQuestion(question) {
   const where = `question '${question.id}'`, { design, promise, disclosure, kind } = question;
-  if (!fits(kind, design)) {
+  if (!design.fits(kind)) {
     const many = kind.kind === "choice" ? `${kind.options.length} options` : "";
     refuse("MalformedDocument", `${where}: a ${many ? `choice of ${many}` : `${kind.kind} question`} goes with a design ${many ? `for ${many}` : "of p00 and p11"}`);
   }
@@ -1156,7 +1201,7 @@ function checkQuestion(question) {
   if (!design.onGrid) refuse("OffGridDesign", `${where}: the matrix is off the grid of 1/2^64`);
   if (!design.satisfies(promise)) refuse("ClaimTooSmall", `${where} promises more than its matrix keeps`);
   if (disclosure !== null) {
-    if (whole(disclosure.exposed).compare(mostExposed(design).times(whole(disclosure.respondents))) > 0) {
+    if (whole(disclosure.exposed).compare(design.mostExposed().times(whole(disclosure.respondents))) > 0) {
       refuse("MalformedDocument", `${where}: fewer people can be exposed than it says`);
     }
     if (tells(design.worstRatio) && disclosure.exposed === 0) refuse("MalformedDocument", `${where}: somebody will be exposed`);
@@ -1168,12 +1213,9 @@ function tells(ratio) {
   return ratio === null || ratio.compare(PRACTICAL_PROOF) >= 0;
 }
 
-/** The largest share of respondents that answers can expose; sets are alike. @param {AnyDesign} design */
-function mostExposed(design) {
-  if (design instanceof SetDesign) return ONE;
-  const { p00, p11 } = design, chances = [p00, p11], telling = tellingAnswers(design); // of each answer, at its likeliest
-  const most = telling.length ? telling.reduce((sum, answer) => sum.plus(chances[answer]), ZERO) : larger(p00, p11);
-  return most.compare(ONE) > 0 ? ONE : most;
+/** @param {Fraction | null} ratio */
+function proofKey(ratio) {
+  return ratio === null ? "proof" : "nearly_proof";
 }
 
 /** @param {Fraction} one @param {Fraction} other */
@@ -1384,20 +1426,6 @@ function tellingAnswers(design) {
   return /** @type {(0 | 1)[]} */ ([1, 0]).filter((answer) => tells(design.likelihoodRatio(answer)));
 }
 
-/** The greatest ratio of an answer that does not tell by itself, and the chance of one that does.
- * @param {AnyDesign} design @returns {[Fraction, Fraction]} */
-function boundOfOne(design) {
-  if (design instanceof SetDesign) { // all sets are alike
-    const ratio = design.worstRatio;
-    return ratio === null || tells(ratio) ? [ONE, ONE] : [ratio, ZERO];
-  }
-  const telling = tellingAnswers(design), others = /** @type {const} */ ([0, 1]).filter((answer) => !telling.includes(answer));
-  const ratios = others.map((answer) => /** @type {Fraction} */ (design.likelihoodRatio(answer)));
-  const rows = [[design.p00, ONE.minus(design.p00)], [ONE.minus(design.p11), design.p11]];
-  const told = rows.map((row) => telling.reduce((sum, answer) => sum.plus(row[answer]), ZERO));
-  return [ratios.reduce(larger, ONE), larger(told[0], told[1])];
-}
-
 /** Over so many draws by each design: how much all answers that do not tell by themselves can change the odds (null: too
  * much to be shown), and the chance, at most, of one that does. @param {[AnyDesign, number][]} draws */
 function boundOf(draws) {
@@ -1406,7 +1434,7 @@ function boundOf(draws) {
   /** @type {Pair} */
   let quiet = [1n, 1n]; // the chance that no answer tells
   for (const [design, count] of draws) {
-    const [greatest, likeliest] = boundOfOne(design);
+    const [greatest, likeliest] = design.telling();
     ratio = upward(product(ratio, power(greatest, count, upward)));
     quiet = downward(product(quiet, power(ONE.minus(likeliest), count, downward)));
   }
@@ -1673,34 +1701,9 @@ function drawsOf({ design, rounds, panel }, ledgers) {
 function questionSentences(question, ledgers, words) {
   const { rounds, panel } = question, key = panel ? "panel" : "rounds";
   return [
-    ...drawInWords(question, words), ...(rounds > 1 ? [words.say(key, { count: rounds })] : []), ...proofsInWords(question, words),
+    ...SPOKEN[question.kind.kind].drawn(question, words), ...(rounds > 1 ? [words.say(key, { count: rounds })] : []), ...question.design.proofSentences(question.kind.kind, words),
     ...limitSentences(boundOf([drawsOf(question, ledgers)]), "", words),
   ];
-}
-
-/** What is sent instead of the truth. @param {Question} question @param {Words} words */
-function drawInWords({ design, kind }, words) {
-  if (design instanceof SetDesign) {
-    const out = ONE.minus(design.p), places = { share: changedInWords(out, words), size: String(design.size), options: String(design.options) };
-    if (!out.sign()) return [words.say(design.size === 1 ? "unchanged" : "choice_set_always", places)];
-    return [words.say(design.size === 1 ? "choice_one" : "choice_set", places)];
-  }
-  const { p00, p11 } = design;
-  if (kind.kind === "number") {
-    const { low, high, clip } = kind, told = { low: atLeast(ONE.minus(p00).times(HUNDRED)), high: ratioInWords(p11.times(HUNDRED)) };
-    return [words.say("number", told), ...(clip ? [words.say("clipped", { low, high })] : [])];
-  }
-  const no = changedInWords(ONE.minus(p00), words), yes = changedInWords(ONE.minus(p11), words);
-  if (no !== yes) return [words.say("changed_unequally", { no, yes })];
-  return [no === words.say("never") ? words.say("unchanged") : words.say("changed", { share: no })];
-}
-
-/** Which answers are proofs, or as good as proofs. @param {Question} question @param {Words} words */
-function proofsInWords({ design, kind }, words) {
-  const proof = (/** @type {Fraction | null} */ ratio) => (ratio === null ? "proof" : "nearly_proof");
-  if (design instanceof SetDesign) return tells(design.worstRatio) ? [words.say(`set_${proof(design.worstRatio)}`)] : [];
-  const [answers, start] = kind.kind === "number" ? [NUMBER_ANSWERS, "number_"] : [ANSWERS, ""];
-  return tellingAnswers(design).map((answer) => words.say(start + proof(design.likelihoodRatio(answer)), { word: words.say(answers[answer]) }));
 }
 
 /** @param {Fraction} chance @param {Words} words */
@@ -1741,7 +1744,7 @@ const PROVES_NOTHING = new Fraction(4n), NEXT = new Fraction(1n, 1n << 60n), FIN
 export function headlines(survey, given) {
   needSettings("headlines", given, ["words", "page"]);
   const { page = globalThis.location?.origin !== undefined } = given, words = wordsOf("headlines", given.words), ledgers = page ? Math.max(1, survey.origins.length) : 1;
-  const told = survey.questions.map((question) => [happens(question, words), ...proves(question, words, ledgers)]);
+  const told = survey.questions.map((question) => [question.design.happens(question.kind.kind, words), ...proves(question, words, ledgers)]);
   const same = told.every((one) => JSON.stringify(one) === JSON.stringify(told[0]));
   return { survey: same ? told[0] : [words.say("at_each")], questions: Object.fromEntries(survey.questions.map(({ id }, i) => [id, told[i]])) };
 }
@@ -1763,17 +1766,21 @@ function shareInWords({ epsilon, delta }, { lifetimeEpsilon, lifetimeDelta }, wo
   return words.say(`${what}_percent`, { number: Math.min(100, Math.ceil(100 * share - TINY)) });
 }
 
-/** @param {Question} question @param {Words} words */
-function happens({ design, kind }, words) {
-  if (design instanceof SetDesign) {
-    const { size, options } = design, out = ONE.minus(design.p);
-    if (!out.sign()) return words.say(size === 1 ? "unchanged" : "choice_set_always", { size, options });
-    return words.say(size === 1 ? "replaced" : "set_drawn", { size, options, share: chanceOf("case", out, words) });
-  }
-  const no = ONE.minus(design.p00), yes = ONE.minus(design.p11);
-  if (kind.kind === "number") return words.say("number_drawn");
-  if (no.compare(yes)) return words.say("switched_unequally", { no: chanceOf("case", no, words), yes: chanceOf("case", yes, words) });
-  return no.sign() ? chanceOf("switched", no, words) : words.say("unchanged");
+/** How a set is drawn, by one of two sentences. @param {SetDesign} design @param {string} one @param {string} several @param {string} share @param {Words} words */
+function setInWords({ options, size, p }, one, several, share, words) {
+  const always = size === 1 ? "unchanged" : "choice_set_always";
+  return words.say(ONE.compare(p) ? (size === 1 ? one : several) : always, { size, options, share });
+}
+
+/** What a single answer proves that is no proof. @param {AnyDesign} design @param {string} nothing @param {string} still @param {Words} words */
+function singleSentence(design, nothing, still, words) {
+  const [ratio, telling] = design.telling();
+  return telling.sign() ? [] : [words.say(ratio.compare(PROVES_NOTHING) <= 0 ? nothing : still, { ratio: ratioInWords(ratio) })];
+}
+
+/** @param {Fraction | null} ratio @param {string} start @param {string} plain @param {Words} words */
+function meansInWords(ratio, start, plain, words) {
+  return ratio === null || tells(ratio) ? words.say(`${start}_${proofKey(ratio)}`) : words.say(plain, { ratio: ratioInWords(ratio) });
 }
 
 /** A chance in words, never above what it is. @param {string} key @param {Fraction} chance @param {Words} words */
@@ -1789,13 +1796,10 @@ function chanceOf(key, chance, words) {
 
 /** @param {Question} question @param {Words} words @param {number} ledgers */
 function proves(question, words, ledgers) {
-  const { design, kind } = question, draws = drawsOf(question, ledgers), limits = boundOf([draws]), told = proofsInWords(question, words);
-  const quiet = !limits.telling.sign() && limits.ratio !== null, nothing = quiet && /** @type {Fraction} */ (limits.ratio).compare(PROVES_NOTHING) <= 0;
+  const { design, kind } = question, draws = drawsOf(question, ledgers), limits = boundOf([draws]), told = design.proofSentences(kind.kind, words);
+  const nothing = !limits.telling.sign() && limits.ratio !== null && limits.ratio.compare(PROVES_NOTHING) <= 0;
   if (draws[1] > 1) return [...told, ...(nothing ? [words.say("all_proves_nothing")] : limitSentences(limits, "", words))];
-  if (kind.kind === "yes_no") return [...told, ...yesAndNo(/** @type {Design} */ (design), words)];
-  if (!quiet) return told;
-  const number = kind.kind === "number", what = number ? "number" : /** @type {SetDesign} */ (design).size === 1 ? "option" : "set";
-  return [words.say(nothing ? `${what}_proves_nothing` : number ? "still_number" : "still_option", { ratio: ratioInWords(/** @type {Fraction} */ (limits.ratio)) })];
+  return [...told, ...design.provesSentences(kind.kind, words)];
 }
 
 /** What a single "yes" or "no" proves that is not a proof by itself. @param {Design} design @param {Words} words */
@@ -1824,7 +1828,7 @@ export function budgetLines({ draws, reports, policy, later }, given) {
     const names = [draw.attribute, later(draw.attribute)];
     const around = left.filter((report) => names.includes(report.attribute) && report.round === draw.round).length;
     lines.push(...theirs(draw.attribute), ours(sentInWords(designs[i], draw, around, words)));
-    if (around) lines.push(ours(meaningInWords(designs[i], draw, words)));
+    if (around) lines.push(ours(SPOKEN[kindOf(draw)].means(draw.answer, designs[i], words)));
   });
   return lines;
 }
@@ -1854,30 +1858,47 @@ function capInWords({ lifetimeEpsilon: cap, lifetimeDelta, allowDisclosure }, wo
   return allowDisclosure ? words.say("cap_besides", { ratio, chance: chanceInWords(lifetimeDelta, words) }) : words.say("cap", { ratio });
 }
 
-/** @param {Draw} draw */
-function ofANumber({ kind }) {
-  return kind.startsWith("number");
-}
+/** What is sent instead of the truth, what was sent, and what that can tell, by the name of the question's kind.
+ * @type {Record<string, {drawn: (question: any, words: Words) => string[], sent: (answer: string, design: any, words: Words) => {key: string, places: object},
+ *   means: (answer: string, design: any, words: Words) => string}>} */
+const SPOKEN = {
+  yes_no: {
+    drawn({ design }, words) {
+      const no = changedInWords(ONE.minus(design.p00), words), yes = changedInWords(ONE.minus(design.p11), words);
+      if (no !== yes) return [words.say("changed_unequally", { no, yes })];
+      return [no === words.say("never") ? words.say("unchanged") : words.say("changed", { share: no })];
+    },
+    sent: (answer, _, words) => ({ key: "sent", places: { word: words.say(ANSWERS[Number(answer)]) } }),
+    means: (answer, design, words) => meansInWords(design.likelihoodRatio(Number(answer)), "means", "means", words),
+  },
+  number: {
+    drawn({ design, kind }, words) {
+      const told = { low: atLeast(ONE.minus(design.p00).times(HUNDRED)), high: ratioInWords(design.p11.times(HUNDRED)) }, { low, high } = kind;
+      return [words.say("number", told), ...(kind.clip ? [words.say("clipped", { low, high })] : [])];
+    },
+    sent: (answer, _, words) => ({ key: "sent", places: { word: words.say(NUMBER_ANSWERS[Number(answer)]) } }),
+    means: (answer, design, words) => meansInWords(design.likelihoodRatio(Number(answer)), "means_number", "means_number", words),
+  },
+  choice: {
+    drawn: ({ design }, words) => [setInWords(design, "choice_one", "choice_set", changedInWords(ONE.minus(design.p), words), words)],
+    sent: (answer, design) => ({
+      key: design.size === 1 ? "sent_option" : "sent_set", places: { list: [...answer].flatMap((bit, i) => (bit === "1" ? [i + 1] : [])).join(", ") },
+    }),
+    means: (_, design, words) => meansInWords(design.worstRatio, "means_set", "means_option", words),
+  },
+};
 
 /** @param {AnyDesign} design @param {Draw} draw @param {number} reports @param {Words} words */
 function sentInWords(design, draw, reports, words) {
   const round = String(draw.round + 1), end = draw.round ? "_in_round" : ""; // people count from 1
   if (!reports) return words.say(`not_sent${end}`, { round });
-  const counted = words.say("reports", { count: reports });
-  if (design instanceof SetDesign) {
-    const list = [...draw.answer].flatMap((bit, i) => (bit === "1" ? [i + 1] : [])).join(", ");
-    return words.say((design.size === 1 ? "sent_option" : "sent_set") + end, { round, list, reports: counted });
-  }
-  const word = words.say((ofANumber(draw) ? NUMBER_ANSWERS : ANSWERS)[Number(draw.answer)]);
-  return words.say(`sent${end}`, { round, word, reports: counted });
+  const { key, places } = SPOKEN[kindOf(draw)].sent(draw.answer, design, words);
+  return words.say(key + end, { round, ...places, reports: words.say("reports", { count: reports }) });
 }
 
-/** @param {AnyDesign} design @param {Draw} draw @param {Words} words */
-function meaningInWords(design, draw, words) {
-  const set = design instanceof SetDesign, ratio = set ? design.worstRatio : design.likelihoodRatio(Number(draw.answer));
-  const start = ofANumber(draw) ? "means_number" : "means";
-  if (ratio === null || tells(ratio)) return words.say(`${set ? "means_set" : start}_${ratio === null ? "proof" : "nearly_proof"}`);
-  return words.say(set ? "means_option" : start, { ratio: ratioInWords(ratio) });
+/** The name of the kind that a draw answered. @param {Draw} draw */
+function kindOf({ kind }) {
+  return kind.split(" ")[0];
 }
 
 // ---- publish/withdrawal: a survey that ends early -------------------------------------------------------------------
@@ -2419,7 +2440,7 @@ export class Client {
       }
       within("lifetime", state.draws, cost, policy.lifetimeEpsilon, policy.lifetimeDelta);
       within("attribute", own, cost, policy.attributeEpsilon, policy.attributeDelta);
-      const answer = randomised(typeof truth === "function" ? truth() : truth, question, source);
+      const answer = question.design.draw(typeof truth === "function" ? truth() : truth, question.kind, source);
       state.draws.push({ attribute, round, kind: truths, design: design.text, answer, epsilon: String(cost.epsilon), delta: String(cost.delta) });
       return answer;
     }
