@@ -19,7 +19,11 @@ TYPES = {
 CHECKS = {
     "rrcollect/publish/question.py": {"WireDesign", "filled"},
     "rrcollect/publish/report.py": {"__post_init__"},
-    "server_agg/count/tally.py": {"checked_tally", "checked_tallies", "__add__"},
+    "server_agg/compare/options.py": {"_counted"},
+    "server_agg/compare/segments.py": {"_tallies"},
+    "server_agg/compare/trends.py": {"trend"},
+    "server_agg/count/tally.py": {"checked_tally", "tallies_in", "__add__"},
+    "server_agg/models/group_tests.py": {"_lists"},
     "server_agg/count/tallies.py": {"__post_init__", "__init__"},
 }
 """Who may look at a type, by file: what refuses a wrong argument, reads a wire form, or lists what was given."""
@@ -33,7 +37,7 @@ def faults(source: str, allowed: frozenset[str] = frozenset()) -> list[str]:
 def _faults(node: ast.AST, inside: str, allowed: frozenset[str]) -> Iterator[tuple[int, str]]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         inside = node.name
-    elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+    elif not inside and isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
         inside = node.targets[0].id
     if inside not in allowed:
         called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""

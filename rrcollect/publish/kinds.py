@@ -49,9 +49,19 @@ class AnyKind(Document):
         return ()
 
     @property
+    def labels(self) -> tuple[Mapping[str, str], ...]:
+        """The labels of the options, each by language."""
+        return ()
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        """The unit of a number by language."""
+        return {}
+
+    @property
     def option_count(self) -> int:
         """How many options there are; 0 if there are none."""
-        return 0
+        return len(self.labels)
 
     @property
     def sentences(self) -> tuple[Said, ...]:
@@ -115,13 +125,13 @@ class Choice(AnyKind):
 
     @property
     def texts(self) -> tuple[Mapping[str, str], ...]:
-        """The options' labels."""
+        """The options' labels.  How many there are is in `truths` left to the design."""
         return self.options
 
     @property
-    def option_count(self) -> int:
-        """How many options there are.  In `truths` it is left to the design."""
-        return len(self.options)
+    def labels(self) -> tuple[Mapping[str, str], ...]:
+        """As they are numbered."""
+        return self.options
 
     @property
     def goes_with(self) -> str:
@@ -174,6 +184,11 @@ class Number(AnyKind):
     def texts(self) -> tuple[Mapping[str, str], ...]:
         """The unit."""
         return (self.unit,)
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        """By language."""
+        return self.unit
 
     @property
     def bounded(self) -> dict[str, Any]:

@@ -22,7 +22,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from rrcollect.design.parameters import NumberLike
-from rrcollect.publish.kinds import Choice, Number
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey
 from server_agg.compare.options import OptionTables, option_tables
@@ -77,11 +76,11 @@ class QuestionScale(NamedTuple):
     def of(cls, question: Question, survey: Survey) -> QuestionScale:
         """What this survey says."""
         kind = question.kind
-        if isinstance(kind, Choice):
-            return cls(tuple(survey.say(option) for option in kind.options))
-        if isinstance(kind, Number):
-            return cls((), Scale.of_number(kind.low, kind.high, survey.say(kind.unit) if kind.unit else ""))
-        return cls()
+        scale, unit = SHARES, survey.say(kind.units) if kind.units else ""
+        if "bounds" in kind.bounded:
+            low, high = kind.bounded["bounds"]
+            scale = Scale.of_number(low, high, unit)
+        return cls(tuple(survey.say(option) for option in kind.labels), scale)
 
 
 PLAIN = QuestionScale()
