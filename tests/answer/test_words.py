@@ -1,5 +1,6 @@
 """What a person read identifies a draw, whatever an app calls it; an alias says that two names are one attribute."""
 
+import itertools
 import json
 import re
 from pathlib import Path
@@ -140,7 +141,8 @@ def test_aliases_are_a_tuple_of_names(aliases):
 
 def test_the_search_catches_a_ledger_that_does_not_look_at_words(tmp_path, monkeypatch):
     """The planted bug: fingerprints that are never found."""
-    monkeypatch.setattr("rrcollect.answer.client.fingerprint", lambda text: str(id(text)))
+    fresh = itertools.count()
+    monkeypatch.setattr("rrcollect.answer.client.fingerprint", lambda text: str(next(fresh)))
     source = CountingSource()
     device = client(tmp_path, attributes=["a", "b"], source=source)
     for name in ("a", "b"):
