@@ -21,7 +21,7 @@ from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rrcollect.design.mechanism import Mechanism
+from rrcollect.design.mechanism import Mechanism, checked_design
 from rrcollect.design.parameters import whole_number
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally, counts_of, counts_of_texts, design_of, fields, read_json
@@ -66,8 +66,7 @@ class TallyKey:
         for name in ("survey", "question"):
             if not isinstance(getattr(self, name), str):
                 raise ParameterError(name, getattr(self, name), "a str")
-        if not isinstance(self.design, Mechanism):
-            raise ParameterError("design", self.design, "a Design or a SetDesign")
+        checked_design(self.design)
         if not isinstance(self.pilot, bool):
             raise ParameterError("pilot", self.pilot, "True or False")
         pairs = tuple(sorted(tuple(pair) for pair in self.segments))
@@ -104,10 +103,7 @@ class Tallies(Mapping[TallyKey, Tally]):
     def __init__(self, given: Mapping[TallyKey, Tally] | None = None) -> None:
         found = dict(given or {})
         for key, tally in found.items():
-            known = isinstance(key, TallyKey) and isinstance(tally, Tally)
-            if not known or key.design not in (tally.mechanism, tally.design):
-                allowed = "a Tally of the key's own design under each TallyKey"
-                raise ParameterError("tallies", (key, tally), allowed)
+            checked_entry(key, tally)
         self._tallies = {key: found[key] for key in sorted(found, key=TallyKey.order)}
 
     @classmethod
@@ -286,6 +282,13 @@ def _entry(key: TallyKey, tally: Tally) -> dict[str, object]:
         "segments": dict(key.segments),
         "survey": key.survey,
     }
+
+
+def checked_entry(key: object, tally: object) -> None:
+    """Refuse what is not a tally of its key's own design."""
+    known = isinstance(key, TallyKey) and isinstance(tally, Tally)
+    if not known or key.design not in (tally.mechanism, tally.design):  # type: ignore[attr-defined]
+        raise ParameterError("tallies", (key, tally), "a Tally of the key's own design under each TallyKey")
 
 
 def refuse_mixed(pilots: Mapping[str, bool]) -> None:

@@ -179,7 +179,7 @@ def checked_tally(value: object, name: str = "tally", *, yes_no: bool = False) -
     return value
 
 
-def tallies_in(value: Tally | Iterable[Tally], *, yes_no: bool = False) -> list[Tally]:
+def checked_tallies(value: Tally | Iterable[Tally], *, yes_no: bool = False) -> list[Tally]:
     """One tally or several, as a list; an error if anything else is among them."""
     return [checked_tally(each, yes_no=yes_no) for each in ([value] if isinstance(value, Tally) else value)]
 

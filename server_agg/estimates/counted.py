@@ -12,6 +12,7 @@ Rules
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
@@ -43,6 +44,10 @@ class Counted(Result):
     unit: str = ""
     labels: tuple[str, ...] = ()
     planning: Fraction | None = None  # of the weights of several designs
+
+    @abstractmethod
+    def context(self) -> str:
+        """Answers and promise."""
 
     # ---- values -----------------------------------------------------------------------------------------------
 
@@ -212,7 +217,8 @@ class Counted(Result):
         `side` "lower" or "upper" gives a one-sided bound with the whole error probability at that end.
 
         >>> from rrcollect import Design
-        >>> Counted((Tally(Design(1, "1/2"), 20, 0),)).interval(method="exact", side="upper")[0]
+        >>> from server_agg import estimate
+        >>> estimate(Tally(Design(1, "1/2"), 20, 0)).interval(method="exact", side="upper")[0]
         0.0
         """
         share, how = self._share, self.method_for(None) if method is None else method

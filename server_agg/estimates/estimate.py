@@ -29,7 +29,7 @@ from rrcollect.design.parameters import NumberLike, checked_bounds, fraction, wh
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.count.tallies import merged
-from server_agg.count.tally import Tally, tallies_in
+from server_agg.count.tally import Tally, checked_tallies
 from server_agg.errors import EmptySelection, TooFewAnswers
 from server_agg.estimates.combination import Combination
 from server_agg.estimates.counted import Counted
@@ -291,7 +291,7 @@ def estimate(
     c              4.0   0.0   8.6             4.0
     n = 1000, ε = 1.792; 95 % exact bars for the population, all at once, coverage guaranteed
     """
-    found = merged(tallies_in(tallies))
+    found = merged(checked_tallies(tallies))
     if not found:
         raise EmptySelection("nothing was counted; expected one tally or more")
     if len({len(tally) for tally in found}) > 1:

@@ -38,7 +38,7 @@ import numpy as np
 from rrcollect.design.parameters import NumberLike, probability
 from rrcollect.errors import ParameterError
 from server_agg.count.tallies import merged
-from server_agg.count.tally import Tally, tallies_in
+from server_agg.count.tally import Tally, checked_tallies
 from server_agg.errors import NotIdentified, TooFewAnswers
 from server_agg.estimates.exact import exact_lower
 from server_agg.estimates.methods import unclipped_exact
@@ -146,7 +146,7 @@ def cheating(tallies: Tally | Iterable[Tally], *, cheaters: Sequence[NumberLike]
     >>> [round(row.value, 3) for row in cheating(Tally(Design("3/4", "3/4"), 1000, 400), cheaters=[0, "0.1"]).rows]
     [0.3, 0.35]
     """
-    given = tallies_in(tallies, yes_no=True)
+    given = checked_tallies(tallies, yes_no=True)
     if len(given) == 1:
         return _supposed(given[0], cheaters)
     counted = tuple(t for t in merged(given) if t.n)
