@@ -1375,7 +1375,7 @@ function checkVersion(survey, digest, known) {
 
 /** @typedef {Awaited<ReturnType<typeof acceptSurvey>>} AcceptedSurvey */
 
-// ---- design/rounding: numbers for people, rounded to the safe side ---------------------------------------------------
+// ---- design/rounding: numbers for people, rounded to the safe side -------------------------------------------------
 
 /** @param {bigint} n @param {Fraction} unit */
 function times(n, unit) {
@@ -1415,7 +1415,7 @@ function decimal(value) {
   return places ? `${digits.slice(0, -places)}.${digits.slice(-places)}` : digits;
 }
 
-// ---- answer/bound: how much all that is sent can tell ----------------------------------------------------------------
+// ---- answer/explain/bound: how much all that is sent can tell ------------------------------------------------------
 
 const MOST_SHOWN = new Fraction(1000000n), EXACT_BITS = 1024, FINE = 1n << 256n;
 
@@ -1479,7 +1479,7 @@ function downward(chance) {
   return bitLength(chance[1]) <= EXACT_BITS ? chance : [(chance[0] * FINE) / chance[1], FINE];
 }
 
-// ---- answer/words: every sentence a person is told by this device, and how others' text is kept apart ---------------
+// ---- answer/explain/words: every sentence a person is told by this device, and how others' text is kept apart ------
 
 const OURS = ["en", "de", "fr", "es", "ar"], RIGHT_TO_LEFT = ["ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"];
 const FORMS = ["zero", "one", "two", "few", "many", "other"];
@@ -1634,7 +1634,7 @@ function fitting(line) {
   return cut < 0 ? line.length : cut;
 }
 
-// ---- answer/explanation: what a survey would make this device send ---------------------------------------------------
+// ---- answer/explain/explanation: what a survey would make this device send -----------------------------------------
 
 const ANSWERS = ["no", "yes"], NUMBER_ANSWERS = ["low", "high"]; // 0 and 1
 const RARE = new Fraction(1n, 10000n), UNLIKELY = new Fraction(1n, 1000000n);
@@ -1734,7 +1734,7 @@ function chanceInWords(chance, words) {
   return chance.compare(UNLIKELY) >= 0 ? words.say("chance", { number: ratioInWords(chance.times(HUNDRED)) }) : words.say("never_likely");
 }
 
-// ---- answer/headline: the first thing a person reads -----------------------------------------------------------------
+// ---- answer/explain/headline: the first thing a person reads -------------------------------------------------------
 
 const PROVES_NOTHING = new Fraction(4n), NEXT = new Fraction(1n, 1n << 60n), FINEST = 50n, MOST_COUNTED = 1000n, TINY = 1e-9;
 
@@ -1812,7 +1812,7 @@ function yesAndNo(design, words) {
   return strong.map((answer) => words.say("still", { word: words.say(ANSWERS[answer]), ratio: ratioInWords(ratioOf(answer)) }));
 }
 
-// ---- answer/budget: what was drawn and sent --------------------------------------------------------------------------
+// ---- answer/explain/budget: what was drawn and sent ----------------------------------------------------------------
 
 /** @typedef {Awaited<ReturnType<Client["budget"]>>} Budget */
 
@@ -1901,7 +1901,7 @@ function kindOf({ kind }) {
   return kind.split(" ")[0];
 }
 
-// ---- publish/withdrawal: a survey that ends early -------------------------------------------------------------------
+// ---- publish/envelope: a survey that ends early -------------------------------------------------------------------
 
 /** @type {Record<string, Need>} */
 const WITHDRAWAL = {
@@ -1998,7 +1998,7 @@ function withAnswer(body, answer) {
   return start + answer + body.slice(start.length + answer.length);
 }
 
-// ---- answer/ledger_file: one state, changed in one transaction; the steps of its schema -----------------------------
+// ---- answer/ledger/file: one state, changed in one transaction; the steps of its schema -----------------------------
 
 /**
  * @typedef {{attribute: string, round: number, kind: string, design: string, answer: string, epsilon: string, delta: string}} Draw
@@ -2111,7 +2111,7 @@ export class IndexedDBLedger {
   }
 }
 
-// ---- answer/ledger: what was spent, for life ------------------------------------------------------------------------
+// ---- answer/ledger/ledger: what was spent, for life ----------------------------------------------------------------
 
 /** @param {Draw[]} draws @returns {Promised} */
 function total(draws) {
@@ -2708,7 +2708,7 @@ class Delivery {
   }
 }
 
-// ---- deliver/verdict: what a reply says about a report --------------------------------------------------------------
+// ---- deliver/transport: what a reply says about a report -----------------------------------------------------------
 
 /** The reasons for which a collector refuses a report for good, with the status of each. @type {Record<string, number>} */
 const REASONS = {
