@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rrcollect import Design, Question, Report, Survey
-from server_agg import REASONS, BatchResult, segment_table, tally_reports, write_reports
+from server_agg import REASONS, BatchResult, compare, tally_reports, write_reports
 
 DESIGN = Design("3/4", "3/4")
 SURVEY = Survey(
@@ -73,7 +73,7 @@ def show(result: BatchResult) -> None:
     print(result.summary)
     for reason, rows in result.summary.refused.items():
         print(f"  {rows:3} {reason}: {REASONS[reason]}")
-    print(segment_table(result.tallies.where(question="doped").by("region")))
+    print(compare(result.tallies.where(question="doped").by("region"), minimum=30))
 
 
 def main() -> None:

@@ -85,12 +85,11 @@ for week, answering in enumerate(drawn):
     crashed = truths.random(answering) < CRASHES[week]
     weeks[week] = Tally.of(randomise_many(crashed, design), design)
 trends = trend(weeks)
-print(trends.table)
-print(trends.describe())
-for week, change in enumerate(trends.changes(), start=1):
-    low, high = (100 * end for end in change.interval(level=1 - 0.05 / (WEEKS - 1)))  # all the changes at once
+print(trends)
+for week, change in enumerate(trends.changes, start=1):  # all the changes at once
+    low, high = (100 * end for end in change.interval())
     if low > 0 or high < 0:
-        print(f"week {week}: {100 * change.difference:+.1f} points in one week (bar: {low:+.1f} to {high:+.1f})")
+        print(f"week {week}: {100 * (change.value or 0):+.1f} points in one week (bar: {low:+.1f} to {high:+.1f})")
 print(f"in truth {CRASHES[0]:.0%}, and {CRASHES[-1]:.0%} from week 4 on")
 every = plan.margin(optimal_design("1/4"), FLEET, prevalence="0.05")  # the same ε = 2 in eight weeks
 print(f"±{100 * plan.margin(design, FLEET // WEEKS, prevalence='0.05'):.1f} points per week; were everybody asked "

@@ -81,9 +81,10 @@ print(f"As good as {elite.effective_sample_size:.0f} direct answers; "
       f"1 % of dishonest reporters move it by {100 * elite.manipulation('0.01'):.1f} points at most")  # fmt: skip
 
 # %% 7. Groups side by side, with bars that hold all at once, and the difference with its own.
-print("\n" + str(agg.segment_table(tallies)))
-gap = agg.compare_groups(tallies["elite"], tallies["amateur"])
-print("elite minus amateur, in truth 30 points: {:.1f} to {:.1f}".format(*(100 * end for end in gap.interval())))
+compared = agg.compare({name: tallies[name] for name in ("elite", "amateur")})
+print(f"\n{compared}")
+gap = compared.difference.interval()
+print("elite minus amateur, in truth 30 points: {:.1f} to {:.1f}".format(*(100 * end for end in gap)))
 
 # %% 8. Before the next one: how many answers for ±3 points, and what ε would four thousand people need for it?
 print("\nAnswers for ±3 points:", agg.plan.sample_size(design, margin="0.03"))

@@ -5,12 +5,11 @@ The flow, and where each step lives:
     count      server_agg.count          exact counts by question × design × segment × round
     batch      server_agg.batch          the same from files, frames and databases of any size
     estimate   server_agg.estimates      the unbiased value and what its bar covers
-    compare    server_agg.compare        groups, segments and rounds side by side
+    compare    server_agg.comparisons    groups, segments and rounds side by side
     sample     server_agg.sampling       weights, strata, clusters, calibration, non-response; list experiments
     plan       server_agg.plan           what n, what margin, what ε, rehearsed
     reanalyse  server_agg.own_data       data from anywhere: a column of answers in a frame or a file
     explain    server_agg.models         regression, association, cheating, power by simulation
-    report     server_agg.report         sentences, tables, JSON, plots
     publish    server_agg.survey_page    what was found about a survey, as its results page shows it
     collect    server_agg.collect        the service that takes reports in (extra `server`)
 

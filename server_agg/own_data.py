@@ -14,7 +14,7 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -26,11 +26,10 @@ from rrcollect.design.yes_no import Design, checked_yes_no
 from rrcollect.errors import ParameterError
 from server_agg.answer_words import Coding, is_missing, is_null, plain_text
 from server_agg.columns import count_rows
-from server_agg.compare.segments import MERGED, segment_table, simultaneous_level
+from server_agg.comparisons.compare import MERGED, Comparison, compare
 from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers, UnclearAnswer
 from server_agg.estimates.estimate import Estimate, estimate
-from server_agg.results.interval import Interval, exact_level
 from server_agg.results.result import Result
 from server_agg.results.row import Row
 from server_agg.sampling.estimating import estimate as estimate_sample
@@ -41,46 +40,13 @@ MISSING_RULES = ("drop", "refuse")
 LEAST = 30  # answers that a group needs
 
 
-class Groups(NamedTuple):
-    """The groups of a sample in which everybody counts once."""
-
-    group_rows: tuple[Row, ...]
-    at_once: str
-    suppressed: tuple[tuple[str, int], ...]
-    minimum: int
-
-    @classmethod
-    def of(cls, tallies: Mapping[str, Tally], minimum: int, target: str) -> Groups:
-        """Every group, small ones merged; their bars hold all at once."""
-        found = segment_table(tallies, minimum=minimum, target=target)
-        many = len(found.rows)
-
-        def bar(whole: Estimate) -> Callable[[NumberLike, str | None], Interval[Any]]:
-            def made(level: NumberLike, method: str | None) -> Interval[Any]:
-                each = whole.interval(simultaneous_level(level, many, "bonferroni"), method or "exact")
-                return each.with_ends((each.low, each.high), level=exact_level(level))
-
-            return made
-
-        rows = [replace(row.estimate.rows[0], name=row.label, bar=bar(row.estimate)) for row in found.rows]
-        at_once = f"all {many} groups at once (Bonferroni)" if many > 1 else ""
-        return cls(tuple(rows), at_once, found.suppressed, minimum)
-
-    def merged_note(self) -> list[str]:
-        """What was merged."""
-        if not self.suppressed:
-            return []
-        cells = ", ".join(f"{name} (n = {n})" for name, n in self.suppressed)
-        return [f"merged for having fewer than {self.minimum} answers or to protect those: {cells}"]
-
-
 @dataclass(frozen=True)
 class Analysis(Result):
     """The share over all rows, the groups if any were asked for, and what was dropped; `whole` and `groups` are the
     results that its rows come from (of a complex sample `whole` has them all)."""
 
     whole: Estimate | SampleEstimate
-    groups: Groups | None
+    groups: Comparison | None
     design: Design
     column: str
     by: tuple[str, ...]
@@ -223,7 +189,7 @@ def analyse(
     if population is not None:
         raise ParameterError("population", population, "'population' or 'sample' as the target where there are groups")
     least = LEAST if minimum is None else minimum
-    return Analysis(whole, Groups.of(tallies, least, target), *done)
+    return Analysis(whole, compare(tallies, minimum=least, target=target), *done)
 
 
 class _Row(NamedTuple):

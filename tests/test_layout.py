@@ -17,8 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LONGEST = 330
 
 # Lowest first.  Parts of one line do not import each other.  Delivery knows documents and how to send their bytes; the
-# client knows delivery.  `report` has the words and tables that every estimate is printed with.  `estimates`
-# has two storeys: how bars are made, and what is estimated with them.
+# client knows delivery.  `estimates` has two storeys: how bars are made, and what is estimated with them.
 ORDER: dict[str, list[list[str]]] = {
     "rrcollect": [
         ["errors"],
@@ -35,9 +34,8 @@ ORDER: dict[str, list[list[str]]] = {
         ["columns"],
         ["count"],
         ["results"],
-        ["report"],
         ["batch", "estimates"],
-        ["compare"],
+        ["comparisons"],
         ["sampling"],
         ["plan"],
         ["models"],

@@ -21,8 +21,8 @@ from server_agg import (
     UnclearAnswer,
     UnreadableRow,
     analyse,
+    compare,
     estimate,
-    segment_table,
 )
 
 DIE = classic.forced_response(yes="1/6", no="1/6")
@@ -92,13 +92,13 @@ FRAMES = {
 
 def right(found):
     whole = estimate(Tally(DIE, 293, 122))
-    table = segment_table({"(missing)": Tally(DIE, 33, 33), "north": Tally(DIE, 120, 48), "south": Tally(DIE, 140, 41)})
+    table = compare({"(missing)": Tally(DIE, 33, 33), "north": Tally(DIE, 120, 48), "south": Tally(DIE, 140, 41)})
     assert found.dropped == 2
     first, *groups = found.rows
     assert (first.n, first.value, first.standard_error) == (whole.n, whole.value, whole.standard_error)
     assert tuple(first.interval()) == tuple(whole.interval())
-    assert [row.name for row in groups] == [row.label for row in table.rows]
-    assert [tuple(row.interval()) for row in groups] == [tuple(row.interval) for row in table.rows]
+    assert [row.name for row in groups] == [row.name for row in table.group_rows]
+    assert [tuple(row.interval()) for row in groups] == [tuple(row.interval()) for row in table.group_rows]
     return True
 
 

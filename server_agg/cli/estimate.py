@@ -26,7 +26,7 @@ from server_agg.cli.options import (
     target_of,
 )
 from server_agg.cli.sources import asked_in, batch_of, split_sources, tallies_of
-from server_agg.cli.terminal import Incomplete, check_picture, emit, save_picture, show, shown, table, write_text
+from server_agg.cli.terminal import Incomplete, check_picture, emit, save_picture, show, shown, write_text
 
 if TYPE_CHECKING:
     from server_agg import Tallies, Tally
@@ -145,9 +145,8 @@ def _grouped(options: Namespace, tallies: Tallies) -> int:
         raise ParameterError("--by", by, "two rounds or more of a question")
     data, parts = [], []
     for question, number, found in named:
-        head, lines = found.cells()
         title = f"{question}, by round" if number is None else f"{question}, round {number}, by {by}"
-        parts += [title, table(head or [], lines, set(found.numeric)), found.describe()]
+        parts += [title, str(found)]
         data.append({"question": question, "round": number, "by": by, **found.as_dict()})
     if options.plot is not None and len(named) > 1:
         asked = sorted({question for question, _, _ in named})

@@ -86,7 +86,7 @@ def _kind(options: Namespace, bounds: tuple[str, str] | None) -> int:
         if bounds is None:
             yes_no = plan.sample_size(optimal_design(options.epsilon), margin=options.margin, **how)
             direct = (
-                plan.price([options.epsilon], margin=options.margin, options=options.options, **how).rows[0].direct_n
+                plan.price([options.epsilon], margin=options.margin, options=options.options, **how).lines[0].direct_n
             )
             data |= {"yes_no_n": yes_no, "direct_n": direct}
             words += f"; one yes/no: {yes_no:,}, asked directly: {direct:,}"
@@ -144,7 +144,7 @@ def _prices(options: Namespace, how: dict[str, Any]) -> int:
             f"{p.direct_n:,}",
             f"{p.factor:.3g} ×",
         ]
-        for p in prices.rows
+        for p in prices.lines
     ]
     said = save_picture(options, lambda: prices.plot(methods=METHODS))
     emit(options, prices.as_dict(), table(head, rows, {0, 1, 2, 3, 4, 5}), _for(options), said)

@@ -162,7 +162,7 @@ METHODS = {row.name: row for row in (
            ("population",), lambda p, r: f"{r.prior.words}; posterior probability, not coverage", False),
     Method("korn-graubard", _korn_graubard, False, ("strata", "complex sample"),
            warning=lambda p, r: WITH_THE_TRUTH if _unequal(p) else ""),
-    Method("score", score_difference_lower, False, ("difference",)),
+    Method("score", score_difference_lower, False, ("difference",), edge=False),
     Method("anytime", _anytime, True, ("one design", "mean", "difference", "plan"), ("population",)),
     Method("mover", _mover, False, ("difference", "ratio", "complex difference")),
     Method("guaranteed", _guaranteed, True, ("two samples", "strata", "difference", "ratio")),

@@ -5,6 +5,7 @@ Rules
 2. Otherwise, two tallies: "exact", the sum over all tables whose statistic is not below the observed one,
        p = max over π in C of P(X² >= observed | π) + γ,
    with C a bar that holds the common prevalence with probability 1 − γ (Berger and Boos): P(p <= α) <= α whatever π.
+   Where C is empty, since no prevalence explains the counts, it is all of [0, 1].
    The maximum is looked for on two grids, as SciPy does for Barnard's test, which this is for one design.
 3. Otherwise "simulated": the same with P from `DRAWS` tables, drawn by a generator of fixed seed, so that the same
    counts have the same p.
@@ -12,8 +13,10 @@ Rules
 The score bar of a difference: the differences that the score test does not reject.
 
     { δ : p(a − b = δ) >= 1 − level },     exact where expected counts are small
-As p(0) is the p-value of the comparison, the bar holds 0 if and only if p >= 1 − level.  The set may have gaps where p
-saws; the bar is its hull as bisection finds it, and 0 is looked at first.
+As p(0) is the p-value of the comparison, the bar holds 0 if and only if p >= 1 − level.  So it is made from the counts
+as they were observed, and the edge rule does not apply: a difference that the counts do not explain is told as misfit.
+The set may have gaps where p saws; the bar is its hull, as far as p stays above half of 1 − level, and 0 is looked at
+first.
 """
 
 from __future__ import annotations
@@ -43,6 +46,8 @@ LARGEST_TABLE = 400_000
 GRID, FINER, DRAWS = 33, 15, 4999
 SEED = 20171010
 STEP = 1e-4  # how finely an exact end is looked for, to the safe side
+LOOK = 1e-2  # how finely gaps are looked for
+AROUND = 81  # differences among which the best is looked for, where the estimate itself is rejected
 POINTS, PASSES = 33, 8  # an end by the limiting law is found to 2/32^8
 Statistic = Callable[[GroupScores], "Floats"]
 
@@ -80,8 +85,8 @@ def p_value(groups: Groups, kind: str = "equality", xs: tuple[float, ...] = (), 
     if not small_counts(groups):
         return limit
     low, high = _likely(groups, shift)
-    if low > high:
-        return PValue(float(GAMMA), "exact", observed)
+    if low > high:  # no prevalence explains the counts, which is misfit and not a difference: every π is looked at
+        (low,), (high,) = (end.tolist() for end in groups.ends(shift))
     if len(groups.flat) == 2:
         tail = _exact(groups, shift, (low, high), lambda counts: statistic(counts) >= observed * (1 - 1e-9) - 1e-12)
         if tail is not None:
@@ -160,14 +165,22 @@ def score_difference_lower(problem: Problem, request: Request) -> float:
     groups, alpha = two_groups(problem), float(2 * request.tail)
     value = min(max(float(problem.value), -1.0), 1.0)
 
-    def rejected(difference: float) -> bool:
-        return p_value(groups, difference=difference).p < alpha
+    def p(difference: float) -> float:
+        return p_value(groups, difference=difference).p
 
+    def rejected(difference: float) -> bool:
+        return p(difference) < alpha
+
+    if rejected(value):  # counts beyond what a prevalence explains: the estimate is not what they say most
+        best = max((float(one) for one in np.linspace(-1, 1, AROUND)), key=p)
+        if rejected(best):
+            return value
+        value = best
     low, high = -1.0, value
     if value > 0:  # 0 is looked at first, so that the bar agrees with the test
         low, high = (0.0, value) if rejected(0.0) else (-1.0, 0.0)
     if small_counts(groups):
-        return turning_point(rejected, low, high, STEP)
+        return _hull(p, alpha, low, high)
     threshold = chi_squared_quantile(2 * request.tail)
     for _ in range(PASSES):
         points = np.linspace(low, high, POINTS)
@@ -180,9 +193,17 @@ def score_difference_lower(problem: Problem, request: Request) -> float:
     return low
 
 
-def score_test(problem: Problem) -> PValue:
-    """That the two parts are equal; by the edge rule, so that a count which nothing explains is not evidence."""
-    ahead = problem if problem.value > 0 else problem.mirrored()
-    within = ahead.within()
-    found = p_value(two_groups(within))
-    return found if within.value > 0 else found._replace(p=1.0)
+def _hull(p: Callable[[float], float], alpha: float, low: float, high: float) -> float:
+    """The lower end between `low` and `high`, beyond the gaps in which p saws: looked for until p is half of α."""
+
+    def rejected(difference: float) -> bool:
+        return p(difference) < alpha
+
+    end = turning_point(rejected, low, high, STEP)
+    at = end - LOOK
+    while at > low and p(at) >= alpha / 2:
+        if not rejected(at):
+            end = turning_point(rejected, max(low, at - LOOK), at, STEP)
+            at = end
+        at -= LOOK
+    return end

@@ -27,12 +27,12 @@ import numpy as np
 from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, RRCollectError
-from server_agg.compare.groups import compare_groups
+from server_agg.comparisons.compare import compare
+from server_agg.comparisons.trend import trend
 from server_agg.count.tally import Tally
 from server_agg.estimates.numerics import normal_quantile, normal_tail
 from server_agg.estimates.share import Share
 from server_agg.models.columns import matrix_of, vector_of
-from server_agg.models.group_tests import compare_many, trend_across
 from server_agg.models.outcome import Outcome
 from server_agg.models.regression import fit
 from server_agg.models.simulation import simulate_survey
@@ -58,10 +58,8 @@ class GroupsExperiment:
             for place, share in enumerate(self.prevalences)
         }
         if self.test == "trend":
-            return trend_across(tallies).p
-        if len(tallies) == 2:
-            return compare_groups(tallies["0"], tallies["1"]).p
-        return compare_many(tallies).p
+            return trend(tallies).test.p_value
+        return compare(tallies).test.p_value
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.parameters import NumberLike, checked_bounds, fraction, probability, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
-from server_agg.compare.options import option_level
+from server_agg.comparisons.groups import option_level
 from server_agg.estimates.interval import tail_probability
 from server_agg.estimates.numerics import binomial_at_least, least, least_by_doubling, normal_quantile, normal_tail
 from server_agg.estimates.share import DIRECT

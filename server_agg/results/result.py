@@ -189,8 +189,9 @@ class Result(ABC):
         """One sentence that may be put into a report: the headline row with its bar, and every warning."""
         row = self.headline()
         bar = row.interval(*self._asked(level, method))
-        each = f", {self.together}," if self.together and len(self.rows) > 1 else ""
-        name = f"{row.name}: " if len(self.rows) > 1 else ""
+        several = len(self.rows) > 1
+        each = f", {self.together}," if self.together and several and row in self.rows else ""
+        name = f"{row.name}: " if several else ""
         shown = f"{name}{row.shown(bar)} {row.scale.unit}".rstrip()
         told = f"{shown} ({_kind(bar)} interval{each} {row.scale.bar(bar)})"
         rough = [] if bar.guaranteed else ["coverage approximate"]

@@ -23,8 +23,8 @@ from rrcollect.errors import ParameterError
 from rrcollect.publish.document import CARRIED
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey
-from server_agg.compare.options import OptionTrends, option_level, option_trends
-from server_agg.compare.trends import Trend, trend
+from server_agg.comparisons.groups import option_level
+from server_agg.comparisons.trend import Trend, trend
 from server_agg.count.tallies import Tallies
 from server_agg.estimates.estimate import Estimate
 from server_agg.results.interval import Interval
@@ -51,7 +51,7 @@ def enough_of(rounds: Iterable[RoundResults], question: str) -> list[RoundResult
     return [each for each in rounds if each.question == question and each.estimate is not None]
 
 
-def trend_of(enough: Sequence[RoundResults], view: View) -> Trend | OptionTrends | None:
+def trend_of(enough: Sequence[RoundResults], view: View) -> Trend | None:
     """The trend over the rounds with enough answers; None if there are fewer than two such rounds."""
     if len(enough) < 2:
         return None
@@ -59,9 +59,7 @@ def trend_of(enough: Sequence[RoundResults], view: View) -> Trend | OptionTrends
     if view.looking and view.survey is not None:
         over = view.survey.question(first.question).rounds
     rounds: dict[int, Any] = {each.round: each.tallies.each_design() for each in enough}
-    if first.is_choice:
-        return option_trends(rounds, first.asked.labels, level=how.level, method=how.method, over=over)
-    return trend(rounds, level=how.level, method=how.method, scale=first.asked.scale, over=over)
+    return trend(rounds, **first.asked.how, level=how.level, method=how.method, over=over)
 
 
 def question_page(rounds: Sequence[RoundResults], view: View, survey: Survey, question: Question) -> dict[str, Any]:

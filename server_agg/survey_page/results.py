@@ -29,8 +29,7 @@ from typing import TYPE_CHECKING, Any
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from rrcollect.publish.survey import Survey
-from server_agg.compare.options import OptionTrends
-from server_agg.compare.trends import Trend
+from server_agg.comparisons.trend import Trend
 from server_agg.count.tallies import Tallies, TallyKey
 from server_agg.count.tally import Tally
 from server_agg.errors import EmptySelection
@@ -148,7 +147,7 @@ class SurveyResults(Result):
         """The rounds of a question that have an estimate, in order."""
         return enough_of(self.rounds, question)
 
-    def trend(self, question: str) -> Trend | OptionTrends | None:
+    def trend(self, question: str) -> Trend | None:
         """The trend over the rounds with enough answers; None if there are fewer than two such rounds."""
         return trend_of(self.enough(question), self.view)
 

@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 from rrcollect.design.parameters import NumberLike
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey
-from server_agg.compare.options import OptionTables, option_tables
-from server_agg.compare.segments import MERGED, SegmentTable, segment_table, simultaneous_level
+from server_agg.comparisons.compare import MERGED, Comparison, compare
+from server_agg.comparisons.groups import simultaneous_level
 from server_agg.count.tallies import Tallies
 from server_agg.estimates.estimate import Estimate, estimate
 from server_agg.estimates.interval import TargetLike, aimed
@@ -81,6 +81,12 @@ class QuestionScale(NamedTuple):
             low, high = kind.bounded["bounds"]
             scale = Scale.of_number(low, high, unit)
         return cls(tuple(survey.say(option) for option in kind.labels), scale)
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """What `compare` and `trend` are told of it."""
+        bounds = None if self.scale.is_share else (self.scale.low, self.scale.high)
+        return {"labels": self.labels, "bounds": bounds, "unit": "" if bounds is None else self.scale.unit}
 
 
 PLAIN = QuestionScale()
@@ -180,7 +186,7 @@ class RoundResults(Result):
         beside = {} if self.estimate is None else self.estimate.extras()
         return {"question": self.question, "round": self.round, **beside}
 
-    def segments(self, name: str, minimum: int | None = None, over: int = 0) -> SegmentTable | OptionTables:
+    def segments(self, name: str, minimum: int | None = None, over: int = 0) -> Comparison:
         """By the groups of a segment, the bars holding all at once; who did not declare it is a group too."""
         counted = self.tallies.by(f"segments.{name}")
         order = sorted(counted, key=lambda group: group == (MIXED,))  # what is not told apart comes last
@@ -188,9 +194,7 @@ class RoundResults(Result):
         least = max(2, self.options.minimum) if minimum is None else minimum
         how: dict[str, Any] = {"level": self.options.level, "target": self.options.target, "minimum": least}
         how |= {"method": self.options.method, "over": over}
-        if self.is_choice:
-            return option_tables(groups, self.asked.labels, **how)
-        return segment_table(groups, scale=self.asked.scale, **how)
+        return compare(groups, **self.asked.how, **how)
 
 
 def group_name(value: str | None) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import binom, multinomial
 
 from rrcollect import Design, SetDesign, optimal_design
-from server_agg import Estimate, Tally, estimate, segment_table
+from server_agg import Estimate, Tally, compare, estimate
 from server_agg.estimates.methods import methods_for
 from tests.benchmarks.coverage_rows import GRID, Ends, Law, Setting, says
 
@@ -145,7 +145,7 @@ def _segments(n: int) -> Iterator[Setting]:
 
         def bar(outcome: Any, method: str, design: Design = design) -> Ends:
             cells = {str(j): Tally(design, m, k) for j, (m, k) in enumerate(zip(sizes, outcome, strict=True))}
-            bars = [row.interval for row in segment_table(cells, method=method, minimum=2).rows]
+            bars = [row.interval(method=method) for row in compare(cells).group_rows]
             return [one.low for one in bars], [one.high for one in bars]
 
         def laws(design: Design = design) -> Iterator[Law]:

@@ -14,13 +14,14 @@ import numpy as np
 from scipy.stats import binom, multinomial
 
 from rrcollect import Design, classic, optimal_design
-from server_agg import Tally, compare_groups, estimate, models, sampling
+from server_agg import Tally, estimate, models, sampling
 from server_agg.estimates.methods import methods_for
 from tests.assurance.bars.laws import law_matrix
 from tests.benchmarks.coverage_choices import choice_settings
 from tests.benchmarks.coverage_models import model_settings
 from tests.benchmarks.coverage_rows import GRID, Ends, Law, Setting, pairs, says
 from tests.support.aims import aimed
+from tests.support.comparing import both
 
 E1, E2, P3, DIRECT = optimal_design(1), optimal_design(2), Design(1, "0.3"), Design(1, 1)
 NAMES = {E1: "ε = 1", E2: "ε = 2", P3: "(1, 0.3)", DIRECT: "direct"}
@@ -143,10 +144,10 @@ def _groups(n: int) -> Iterator[Setting]:
     ):
 
         def difference(a: Tally, b: Tally) -> Callable[[str], Ends]:
-            return lambda method: tuple(compare_groups(a, b).interval(method=method))  # type: ignore[return-value]
+            return lambda method: tuple(both(a, b).difference.interval(method=method))
 
         def ratio(a: Tally, b: Tally) -> Callable[[str], Ends]:
-            return lambda method: tuple(compare_groups(a, b).ratio_interval(method=method))  # type: ignore[return-value]
+            return lambda method: tuple(both(a, b).ratio.interval(method=method))
 
         groups = designs, sizes
         yield _two("difference", "population", methods_for("difference"), groups, difference, lambda a, b: a - b)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
@@ -87,10 +88,10 @@ def test_groups_of_every_kind(desk, capsys):
     source = (folder / "night.parquet", *verified(folder), "--by", "sport")
     status, said, _ = run(capsys, "estimate", *source)
     assert status == 0
-    assert "all 8 bars, of every option and group" in said
+    assert "all 2 groups and 4 options at once" in said
     found = json_of(capsys, "estimate", *source, "--question", "party", "--round", "1")
     assert {row["option"] for row in found[0]["rows"]} == {"red", "blue", "green", "other"}
-    assert "estimate hours" in said
+    assert re.search(r"run +\d+ +\d+ hours", said)
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ from server_agg import (
     Tallies,
     Tally,
     TallyKey,
+    compare,
     estimate,
     models,
     sampling,
-    segment_table,
     trend,
 )
 from server_agg.count.tallies import merged
@@ -115,8 +115,8 @@ def test_one_option_against_the_rest_is_a_collection_of_yes_no_tallies():
     assert first.by("region") == {("north",): (north[0],), ("south",): (south[0],)}
     assert first.one() == (north + south)[0]
     assert first.one().mechanism == SETS  # ε is the mechanism's
-    assert segment_table(first.by("region"), minimum=2).rows[0].estimate.tally == north[0]
-    assert trend({0: north[0], 1: south[0]}).table.rows[1].n == 50
+    assert compare(first.by("region"), minimum=2).options[0].groups[0].tallies == (north[0],)
+    assert trend({0: north[0], 1: south[0]}).rows[1].n == 50
     other = Tally(OTHER, 80, [40, 20, 10, 10])
     assert estimate([north[0], other[0]]).n == 180
     with pytest.raises(ParameterError, match="read back"):

@@ -36,7 +36,7 @@ REFERENCE = {
     "count": ("Tallies", ["server_agg.count"]),
     "batch": ("Counting files, frames and databases", ["server_agg.batch"]),
     "estimates": ("Estimates and their bars", ["server_agg.estimates"]),
-    "compare": ("Groups and rounds", ["server_agg.compare"]),
+    "compare": ("Groups and rounds", ["server_agg.comparisons"]),
     "plan": ("Planning", ["server_agg.plan"]),
     "sampling": ("Complex samples", ["server_agg.sampling"]),
     "analysis": ("Your own data", ["server_agg.own_data", "server_agg.columns", "server_agg.answer_words"]),

@@ -8,8 +8,9 @@ from scipy.special import betaln
 from scipy.stats import beta, binom
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import Tally, compare_groups, estimate, plan
+from server_agg import Tally, estimate, plan
 from server_agg.estimates.exact import anytime_shares
+from tests.support.comparing import both
 
 E1, P3 = optimal_design(1), Design(1, "0.3")
 
@@ -52,7 +53,7 @@ def test_daily_looks_hold_and_the_ordinary_bar_looked_at_daily_does_not(design):
 
 def test_a_difference_is_two_bars_at_half_the_error():
     a, b = Tally(E1, 700, 330), Tally(P3, 650, 40)
-    bar = compare_groups(a, b).interval(0.95, "anytime")
+    bar = both(a, b).difference.interval(0.95, "anytime")
     (la, ua), (lb, ub) = (estimate(t).interval(0.975, "anytime") for t in (a, b))
     assert tuple(bar) == pytest.approx((la - ub, ua - lb), abs=1e-12)
     assert bar.guaranteed

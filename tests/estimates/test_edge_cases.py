@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from rrcollect import Design, ParameterError, optimal_design, randomise_many
-from server_agg import MixedAnswers, Tallies, Tally, TooFewAnswers, compare_groups, estimate, sampling, segment_table
+from server_agg import MixedAnswers, Tallies, Tally, TooFewAnswers, compare, sampling
+from tests.support.comparing import both
 
 DESIGN = Design("3/4", "3/4")
 
@@ -53,14 +54,15 @@ def test_true_is_true_whatever_byte_it_is():
 def test_too_few_answers_in_all_segments_are_not_shown_merged_either(sizes):
     cells = {f"s{i}": Tally(DESIGN, n, 2) for i, n in enumerate(sizes)}
     with pytest.raises(TooFewAnswers, match="30 or more, the minimum"):
-        segment_table(cells, minimum=30)
+        compare(cells, minimum=30)
 
 
 def test_a_census_without_noise_that_differs_is_a_difference():
-    a, b = (estimate(Tally(Design(1, 1), 10, ones), target="sample") for ones in (9, 1))
-    assert compare_groups(a, b).p == 0.0
-    assert compare_groups(a, a).p == 1.0
-    assert math.isfinite(compare_groups(a, b).difference)
+    a, b = (Tally(Design(1, 1), 10, ones) for ones in (9, 1))
+    assert both(a, b, target="sample").test.p_value == 0.0
+    assert both(a, a, target="sample").test.p_value == 1.0
+    assert math.isfinite(both(a, b, target="sample").difference.value)
+    assert both(a, b, population={"a": 10, "b": 10}).test.method == "none"  # everybody was asked
 
 
 @pytest.mark.parametrize("text", ['{"n": ' + "1" * 5000 + "}", b"\xff", "[", "NaN"])

@@ -10,10 +10,11 @@ import pytest
 
 from rrcollect import Design, classic, optimal_design
 from rrcollect.classic import RepeatedDesign
-from server_agg import Tally, compare_groups, estimate, models, segment_table
+from server_agg import Tally, compare, estimate, models
 from server_agg.estimates.methods import METHODS, methods_for
 from tests.benchmarks.coverage import GUARANTEED, by_method, coverage
 from tests.support.aims import aimed
+from tests.support.comparing import both
 
 E1, ONE_SIDED, SKEW = optimal_design(1), Design(1, "0.05"), Design("0.9", "0.6")
 RISING = [name for name in methods_for("one design") if METHODS[name].edge]
@@ -74,13 +75,13 @@ def test_other_estimates_have_the_rule_too():
     moors = models.moors((300, 10), (300, 270), classic.moors("7/10"))
     assert moors.value < -0.3
     assert all(moors.interval(method=m).high > 0.03 for m in ("guaranteed", "hoeffding"))
-    table = segment_table({"a": Tally(E1, 300, 40), "b": Tally(E1, 300, 120)})
-    assert table["a"].interval.width > 0.1
+    table = compare({"a": Tally(E1, 300, 40), "b": Tally(E1, 300, 120)})
+    assert table["a"].interval().width > 0.1
 
 
 def test_a_difference_of_counts_that_nothing_explains_is_as_wide_as_of_those_that_fit():
     """a is far below what any prevalence explains: the difference b − a may be as small as with a = 0."""
-    found, fits = (compare_groups(Tally(E1, 300, 150), Tally(E1, 300, a)) for a in (20, 81))
+    found, fits = (both(Tally(E1, 300, 150), Tally(E1, 300, a)).difference for a in (20, 81))
     for method in ("mover", "guaranteed"):
         bar, other = found.interval(method=method), fits.interval(method=method)
         assert bar.low <= other.low + 1e-12

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rrcollect import Design, optimal_design
-from server_agg import Estimate, Tallies, Tally, TallyKey, compare_groups, estimate
+from server_agg import Estimate, Tallies, Tally, TallyKey, estimate
 from tests.support.aims import aimed
+from tests.support.comparing import both
 
 METHODS = ("exact", "wilson", "chebyshev", "hoeffding", "likelihood", "wald", "credible")
 DESIGNS = [optimal_design(1), Design(1, "1/20"), Design("1/20", 1), Design("9/10", "3/5"), Design("1/5", "3/10")]
@@ -108,10 +109,10 @@ def test_pools_and_comparisons_mirror_and_swap(a, b):
     mirrored = estimate([a.mirrored(), b.mirrored()])
     assert mirrored.value == pytest.approx(1 - pooled.value, abs=1e-12)
     assert mirrored.exact_value == 1 - pooled.exact_value
-    assert compare_groups(a, b).exact_difference == -compare_groups(b, a).exact_difference
+    assert both(a, b).pair(0, 1).value == -both(b, a).pair(0, 1).value
     for method in ("mover", "guaranteed", "wald"):
-        low, high = compare_groups(a, b).interval(method=method)
-        assert tuple(compare_groups(b, a).interval(method=method)) == pytest.approx((-high, -low), abs=1e-15)
+        low, high = both(a, b).difference.interval(method=method)
+        assert tuple(both(b, a).difference.interval(method=method)) == pytest.approx((-high, -low), abs=1e-15)
 
 
 def test_fractions_survive():

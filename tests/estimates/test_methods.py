@@ -10,12 +10,13 @@ from scipy.stats import norm, t
 
 from rrcollect import Design, ParameterError, SetDesign, classic, optimal_design
 from rrcollect.classic import RepeatedDesign
-from server_agg import Interval, Tally, compare_groups, estimate, models, plan, sampling, segment_table
+from server_agg import Interval, Tally, compare, estimate, models, plan, sampling
 from server_agg.estimates.exact import exact_lower
 from server_agg.estimates.interval import Kind
 from server_agg.estimates.methods import METHODS, Method, methods_for, wald_interval
 from server_agg.estimates.numerics import root_level
 from server_agg.survey_page.rounds import headline_of
+from tests.support.comparing import both
 
 D = Design("3/4", "3/4")
 TALLY, OTHER = Tally(D, 200, 90), Tally(optimal_design(1), 150, 60)
@@ -36,8 +37,8 @@ KINDS = {
     "complex difference": SURVEY.difference("0", "1").interval,
     "list experiment": sampling.list_experiment(np.tile([1, 2, 1, 3], 40), np.arange(160) % 2, items=3).interval,
     "options": estimate(SETS[0]).compare(0, 1).interval,
-    "difference": compare_groups(TALLY, OTHER).interval,
-    "ratio": compare_groups(TALLY, OTHER).ratio_interval,
+    "difference": both(TALLY, OTHER).difference.interval,
+    "ratio": both(TALLY, OTHER).ratio.interval,
     "coefficient": FIT["x"].interval,
     "plan": lambda level=0.95, method="exact": plan.margin(D, 400, level=level, method=method),
 }
@@ -91,7 +92,7 @@ def test_bars_are_intervals_wherever_they_are_returned():
         FIT.predict([[1.0]])[0].interval(),
         FIT.marginal_effects()["x"].interval(),
         models.cheating(TALLY, cheaters=[0]).rows[0].interval(),
-        segment_table({"a": TALLY, "b": OTHER})["a"].interval,
+        compare({"a": TALLY, "b": OTHER})["a"].interval(),
     ]
     for bar in bars:
         assert type(bar) is Interval
@@ -101,7 +102,7 @@ def test_bars_are_intervals_wherever_they_are_returned():
 
 
 def test_an_end_that_nothing_bounds_is_none_and_so_is_the_width():
-    ratio = compare_groups(TALLY, Tally(D, 100, 25)).ratio_interval()
+    ratio = both(TALLY, Tally(D, 100, 25)).ratio.interval()
     assert (ratio.high, ratio.width) == (None, None)
     assert estimate(TALLY).interval().width > 0
 
@@ -134,7 +135,7 @@ def test_a_new_method_is_one_row(monkeypatch):
     assert row.name in str(estimate(TALLY))
     assert row.name not in str(estimate(TALLY, target="sample"))
     assert row.name in methods_for("one design")
-    assert segment_table({"a": TALLY, "b": OTHER}, method=row.name)["b"].interval.method == row.name
+    assert compare({"a": TALLY, "b": OTHER}, method=row.name)["b"].interval().method == row.name
     assert plan.rehearse(optimal_design(1), "0.2", 50, 20, methods=[row.name]).coverages[0].guaranteed
     with pytest.raises(ParameterError, match="for the target 'sample'$"):
         estimate(TALLY, target="sample").interval(method=row.name)
@@ -153,6 +154,6 @@ def test_bars_made_of_two_are_rounded_outward(method):
     a, b = Tally(optimal_design(1), 700, 330), Tally(optimal_design(1), 650, 210)
     level = root_level("0.95", 2) if method == "guaranteed" else Fraction("0.975")
     first, second = (estimate(one).interval(level, "exact" if method == "guaranteed" else method) for one in (a, b))
-    low, high = compare_groups(a, b).interval("0.95", method)
+    low, high = both(a, b).difference.interval("0.95", method)
     assert 0 < Fraction(first.low) - Fraction(second.high) - Fraction(low) < 1e-9
     assert 0 < Fraction(high) - Fraction(first.high) + Fraction(second.low) < 1e-9

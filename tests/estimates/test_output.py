@@ -15,8 +15,9 @@ import pytest
 import server_agg
 from rrcollect import Design, classic, optimal_design
 from rrcollect.errors import MissingExtra
-from server_agg import Tally, compare_groups, estimate, models, plan, sampling, segment_table, trend
+from server_agg import Tally, compare, estimate, models, plan, sampling, trend
 from tests.support.aims import aimed
+from tests.support.comparing import both
 
 ROOT = Path(__file__).parents[2]
 E1 = optimal_design(1)
@@ -98,13 +99,13 @@ def test_every_result_shows_itself():
     tallies = {"a": Tally(design, 60, 20), "b": Tally(design, 50, 30)}
     results = [
         estimate(tallies.values()),
-        compare_groups(tallies["a"], tallies["b"]),
+        both(tallies["a"], tallies["b"]),
         sampling.estimate([1, 0, 1], design, weights=[1.0, 2.0, 1.0]),
         sampling.estimate(tallies, population={"a": 600, "b": 700}),
         sampling.estimate(tallies, weights={"a": 1, "b": 2}),
         models.moors((50, 20), (30, 10), moors),
         models.kuk([5, 3, 2], classic.kuk("0.8", "0.2", draws=2)),
-        segment_table(tallies),
+        compare(tallies),
         estimate(tallies["a"]),
     ]
     for result in results:
@@ -118,7 +119,7 @@ def test_every_result_shows_itself():
 
 @pytest.mark.needs("matplotlib")
 def test_plots(tmp_path):
-    table = segment_table({"a": Tally(E1, 500, 200), "b": Tally(E1, 60, 5)})
+    table = compare({"a": Tally(E1, 500, 200), "b": Tally(E1, 60, 5)})
     rounds = trend({1: Tally(E1, 500, 200), 2: Tally(E1, 500, 240)})
     for number, axes in enumerate((table.plot().axes, rounds.plot().axes, plan.price([0.5, 1, 2]).plot().axes)):
         axes.figure.savefig(tmp_path / f"{number}.svg")

@@ -50,7 +50,7 @@ def test_the_margin_of_a_choice_is_that_of_its_printed_bars():
 
 
 def test_a_choice_of_two_costs_what_a_yes_no_costs():
-    (two,), (ten,) = price([1], options=2).rows, price([1], options=10).rows
+    (two,), (ten,) = price([1], options=2).lines, price([1], options=10).lines
     assert two.n == sample_size(optimal_design(1), margin="0.05") == sample_size(best_sets(1, 2), margin="0.05")
     assert ten.n == sample_size(optimal_design(1, options=10), margin="0.05") > 3 * two.n
     assert ten.direct_n == sample_size(SetDesign(10, 1, 1), margin="0.05")

@@ -8,9 +8,10 @@ from scipy.stats import binom
 from statsmodels.stats.proportion import samplesize_confint_proportion
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import Tally, compare_groups, estimate, plan
+from server_agg import Tally, estimate, plan
 from server_agg.estimates.methods import unclipped_exact
 from server_agg.plan.size import worst_prevalence
+from tests.support.comparing import both
 
 METHODS = ("wald", "chebyshev", "hoeffding", "exact")
 E1 = optimal_design(1)
@@ -63,7 +64,7 @@ def test_the_price_of_privacy():
     prices = found.rows
     assert [p.n for p in prices] == sorted((p.n for p in prices), reverse=True)
     assert prices[1].n == 1799
-    assert prices[2].factor == pytest.approx(4, rel=0.01)
+    assert prices[2].value == pytest.approx(4, rel=0.01)
     assert found.as_dict()["rows"][2]["effective_share"] == pytest.approx(0.25)
     assert "direct n" in str(found)
 
@@ -93,7 +94,7 @@ def test_power_between_groups_against_exact_enumeration():
     law = np.outer(*(binom.pmf(np.arange(n + 1), n, float(design.says_yes(p))) for p in (first, first + gap)))
     likely = np.argwhere(law > 1e-4)
     assert law[law > 1e-4].sum() > 0.95
-    exact = sum(law[j, k] * (compare_groups(Tally(design, n, int(j)), Tally(design, n, int(k))).p < 0.05)
+    exact = sum(law[j, k] * (both(Tally(design, n, int(j)), Tally(design, n, int(k))).test.p_value < 0.05)
                 for j, k in likely)  # fmt: skip
     assert plan.power(design, n, difference=gap, prevalence=first) == pytest.approx(
         exact / law[law > 1e-4].sum(), abs=0.04

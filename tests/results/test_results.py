@@ -11,19 +11,17 @@ from server_agg import (
     Tallies,
     Tally,
     TallyKey,
-    compare_groups,
-    compare_many,
+    compare,
     estimate,
     plan,
-    segment_table,
     survey_results,
     trend,
-    trend_across,
 )
 from server_agg.results.drawing import COLOURS, MARKS, Point, draw_points, share_limits
 from server_agg.results.result import Result
 from server_agg.results.tables import latex_text, markdown_text
 from tests.support import devices
+from tests.support.comparing import both
 
 D, E2 = Design("3/4", "3/4"), optimal_design(2)
 HOSTILE = "<script>&|_%\\*"
@@ -32,13 +30,12 @@ CHOICE = Tally(SetDesign(4, 1, "1/2"), 1000, [420, 260, 180, 140])
 RESULTS = {
     "estimate": (estimate(TALLIES["north"]), 1, 8),
     "pool": (estimate([TALLIES["north"], Tally(E2, 200, 70)]), 1, 4),
-    "compare": (compare_groups(*TALLIES.values()), 1, 2),
-    "segments": (segment_table(TALLIES), 2, 2),
+    "compare": (both(*TALLIES.values()), 4, 2),
+    "segments": (compare({**TALLIES, "south": Tally(D, 90, 40)}), 3, 3),
     "trend": (trend({1: TALLIES["north"], 3: TALLIES[HOSTILE]}), 2, 2),
     "choice": (estimate(CHOICE), 4, 4),
     "mean": (estimate(TALLIES["north"], bounds=(0, 40), unit="hours"), 1, 8),
-    "group test": (compare_many(TALLIES), 2, 2),
-    "trend across": (trend_across(TALLIES), 2, 2),
+    "trend across": (trend(TALLIES), 2, 2),
     "survey": (survey_results(Tallies({TallyKey("s", q, D): t for q, t in TALLIES.items()})), 2, 2),
 }
 
@@ -173,11 +170,11 @@ def test_text_of_an_svg_stays_text(tmp_path):
 
 
 def test_axes_fit_the_data_and_can_be_compared():
-    one = segment_table({"a": Tally(D, 4000, 1100), "b": Tally(D, 4000, 1150)}).plot().axes
-    other = segment_table({"a": Tally(D, 3000, 820), "b": Tally(D, 3000, 900)}).plot().axes
+    one = compare({"a": Tally(D, 4000, 1100), "b": Tally(D, 4000, 1150)}).plot().axes
+    other = compare({"a": Tally(D, 3000, 820), "b": Tally(D, 3000, 900)}).plot().axes
     assert one.get_xlim() == other.get_xlim() == pytest.approx((-0.004, 0.204))
     assert [label.get_text() for label in one.get_xticklabels()][1] == "0"
-    wide = segment_table({"a": Tally(D, 4000, 1100)}).plot(limits=(0, 1)).axes
+    wide = compare({"a": Tally(D, 4000, 1100)}, minimum=30).plot(limits=(0, 1)).axes
     assert wide.get_xlim() == pytest.approx((-0.02, 1.02))
     for end in (*MARKS, 0.001, 0.33, 0.99):  # every bar lies within its axis
         for low in (0.0, end / 2, max(0.0, end - 0.001)):

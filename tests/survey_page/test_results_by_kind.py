@@ -119,7 +119,9 @@ def test_groups_of_a_choice_hold_at_once_and_small_ones_are_merged():
     assert [option["label"] for option in sport["options"]] == ["red", "blue", "green", "other"]
     for option in sport["options"]:
         assert [row["label"] for row in option["rows"]] == ["run", "(merged)"]
-    assert sport["note"].startswith("all 8 bars, of every option and group, cover at once with probability >= 95 %")
+    assert sport["note"].startswith(
+        "95 % exact bars for the population, all 2 groups and 4 options at once (Bonferroni)"
+    )
     run = Tally(SETS, 400, [100] * 4)[0]
     bar = estimate(run).interval(1 - 0.05 / 8)
     assert sport["options"][0]["rows"][0]["low"] == pytest.approx(bar.low)
@@ -142,7 +144,7 @@ def test_rounds_of_a_choice_and_of_a_number_have_trends():
         assert all(row["low"] <= row["shown"] <= row["high"] for row in option["rounds"])
     hours = found["hours"]["trend"]
     single = survey_results(counted(made, cells)).trend("hours")
-    assert hours["slope"] == pytest.approx(40 * single.slope)
+    assert hours["slope"] == pytest.approx(40 * single.slope.value)
     assert "hours per round" in hours["note"]
     assert found["party"]["estimate"]["n"] == 2000  # the whole: every round by its answers
     assert "over 4 rounds" in found["party"]["estimate"]["target"]

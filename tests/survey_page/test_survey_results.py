@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import EmptySelection, Tallies, Tally, TallyKey, estimate, segment_table, survey_results
+from server_agg import EmptySelection, Tallies, Tally, TallyKey, compare, estimate, survey_results
 from server_agg.collect.http.findings import HEAD, as_csv
 from server_agg.files import harmless
 from server_agg.survey_page.released import JOINED, NOT_TOLD, ReleaseFacts, crowd_words
@@ -78,8 +78,8 @@ def test_small_segments_are_merged_so_that_subtraction_finds_nothing():
     assert set(sport["rows"][2]["cells"]) == {"golf", UNDECLARED}
     assert all(row["n"] >= 30 for row in sport["rows"])
     assert "golf (n = 3)" in sport["note"]
-    table = segment_table({"run": Tally(DESIGN, 400, 200), "ski": Tally(DESIGN, 100, 50), "x": Tally(DESIGN, 53, 21)})
-    assert sport["rows"][0]["low"] == table["run"].interval.low
+    table = compare({"run": Tally(DESIGN, 400, 200), "ski": Tally(DESIGN, 100, 50), "x": Tally(DESIGN, 53, 21)})
+    assert sport["rows"][0]["low"] == table["run"].interval().low
 
 
 def test_groups_named_like_ours_are_kept_apart():
@@ -98,7 +98,8 @@ def test_rounds_are_not_mixed():
     assert only["estimate"]["n"] == 500
     assert [row["round"] for row in only["trend"]["rounds"]] == [0, 1, 2]
     assert only["trend"]["note"].startswith(
-        "slope +0.18 per round (SE 0.031); no change: score test, p = 5.09e-09; all 3 bars"
+        "slope +0.18 per round (SE 0.031); no change: score test, p = 5.09e-09; "
+        "95 % exact bars for the population, all 3 rounds at once"
     )
 
 
@@ -322,10 +323,10 @@ def test_without_a_survey_every_question_and_round_is_told():
 def test_the_latest_round_the_trend_and_the_segments_are_those_asked_for():
     found = survey_results(mixed(), minimum=100)
     assert [each.round for each in found.enough("q1")] == [0, 1]
-    assert found.trend("q1").rounds == (0, 1)
+    assert found.trend("q1").scores == (0, 1)
     table = found.round("q1", 0).segments("sport", minimum=30)
-    assert {row.label: row.n for row in table.rows} == {"run": 490, UNDECLARED: 60}
-    assert [row.label for row in found.round("q1", 0).segments("sport").rows] == ["(merged)"]
+    assert {row.name: row.n for row in table.group_rows} == {"run": 490, UNDECLARED: 60}
+    assert [row.name for row in found.round("q1", 0).segments("sport").rows] == ["(merged)"]
     assert (found.enough("q2"), found.trend("q2")) == ([], None)
     for asked in (("q9", 0), ("q1", 7)):
         with pytest.raises(EmptySelection, match=f"question '{asked[0]}' in round {asked[1]}"):
@@ -335,7 +336,7 @@ def test_the_latest_round_the_trend_and_the_segments_are_those_asked_for():
 def test_the_target_is_the_one_asked_for():
     one = survey_results(mixed(), target="sample").round("q1", 1)
     assert one.bar.target == "sample"
-    assert one.segments("sport").rows[0].interval.target == "sample"
+    assert one.segments("sport").rows[0].interval().target == "sample"
 
 
 def test_a_survey_that_was_answered_by_another_design_is_refused():

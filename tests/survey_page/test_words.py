@@ -1,6 +1,7 @@
 """The words of a board: never narrower than the bar, never certain without a level, comparisons all at once."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -9,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rrcollect import Design, optimal_design
-from server_agg import Tally, compare_groups, segment_table
+from server_agg import Tally, compare
 from server_agg.results.row import SHARES, Scale
 from server_agg.survey_page import words as plain_words
 from server_agg.survey_page.groups import MOST, differences
 from server_agg.survey_page.words import about, difference_words, largest_words, others_words, trend_words
+from tests.support.comparing import both
 
 D = Design("3/4", "3/4")
 HOURS = Scale(0, 40, "hours")
@@ -59,28 +61,28 @@ def test_a_narrow_bar_is_told_of_more_people():
 
 
 def groups(**ones):
-    return segment_table({name: Tally(D, 300, many) for name, many in ones.items()}, minimum=30)
+    return compare({name: Tally(D, 300, many) for name, many in ones.items()}, minimum=30)
 
 
 def test_certain_is_what_the_bars_of_all_pairs_exclude():
     """The family is all pairs: a difference that one test alone would call certain is not certain among ten."""
     many = groups(a=150, b=120, c=121, d=122, e=123)
-    found = {(one["higher"], one["lower"]): one for one in differences(many, LEVEL, looking=False)}
+    found = {(one["higher"], one["lower"]): one for one in differences(many, looking=False)}
     assert len(found) == 10
-    alone = compare_groups(Tally(D, 300, 150), Tally(D, 300, 120))
-    assert alone.p < 0.05 < 10 * alone.p
+    alone = both(Tally(D, 300, 150), Tally(D, 300, 120))
+    assert alone.test.p_value < 0.05 < 10 * alone.test.p_value
     pair = found["a", "b"]
-    bar = alone.interval(1 - (1 - LEVEL) / 10, "mover")
+    bar = alone.difference.interval(1 - (1 - LEVEL) / 10, "mover")
     assert (pair["low"], pair["high"], pair["method"]) == (bar.low, bar.high, "mover")
     assert pair["words"].endswith(": not certain at the level 95 %")
-    (two,) = differences(groups(a=150, b=120), LEVEL, looking=False)
+    (two,) = differences(groups(a=150, b=120), looking=False)
     assert two["words"].endswith(": certain at the level 95 %")
     for one in [*found.values(), two]:
         assert (one["low"] > 0 or one["high"] < 0) is ("not certain" not in one["words"]) is one["certain"]
 
 
 def test_options_of_a_choice_are_one_family():
-    (one,) = differences(groups(a=150, b=120), LEVEL, looking=False, tables=4)
+    (one,) = differences(replace(groups(a=150, b=120), many=4), looking=False)
     assert one["comparisons"] == 4
     assert "not certain" in one["words"]
 
@@ -92,13 +94,13 @@ def test_groups_that_were_put_together_are_not_compared():
         "few": Tally(D, 10, 5),
         "(not declared)": Tally(D, 90, 9),
     }
-    pairs = differences(segment_table(cells, minimum=30), LEVEL, looking=False)
+    pairs = differences(compare(cells, minimum=30), looking=False)
     assert {(one["higher"], one["lower"]) for one in pairs} <= {("a", "b")}
 
 
 def test_of_many_pairs_the_highest_is_told_against_the_lowest():
     many = groups(**{f"g{i:02d}": 100 + 4 * i for i in range(12)})
-    found = differences(many, LEVEL, looking=False, tables=6)
+    found = differences(replace(many, many=6), looking=False)
     assert [one["lower"] for one in found] == ["g00", "g01", "g02", "g03", "g04"]
     assert {one["higher"] for one in found} == {"g11"}
     assert {one["comparisons"] for one in found} == {66 * 6}
@@ -107,18 +109,18 @@ def test_of_many_pairs_the_highest_is_told_against_the_lowest():
 
 def test_in_a_live_view_the_bars_of_the_groups_decide():
     cells = {"a": Tally(D, 300, 170), "b": Tally(D, 300, 90)}
-    table = segment_table(cells, minimum=30, method="anytime", over=5)
-    (one,) = differences(table, LEVEL, looking=True)
-    a, b = (row.interval for row in table.rows)
+    table = compare(cells, minimum=30, method="anytime", over=5)
+    (one,) = differences(table, looking=True)
+    a, b = (row.interval() for row in table.group_rows)
     assert (one["low"], one["high"]) == (a.low - b.high, a.high - b.low)
 
 
 def test_means_are_compared_in_their_unit():
     cells = {name: Tally(optimal_design(1), 400, ones) for name, ones in (("a", 240), ("b", 180))}
-    (one,) = differences(segment_table(cells, minimum=30, scale=HOURS), LEVEL, looking=False)
-    share = compare_groups(*cells.values())
-    assert one["value"] == pytest.approx(40 * share.difference)
-    assert one["low"] == pytest.approx(40 * share.interval(method="mover").low)
+    (one,) = differences(compare(cells, minimum=30, bounds=HOURS.ends, unit=HOURS.unit), looking=False)
+    share = both(*cells.values())
+    assert one["value"] == pytest.approx(40 * share.difference.value)
+    assert one["low"] == pytest.approx(40 * share.difference.interval(method="mover").low)
     assert " hours (between " in one["words"]
 
 

@@ -14,15 +14,14 @@ from rrcollect import Design, ParameterError, optimal_design
 from server_agg import (
     Tally,
     TooFewAnswers,
-    compare_groups,
-    compare_many,
+    compare,
     estimate,
     models,
     plan,
     trend,
-    trend_across,
 )
 from server_agg.models.simulated_power import GroupsExperiment, simulate_power
+from tests.support.comparing import both
 from tests.support.regression_data import DIRECT
 
 D = Design("3/4", "3/4")
@@ -31,49 +30,49 @@ GROUPS = {"a": Tally(D, 500, 150), "b": Tally(D, 400, 160), "c": Tally(D, 300, 1
 
 def test_two_groups_are_the_comparison_there_is():
     two = {"a": GROUPS["a"], "b": GROUPS["b"]}
-    found = compare_many(two)
-    assert found.p == pytest.approx(compare_groups(two["a"], two["b"]).p, rel=1e-9)
-    assert found.pairs[0].adjusted == found.pairs[0].p
-    assert trend_across(two).p == pytest.approx(found.p, rel=1e-9)
+    found = compare(two)
+    assert found.test.p_value == pytest.approx(both(two["a"], two["b"]).test.p_value, rel=1e-9)
+    assert found.pairs[0].extras["p_adjusted"] == found.pairs[0].p_value
+    assert trend(two).test.p_value == pytest.approx(found.test.p_value, rel=1e-9)
 
 
 def test_one_design_is_pearsons_test_of_the_answers():
-    found = compare_many(GROUPS)
+    found = compare(GROUPS)
     table = [[t.ones, t.n - t.ones] for t in GROUPS.values()]
     theirs = chi2_contingency(table, correction=False)
     assert found.test.statistic == pytest.approx(theirs.statistic)
-    assert found.p == pytest.approx(theirs.pvalue)
+    assert found.test.p_value == pytest.approx(theirs.pvalue)
     assert found.common == pytest.approx(float((460 / 1200 - 0.25) / 0.5))
 
 
 def test_designs_may_differ_within_and_between_groups():
     other = Design("0.9", "0.6")
     mixed = {"a": [Tally(D, 300, 100), Tally(other, 200, 50)], "b": Tally(other, 400, 140), "c": Tally(D, 300, 120)}
-    found = compare_many(mixed)
+    found = compare(mixed)
     assert found.common == pytest.approx(
         estimate([t for g in mixed.values() for t in (g if isinstance(g, list) else [g])]).value
     )
     assert found.test.df == 2
-    assert [(t.a, t.b) for t in found.pairs] == [("b", "c")]
-    assert found.groups["a"].value == pytest.approx(estimate(mixed["a"]).value)
-    assert found.groups["b"].value == pytest.approx(estimate(mixed["b"]).value)
+    assert [row.name for row in found.pairs] == ["b − c"]
+    assert found["a"].value == pytest.approx(estimate(mixed["a"]).value)
+    assert found["b"].value == pytest.approx(estimate(mixed["b"]).value)
 
 
 def test_the_trend_is_that_of_rounds_and_scores_matter_only_up_to_units():
     rounds = trend(dict(enumerate(GROUPS.values(), start=1)))
-    found = trend_across(GROUPS)
-    assert found.p == pytest.approx(rounds.p, rel=1e-6)
-    assert trend_across(GROUPS, [10, 30, 50]).p == pytest.approx(found.p, rel=1e-9)
-    assert trend_across(GROUPS, [0, 1, 0]).p != pytest.approx(found.p, rel=0.1)
-    assert found.test.statistic <= compare_many(GROUPS).test.statistic * (1 + 1e-12)  # equal here, but for rounding
+    found = trend(GROUPS)
+    assert found.test.p_value == pytest.approx(rounds.test.p_value, rel=1e-6)
+    assert trend(GROUPS, scores=[10, 30, 50]).test.p_value == pytest.approx(found.test.p_value, rel=1e-9)
+    assert trend(GROUPS, scores=[0, 1, 0]).test.p_value != pytest.approx(found.test.p_value, rel=0.1)
+    assert found.test.statistic <= compare(GROUPS).test.statistic * (1 + 1e-12)  # equal here, but for rounding
 
 
 def test_labels_swapped_and_mirrored_give_the_same_p():
-    found, rising = compare_many(GROUPS), trend_across(GROUPS)
+    found, rising = compare(GROUPS), trend(GROUPS)
     for change in (Tally.swapped, Tally.mirrored):
         changed = {label: change(t) for label, t in GROUPS.items()}
-        assert compare_many(changed).p == pytest.approx(found.p, rel=1e-9)
-        assert trend_across(changed).p == pytest.approx(rising.p, rel=1e-9)
+        assert compare(changed).test.p_value == pytest.approx(found.test.p_value, rel=1e-9)
+        assert trend(changed).test.p_value == pytest.approx(rising.test.p_value, rel=1e-9)
 
 
 @pytest.mark.long
@@ -84,10 +83,10 @@ def test_the_level_is_kept_and_a_test_without_the_design_breaks_it():
     for _ in range(100):
         ones = [int(rng.binomial(400, float(d.says_yes("0.3")))) for d in designs]
         rejected += (
-            compare_many({str(k): Tally(d, 400, x) for k, (d, x) in enumerate(zip(designs, ones, strict=True))}).p
+            compare({str(k): Tally(d, 400, x) for k, (d, x) in enumerate(zip(designs, ones, strict=True))}).test.p_value
             < 0.05
         )
-        without_design += compare_many({str(k): Tally(DIRECT, 400, x) for k, x in enumerate(ones)}).p < 0.05
+        without_design += compare({str(k): Tally(DIRECT, 400, x) for k, x in enumerate(ones)}).test.p_value < 0.05
     high = binom.ppf(1 - 1e-9, 100, 0.06)
     assert rejected <= high
     assert without_design > high
@@ -95,18 +94,18 @@ def test_the_level_is_kept_and_a_test_without_the_design_breaks_it():
 
 def test_extreme_counts_and_wrong_input():
     proof = Design(1, "0.2")
-    assert compare_many({"a": Tally(proof, 50, 0), "b": Tally(proof, 50, 0)}).p == 1.0
-    assert trend_across({"a": Tally(proof, 50, 0), "b": Tally(proof, 50, 0)}).p == 1.0
-    assert 0 <= compare_many({"a": Tally(D, 50, 0), "b": Tally(D, 50, 5)}).p <= 1
+    assert compare({"a": Tally(proof, 50, 0), "b": Tally(proof, 50, 0)}).test.p_value == 1.0
+    assert trend({"a": Tally(proof, 50, 0), "b": Tally(proof, 50, 0)}).test.p_value == 1.0
+    assert 0 <= compare({"a": Tally(D, 50, 0), "b": Tally(D, 50, 5)}).test.p_value <= 1
     with pytest.raises(ParameterError, match="two groups or more"):
-        compare_many({"a": GROUPS["a"]})
+        compare({"a": GROUPS["a"]})
     with pytest.raises(TooFewAnswers, match="group 'b'"):
-        compare_many({"a": GROUPS["a"], "b": Tally(D, 1, 0)})
+        compare({"a": GROUPS["a"], "b": Tally(D, 1, 0)})
     with pytest.raises(ParameterError, match="not all equal"):
-        trend_across(GROUPS, [1, 1, 1])
+        trend(GROUPS, scores=[1, 1, 1])
     with pytest.raises(ParameterError, match="3 numbers"):
-        trend_across(GROUPS, [1, 2])
-    said = json.loads(compare_many(GROUPS).to_json())
+        trend(GROUPS, scores=[1, 2])
+    said = json.loads(compare(GROUPS).to_json())
     assert said["test"]["df"] == 2
     assert chi2.sf(said["test"]["statistic"], 2) == pytest.approx(said["test"]["p_value"])
 

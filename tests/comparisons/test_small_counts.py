@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
@@ -10,13 +12,12 @@ from scipy.stats import barnard_exact, binom, norm
 from rrcollect import Design, ParameterError, SetDesign, optimal_design
 from server_agg import (
     Tally,
-    compare_groups,
-    compare_many,
+    compare,
     estimate,
-    segment_table,
     trend,
 )
 from server_agg.estimates.score import Groups
+from tests.support.comparing import both
 
 E1, P3, DIRECT = optimal_design(1), Design(1, "0.3"), Design(1, 1)
 
@@ -44,45 +45,45 @@ def size(p_value, a, b, pi, level=0.05, least=1e-5):
 
 
 def test_400_against_15_holds_its_size_and_the_normal_law_does_not():
-    assert size(lambda a, b: compare_groups(a, b).p, (P3, 400), (P3, 15), 0.031) <= 0.05
+    assert size(lambda a, b: both(a, b).test.p_value, (P3, 400), (P3, 15), 0.031) <= 0.05
     assert size(by_the_normal_law, (P3, 400), (P3, 15), 0.031) > 0.09
 
 
 @pytest.mark.parametrize("pi", [0.02, 0.3])
 def test_two_designs_hold_their_size(pi):
-    assert size(lambda a, b: compare_groups(a, b).p, (P3, 25), (E1, 12), pi, least=3e-4) <= 0.05
+    assert size(lambda a, b: both(a, b).test.p_value, (P3, 25), (E1, 12), pi, least=3e-4) <= 0.05
 
 
 def test_for_one_design_it_is_barnard_s_test_of_the_randomised_shares():
     for (na, j), (nb, k) in (((14, 3), (21, 12)), ((400, 3), (15, 2))):
         theirs = barnard_exact([[j, k], [na - j, nb - k]], pooled=True).pvalue
-        found = compare_groups(Tally(DIRECT, na, j), Tally(DIRECT, nb, k))
+        found = both(Tally(DIRECT, na, j), Tally(DIRECT, nb, k))
         assert found.test.method == "exact"
-        assert found.p == pytest.approx(theirs, rel=0.01, abs=2e-6)
-    through_noise = compare_groups(Tally(P3, 400, 3), Tally(P3, 15, 2)).p
+        assert found.test.p_value == pytest.approx(theirs, rel=0.01, abs=2e-6)
+    through_noise = both(Tally(P3, 400, 3), Tally(P3, 15, 2)).test.p_value
     assert through_noise == pytest.approx(barnard_exact([[3, 2], [397, 13]]).pvalue, rel=0.01)
 
 
 def test_the_result_says_which_test_was_used():
     few, many = Tally(P3, 40, 3), Tally(P3, 400, 30)
-    assert compare_groups(few, many).as_dict()["test"] == "exact"
-    assert compare_groups(many, many).as_dict()["test"] == "score"
-    assert "score, exact p, χ²" in compare_many({"a": few, "b": many}).test.describe()
-    assert "score, simulated p, χ²" in compare_many({"a": few, "b": many, "c": few}).test.describe()
-    assert compare_many({"a": many, "b": many, "c": many}).test.method == "score"
-    assert trend({1: few, 2: many, 3: few}).test == "simulated"
-    assert trend({1: few, 2: many}).p == pytest.approx(compare_groups(few, many).p)
-    census = compare_groups(*(estimate(Tally(DIRECT, 10, k), target="sample") for k in (9, 1)))
-    assert (census.p, census.test.method) == (0.0, "none")
+    assert both(few, many).as_dict()["test"]["method"] == "exact"
+    assert both(many, many).as_dict()["test"]["method"] == "score"
+    assert "score, exact p, χ²" in compare({"a": few, "b": many}).test.sentence()
+    assert "score, simulated p, χ²" in compare({"a": few, "b": many, "c": few}).test.sentence()
+    assert compare({"a": many, "b": many, "c": many}).test.method == "score"
+    assert trend({1: few, 2: many, 3: few}).test.method == "simulated"
+    assert trend({1: few, 2: many}).test.p_value == pytest.approx(both(few, many).test.p_value)
+    census = both(*(Tally(DIRECT, 10, k) for k in (9, 1)), target="sample")
+    assert (census.test.p_value, census.test.method) == (0.0, "none")
 
 
 def test_a_simulated_p_is_the_same_each_time():
     groups = {"a": Tally(P3, 40, 3), "b": Tally(E1, 30, 12), "c": Tally(P3, 20, 0)}
     from server_agg.estimates.small_counts import p_value
 
-    first = compare_many(groups).p
+    first = compare(groups).test.p_value
     p_value.cache_clear()
-    assert compare_many(groups).p == first
+    assert compare(groups).test.p_value == first
 
 
 def test_many_groups_hold_their_size():
@@ -91,8 +92,7 @@ def test_many_groups_hold_their_size():
     generator, surveys, alarms = np.random.default_rng(3), 200, 0
     for counts in generator.binomial([400, 15, 15], 0.3 * 0.031, (surveys, 3)):
         groups = {str(i): Tally(P3, n, int(k)) for i, (n, k) in enumerate(zip((400, 15, 15), counts, strict=True))}
-        found = compare_many(groups).test
-        alarms += found.p < 0.05
+        alarms += compare(groups).test.p_value < 0.05
     assert alarms / surveys < 0.146
     law3 = [binom.pmf(np.arange(n + 1), n, 0.3 * 0.031) for n in (400, 15, 15)]
     table = np.stack(np.meshgrid(np.arange(25), np.arange(4), np.arange(4), indexing="ij"), -1).reshape(-1, 3)
@@ -110,15 +110,15 @@ def test_many_groups_hold_their_size():
 def test_p_and_bar_do_not_contradict_each_other(a, b):
     for j in range(0, a[1] + 1, a[1] // 4):
         for k in range(0, b[1] + 1, b[1] // 4):
-            found = compare_groups(Tally(*a, j), Tally(*b, k))
+            found = both(Tally(*a, j), Tally(*b, k))
             for level in (0.95,):
-                low, high = found.interval(level)
-                assert (low <= 0 <= high) is (found.p >= 1 - level), (j, k, level)
+                low, high = found.difference.interval(level)
+                assert (low <= 0 <= high) is (found.test.p_value >= 1 - level), (j, k, level)
 
 
 def test_the_score_bar_is_the_inverted_test():
     """At both ends the statistic, with the restricted maximum found by SciPy, is the quantile of χ²."""
-    for end in compare_groups(Tally(DIRECT, 700, 330), Tally(DIRECT, 650, 210)).interval():
+    for end in both(Tally(DIRECT, 700, 330), Tally(DIRECT, 650, 210)).difference.interval():
         best = minimize_scalar(
             lambda p, d=end: -(binom.logpmf(330, 700, p + d) + binom.logpmf(210, 650, p)),
             bounds=(0.1, 0.6), method="bounded", options={"xatol": 1e-12},
@@ -133,8 +133,8 @@ def test_the_score_bar_is_the_inverted_test():
 )
 def test_zero_counts_bound_a_difference_as_well_as_the_parts_do(design, a, b):
     """A group that is at its edge for certain fixes itself; taken for no information it left the bar at −1 to 1."""
-    found = compare_groups(Tally(design, *a), Tally(design, *b))
-    score, sure = found.interval(), found.interval(method="guaranteed")
+    found = both(Tally(design, *a), Tally(design, *b))
+    score, sure = found.difference.interval(), found.difference.interval(method="guaranteed")
     assert sure.low <= score.low
     assert score.high <= sure.high
     assert score.width < 0.95 * sure.width
@@ -150,13 +150,28 @@ def test_the_score_bar_of_zero_counts_is_miettinen_and_nurminens():
 
 
 def test_a_choice_is_compared_option_by_option():
-    with pytest.raises(ParameterError, match=r"tally\[j\]"):
-        compare_groups(*[Tally(SetDesign(3, 1, "1/2"), 30, [10, 10, 10])] * 2)
+    design = SetDesign(3, 1, "1/2")
+    groups = {"n": Tally(design, 300, [120, 100, 80]), "s": Tally(design, 200, [60, 70, 70])}
+    found = compare(groups, labels=["a", "b", "c"])
+    assert [row.name for row in found.rows] == ["a: n", "a: s", "b: n", "b: s", "c: n", "c: s"]
+    assert [row.name for row in found.pairs] == ["a: n − s", "b: n − s", "c: n − s"]
+    for j, (part, row) in enumerate(zip(found.options, found.pairs, strict=True)):
+        alone = both(groups["n"][j], groups["s"][j])
+        assert row.p_value == alone.test.p_value == part.test.p_value
+        assert row.extras["p_adjusted"] == pytest.approx(min(1.0, 3 * alone.test.p_value))
+        assert tuple(row.interval("0.95")) == tuple(alone.difference.interval(1 - Fraction(1, 20) / 3))
+        each = 1 - Fraction(1, 20) / 6  # two groups, three options
+        assert tuple(found.rows[2 * j].interval()) == tuple(estimate(groups["n"][j]).interval(each))
+    assert found.test.p_value == pytest.approx(min(1.0, 3 * min(part.test.p_value for part in found.options)))
+    with pytest.raises(ParameterError, match="two groups"):
+        _ = found.difference
+    with pytest.raises(ParameterError, match="of the same options"):
+        compare({"n": groups["n"], "s": Tally(P3, 30, 10)})
 
 
 def test_coverage_of_the_score_bar_by_exact_double_sums():
     na, nb, grid = 8, 5, (0.0, 0.05, 0.3, 0.7, 1.0)
-    bars = np.array([[tuple(compare_groups(Tally(P3, na, j), Tally(P3, nb, k)).interval()) for k in range(nb + 1)]
+    bars = np.array([[tuple(both(Tally(P3, na, j), Tally(P3, nb, k)).difference.interval()) for k in range(nb + 1)]
                      for j in range(na + 1)])  # fmt: skip
     for pa in grid:
         for pb in grid:
@@ -167,13 +182,16 @@ def test_coverage_of_the_score_bar_by_exact_double_sums():
 
 def test_comparisons_in_a_table_hold_at_once_as_its_bars_do():
     cells = {x: Tally(E1, 300, k) for x, k in (("a", 150), ("b", 120), ("c", 110), ("d", 115))}
-    table, alone = segment_table(cells), compare_groups(cells["a"], cells["b"])
-    one = table.compare("a", "b")
-    assert one.family == 6
-    assert one.p == pytest.approx(min(1.0, 6 * alone.p))
-    assert one.interval().width > 1.2 * alone.interval().width
+    table, alone = compare(cells), both(cells["a"], cells["b"])
+    one = table["a − b"]
+    assert len(table.pairs) == 6
+    assert one.p_value == alone.test.p_value
+    assert table.pair_row(0, 1, 6).extras["p_adjusted"] == pytest.approx(min(1.0, 6 * alone.test.p_value))  # Bonferroni
+    assert one.extras["p_adjusted"] >= one.p_value  # Holm
+    assert one.interval().width > 1.2 * alone.difference.interval().width
     assert "one of 6 at once" in one.interval().target
-    assert [row[0] for row in table.compare("c", "a").cells()[1]] == ["c", "a", "c − a"]  # by their names
-    assert segment_table(cells, simultaneous="none").compare("a", "b").p == alone.p
+    alone_too = compare(cells, simultaneous="none")["a − b"]
+    assert tuple(alone_too.interval()) == tuple(alone.difference.interval())
     rounds = trend({1: cells["a"], 2: cells["b"], 3: cells["c"]})
-    assert [change.family for change in rounds.changes()] == [2, 2]
+    assert [change.name for change in rounds.changes] == ["2 − 1", "3 − 2"]
+    assert all("one of 2 at once" in change.interval().target for change in rounds.changes)

@@ -13,19 +13,17 @@ from server_agg import (
     Tally,
     TallyKey,
     analyse,
-    compare_groups,
-    compare_many,
+    compare,
     estimate,
     models,
     sampling,
-    segment_table,
     survey_results,
     trend,
-    trend_across,
 )
 from server_agg.estimates.methods import METHODS, methods_for
 from server_agg.estimates.score import Groups
 from server_agg.estimates.small_counts import p_value
+from tests.support.comparing import both
 from tests.support.devices import question, survey
 
 E1 = optimal_design(1)
@@ -34,11 +32,14 @@ FLAG = "data do not fit the design: P(a count so far below) = 1.08e-08"
 
 
 def test_misfit_is_shown_in_segments_trends_and_pools():
-    table = segment_table({"a": UNFIT, "b": FIT})
-    first, second = table.cells()[1]
-    assert first[2] == "0.0"  # cut, with the unbiased value beside it
-    assert first[-1].startswith(f"unclipped −29.3; {FLAG}")
-    assert second[-1] == ""
+    table = compare({"a": UNFIT, "b": FIT})
+    a, b = (row.beside(row.interval()) for row in table.group_rows)
+    assert table["a"].shown(table["a"].interval()) == "0.0"  # cut, with the unbiased value beside it
+    assert a[0].startswith("unclipped −29.3")
+    assert a[1].startswith(FLAG)
+    assert b == []
+    assert [note for note in table.notes if note.startswith("a: unclipped −29.3")]
+    assert [note for note in table.notes if note.startswith(f"a: {FLAG}")]
     line = trend({1: UNFIT, 2: FIT})
     pooled = estimate([UNFIT, Tally(optimal_design(2), 300, 60)])
     for words in (str(table), table._repr_html_(), str(line), line._repr_html_()):
@@ -46,19 +47,19 @@ def test_misfit_is_shown_in_segments_trends_and_pools():
     assert "data do not fit the design" in pooled.sentence()
     assert pooled.as_dict()["rows"][0]["misfit"]["flag"]
     assert json.loads(table.to_json())["rows"][0]["misfit"]["flag"] is True
-    row = segment_table({"a": [UNFIT, Tally(optimal_design(2), 300, 60)], "b": FIT}).cells()[1][0]
-    assert "data do not fit the design" in row[-1]
+    mixed = compare({"a": [UNFIT, Tally(optimal_design(2), 300, 60)], "b": FIT})
+    assert any("a: data do not fit the design" in note for note in mixed.notes)
 
 
 CARDS = classic.kuk("0.8", "0.2", draws=2)
 EVERYWHERE = {
     "estimate": lambda: estimate(UNFIT),
     "pool": lambda: estimate([UNFIT, Tally(optimal_design(2), 300, 60)]),
-    "comparison": lambda: compare_groups(UNFIT, FIT),
-    "many groups": lambda: compare_many({"a": UNFIT, "b": FIT, "c": FIT}),
-    "trend across": lambda: trend_across({"a": UNFIT, "b": FIT, "c": FIT}),
+    "comparison": lambda: both(UNFIT, FIT),
+    "many groups": lambda: compare({"a": UNFIT, "b": FIT, "c": FIT}),
+    "trend across": lambda: trend({"a": UNFIT, "b": FIT, "c": FIT}),
     "trend": lambda: trend({1: UNFIT, 2: FIT}),
-    "segments": lambda: segment_table({"a": UNFIT, "b": FIT}),
+    "segments": lambda: compare({"a": UNFIT, "b": FIT}),
     "analysis": lambda: analyse({"answer": [1] * 40 + [0] * 260}, E1, column="answer"),
     "stratified": lambda: sampling.estimate({"a": UNFIT, "b": FIT}, population={"a": 3000, "b": 1000}),
     "post-stratified": lambda: sampling.estimate({"a": UNFIT, "b": FIT}, weights={"a": 1, "b": 3}),
@@ -89,13 +90,15 @@ def test_misfit_stands_beside_every_value(name):
     assert name == "estimate" or any("so far" in label for label in labels), labels
 
 
-def test_many_groups_do_not_take_a_count_that_nothing_explains_for_a_difference():
-    """As in the comparison of two, by the edge rule; χ² of the counts as they are says p < 1e-6."""
+def test_one_question_has_one_p_whoever_asks_it():
+    """Counts as they were observed: two groups, two rounds, and χ² of many groups; the misfit stands beside."""
     unlikely = Tally(E1, 300, 50)
-    two, three = compare_many({"a": unlikely, "b": Tally(E1, 300, 100)}), {"a": unlikely, "b": FIT, "c": FIT}
-    assert two.p == pytest.approx(compare_groups(unlikely, Tally(E1, 300, 100)).p, rel=1e-6)
+    two, three = compare({"a": unlikely, "b": Tally(E1, 300, 100)}), {"a": unlikely, "b": FIT, "c": FIT}
+    assert two.test.p_value == pytest.approx(both(unlikely, Tally(E1, 300, 100)).test.p_value, rel=1e-6)
     groups = Groups.of([[t] for t in three.values()])
-    assert compare_many(three).p > 100 * p_value(groups).p
+    assert compare(three).test.p_value == p_value(groups).p
+    assert trend({1: unlikely, 2: Tally(E1, 300, 100)}).test.p_value == pytest.approx(two.test.p_value, rel=1e-9)
+    assert any("a: data do not fit the design" in note for note in two.notes)
 
 
 def test_misfit_of_a_pool_is_that_of_its_worst_design_for_all_of_them():
@@ -108,7 +111,7 @@ def test_misfit_of_a_pool_is_that_of_its_worst_design_for_all_of_them():
 def test_one_count_does_not_decide_about_words():
     """66 and 65 of 300 lie on both sides of the flag; both tell their probability."""
     for ones, flagged in ((66, False), (65, True)):
-        words = segment_table({"a": Tally(E1, 300, ones), "b": FIT}).cells()[1][0][-1]
+        words = " ".join(compare({"a": Tally(E1, 300, ones), "b": FIT}).notes)
         assert ("do not fit" in words) is flagged
         assert "P(a count so far below) = 0.0" in words
 
@@ -132,25 +135,27 @@ def test_misfit_is_shown_on_the_results_page():
 @pytest.mark.parametrize("how", ["bonferroni", "sidak"])
 @pytest.mark.parametrize("method", methods_for("one design"))
 def test_only_guaranteed_bars_are_said_to_cover_at_once(method, how):
-    table = segment_table({"a": FIT, "b": Tally(E1, 200, 100)}, method=method, simultaneous=how)
-    promised = "all 2 bars cover at once with probability >= 95 %" in table.describe()
-    assert promised is METHODS[method].guaranteed
-    assert ("approximate, not guaranteed" in table.describe()) is not METHODS[method].guaranteed
-    assert ("approximate" in table.plot().axes.get_title()) is not METHODS[method].guaranteed
+    table = compare({"a": FIT, "b": Tally(E1, 200, 100)}, method=method, simultaneous=how)
+    said = table.bars_note()
+    assert "the bars of both groups hold at once (" in " ".join(table.notes)
+    assert ("coverage guaranteed" in said) is METHODS[method].guaranteed
+    assert ("coverage approximate" in said) is not METHODS[method].guaranteed
+    assert f"95 % {method} {'guaranteed' if METHODS[method].guaranteed else 'approximate'}" in table.notes[0]
+    assert f"95 % {method}" in table.plot().axes.get_title()
 
 
 def test_a_pooled_row_under_exact_bars_is_approximate_too():
-    table = segment_table({"a": FIT, "b": [FIT, Tally(Design("3/4", "3/4"), 200, 100)]})
-    assert not table.guaranteed
-    assert "cover at once" not in table.describe()
-    assert segment_table({"b": FIT}, method="wilson").describe().startswith("one bar, at 95 %; their coverage is appr")
+    table = compare({"a": FIT, "b": [FIT, Tally(Design("3/4", "3/4"), 200, 100)]})
+    assert "coverage approximate" in table.bars_note()
+    assert "coverage guaranteed" not in table.bars_note()
+    assert compare({"b": FIT}, method="wilson", minimum=30).notes[0].endswith("coverage approximate")
 
 
 def test_results_give_numbers_and_no_verdicts():
     """ "the designs agree, p = 0.0111" and "no clear change" were verdicts by thresholds that nobody saw."""
     pooled = estimate([Tally(E1, 600, 230), Tally(optimal_design(2), 400, 95)])
     assert 0.01 < pooled.pooled.homogeneity.p_value < 0.2
-    words = [pooled.pooled.homogeneity.describe(), pooled.sentence(), trend({1: FIT, 2: FIT}).describe()]
+    words = [pooled.pooled.homogeneity.describe(), pooled.sentence(), trend({1: FIT, 2: FIT}).line()]
     for each in words:
         assert "p = " in each
         assert "agree" not in each

@@ -7,20 +7,21 @@ import pytest
 from scipy.stats import binom, chi2
 
 from rrcollect import Design, optimal_design
-from server_agg import Tally, compare_groups, trend, trend_across
+from server_agg import Tally, trend
 from server_agg.estimates.score import Groups
+from tests.support.comparing import both
 
 E1, P3 = optimal_design(1), Design(1, "0.3")
 
 
 def test_it_agrees_with_trend_across_of_the_same_counts():
     rounds = {k: [Tally(E1, 300, v), Tally(P3, 300, 0)] for k, v in ((1, 66), (2, 80), (3, 84))}
-    found, same = trend(rounds), trend_across({str(k): v for k, v in rounds.items()})
-    assert found.p == pytest.approx(same.p, rel=1e-12)
-    assert (found.slope / found.slope_standard_error) ** 2 == pytest.approx(same.test.statistic, rel=1e-12)
+    found, same = trend(rounds), trend({str(k): v for k, v in rounds.items()})
+    assert found.test.p_value == pytest.approx(same.test.p_value, rel=1e-12)
+    assert (found.slope.value / found.slope.standard_error) ** 2 == pytest.approx(same.test.statistic, rel=1e-12)
     uneven = {1: Tally(E1, 300, 66), 4: Tally(P3, 200, 9), 9: [Tally(E1, 100, 40), Tally(P3, 50, 3)]}
-    across = trend_across({str(k): v for k, v in uneven.items()}, scores=[1, 4, 9])
-    assert trend(uneven).p == pytest.approx(across.p, rel=1e-12)
+    across = trend({str(k): v for k, v in uneven.items()}, scores=[1, 4, 9])
+    assert trend(uneven).test.p_value == pytest.approx(across.test.p_value, rel=1e-12)
 
 
 def tables(n):
@@ -58,14 +59,14 @@ def test_small_rounds_have_an_exact_or_a_simulated_p():
     """χ² has size 0.092 for rounds of 400 and 15 answers: two rounds are two groups, and their p must be the same."""
     a, b = Tally(P3, 400, 4), Tally(P3, 15, 1)
     found = trend({1: a, 2: b})
-    assert found.p == pytest.approx(compare_groups(a, b).p, rel=1e-9)
-    assert found.test == "exact"
-    assert chi2.sf((found.slope / found.slope_standard_error) ** 2, 1) < 0.05 < found.p
-    assert trend({1: Tally(E1, 8, 1), 2: Tally(E1, 8, 2), 3: Tally(E1, 8, 7)}).test == "simulated"
-    assert trend({k: Tally(E1, 300, 90 + k) for k in range(3)}).test == "score"
+    assert found.test.p_value == pytest.approx(both(a, b).test.p_value, rel=1e-9)
+    assert found.test.method == "exact"
+    assert chi2.sf((found.slope.value / found.slope.standard_error) ** 2, 1) < 0.05 < found.test.p_value
+    assert trend({1: Tally(E1, 8, 1), 2: Tally(E1, 8, 2), 3: Tally(E1, 8, 7)}).test.method == "simulated"
+    assert trend({k: Tally(E1, 300, 90 + k) for k in range(3)}).test.method == "score"
 
 
 def test_answers_that_tell_nothing_of_a_trend_say_so():
     flat = trend({0: Tally(Design(1, "1/2"), 30, 0), 1: Tally(Design(1, "1/2"), 30, 0)})
-    assert (flat.slope, flat.slope_standard_error, flat.p) == (0.0, None, 1.0)
-    assert flat.describe() == "the answers tell nothing of a trend"
+    assert (flat.slope.value, flat.slope.standard_error, flat.test.p_value) == (0.0, None, 1.0)
+    assert flat.line() == "the answers tell nothing of a trend"

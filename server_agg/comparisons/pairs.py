@@ -1,0 +1,172 @@
+"""Two groups against each other, and the one test of any number of them.
+
+Rules
+1. One test for one question.  Equality and trend are the score tests of `estimates.score` on the counts as they
+   were observed; where expected counts are small p is exact or simulated (`estimates.small_counts`), and the test says
+   so.  A count that no prevalence explains is evidence too, and its misfit stands beside it.  Of two groups, equality
+   and trend are the same test.
+2. The score bar of a difference d = a − b is {δ : p of a − b = δ is not below 1 − level}, by the same p, so that p and
+   bar never contradict each other.  The other bars of a difference are "mover", "guaranteed", "anytime" and "wald", see
+   `estimates.methods`.
+3. A ratio has Donner and Zou's square-and-add for quotients, and the guaranteed quotient of ends.  Where the
+   denominator's bar touches 0 it has no upper end; that is None, never infinite.
+The groups must be disjoint sets of people; a device that repeats its answer is the same person in every round.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+from server_agg.count.tally import Tally
+from server_agg.estimates.estimate import Estimate, estimate
+from server_agg.estimates.interval import DIFFERENCE, Problem, TargetLike, aimed, target_words
+from server_agg.estimates.methods import checked_method
+from server_agg.estimates.numerics import root_level
+from server_agg.estimates.score import Groups
+from server_agg.estimates.small_counts import PValue, p_value
+from server_agg.results.interval import Interval
+
+
+@dataclass(frozen=True)
+class Test:
+    """A test of a hypothesis about all groups; `method` is how p was found: "score" (by χ²), "exact", "simulated", or
+    "none", where nothing is random and a difference is one."""
+
+    hypothesis: str
+    method: str
+    statistic: float
+    df: int
+    p_value: float
+
+    __test__ = False  # not a test of this project's own
+
+    def sentence(self) -> str:
+        """One sentence."""
+        if self.method == "none":
+            return f"{self.hypothesis}: nothing is random, p = {self.p_value:.3g}"
+        how = "score" if self.method == "score" else f"score, {self.method} p,"
+        return f"{self.hypothesis}: {how} χ² = {self.statistic:.4g}, {self.df} df, p = {self.p_value:.3g}"
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain values, ready for JSON."""
+        return asdict(self)
+
+
+class Group(NamedTuple):
+    """A row: its name, the cells it holds (several if they were merged), and their answers, one tally per design."""
+
+    name: str
+    cells: tuple[str, ...]
+    tallies: tuple[Tally, ...]
+    target: TargetLike
+
+    @property
+    def n(self) -> int:
+        """Answers."""
+        return sum(tally.n for tally in self.tallies)
+
+    def option(self, place: int) -> Group:
+        """The same of one option."""
+        return self._replace(tallies=tuple(tally[place] for tally in self.tallies))
+
+
+class Pair(NamedTuple):
+    """Two groups by one design each, and their shares (of a number: shares of its range)."""
+
+    first: Group
+    second: Group
+    a: Estimate
+    b: Estimate
+
+    @property
+    def n(self) -> int:
+        """Answers."""
+        return self.first.n + self.second.n
+
+    @property
+    def value(self) -> Fraction:
+        """The unbiased difference, exactly; it may leave [−1, 1]."""
+        return self.a.exact_value - self.b.exact_value
+
+    @property
+    def standard_error(self) -> float:
+        """Of the difference."""
+        return math.sqrt(self.a.variance + self.b.variance)
+
+    @property
+    def ratio(self) -> float | None:
+        """clipped a / clipped b; None if b is 0."""
+        return self.a.clipped / self.b.clipped if self.b.clipped else None
+
+    def name(self, sign: str) -> str:
+        """Such as "north − south"."""
+        return f"{self.first.name} {sign} {self.second.name}"
+
+    def test(self) -> PValue:
+        """Of equal prevalences."""
+        return score_test((self.first, self.second))
+
+    def problem(self, family: int = 1) -> Problem:
+        """What the bars of the difference are made from."""
+        return Problem(
+            "difference",
+            self.value,
+            lambda: self.standard_error,
+            covers=self._covers("difference", "−", family),
+            parts=((Fraction(1), self.a.problem), (Fraction(-1), self.b.problem)),
+            span=DIFFERENCE,
+        )
+
+    def _covers(self, what: str, sign: str, family: int) -> str:
+        of = f", one of {family} at once" if family > 1 else ""
+        return f"{what} ({target_words(self.first.target)} {sign} {target_words(self.second.target)}{of})"
+
+    def ratio_interval(self, level: Fraction, method: str, family: int = 1) -> Interval[float | None]:
+        """A bar for the ratio a/b (rule 3)."""
+        row = checked_method("ratio", method)
+        (la, ua), (lb, ub) = self._bars(level)
+        (wa, xa), (wb, xb) = self._bars(root_level(level, 2))
+        low: float | None = wa / xb if xb else 0.0
+        high = xa / wb if wb else None
+        if method == "mover":
+            a, b = self.a.clipped, self.b.clipped
+            low, high = _quotient_end((a, la), (b, ub), -1, low), _quotient_end((a, ua), (b, lb), 1, high)
+        covers = self._covers("ratio", "over", family)
+        return Interval((low or 0.0, high), method=method, level=level, target=covers, guaranteed=row.guaranteed)
+
+    def _bars(self, level: Fraction) -> tuple[Interval, Interval]:
+        return self.a.interval(level), self.b.interval(level)
+
+
+def _quotient_end(
+    over: tuple[float, float], under: tuple[float, float], sign: int, otherwise: float | None
+) -> float | None:
+    """Donner and Zou's end of a/b from (a, its end) and (b, its end); `otherwise` where theirs does not exist (b's
+    bar reaches 0 or 2b)."""
+    (a, end_a), (b, end_b) = over, under
+    scale = end_b * (2 * b - end_b)
+    inside = (a * b) ** 2 - end_a * end_b * (2 * a - end_a) * (2 * b - end_b)
+    if scale <= 0 or inside < 0:
+        return otherwise
+    return max(0.0, (a * b + sign * math.sqrt(inside)) / scale)
+
+
+def score_test(groups: Sequence[Group], scores: tuple[float, ...] = ()) -> PValue:
+    """The test of equal prevalences or, with scores, of no trend over them (rule 1)."""
+    finite = [estimate(group.tallies[0], **aimed(group.target)) for group in groups if group.target != "population"]
+    if len(finite) == len(groups) and not any(found.variance for found in finite):
+        return PValue(1.0 if len({found.exact_value for found in finite}) == 1 else 0.0, "none", 0.0)
+    return p_value(counts_of(groups), "trend" if scores else "equality", scores)
+
+
+def counts_of(groups: Sequence[Group]) -> Groups:
+    """The counts as they were observed, and how much of each group's variance is that of sampling."""
+    sampling = []
+    for group in groups:
+        line = estimate(group.tallies[0], **aimed(group.target)).problem.line if group.target != "population" else None
+        sampling += [1.0 if line is None else float(line.s * group.n)] * len(group.tallies)
+    return Groups(tuple(tuple(tally.oriented() for tally in group.tallies) for group in groups), tuple(sampling))
