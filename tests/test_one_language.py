@@ -19,11 +19,7 @@ TYPES = {
 CHECKS = {
     "rrcollect/publish/question.py": {"WireDesign", "filled"},
     "rrcollect/publish/report.py": {"__post_init__"},
-    "server_agg/compare/options.py": {"_counted"},
-    "server_agg/compare/segments.py": {"_tallies"},
-    "server_agg/compare/trends.py": {"trend"},
-    "server_agg/count/tally.py": {"checked_tally", "tallies_in", "__add__"},
-    "server_agg/models/group_tests.py": {"_lists"},
+    "server_agg/count/tally.py": {"checked_tally", "checked_tallies", "__add__"},
     "server_agg/count/tallies.py": {"__post_init__", "__init__"},
 }
 """Who may look at a type, by file: what refuses a wrong argument, reads a wire form, or lists what was given."""

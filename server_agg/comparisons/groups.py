@@ -23,7 +23,7 @@ from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.comparisons.pairs import Group, Pair, Test, score_test
 from server_agg.count.tallies import merged
-from server_agg.count.tally import Tally, tallies_in
+from server_agg.count.tally import Tally, checked_tallies
 from server_agg.errors import EmptySelection
 from server_agg.estimates.estimate import Estimate, estimate, named_options
 from server_agg.estimates.interval import TargetLike, aimed
@@ -69,7 +69,7 @@ def read_groups(
     the target of a group by its name."""
     found = []
     for key, counted in given.items():
-        tallies = tallies_in(counted)
+        tallies = checked_tallies(counted)
         if not tallies:
             raise EmptySelection(f"group {label_of(key)!r} holds no tally; expected a Tally, or several")
         kept = tuple(merged([tally for tally in tallies if tally.n] or tallies[:1]))
