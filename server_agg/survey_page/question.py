@@ -40,18 +40,18 @@ from server_agg.survey_page.released import (
     promise_words,
     waiting_words,
 )
-from server_agg.survey_page.rounds import Headline, QuestionScale, RoundResults, View, headline_of
+from server_agg.survey_page.rounds import Headline, QuestionResults, QuestionScale, View, headline_of
 from server_agg.survey_page.words import axis_of, fit_words, largest_words, shown_value
 
 NOT_DECLARED, ALL_MERGED = 1, 1  # rows of a table in addition to the segment's groups
 
 
-def enough_of(rounds: Iterable[RoundResults], question: str) -> list[RoundResults]:
+def enough_of(rounds: Iterable[QuestionResults], question: str) -> list[QuestionResults]:
     """The rounds of a question that have an estimate, in order."""
     return [each for each in rounds if each.question == question and each.estimate is not None]
 
 
-def trend_of(enough: Sequence[RoundResults], view: View) -> Trend | None:
+def trend_of(enough: Sequence[QuestionResults], view: View) -> Trend | None:
     """The trend over the rounds with enough answers; None if there are fewer than two such rounds."""
     if len(enough) < 2:
         return None
@@ -62,7 +62,7 @@ def trend_of(enough: Sequence[RoundResults], view: View) -> Trend | None:
     return trend(rounds, **first.asked.how, level=how.level, method=how.method, over=over)
 
 
-def question_page(rounds: Sequence[RoundResults], view: View, survey: Survey, question: Question) -> dict[str, Any]:
+def question_page(rounds: Sequence[QuestionResults], view: View, survey: Survey, question: Question) -> dict[str, Any]:
     """What the page shows of a question; `rounds` are its own."""
     promise, enough = question.promise, enough_of(rounds, question.id)
     line = trend_of(enough, view)
@@ -112,7 +112,7 @@ def question_page(rounds: Sequence[RoundResults], view: View, survey: Survey, qu
 class _HeadlineLines:
     """The headline of a question: one line, or one for each option."""
 
-    def __init__(self, enough: list[RoundResults], level: Any, method: str, *, independent: bool, over: int) -> None:
+    def __init__(self, enough: list[QuestionResults], level: Any, method: str, *, independent: bool, over: int) -> None:
         self.rounds, self.scale = [each.round for each in enough], enough[0].asked.scale
         self.over = f", over {len(enough)} rounds" if independent and len(enough) > 1 else ""
         if self.over:
@@ -173,7 +173,7 @@ class _HeadlineLines:
         return first.effective_sample_size if first.bounds is None and one else None
 
 
-def _joined(enough: list[RoundResults]) -> RoundResults:
+def _joined(enough: list[QuestionResults]) -> QuestionResults:
     """The rounds of a panel as one: different people answered in each, so their answers are one sample of the mean over
     rounds, and a two-sided exact bar of all of them holds for it ([Hoe56]: unequal chances have lighter tails)."""
     first = enough[0]
@@ -183,7 +183,7 @@ def _joined(enough: list[RoundResults]) -> RoundResults:
     return replace(first, tallies=counted)
 
 
-def _parts(found: RoundResults) -> list[Estimate]:
+def _parts(found: QuestionResults) -> list[Estimate]:
     """The estimates of a round, one for each option of a choice."""
     estimate = found.estimate
     if estimate is None or len(estimate.tallies) > 1:

@@ -39,7 +39,7 @@ from server_agg.results.result import Result
 from server_agg.results.row import Row
 from server_agg.survey_page.question import enough_of, question_page, trend_of
 from server_agg.survey_page.released import LIVE, LOOKING, ReleaseFacts, conditions, promise_words, release_words
-from server_agg.survey_page.rounds import QuestionScale, ResultOptions, RoundResults, View
+from server_agg.survey_page.rounds import QuestionResults, QuestionScale, ResultOptions, View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ class SurveyResults(Result):
     """The results of every question and round with answers; with a `survey` also in the form of its results page."""
 
     first = "question"
-    rounds: tuple[RoundResults, ...]
+    rounds: tuple[QuestionResults, ...]
     view: View
 
     @property
@@ -99,7 +99,7 @@ class SurveyResults(Result):
         """The privacy of the answers: what was promised, without a survey that of the design."""
         return {"privacy": [self._privacy(each) for each in self.rounds for _ in each.rows]}
 
-    def _privacy(self, each: RoundResults) -> str:
+    def _privacy(self, each: QuestionResults) -> str:
         return each.privacy if self.survey is None else promise_words(self.survey.question(each.question).promise)
 
     def remarks(self) -> list[str]:
@@ -130,20 +130,20 @@ class SurveyResults(Result):
             return replace(self, rounds=shares).plot(ax, limits=limits)
         return super().plot(ax, limits=limits)
 
-    def _label(self, each: RoundResults, row: Row) -> str:
+    def _label(self, each: QuestionResults, row: Row) -> str:
         text = each.question if self.survey is None else self.survey.say(self.survey.question(each.question).text)
         option = f", {row.extras['option']}" if each.is_choice else ""
         number = f"round {each.round + 1}, " if each.round else ""
         return f"{text}\n{number}n = {each.n:,}{option}"
 
-    def round(self, question: str, number: int) -> RoundResults:
+    def round(self, question: str, number: int) -> QuestionResults:
         """The results of one question in one round; an error if nothing was counted of it."""
         for each in self.rounds:
             if (each.question, each.round) == (question, number):
                 return each
         raise EmptySelection(f"nothing was counted of question {question!r} in round {number}")
 
-    def enough(self, question: str) -> list[RoundResults]:
+    def enough(self, question: str) -> list[QuestionResults]:
         """The rounds of a question that have an estimate, in order."""
         return enough_of(self.rounds, question)
 
@@ -155,7 +155,7 @@ class SurveyResults(Result):
         """All that the results page shows, as plain values, ready for JSON; it needs the survey."""
         if self.survey is None:
             raise ParameterError("survey", None, "the survey that was answered: survey_results(tallies, survey)")
-        view, of = self.view, dict[str, list[RoundResults]]()
+        view, of = self.view, dict[str, list[QuestionResults]]()
         for each in self.rounds:
             of.setdefault(each.question, []).append(each)
         questions = [question_page(of.get(asked.id, ()), view, self.survey, asked) for asked in self.survey.questions]
@@ -214,7 +214,7 @@ def survey_results(
         parts.setdefault((key.question, key.round), {})[key] = tally
     several = Counter(question for question, _ in parts)
     rounds = (
-        RoundResults(
+        QuestionResults(
             *(question, number, Tallies(parts[question, number]), how, named.get(question, QuestionScale())),
             named=f"{question}, round {number + 1}" if several[question] > 1 else "",
         )

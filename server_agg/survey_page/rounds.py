@@ -93,7 +93,7 @@ PLAIN = QuestionScale()
 
 
 @dataclass(frozen=True)
-class RoundResults(Result):
+class QuestionResults(Result):
     """One question in one round; without enough answers there is no estimate and no row."""
 
     first = "question"
