@@ -117,7 +117,7 @@ def plot_power(
     ax: Axes | None = None,
 ) -> Picture:
     """Power to find `difference` between two groups of n each, by formula, one line per design; `simulated` by n (see
-    `simulated_power`) as points with their exact bars.
+    `models.power`) as points with their exact bars.
 
     >>> from rrcollect import optimal_design
     >>> drawn = plot_power({"ε = 1": optimal_design(1)}, [200, 400, 800], difference="0.1", prevalence="0.2")
@@ -133,9 +133,9 @@ def plot_power(
         axes.plot(list(sizes), powers, label=label, color=colour, marker=marker)
     for number, (n, point) in enumerate((simulated or {}).items()):
         low, high = point.interval()
-        reach = [[point.power - low], [high - point.power]]
+        reach = [[point.value - low], [high - point.value]]
         how = {"fmt": "o", "color": "black", "capsize": 3, "label": "" if number else "simulated"}
-        axes.errorbar([n], [point.power], yerr=reach, **how)  # type: ignore[arg-type]
+        axes.errorbar([n], [point.value], yerr=reach, **how)  # type: ignore[arg-type]
     axes.axhline(float(fraction("wanted", wanted)), color="grey", linestyle="--", linewidth=0.8)
     share_axis(axes, [], upright=True, limits=(0, 1))
     axes.set_xlabel("people in each group")
