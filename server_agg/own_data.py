@@ -189,7 +189,7 @@ def analyse(
     if population is not None:
         raise ParameterError("population", population, "'population' or 'sample' as the target where there are groups")
     least = LEAST if minimum is None else minimum
-    return Analysis(whole, compare(tallies, minimum=least, target=target), *done)
+    return Analysis(whole, compare(tallies, minimum=least, level=level, method=method, **how), *done)
 
 
 class _Row(NamedTuple):

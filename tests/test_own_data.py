@@ -234,3 +234,11 @@ def test_a_text_file_may_be_in_another_encoding(tmp_path, encoding):
 def test_other_columns_of_a_frame_may_share_a_name():
     frame = pandas.DataFrame([[1, 0, 0], [0, 1, 1]] * 20, columns=["told", "x", "x"])
     assert analyse(frame, DIE, column="told").value == 0.5
+
+
+def test_groups_of_a_number_are_means():
+    how = {"column": "told", "by": "region"}
+    shares, means = (analyse(FRAME, DIE, **how, **more) for more in ({}, {"bounds": (10, 30), "unit": "hours"}))
+    assert [row.name for row in means.rows] == [row.name for row in shares.rows]
+    assert [row.value for row in means.rows] == pytest.approx([10 + 20 * row.value for row in shares.rows])
+    assert {row.scale.unit for row in means.rows} == {"hours"}
