@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rrcollect.errors import ParameterError
 from rrcollect.lazy import extra
+from server_agg.results.words import mark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,7 +108,7 @@ def share_axis(axes: Axes, ends: Sequence[float], *, upright: bool, limits: tupl
     room = 0.02 * (high - low)
     (axes.set_ylim if upright else axes.set_xlim)(low - room, high + room)
     axis = axes.yaxis if upright else axes.xaxis
-    axis.set_major_formatter(lambda share, place: f"{100 * share:.6g}".replace("-", "−"))
+    axis.set_major_formatter(lambda share, place: mark(100 * share))
 
 
 def plain_axes(axes: Axes, title: str) -> None:

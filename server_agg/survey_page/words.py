@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from server_agg.results.row import Scale
-from server_agg.results.words import decimals, written
+from server_agg.results.words import decimals, mark, written
 
 if TYPE_CHECKING:
     from server_agg.results.interval import Misfit
@@ -95,7 +95,7 @@ def axis_of(scale: Scale) -> dict[str, Any]:
     """
     (low, high), parts, factor = scale.ends, 5 if scale.is_share else 4, 100 if scale.is_share else 1
     places = [low + part * (high - low) / parts for part in range(parts + 1)]
-    marks = [[place, f"{factor * place:.6g}".replace("-", "−")] for place in places]
+    marks = [[place, mark(factor * place)] for place in places]
     unit = "of 100" if scale.is_share else scale.unit
     return {"unit": unit, "marks": marks, "ends": f"{marks[0][1]}–{marks[-1][1]}", "share": scale.is_share}
 
