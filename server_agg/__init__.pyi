@@ -2,14 +2,13 @@
 
 from rrcollect.publish.report import REASONS as REASONS
 from server_agg import collect as collect
+from server_agg import errors as errors
 from server_agg import models as models
 from server_agg import plan as plan
 from server_agg import sampling as sampling
-from server_agg.batch.packed import PackedAnswers as PackedAnswers
 from server_agg.batch.packed import read_packed as read_packed
 from server_agg.batch.packed import write_packed as write_packed
 from server_agg.batch.summary import BatchResult as BatchResult
-from server_agg.batch.summary import Summary as Summary
 from server_agg.batch.tally_reports import tally_reports as tally_reports
 from server_agg.batch.writing import write_reports as write_reports
 from server_agg.collect.http.app import create_app as create_app
@@ -24,19 +23,8 @@ from server_agg.comparisons.trend import trend as trend
 from server_agg.count.tallies import Tallies as Tallies
 from server_agg.count.tallies import TallyKey as TallyKey
 from server_agg.count.tally import Tally as Tally
-from server_agg.errors import BadColumn as BadColumn
-from server_agg.errors import EmptySelection as EmptySelection
-from server_agg.errors import MixedAnswers as MixedAnswers
-from server_agg.errors import PackedFileError as PackedFileError
-from server_agg.errors import RefusedNotWritten as RefusedNotWritten
-from server_agg.errors import RowsNotKept as RowsNotKept
-from server_agg.errors import SourceUnavailable as SourceUnavailable
-from server_agg.errors import TooFewAnswers as TooFewAnswers
-from server_agg.errors import UnclearAnswer as UnclearAnswer
-from server_agg.errors import UnreadableRow as UnreadableRow
 from server_agg.estimates.estimate import Estimate as Estimate
 from server_agg.estimates.estimate import estimate as estimate
 from server_agg.own_data import analyse as analyse
-from server_agg.results.drawing import Picture as Picture
 from server_agg.results.interval import Interval as Interval
 from server_agg.survey_page.results import survey_results as survey_results

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PRODUCT = ("rrcollect", "server_agg")
 NAMESPACES = (
     *PRODUCT, "rrcollect.classic", "rrcollect.errors", "rrcollect.telemetry", "server_agg.errors", "server_agg.plan",
-    "server_agg.sampling", "server_agg.models", "server_agg.collect", "server_agg.analyse",
+    "server_agg.sampling", "server_agg.models", "server_agg.collect",
 )  # fmt: skip
 TYPES = re.compile(
     r"\b(\w*Design|\w*Tally|Tallies|Mechanism|YesNo|Choice|Number|\w*Kind|\w*Estimate|Mean\w*|Pooled\w*)\b"

@@ -6,8 +6,9 @@ import json
 import pytest
 
 from rrcollect import classic
-from server_agg import UnclearAnswer, analyse
+from server_agg import analyse
 from server_agg.answer_words import NO, YES, yes_or_no
+from server_agg.errors import UnclearAnswer
 from tests.support.command_line import PROGRAM, SIGNED, at_a_terminal, json_of, refused, signed_survey
 
 TYPED = {

@@ -13,17 +13,8 @@ import pyreadstat
 import pytest
 
 from rrcollect import Design, ParameterError, classic
-from server_agg import (
-    BadColumn,
-    SourceUnavailable,
-    Tally,
-    TooFewAnswers,
-    UnclearAnswer,
-    UnreadableRow,
-    analyse,
-    compare,
-    estimate,
-)
+from server_agg import Tally, analyse, compare, estimate
+from server_agg.errors import BadColumn, SourceUnavailable, TooFewAnswers, UnclearAnswer, UnreadableRow
 
 DIE = classic.forced_response(yes="1/6", no="1/6")
 COUNTS = {("north", 1): 48, ("north", 0): 72, ("south", 1): 41, ("south", 0): 99, ("north", None): 2, (None, 1): 33}

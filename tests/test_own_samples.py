@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from rrcollect import ParameterError
-from server_agg import UnclearAnswer, analyse, sampling
+from server_agg import analyse, sampling
+from server_agg.errors import UnclearAnswer
 from tests.sampling.data import survey
 from tests.support.command_line import main
 

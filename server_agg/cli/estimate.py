@@ -95,7 +95,7 @@ def estimate(options: Namespace) -> int:
 
 def selected(tallies: Tallies, options: Namespace) -> Tallies:
     """The question and round asked for; an error names what there is."""
-    from server_agg import EmptySelection
+    from server_agg.errors import EmptySelection
 
     for name in ("question", "round"):
         wanted = getattr(options, name)

@@ -4,7 +4,7 @@ import pytest
 
 from rrcollect.publish.report import ReportRow
 from server_agg import open_store
-from server_agg.collect import IncomingReport
+from server_agg.collect.store.reports import IncomingReport
 from tests.assurance.check import Outcome
 from tests.assurance.collector.check import _caught, _in_time
 from tests.assurance.collector.fuzz_targets import TARGETS, harmless, held, seeds, unchecked_fields

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.dataset
 import pytest
 
-from server_agg import BadColumn, tally_reports
+from server_agg import tally_reports
+from server_agg.errors import BadColumn
 from tests.support import engines
 from tests.support.batch_contract import check
 from tests.support.batch_reference import SURVEYS, generated

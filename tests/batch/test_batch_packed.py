@@ -12,15 +12,10 @@ from hypothesis import strategies as st
 
 from rrcollect import Design, ParameterError, SigningKey, randomise_many
 from rrcollect.errors import UntrustedKey
-from server_agg import (
-    PackedFileError,
-    Summary,
-    Tally,
-    read_packed,
-    tally_reports,
-    write_packed,
-)
+from server_agg import Tally, read_packed, tally_reports, write_packed
+from server_agg.batch.summary import Summary
 from server_agg.count.tally import count_ones
+from server_agg.errors import PackedFileError
 from tests.support.batch_reference import CLOSED, KEY, OPEN, PUBLICATION
 
 

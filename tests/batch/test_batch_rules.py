@@ -13,9 +13,9 @@ import pytest
 
 from rrcollect import RRCollectError
 from rrcollect.publish.report import fault
-from server_agg import Summary, tally_reports
+from server_agg import tally_reports
 from server_agg.batch import frame_engine, sql_rules
-from server_agg.batch.summary import NUMBER_OF
+from server_agg.batch.summary import NUMBER_OF, Summary
 from server_agg.batch.survey_tables import SurveyTables
 from tests.support import engines
 from tests.support.batch_contract import OWN, readable

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from rrcollect import Report
-from server_agg import BadColumn, tally_reports, write_reports
+from server_agg import tally_reports, write_reports
+from server_agg.errors import BadColumn
 from tests.documents.blocks import blocks_of
 from tests.support.batch_contract import OWN, check, check_lenient, refusal, rows_of
 from tests.support.batch_reference import SURVEYS, faulty_rows, generated, own_fault

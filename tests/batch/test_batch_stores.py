@@ -12,7 +12,8 @@ import fsspec
 import pytest
 
 from rrcollect import ParameterError
-from server_agg import BadColumn, SourceUnavailable, UnreadableRow, tally_reports
+from server_agg import tally_reports
+from server_agg.errors import BadColumn, SourceUnavailable, UnreadableRow
 from tests.support import engines
 from tests.support.batch_contract import check, rows_of
 from tests.support.batch_reference import SURVEYS, generated

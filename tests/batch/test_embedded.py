@@ -12,7 +12,8 @@ import pytest
 from rrcollect import ParameterError, Report
 from rrcollect.errors import BadSignature
 from rrcollect.publish.canonical import canonical
-from server_agg import BadColumn, UnreadableRow, tally_reports
+from server_agg import tally_reports
+from server_agg.errors import BadColumn, UnreadableRow
 from tests.support.batch_reference import (
     CLOSED,
     DESIGNS,

@@ -37,7 +37,7 @@ from starlette.routing import Route
 
 from rrcollect import Question, Report, SigningKey, Survey, optimal_design
 from server_agg import CollectorSettings, OwnerToken, create_app, open_store
-from server_agg.collect import Catalogue
+from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.serve import server_config
 from tests.benchmarks.measure import take_turns, tell
 from tests.benchmarks.report import show

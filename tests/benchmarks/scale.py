@@ -27,7 +27,8 @@ from pathlib import Path
 from typing import Any
 
 from server_agg import open_store, tally_reports
-from server_agg.collect import Catalogue, IncomingReport
+from server_agg.collect.catalogue import Catalogue
+from server_agg.collect.store.reports import IncomingReport
 from tests.benchmarks.batch import SURVEY, write_rows
 from tests.benchmarks.ingest import cpu_of, published, served
 from tests.benchmarks.measure import load, tell

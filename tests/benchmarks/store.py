@@ -31,9 +31,11 @@ from rrcollect.design import from_text
 from rrcollect.publish.report import ReportRow
 from rrcollect.publish.tickets import known_as
 from server_agg import open_store, write_reports
-from server_agg.collect import IncomingReport, PublishedSurvey, Store, incoming
+from server_agg.collect import Store
 from server_agg.collect.http.findings import live_results
 from server_agg.collect.store.database import ADD_COUNT
+from server_agg.collect.store.reports import IncomingReport, incoming
+from server_agg.collect.store.shelf import PublishedSurvey
 from tests.benchmarks.event_loop import ORDINARY, measured
 from tests.benchmarks.ingest import CONNECTIONS, served
 from tests.benchmarks.measure import Timing, interleave, take_turns, tell

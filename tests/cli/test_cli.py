@@ -312,7 +312,8 @@ def test_tables_on_a_terminal_are_drawn(desk):
 def test_from_a_database_through_a_file_to_an_estimate(desk, capsys):
     from rrcollect import Report
     from server_agg import open_store
-    from server_agg.collect import Catalogue, incoming
+    from server_agg.collect.catalogue import Catalogue
+    from server_agg.collect.store.reports import incoming
 
     key = SigningKey.load(desk / "publisher.pem").public
     survey, _ = read_envelope(desk / "survey.signed.json", [key])

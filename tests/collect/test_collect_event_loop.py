@@ -13,7 +13,8 @@ from rrcollect import SurveyRefused
 from rrcollect.publish.canonical import canonical, read_canonical
 from rrcollect.publish.envelope import LARGEST_ENVELOPE
 from server_agg import CollectorSettings, OwnerToken, open_store
-from server_agg.collect import Admission, Catalogue
+from server_agg.collect.admission import Admission
+from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.http.app import Collector
 from server_agg.errors import Refusal
 from tests.benchmarks.event_loop import LARGEST, OPEN_TO_ALL, ORDINARY, REPORTS, WITHDRAWAL, held, measured

@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from server_agg.collect import ReportOutcome
 from server_agg.collect.group_commit import GroupCommit
+from server_agg.collect.store.taking import ReportOutcome
 from server_agg.errors import QueueFull, StoreFull, StoreUnavailable
 
 KINDS = list(ReportOutcome)

@@ -15,7 +15,9 @@ from rrcollect import Design, HttpTransport, ParameterError, SigningKey
 from rrcollect.publish.report import STATUS
 from rrcollect.publish.tickets import known_as, ticket
 from server_agg import REASONS, OwnerToken, open_store
-from server_agg.collect import Admission, Catalogue, Store
+from server_agg.collect import Store
+from server_agg.collect.admission import Admission
+from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.settings import settings_from_environment
 from server_agg.collect.store.sqlite import SqliteDatabase
 from server_agg.errors import Refusal

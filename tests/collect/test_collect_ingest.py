@@ -8,8 +8,7 @@ import secrets
 import pytest
 
 from server_agg import open_store
-from server_agg.collect import Catalogue
-from server_agg.collect.catalogue import MOST_LOOKS
+from server_agg.collect.catalogue import MOST_LOOKS, Catalogue
 from tests.support.collector_running import body, publication
 from tests.support.devices import KEY
 

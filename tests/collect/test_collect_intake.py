@@ -6,7 +6,7 @@ import pytest
 
 from rrcollect.publish.tickets import ticket
 from server_agg import open_store
-from server_agg.collect import Catalogue
+from server_agg.collect.catalogue import Catalogue
 from tests.support.collector_running import BEARER, JSON, RunningCollector, body, publication, report
 from tests.support.devices import KEY
 

@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 from server_agg import open_store
-from server_agg.collect import PublishedSurvey, incoming
 from server_agg.collect.store import fold as folding
 from server_agg.collect.store.epochs import NOTHING_GATHERED
 from server_agg.collect.store.fold import folded_from
+from server_agg.collect.store.reports import incoming
+from server_agg.collect.store.shelf import PublishedSurvey
 from server_agg.collect.store.sqlite import SqliteDatabase
 from tests.support.collector_crashing import ids_of
 from tests.support.collector_running import DIGEST, report

@@ -12,7 +12,8 @@ import pytest
 
 from rrcollect import SigningKey
 from server_agg import CollectorSettings, open_store
-from server_agg.collect import Catalogue, housekeeping
+from server_agg.collect import housekeeping
+from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.housekeeping import close_due
 from tests.support.collector_running import JSON, RunningCollector, body, expired, publication
 from tests.support.command_line import main

@@ -16,7 +16,8 @@ import pytest
 from rrcollect import Design, Question, SigningKey, Survey
 from rrcollect.publish.report import ReportRow
 from server_agg import Tallies, open_store
-from server_agg.collect import Catalogue, IncomingReport
+from server_agg.collect.catalogue import Catalogue
+from server_agg.collect.store.reports import IncomingReport
 
 DESIGN = Design("3/4", "3/4")
 KEY = SigningKey.generate()

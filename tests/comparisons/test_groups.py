@@ -10,8 +10,9 @@ import pytest
 from scipy.stats import binom, norm
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import EmptySelection, Tally, TooFewAnswers, compare, estimate, trend
+from server_agg import Tally, compare, estimate, trend
 from server_agg.comparisons.groups import simultaneous_level
+from server_agg.errors import EmptySelection, TooFewAnswers
 from tests.support.comparing import both
 
 D = Design("3/4", "3/4")

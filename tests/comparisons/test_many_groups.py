@@ -11,15 +11,8 @@ import pytest
 from scipy.stats import binom, chi2, chi2_contingency
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import (
-    Tally,
-    TooFewAnswers,
-    compare,
-    estimate,
-    models,
-    plan,
-    trend,
-)
+from server_agg import Tally, compare, estimate, models, plan, trend
+from server_agg.errors import TooFewAnswers
 from server_agg.models.simulated_power import GroupsExperiment, simulate_power
 from tests.support.comparing import both
 from tests.support.regression_data import DIRECT

@@ -10,19 +10,9 @@ import numpy as np
 import pytest
 
 from rrcollect import Design, ParameterError, SetDesign, randomise_many
-from server_agg import (
-    EmptySelection,
-    MixedAnswers,
-    Tallies,
-    Tally,
-    TallyKey,
-    compare,
-    estimate,
-    models,
-    sampling,
-    trend,
-)
+from server_agg import Tallies, Tally, TallyKey, compare, estimate, models, sampling, trend
 from server_agg.count.tallies import merged
+from server_agg.errors import EmptySelection, MixedAnswers
 
 YES_NO, SETS, OTHER = Design("3/4", "3/4"), SetDesign(4, 2, "3/4"), SetDesign(4, 1, "1/2")
 

@@ -13,7 +13,8 @@ import pytest
 
 from rrcollect import Design, ParameterError, RRCollectError, optimal_design
 from rrcollect.errors import UninformativeDesign
-from server_agg import EmptySelection, MixedAnswers, Tallies, Tally, TallyKey, TooFewAnswers, estimate
+from server_agg import Tallies, Tally, TallyKey, estimate
+from server_agg.errors import EmptySelection, MixedAnswers, TooFewAnswers
 
 D = Design("3/4", "2/3")
 

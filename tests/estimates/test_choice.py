@@ -11,7 +11,8 @@ import pytest
 
 from rrcollect import ParameterError, SetDesign, optimal_design
 from rrcollect.design.optimal import best_sets, made_for
-from server_agg import Estimate, MixedAnswers, Tally, TooFewAnswers, estimate
+from server_agg import Estimate, Tally, estimate
+from server_agg.errors import MixedAnswers, TooFewAnswers
 from server_agg.estimates.combination import Combination
 from tests.support.aims import aimed
 

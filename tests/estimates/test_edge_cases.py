@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from rrcollect import Design, ParameterError, optimal_design, randomise_many
-from server_agg import MixedAnswers, Tallies, Tally, TooFewAnswers, compare, sampling
+from server_agg import Tallies, Tally, compare, sampling
+from server_agg.errors import MixedAnswers, TooFewAnswers
 from tests.support.comparing import both
 
 DESIGN = Design("3/4", "3/4")

@@ -12,7 +12,8 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import binom, chi2
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import EmptySelection, Tally, estimate
+from server_agg import Tally, estimate
+from server_agg.errors import EmptySelection
 from server_agg.estimates.score import Groups
 
 PAIRS = [

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import EmptySelection, Tally, TooFewAnswers, estimate
+from server_agg import Tally, estimate
+from server_agg.errors import EmptySelection, TooFewAnswers
 from server_agg.estimates.methods import WALD_WARNING
 
 STRICT, LOOSE = optimal_design(1), optimal_design(2)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import TooFewAnswers, models
-from server_agg.errors import NoInformation
+from server_agg import models
+from server_agg.errors import NoInformation, TooFewAnswers
 from server_agg.models.simulation import simulate_answers, simulate_survey
 from tests.support.regression_data import DIRECT
 

@@ -11,8 +11,8 @@ import pytest
 from scipy.stats import binom, chi2
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import Tally, TooFewAnswers, estimate, models
-from server_agg.errors import NotIdentified
+from server_agg import Tally, estimate, models
+from server_agg.errors import NotIdentified, TooFewAnswers
 from server_agg.models.cheaters import _fit, _statistic
 from server_agg.models.cheating_models import Group, explain_identification, maximum
 from server_agg.models.simulation import simulate_survey

@@ -7,7 +7,8 @@ import pandas
 import pytest
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import UnclearAnswer, models
+from server_agg import models
+from server_agg.errors import UnclearAnswer
 from server_agg.models.graphs import _triangles
 
 D = Design("0.8", "0.7")

@@ -12,7 +12,8 @@ from scipy.stats import binom
 
 from rrcollect import Design, ParameterError, classic, optimal_design
 from rrcollect.classic import RepeatedDesign
-from server_agg import Tally, TooFewAnswers, estimate, models
+from server_agg import Tally, estimate, models
+from server_agg.errors import TooFewAnswers
 
 MOORS = classic.moors("0.7")
 

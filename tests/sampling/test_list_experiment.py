@@ -10,7 +10,8 @@ import pytest
 from scipy import stats
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import TooFewAnswers, sampling
+from server_agg import sampling
+from server_agg.errors import TooFewAnswers
 
 
 def test_it_is_welch_s_comparison_of_two_means() -> None:

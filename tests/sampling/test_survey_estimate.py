@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from rrcollect import Design, ParameterError, SetDesign, optimal_design
-from server_agg import Tally, TooFewAnswers, estimate, sampling
-from server_agg.errors import NotCalibrated, SingleCluster
+from server_agg import Tally, estimate, sampling
+from server_agg.errors import NotCalibrated, SingleCluster, TooFewAnswers
 from server_agg.sampling.replication import bootstrap_replicates
 from server_agg.sampling.sample import Sample
 from tests.sampling.data import survey

@@ -13,7 +13,8 @@ import pytest
 from scipy.stats import binom, norm
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import EmptySelection, Tally, TooFewAnswers, estimate, sampling
+from server_agg import Tally, estimate, sampling
+from server_agg.errors import EmptySelection, TooFewAnswers
 from server_agg.sampling.values import unbiased_values
 
 DESIGNS = [Design("3/4", "3/4"), Design(1, "1/4"), Design("9/10", "3/5"), Design("1/5", "3/10")]

@@ -21,8 +21,11 @@ import pyarrow.parquet
 
 from rrcollect.publish.tickets import known_as
 from server_agg import open_store
-from server_agg.collect import Catalogue, IncomingReport, PublishedSurvey, ReportOutcome, Store, incoming
-from server_agg.collect.store.reports import Spending
+from server_agg.collect import Store
+from server_agg.collect.catalogue import Catalogue
+from server_agg.collect.store.reports import IncomingReport, Spending, incoming
+from server_agg.collect.store.shelf import PublishedSurvey
+from server_agg.collect.store.taking import ReportOutcome
 from server_agg.errors import StoreError
 from tests.support.collector_running import JSON, Process, body, publication, report
 from tests.support.devices import KEY

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 import pytest
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg import EmptySelection, Tallies, Tally, TallyKey, compare, estimate, survey_results
+from server_agg import Tallies, Tally, TallyKey, compare, estimate, survey_results
 from server_agg.collect.http.findings import HEAD, as_csv
+from server_agg.errors import EmptySelection
 from server_agg.files import harmless
 from server_agg.survey_page.released import JOINED, NOT_TOLD, ReleaseFacts, crowd_words
 from server_agg.survey_page.results import released_results

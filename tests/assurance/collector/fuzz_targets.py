@@ -17,7 +17,7 @@ from rrcollect.publish.canonical import read, read_canonical
 from rrcollect.publish.envelope import LARGEST_ENVELOPE, verify
 from server_agg import Tallies, read_packed, tally_reports
 from server_agg.batch.sources import COLUMNS, csv_header, first_fault
-from server_agg.collect import Admission
+from server_agg.collect.admission import Admission
 from tests.assurance.ledger.world import SCRATCH
 from tests.support.devices import KEY, cases, envelope, question, survey, unb64
 
@@ -96,8 +96,8 @@ def a_body(data: bytes) -> object:
 def _admission() -> Admission:
     from datetime import timedelta
 
-    from server_agg.collect import PublishedSurvey
     from server_agg.collect.catalogue import CatalogueEntry
+    from server_agg.collect.store.shelf import PublishedSurvey
 
     entry = CatalogueEntry(survey(), PublishedSurvey(survey().digest, b"", (), "P", "n", 1, 30))
     known = {survey().digest: entry}

@@ -23,8 +23,9 @@ import pyarrow.parquet as pq
 
 from rrcollect import Design, Question, Survey
 from rrcollect.publish.canonical import canonical
-from server_agg import BatchResult, Summary, Tallies, Tally, TallyKey
+from server_agg import BatchResult, Tallies, Tally, TallyKey
 from server_agg.batch.sources import COLUMNS
+from server_agg.batch.summary import Summary
 
 CHUNK = 1_000_000
 SEED = 20_261

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from server_agg import SourceUnavailable, tally_reports
+from server_agg import tally_reports
+from server_agg.errors import SourceUnavailable
 from tests.assurance.evidence import ROOT
 from tests.support import engines
 from tests.support.batch_contract import check, rows_of
