@@ -14,7 +14,7 @@ from tests.support.comparing import both
 E1, P3 = optimal_design(1), Design(1, "0.3")
 
 
-def test_it_agrees_with_trend_across_of_the_same_counts():
+def test_rounds_by_number_and_groups_by_score_are_one_trend():
     rounds = {k: [Tally(E1, 300, v), Tally(P3, 300, 0)] for k, v in ((1, 66), (2, 80), (3, 84))}
     found, same = trend(rounds), trend({str(k): v for k, v in rounds.items()})
     assert found.test.p_value == pytest.approx(same.test.p_value, rel=1e-12)
