@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 from server_agg import CollectorSettings
-from server_agg.collect.settings import FILE, SECRETS, variable
+from server_agg.collect.settings import FILE, SECRETS
+from tests.inside.collect import variable
 
 DEPLOY = Path(__file__).resolve().parents[1] / "deploy"
 KNOWN = {variable(name) + ending for name in CollectorSettings.model_fields for ending in ("", FILE)}

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from server_agg.files import FORMULA, harmless, new_file
+from server_agg.files import new_file
+from tests.inside.files import FORMULA, harmless
 
 
 def test_a_file_appears_when_it_is_whole_and_is_flushed_before(tmp_path, monkeypatch):

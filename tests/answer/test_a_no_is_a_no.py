@@ -7,9 +7,9 @@ import threading
 import pytest
 
 from rrcollect import Attribute
-from rrcollect.answer.ledger.file import LedgerFile
 from rrcollect.answer.ledger.ledger import DeclineResult
 from rrcollect.errors import LedgerUnavailable
+from tests.inside.answer import LedgerFile
 from tests.support.devices import client, envelope, question
 from tests.support.republishing import CountingSource
 

@@ -6,9 +6,8 @@ import pytest
 
 import rrcollect.errors
 from rrcollect import ParameterError, Policy, PublicKey, RRCollectError, SigningKey, SurveyRefused, TrustedPublisher
-from rrcollect.answer.acceptance import SeenVersion
-from rrcollect.answer.explain.words import marked
-from rrcollect.publish.publication import compose
+from tests.inside.answer import SeenVersion, marked
+from tests.inside.publish import compose
 from tests.support.devices import KEY, POLICY, VECTORS, cases, envelope, moment, survey, unb64, vector_policy
 from tests.vectors.make import texts
 from tests.vectors.parts import PUBLISHER
@@ -94,7 +93,7 @@ def test_the_flip_test_catches_a_verifier_that_ignores_spelling(monkeypatch):
     """A planted bug: without the canonical check some flips (stray base64 bits) would be accepted."""
     import base64
 
-    from rrcollect.publish import envelope as module
+    from tests.inside.publish import envelope as module
 
     monkeypatch.setattr(module, "_base64", lambda value, what: base64.b64decode(str(value) + "=="))
     assert accepted_flips(envelope()) > 0

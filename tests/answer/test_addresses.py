@@ -3,7 +3,7 @@
 import pytest
 
 from rrcollect import ParameterError, SimulatedCollector
-from rrcollect.publish.tickets import new_invite, ticket
+from tests.inside.publish import new_invite, ticket
 from tests.support.devices import COLLECTOR, client, envelope, question, survey
 from tests.support.republishing import CountingSource
 

@@ -13,7 +13,7 @@ import pytest
 from rrcollect import Attribute, EveryAttributeOf, ParameterError, Survey
 from rrcollect.answer.asking import uniform
 from rrcollect.errors import AlreadyAnswered, NoRandomness, NotDrawn, RoundClosed
-from rrcollect.publish.envelope import seal
+from tests.inside.publish import seal
 from tests.support.devices import KEY, POLICY, VECTORS, Clock, client, envelope, load, moment, question, survey, unb64
 
 CASES = load(VECTORS / "drawn.json")
@@ -183,7 +183,7 @@ def test_a_round_that_another_survey_does_not_have_is_not_answered(tmp_path):
 
 
 def test_a_panel_whose_rounds_have_closed_is_not_drawn(tmp_path):
-    from rrcollect.publish.document import RoundTimes
+    from tests.inside.publish import RoundTimes
 
     times = [RoundTimes(opens=f"2026-0{n}-01T00:00:00Z", closes=f"2026-0{n}-02T00:00:00Z") for n in (1, 2)]
     clock = Clock(datetime(2026, 3, 1, tzinfo=UTC))
@@ -195,7 +195,7 @@ def test_a_panel_whose_rounds_have_closed_is_not_drawn(tmp_path):
 
 
 def test_a_round_is_answered_while_it_is_open(tmp_path):
-    from rrcollect.publish.document import RoundTimes
+    from tests.inside.publish import RoundTimes
 
     times = [RoundTimes(opens=f"2026-0{n}-01T00:00:00Z", closes=f"2026-0{n}-02T00:00:00Z") for n in (1, 2)]
     clock = Clock(datetime(2026, 1, 1, 12, tzinfo=UTC))
@@ -234,7 +234,7 @@ def test_every_question_and_round_is_drawn_equally_often_over_all_words(tmp_path
 
 
 def test_a_composed_panel_is_one_round_and_a_survey_that_asks_one_costs_its_dearest():
-    from rrcollect.publish.publication import compose
+    from tests.inside.publish import compose
 
     whole = compose(survey(*panels(3, 0))).whole
     assert whole == compose(survey(*panels(3))).whole

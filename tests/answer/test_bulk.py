@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rrcollect import Design, ParameterError, optimal_design, randomise_many
-from rrcollect.answer.keystream import fresh_keystream
-from rrcollect.design import bulk_bits as packed
 from rrcollect.errors import BadTruth, NoRandomness, NotOriented, OffGridDesign
+from tests.inside.answer import fresh_keystream
+from tests.inside.design import bulk_bits as packed
 from tests.support.tape import Tape, packed_draws, randomise_packed, single
 
 GRID = 2**64

@@ -16,13 +16,11 @@ import numpy as np
 import pytest
 
 from rrcollect import Design, ParameterError, SetDesign, optimal_design, randomise, randomise_many
-from rrcollect.answer.keystream import fresh_keystream
-from rrcollect.design import bulk_bits, bulk_sets
+from rrcollect.design import bulk_sets
 from rrcollect.design.bulk_sets import _closed, _plane, _selected
-from rrcollect.design.mechanism import GRID
-from rrcollect.design.optimal import best_sets, made_for
-from rrcollect.design.sampling import threshold
 from rrcollect.errors import BadTruth, OffGridDesign
+from tests.inside.answer import fresh_keystream
+from tests.inside.design import GRID, best_sets, bulk_bits, made_for, threshold
 
 SYMBOLS, LOW = 1 << 16, (1 << 48) - 1
 

@@ -320,7 +320,7 @@ def another_program(folder):
 
 
 def a_device_s_ledger(folder):
-    from rrcollect.answer.ledger.ledger import Ledger
+    from tests.inside.answer import Ledger
 
     for path in (folder / NAME, folder / f"{NAME}.guard"):
         path.unlink()

@@ -37,8 +37,7 @@ from rrcollect.errors import (
     UnknownAttribute,
     UntrustedKey,
 )
-from rrcollect.publish.document import RoundTimes
-from rrcollect.publish.tickets import new_invite, ticket
+from tests.inside.publish import RoundTimes, new_invite, ticket
 from tests.support.devices import KEY, POLICY, PUBLISHER, Clock, client, envelope, question, survey
 from tests.support.republishing import CountingSource, attack
 
@@ -491,7 +490,7 @@ def test_a_clock_without_a_time_zone(tmp_path, clock):
 def test_many_rounds_of_a_fine_design_stay_exact(tmp_path):
     """A thousand rounds at ε = 1/100: composition is exact, and the ledger's sums do not outgrow any text."""
     from rrcollect.answer.ledger.ledger import _made
-    from rrcollect.publish.publication import compose
+    from tests.inside.publish import compose
 
     fine = question(design=optimal_design("1/100"), rounds=1000)
     assert float(compose(survey(fine)).whole.epsilon) == pytest.approx(10, rel=1e-9)
@@ -648,8 +647,8 @@ def counted(monkeypatch, owner, name):
 
 @pytest.mark.parametrize("kind", ["a first draw", "another question", "asked again"])
 def test_an_answer_is_one_transaction_and_one_spelling(tmp_path, monkeypatch, kind):
-    from rrcollect.answer.ledger.file import LedgerFile
     from rrcollect.publish import report as report_module
+    from tests.inside.answer import LedgerFile
 
     device = client(tmp_path)
     accepted = device.accept(envelope())

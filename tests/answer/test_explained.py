@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 
 from rrcollect import Design, Disclosure, Epsilon, Policy, Question, SimulatedCollector, Survey, optimal_design
 from rrcollect.answer.explain.bound import MOST_SHOWN, bound
-from rrcollect.answer.explain.explanation import survey_lines
-from rrcollect.answer.explain.words import LANGUAGES, Words, marked, shown_lines
-from rrcollect.design.sentences import PRACTICAL_PROOF, at_least, at_most, decimal, rounded_down, rounded_up
+from rrcollect.design.sentences import at_least, at_most, decimal, rounded_down, rounded_up
 from rrcollect.errors import MalformedDocument
-from rrcollect.publish.document import Segment, SegmentValue
-from rrcollect.publish.texts import passage, words
+from rrcollect.publish.document import SegmentValue
+from rrcollect.publish.texts import passage
+from tests.inside.answer import LANGUAGES, Words, marked, shown_lines, survey_lines
+from tests.inside.design import PRACTICAL_PROOF
+from tests.inside.publish import Segment, words
 from tests.support.devices import POLICY, VECTORS, client, envelope, load, question, survey
 from tests.support.republishing import CountingSource
 from tests.vectors.explained_cases import budget_of, drawn_of, explained, said_of
@@ -179,7 +180,7 @@ def test_the_optimal_design_with_a_delta_and_no_proof_is_told_by_its_ratio():
 
 
 def test_what_the_publisher_is_told_is_rounded_up_too():
-    from rrcollect.publish.publication import compose
+    from tests.inside.publish import compose
 
     whole = compose(survey(question(design=optimal_design(1))))
     assert "factor of at most 2.719" in whole.explain()  # e = 2.71828…
@@ -308,7 +309,7 @@ def test_the_name_of_an_attribute_is_marked_too(tmp_path):
 
 
 def test_persian_is_written_with_its_non_joiner_on_every_surface():
-    from server_agg.cli.terminal import plain
+    from tests.inside.cli import plain
 
     text = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"
     accepted = POLICY.accept(envelope(question(text=text), title=text))

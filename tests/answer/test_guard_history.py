@@ -8,9 +8,9 @@ from contextlib import closing
 
 import pytest
 
-from rrcollect.answer.ledger.content import content_of as _content
-from rrcollect.answer.ledger.guard import RollbackGuard, link
 from rrcollect.errors import LedgerRestored
+from tests.inside.answer import RollbackGuard, link
+from tests.inside.answer import content_of as _content
 from tests.support.devices import client, envelope, question
 
 LEDGER = "ledger.sqlite3"

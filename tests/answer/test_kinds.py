@@ -24,7 +24,6 @@ from rrcollect import (
     optimal_design,
     randomise,
 )
-from rrcollect.design.mechanism import Mechanism
 from rrcollect.errors import (
     AlreadyAnswered,
     BadTruth,
@@ -33,7 +32,8 @@ from rrcollect.errors import (
     MalformedDocument,
     OverPolicy,
 )
-from rrcollect.publish.survey_file import parse
+from tests.inside.design import Mechanism
+from tests.inside.publish import parse
 from tests.support.devices import KEY, POLICY, VECTORS, client, envelope, load, question
 
 COLOURS = Choice(options=["Red", "Green", "Blue", "White", "Other"])

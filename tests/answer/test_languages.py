@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from rrcollect import Design, Disclosure, ParameterError
-from rrcollect.answer.explain.headline import question_headline
-from rrcollect.answer.explain.words import FORMS, LANGUAGES, Words, direction, plural
-from rrcollect.publish.texts import words as one_line
+from rrcollect.answer.explain.words import FORMS, direction, plural
+from tests.inside.answer import LANGUAGES, Words, question_headline
+from tests.inside.publish import words as one_line
 from tests.support.devices import POLICY, envelope, question
 
 FOLDER = Path(__file__).parents[2] / "rrcollect" / "web" / "words"

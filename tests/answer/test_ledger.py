@@ -18,15 +18,19 @@ from random import Random
 import pytest
 
 from rrcollect import LedgerError, Promise, Report
-from rrcollect.answer.acceptance import SeenVersion
-from rrcollect.answer.asking import QuestionDraw
-from rrcollect.answer.attributes import Attributes
-from rrcollect.answer.ledger import file as ledger_file
-from rrcollect.answer.ledger.content import content_of, meta_of
-from rrcollect.answer.ledger.guard import RollbackGuard, link
-from rrcollect.answer.ledger.ledger import Ledger
-from rrcollect.answer.ledger.rules import LedgerRequest
 from rrcollect.errors import LedgerCorrupt, LedgerNewer, LedgerRestored, LedgerUnavailable, RolledBack
+from tests.inside.answer import (
+    Attributes,
+    Ledger,
+    LedgerRequest,
+    QuestionDraw,
+    RollbackGuard,
+    SeenVersion,
+    content_of,
+    link,
+    meta_of,
+)
+from tests.inside.answer import file as ledger_file
 from tests.support.devices import POLICY, PUBLISHER, THREE_QUARTERS, client, envelope, question, survey
 from tests.support.ledger_crashing import AGAIN, SIGNED, device, in_child, race, rows
 

@@ -8,9 +8,9 @@ from contextlib import closing
 import pytest
 
 from rrcollect import LedgerError
-from rrcollect.answer.ledger import file as ledger_file
 from rrcollect.errors import LedgerCorrupt, LedgerNewer, LedgerUnavailable, NewerSchema
 from rrcollect.schema import upgrade
+from tests.inside.answer import file as ledger_file
 from tests.support.ledger_crashing import AGAIN, SIGNED, at_line, device, in_child, race, rows, traced
 
 LATER = [

@@ -12,12 +12,10 @@ from contextlib import closing
 import pytest
 
 from rrcollect import LedgerError, SimulatedCollector
-from rrcollect.answer.ledger import content, guard
-from rrcollect.answer.ledger.content import content_of, meta_of
-from rrcollect.answer.ledger.file import LedgerFile
-from rrcollect.answer.ledger.guard import KEPT_LINES, MOST_LINES, RollbackGuard
-from rrcollect.answer.ledger.ledger import Ledger
+from rrcollect.answer.ledger import content
+from rrcollect.answer.ledger.guard import KEPT_LINES, MOST_LINES
 from rrcollect.errors import LedgerCorrupt, LedgerRestored
+from tests.inside.answer import Ledger, LedgerFile, RollbackGuard, content_of, guard, meta_of
 from tests.support.devices import client, envelope, question, survey
 from tests.support.ledger_crashing import in_child
 

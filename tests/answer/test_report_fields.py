@@ -1,7 +1,7 @@
 """The report that an answer makes: every field is what was asked and declared."""
 
 from rrcollect import Attribute, Report
-from rrcollect.publish.tickets import new_invite, ticket
+from tests.inside.publish import new_invite, ticket
 from tests.support.devices import THREE_QUARTERS, client, envelope, question
 
 INVITE = new_invite()

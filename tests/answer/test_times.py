@@ -6,7 +6,7 @@ import pytest
 
 from rrcollect import Attribute
 from rrcollect.errors import Expired, NotOpen, RoundClosed
-from rrcollect.publish.document import RoundTimes
+from tests.inside.publish import RoundTimes
 from tests.support.devices import client, envelope, question
 from tests.support.republishing import CountingSource
 

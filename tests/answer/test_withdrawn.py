@@ -6,7 +6,7 @@ import pytest
 
 from rrcollect import Policy, SigningKey, SurveyRefused, TrustedPublisher
 from rrcollect.errors import BadSignature, SurveyWithdrawn, UntrustedKey
-from rrcollect.publish.envelope import WITHDRAWAL_TYPE, Withdrawal, seal
+from tests.inside.publish import WITHDRAWAL_TYPE, Withdrawal, seal
 from tests.support.devices import KEY, PUBLISHER, client, envelope, question, survey
 from tests.support.republishing import CountingSource
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from rrcollect.publish.report import ReportRow
 from server_agg import open_store
-from server_agg.collect.store.reports import IncomingReport
 from tests.assurance.check import Outcome
 from tests.assurance.collector.check import _caught, _in_time
 from tests.assurance.collector.fuzz_targets import TARGETS, harmless, held, seeds, unchecked_fields
 from tests.assurance.collector.planted import keyless
+from tests.inside.collect import IncomingReport
+from tests.inside.publish import ReportRow
 from tests.support.collector_crashing import counted
 
 

@@ -7,13 +7,13 @@ from contextlib import nullcontext
 
 import pytest
 
-from rrcollect.answer.ledger.ledger import Ledger
 from rrcollect.errors import LedgerCorrupt, LedgerRestored
 from tests.assurance.ledger import check as ledger
 from tests.assurance.ledger import machine
 from tests.assurance.ledger.moments import AFTER, BEFORE, BETWEEN, OUTSIDE, PHASES, THEN, Around, disturbed
 from tests.assurance.ledger.planted import Forgetful, LeavesTheGuardBehind
 from tests.assurance.ledger.world import SURVEYS, TRUTHS, Plant, Refuted
+from tests.inside.answer import Ledger
 from tests.support.devices import client
 from tests.support.ledger_crashing import rows
 

@@ -11,9 +11,8 @@ import pytest
 
 from rrcollect import ParameterError
 from server_agg import tally_reports
-from server_agg.batch import frame_engine
-from server_agg.batch import tally_reports as backends
-from server_agg.batch.summary import NUMBER_OF
+from tests.inside.batch import NUMBER_OF, frame_engine
+from tests.inside.batch import tally_reports as backends
 from tests.support import engines
 from tests.support.batch_contract import check, rows_of
 from tests.support.batch_reference import SURVEYS, generated

@@ -19,12 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rrcollect import Survey
-from rrcollect.publish.document import Segment
-from rrcollect.publish.report import COMPARED
 from server_agg import BatchResult, Tallies, Tally, tally_reports
-from server_agg.batch import frame_engine as frames
-from server_agg.batch.summary import NUMBER_OF, Summary
-from server_agg.batch.survey_tables import SurveyTables
+from tests.inside.batch import NUMBER_OF, Summary, SurveyTables
+from tests.inside.batch import frame_engine as frames
+from tests.inside.publish import COMPARED, Segment
 from tests.support import engines
 from tests.support.batch_contract import OWN, check, check_lenient, covering, readable, refusal, rows_of
 from tests.support.batch_reference import (

@@ -11,9 +11,9 @@ import psycopg
 import pytest
 
 from server_agg import tally_reports
-from server_agg.batch.sources import COLUMNS
 from server_agg.batch.sql_rules import Query
 from server_agg.errors import SourceUnavailable
+from tests.inside.batch import COLUMNS
 from tests.support import engines
 from tests.support.batch_contract import OWN, Rows, check, covering, rows_of
 from tests.support.batch_reference import SURVEYS

@@ -20,14 +20,14 @@ import pytest
 import server_agg
 from rrcollect import ParameterError, RRCollectError, SigningKey
 from rrcollect.errors import UntrustedKey
-from rrcollect.publish.document import Segment
 from server_agg import tally_reports, write_reports
 from server_agg.batch import summary as progress
-from server_agg.batch.sources import COLUMNS
-from server_agg.batch.summary import Summary
-from server_agg.batch.survey_tables import CountedAnswers, SurveyTables
+from server_agg.batch.survey_tables import CountedAnswers
 from server_agg.errors import BadColumn, RefusedNotWritten, SourceUnavailable, UnreadableRow
-from server_agg.files import FORMULA, SEPARATORS, harmless, original
+from server_agg.files import SEPARATORS, original
+from tests.inside.batch import COLUMNS, Summary, SurveyTables
+from tests.inside.files import FORMULA, harmless
+from tests.inside.publish import Segment
 from tests.support import engines
 from tests.support.batch_reference import CLOSED, KEY, OPEN, PUBLICATION, SURVEYS, reports, row
 

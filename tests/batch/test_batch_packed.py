@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from rrcollect import Design, ParameterError, SigningKey, randomise_many
 from rrcollect.errors import UntrustedKey
 from server_agg import Tally, read_packed, tally_reports, write_packed
-from server_agg.batch.summary import Summary
-from server_agg.count.tally import count_ones
 from server_agg.errors import PackedFileError
+from tests.inside.batch import Summary
+from tests.inside.count import count_ones
 from tests.support.batch_reference import CLOSED, KEY, OPEN, PUBLICATION
 
 

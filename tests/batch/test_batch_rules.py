@@ -12,11 +12,10 @@ import narwhals.stable.v2 as nw
 import pytest
 
 from rrcollect import RRCollectError
-from rrcollect.publish.report import fault
 from server_agg import tally_reports
-from server_agg.batch import frame_engine, sql_rules
-from server_agg.batch.summary import NUMBER_OF, Summary
-from server_agg.batch.survey_tables import SurveyTables
+from server_agg.batch import sql_rules
+from tests.inside.batch import NUMBER_OF, Summary, SurveyTables, frame_engine
+from tests.inside.publish import fault
 from tests.support import engines
 from tests.support.batch_contract import OWN, readable
 from tests.support.batch_reference import SURVEYS, faulty_rows, own_fault

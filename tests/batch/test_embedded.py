@@ -11,9 +11,9 @@ import pytest
 
 from rrcollect import ParameterError, Report
 from rrcollect.errors import BadSignature
-from rrcollect.publish.canonical import canonical
 from server_agg import tally_reports
 from server_agg.errors import BadColumn, UnreadableRow
+from tests.inside.publish import canonical
 from tests.support.batch_reference import (
     CLOSED,
     DESIGNS,

@@ -18,12 +18,12 @@ import pyarrow
 from pydantic import BaseModel
 
 from rrcollect import Choice, Design, Question, SetDesign, Survey, randomise_many
-from rrcollect.design.optimal import best_sets
 from server_agg import tally_reports
-from server_agg.count.tally import count_ones
 from tests.benchmarks.measure import Contestants, interleave, tell
 from tests.benchmarks.report import show
 from tests.benchmarks.section import FULL, Curve, Effort, Section, compare, rates
+from tests.inside.count import count_ones
+from tests.inside.design import best_sets
 
 ROWS_OF_A_RUN = 3_000_000
 # At most 1.25 × the time of hand-written SQL is a ratio of at least 0.8.

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from rrcollect import Design, randomise_many
-from rrcollect.answer.keystream import fresh_keystream
-from rrcollect.design import bulk_bits
 from tests.benchmarks.measure import interleave, tell
+from tests.inside.answer import fresh_keystream
+from tests.inside.design import bulk_bits
 
 HEAD = ["milliseconds", "total", "drawing", "undecided: listing and settling", "passes over the arrays", "one copy"]
 

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from server_agg import models
-from server_agg.models.simulation import simulate_survey
 from tests.benchmarks.measure import take_turns, tell
 from tests.benchmarks.regression import COEFFICIENTS, DESIGN
 from tests.benchmarks.report import show
 from tests.benchmarks.section import FULL, Effort, Section, compare, durations
+from tests.inside.models import simulate_survey
 
 R_SURVEY, FEWER = "R's survey, svyglm, 100,000 rows", "clusters and strata, 100,000 rows"
 R_SCRIPT = """suppressMessages(library(survey)); d <- read.csv("{file}")

@@ -15,11 +15,11 @@ from scipy.stats import binom, multinomial
 
 from rrcollect import Design, classic, optimal_design
 from server_agg import Tally, estimate, models, sampling
-from server_agg.estimates.methods import methods_for
 from tests.assurance.bars.laws import law_matrix
 from tests.benchmarks.coverage_choices import choice_settings
 from tests.benchmarks.coverage_models import model_settings
 from tests.benchmarks.coverage_rows import GRID, Ends, Law, Setting, pairs, says
+from tests.inside.estimates import methods_for
 from tests.support.aims import aimed
 from tests.support.comparing import both
 

@@ -18,9 +18,9 @@ from scipy.stats import binom
 from rrcollect import Design, optimal_design
 from server_agg import Tally, models
 from server_agg.errors import NoInformation, NotConverged, Separation
-from server_agg.estimates.methods import methods_for
-from server_agg.models.simulation import simulate_survey
 from tests.benchmarks.coverage_rows import ROUNDING, Ends, Law, Row, Setting, pairs
+from tests.inside.estimates import methods_for
+from tests.inside.models import simulate_survey
 
 E1, E2 = optimal_design(1), optimal_design(2)
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import binom
 
 from rrcollect import Design
-from server_agg.estimates.methods import METHODS
+from tests.inside.estimates import METHODS
 
 GRID = np.array([0, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 0.99, 1])
 ROUNDING = 1e-12

@@ -21,11 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from rrcollect import Design, Report
-from rrcollect.publish.envelope import LARGEST_ENVELOPE, WITHDRAWAL_TYPE
-from rrcollect.publish.report import LARGEST_REPORT
 from server_agg import CollectorSettings, OwnerToken, create_app, open_store
-from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.http.surveys import LARGEST_NOTICE
+from tests.inside.collect import Catalogue
+from tests.inside.publish import LARGEST_ENVELOPE, LARGEST_REPORT, WITHDRAWAL_TYPE
 from tests.support.collector_running import publication
 from tests.support.devices import KEY
 

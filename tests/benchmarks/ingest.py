@@ -37,11 +37,10 @@ from starlette.routing import Route
 
 from rrcollect import Question, Report, SigningKey, Survey, optimal_design
 from server_agg import CollectorSettings, OwnerToken, create_app, open_store
-from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.serve import server_config
 from tests.benchmarks.measure import take_turns, tell
 from tests.benchmarks.report import show
 from tests.benchmarks.section import FULL, Curve, Effort, Section, compare, rates
+from tests.inside.collect import Catalogue, server_config
 
 CONNECTIONS = 64
 FLOORS = {"bare group commit": 0.9, "bare each commit": 3.0}

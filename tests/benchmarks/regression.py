@@ -24,10 +24,11 @@ import numpy as np
 
 from rrcollect import optimal_design
 from server_agg import models
-from server_agg.models.simulation import SimulatedSurvey, simulate_survey
+from server_agg.models.simulation import SimulatedSurvey
 from tests.benchmarks.measure import take_turns, tell
 from tests.benchmarks.report import show
 from tests.benchmarks.section import FULL, Curve, Effort, Section, compare, durations
+from tests.inside.models import simulate_survey
 
 DESIGN = optimal_design(2)
 A, C = float(1 - DESIGN.p00), float(DESIGN.c)

@@ -27,11 +27,10 @@ from pathlib import Path
 from typing import Any
 
 from server_agg import open_store, tally_reports
-from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.store.reports import IncomingReport
 from tests.benchmarks.batch import SURVEY, write_rows
 from tests.benchmarks.ingest import cpu_of, published, served
 from tests.benchmarks.measure import load, tell
+from tests.inside.collect import Catalogue, IncomingReport
 
 SIZES = (100_000, 1_000_000, 10_000_000, 100_000_000)
 MEMORY = "3GB"  # for DuckDB; the rest of the process comes on top

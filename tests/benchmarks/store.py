@@ -27,20 +27,17 @@ from pathlib import Path
 from typing import Any
 
 from rrcollect import Report, Survey
-from rrcollect.design import from_text
-from rrcollect.publish.report import ReportRow
-from rrcollect.publish.tickets import known_as
 from server_agg import open_store, write_reports
 from server_agg.collect import Store
 from server_agg.collect.http.findings import live_results
-from server_agg.collect.store.database import ADD_COUNT
-from server_agg.collect.store.reports import IncomingReport, incoming
-from server_agg.collect.store.shelf import PublishedSurvey
 from tests.benchmarks.event_loop import ORDINARY, measured
 from tests.benchmarks.ingest import CONNECTIONS, served
 from tests.benchmarks.measure import Timing, interleave, take_turns, tell
 from tests.benchmarks.report import show
 from tests.benchmarks.section import FULL, Effort, Ratio, Section, compare, rates
+from tests.inside.collect import ADD_COUNT, IncomingReport, PublishedSurvey, incoming
+from tests.inside.design import from_text
+from tests.inside.publish import ReportRow, known_as
 from tests.support.devices import survey as asked_survey
 from tests.support.kept_rows import kept_rows
 from tests.support.postgres_server import running_postgres

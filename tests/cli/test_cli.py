@@ -10,7 +10,7 @@ import pytest
 
 from rrcollect import Design, SigningKey
 from server_agg import Tallies, Tally, TallyKey
-from server_agg.cli.terminal import plain
+from tests.inside.cli import plain
 from tests.support.command_line import COMMANDS, PROGRAM, at_a_terminal, main, read_envelope, run
 
 SURVEY = """
@@ -312,8 +312,7 @@ def test_tables_on_a_terminal_are_drawn(desk):
 def test_from_a_database_through_a_file_to_an_estimate(desk, capsys):
     from rrcollect import Report
     from server_agg import open_store
-    from server_agg.collect.catalogue import Catalogue
-    from server_agg.collect.store.reports import incoming
+    from tests.inside.collect import Catalogue, incoming
 
     key = SigningKey.load(desk / "publisher.pem").public
     survey, _ = read_envelope(desk / "survey.signed.json", [key])

@@ -3,7 +3,7 @@
 import csv
 import os
 
-from rrcollect.publish.tickets import check_invite, ticket_hashes
+from tests.inside.publish import check_invite, ticket_hashes
 from tests.support.command_line import main
 from tests.support.devices import KEY, envelope, question, survey
 

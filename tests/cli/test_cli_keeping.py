@@ -11,9 +11,8 @@ import pytest
 
 from rrcollect import ParameterError
 from server_agg import open_store
-from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.settings import PREFIX
-from server_agg.collect.store.reports import incoming
+from tests.inside.collect import Catalogue, incoming
 from tests.support.collector_running import body, expired, publication, report
 from tests.support.command_line import refused, run
 from tests.support.devices import KEY

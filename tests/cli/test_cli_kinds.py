@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from rrcollect import BulkLedger, Choice, Number, Report, SetDesign, optimal_design
-from rrcollect.publish.kinds import YesNo
-from server_agg.cli.truths import cells_of
+from tests.inside.cli import cells_of
+from tests.inside.publish import YesNo
 from tests.support.command_line import PROGRAM, SIGNED, at_a_terminal, json_of, main, refused, run
 
 SURVEY = """\

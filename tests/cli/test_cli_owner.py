@@ -11,8 +11,7 @@ import pytest
 
 from rrcollect import Design, Report
 from server_agg import Tallies, Tally, TallyKey, open_store, write_reports
-from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.store.reports import incoming
+from tests.inside.collect import Catalogue, incoming
 from tests.support.collector_running import expired, publication, report
 from tests.support.command_line import (
     PROGRAM,

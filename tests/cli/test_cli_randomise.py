@@ -138,10 +138,10 @@ def test_what_pandas_writes_for_a_column_that_once_had_a_gap(desk, capsys):
 
 
 def test_a_large_file_is_read_in_pieces(desk, capsys, monkeypatch):
-    from rrcollect.publish.kinds import YesNo
     from server_agg import columns
     from server_agg.cli import truths
-    from server_agg.cli.truths import cells_of
+    from tests.inside.cli import cells_of
+    from tests.inside.publish import YesNo
 
     cells = cells_of(YesNo())
     monkeypatch.setattr(columns, "PIECE", 64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from server_agg import open_store
-from server_agg.collect.store.shelf import PublishedSurvey
+from tests.inside.collect import PublishedSurvey
 from tests.support.collector_running import DIGEST, LARGE, RunningCollector
 from tests.support.postgres_server import running_postgres
 

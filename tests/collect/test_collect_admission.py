@@ -12,9 +12,9 @@ import pytest
 from rrcollect import Report
 from rrcollect.errors import MalformedReport
 from server_agg import open_store
-from server_agg.collect.admission import MOST_BRACKETS, Admission
-from server_agg.collect.catalogue import Catalogue
+from server_agg.collect.admission import MOST_BRACKETS
 from server_agg.errors import Refusal
+from tests.inside.collect import Admission, Catalogue
 from tests.support.collector_running import body, publication
 from tests.support.devices import KEY
 

@@ -15,11 +15,9 @@ import psycopg
 import pytest
 
 from server_agg import open_store
-from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.store.postgres import PostgresDatabase
-from server_agg.collect.store.reports import incoming
-from server_agg.collect.store.sqlite import SqliteDatabase
 from server_agg.errors import StoreUnavailable, WrongSchema
+from tests.inside.collect import Catalogue, SqliteDatabase, incoming
 from tests.support.collector_running import publication, report
 from tests.support.command_line import main
 from tests.support.devices import KEY

@@ -8,7 +8,7 @@ import struct
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from server_agg.collect.store.reports import incoming
+from tests.inside.collect import incoming
 from tests.support.boards import CITY, answered, doped, hours, often
 from tests.support.browser import Visit, chromium
 from tests.support.collector_running import BEARER, JSON, HostedApp, RunningCollector, report

@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from server_agg.collect.http.bodies import BodyBudget, body_of, header
+from server_agg.collect.http.bodies import header
 from server_agg.errors import Refusal
+from tests.inside.collect import BodyBudget, body_of
 
 JSON = [(b"host", b"x"), (b"content-type", b"application/json")]
 PATIENCE = 5  # seconds after which a test gives up on a wait that should have ended

@@ -8,8 +8,8 @@ import re
 
 import pytest
 
-from rrcollect.answer.explain.words import LANGUAGES, Words
-from server_agg.collect.http import pages
+from tests.inside.answer import LANGUAGES, Words
+from tests.inside.collect import pages
 from tests.support.browser import Visit
 from tests.support.collector_running import ROOT
 from tests.support.devices import cases

@@ -10,14 +10,11 @@ import asyncio
 import pytest
 
 from rrcollect import SurveyRefused
-from rrcollect.publish.canonical import canonical, read_canonical
-from rrcollect.publish.envelope import LARGEST_ENVELOPE
 from server_agg import CollectorSettings, OwnerToken, open_store
-from server_agg.collect.admission import Admission
-from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.http.app import Collector
 from server_agg.errors import Refusal
 from tests.benchmarks.event_loop import LARGEST, OPEN_TO_ALL, ORDINARY, REPORTS, WITHDRAWAL, held, measured
+from tests.inside.collect import Admission, Catalogue, Collector
+from tests.inside.publish import LARGEST_ENVELOPE, canonical, read_canonical
 from tests.support.collector_running import publication
 from tests.support.devices import KEY
 

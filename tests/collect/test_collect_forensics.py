@@ -9,9 +9,9 @@ import secrets
 
 import pytest
 
-from rrcollect.publish.tickets import known_as
-from server_agg.collect.store.reports import Spending
 from tests.assurance.collector.planted import Hoarder, HoarderPostgres, PlainCollector, PlainPostgresCollector
+from tests.inside.collect import Spending
+from tests.inside.publish import known_as
 from tests.support.collector_crashing import read_by_strangers
 from tests.support.collector_running import Process
 from tests.support.forensics import found_in, most_by_chance

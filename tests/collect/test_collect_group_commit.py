@@ -7,9 +7,8 @@ import threading
 
 import pytest
 
-from server_agg.collect.group_commit import GroupCommit
-from server_agg.collect.store.taking import ReportOutcome
 from server_agg.errors import QueueFull, StoreFull, StoreUnavailable
+from tests.inside.collect import GroupCommit, ReportOutcome
 
 KINDS = list(ReportOutcome)
 PATIENCE = 3  # seconds after which a test gives up on a wait that should have ended

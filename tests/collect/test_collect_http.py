@@ -12,15 +12,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from rrcollect import Design, HttpTransport, ParameterError, SigningKey
-from rrcollect.publish.report import STATUS
-from rrcollect.publish.tickets import known_as, ticket
 from server_agg import REASONS, OwnerToken, open_store
 from server_agg.collect import Store
-from server_agg.collect.admission import Admission
-from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.settings import settings_from_environment
-from server_agg.collect.store.sqlite import SqliteDatabase
 from server_agg.errors import Refusal
+from tests.inside.collect import Admission, Catalogue, SqliteDatabase, settings_from_environment
+from tests.inside.publish import STATUS, known_as, ticket
 from tests.support.collector_crashing import ids_of
 from tests.support.collector_running import BEARER, JSON, Process, RunningCollector, body, expired, publication, report
 from tests.support.devices import KEY, cases, client, question, survey, unb64

@@ -8,7 +8,8 @@ import secrets
 import pytest
 
 from server_agg import open_store
-from server_agg.collect.catalogue import MOST_LOOKS, Catalogue
+from server_agg.collect.catalogue import MOST_LOOKS
+from tests.inside.collect import Catalogue
 from tests.support.collector_running import body, publication
 from tests.support.devices import KEY
 

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from rrcollect.publish.tickets import ticket
 from server_agg import open_store
-from server_agg.collect.catalogue import Catalogue
+from tests.inside.collect import Catalogue
+from tests.inside.publish import ticket
 from tests.support.collector_running import BEARER, JSON, RunningCollector, body, publication, report
 from tests.support.devices import KEY
 
@@ -70,7 +70,7 @@ def test_a_survey_that_another_process_published_a_moment_ago_is_found(tmp_path)
 
 
 def test_a_list_of_the_largest_reports_is_read_and_one_byte_more_is_not(tmp_path):
-    from rrcollect.publish.report import LARGEST_REPORT
+    from tests.inside.publish import LARGEST_REPORT
 
     with RunningCollector(str(tmp_path / "a.sqlite3"), list_limit=2) as collector:
         for size, status in ((2 * LARGEST_REPORT, 400), (2 * LARGEST_REPORT + 1, 413)):

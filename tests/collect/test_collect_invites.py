@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from rrcollect.publish.tickets import known_as, new_invite, ticket, ticket_hashes
 from server_agg.collect.http.surveys import asked_invites
+from tests.inside.publish import known_as, new_invite, ticket, ticket_hashes
 from tests.support.collector_running import BEARER, JSON, RunningCollector, body, publication
 from tests.support.devices import KEY, question, survey
 

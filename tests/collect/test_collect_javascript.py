@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rrcollect import Design, Epsilon, ParameterError, SetDesign
-from rrcollect.design.sampling import threshold
-from server_agg.collect.http import pages
+from tests.inside.collect import pages
+from tests.inside.design import threshold
 from tests.support.collector_running import ROOT, RunningCollector, publication
 
 HERE = Path(__file__).parent / "js"

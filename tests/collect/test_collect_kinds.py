@@ -10,7 +10,7 @@ import pytest
 
 from rrcollect import Choice, Number, Report, SetDesign, optimal_design
 from server_agg import Tally, estimate
-from server_agg.collect.store.reports import incoming
+from tests.inside.collect import incoming
 from tests.support.browser import Visit
 from tests.support.collector_running import BEARER, JSON, TOKEN, RunningCollector
 from tests.support.devices import question

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from rrcollect import Choice, Design, Disclosure, Number, optimal_design
-from rrcollect.answer.explain.words import LANGUAGES, Words
 from server_agg import open_store
 from server_agg.collect.http.headers import preferred
+from tests.inside.answer import LANGUAGES, Words
 from tests.support.browser import Visit, accessible, unfold
 from tests.support.collector_running import RunningCollector
 from tests.support.devices import question

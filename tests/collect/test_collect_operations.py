@@ -22,8 +22,8 @@ from starlette.routing import Mount, Route
 
 from server_agg import CollectorSettings, OwnerToken, collect, create_app, open_store
 from server_agg.collect import logs
-from server_agg.collect.http.bodies import BodyBudget, body_of
 from server_agg.errors import StoreUnavailable
+from tests.inside.collect import BodyBudget, body_of
 from tests.support.collector_running import (
     BEARER,
     JSON,
@@ -193,7 +193,7 @@ def test_it_works_below_a_path(tmp_path, strips):
 
 
 def test_no_page_and_no_script_has_an_absolute_address_of_ours():
-    from server_agg.collect.http import pages
+    from tests.inside.collect import pages
 
     for name in pages.ASSETS:
         text = pages.asset(name)[0].decode()

@@ -7,7 +7,7 @@ import pytest
 
 from rrcollect import Design, SigningKey
 from server_agg import open_store
-from server_agg.collect.store.reports import incoming
+from tests.inside.collect import incoming
 from tests.support.browser import Visit, accessible, unfold
 from tests.support.collector_running import BEARER, JSON, ROOT, TOKEN, RunningCollector, report
 from tests.support.devices import KEY, VECTORS, cases, load, question, survey

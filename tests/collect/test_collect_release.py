@@ -9,13 +9,10 @@ import pytest
 
 from rrcollect import ParameterError, Survey
 from server_agg import CollectorSettings, open_store
-from server_agg.collect.admission import Admission
-from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.housekeeping import release_all
-from server_agg.collect.http.findings import HEAD
 from server_agg.collect.store.release import due, unreleased
-from server_agg.collect.store.reports import incoming
 from server_agg.errors import Refusal
+from tests.inside.collect import HEAD, Admission, Catalogue, incoming
 from tests.support.collector_running import BEARER, JSON, RunningCollector, body, expired, publication, report
 from tests.support.devices import KEY, question
 from tests.support.release_judge import small_combination

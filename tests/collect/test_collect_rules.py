@@ -8,18 +8,22 @@ from datetime import timedelta
 import pytest
 
 from rrcollect import ParameterError
-from rrcollect.publish.report import ReportRow
 from server_agg import CollectorSettings, OwnerToken, open_store
-from server_agg.collect.admission import Admission
-from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.group_commit import GroupCommit
-from server_agg.collect.http.pages import asset
 from server_agg.collect.store.epochs import waiting_in
-from server_agg.collect.store.fold import folded_from
-from server_agg.collect.store.keys import EpochKey
-from server_agg.collect.store.reports import incoming, packed, unpacked
-from server_agg.collect.store.taking import ReportOutcome
+from server_agg.collect.store.reports import unpacked
 from server_agg.errors import QueueFull, Refusal, StoreFull, StoreUnavailable
+from tests.inside.collect import (
+    Admission,
+    Catalogue,
+    EpochKey,
+    GroupCommit,
+    ReportOutcome,
+    asset,
+    folded_from,
+    incoming,
+    packed,
+)
+from tests.inside.publish import ReportRow
 from tests.support.collector_running import body, publication
 from tests.support.devices import KEY
 

@@ -16,10 +16,7 @@ import pytest
 from server_agg import open_store
 from server_agg.collect.store import fold as folding
 from server_agg.collect.store.epochs import NOTHING_GATHERED
-from server_agg.collect.store.fold import folded_from
-from server_agg.collect.store.reports import incoming
-from server_agg.collect.store.shelf import PublishedSurvey
-from server_agg.collect.store.sqlite import SqliteDatabase
+from tests.inside.collect import PublishedSurvey, SqliteDatabase, folded_from, incoming
 from tests.support.collector_crashing import ids_of
 from tests.support.collector_running import DIGEST, report
 from tests.support.forensics import clear_state, least_step, logged_states, order_in_crowds

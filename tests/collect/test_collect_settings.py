@@ -13,7 +13,8 @@ from rrcollect import ParameterError
 from server_agg import CollectorSettings
 from server_agg.collect.http import app
 from server_agg.collect.http import surveys as survey_routes
-from server_agg.collect.settings import OWN_ADDRESSES, defaults, settings_from_environment, variable
+from server_agg.collect.settings import OWN_ADDRESSES, defaults
+from tests.inside.collect import settings_from_environment, variable
 from tests.support.command_line import main
 
 SECRET = "hunter2 hunter2 hunter2"  # noqa: S105

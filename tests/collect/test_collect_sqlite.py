@@ -9,12 +9,10 @@ from functools import partial
 import pytest
 
 from server_agg import open_store
-from server_agg.collect.store import sqlite as sqlite_store
-from server_agg.collect.store.epochs import marked_reports
-from server_agg.collect.store.reports import incoming
 from server_agg.collect.store.sqlite import APPLICATION, _translated
-from server_agg.collect.store.taking import ReportOutcome
 from server_agg.errors import StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
+from tests.inside.collect import ReportOutcome, incoming, marked_reports
+from tests.inside.collect import sqlite as sqlite_store
 from tests.support.collector_running import TABLES, report
 
 

@@ -10,17 +10,8 @@ import pytest
 
 from rrcollect import ParameterError
 from rrcollect.errors import MissingExtra, NewerSchema
-from rrcollect.publish.report import ReportRow
-from rrcollect.publish.tickets import known_as
 from server_agg import Tallies, open_store, tally_reports
-from server_agg.collect.store import postgres as postgres_store
-from server_agg.collect.store import sqlite as sqlite_store
-from server_agg.collect.store.database import STEPS
 from server_agg.collect.store.epochs import Epochs
-from server_agg.collect.store.reports import IncomingReport, incoming
-from server_agg.collect.store.shelf import PublishedSurvey
-from server_agg.collect.store.sqlite import SqliteDatabase
-from server_agg.collect.store.taking import ReportOutcome
 from server_agg.errors import (
     EpochKeyMissing,
     Refusal,
@@ -30,6 +21,10 @@ from server_agg.errors import (
     UnsafeDurability,
     WrongSchema,
 )
+from tests.inside.collect import STEPS, IncomingReport, PublishedSurvey, ReportOutcome, SqliteDatabase, incoming
+from tests.inside.collect import postgres as postgres_store
+from tests.inside.collect import sqlite as sqlite_store
+from tests.inside.publish import ReportRow, known_as
 from tests.support.collector_crashing import ids_of
 from tests.support.collector_running import DIGEST, LARGE, TABLES, report
 from tests.support.devices import survey

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pytest
 
 from rrcollect import Choice, Design, Number, SetDesign, optimal_design
-from server_agg.collect.http import pages
+from tests.inside.collect import pages
 from tests.support.collector_running import ROOT
 from tests.support.devices import question
 from tests.support.element import build_element

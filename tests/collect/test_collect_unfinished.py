@@ -14,15 +14,11 @@ import psycopg
 import pytest
 
 from server_agg import CollectorSettings, open_store
-from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.group_commit import GroupCommit
-from server_agg.collect.housekeeping import close_due, tidy
-from server_agg.collect.store import postgres as postgres_store
-from server_agg.collect.store import sqlite as sqlite_store
-from server_agg.collect.store.keys import KeyFolder
-from server_agg.collect.store.reports import incoming
-from server_agg.collect.store.shelf import PublishedSurvey
+from server_agg.collect.housekeeping import tidy
 from server_agg.errors import KeysBusy, StoreFull, StoreUnavailable
+from tests.inside.collect import Catalogue, GroupCommit, KeyFolder, PublishedSurvey, close_due, incoming
+from tests.inside.collect import postgres as postgres_store
+from tests.inside.collect import sqlite as sqlite_store
 from tests.support.collector_crashing import ids_of
 from tests.support.collector_running import BEARER, DIGEST, RunningCollector, body, publication, report
 from tests.support.command_line import main

@@ -13,8 +13,7 @@ import pytest
 from rrcollect import SigningKey
 from server_agg import CollectorSettings, open_store
 from server_agg.collect import housekeeping
-from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.housekeeping import close_due
+from tests.inside.collect import Catalogue, close_due
 from tests.support.collector_running import JSON, RunningCollector, body, expired, publication
 from tests.support.command_line import main
 from tests.support.devices import KEY, client

@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from rrcollect import Design, Question, SigningKey, Survey
-from rrcollect.publish.report import ReportRow
 from server_agg import Tallies, open_store
-from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.store.reports import IncomingReport
+from tests.inside.collect import Catalogue, IncomingReport
+from tests.inside.publish import ReportRow
 
 DESIGN = Design("3/4", "3/4")
 KEY = SigningKey.generate()

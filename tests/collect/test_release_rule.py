@@ -9,9 +9,9 @@ import pytest
 
 from rrcollect import ParameterError, SetDesign
 from server_agg.collect.store.fold import tallies_of
-from server_agg.collect.store.release_rule import hierarchy, next_release
-from server_agg.collect.store.reports import Cell
+from server_agg.collect.store.release_rule import hierarchy
 from server_agg.survey_page.released import MIXED
+from tests.inside.collect import Cell, next_release
 from tests.support.devices import survey
 from tests.support.release_judge import (
     Blocks,

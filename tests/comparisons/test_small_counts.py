@@ -16,7 +16,7 @@ from server_agg import (
     estimate,
     trend,
 )
-from server_agg.estimates.score import Groups
+from tests.inside.estimates import Groups
 from tests.support.comparing import both
 
 E1, P3, DIRECT = optimal_design(1), Design(1, "0.3"), Design(1, 1)
@@ -79,7 +79,7 @@ def test_the_result_says_which_test_was_used():
 
 def test_a_simulated_p_is_the_same_each_time():
     groups = {"a": Tally(P3, 40, 3), "b": Tally(E1, 30, 12), "c": Tally(P3, 20, 0)}
-    from server_agg.estimates.small_counts import p_value
+    from tests.inside.estimates import p_value
 
     first = compare(groups).test.p_value
     p_value.cache_clear()

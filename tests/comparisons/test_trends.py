@@ -8,7 +8,7 @@ from scipy.stats import binom, chi2
 
 from rrcollect import Design, optimal_design
 from server_agg import Tally, trend
-from server_agg.estimates.score import Groups
+from tests.inside.estimates import Groups
 from tests.support.comparing import both
 
 E1, P3 = optimal_design(1), Design(1, "0.3")

@@ -20,9 +20,7 @@ from server_agg import (
     survey_results,
     trend,
 )
-from server_agg.estimates.methods import METHODS, methods_for
-from server_agg.estimates.score import Groups
-from server_agg.estimates.small_counts import p_value
+from tests.inside.estimates import METHODS, Groups, methods_for, p_value
 from tests.support.comparing import both
 from tests.support.devices import question, survey
 

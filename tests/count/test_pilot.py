@@ -7,8 +7,7 @@ import pytest
 
 from rrcollect import ParameterError, Report
 from server_agg import Tallies, Tally, TallyKey, open_store, survey_results, tally_reports
-from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.store.reports import IncomingReport
+from tests.inside.collect import Catalogue, IncomingReport
 from tests.support.devices import KEY, question, survey
 
 TRIAL, REAL = survey(name="trial", pilot=True), survey(name="real")

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from rrcollect.deliver.schedule import remaining, schedule
 from rrcollect.errors import TransportFailed
+from tests.inside.deliver import remaining, schedule
 from tests.support.devices import Clock, client, envelope, question
 
 DEVICES, LUCK, HOUR = 40, 10, 3600.0

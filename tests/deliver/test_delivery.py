@@ -10,9 +10,10 @@ from dataclasses import replace
 import pytest
 
 from rrcollect import ParameterError, Policy, Report, SimulatedCollector
-from rrcollect.deliver.schedule import ATTEMPTS, remaining, schedule
+from rrcollect.deliver.schedule import ATTEMPTS
 from rrcollect.errors import ReportRefused, TransportFailed, WrongAddress
 from server_agg import REASONS
+from tests.inside.deliver import remaining, schedule
 from tests.support.devices import COLLECTOR, POLICY, Clock, client, envelope, question, survey
 
 MANY = [question(id=f"q{i}", attribute=f"a{i}") for i in range(8)]

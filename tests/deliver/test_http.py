@@ -10,8 +10,8 @@ import pytest
 
 from rrcollect import HttpTransport, ParameterError
 from rrcollect.errors import ReportRefused, TransportFailed, WrongAddress
-from rrcollect.publish.report import STATUS
 from server_agg import REASONS
+from tests.inside.publish import STATUS
 from tests.support.devices import Clock, client, envelope, question
 
 TAKEN = b'{"new":1,"known":0}'

@@ -21,8 +21,6 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from rrcollect import Report
-from rrcollect.answer.explain.headline import question_headline
-from rrcollect.answer.explain.words import Words
 from rrcollect.errors import ReportRefused
 from server_agg import Tallies, Tally
 from server_agg.cli.demo import program_name
@@ -30,6 +28,7 @@ from server_agg.demo import people as population
 from server_agg.demo import run as show
 from server_agg.demo.page import COMMANDS, PARTS, forest, page, picture
 from server_agg.demo.web import BEFORE
+from tests.inside.answer import Words, question_headline
 from tests.support.browser import chromium
 from tests.support.command_line import PROGRAM, at_a_terminal, json_of, main, refused, run
 

@@ -12,10 +12,9 @@ import flint
 import pytest
 
 from rrcollect import Design, Epsilon, ParameterError, Promise, SetDesign, optimal_design, randomise
-from rrcollect.design.mechanism import GRID
-from rrcollect.design.optimal import best_sets, best_size, made_for
 from rrcollect.design.sampling import chosen_set
 from rrcollect.errors import BadTruth, NoRandomness, OffGridDesign, UninformativeDesign
+from tests.inside.design import GRID, best_sets, best_size, made_for
 from tests.support.devices import VECTORS, load
 
 FOUR, FIVE = SetDesign(4, 1, "1/2"), SetDesign(5, 2, "2/3")

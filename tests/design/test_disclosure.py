@@ -7,8 +7,7 @@ import pytest
 
 from rrcollect import Design, ParameterError, Promise, optimal_design
 from rrcollect.design.corners import Chosen
-from rrcollect.design.sentences import PRACTICAL_PROOF
-from rrcollect.design.special import prior_mean
+from tests.inside.design import PRACTICAL_PROOF, prior_mean
 
 PROMISE = Promise.of("ln 3", "1/20")
 YES = 'A "yes" proves that the person has the attribute; ε plays no part in it.'

@@ -10,9 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rrcollect import Design, Epsilon, ParameterError
-from rrcollect.design.mechanism import GRID
 from rrcollect.design.optimal import region
 from rrcollect.errors import OffGridDesign, UninformativeDesign
+from tests.inside.design import GRID
 from tests.support.strategies import deltas, designs, epsilons, prevalences, unit
 
 

@@ -16,9 +16,7 @@ from typing import Any
 import pytest
 
 from rrcollect import Design, Promise, SetDesign, optimal_design, randomise
-from rrcollect.design import from_text
-from rrcollect.design.mechanism import GRID
-from rrcollect.design.sampling import Source
+from tests.inside.design import GRID, Source, from_text
 from tests.support import mechanism_contract as contract
 from tests.support.biased_draws import biased, seven_bit
 from tests.support.mechanism_contract import CLAUSES, Law, Subject

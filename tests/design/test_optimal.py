@@ -15,9 +15,9 @@ from rrcollect import (
     classic,
     optimal_design,
 )
-from rrcollect.design.mechanism import GRID
 from rrcollect.design.optimal import switch_point
 from rrcollect.errors import UninformativeDesign
+from tests.inside.design import GRID
 from tests.support.strategies import deltas, epsilons, positive_deltas, prevalences
 
 TENTH = 5e-11  # figures are printed with ten digits

@@ -8,8 +8,8 @@ import math
 import pytest
 
 from rrcollect import ParameterError
-from rrcollect.design.optimal import best_size
 from server_agg.plan import compare_choices, compare_numbers, plot_choices
+from tests.inside.design import best_size
 
 
 def line(epsilon: object, options: int, start: str):

@@ -10,9 +10,9 @@ from fractions import Fraction
 import pytest
 
 from rrcollect import Design, Epsilon
-from rrcollect.design.mechanism import GRID
 from rrcollect.errors import UninformativeDesign
 from tests.assurance.promise.check import Judge, by_doubles, cases, search, shipped, verdict
+from tests.inside.design import GRID
 
 CHUNKS, EACH = 4, 2_500
 pytestmark = pytest.mark.no_cover  # the same lines again and again: measuring them doubles the time

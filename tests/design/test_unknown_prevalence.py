@@ -11,8 +11,8 @@ from rrcollect import (
     Promise,
     optimal_design,
 )
-from rrcollect.design.special import prior_mean
 from rrcollect.errors import UninformativeDesign
+from tests.inside.design import prior_mean
 
 
 def test_minimax_regret_figures():

@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import Any
 
 from rrcollect.design import DESIGNS
-from rrcollect.design.mechanism import Mechanism
+from tests.inside.design import Mechanism
 
 PROJECT = ("rrcollect", "server_agg")
 PACKAGES = (

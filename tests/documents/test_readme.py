@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 import pytest
 
 from rrcollect import Client, Policy, SigningKey, Survey, TrustedPublisher
-from rrcollect.publish.survey_file import parse
 from server_agg import (
     Tallies,
     Tally,
@@ -17,6 +16,7 @@ from server_agg import (
 )
 from tests.documents.blocks import blocks_of
 from tests.documents.workspace import ROOT
+from tests.inside.publish import parse
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 (FIGURE,) = [block.text for block in blocks_of(README) if block.language == "text"]

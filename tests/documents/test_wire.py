@@ -11,11 +11,11 @@ import pytest
 from rrcollect import HttpTransport, Policy, TrustedPublisher
 from rrcollect.deliver.transport import judge
 from rrcollect.errors import ReportRefused, TransportFailed
-from rrcollect.publish.report import STATUS
 from server_agg.errors import QueueFull, StoreFull, StoreUnavailable
 from tests.documents.blocks import blocks_of
 from tests.documents.wire_example import KEY, SURVEY, blocks
 from tests.documents.workspace import ROOT
+from tests.inside.publish import STATUS
 from tests.support.collector_running import BEARER, JSON, RunningCollector
 
 PAGE = (ROOT / "docs" / "wire-format.md").read_text(encoding="utf-8")

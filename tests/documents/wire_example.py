@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from rrcollect import Question, Report, SigningKey, Survey, optimal_design
-from rrcollect.publish.envelope import SURVEY_TYPE, pae, seal
+from tests.inside.publish import SURVEY_TYPE, pae, seal
 
 SEED = bytes(range(32))
 KEY = SigningKey(Ed25519PrivateKey.from_private_bytes(SEED))

@@ -9,9 +9,9 @@ from scipy.stats import norm
 
 from rrcollect import Design, ParameterError
 from server_agg import Tally, estimate
-from server_agg.estimates.methods import WALD_WARNING, methods_for
 from server_agg.estimates.share import DIRECT, DirectAnswers
-from server_agg.results.drawing import Point
+from tests.inside.estimates import WALD_WARNING, methods_for
+from tests.inside.results import Point
 
 MADE = estimate(Tally(Design("3/4", "3/4"), 1000, 400))  # 30 %
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from rrcollect import ParameterError, SetDesign, optimal_design
-from rrcollect.design.optimal import best_sets, made_for
 from server_agg import Estimate, Tally, estimate
 from server_agg.errors import MixedAnswers, TooFewAnswers
-from server_agg.estimates.combination import Combination
+from tests.inside.design import best_sets, made_for
+from tests.inside.estimates import Combination
 from tests.support.aims import aimed
 
 FOUR = Tally(made_for(1, 4, 1), 1000, [420, 260, 180, 140])
@@ -38,7 +38,7 @@ def test_the_figures_of_four_options() -> None:
 
 def test_bars_at_once_are_bars_at_a_stricter_level_before_they_are_tightened() -> None:
     """The exact bar of each option at 1 − α/k, before clipping, the edge rule and tightening."""
-    from server_agg.estimates.methods import unclipped_exact
+    from tests.inside.estimates import unclipped_exact
 
     level = 1 - Fraction(1, 20) / 4
     first, last = (unclipped_exact(estimate(FOUR[j]).problem, level) for j in (0, 3))

@@ -12,8 +12,6 @@ import pytest
 
 from rrcollect import Design, optimal_design
 from server_agg import Tally, estimate
-from server_agg.estimates.interval import Kind
-from server_agg.estimates.methods import METHODS, methods_for
 from tests.benchmarks.coverage import (
     DESIGNS,
     GUARANTEED,
@@ -27,6 +25,7 @@ from tests.benchmarks.coverage import (
     named_methods,
     plug_in_45,
 )
+from tests.inside.estimates import METHODS, Kind, methods_for
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "coverage.md"
 SIZES = (2, 3, 10, 30)  # many more in tests/assurance/bars

@@ -11,8 +11,8 @@ import pytest
 from rrcollect import Design, classic, optimal_design
 from rrcollect.classic import RepeatedDesign
 from server_agg import Tally, compare, estimate, models
-from server_agg.estimates.methods import METHODS, methods_for
 from tests.benchmarks.coverage import GUARANTEED, by_method, coverage
+from tests.inside.estimates import METHODS, methods_for
 from tests.support.aims import aimed
 from tests.support.comparing import both
 

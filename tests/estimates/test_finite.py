@@ -10,7 +10,8 @@ from scipy.stats import binom, hypergeom
 
 from rrcollect import Design
 from server_agg import Tally
-from server_agg.estimates.finite import _edges, finite_lower
+from server_agg.estimates.finite import _edges
+from tests.inside.estimates import finite_lower
 
 TAIL = Fraction(1, 40)
 

@@ -10,7 +10,8 @@ from scipy.optimize import minimize_scalar
 
 from rrcollect import Design
 from server_agg import Tally
-from server_agg.estimates.likelihood import _deviance, _terms, deviance_lower, information, maximum_likelihood
+from server_agg.estimates.likelihood import _deviance, _terms, information, maximum_likelihood
+from tests.inside.estimates import deviance_lower
 
 
 @pytest.mark.parametrize(

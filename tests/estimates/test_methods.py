@@ -11,11 +11,10 @@ from scipy.stats import norm, t
 from rrcollect import Design, ParameterError, SetDesign, classic, optimal_design
 from rrcollect.classic import RepeatedDesign
 from server_agg import Interval, Tally, compare, estimate, models, plan, sampling
-from server_agg.estimates.exact import exact_lower
-from server_agg.estimates.interval import Kind
-from server_agg.estimates.methods import METHODS, Method, methods_for, wald_interval
+from server_agg.estimates.methods import Method, wald_interval
 from server_agg.estimates.numerics import root_level
-from server_agg.survey_page.rounds import headline_of
+from tests.inside.estimates import METHODS, Kind, exact_lower, methods_for
+from tests.inside.survey_page import headline_of
 from tests.support.comparing import both
 
 D = Design("3/4", "3/4")

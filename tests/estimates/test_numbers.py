@@ -12,8 +12,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from rrcollect import Design, classic, optimal_design
 from server_agg import Tally, estimate, plan
-from server_agg.estimates.likelihood import deviance_lower
-from server_agg.estimates.methods import METHODS, unclipped_exact
+from tests.inside.estimates import METHODS, deviance_lower, unclipped_exact
 
 E1 = optimal_design(1)
 

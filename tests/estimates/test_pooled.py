@@ -14,7 +14,7 @@ from scipy.stats import binom, chi2
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import Tally, estimate
 from server_agg.errors import EmptySelection
-from server_agg.estimates.score import Groups
+from tests.inside.estimates import Groups
 
 PAIRS = [
     ((optimal_design(1), 20), (optimal_design(2), 15)),

@@ -7,7 +7,7 @@ import pytest
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import Tally, estimate
 from server_agg.errors import EmptySelection, TooFewAnswers
-from server_agg.estimates.methods import WALD_WARNING
+from tests.inside.estimates import WALD_WARNING
 
 STRICT, LOOSE = optimal_design(1), optimal_design(2)
 POOLED = estimate([Tally(STRICT, 600, 230), Tally(LOOSE, 400, 100)], planning="1/4")

@@ -10,7 +10,7 @@ from scipy.stats import multinomial
 
 from rrcollect import ParameterError, SetDesign, optimal_design
 from server_agg import Tally, estimate
-from server_agg.estimates.combination import Combination
+from tests.inside.estimates import Combination
 
 THREE = SetDesign(3, 1, "24/25")
 GRID = (0.0, 0.02, 0.1, 0.3, 0.6, 0.9, 1.0)

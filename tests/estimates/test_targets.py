@@ -11,7 +11,8 @@ from scipy.stats import binom, hypergeom
 
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import Tally, estimate
-from server_agg.estimates.finite import answers_at_least, finite_lower, sample_lower
+from server_agg.estimates.finite import answers_at_least, sample_lower
+from tests.inside.estimates import finite_lower
 from tests.support.aims import aimed
 
 DESIGNS = [optimal_design(1), Design(1, "0.05"), Design("0.05", 1), Design("0.9", "0.6"), Design("0.2", "0.3")]

@@ -11,7 +11,7 @@ import pytest
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import models
 from server_agg.errors import NoInformation, TooFewAnswers
-from server_agg.models.simulation import simulate_answers, simulate_survey
+from tests.inside.models import simulate_answers, simulate_survey
 from tests.support.regression_data import DIRECT
 
 A, B = optimal_design(2), Design("0.9", "0.75")

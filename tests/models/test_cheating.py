@@ -15,7 +15,7 @@ from server_agg import Tally, estimate, models
 from server_agg.errors import NotIdentified, TooFewAnswers
 from server_agg.models.cheaters import _fit, _statistic
 from server_agg.models.cheating_models import Group, explain_identification, maximum
-from server_agg.models.simulation import simulate_survey
+from tests.inside.models import simulate_survey
 
 A, B, C = Design("0.9", "0.8"), Design("0.4", "0.8"), Design("0.7", "0.95")
 

@@ -12,7 +12,7 @@ import pytest
 from rrcollect import Design, ParameterError, optimal_design
 from rrcollect.errors import MissingExtra
 from server_agg import models
-from server_agg.models.simulation import simulate_survey
+from tests.inside.models import simulate_survey
 
 DESIGN = optimal_design(2)
 

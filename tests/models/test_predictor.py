@@ -14,7 +14,7 @@ from rrcollect import Design, ParameterError, optimal_design
 from server_agg import models
 from server_agg.errors import Collinear, NoInformation, NotConverged
 from server_agg.models.joint import JointLikelihood, em, joint_start
-from server_agg.models.simulation import simulate_survey
+from tests.inside.models import simulate_survey
 from tests.support.regression_data import DIRECT
 
 DESIGN = optimal_design(2)

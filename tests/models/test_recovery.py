@@ -10,8 +10,8 @@ import pytest
 
 from rrcollect import optimal_design
 from server_agg import models
-from server_agg.models.simulation import simulate_survey
 from tests.assurance.bars.recovery import DESIGNS, DIRECT, TRUE, covers, estimates, recovered
+from tests.inside.models import simulate_survey
 
 SEEDS = range(200)
 

@@ -16,7 +16,7 @@ from server_agg import models
 from server_agg.errors import Collinear, NoInformation, NotConverged, Separation
 from server_agg.models.fitting import climb, orthonormal
 from server_agg.models.outcome import BLOCK, Outcome
-from server_agg.models.simulation import simulate_survey
+from tests.inside.models import simulate_survey
 from tests.support.regression_data import ANSWERS, DIRECT, EPSILON2, PEOPLE, X, expanded, grouped, naive
 
 DESIGNS = [EPSILON2, optimal_design(1), Design(1, "0.3"), Design("0.6", 1), Design("0.2", "0.35"), DIRECT]

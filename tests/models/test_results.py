@@ -10,7 +10,7 @@ import pytest
 
 from rrcollect import Design, ParameterError, classic, optimal_design
 from server_agg import Tally, models, sampling
-from server_agg.models.simulation import simulate_survey
+from tests.inside.models import simulate_survey
 
 D, E2 = Design("3/4", "3/4"), optimal_design(2)
 HOSTILE = "<script>&|_%\\*"

@@ -10,14 +10,8 @@ import pytest
 from scipy.stats import binom
 
 from rrcollect import Design, ParameterError, classic, optimal_design
-from server_agg.models.simulation import (
-    PROCEDURES,
-    simulate_answers,
-    simulate_moors,
-    simulate_procedure,
-    simulate_survey,
-    simulate_truths,
-)
+from server_agg.models.simulation import PROCEDURES, simulate_moors, simulate_procedure, simulate_truths
+from tests.inside.models import simulate_answers, simulate_survey
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 N = 200_000

@@ -12,7 +12,7 @@ import statsmodels.api as sm
 
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import models, sampling
-from server_agg.models.regression import LikelihoodFit
+from tests.inside.models import LikelihoodFit
 from tests.sampling.data import Survey, figures, survey
 
 DIRECT = Design(1, 1)

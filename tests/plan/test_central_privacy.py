@@ -6,8 +6,8 @@ from itertools import product
 import pytest
 
 from rrcollect import Design, ParameterError, optimal_design
-from server_agg.estimates.central_privacy import central_delta
 from server_agg.plan import central_privacy
+from tests.inside.estimates import central_delta
 
 
 @pytest.mark.parametrize(("n", "wanted"), [

@@ -9,10 +9,10 @@ from itertools import product
 import pytest
 
 from rrcollect import Design, ParameterError, SetDesign, optimal_design
-from rrcollect.design.optimal import best_sets
 from server_agg import Tally, estimate, plan
-from server_agg.estimates.central_privacy import central_delta
 from server_agg.plan import central_privacy, margin, power, price, sample_size
+from tests.inside.design import best_sets
+from tests.inside.estimates import central_delta
 
 
 def test_the_table_of_the_guide():

@@ -9,8 +9,8 @@ from statsmodels.stats.proportion import samplesize_confint_proportion
 
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import Tally, estimate, plan
-from server_agg.estimates.methods import unclipped_exact
 from server_agg.plan.size import worst_prevalence
+from tests.inside.estimates import unclipped_exact
 from tests.support.comparing import both
 
 METHODS = ("wald", "chebyshev", "hoeffding", "exact")

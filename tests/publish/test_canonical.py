@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from rrcollect import SurveyRefused
 from rrcollect.errors import DuplicateKey, FloatInDocument, MalformedDocument, NotCanonical, Oversize
-from rrcollect.publish.canonical import LARGEST_INTEGER, canonical, read, read_canonical
+from rrcollect.publish.canonical import LARGEST_INTEGER
+from tests.inside.publish import canonical, read, read_canonical
 
 text = st.text(st.characters(codec="utf-8"))
 values = st.recursive(

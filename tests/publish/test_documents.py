@@ -25,12 +25,12 @@ from rrcollect import (
     SetDesign,
     Survey,
 )
-from rrcollect.answer.attributes import Attributes
-from rrcollect.design import from_text, from_wire
 from rrcollect.design.parameters import SIGNED
 from rrcollect.errors import MalformedDocument, MalformedReport, NotCanonical
 from rrcollect.publish import document, texts
-from rrcollect.publish.canonical import canonical
+from tests.inside.answer import Attributes
+from tests.inside.design import from_text, from_wire
+from tests.inside.publish import canonical
 from tests.support.devices import VECTORS, load, moment, question, survey, vector_policy
 from tests.vectors.parts import NOW, ONE_OF_THREE, QUESTION, SET_DESIGN, SURVEY, b64, with_survey
 from tests.vectors.parts import POLICY as RULES
@@ -279,7 +279,7 @@ def test_a_survey_is_frozen_to_its_texts_and_its_digest_is_computed_once(monkeyp
     import copy
     import pickle
 
-    from rrcollect.publish import survey as survey_module
+    from tests.inside.publish import survey as survey_module
 
     kind = Choice(options=["Never", "Once"])
     asked = question(kind=kind, design=SetDesign(2, 1, "3/4"))

@@ -30,7 +30,7 @@ from rrcollect.errors import (
     OffGridDesign,
     Oversize,
 )
-from rrcollect.publish.envelope import SURVEY_TYPE, pae, seal, verify
+from tests.inside.publish import SURVEY_TYPE, pae, seal, verify
 from tests.support.devices import FAR, KEY, question, survey
 
 # ---- keys ---------------------------------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ def test_an_envelope_of_securesystemslib_verifies_here():
     data = theirs.to_dict()
     for signature in data["signatures"]:
         signature["keyid"] = raw.key_id
-    from rrcollect.publish.canonical import canonical
+    from tests.inside.publish import canonical
 
     assert verify(canonical(data), [raw]).payload == survey().payload()
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from rrcollect import Report, optimal_design
-from rrcollect.publish.report import COMPARED, fault
 from server_agg import REASONS
+from tests.inside.publish import COMPARED, fault
 from tests.support.devices import question, survey
 
 OPEN = survey(question(rounds=2), segments={"sport": ["ski", "run"]})

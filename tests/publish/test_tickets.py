@@ -9,7 +9,8 @@ import pytest
 from rrcollect import ParameterError, Report
 from rrcollect.errors import MalformedReport
 from rrcollect.publish import tickets
-from rrcollect.publish.tickets import ALPHABET, check_invite, known_as, new_invite, ticket, ticket_hashes
+from rrcollect.publish.tickets import ALPHABET
+from tests.inside.publish import check_invite, known_as, new_invite, ticket, ticket_hashes
 from tests.support.devices import VECTORS, load, question, survey
 
 CASES = load(VECTORS / "tickets.json")

@@ -7,7 +7,8 @@ import pytest
 
 from rrcollect import ParameterError, SigningKey, errors
 from rrcollect.errors import MalformedDocument, UntrustedKey
-from rrcollect.publish.envelope import Withdrawal, read_withdrawal, verify
+from rrcollect.publish.envelope import read_withdrawal
+from tests.inside.publish import Withdrawal, verify
 from tests.support.command_line import main, refused, signed_survey
 from tests.support.devices import KEY, cases, envelope, survey, unb64, vector_policy
 

@@ -5,9 +5,9 @@ from importlib import resources
 
 import pytest
 
-from server_agg.collect.http.pages import asset
 from server_agg.demo.page import style
-from server_agg.results.drawing import COLOURS
+from tests.inside.collect import asset
+from tests.inside.results import COLOURS
 
 TEXT = resources.files("server_agg.results").joinpath("colours.css").read_text("utf-8")
 LIGHT, DARK = (

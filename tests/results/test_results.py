@@ -17,9 +17,10 @@ from server_agg import (
     survey_results,
     trend,
 )
-from server_agg.results.drawing import COLOURS, MARKS, Point, draw_points, share_limits
+from server_agg.results.drawing import MARKS, draw_points, share_limits
 from server_agg.results.result import Result
 from server_agg.results.tables import latex_text, markdown_text
+from tests.inside.results import COLOURS, Point
 from tests.support import devices
 from tests.support.comparing import both
 

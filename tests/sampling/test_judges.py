@@ -15,7 +15,7 @@ import pytest
 from rrcollect import Design, SetDesign
 from server_agg import sampling
 from server_agg.sampling.replication import jackknife_replicates
-from server_agg.sampling.sample import Sample
+from tests.inside.sampling import Sample
 from tests.sampling.data import figures, survey
 
 DIRECT = Design(1, 1)

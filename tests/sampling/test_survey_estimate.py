@@ -13,7 +13,7 @@ from rrcollect import Design, ParameterError, SetDesign, optimal_design
 from server_agg import Tally, estimate, sampling
 from server_agg.errors import NotCalibrated, SingleCluster, TooFewAnswers
 from server_agg.sampling.replication import bootstrap_replicates
-from server_agg.sampling.sample import Sample
+from tests.inside.sampling import Sample
 from tests.sampling.data import survey
 
 NOISY = Design("3/4", "2/3")

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from rrcollect.publish.report import COMPARED
 from server_agg import REASONS, BatchResult, tally_reports
-from server_agg.batch.sources import COLUMNS
 from server_agg.errors import BadColumn
+from tests.inside.batch import COLUMNS
+from tests.inside.publish import COMPARED
 from tests.support import engines
 from tests.support.batch_reference import SURVEYS, faulty_rows, generated, reasons_of, reference
 

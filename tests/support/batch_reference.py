@@ -9,10 +9,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rrcollect import Choice, Design, Number, Question, Report, SetDesign, SigningKey, Survey
-from rrcollect.design import from_text
-from rrcollect.design.mechanism import Mechanism
-from rrcollect.publish.report import ReportRow, fault
 from server_agg import REASONS, Tallies, Tally, TallyKey
+from tests.inside.design import Mechanism, from_text
+from tests.inside.publish import ReportRow, fault
 
 KEY = SigningKey.generate()
 FAR = datetime(2100, 1, 1, tzinfo=UTC)

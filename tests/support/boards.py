@@ -8,7 +8,7 @@ from typing import Any
 
 from rrcollect import Choice, Design, Number, Report, Survey, optimal_design
 from server_agg.collect import Store
-from server_agg.collect.store.reports import incoming
+from tests.inside.collect import incoming
 from tests.support.devices import question
 
 CITIES = ("Dublin", "Berlin", "Oslo")

@@ -19,14 +19,11 @@ from typing import Any
 
 import pyarrow.parquet
 
-from rrcollect.publish.tickets import known_as
 from server_agg import open_store
 from server_agg.collect import Store
-from server_agg.collect.catalogue import Catalogue
-from server_agg.collect.store.reports import IncomingReport, Spending, incoming
-from server_agg.collect.store.shelf import PublishedSurvey
-from server_agg.collect.store.taking import ReportOutcome
 from server_agg.errors import StoreError
+from tests.inside.collect import Catalogue, IncomingReport, PublishedSurvey, ReportOutcome, Spending, incoming
+from tests.inside.publish import known_as
 from tests.support.collector_running import JSON, Process, body, publication, report
 from tests.support.devices import KEY
 from tests.support.forensics import Traffic, found_in, most_by_chance, postgres_evidence, sqlite_evidence

@@ -17,10 +17,10 @@ from typing import Any, Self
 import uvicorn
 
 from rrcollect import Design, Report
-from rrcollect.publish.envelope import seal
-from rrcollect.publish.publication import Publication, compose
+from rrcollect.publish.publication import Publication
 from server_agg import CollectorSettings, OwnerToken, create_app, open_store
-from server_agg.collect.serve import server_config
+from tests.inside.collect import server_config
+from tests.inside.publish import compose, seal
 from tests.support.devices import KEY, survey
 from tests.support.ports import free_port
 

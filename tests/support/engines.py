@@ -8,8 +8,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from server_agg.batch.sources import COLUMNS, NUMBER
-from server_agg.files import harmless
+from server_agg.batch.sources import NUMBER
+from tests.inside.batch import COLUMNS
+from tests.inside.files import harmless
 
 Rows = list[dict[str, Any]]
 

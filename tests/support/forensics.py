@@ -36,8 +36,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from server_agg.collect.store.keys import EpochKey
-from server_agg.collect.store.reports import Spending
+from tests.inside.collect import EpochKey, Spending
 from tests.support.postgres_server import PostgresServer, binary
 
 Traffic = list[tuple[str, Spending, str]]  # ids, what their tickets were spent on, and the tickets, as they came

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from rrcollect import optimal_design, randomise
-from rrcollect.answer.keystream import fresh_keystream
+from tests.inside.answer import fresh_keystream
 
 
 def one_draw() -> bytes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rrcollect.publish.report import ReportRow
 from server_agg.collect import Store
 from server_agg.collect.store.database import BETWEEN, PAGE_COLUMNS
+from tests.inside.publish import ReportRow
 
 
 def kept_rows(store: Store) -> list[ReportRow]:

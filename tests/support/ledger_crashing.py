@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from rrcollect import Client, Report, RRCollectError
-from rrcollect.answer.acceptance import AcceptedSurvey
+from tests.inside.answer import AcceptedSurvey
 from tests.support.devices import client, envelope, question
 
 SIGNED = envelope(question(), question(id="q2", attribute="b"))

@@ -22,8 +22,8 @@ from typing import Any
 
 from rrcollect import Epsilon, RRCollectError
 from rrcollect import design as designs
-from rrcollect.design.sampling import Source
 from server_agg import Tally, estimate
+from tests.inside.design import Source
 from tests.support.biased_draws import feeding
 
 ROOT = Path(__file__).resolve().parents[2]

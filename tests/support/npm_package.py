@@ -6,9 +6,9 @@ import json
 import subprocess
 from pathlib import Path
 
-from rrcollect.publish.envelope import seal
 from tests.documents.blocks import blocks_of
 from tests.documents.wire_example import KEY, SURVEY
+from tests.inside.publish import seal
 
 ROOT = Path(__file__).resolve().parents[2]
 WEB = ROOT / "rrcollect" / "web"

@@ -6,7 +6,7 @@ import numpy as np
 
 from rrcollect import Design, optimal_design
 from server_agg import models
-from server_agg.models.regression import LikelihoodFit
+from tests.inside.models import LikelihoodFit
 
 DIRECT = Design(1, 1)
 X = np.array([-1.0, -1.0, 0.0, 0.0, 1.0, 1.0])

@@ -19,8 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, combinations
 from typing import NamedTuple
 
-from server_agg.collect.store.release_rule import next_release
-from server_agg.collect.store.reports import Cell
+from tests.inside.collect import Cell, next_release
 
 Key = tuple[object, ...]
 Sets = dict[Key, frozenset[int]]

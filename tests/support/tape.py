@@ -7,8 +7,8 @@ was made from; bulk and single path must then agree answer by answer.
 import numpy as np
 
 from rrcollect import Design, randomise, randomise_many
-from rrcollect.design import bulk_bits as packed
-from rrcollect.design.mechanism import GRID
+from tests.inside.design import GRID
+from tests.inside.design import bulk_bits as packed
 
 
 def limits_of(design: Design) -> tuple[int, int]:

@@ -12,9 +12,9 @@ import pytest
 
 from rrcollect import Choice, Design, Number, ParameterError, SetDesign, optimal_design
 from server_agg import Estimate, Tallies, Tally, TallyKey, estimate, survey_results
-from server_agg.collect.http.findings import HEAD, as_csv
-from server_agg.survey_page.released import ReleaseFacts, crowd_words, fakes_words
-from server_agg.survey_page.results import released_results
+from server_agg.survey_page.released import fakes_words
+from tests.inside.collect import HEAD, as_csv
+from tests.inside.survey_page import ReleaseFacts, crowd_words, released_results
 from tests.support.devices import question, survey
 
 SETS = optimal_design(1, options=4)

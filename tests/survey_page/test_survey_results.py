@@ -10,12 +10,12 @@ import pytest
 
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import Tallies, Tally, TallyKey, compare, estimate, survey_results
-from server_agg.collect.http.findings import HEAD, as_csv
 from server_agg.errors import EmptySelection
-from server_agg.files import harmless
-from server_agg.survey_page.released import JOINED, NOT_TOLD, ReleaseFacts, crowd_words
-from server_agg.survey_page.results import released_results
-from server_agg.survey_page.rounds import UNDECLARED, headline_of
+from server_agg.survey_page.released import JOINED, NOT_TOLD
+from server_agg.survey_page.rounds import UNDECLARED
+from tests.inside.collect import HEAD, as_csv
+from tests.inside.files import harmless
+from tests.inside.survey_page import ReleaseFacts, crowd_words, headline_of, released_results
 from tests.support.devices import question, survey
 
 DESIGN = Design("3/4", "3/4")

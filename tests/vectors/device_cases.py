@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from rrcollect import Design, SetDesign, optimal_design
-from rrcollect.design.optimal import made_for
+from tests.inside.design import made_for
 from tests.vectors.parts import ALICE, BOB, POLICY, PUBLISHER
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rrcollect.publish.canonical import canonical
+from tests.inside.publish import canonical
 from tests.vectors.parts import NOW, PANEL, QUESTION, SURVEY, TWO_OF_FIVE, b64, times
 
 WORD = 2**64

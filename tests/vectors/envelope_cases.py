@@ -9,8 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from rrcollect import Design
-from rrcollect.publish.canonical import canonical
-from rrcollect.publish.envelope import SURVEY_TYPE, pae
+from tests.inside.publish import SURVEY_TYPE, canonical, pae
 from tests.vectors.parts import (
     ALICE,
     BOB,

@@ -10,14 +10,12 @@ from typing import Any
 
 from rrcollect import Design, Policy, Question, RRCollectError, SetDesign, Survey, optimal_design
 from rrcollect.answer.explain.budget import Budget
-from rrcollect.answer.explain.explanation import survey_lines
-from rrcollect.answer.explain.headline import question_headline, share_of_life, survey_headline
-from rrcollect.answer.explain.words import LANGUAGES, Words, shown_lines
+from rrcollect.answer.explain.headline import share_of_life, survey_headline
 from rrcollect.answer.ledger.ledger import Draw
 from rrcollect.deliver.outbox import OutboxReport
-from rrcollect.design import from_text
-from rrcollect.design.mechanism import Mechanism
-from rrcollect.publish.canonical import canonical
+from tests.inside.answer import LANGUAGES, Words, question_headline, shown_lines, survey_lines
+from tests.inside.design import Mechanism, from_text
+from tests.inside.publish import canonical
 from tests.vectors.parts import (
     FAMILY,
     GRID,

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rrcollect.publish.canonical import canonical
+from tests.inside.publish import canonical
 from tests.vectors.device_cases import draws, numbers, sets, settings
 from tests.vectors.drawn_cases import drawn
 from tests.vectors.envelope_cases import bad_bytes, bad_for_a_policy, bad_parts, bad_payloads, bad_signatures

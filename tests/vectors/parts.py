@@ -16,8 +16,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from rrcollect import SigningKey, optimal_design
-from rrcollect.publish.canonical import canonical
-from rrcollect.publish.envelope import SURVEY_TYPE, pae
+from tests.inside.publish import SURVEY_TYPE, canonical, pae
 
 NOW = "2026-11-01T00:00:00Z"
 PUBLISHER = "Example Institute"

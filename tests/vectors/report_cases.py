@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from rrcollect import optimal_design
-from rrcollect.publish.canonical import canonical
+from tests.inside.publish import canonical
 from tests.vectors.parts import SET_DESIGN, SURVEY, loose
 
 REPORT: dict[str, Any] = {

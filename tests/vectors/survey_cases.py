@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rrcollect import Promise, optimal_design
-from rrcollect.design.optimal import best_sets
-from rrcollect.publish.canonical import canonical
+from tests.inside.design import best_sets
+from tests.inside.publish import canonical
 from tests.vectors.parts import (
     ALICE,
     BOB,

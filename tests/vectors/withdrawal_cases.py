@@ -7,8 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from rrcollect.publish.canonical import canonical
-from rrcollect.publish.envelope import SURVEY_TYPE, WITHDRAWAL_TYPE
+from tests.inside.publish import SURVEY_TYPE, WITHDRAWAL_TYPE, canonical
 from tests.vectors.parts import ALICE, BOB, GOOD_ENVELOPE, MALLORY, POLICY, PUBLISHER, SURVEY, TWO_KEYS, loose, signed
 
 WITHDRAWAL: dict[str, Any] = {

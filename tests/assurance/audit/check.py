@@ -28,18 +28,14 @@ from pathlib import Path
 from random import SystemRandom
 
 from rrcollect import Attribute, Choice, Client, Design, Number, Policy, Report, SetDesign, TrustedPublisher
-from rrcollect.answer.acceptance import SeenVersion
-from rrcollect.answer.asking import QuestionDraw
-from rrcollect.answer.draw import Truth
-from rrcollect.answer.ledger.rules import LedgerRequest
-from rrcollect.design.mechanism import Mechanism
-from rrcollect.design.optimal import made_for
-from rrcollect.publish.kinds import YesNo
 from tests.assurance.audit.epsilon_audit import Count, epsilon_at_least, refuted
 from tests.assurance.audit.peers import PEERS, about_peers, table_row
 from tests.assurance.check import FULL, Check, Figure, Outcome, Part, Size, Step, caught
 from tests.assurance.evidence import RESULTS, Evidence
 from tests.assurance.scratch import scratch
+from tests.inside.answer import LedgerRequest, QuestionDraw, SeenVersion, Truth
+from tests.inside.design import Mechanism, made_for
+from tests.inside.publish import YesNo
 from tests.support.devices import KEY, PUBLISHER, envelope, question
 
 EPSILON = math.log(3)

@@ -22,12 +22,12 @@ import numpy as np
 from rrcollect import Design, optimal_design
 from server_agg.estimates import small_counts
 from server_agg.estimates.effective import EffectiveSample
-from server_agg.estimates.methods import METHODS, methods_for
 from tests.assurance.check import Figure, Outcome, Part, Step, caught
 from tests.benchmarks.coverage import PREVALENCES, Bars, bar_ends, by_method
 from tests.benchmarks.coverage_kinds import DIRECT, E1, P3, settings
 from tests.benchmarks.coverage_looks import all_ends, never_excluded
 from tests.benchmarks.coverage_rows import least
+from tests.inside.estimates import METHODS, methods_for
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "coverage.md"
 ROUNDING = 1e-9

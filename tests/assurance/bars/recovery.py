@@ -17,8 +17,8 @@ from scipy.stats import binom, t
 
 from rrcollect import Design, optimal_design
 from server_agg import models
-from server_agg.models.simulation import simulate_survey
 from tests.assurance.check import Figure, Outcome, Step
+from tests.inside.models import simulate_survey
 
 DIRECT = Design(1, 1)
 TRUE = np.array([-0.6, 0.8])

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from rrcollect import Report, RRCollectError, Survey
-from rrcollect.publish.canonical import read, read_canonical
-from rrcollect.publish.envelope import LARGEST_ENVELOPE, verify
 from server_agg import Tallies, read_packed, tally_reports
-from server_agg.batch.sources import COLUMNS, csv_header, first_fault
-from server_agg.collect.admission import Admission
+from server_agg.batch.sources import csv_header, first_fault
 from tests.assurance.ledger.world import SCRATCH
+from tests.inside.batch import COLUMNS
+from tests.inside.collect import Admission
+from tests.inside.publish import LARGEST_ENVELOPE, read, read_canonical, verify
 from tests.support.devices import KEY, cases, envelope, question, survey, unb64
 
 LARGEST = 4096
@@ -97,7 +97,7 @@ def _admission() -> Admission:
     from datetime import timedelta
 
     from server_agg.collect.catalogue import CatalogueEntry
-    from server_agg.collect.store.shelf import PublishedSurvey
+    from tests.inside.collect import PublishedSurvey
 
     entry = CatalogueEntry(survey(), PublishedSurvey(survey().digest, b"", (), "P", "n", 1, 30))
     known = {survey().digest: entry}

@@ -30,18 +30,26 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from rrcollect import Report, RRCollectError
 from server_agg import create_app
 from server_agg.collect import Store
-from server_agg.collect.http.app import Collector
-from server_agg.collect.store import postgres, sqlite, store
-from server_agg.collect.store.database import ADD_COUNT, COLUMNS, STEPS
-from server_agg.collect.store.epochs import marked_reports
+from server_agg.collect.store import store
+from server_agg.collect.store.database import COLUMNS
 from server_agg.collect.store.fold import FoldResult, Folds
-from server_agg.collect.store.keys import KeyFolder
 from server_agg.collect.store.postgres import PostgresDatabase
-from server_agg.collect.store.reports import SPENDING, IncomingReport, packed
-from server_agg.collect.store.sqlite import SqliteDatabase
-from server_agg.collect.store.taking import ReportOutcome
+from server_agg.collect.store.reports import SPENDING
 from server_agg.errors import StoreError
 from tests.assurance.collector.fuzz_targets import unchecked_fields
+from tests.inside.collect import (
+    ADD_COUNT,
+    STEPS,
+    Collector,
+    IncomingReport,
+    KeyFolder,
+    ReportOutcome,
+    SqliteDatabase,
+    marked_reports,
+    packed,
+    postgres,
+    sqlite,
+)
 from tests.support.collector_running import Process
 from tests.support.command_line import main
 

@@ -30,9 +30,7 @@ import numpy as np
 import uvicorn
 
 from rrcollect import Client, HttpTransport, Policy, TrustedPublisher, errors
-from rrcollect.publish.tickets import ticket_hashes
 from server_agg import CollectorSettings, OwnerToken, create_app, open_store
-from server_agg.collect.serve import server_config
 from tests.assurance.dependencies.canary_traces import (
     CLOSED,
     DRAWS,
@@ -53,6 +51,8 @@ from tests.assurance.dependencies.canary_traces import (
     fails,
     open_the_loggers,
 )
+from tests.inside.collect import server_config
+from tests.inside.publish import ticket_hashes
 from tests.support.devices import Clock
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -18,13 +18,12 @@ from typing import Any
 from unittest.mock import patch
 
 from rrcollect import PublicKey, Report, RRCollectError
-from rrcollect.answer.acceptance import SeenVersion
-from rrcollect.design import from_wire
 from rrcollect.errors import MalformedReport
-from rrcollect.publish import envelope as envelope_module
-from rrcollect.publish import survey as survey_module
-from rrcollect.publish.canonical import read
-from rrcollect.publish.report import LARGEST_REPORT
+from tests.inside.answer import SeenVersion
+from tests.inside.design import from_wire
+from tests.inside.publish import LARGEST_REPORT, read
+from tests.inside.publish import envelope as envelope_module
+from tests.inside.publish import survey as survey_module
 from tests.support.browser import Visit, chromium
 from tests.support.devices import PUBLISHER, moment, unb64, vector_policy
 

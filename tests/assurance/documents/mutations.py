@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from rrcollect.errors import MalformedDocument
-from rrcollect.publish.canonical import canonical
 from rrcollect.publish.texts import HIDDEN, JOINER, NON_JOINER
+from tests.inside.publish import canonical
 from tests.vectors.parts import (
     FAMILY,
     GRID,

@@ -22,10 +22,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rrcollect import Design, Question, Survey
-from rrcollect.publish.canonical import canonical
 from server_agg import BatchResult, Tallies, Tally, TallyKey
-from server_agg.batch.sources import COLUMNS
-from server_agg.batch.summary import Summary
+from tests.inside.batch import COLUMNS, Summary
+from tests.inside.publish import canonical
 
 CHUNK = 1_000_000
 SEED = 20_261

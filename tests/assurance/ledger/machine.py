@@ -24,7 +24,6 @@ from typing import ClassVar, Concatenate, ParamSpec
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
-from rrcollect.answer.ledger import file as ledger_file
 from rrcollect.errors import Expired, LedgerCorrupt, LedgerRestored, LedgerUnavailable, NotDrawn, RolledBack
 from tests.assurance.ledger.moments import AROUND, MOMENTS, PHASES, THEN, Around, Moment, disturbed
 from tests.assurance.ledger.world import (
@@ -40,6 +39,7 @@ from tests.assurance.ledger.world import (
     Which,
     World,
 )
+from tests.inside.answer import file as ledger_file
 
 WHICH = st.tuples(st.integers(0, len(SURVEYS) - 1), st.sampled_from("abc"), st.integers(0, 1))
 TIMES = st.sampled_from([NOW, NOW, datetime(1990, 1, 1, tzinfo=UTC), LATE])

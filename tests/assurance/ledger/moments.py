@@ -18,9 +18,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from hypothesis import strategies as st
 
-from rrcollect.answer.ledger import guard
-from rrcollect.answer.ledger.file import LedgerFile
-from rrcollect.answer.ledger.guard import RollbackGuard
+from tests.inside.answer import LedgerFile, RollbackGuard, guard
 from tests.support.ledger_crashing import traced
 
 T = TypeVar("T")

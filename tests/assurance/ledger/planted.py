@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from rrcollect import Policy, Report
-from rrcollect.answer.ledger.file import LedgerFile, Verified
+from rrcollect.answer.ledger.file import Verified
 from rrcollect.answer.ledger.guard import Stat
-from rrcollect.answer.ledger.ledger import Decided, Ledger
-from rrcollect.answer.ledger.rules import LedgerRequest
+from rrcollect.answer.ledger.ledger import Decided
 from tests.assurance.ledger.world import Leave, Plant
+from tests.inside.answer import Ledger, LedgerFile, LedgerRequest
 
 
 class Forgetful(Plant):

@@ -35,12 +35,10 @@ from rrcollect import (
     SetDesign,
     TrustedPublisher,
 )
-from rrcollect.answer import client as client_module
-from rrcollect.answer.acceptance import AcceptedSurvey
-from rrcollect.answer.draw import Truth
-from rrcollect.answer.ledger.ledger import Ledger
-from rrcollect.design.mechanism import Mechanism
 from rrcollect.errors import AlreadyAnswered, BudgetExhausted, Expired, TransportFailed
+from tests.inside.answer import AcceptedSurvey, Ledger, Truth
+from tests.inside.answer import client as client_module
+from tests.inside.design import Mechanism
 from tests.support.devices import KEY, PUBLISHER, envelope, question
 
 BUDGET = 27  # the lifetime budget is its logarithm

@@ -23,11 +23,11 @@ from random import Random
 import flint
 
 from rrcollect import Epsilon, optimal_design
-from rrcollect.design.mechanism import GRID
 from rrcollect.errors import UninformativeDesign
 from tests.assurance.check import FULL, Check, Outcome, Part, Size, Step
 from tests.assurance.promise.choices import PLANTED_CHOICES, search_choices
 from tests.assurance.promise.two_sided import PLANTED_TWO_SIDED, search_two_sided
+from tests.inside.design import GRID
 
 
 @dataclass(frozen=True)

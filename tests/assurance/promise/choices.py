@@ -17,10 +17,9 @@ from random import Random
 
 import flint
 
-from rrcollect.design.mechanism import GRID
-from rrcollect.design.optimal import best_sets, made_for
 from rrcollect.errors import UninformativeDesign
 from tests.assurance.check import Outcome, Step
+from tests.inside.design import GRID, best_sets, made_for
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ import math
 from collections.abc import Callable, Iterator
 
 from rrcollect import Promise, optimal_design
-from rrcollect.design.mechanism import GRID
 from rrcollect.errors import UninformativeDesign
 from tests.assurance.check import Outcome, Step
 from tests.assurance.promise.choices import ChoiceCase, ChoiceJudge, choice_cases, judged_promises
+from tests.inside.design import GRID
 
 Build = Callable[[ChoiceCase, ChoiceCase], tuple[int, int]]
 """The numerators for ε_yes and ε_no; `UninformativeDesign` if there are none."""

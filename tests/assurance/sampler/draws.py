@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rrcollect import Design, randomise, randomise_many
-from rrcollect.design import bulk_bits as packed
-from rrcollect.design.mechanism import GRID
+from tests.inside.design import GRID
+from tests.inside.design import bulk_bits as packed
 from tests.support.tape import Tape, packed_draws, randomise_packed, single
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ import numpy as np
 from scipy.stats import binom
 
 from rrcollect import Design, SetDesign, optimal_design, randomise_many
-from rrcollect.design.sampling import threshold
 from tests.assurance.check import Outcome, Step
 from tests.assurance.sampler.statistics import ALARM, MOST
+from tests.inside.design import threshold
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.stats import binom
 
 from rrcollect import Design, optimal_design, randomise_many
-from rrcollect.design import bulk_bits as packed
+from tests.inside.design import bulk_bits as packed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

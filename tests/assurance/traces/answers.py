@@ -30,11 +30,10 @@ from rrcollect import (
     optimal_design,
     randomise,
 )
-from rrcollect.answer import client as client_module
-from rrcollect.answer.draw import Truth
-from rrcollect.design.mechanism import Mechanism
-from rrcollect.design.sampling import Source
-from rrcollect.publish.kinds import YesNo
+from tests.inside.answer import Truth
+from tests.inside.answer import client as client_module
+from tests.inside.design import Mechanism, Source
+from tests.inside.publish import YesNo
 from tests.support.devices import KEY, PUBLISHER, envelope, question
 
 DESIGNS = (Design("3/4", "3/4"), optimal_design(1), Design("0.7311", "0.8177").to_grid())

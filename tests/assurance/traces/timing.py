@@ -32,10 +32,10 @@ from random import SystemRandom
 import numpy as np
 
 from rrcollect import Design, randomise
-from rrcollect.design.mechanism import GRID
 from tests.assurance.check import Figure, Outcome, Step
 from tests.assurance.scratch import scratch
 from tests.assurance.traces.answers import DESIGNS, answers, leaking, warm
+from tests.inside.design import GRID
 
 Run = Callable[[int, Step], Outcome]
 REFUTED, SHOWN = 10.0, 5.0  # standard errors

@@ -14,8 +14,8 @@ import pytest
 
 from rrcollect import ParameterError
 from server_agg import tally_reports
-from server_agg.batch import tally_reports as backends
-from server_agg.batch.sources import COLUMNS
+from tests.inside.batch import COLUMNS
+from tests.inside.batch import tally_reports as backends
 from tests.reach.parts.sources import SOURCES
 from tests.support.batch_contract import check, check_lenient, refusal, rows_of
 from tests.support.batch_reference import CLOSED, SURVEYS, generated, own_fault, reasons_of

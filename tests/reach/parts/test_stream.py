@@ -18,10 +18,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from rrcollect.publish.document import RoundTimes
-from rrcollect.publish.report import COMPARED
 from server_agg import BatchResult, tally_reports
 from tests.assurance.evidence import ROOT
+from tests.inside.publish import COMPARED, RoundTimes
 from tests.support.batch_reference import CLOSED, DESIGNS, OPEN, generated, reasons_of
 from tests.support.batch_reference import row as row_of
 from tests.support.engines import spark_frame as frame

@@ -1,0 +1,3 @@
+"""The inside of rrcollect.deliver, as the tests see it."""
+
+from rrcollect.deliver.schedule import remaining, schedule
