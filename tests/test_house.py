@@ -1,7 +1,5 @@
 """The house keeps its size, and each way of counting notices what it is for."""
 
-import ast
-
 import pytest
 
 from tests import house
@@ -14,35 +12,28 @@ def folder(root, texts):
     return root
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "isinstance(design, SetDesign)",
-        "not isinstance(kind, Number | Choice)",
-        "isinstance(tally, rr.Tally)",
-        "type(design) is Design",
-        "hasattr(design, 'size')",
-        "issubclass(kind, YesNo)",
-    ],
-)
-def test_a_choice_by_type_is_counted(line):
-    assert house.chosen_by_type(ast.parse(f"def sentence(design):\n    if {line}:\n        return 1")) == {2}
+@pytest.mark.parametrize("source", [
+    "def f(design):\n    return 1 if isinstance(design, SetDesign) else 0",
+    "def f(design):\n    return isinstance(design, (int, yes_no.Design))",
+    "def f(kind):\n    match kind:\n        case Choice():\n            return 1",
+    "def f(tally):\n    return type(tally) is Tally",
+    "def f(design):\n    return hasattr(design, 'p00')",
+])  # fmt: skip
+def test_a_planted_type_test_is_found(source: str) -> None:
+    assert house.faults(source)
+    assert house.faults(source, frozenset({"f"})) == []
 
 
-def test_a_class_pattern_is_counted():
-    assert house.chosen_by_type(ast.parse("match design:\n    case SetDesign():\n        pass")) == {2}
+def test_a_planted_instanceof_is_found_and_a_comment_is_none() -> None:
+    assert house.script_faults('// design instanceof SetDesign\n"x instanceof Design"\n') == []
+    assert house.script_faults("a\nif (design instanceof SetDesign) b") == ["2: instanceof SetDesign"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "def checked_design(value):\n    if not isinstance(value, Mechanism):\n        raise ParameterError",
-        "def f(value):\n    return isinstance(value, str)",
-        "def __eq__(self, other):\n    return NotImplemented if not isinstance(other, Design) else True",
-    ],
-)
-def test_a_refusal_of_a_wrong_argument_is_not_counted(text):
-    assert house.chosen_by_type(ast.parse(text)) == set()
+def test_a_refusal_of_a_wrong_argument_is_not_counted() -> None:
+    assert (
+        house.faults("def checked_design(value):\n    if not isinstance(value, Mechanism):\n        raise Error") == []
+    )
+    assert house.faults("def f(value):\n    return isinstance(value, str)") == []
 
 
 def test_the_folder_of_designs_may_choose_by_type_and_javascript_is_read(tmp_path):
@@ -53,7 +44,10 @@ def test_the_folder_of_designs_may_choose_by_type_and_javascript_is_read(tmp_pat
         "web/page.mjs": "//\nif (design instanceof SetDesign) {}",
     }
     root = folder(tmp_path, {f"rrcollect/{name}": text for name, text in texts.items()})
-    assert house.type_tests(root) == ["rrcollect/answer/draw.py:1", "rrcollect/web/page.mjs:2"]
+    assert house.type_tests(root) == [
+        "rrcollect/answer/draw.py:1: isinstance of ['SetDesign']",
+        "rrcollect/web/page.mjs:2: instanceof SetDesign",
+    ]
 
 
 def test_results_names_modules_and_imports_are_counted(tmp_path):
@@ -69,3 +63,8 @@ def test_results_names_modules_and_imports_are_counted(tmp_path):
     assert [path.name for path in house.modules(root)] == ["results.py"]
     assert house.lines(root) == 4
     assert house.imports(house.files("tests", root=root)) == (3, 2)
+
+
+def test_the_house_keeps_its_size():
+    found = house.figures()
+    assert {name: number for name, number in found.items() if number > house.MOST[name]} == {}, house.type_tests()
