@@ -13,6 +13,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rrcollect import Design, Promise, SetDesign, optimal_design, randomise
@@ -127,7 +128,9 @@ SUBJECTS = [YES_NO, SETS]
 
 def marked(clause: Any, *subject: Any) -> Any:
     """As a parameter of a test; Node is for tests with browsers."""
-    marks = [pytest.mark.browser] if clause is contract.python_and_node_agree else []
+    node = (contract.python_and_node_agree, contract.node_reads_the_same)
+    marks = [pytest.mark.browser] if clause in node else []
+    marks += [pytest.mark.engine] if clause is contract.every_engine_counts_the_same else []
     return pytest.param(clause, *subject, id=clause.__name__, marks=marks)
 
 
@@ -143,7 +146,15 @@ def test_the_contract(subject: Subject, clause: Any) -> None:
 # ---- planted bugs ---------------------------------------------------------------------------------------------------
 
 
-class Sound(Design):
+class Registered(Design):
+    """Can stand in the list of mechanisms: what comes over the wire is of its own class."""
+
+    @classmethod
+    def from_wire(cls, value: object) -> Design:
+        return cls(*Design.from_wire(value).numbers)
+
+
+class Sound(Registered):
     """Breaks nothing: so it is not by being another class that the others are caught."""
 
 
@@ -197,6 +208,46 @@ class OnlyNo(Design):
 
     def allows(self, answer: str) -> bool:
         return answer == "0"
+
+
+class Loud(Design):
+    """Says yes whatever is true, where many are asked."""
+
+    def draw_many(self, truths: Any, fill: Any) -> Any:
+        return np.ones(len(truths), bool)
+
+
+class Miscounting(Design):
+    """Counts one too few."""
+
+    def counted(self, answers: Any) -> tuple[int, tuple[int, ...]]:
+        n, (ones,) = super().counted(answers)
+        return n, (max(ones - 1, 0),)
+
+
+class Broad(Registered):
+    """Says that its answers have two characters; they have one."""
+
+    width = 2
+
+
+class Wordy(Registered):
+    """Answers in words of different length on the device."""
+
+    def draw(self, truth: object, source: Source) -> str:
+        return "yes" if super().draw(truth, source) == "1" else "no"
+
+    def allows(self, answer: str) -> bool:
+        return answer in ("0", "1", "no", "yes")
+
+
+class Padded(Registered):
+    """Its blank is longer than its answers."""
+
+    blank = "00"
+
+    def allows(self, answer: str) -> bool:
+        return answer in ("0", "1", "00")
 
 
 class Decimal(Design):
@@ -277,6 +328,12 @@ PLANTED = [
     (contract.one_spelling, replace(YES_NO, from_wire=lenient_value)),
     (contract.estimates_are_unbiased, of(TurnedDesign)),
     (contract.python_and_node_agree, replace(YES_NO, draw=at_most)),
+    (contract.node_reads_the_same, of(Anything)),
+    (contract.bulk_has_the_law, of(Loud)),
+    (contract.the_device_answers_and_tells, of(Wordy)),
+    (contract.the_device_answers_and_tells, of(Padded)),
+    (contract.every_engine_counts_the_same, of(Miscounting)),
+    (contract.every_engine_counts_the_same, of(Broad)),
 ]
 
 

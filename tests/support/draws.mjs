@@ -1,16 +1,22 @@
-// The browser client's answers on given draws: a JSON list of {design, draw} in, the answers to every truth out; with a `kind`
-// and `numbers` (texts; a double as {double: its shortest text}) the answers to these.
+// The browser client on given cases, a JSON list.  {design, draw}: the answers to every truth; with a `kind` and `numbers`
+// (texts; a double as {double: its shortest text}) the answers to these.  {design, texts, promises}: its wire form and text,
+// which of the texts it allows, and which of the promises it keeps.
 import { readFileSync } from "node:fs";
 import * as rr from "../../rrcollect/web/rrcollect.mjs";
 
-const answers = JSON.parse(readFileSync(0, "utf8")).map(({ design, draw, kind, numbers }) => {
-  const source = (bytes) => (bytes.set(draw.match(/../g).map((pair) => parseInt(pair, 16))), bytes);
-  if (design.options) {
-    const sets = new rr.SetDesign(design.options, design.size, rr.parseFraction(design.p));
-    return Array.from({ length: design.options }, (_, truth) => rr.randomiseChoice(truth, sets, source));
+const designOf = (wire) => (wire.options
+  ? new rr.SetDesign(wire.options, wire.size, rr.parseFraction(wire.p))
+  : new rr.Design(rr.parseFraction(wire.p00), rr.parseFraction(wire.p11)));
+
+const answers = JSON.parse(readFileSync(0, "utf8")).map(({ design, draw, kind, numbers, texts, promises }) => {
+  const made = designOf(design);
+  if (texts) {
+    const kept = promises.map(([epsilon, delta]) => made.satisfies({ epsilon: rr.Epsilon.parse(epsilon), delta: rr.parseFraction(delta) }));
+    return { wire: made.toWire(), text: made.text, blank: made.blank, allowed: texts.map((text) => made.allows(text)), kept };
   }
-  const matrix = new rr.Design(rr.parseFraction(design.p00), rr.parseFraction(design.p11));
-  if (kind) return numbers.map((one) => String(rr.randomiseNumber(typeof one === "string" ? one : Number(one.double), matrix, kind, source)));
-  return [false, true].map((truth) => String(rr.randomise(truth, matrix, source)));
+  const source = (bytes) => (bytes.set(draw.match(/../g).map((pair) => parseInt(pair, 16))), bytes);
+  if (kind) return numbers.map((one) => String(rr.randomiseNumber(typeof one === "string" ? one : Number(one.double), made, kind, source)));
+  const truths = design.options ? Array.from({ length: made.truths }, (_, truth) => truth) : [false, true];
+  return truths.map((truth) => made.draw(truth, { kind: design.options ? "choice" : "yes_no" }, source));
 });
 console.log(JSON.stringify(answers));
