@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from rrcollect import Design, Promise, SetDesign, optimal_design, randomise
-from tests.inside.design import GRID, Source, from_text
+from tests.inside.design import GRID, Said, Source, from_text
 from tests.support import mechanism_contract as contract
 from tests.support.biased_draws import biased, seven_bit
 from tests.support.mechanism_contract import CLAUSES, Law, Subject
@@ -226,9 +226,12 @@ class Miscounting(Design):
 
 
 class Broad(Registered):
-    """Says that its answers have two characters; they have one."""
+    """Tells engines that its answers have two characters; they have one."""
 
-    width = 2
+    width, cells = 2, 1
+
+    def bits(self, answers: Any) -> Any:
+        return Design(*self.numbers).bits(answers)
 
 
 class Wordy(Registered):
@@ -248,6 +251,28 @@ class Padded(Registered):
 
     def allows(self, answer: str) -> bool:
         return answer in ("0", "1", "00")
+
+
+class Narrow(Registered):
+    """Lets more of the truth through, as its estimates believe, than it does: all bars are too short."""
+
+    @property
+    def column(self) -> Design:
+        return Design(1, 1)
+
+
+class Boasting(Registered):
+    """Says that it changes half of those who would say no."""
+
+    def sentences(self, kind: str = "") -> Any:
+        return Design("1/2", "5/8").sentences(kind)
+
+
+class Speechless(Registered):
+    """Says what no language has words for."""
+
+    def sentences(self, kind: str = "") -> Any:
+        return super().sentences(kind)._replace(happens=Said("mumbled"))
 
 
 class Decimal(Design):
@@ -334,6 +359,11 @@ PLANTED = [
     (contract.the_device_answers_and_tells, of(Padded)),
     (contract.every_engine_counts_the_same, of(Miscounting)),
     (contract.every_engine_counts_the_same, of(Broad)),
+    (contract.bars_cover_their_level, of(Narrow)),
+    (contract.people_are_told, of(Boasting)),
+    (contract.people_are_told, of(Speechless)),
+    (contract.a_release_shows_it, of(Boasting)),
+    (contract.a_release_shows_it, of(Narrow)),
 ]
 
 

@@ -11,7 +11,7 @@ from server_agg.collect.http.findings import HEAD, as_csv
 from server_agg.collect.http.pages import asset
 from server_agg.collect.serve import server_config
 from server_agg.collect.settings import settings_from_environment, variable
-from server_agg.collect.store import postgres, sqlite
+from server_agg.collect.store import fold, postgres, sqlite
 from server_agg.collect.store.database import ADD_COUNT, STEPS
 from server_agg.collect.store.epochs import marked_reports
 from server_agg.collect.store.fold import folded_from

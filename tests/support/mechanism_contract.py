@@ -12,14 +12,16 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import ROUND_DOWN, Context
 from fractions import Fraction
-from itertools import count, permutations, product
+from itertools import combinations_with_replacement, count, permutations, product
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -28,11 +30,14 @@ import numpy as np
 
 from rrcollect import Choice, Epsilon, Report, RRCollectError, SimulatedCollector, Survey
 from rrcollect import design as designs
-from server_agg import Tallies, Tally, estimate, tally_reports
+from server_agg import Tallies, Tally, estimate, open_store, survey_results, tally_reports
+from tests.inside.answer import LANGUAGES, Words
+from tests.inside.collect import Catalogue, fold, incoming
 from tests.inside.design import Source
 from tests.inside.publish import YesNo, fault
+from tests.inside.survey_page import released_results
 from tests.support.biased_draws import feeding
-from tests.support.devices import KEY, client, question, survey
+from tests.support.devices import KEY, POLICY, client, question, survey
 from tests.support.engines import QUICK
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -319,9 +324,14 @@ def bulk_has_the_law(subject: Subject) -> None:
 
 @contextmanager
 def registered(made: Any) -> Iterator[None]:
-    """While it lasts, what comes over the wire is read as this mechanism's class (a planted one too)."""
-    with mock.patch.dict(designs.DESIGNS, {frozenset(made.to_wire()): type(made)}):
-        yield
+    """While it lasts, what comes over the wire is read as this mechanism's class (a planted one too).  The store keeps
+    mechanisms by their text; it must not know one from before, nor keep this one."""
+    fold._design.cache_clear()
+    try:
+        with mock.patch.dict(designs.DESIGNS, {frozenset(made.to_wire()): type(made)}):
+            yield
+    finally:
+        fold._design.cache_clear()
 
 
 def asked_with(made: Any, **changes: Any) -> Survey:
@@ -359,7 +369,7 @@ def the_device_answers_and_tells(subject: Subject) -> None:
                 accepted = device.accept(sealed)
                 report = device.answer(accepted, "q1", truth if made.cells > 1 else bool(truth))
                 assert report.answer in possible, report
-                assert report == Report.from_bytes(report.to_bytes())
+                assert outcome(lambda report=report: Report.from_bytes(report.to_bytes())) == report
                 assert fault(report, asked) is None
                 lengths |= {len(report.with_answer(said).to_bytes()) for said in (report.answer, made.blank, *possible)}
                 assert not device.deliver(collector).waiting
@@ -385,6 +395,114 @@ def every_engine_counts_the_same(subject: Subject) -> None:
             assert list(found.tallies.values()) == [wanted], (engine.__name__, str(found.summary))
 
 
+def bars_cover_their_level(subject: Subject) -> None:
+    """Few people, every way they can answer, shares at the ends and between: the exact bar of each row holds its share
+    at least as often as its level says, and all rows do at once.  Chances and ends are compared as fractions."""
+    for made, n in [(made, 3) for made in list(subject.small(2))[::3]] + [(subject.kept("4", "0"), 2)]:
+        laws, k = subject.laws(made), made.truths
+        counted: dict[tuple[int, ...], list[tuple[str, ...]]] = {}
+        for said in combinations_with_replacement(sorted({answer for law in laws for answer in law}), n):
+            counted.setdefault(tuple(sum(one[cell] == "1" for one in said) for cell in range(made.cells)), []).append(
+                said
+            )
+        even = tuple(Fraction(1, k) for _ in range(k))
+        ends = [tuple(Fraction(int(truth == own)) for truth in range(k)) for own in (0, k - 1)]
+        between = [tuple((share + 3 * one) / 4 for share, one in zip(even, end, strict=True)) for end in ends]
+        for level in (Fraction(1, 2), Fraction(9, 10)):
+            bars = {counts: exact_bars(made, n, counts, level) for counts in counted}
+            for shares in [even, *ends, *between]:
+                answered = {
+                    said: sum(share * law[said] for share, law in zip(shares, laws, strict=True)) for said in laws[0]
+                }
+                rows = shares if made.cells > 1 else shares[1:]
+                covered = [Fraction(0)] * (made.cells + 1)
+                for counts, ways in counted.items():
+                    chance = sum((chance_of(said, answered) for said in ways), Fraction(0))
+                    held = [low <= share <= high for share, (low, high) in zip(rows, bars[counts], strict=True)]
+                    for place, holds in enumerate([*held, all(held)]):
+                        covered[place] += chance * holds
+                assert min(covered) >= level, (made, shares, level, covered)
+
+
+def exact_bars(made: Any, n: int, counts: Sequence[int], level: Fraction) -> list[tuple[Fraction, Fraction]]:
+    """The ends of each row's exact bar, as they are."""
+    found = (row.interval(level, "exact") for row in estimate(Tally(made, n, counts)).rows)
+    return [(Fraction(low), Fraction(high)) for low, high in found]
+
+
+def chance_of(said: tuple[str, ...], answered: Law) -> Fraction:
+    """The chance that independent people say this, in any order."""
+    orders = math.factorial(len(said)) // math.prod(math.factorial(times) for times in Counter(said).values())
+    return orders * math.prod((answered[one] for one in said), start=Fraction(1))
+
+
+def people_are_told(subject: Subject) -> None:
+    """In every language all sentences of a mechanism are there, whole; the one that says how an answer is drawn names
+    how often it is changed, rounded down to three digits.  Explanation and headline of a survey say these sentences."""
+    for made in [*subject.small(2), *(subject.kept(*promise) for promise in subject.promises)]:
+        laws = subject.laws(made)
+        for words in map(Words.of, LANGUAGES):
+            said = made.sentences()
+            told = [each for answer in sorted(laws[0])[:3] if made.allows(answer) for each in made.told(answer)]
+            for one in (said.happens, said.drawn, *said.proofs, *said.proves, *told):
+                text = outcome(lambda one=one, words=words: words.spoken(one, reports=words.say("reports", count="1")))
+                assert isinstance(text, str), (made, words.language, one, text)
+                assert text.strip(), one
+                assert not set("{}") & set(text), text
+            names_the_chances(made, laws, words.spoken(said.drawn), words)
+    made = subject.kept(*subject.promises[0])
+    with registered(made):
+        accepted = POLICY.accept(asked_with(made).publish([KEY]).envelope)
+        for words in map(Words.of, LANGUAGES):
+            said = made.sentences()
+            assert words.spoken(said.drawn) in accepted.explain(words.language, page=True), words.language
+            assert accepted.headline(words.language).startswith(words.spoken(said.happens)), words.language
+
+
+def names_the_chances(made: Any, laws: Sequence[Law], text: str, words: Words) -> None:
+    """How often the truth's own bit says something else, of 100, is a number in the text."""
+    for truth, law in enumerate(laws):
+        own, is_own = (0, str(truth)) if made.width == 1 else (truth, "1")
+        changed = sum((chance for answer, chance in law.items() if answer[own] != is_own), Fraction(0))
+        if changed >= Fraction(1, 10**4):
+            cut = Context(prec=3, rounding=ROUND_DOWN).divide(100 * changed.numerator, changed.denominator)
+            written = f"{cut:f}".rstrip("0").rstrip(".") if "." in f"{cut:f}" else f"{cut:f}"
+            assert written.replace(".", str(words.table["decimal"])) in re.findall(r"\d+(?:[.,٫]\d+)?", text), (
+                made,
+                text,
+            )
+
+
+def a_release_shows_it(subject: Subject) -> None:
+    """Reports into a store, a release, and the results page, for the owner and for everybody: the design, what people
+    were told, every count, and the unbiased value, which is computed here from the law of a bit."""
+    made, n = subject.kept(*subject.promises[0]), 40
+    laws = subject.laws(made)
+    own, other = (sum(p for said, p in laws[truth].items() if said[-1] == "1") for truth in (made.truths - 1, 0))
+    with registered(made), tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "a.sqlite3") as store:
+        asked = asked_with(made, minimum=10)
+        Catalogue(store.shelf).publish(asked.publish([KEY]).envelope, [KEY.public.raw.hex()])
+        reports = reports_of(made, asked, n)
+        store.take([incoming(report.row) for report in reports])
+        store.fold()
+        store.release(asked)
+        made_public = store.last_release(asked)
+        assert made_public is not None
+        owners, public = store.tallies(asked), made_public.tallies
+        assert list(owners.values()) == [by_hand(made, [report.answer for report in reports])]
+        assert 10 <= public.n <= n
+        pages = [survey_results(owners, asked), released_results(public, asked, made_public.facts)]
+    for page, tally in zip((each.page() for each in pages), (owners.one(), public.one()), strict=True):
+        json.dumps(page, allow_nan=False)
+        (shown,) = page["questions"]
+        assert (shown["n"], shown["design"]) == (tally.n, made.to_wire())
+        names_the_chances(made, laws, shown["told"], Words.of("en"))
+        values = [one["value"] for one in shown["estimate"].get("options", [shown["estimate"]])]
+        wanted = [float((Fraction(count, tally.n) - other) / (own - other)) for count in tally.counts]
+        assert all(map(math.isclose, values, wanted)), (values, wanted)
+        assert len(values) == made.cells
+
+
 CLAUSES = (
     a_promise_is_kept_and_tight,
     privacy_is_the_definition,
@@ -399,4 +517,7 @@ CLAUSES = (
     bulk_has_the_law,
     the_device_answers_and_tells,
     every_engine_counts_the_same,
+    bars_cover_their_level,
+    people_are_told,
+    a_release_shows_it,
 )
