@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
@@ -21,6 +21,7 @@ from tests.inside.design import GRID, Said, Source, from_text
 from tests.support import mechanism_contract as contract
 from tests.support.biased_draws import biased, seven_bit
 from tests.support.mechanism_contract import CLAUSES, Law, Subject
+from tests.support.tape import Tape, limits_of, packed_draws
 
 # ---- yes/no ---------------------------------------------------------------------------------------------------------
 
@@ -45,6 +46,16 @@ def raised(design: Design) -> Design:
     return Design(*(chance + step if chance == smaller else chance for chance in (design.p00, design.p11)))
 
 
+def rebuilt(design: Design, truths: Sequence[int], tape: Tape) -> list[int]:
+    """The draws of the single path, by the theorem and the two short cuts of `bulk_bits`."""
+    words = np.packbits(np.array(truths, np.uint8), bitorder="little").view(np.uint64)
+    draws = [draw for word in packed_draws(design, len(words), tape, words) for draw in word]
+    no, yes = limits_of(design)
+    if no + yes == GRID:
+        return [GRID - 1 - draw if truth else draw for truth, draw in zip(truths, draws, strict=True)]
+    return [0 if truth and yes == GRID else draw for truth, draw in zip(truths, draws, strict=True)]
+
+
 YES_NO = Subject(
     "yes/no",
     small=small_designs,
@@ -52,6 +63,7 @@ YES_NO = Subject(
     law=yes_no_law,
     kept=lambda epsilon, delta: from_text(optimal_design(epsilon, delta).text),
     raised=raised,
+    rebuilt=rebuilt,
 )
 
 # ---- one of several options -----------------------------------------------------------------------------------------
@@ -217,6 +229,22 @@ class Loud(Design):
         return np.ones(len(truths), bool)
 
 
+class Shifted(Design):
+    """Gives everybody the answer of the next, where many are asked."""
+
+    def draw_many(self, truths: Any, fill: Any) -> Any:
+        return np.roll(super().draw_many(truths, fill), -1)
+
+
+class Generous(Design):
+    """Where many are asked, both chances are a step of 2^-5 off, except on the small grid."""
+
+    def draw_many(self, truths: Any, fill: Any) -> Any:
+        step = Fraction(1, 32)
+        small = self.p00.denominator <= 4 >= self.p11.denominator
+        return (self if small else Design(self.p00 - step, self.p11 - step)).to_grid().draw_many(truths, fill)
+
+
 class Miscounting(Design):
     """Counts one too few."""
 
@@ -355,6 +383,8 @@ PLANTED = [
     (contract.python_and_node_agree, replace(YES_NO, draw=at_most)),
     (contract.node_reads_the_same, of(Anything)),
     (contract.bulk_has_the_law, of(Loud)),
+    (contract.bulk_has_the_law, of(Shifted)),
+    (contract.bulk_has_the_law, of(Generous)),
     (contract.the_device_answers_and_tells, of(Wordy)),
     (contract.the_device_answers_and_tells, of(Padded)),
     (contract.every_engine_counts_the_same, of(Miscounting)),

@@ -39,6 +39,7 @@ from tests.inside.survey_page import released_results
 from tests.support.biased_draws import feeding
 from tests.support.devices import KEY, POLICY, client, question, survey
 from tests.support.engines import QUICK
+from tests.support.tape import Tape
 
 ROOT = Path(__file__).resolve().parents[2]
 RATIOS = [Fraction(text) for text in ("1", "9/8", "3/2", "3", "15", "1000")]
@@ -72,6 +73,8 @@ class Subject:
     `kept(epsilon, delta)`: the value for a promise, on the device's grid; `raised`: one grid step more informative.
     `sources(bits, mechanism)`: sources that give every draw of the grid equally often.
     `boundaries(mechanism, laws)`: the bytes of draws at and beside every boundary.
+    `rebuilt(mechanism, truths, tape)`: the single draws behind answers in bulk, by the bytes that were given for them;
+        None if the law alone is the same.
     """
 
     name: str
@@ -86,6 +89,7 @@ class Subject:
     promises: Sequence[tuple[str, str]] = tuple(PROMISES)
     boundaries: Callable[[Any, Sequence[Law]], list[bytes]] = boundary_draws
     bits: int = 4
+    rebuilt: Callable[[Any, Sequence[int], Tape], list[int]] | None = None
 
     def laws(self, mechanism: Any) -> list[Law]:
         return [self.law(mechanism, truth) for truth in range(mechanism.truths)]
@@ -308,18 +312,27 @@ def fixed_stream() -> Callable[[Any], None]:
 
 
 def bulk_has_the_law(subject: Subject) -> None:
-    """Many answers on a fixed keystream: each is one the mechanism allows, and comes about as often as the law says
-    (7 standard deviations and one answer more: a wrong numerator of the small grid is further off)."""
+    """Many answers on a fixed keystream, people of all truths in turn: each answer is one that its own truth can give,
+    and comes about as often as the law says (7 standard deviations and one answer more: a wrong numerator of the small
+    grid is further off).  Where the single draw behind an answer can be rebuilt, it gives the same answer."""
     n = 2_000
     for made in subject.small(2):
+        drawn = made.draw_many([i % made.truths for i in range(n * made.truths)], fixed_stream())
+        texts = list(made.texts(drawn))
+        assert made.counted(drawn)[0] == len(texts) == n * made.truths
         for truth, law in enumerate(subject.laws(made)):
-            drawn = made.draw_many([truth] * n, fixed_stream())
-            assert made.counted(drawn)[0] == n
-            counted = Counter(made.texts(drawn))
+            counted = Counter(texts[truth :: made.truths])
             assert set(counted) <= {answer for answer, chance in law.items() if chance}, made
             for answer, chance in law.items():
                 p = float(chance)
                 assert abs(counted[answer] - n * p) <= 7 * math.sqrt(n * p * (1 - p)) + 1, (made, truth, answer)
+    for made in (subject.kept(*promise) for promise in subject.promises if subject.rebuilt):
+        truths = [i // 3 % made.truths for i in range(128)]
+        tape = Tape(rest=lambda size: hashlib.shake_128(str(size).encode()).digest(size))
+        texts = list(made.texts(made.draw_many(truths, tape)))
+        draws = subject.rebuilt(made, truths, tape)  # type: ignore[misc]
+        for truth, said, draw in zip(truths, texts, draws, strict=True):
+            assert said == subject.draw(truth, made, feeding(draw)), (made, truth, draw)
 
 
 @contextmanager
