@@ -271,6 +271,7 @@ class Survey(Document):
         ...                 questions=[question])
         >>> key = SigningKey.generate()
         >>> notice = survey.withdraw([key])
+        >>> from rrcollect.publish.envelope import read_withdrawal
         >>> survey.withdrawn_by(read_withdrawal(notice, [key.public]).withdrawal)
         True
         """

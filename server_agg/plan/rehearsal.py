@@ -138,7 +138,13 @@ def rehearse(
     estimated_with: Design | None = None,
     tell: Callable[[float], None] = lambda share: None,
 ) -> Rehearsal:
-    """Simulate `surveys` surveys of n people; `estimated_with` another matrix shows what a wrong one does."""
+    """Simulate `surveys` surveys of n people; `estimated_with` another matrix shows what a wrong one does.
+
+    >>> from rrcollect import Design
+    >>> found = rehearse(Design("3/4", "3/4"), "0.3", n=200, surveys=50, methods=["exact"])
+    >>> [each.method for each in found.coverages]
+    ['exact']
+    """
     people, many = whole_number("n", n, minimum=2), whole_number("surveys", surveys, minimum=2)
     share = float(probability("prevalence", prevalence))
     if people * many > MOST_ANSWERS:

@@ -283,10 +283,12 @@ class Result(ABC):
     # ---- as a picture -------------------------------------------------------------------------------------------
 
     def points(self) -> list[Point]:
-        """What is drawn: every row with its bar, or the only one with its bar by every method."""
+        """What is drawn: the rows on the scale of the first with their bars, or the only row with every method."""
         if len(self.methods) > 1:
             (row,) = self.rows
-            return [Point(name, float(row.value or 0), *row.interval(self.level, name)) for name in self.methods]
+            notes = {self.methods[0]: misfit_note(row.misfit)}  # once: all bars are of one count
+            bars = {name: row.interval(self.level, name) for name in self.methods}
+            return [Point(name, float(row.value or 0), *bar, notes.get(name, "")) for name, bar in bars.items()]
         return [
             Point(
                 f"{row.name} (n = {row.n:,})" if row.n is not None else row.name,
@@ -295,7 +297,7 @@ class Result(ABC):
                 misfit_note(row.misfit),
             )
             for row, bar in zip(self.rows, self._bars(None, None), strict=True)
-            if row.value is not None and bar is not None
+            if row.value is not None and bar is not None and row.scale == self.rows[0].scale
         ]
 
     def caption(self) -> str:
