@@ -3,16 +3,20 @@
 Yes and no: bit-sliced comparison, eight answers to a byte.
 
 Theorem.  A draw D is below T iff at the highest bit where they differ T has the 1.  Give every answer its own random
-bit per plane (bit position), plane 63 first, and let s be "D < T as far as seen", a word of 64 answers, folded from
-the lowest plane up.  At a plane where T's bit is
-    1 for both truths:  s | r,   r = 1 meaning that D's bit is 0 there (it decides "below");
-    0 for both truths:  s & r,   r = 0 meaning that D's bit is 1 there (it decides "not below");
-    1 for one truth x:  s where r = 0, and "the truth is x" where r = 1 (D's bit differs from T's).
+bit r per plane (bit position), plane 63 first.  The first plane where D's bit differs from T's decides "D < T"; it is
+not below if none does.  At a plane where T's bit is
+    1 for both truths:  r = 1 means that D's bit is 0 there: it decides "below";
+    0 for both truths:  r = 0 means that D's bit is 1 there: it decides "not below";
+    1 for one truth x:  r = 1 means that D's bit differs from T's: it decides "the truth is x".
 r is a fair bit in each case, so the law is the single path's exactly.  An answer is undecided while every plane agreed
 with T: with probability 2^-planes.  Ten planes are drawn for all words; the few words with an undecided answer draw
 ten more, and the rest after that.  Planes below the last 1 of both thresholds decide nothing and are not drawn.
-Neighbouring planes of the same kind are joined first, by "and" where T's bits are 0 and by "or" otherwise: s | r | r'
-is s | (r | r'), and so on.
+Neighbouring planes of the same kind are joined first, by "and" where T's bits are 0 and by "or" otherwise: either of
+them decides the same.
+
+Speed.  A word holds 64 answers, and few passes over the words are made: "undecided so far" is kept in one array, what a
+plane decides is "undecided and r", and the planes of each of the three kinds are collected, so that the truths are
+looked at once for all of them.  What is decided by different planes does not overlap.
 
 Two short cuts keep the law.  A symmetric design (T0 + T1 = 2^64) says "truth xor [D < T0]": for a true yes that is
 [D >= 2^64 − T1], the single path on the draw 2^64 − 1 − D.  And T1 = 2^64 (p11 = 1) says "truth or [D < T0]".
@@ -46,6 +50,7 @@ CHUNK = 1 << 14  # words per chunk: its ten planes stay in the cache
 BLOCK = 1 << 18  # words whose undecided answers are settled at once
 NUMBERS = 1 << 15  # numbers whose symbols are drawn at once: what is computed on the way stays in the cache
 GRID = 1 << 64
+NONE = np.uint64(0)
 
 
 def drawn_bits(truths: Any, limits: tuple[int, int], fill: Fill) -> NDArray[np.bool_]:
@@ -112,8 +117,7 @@ class _Planes:
         needed = 64 - trailing_zeros(low | high)
         bits = [(low >> (63 - j) & 1, high >> (63 - j) & 1) for j in range(needed)]
         self.stages = [bits[i:j] for i, j in ((0, PLANES), (PLANES, 2 * PLANES), (2 * PLANES, 64)) if bits[i:j]]
-        self.random = np.zeros(0, np.uint64)  # both grow to what the largest chunk needs
-        self.scratch = np.empty(0, np.uint64)
+        self.random = np.zeros(0, np.uint64)  # grows to what the largest chunk needs
 
     def answer(self, asked: Words, answers: Words) -> None:
         """Write the answers to words of truths."""
@@ -127,69 +131,67 @@ class _Planes:
         """The first stage, for every word, in chunks that stay in the cache."""
         for start in range(0, asked.size, CHUNK):
             here = slice(start, start + CHUNK)
-            undecided[here] = self._fold(self.stages[0], asked[here], said[here]) if self.stages else 0
-            if not self.stages:
-                said[here] = 0
-            if self.flips:
-                np.bitwise_xor(said[here], asked[here], out=said[here])
-            elif self.always_yes:
-                np.bitwise_or(said[here], asked[here], out=said[here])
+            self._fold(self.stages[0] if self.stages else [], asked[here], said[here], undecided[here])
 
     def _settle(self, asked: Words, said: Words, undecided: Words) -> None:
         """The later stages, for the few words that still hold an undecided answer."""
+        if len(self.stages) < 2:
+            return
         where = np.flatnonzero(undecided != 0)
-        open_ = undecided[where]
+        open_ = undecided.take(where)
         for stage in self.stages[1:]:
             if not where.size:
                 return
-            truth = asked[where]
-            later = np.empty_like(open_)
-            still = open_ & self._fold(stage, truth, later)
-            if self.flips:
-                later ^= truth
-            elif self.always_yes:
-                later |= truth
-            said[where] ^= (said[where] ^ later) & open_
+            later, still = np.empty_like(open_), np.empty_like(open_)
+            self._fold(stage, asked.take(where), later, still)
+            before = said.take(where)
+            said[where] = before ^ ((before ^ later) & open_)
+            still &= open_
             kept = np.flatnonzero(still != 0)
-            where, open_ = where[kept], still[kept]
+            where, open_ = where.take(kept), still.take(kept)
 
-    def _fold(self, bits: list[tuple[int, int]], asked: Words, said: Words) -> Words:
-        """Fold the planes of one stage into `said`; returns the mask of answers that every plane left undecided."""
-        size = asked.size
-        wanted = len(bits) * size
+    def _fold(self, bits: list[tuple[int, int]], asked: Words, said: Words, open_: Words) -> None:
+        """Write the answers of one stage to `said`, and to `open_` the mask of those that every plane left undecided.
+
+        An undecided answer is "not below".  Without planes nothing is undecided and `open_` is not written.
+        """
+        planes = iter(self._drawn(len(bits), asked.size)[::-1])  # the lowest was drawn first
+        decided: dict[tuple[int, int], Words] = {}
+        for place, (pair, run) in enumerate(groupby(bits)):
+            plane = next(planes)
+            join = np.bitwise_and if pair == (0, 0) else np.bitwise_or
+            for _ in islice(run, 1, None):
+                join(plane, next(planes), out=plane)
+            if pair == (0, 0):
+                np.bitwise_and(plane, open_ if place else plane, out=open_)
+                continue
+            if place:
+                np.bitwise_and(plane, open_, out=plane)
+                np.bitwise_xor(open_, plane, out=open_)
+            else:
+                np.invert(plane, out=open_)
+            decided[pair] = np.bitwise_or(decided[pair], plane, out=plane) if pair in decided else plane
+        self._say(decided, asked, said)
+
+    def _drawn(self, planes: int, size: int) -> NDArray[np.uint64]:
+        """Fresh planes, in memory that the next ones overwrite."""
+        wanted = planes * size
         if wanted > self.random.size:
             self.random = np.zeros(wanted, np.uint64)
-        if size > self.scratch.size:
-            self.scratch = np.empty(size, np.uint64)
-        buffer, scratch = self.random[:wanted], self.scratch[:size]
-        self.fill(buffer.view(np.uint8))
-        planes = iter(buffer.reshape(len(bits), size))
-        differs = agrees = None  # where some plane decided; where no plane of zeros did
-        said[:] = 0
-        for pair, run in groupby(reversed(bits)):
-            plane = next(planes)
-            fold = np.bitwise_and if pair == (0, 0) else np.bitwise_or
-            for _ in islice(run, 1, None):
-                fold(plane, next(planes), out=plane)
-            if pair == (0, 0):
-                np.bitwise_and(said, plane, out=said)
-                agrees = plane if agrees is None else np.bitwise_and(agrees, plane, out=agrees)
-                continue
-            if pair == (1, 1):
-                np.bitwise_or(said, plane, out=said)
-            elif pair == (0, 1):  # where the plane decides, the answer is the truth
-                np.bitwise_xor(said, asked, out=scratch)
-                np.bitwise_and(scratch, plane, out=scratch)
-                np.bitwise_xor(said, scratch, out=said)
-            else:  # where it decides, the answer is the truth's opposite
-                np.bitwise_or(said, plane, out=said)
-                np.bitwise_and(plane, asked, out=scratch)
-                np.bitwise_xor(said, scratch, out=said)
-            differs = plane if differs is None else np.bitwise_or(differs, plane, out=differs)
-        if differs is None:
-            return agrees if agrees is not None else said
-        np.invert(differs, out=differs)
-        return differs if agrees is None else np.bitwise_and(differs, agrees, out=differs)
+        if wanted:
+            self.fill(self.random[:wanted].view(np.uint8))
+        return self.random[:wanted].reshape(planes, size)
+
+    def _say(self, decided: dict[tuple[int, int], Words], asked: Words, said: Words) -> None:
+        """The answers by what was decided: yes, the truth, or its opposite; then the short cuts."""
+        yes, truth, opposite = (decided.get(pair, NONE) for pair in ((1, 1), (0, 1), (1, 0)))
+        if self.flips:
+            np.bitwise_xor(asked, yes, out=said)
+            return
+        np.bitwise_or(truth, opposite, out=said)
+        np.bitwise_and(said, asked, out=said)
+        np.bitwise_xor(said, opposite, out=said)
+        np.bitwise_or(said, asked if self.always_yes else yes, out=said)
 
 
 def trailing_zeros(number: int) -> int:
