@@ -137,7 +137,7 @@ class _Planes:
         """The later stages, for the few words that still hold an undecided answer."""
         if len(self.stages) < 2:
             return
-        where = np.flatnonzero(undecided != 0)
+        where = not_zero(undecided)
         open_ = undecided.take(where)
         for stage in self.stages[1:]:
             if not where.size:
@@ -192,6 +192,18 @@ class _Planes:
         np.bitwise_and(said, asked, out=said)
         np.bitwise_xor(said, opposite, out=said)
         np.bitwise_or(said, asked if self.always_yes else yes, out=said)
+
+
+def not_zero(words: Words) -> NDArray[np.int64]:
+    """The positions of the words that are not 0, ascending, where about one in sixteen is.
+
+    Two halves are looked at together first: NumPy lists more than one in ten without branches, which nobody could
+    predict here.
+    """
+    half = words.size // 2
+    either = np.flatnonzero((words[:half] | words[half : 2 * half]) != 0)
+    near = np.concatenate([either, either + half, np.arange(2 * half, words.size)])
+    return near.take(np.flatnonzero(words.take(near) != 0))
 
 
 def trailing_zeros(number: int) -> int:

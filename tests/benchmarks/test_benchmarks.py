@@ -128,8 +128,8 @@ def test_a_slow_down_planted_in_the_library_is_caught(monkeypatch, tmp_path, cap
     monkeypatch.setattr(bulk, "one_at_a_time", lambda *given: {})
     check.write_record([run.measure("bulk", TINY)], check.RECORD)
 
-    def slow(truths, design):
-        return [randomise_many(truths, design) for _ in range(60)][-1]
+    def slow(truths, design, **packed):
+        return [randomise_many(truths, design, **packed) for _ in range(60)][-1]
 
     monkeypatch.setattr(bulk, "randomise_many", slow)
     capsys.readouterr()
