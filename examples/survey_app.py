@@ -13,6 +13,7 @@ publisher's public key and `HttpTransport()` instead.
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from rrcollect import (
     Client,
@@ -25,15 +26,13 @@ from rrcollect import (
     TrustedPublisher,
     optimal_design,
 )
-from rrcollect.answer.acceptance import AcceptedSurvey
-from rrcollect.publish.publication import Publication
 
 PUBLISHER = "Example Institute"
 COLLECTOR = "https://collect.example.org/reports"
 DESIGN = optimal_design("ln 3")  # an answer changes the odds by a factor of 3 at most
 
 
-def publish(key: SigningKey, name: str, texts: dict[str, str]) -> Publication:
+def publish(key: SigningKey, name: str, texts: dict[str, str]) -> Any:
     """The publisher's side: one question for each attribute."""
     questions = [Question(id=a, attribute=a, text=text, design=DESIGN) for a, text in texts.items()]
     survey = Survey(
@@ -61,7 +60,7 @@ def ask(prompt: str, allowed: str) -> str:
             return said
 
 
-def interview(client: Client, survey: AcceptedSurvey) -> None:
+def interview(client: Client, survey: Any) -> None:
     """Ask what is open.  What is typed goes to the client and nowhere else."""
     for question in client.open_questions(survey):
         said = ask(f"> {question.text['en']}\n[y/n, d: rather not say] ", "ynd")

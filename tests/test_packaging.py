@@ -142,7 +142,7 @@ def test_neither_importing_nor_designing_imports_numpy(statement):
 def test_every_public_name_is_there(package):
     stub = Path(package.__file__).with_suffix(".pyi").read_text()
     named = [line for line in stub.splitlines() if not line.startswith(('"""', "__version__"))]
-    assert len(package.__all__) == len(list(filter(None, named))) > 40
+    assert len(package.__all__) == len(list(filter(None, named))) > 20
     for name in package.__all__:
         assert f" import {name} as {name}\n" in stub  # no other form: the loader reads this one
         assert getattr(package, name) is not None

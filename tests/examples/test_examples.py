@@ -69,7 +69,9 @@ def test_it_uses_public_names_only(path: Path) -> None:
 
 
 def test_the_search_for_private_names_can_find_some() -> None:
-    assert private_names("from rrcollect.answer.ledger.ledger import Ledger") == ["rrcollect.answer.ledger.Ledger"]
+    assert private_names("from rrcollect.answer.ledger.ledger import Ledger") == [
+        "rrcollect.answer.ledger.ledger.Ledger"
+    ]
     assert private_names("from server_agg import estimate, text_table") == ["server_agg.text_table"]
     assert private_names("import rrcollect.design.yes_no") == ["rrcollect.design.yes_no"]
     assert private_names("import rrcollect as rr\nrr.Client, rr.Ledger") == ["rrcollect.Ledger"]

@@ -22,7 +22,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import secrets
 import time
 from pathlib import Path
 
@@ -56,7 +55,7 @@ def stamped(file: int | Path) -> Stat | None:
     Clocks of file systems may tick a few hundred times a second only.  Without the stamp, a change within one tick of
     ours, and of the same size, could not be seen by `stat_of`."""
     second = 1_000_000_000
-    moment = time.time_ns() // second * second + secrets.randbelow(second)
+    moment = time.time_ns() // second * second + int.from_bytes(os.urandom(8)) % second  # one call, whatever comes
     try:
         os.utime(file, ns=(moment, moment))
     except (OSError, NotImplementedError):

@@ -126,7 +126,8 @@ def no_kish() -> Iterator[None]:
     real = EffectiveSample.size
 
     def size(self: EffectiveSample, value: float, error: float, tail: float) -> float:
-        return real(self._replace(kish=float(self.n), freedom=float(self.n - 1)), value, 0.0, tail)
+        n = float(self.n)
+        return real(self._replace(kish=n, alike=n, freedom=n - 1), value, 0.0, tail)
 
     with patch.object(EffectiveSample, "size", size):
         yield
