@@ -38,7 +38,7 @@ TESTED = {
     "server_agg/estimates/share.py": ESTIMATES,
     "server_agg/estimates/methods.py": (
         *ESTIMATES,
-        "tests/compare",
+        "tests/comparisons",
         "tests/sampling",
     ),
     "server_agg/estimates/pooled.py": ("tests/estimates",),

@@ -373,7 +373,7 @@ def test_a_graceful_stop_finishes_what_was_accepted(tmp_path):
         for thread in threads:
             thread.join(20)
     assert statuses == [201] * 6
-    again = open_store(tmp_path / "a.sqlite3")  # with the keys beside it, as before
+    again = Store(SqliteDatabase(tmp_path / "a.sqlite3"))  # with the keys beside it, as before
     assert ids_of(again)[1] == 6
     again.disconnect()
 
