@@ -21,12 +21,12 @@ from typing import Any
 from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.comparisons.groups import SIMULTANEOUS, Counted, _Grouped, read_groups
-from server_agg.comparisons.pairs import Group, Test, counts_of
+from server_agg.comparisons.pairs import Group, counts_of
 from server_agg.count.tallies import merged
 from server_agg.errors import EmptySelection, TooFewAnswers
 from server_agg.estimates.interval import TargetLike, checked_target
 from server_agg.results.drawing import Point
-from server_agg.results.row import Row
+from server_agg.results.row import Row, Test
 
 MERGED = "(merged)"
 SHOWN = 15  # pairs that are printed

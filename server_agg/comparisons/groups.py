@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
-from server_agg.comparisons.pairs import Group, Pair, Test, score_test
+from server_agg.comparisons.pairs import Group, Pair, score_test
 from server_agg.count.tallies import merged
 from server_agg.count.tally import Tally, checked_tallies
 from server_agg.errors import EmptySelection
@@ -31,7 +31,7 @@ from server_agg.estimates.methods import interval_of
 from server_agg.estimates.numerics import root_level
 from server_agg.results.interval import Interval, exact_level
 from server_agg.results.result import Result
-from server_agg.results.row import DIFFERENCES, SHARES, Row, Scale
+from server_agg.results.row import DIFFERENCES, SHARES, Row, Scale, Test
 
 SIMULTANEOUS = {"bonferroni": "Bonferroni", "sidak": "Šidák", "none": ""}
 Counted = Tally | Sequence[Tally]

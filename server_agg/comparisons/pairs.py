@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -29,31 +28,6 @@ from server_agg.estimates.numerics import root_level
 from server_agg.estimates.score import Groups
 from server_agg.estimates.small_counts import PValue, p_value
 from server_agg.results.interval import Interval
-
-
-@dataclass(frozen=True)
-class Test:
-    """A test of a hypothesis about all groups; `method` is how p was found: "score" (by χ²), "exact", "simulated", or
-    "none", where nothing is random and a difference is one."""
-
-    hypothesis: str
-    method: str
-    statistic: float
-    df: int
-    p_value: float
-
-    __test__ = False  # not a test of this project's own
-
-    def sentence(self) -> str:
-        """One sentence."""
-        if self.method == "none":
-            return f"{self.hypothesis}: nothing is random, p = {self.p_value:.3g}"
-        how = "score" if self.method == "score" else f"score, {self.method} p,"
-        return f"{self.hypothesis}: {how} χ² = {self.statistic:.4g}, {self.df} df, p = {self.p_value:.3g}"
-
-    def as_dict(self) -> dict[str, object]:
-        """Plain values, ready for JSON."""
-        return asdict(self)
 
 
 class Group(NamedTuple):

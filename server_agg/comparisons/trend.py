@@ -18,11 +18,11 @@ import numpy as np
 from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.comparisons.groups import Counted, _Grouped, read_groups
-from server_agg.comparisons.pairs import Test, counts_of
+from server_agg.comparisons.pairs import counts_of
 from server_agg.estimates.methods import wald_interval
 from server_agg.results.drawing import Picture
 from server_agg.results.interval import Interval
-from server_agg.results.row import Row, Scale
+from server_agg.results.row import Row, Scale, Test
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -52,10 +52,10 @@ from server_agg.models.cheating_models import (
     linear_shares,
     maximum,
 )
-from server_agg.models.fits import Test, chi_squared
+from server_agg.models.fits import chi_squared
 from server_agg.results.interval import Interval, exact_level
 from server_agg.results.result import Result
-from server_agg.results.row import SHARES, Row
+from server_agg.results.row import SHARES, Row, Test
 from server_agg.results.words import percent
 
 CORNER, DRAWS = 10_000, 999  # 1/γ, also the generator's seed; tables simulated per prevalence

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from server_agg.estimates.methods import checked_method, wald_interval
 from server_agg.estimates.numerics import chi_squared_tail, scipy_special, t_tail
 from server_agg.results.interval import Interval, exact_level
 from server_agg.results.result import Result
-from server_agg.results.row import Row, Scale
+from server_agg.results.row import Row, Scale, Test
 from server_agg.results.tables import Table
 
 if TYPE_CHECKING:
@@ -31,27 +31,6 @@ if TYPE_CHECKING:
 
 INTERCEPT = "Intercept"
 WIDTH = 78
-
-
-@dataclass(frozen=True)
-class Test:
-    """A chi-squared test: small p speaks against the hypothesis."""
-
-    hypothesis: str
-    method: str
-    statistic: float
-    df: int
-    p_value: float
-
-    __test__ = False  # not a test of this project's own
-
-    def sentence(self) -> str:
-        """One sentence."""
-        return f"{self.hypothesis}: {self.method} χ² = {self.statistic:.4g}, {self.df} df, p = {self.p_value:.3g}"
-
-    def as_dict(self) -> dict[str, object]:
-        """Plain values, ready for JSON."""
-        return asdict(self)
 
 
 def chi_squared(hypothesis: str, method: str, statistic: float, df: int) -> Test:

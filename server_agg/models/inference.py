@@ -27,10 +27,11 @@ from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.errors import NoInformation
 from server_agg.estimates.numerics import chi_squared_quantile
-from server_agg.models.fits import Test, chi_squared
+from server_agg.models.fits import chi_squared
 from server_agg.models.fitting import climb, maximise, orthonormal
 from server_agg.models.outcome import Outcome
 from server_agg.results.interval import Interval, exact_level
+from server_agg.results.row import Test
 
 if TYPE_CHECKING:
     from server_agg.models.outcome import Floats

@@ -25,9 +25,10 @@ from rrcollect.design.parameters import whole_number
 from rrcollect.errors import ParameterError
 from server_agg.errors import NotConverged
 from server_agg.estimates.numerics import chi_squared_tail
-from server_agg.models.fits import Fit, Test
+from server_agg.models.fits import Fit
 from server_agg.models.inference import inverse_of
 from server_agg.models.regression import LikelihoodFit, fit
+from server_agg.results.row import Test
 from server_agg.sampling.sample import coded
 
 if TYPE_CHECKING:

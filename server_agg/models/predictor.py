@@ -28,9 +28,10 @@ from rrcollect.errors import ParameterError
 from server_agg.count.tally import answer_array
 from server_agg.errors import NoInformation
 from server_agg.models.columns import checked_rank, named_covariates, vector_of
-from server_agg.models.fits import INTERCEPT, Fit, Test, chi_squared
+from server_agg.models.fits import INTERCEPT, Fit, chi_squared
 from server_agg.models.joint import JointLikelihood, joint_maximum
 from server_agg.models.moments import MomentRegression, by_moments, moment_regression
+from server_agg.results.row import Test
 from server_agg.sampling.values import unbiased_values
 
 if TYPE_CHECKING:

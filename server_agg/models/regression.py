@@ -32,12 +32,12 @@ from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError, RRCollectError
 from server_agg.models import effects
 from server_agg.models.columns import checked_rank, column_names, named_covariates, vector_of
-from server_agg.models.effects import Formula
-from server_agg.models.fits import INTERCEPT, Fit, Test, chi_squared
+from server_agg.models.fits import INTERCEPT, Fit, chi_squared
 from server_agg.models.inference import Maximum, checked_covariance
 from server_agg.models.moments import by_moments, least_squares
 from server_agg.models.outcome import Outcome, checked_link
 from server_agg.results.interval import Interval
+from server_agg.results.row import Test
 from server_agg.sampling.sample import Sample
 from server_agg.sampling.values import unbiased_values
 
@@ -56,7 +56,7 @@ class LikelihoodFit(Fit):
     maximum: Maximum
     weights_kind: str  # "none", "repeats" or "sampling"
     intercept: bool
-    formula: Formula | None = None
+    formula: effects.Formula | None = None
 
     @property
     def model(self) -> Outcome:
@@ -283,7 +283,7 @@ def fit(
     """
     formula = None
     if isinstance(answers, str):
-        formula = Formula.of(answers, data)
+        formula = effects.Formula.of(answers, data)
         answers, data, outcome = data[formula.outcome], formula.matrix, formula.outcome
         names, intercept = formula.names, False
         design, repeats, weights, clusters, strata = map(formula.column, (design, repeats, weights, clusters, strata))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -149,3 +149,28 @@ def flat(given: Mapping[str, Any], prefix: str = "") -> dict[str, object]:
         elif all(isinstance(each, str) for each in value):
             row[prefix + name] = ", ".join(value)
     return row
+
+
+@dataclass(frozen=True)
+class Test:
+    """A test of a hypothesis: small p speaks against it.  `method` is how p was found: a statistic by its name, or
+    "exact" or "simulated" of the score, or "none", where nothing is random and a difference is one."""
+
+    hypothesis: str
+    method: str
+    statistic: float
+    df: int
+    p_value: float
+
+    __test__ = False  # not a test of this project's own
+
+    def sentence(self) -> str:
+        """One sentence."""
+        if self.method == "none":
+            return f"{self.hypothesis}: nothing is random, p = {self.p_value:.3g}"
+        how = f"score, {self.method} p," if self.method in ("exact", "simulated") else self.method
+        return f"{self.hypothesis}: {how} χ² = {self.statistic:.4g}, {self.df} df, p = {self.p_value:.3g}"
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain values, ready for JSON."""
+        return asdict(self)
