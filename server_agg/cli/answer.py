@@ -20,55 +20,48 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from server_agg.answer_words import yes_or_no
-from server_agg.cli.options import add_survey
-from server_agg.cli.sources import trusted
-from server_agg.cli.terminal import Incomplete, emit, plain
+from server_agg.cli.options import MANY, SURVEY, TRUST, add
+from server_agg.cli.sources import read_envelope, trusted
+from server_agg.cli.terminal import Incomplete, Output, plain
 
 if TYPE_CHECKING:
     from rrcollect import Client, HttpTransport, Question
     from rrcollect.answer.acceptance import AcceptedSurvey
     from rrcollect.answer.draw import Truth
     from rrcollect.deliver.outbox import Deliveries
-    from rrcollect.publish.kinds import Choice, Number, YesNo
 
 SKIP = {"", "s", "skip"}
+NO_TERMINAL = "`rrcollect answer` needs an interactive terminal that can hide what you type"
 
 
 def add_answer(parser: ArgumentParser) -> None:
     """Options of `answer`."""
-    add_survey(parser)
-    parser.add_argument("--ledger", type=Path, required=True, help="the file that remembers what you answered")
-    parser.add_argument(
-        "--send",
-        action="store_true",
-        help="send what waits to where the surveys say; without it it stays in the ledger",
+    add(
+        parser,
+        *(SURVEY, TRUST),
+        ("--ledger", Path, "the file that remembers what you answered", {"required": True}),
+        ("--send", bool, "send what waits to where the surveys say; without it it stays in the ledger"),
+        ("--relay", str, "send through this HTTP proxy, such as http://relay.example:3128"),
+        ("--spread", float, "send each report at a random moment within so many seconds (5)", {"default": 5.0}),
+        ("--language", str, "what you read, such as de; default: the survey's"),
+        ("--segment", str, "a group you declare", {**MANY, "metavar": "NAME=VALUE"}),
     )
-    parser.add_argument("--relay", help="send through this HTTP proxy, such as http://relay.example:3128")
-    parser.add_argument(
-        "--spread", type=float, default=5.0, help="send each report at a random moment within so many seconds (5)"
-    )
-    parser.add_argument("--language", metavar="LANGUAGE", help="what you read, such as de; default: the survey's")
-    parser.add_argument("--segment", action="append", default=[], metavar="NAME=VALUE", help="a group you declare")
 
 
-def answer(options: Namespace) -> int:
+def answer(options: Namespace) -> Output:
     """Show what would be sent, ask, answer, deliver."""
     from rrcollect import Client, EveryAttributeOf, HttpTransport, Policy, TrustedPublisher
     from rrcollect.deliver.schedule import check_spread
-    from rrcollect.publish.envelope import verify
-    from rrcollect.publish.survey import Survey
 
     transport, spread = HttpTransport(relay=options.relay), check_spread(options.spread)
-    segments = _declared(options.segment)
     keys = trusted(options)
-    data = options.survey.read_bytes()
-    publisher = Survey.from_payload(verify(data, keys).payload).publisher
-    policy = Policy([TrustedPublisher(publisher, keys)])
+    read, data = read_envelope(options.survey, keys)
+    policy, publisher = Policy([TrustedPublisher(read.publisher, keys)]), read.publisher
     client = Client(options.ledger, attributes=[EveryAttributeOf(publisher)], policy=policy, spread=spread)
     accepted = client.accept(data)
-    _check_declared(segments, accepted.survey.segment_values)
+    segments = _declared(options.segment, accepted.survey.segment_values)
     if client.open_questions(accepted) and not _can_hide():
-        raise _needs_terminal()
+        raise Incomplete(NO_TERMINAL)
     told, say = options.language, lambda texts: accepted.survey.say(texts, options.language)
     sys.stderr.write(plain(f"{accepted.headline(told)}\n\n{accepted.explain(told)}") + "\n\n")
     for question in client.open_questions(accepted):
@@ -82,11 +75,12 @@ def answer(options: Namespace) -> int:
             client.answer(accepted, question.id, reply, segments=segments)
         del reply
     done = _delivered(client, transport, spread) if options.send else None
-    words = client.budget().explain(told or accepted.survey.language)
+    budget, language = client.budget(), told or accepted.survey.language
+    words, code = budget.explain(language), 0
     if done is not None:
         words += f"\ndelivered {done.delivered}, waiting {done.waiting}, refused {len(done.refused)}"
-    emit(options, client.budget().export(told or accepted.survey.language), words)
-    return 0 if done is None else _report_deliveries(done)
+        code = _report_deliveries(done)
+    return Output(budget.export(language), words, code=code)
 
 
 def _delivered(client: Client, transport: HttpTransport, spread: float) -> Deliveries:
@@ -115,24 +109,16 @@ def _report_deliveries(done: Deliveries) -> int:
     return 3 if done.refused else 4 if done.waiting else 0
 
 
-def _declared(pairs: Sequence[str]) -> dict[str, str]:
-    """The groups given as NAME=VALUE."""
+def _declared(pairs: Sequence[str], offered: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The groups given as NAME=VALUE; one that the survey does not offer is refused before anything is shown."""
     from rrcollect.errors import ParameterError
 
+    listed = [f"{name}={value}" for name, values in offered.items() for value in values]
     for pair in pairs:
-        if "=" not in pair:
-            raise ParameterError("--segment", pair, "NAME=VALUE")
-    return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}
-
-
-def _check_declared(declared: dict[str, str], offered: Mapping[str, Sequence[str]]) -> None:
-    """Refuse a group that the survey does not name, before anything is shown or asked."""
-    from rrcollect.errors import ParameterError
-
-    for name, value in declared.items():
-        if value not in offered.get(name, ()):
-            allowed = ", ".join(f"{each}={one}" for each, values in offered.items() for one in values)
-            raise ParameterError("--segment", f"{name}={value}", allowed or "none: this survey has no groups")
+        if pair not in listed:
+            allowed = f"NAME=VALUE, one of {', '.join(listed)}" if listed else "none: this survey has no groups"
+            raise ParameterError("--segment", pair, allowed)
+    return dict(pair.split("=", 1) for pair in pairs)
 
 
 def _later(client: Client, accepted: AcceptedSurvey, question: Question) -> str | None:
@@ -156,11 +142,18 @@ def _ask(question: Question, say: Callable[[Mapping[str, str]], str]) -> Truth |
     """The truth as the kind has it, or None to decline; asked again until it is one, without echo or not at all."""
     from rrcollect.answer.explain.words import marked
 
-    listed, allowed, read = _prompt(question.kind, say)
-    texts = [say(question.text), *listed]
-    asked = "\n".join(
-        [*(plain(line) for text in texts for line in marked(text)), f"[{allowed}, empty to decline; not shown] "]
-    )
+    kind, listed, allowed = question.kind, list[str](), "yes/no"
+    read: Callable[[str], Truth | None] = yes_or_no
+    if kind.labels:
+        listed = [f"{place}  {say(label)}" for place, label in enumerate(kind.labels, 1)]
+        read = {str(place): place - 1 for place in range(1, len(listed) + 1)}.get
+        allowed = f"the number of an option, 1 to {len(listed)}"
+    elif kind.bounded:
+        listed = [say(kind.units)] if kind.units else []
+        low, high = kind.bounded["bounds"]
+        allowed, read = f"a number from {low} to {high}", lambda said: _number(said, **kind.bounded)
+    marks = [plain(line) for text in [say(question.text), *listed] for line in marked(text)]
+    asked = "\n".join([*marks, f"[{allowed}, empty to decline; not shown] "])
     while True:
         said = _unseen(asked).strip().lower()
         if said in SKIP:
@@ -170,21 +163,7 @@ def _ask(question: Question, say: Callable[[Mapping[str, str]], str]) -> Truth |
         sys.stderr.write(f"please type {allowed.replace('/', ' or ')}\n")
 
 
-def _prompt(
-    kind: YesNo | Choice | Number, say: Callable[[Mapping[str, str]], str]
-) -> tuple[list[str], str, Callable[[str], Truth | None]]:
-    """What is listed under the question, what may be typed, and what a word of it means; None if nothing."""
-    if kind.kind == "choice":
-        listed = [f"{place}  {say(label)}" for place, label in enumerate(kind.options, 1)]
-        places = {str(place): place - 1 for place in range(1, len(listed) + 1)}
-        return listed, f"the number of an option, 1 to {len(listed)}", places.get
-    if kind.kind == "number":
-        unit = [say(kind.unit)] if kind.unit else []
-        return unit, f"a number from {kind.low} to {kind.high}", lambda said: _number(said, kind)
-    return [], "yes/no", yes_or_no
-
-
-def _number(said: str, kind: Number) -> Fraction | None:
+def _number(said: str, bounds: tuple[Fraction, Fraction], clip: bool) -> Fraction | None:
     """The number typed, if the question takes it."""
     from rrcollect.design.parameters import SIGNED, fraction
     from rrcollect.errors import ParameterError
@@ -193,11 +172,7 @@ def _number(said: str, kind: Number) -> Fraction | None:
         typed = fraction("number", said, limits=SIGNED)
     except ParameterError:
         return None
-    return typed if kind.clip or Fraction(kind.low) <= typed <= Fraction(kind.high) else None
-
-
-def _needs_terminal() -> Incomplete:
-    return Incomplete("`rrcollect answer` needs an interactive terminal that can hide what you type")
+    return typed if clip or bounds[0] <= typed <= bounds[1] else None
 
 
 def _can_hide() -> bool:
@@ -218,4 +193,4 @@ def _unseen(prompt: str) -> str:
         try:
             return getpass.getpass(prompt)
         except getpass.GetPassWarning:
-            raise _needs_terminal() from None
+            raise Incomplete(NO_TERMINAL) from None

@@ -14,13 +14,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from rrcollect.errors import ParameterError
-from server_agg.cli.options import add_design as add_design_group
-from server_agg.cli.options import add_kind, add_plot, design_of, given_of
-from server_agg.cli.terminal import check_picture, emit, save_picture, table
+from server_agg.cli.options import DESIGN, KIND, NAMES, PLOT, add, design_of, given_of
+from server_agg.cli.terminal import Output, table
 
 if TYPE_CHECKING:
     from rrcollect import Design
-    from server_agg.results.drawing import Picture
 
 LEGEND = "yes ×, no ×: by how much such an answer changes the odds; devices: those with the default policy"
 OTHERS = "n·MSE and people for equal shares; a dishonest reporter: one false report of n, in shares"
@@ -32,31 +30,34 @@ EPSILON = "an ε such as 1 or 'ln 3'"
 
 def add_design(parser: ArgumentParser) -> None:
     """Options of `design`."""
-    add_design_group(parser)
-    parser.add_argument("--epsilon-yes", help="two promises: what a yes may reveal; with --epsilon-no")
-    parser.add_argument("--epsilon-no", help="and what a no may reveal")
-    known = parser.add_mutually_exclusive_group()
-    known.add_argument("--prevalence", help="the expected share of yes")
-    known.add_argument(
-        "--prior", nargs="+", metavar="SHARE:WEIGHT", help="or a prior on it, e.g. 0.05:3 0.2:1 (or its mean alone)"
+    add(
+        parser,
+        DESIGN,
+        ("--epsilon-yes", str, "two promises: what a yes may reveal; with --epsilon-no"),
+        ("--epsilon-no", str, "and what a no may reveal"),
     )
-    known.add_argument("--between", nargs=2, metavar=("LOW", "HIGH"), help="or an interval in which it lies")
-    parser.add_argument(
-        "--regret", action="store_true", help="with --between: least regret instead of least worst variance"
+    prior = {"nargs": "+", "metavar": "SHARE:WEIGHT"}
+    add(
+        parser.add_mutually_exclusive_group(),
+        ("--prevalence", str, "the expected share of yes"),
+        ("--prior", str, "or a prior on it, e.g. 0.05:3 0.2:1 (or its mean alone)", prior),
+        ("--between", str, "or an interval in which it lies", {"nargs": 2, "metavar": ("LOW", "HIGH")}),
     )
-    parser.add_argument("--max-ratio", help="no answer may change the odds by more than this factor")
-    parser.add_argument("--innocuous", help="with --classic: share of yes to the harmless question (default: 1/4)")
-    parser.add_argument("--n", type=int, default=1000, help="number of respondents used in the explanation (1000)")
-    add_kind(parser)
-    add_plot(parser)
+    add(
+        parser,
+        ("--regret", bool, "with --between: least regret instead of least worst variance"),
+        ("--max-ratio", str, "no answer may change the odds by more than this factor"),
+        ("--innocuous", str, "with --classic: share of yes to the harmless question (default: 1/4)"),
+        ("--n", int, "number of respondents used in the explanation (1000)", {"default": 1000}),
+        KIND,
+        *PLOT,
+    )
 
 
-def design(options: Namespace) -> int:
+def design(options: Namespace) -> Output:
     """Choose a design, say why, and show what else there was."""
-    check_picture(options)
-    given = given_of(options, "epsilon", "delta", "p00", "p11", "forced_yes", "forced_no", "prevalence", "prior",
-                     "between", "regret", "max_ratio", "options", "bounds", "epsilon_yes", "epsilon_no",
-                     "innocuous")  # fmt: skip
+    given = given_of(options, *NAMES, "delta", "prevalence", "prior", "between", "regret", "max_ratio", "options",
+                     "bounds", "epsilon_yes", "epsilon_no", "innocuous")  # fmt: skip
     if options.classic == []:
         _only(given, "--classic", "epsilon", "prevalence", "innocuous")
         return _procedures(options)
@@ -79,33 +80,33 @@ def _only(given: set[str], word: str, *allowed: str) -> None:
         raise ParameterError(f"--{name.replace('_', '-')}", "given", f"not together with {word}")
 
 
-def _switch(options: Namespace) -> int:
+def _switch(options: Namespace) -> Output:
     """Without an ε, only the figure of the paper."""
     if options.plot is None:
         raise ParameterError("--epsilon", None, f"{EPSILON}; or --epsilon-yes and --epsilon-no")
     from server_agg import plan
 
-    said = save_picture(options, plan.plot_switch)
-    emit(options, {"file": str(options.plot)}, f"{said}: where the optimum switches ([HLM17] Figure 1)")
-    return 0
+    words = "where the optimum switches ([HLM17] Figure 1)"
+    return Output({"file": str(options.plot)}, words, picture=plan.plot_switch)
 
 
-def _given(options: Namespace) -> int:
+def _given(options: Namespace) -> Output:
     """A design of the caller's own: what an answer tells, and what devices do."""
     found: Any = design_of(options)
     at = None if options.prevalence is None else Fraction(options.prevalence)
     row = _described(found.to_grid(), "given", float(_figure(found, at, at)))
     where = "the worst prevalence" if at is None else f"prevalence {options.prevalence}"
     said = [f"{found}: {found.loss}, n·variance at {where}", table(HEAD, [_row(row)], NUMERIC), LEGEND]
-    emit(options, {**row, "judged": where}, *said, "\n".join(_warned(found.to_grid())))
-    return 0
+    return Output({**row, "judged": where}, *said, "\n".join(_warned(found.to_grid())))
 
 
-def _yes_no(options: Namespace) -> int:
+def _yes_no(options: Namespace) -> Output:
     """The optimum for a yes or no, beside the candidates."""
+    from server_agg import plan
+
     found = _chosen(options)
     candidates = _candidates(found, options)
-    warnings = _warnings(found)
+    warnings = list(dict.fromkeys(said for each in found for said in _warned(each)))
     low, high = found[0].choice.low, found[0].choice.high
     where = "at the worst prevalence" if low is None or high is None else f"at prevalence {float(low):.4g}"
     if low is not None and low != high:
@@ -113,17 +114,12 @@ def _yes_no(options: Namespace) -> int:
     drawn = table(HEAD, [_row(one) for one in candidates], NUMERIC)
     notes = "\n".join(f"Warning: {each}" for each in warnings)
     data = {"chosen": [_as_data(each, options.n) for each in found], "candidates": candidates}
-    data |= {"judged": where, "warnings": warnings}  # type: ignore[dict-item]
-    said = save_picture(options, lambda: _region(options))
     explained = [each.explain(options.n) for each in found]
-    emit(options, data, *explained, f"Candidates, n·variance {where}:", drawn, LEGEND, notes, said)
-    return 0
-
-
-def _region(options: Namespace) -> Picture:
-    from server_agg import plan
-
-    return plan.plot_region(options.epsilon, options.delta, prevalence=options.prevalence or "0.1")
+    return Output(
+        {**data, "judged": where, "warnings": warnings},
+        *(*explained, f"Candidates, n·variance {where}:", drawn, LEGEND, notes),
+        picture=lambda: plan.plot_region(options.epsilon, options.delta, prevalence=options.prevalence or "0.1"),
+    )
 
 
 def _chosen(options: Namespace) -> list[Design]:
@@ -132,10 +128,10 @@ def _chosen(options: Namespace) -> list[Design]:
     epsilon, delta = options.epsilon, options.delta
     if options.regret and not options.between:
         raise ParameterError("--regret", True, "together with --between LOW HIGH")
-    if options.max_ratio and (options.between or options.prior):
-        allowed = "with --prevalence or alone, not with --between or --prior"
-        raise ParameterError("--max-ratio", options.max_ratio, allowed)
     if options.max_ratio:
+        if options.between or options.prior:
+            allowed = "with --prevalence or alone, not with --between or --prior"
+            raise ParameterError("--max-ratio", options.max_ratio, allowed)
         return [optimal_design(Promise.capped(epsilon, delta, options.max_ratio), prevalence=options.prevalence)]
     if options.between:
         criterion: Literal["variance", "regret"] = "regret" if options.regret else "variance"
@@ -232,10 +228,6 @@ def _row(one: dict[str, Any]) -> list[str]:
     ]
 
 
-def _warnings(found: list[Design]) -> list[str]:
-    return list(dict.fromkeys(said for each in found for said in _warned(each)))
-
-
 def _warned(design: Design) -> list[str]:
     """What a publisher must know before asking by this design."""
     said = []
@@ -264,7 +256,7 @@ def _as_data(chosen: Design, n: int) -> dict[str, object]:
     }
 
 
-def _choice(options: Namespace) -> int:
+def _choice(options: Namespace) -> Output:
     """The best design for so many options, in words, and others' beside it."""
     from rrcollect.design.optimal import best_sets
     from server_agg.plan.procedures import OTHERS_HEAD, OTHERS_NUMERIC, compare_choices, plot_choices
@@ -275,15 +267,14 @@ def _choice(options: Namespace) -> int:
     chosen = best_sets(options.epsilon, options.options, options.delta)
     lines = compare_choices(options.epsilon, options.options)
     drawn = table(OTHERS_HEAD, [line.cells() for line in lines], set(OTHERS_NUMERIC))
-    said = save_picture(options, lambda: Picture(plot_choices(options.options)))
     explained = chosen.explain(options.n)
     data = {"design": chosen.to_wire(), "epsilon": chosen.epsilon(), "explained": explained}
     data["compared"] = [line.as_dict() for line in lines]
-    emit(options, data, explained, "Others at the same ε:", drawn, OTHERS, said)
-    return 0
+    said = (explained, "Others at the same ε:", drawn, OTHERS)
+    return Output(data, *said, picture=lambda: Picture(plot_choices(options.options)))
 
 
-def _two_sided(options: Namespace) -> int:
+def _two_sided(options: Namespace) -> Output:
     """The best design under two promises, in words, beside the one that keeps the smaller of both."""
     from rrcollect import Epsilon, Promise, optimal_design
 
@@ -296,11 +287,10 @@ def _two_sided(options: Namespace) -> int:
     rows = [_described(each, name, float(each.variance(at))) for name, each in named.items()]
     data = {"design": chosen.to_wire(), "reason": chosen.choice.reason, "prevalence": at, "candidates": rows}
     drawn = table(HEAD, [_row(row) for row in rows], NUMERIC)
-    emit(options, data, chosen.explain(options.n), f"n·variance at prevalence {at}:", drawn)
-    return 0
+    return Output(data, chosen.explain(options.n), f"n·variance at prevalence {at}:", drawn)
 
 
-def _procedures(options: Namespace) -> int:
+def _procedures(options: Namespace) -> Output:
     """The classic procedures side by side, graded at the same ε."""
     from server_agg.plan.procedures import HEAD, NUMERIC, compare_procedures
 
@@ -309,5 +299,4 @@ def _procedures(options: Namespace) -> int:
     lines = compare_procedures(options.epsilon, options.prevalence or "0.1", options.innocuous or "1/4")
     drawn = table(HEAD, [line.cells() for line in lines], set(NUMERIC))
     words = "effective: what an answer is worth against a direct and honest one"
-    emit(options, [line.as_dict() for line in lines], drawn, words)
-    return 0
+    return Output([line.as_dict() for line in lines], drawn, words)

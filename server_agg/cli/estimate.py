@@ -13,20 +13,23 @@ from typing import TYPE_CHECKING, Any
 
 from rrcollect.errors import ParameterError
 from server_agg.cli.options import (
+    COLUMN,
     DESIGN,
-    add_bar,
-    add_column,
-    add_design,
-    add_kind,
-    add_plot,
-    add_sources,
+    KIND,
+    MANY,
+    NAMES,
+    PLOT,
+    Group,
+    add,
+    bar,
     bounds_of,
     design_of,
     given_of,
+    sources,
     target_of,
 )
 from server_agg.cli.sources import asked_in, batch_of, split_sources, tallies_of
-from server_agg.cli.terminal import Incomplete, check_picture, emit, save_picture, show, shown, write_text
+from server_agg.cli.terminal import Incomplete, Output, show, shown, write_text
 
 if TYPE_CHECKING:
     from server_agg import Tallies, Tally
@@ -36,61 +39,60 @@ if TYPE_CHECKING:
 SAMPLE = {"north": (48, 72), "south": (41, 99), "east": (25, 65)}  # made up: (yes, no) by the die of the example
 TRAIT = "answer to the harmless question"
 ROUND = "round"
+OWN_DATA = Group("data of your own", (
+    ("--yes", str, "the word for yes, if not yes, y, true or 1"),
+    ("--no", str, "the word for no"),
+    ("--missing", str, "rows without an answer", {"default": "drop", "choices": ("drop", "refuse")}),
+    ("--weights", str, "how many people each row stands for", {"metavar": "COLUMN"}),
+    ("--strata", str, "the strata of the sample", {"metavar": "COLUMN"}),
+    ("--clusters", str, "its clusters, such as villages or schools", {"metavar": "COLUMN"}),
+    ("--sample", Path, "write a made-up .csv to try it with, and end", {"metavar": "FILE"}),
+))  # fmt: skip
 
 
 def add_estimate(parser: ArgumentParser) -> None:
     """Options of `estimate`."""
     words = "tallies (.json); signed surveys and the reports that answer them; or with --column a table of your own"
-    add_sources(parser, words, count="*")
-    parser.add_argument("--question", help="only this question")
-    parser.add_argument("--round", type=int, help="only this round")
-    parser.add_argument("--by", action="append", default=[], metavar="NAME", help="groups, by a segment, `round`, or "
-                        "columns of your table; their bars hold all at once")  # fmt: skip
-    parser.add_argument("--minimum", type=int, help="with --by: answers a group needs (default: 30)")
-    parser.add_argument("--counts", help="typed counts: the answers that say yes; of a choice those that hold each "
-                        "option, e.g. 420,260,180,140")  # fmt: skip
-    parser.add_argument("--n", type=int, help="with --counts: all answers")
-    add_design(parser)
-    add_kind(parser)
-    parser.add_argument("--unit", default="", help="with --bounds: the number's unit")
-    add_column(parser)
-    group = parser.add_argument_group("data of your own")
-    group.add_argument("--yes", help="the word for yes, if not yes, y, true or 1")
-    group.add_argument("--no", help="the word for no")
-    group.add_argument("--missing", default="drop", choices=("drop", "refuse"), help="rows without an answer")
-    group.add_argument("--weights", metavar="COLUMN", help="how many people each row stands for")
-    group.add_argument("--strata", metavar="COLUMN", help="the strata of the sample")
-    group.add_argument("--clusters", metavar="COLUMN", help="its clusters, such as villages or schools")
-    group.add_argument("--sample", type=Path, metavar="FILE", help="write a made-up .csv to try it with, and end")
-    add_bar(parser)
-    add_plot(parser)
+    by = "groups, by a segment, `round`, or columns of your table; their bars hold all at once"
+    counts = "typed counts: the answers that say yes; of a choice those that hold each option, e.g. 420,260,180,140"
+    add(
+        parser,
+        *sources(words, count="*"),
+        ("--question", str, "only this question"),
+        ("--round", int, "only this round"),
+        ("--by", str, by, {**MANY, "metavar": "NAME"}),
+        ("--minimum", int, "with --by: answers a group needs (default: 30)"),
+        ("--counts", str, counts),
+        ("--n", int, "with --counts: all answers"),
+        *(DESIGN, KIND),
+        ("--unit", str, "with --bounds: the number's unit", {"default": ""}),
+        COLUMN,
+        OWN_DATA,
+        bar(),
+        *PLOT,
+    )
 
 
-def estimate(options: Namespace) -> int:
+def estimate(options: Namespace) -> Output:
     """One estimate for each question and round, or for a column."""
     if options.sample is not None:
         return _write_sample(options)
-    check_picture(options)
-    typed = given_of(options, "counts", "n", *DESIGN)
+    surveys, _ = split_sources(options.source)
     if not options.source:
         return _typed_counts(options)
-    surveys, _ = split_sources(options.source)
     if options.column and not surveys:
         return _own_data(options)
-    if typed:
+    if typed := given_of(options, "counts", "n", *NAMES):
         name = sorted(typed)[0].replace("_", "-")
         raise ParameterError(f"--{name}", "given", "a source or typed counts, not both; a design only with --column")
-    found = batch_of(options).tallies if options.column else tallies_of(options)
-    tallies = selected(found, options)
+    found = selected(batch_of(options).tallies if options.column else tallies_of(options), options)
+    how = {"target": target_of(options), "level": options.level, "method": options.method or "exact"}
     if options.by:
-        return _grouped(options, tallies)
+        return _grouped(options, found, how)
     from server_agg.survey_page.results import survey_results
 
-    how = {"target": target_of(options), "level": options.level, "method": options.method or "exact"}
-    results = survey_results(tallies, asked=asked_in(options), **how)
-    drawn = save_picture(options, lambda: _estimates(results))
-    emit(options, results.as_dict(), *shown(results), drawn)
-    return 0
+    results = survey_results(found, asked=asked_in(options), **how)
+    return Output(results.as_dict(), *shown(results), picture=lambda: _estimates(results))
 
 
 def selected(tallies: Tallies, options: Namespace) -> Tallies:
@@ -109,38 +111,26 @@ def selected(tallies: Tallies, options: Namespace) -> Tallies:
     return tallies
 
 
-def check_declared(tallies: Tallies, name: str) -> None:
-    """Refuse a segment that nobody declared in any of the tallies; the error names those that were."""
-    there = sorted({segment for key in tallies for segment, _ in key.segments})
-    if name not in there:
-        raise ParameterError("--by", name, f"a segment that was declared: {', '.join(there) or 'none was'}")
-
-
-def _grouped(options: Namespace, tallies: Tallies) -> int:
+def _grouped(options: Namespace, tallies: Tallies, how: dict[str, Any]) -> Output:
     """The groups of a segment, or the rounds, of every question that has them."""
     from server_agg.survey_page.results import survey_results
 
     if len(options.by) > 1:
         raise ParameterError("--by", ", ".join(options.by), "one segment; several only with --column")
     (by,) = options.by
-    rounds = by == ROUND and not any(ROUND in dict(key.segments) for key in tallies)
-    if not rounds:
-        check_declared(tallies, by)
-    how = {
-        "minimum": options.minimum or 30,
-        "level": options.level,
-        "method": options.method or "exact",
-        "target": target_of(options),
-    }
-    results = survey_results(tallies, asked=asked_in(options), **how)
-    named: list[tuple[str, int | None, Any]] = []
-    if rounds:
-        asked = sorted({each.question for each in results.rounds})
-        named = [(question, None, found) for question in asked if (found := results.trend(question)) is not None]
-    else:
-        declared = {(key.question, key.round) for key in tallies if by in dict(key.segments)}
-        kept = [each for each in results.rounds if (each.question, each.round) in declared]
-        named = [(each.question, each.round, each.segments(by)) for each in kept]
+    segments = sorted({segment for key in tallies for segment, _ in key.segments})
+    if by not in (*segments, ROUND):
+        raise ParameterError("--by", by, f"a segment that was declared: {', '.join(segments) or 'none was'}")
+    results = survey_results(tallies, asked=asked_in(options), minimum=options.minimum or 30, **how)
+    declared = {(key.question, key.round) for key in tallies if by in dict(key.segments)}
+    named: list[tuple[str, int | None, Any]] = [
+        (each.question, each.round, each.segments(by))
+        for each in results.rounds
+        if (each.question, each.round) in declared
+    ]
+    if by not in segments:
+        lines = {each.question: results.trend(each.question) for each in results.rounds}
+        named = [(question, None, line) for question, line in sorted(lines.items()) if line is not None]
     if not named:
         raise ParameterError("--by", by, "two rounds or more of a question")
     data, parts = [], []
@@ -152,8 +142,7 @@ def _grouped(options: Namespace, tallies: Tallies) -> int:
         asked = sorted({question for question, _, _ in named})
         wrong, there = ("--question", asked) if len(asked) > 1 else ("--round", [number for _, number, _ in named])
         raise ParameterError(wrong, None, f"one of {', '.join(map(str, there))}: a picture shows one table")
-    emit(options, data, *parts, save_picture(options, named[0][2].plot))
-    return 0
+    return Output(data, *parts, picture=named[0][2].plot)
 
 
 def _estimates(results: SurveyResults) -> Picture:
@@ -165,15 +154,14 @@ def _estimates(results: SurveyResults) -> Picture:
     return results.plot()
 
 
-def _typed_counts(options: Namespace) -> int:
+def _typed_counts(options: Namespace) -> Output:
     """The estimate from typed counts, by kind of question."""
     from server_agg import estimate as estimate_tally
     from server_agg.estimates.interval import aimed
 
     aim, bounds = aimed(target_of(options)), bounds_of(options)
     result = estimate_tally(_typed(options), **aim, bounds=bounds, unit=options.unit)
-    show(options, result, first=result.sentence(options.level, options.method))
-    return 0
+    return show(options, result, first=result.sentence(options.level, options.method))
 
 
 def _typed(options: Namespace) -> Tally:
@@ -196,7 +184,7 @@ def _typed(options: Namespace) -> Tally:
     return Tally(design, options.n if options.n is not None else sum(counts) // design.size, counts)
 
 
-def _own_data(options: Namespace) -> int:
+def _own_data(options: Namespace) -> Output:
     """The share behind a column of answers, over all rows and by groups."""
     from rrcollect import classic
     from server_agg import analyse
@@ -215,8 +203,7 @@ def _own_data(options: Namespace) -> int:
         **{name: getattr(options, name) for name in names},
     )
     nominal = f"ε is nominal: it fails against anyone who knows the respondent's {TRAIT}"
-    show(options, found, *[nominal] * bool(options.classic and options.classic[0] in classic.NOMINAL))
-    return 0
+    return show(options, found, *[nominal] * bool(options.classic and options.classic[0] in classic.NOMINAL))
 
 
 def _population(text: str | None) -> int | dict[str, int] | None:
@@ -231,11 +218,10 @@ def _population(text: str | None) -> int | dict[str, int] | None:
     return {name: int(size) for name, _, size in pairs}
 
 
-def _write_sample(options: Namespace) -> int:
+def _write_sample(options: Namespace) -> Output:
     rows = [f"{region},{said}" for region, (yes, no) in SAMPLE.items() for said in ["yes"] * yes + ["no"] * no]
     mixed = [rows[9 * place % len(rows)] for place in range(len(rows))]  # all of them: 9 and 350 share no factor
     lines = ["person,region,answer", *(f"{number},{row}" for number, row in enumerate([*mixed, "east,"], 1))]
     write_text(options.sample, "\n".join(lines) + "\n", force=options.force)
     said = f"{options.sample}: {len(lines) - 1} made-up rows; forced yes on a 1, forced no on a 6 of a die"
-    emit(options, {"file": str(options.sample), "rows": len(lines) - 1}, said)
-    return 0
+    return Output({"file": str(options.sample), "rows": len(lines) - 1}, said)

@@ -13,13 +13,14 @@ import io
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from rrcollect import __version__
 from rrcollect.errors import RRCollectError
-from server_agg.cli.terminal import EXIT_CODES, emit, exit_code, os_error_hint, plain
+from server_agg.cli.options import JSON, add, add_command
+from server_agg.cli.terminal import EXIT_CODES, Output, check_outputs, exit_code, os_error_hint, plain
 
 SHELLS = ("bash", "zsh", "fish", "tcsh")
 PATHS = ("source", "store", "token_file")  # arguments that may name a file, though they are not only paths
@@ -199,10 +200,11 @@ def nearest(word: str, known: Sequence[str]) -> str:
 
 def parser(only: str | None = None) -> argparse.ArgumentParser:
     """The whole grammar, or with the options of one command `only`; nothing heavy is imported for it."""
+    listed = "\n".join(f"  {name:11s} {command.about}" for name, command in COMMANDS.items())
     top = Parser(
         prog="rrcollect",
         usage="rrcollect [-h] [--version] COMMAND ...",
-        description=f"Ask sensitive questions without learning anyone's answer.\n\ncommands:\n{_listed()}",
+        description=f"Ask sensitive questions without learning anyone's answer.\n\ncommands:\n{listed}",
         epilog=f"Each command's --help shows examples that work when pasted.\n\n{EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -212,26 +214,13 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
         prog="rrcollect", dest="command", required=True, metavar="COMMAND", help=argparse.SUPPRESS
     )
     for name, command in COMMANDS.items():
-        about = command.about[0].upper() + command.about[1:] + "."
+        sub = add_command(commands, name, command.about, command.more)
         examples = "\n  ".join(command.examples)
-        sub = commands.add_parser(
-            name,
-            help=command.about,
-            description=f"{about}\n{command.more}".rstrip("\n"),
-            epilog=f"{'examples' if len(command.examples) > 1 else 'example'}:\n  {examples}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        if only not in (None, name):
-            continue
-        sub.add_argument("--json", action="store_true", help="print one JSON value, for programs")
-        getattr(importlib.import_module(f"server_agg.cli.{command.module}"), f"add_{name}")(sub)
+        sub.epilog = f"{'examples' if len(command.examples) > 1 else 'example'}:\n  {examples}"
+        if only in (None, name):
+            add(sub, JSON)
+            getattr(importlib.import_module(f"server_agg.cli.{command.module}"), f"add_{name}")(sub)
     return top
-
-
-def _listed() -> str:
-    """The commands in the order of the flow, one line per command."""
-    return "\n".join(f"  {name:11s} {command.about}" for name, command in COMMANDS.items())
 
 
 def _parsed(words: list[str]) -> argparse.Namespace:
@@ -245,26 +234,19 @@ def _parsed(words: list[str]) -> argparse.Namespace:
         options.source = [*options.source, *rest]
     elif rest:
         first = next((word for word in rest if word.startswith("-")), rest[0]).partition("=")[0]
-        known = [word for action in _actions(grammar, named) for word in action.option_strings]
+        known = [word for action in _actions(grammar) for word in action.option_strings]
         said = f"not understood: {plain(' '.join(rest))}{nearest(first, known)}"
         grammar.exit(2, f"rrcollect {named}: {said}; see `rrcollect {named} --help`\n")
     return options
 
 
-def _actions(grammar: argparse.ArgumentParser, name: str) -> list[argparse.Action]:
-    """The options of a command, and of the commands below it."""
-    found: list[argparse.Action] = []
-    below = [_subparsers(grammar).choices[name]]
-    while below:
-        for action in below.pop()._actions:
-            found.append(action)
-            below += action.choices.values() if isinstance(action, argparse._SubParsersAction) else []
-    return found
-
-
-def _subparsers(grammar: argparse.ArgumentParser) -> argparse._SubParsersAction[argparse.ArgumentParser]:
-    (found,) = (action for action in grammar._actions if isinstance(action, argparse._SubParsersAction))
-    return found
+def _actions(grammar: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """The options of a grammar, and of the commands below it."""
+    for action in grammar._actions:
+        yield action
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                yield from _actions(below)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -276,9 +258,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command = COMMANDS[options.command]
     run = getattr(importlib.import_module(f"server_agg.cli.{command.module}"), options.command)
     try:
-        code = int(run(options))
-        sys.stdout.flush()
-        return code
+        check_outputs(options)
+        found: Output | None = run(options)
+        if found is None:
+            return 0
+        found.print(options)
+        return found.code
     except RRCollectError as error:
         said = KEYWORD.sub(r"--\1 ", plain(error).replace("lenient=True", "`rrcollect tally --lenient`"))
         sys.stderr.write(f"rrcollect {options.command}: {said}\n")
@@ -305,22 +290,21 @@ def _forget_output() -> None:
 
 def add_completion(sub: argparse.ArgumentParser) -> None:
     """Options of `completion`."""
-    sub.add_argument("shell", choices=SHELLS, help="the shell that is to complete")
+    add(sub, ("shell", str, "the shell that is to complete", {"choices": SHELLS}))
 
 
-def completion(options: argparse.Namespace) -> int:
+def completion(options: argparse.Namespace) -> Output:
     """Print a script made by shtab from the grammar, so that it cannot fall behind it."""
     from rrcollect.lazy import extra
 
     shtab, grammar = extra("shtab", "cli"), parser()
-    _subparsers(grammar).help = None  # shtab leaves out what --help leaves to the description
-    for name in COMMANDS:
-        for action in _actions(grammar, name):
-            if action.type is Path or action.dest in PATHS:
-                action.complete = shtab.FILE  # type: ignore[attr-defined]
+    for action in _actions(grammar):
+        if isinstance(action, argparse._SubParsersAction):
+            action.help = None  # shtab leaves out what --help leaves to the description
+        if action.type is Path or action.dest in PATHS:
+            action.complete = shtab.FILE  # type: ignore[attr-defined]
     script = shtab.complete(grammar, options.shell)
-    emit(options, {"shell": options.shell, "script": script}, script)
-    return 0
+    return Output({"shell": options.shell, "script": script}, script)
 
 
 if __name__ == "__main__":

@@ -8,11 +8,12 @@ Rules
 
 from __future__ import annotations
 
+import argparse
 import inspect
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rrcollect.errors import ParameterError
 from server_agg.cli.terminal import PICTURES, Incomplete
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
     from rrcollect import Design
     from rrcollect.design.mechanism import Mechanism
 
+Row = tuple[Any, ...]
 PASSWORD = "RRCOLLECT_KEY_PASSWORD"  # noqa: S105  the name of an environment variable
-DESIGN = ("epsilon", "p00", "p11", "forced_yes", "forced_no", "classic")
+NAMES = ("epsilon", "p00", "p11", "forced_yes", "forced_no", "classic")
 WAYS = "--epsilon; --p00 and --p11; --forced-yes and --forced-no; or --classic NAME with its numbers"
-TARGETS = ("population", "sample")
 PROCEDURES = ("crosswise", "forced_response", "kuk", "mangat", "mangat_singh", "rappor", "triangular",
               "unrelated_question", "warner")  # fmt: skip
 
@@ -32,87 +33,90 @@ PROCEDURES = ("crosswise", "forced_response", "kuk", "mangat", "mangat_singh", "
 # ---- groups of options --------------------------------------------------------------------------------------------
 
 
-def add_key(parser: ArgumentParser) -> None:
-    """`--key`, private, with its password."""
-    parser.add_argument("--key", type=Path, action="append", default=[], help="a private key to sign with; repeatable")
-    parser.add_argument("--password", action="store_true", help=f"the keys are encrypted (asks, or takes {PASSWORD})")
+class Group(NamedTuple):
+    """Options that --help shows under a title of their own."""
+
+    title: str
+    rows: tuple[Row, ...]
 
 
-def add_trust(parser: ArgumentParser) -> None:
-    """`--trust`, public."""
-    parser.add_argument("--trust", type=Path, action="append", default=[], help="a public key you trust; repeatable")
+def add(parser: ArgumentParser | argparse._ArgumentGroup, *options: Row | Group) -> None:
+    """Options as rows: the name, what it holds (bool: a switch), the words of --help, what else argparse is told."""
+    for option in options:
+        if isinstance(option, Group):
+            add(parser.add_argument_group(option.title), *option.rows)
+            continue
+        name, kind, words, *more = option
+        how = {"action": "store_true"} if kind is bool else {"type": kind}
+        parser.add_argument(name, help=words, **how, **(more[0] if more else {}))
 
 
-def add_survey(parser: ArgumentParser, *, count: str | None = None) -> None:
-    """SURVEY, and the keys that verify it."""
-    how: dict[str, Any] = {} if count is None else {"nargs": count}
-    parser.add_argument("survey", type=Path, metavar="SURVEY", help="a signed survey", **how)
-    add_trust(parser)
+def add_command(commands: Any, name: str, about: str, more: str) -> Any:
+    """A command, or an action of one: what it does in a line, and what one should know before."""
+    said = f"{about[0].upper()}{about[1:]}.\n{more}".rstrip("\n")
+    form = argparse.RawDescriptionHelpFormatter
+    return commands.add_parser(name, help=about, description=said, formatter_class=form, allow_abbrev=False)
 
 
-def add_out(parser: ArgumentParser, words: str, *, required: bool = False) -> None:
+def out(words: str, *, required: bool = False) -> Row:
     """`--out`."""
-    parser.add_argument("--out", type=Path, required=required, metavar="FILE", help=words)
+    return "--out", Path, words, {"required": required, "metavar": "FILE"}
 
 
-def add_force(parser: ArgumentParser) -> None:
-    """`--force`."""
-    parser.add_argument("--force", action="store_true", help="replace a file that exists")
-
-
-def add_plot(parser: ArgumentParser) -> None:
-    """`--plot` and `--force`."""
-    parser.add_argument("--plot", type=Path, metavar="FILE", help=f"draw the result, to {', '.join(PICTURES)}")
-    add_force(parser)
-
-
-def add_sources(parser: ArgumentParser, words: str, *, count: str) -> None:
+def sources(words: str, *, count: str) -> tuple[Row, Row]:
     """SURVEY and SOURCE in any order, and the keys that verify surveys."""
-    parser.add_argument("source", nargs=count, metavar="SURVEY|SOURCE", help=words)
-    add_trust(parser)
+    return ("source", str, words, {"nargs": count, "metavar": "SURVEY|SOURCE"}), TRUST
 
 
-def add_column(parser: ArgumentParser) -> None:
-    """`--column` and how it is read."""
-    group = parser.add_argument_group("a column of a table")
-    group.add_argument("--column", action="append", default=[], help="the column that holds the answers")
-    group.add_argument("--encoding", default="utf-8", help="of a text file, e.g. cp1252 (default: utf-8)")
-
-
-def add_design(parser: ArgumentParser) -> None:
-    """The design group."""
-    group = parser.add_argument_group("design")
-    group.add_argument("--epsilon", help="ε of the optimal design, as typed: 1, 0.5, 1/3, 'ln 3'")
-    group.add_argument("--delta", default="0", help="its δ, between 0 and 1 (default: 0)")
-    group.add_argument("--p00", help="or the matrix: P(say no | truth no)")
-    group.add_argument("--p11", help="and P(say yes | truth yes)")
-    group.add_argument("--forced-yes", metavar="CHANCE", help="or forced answers: the chance of a forced yes")
-    group.add_argument("--forced-no", metavar="CHANCE", help="and the chance of a forced no")
-    group.add_argument(
-        "--classic", nargs="*", metavar="NAME", help="or a classic procedure, e.g. warner p=0.7, crosswise 1/4"
-    )
-
-
-def add_kind(parser: ArgumentParser) -> None:
-    """The group for the kind of question."""
-    group = parser.add_argument_group("kind of question (default: yes or no)")
-    group.add_argument("--options", type=int, metavar="K", help="a choice: one of K options")
-    group.add_argument("--bounds", nargs=2, metavar=("LOW", "HIGH"), help="a number: the ends of its range")
-
-
-def add_bar(parser: ArgumentParser, *, methods: Sequence[str] | None = None, target: bool = True) -> None:
+def bar(methods: Sequence[str] | None = None) -> Group:
     """The group for error bars."""
-    group = parser.add_argument_group("error bar")
-    group.add_argument("--level", default="0.95", help="confidence level (default: 0.95)")
-    group.add_argument("--method", choices=methods, help="how the bar is made (default: exact, or what fits)")
-    if target:
-        group.add_argument("--target", choices=TARGETS, default="population", help="whose share (default: population)")
-        group.add_argument(
-            "--population", metavar="SIZE", help="the population's size, or NAME=SIZE,… for strata; counts clusters"
-        )
+    size = "the population's size, or NAME=SIZE,… for strata; counts clusters"
+    target = {"choices": ("population", "sample"), "default": "population"}
+    return Group("error bar", (
+        ("--level", str, "confidence level (default: 0.95)", {"default": "0.95"}),
+        ("--method", str, "how the bar is made (default: exact, or what fits)", {"choices": methods}),
+        ("--target", str, "whose share (default: population)", target),
+        ("--population", str, size, {"metavar": "SIZE"}),
+    ))  # fmt: skip
+
+
+MANY: dict[str, Any] = {"action": "append", "default": []}
+JSON = ("--json", bool, "print one JSON value, for programs")
+FORCE = ("--force", bool, "replace a file that exists")
+PLOT = ("--plot", Path, f"draw the result, to {', '.join(PICTURES)}", {"metavar": "FILE"}), FORCE
+SURVEY = ("survey", Path, "a signed survey", {"metavar": "SURVEY"})
+TRUST = ("--trust", Path, "a public key you trust; repeatable", MANY)
+KEY = (
+    ("--key", Path, "a private key to sign with; repeatable", MANY),
+    ("--password", bool, f"the keys are encrypted (asks, or takes {PASSWORD})"),
+)
+COLUMN = Group("a column of a table", (
+    ("--column", str, "the column that holds the answers", MANY),
+    ("--encoding", str, "of a text file, e.g. cp1252 (default: utf-8)", {"default": "utf-8"}),
+))  # fmt: skip
+DESIGN = Group("design", (
+    ("--epsilon", str, "ε of the optimal design, as typed: 1, 0.5, 1/3, 'ln 3'"),
+    ("--delta", str, "its δ, between 0 and 1 (default: 0)", {"default": "0"}),
+    ("--p00", str, "or the matrix: P(say no | truth no)"),
+    ("--p11", str, "and P(say yes | truth yes)"),
+    ("--forced-yes", str, "or forced answers: the chance of a forced yes", {"metavar": "CHANCE"}),
+    ("--forced-no", str, "and the chance of a forced no", {"metavar": "CHANCE"}),
+    ("--classic", str, "or a classic procedure, e.g. warner p=0.7, crosswise 1/4", {"nargs": "*", "metavar": "NAME"}),
+))  # fmt: skip
+KIND = Group("kind of question (default: yes or no)", (
+    ("--options", int, "a choice: one of K options", {"metavar": "K"}),
+    ("--bounds", str, "a number: the ends of its range", {"nargs": 2, "metavar": ("LOW", "HIGH")}),
+))  # fmt: skip
 
 
 # ---- what they mean -----------------------------------------------------------------------------------------------
+
+
+def refuse(*faults: tuple[object, str, object, str]) -> None:
+    """Refuse by the first fault that there is: whether it is there, the option, its value, what is allowed."""
+    for there, name, value, allowed in faults:
+        if there:
+            raise ParameterError(name, value, allowed)
 
 
 def given_of(options: Namespace, *names: str) -> set[str]:
@@ -144,7 +148,7 @@ def design_of(options: Namespace, *, choices: int | None = None) -> Mechanism:
     from rrcollect import Design, classic, optimal_design
     from rrcollect.design.optimal import best_sets
 
-    given = given_of(options, *DESIGN)
+    given = given_of(options, *NAMES)
     choices = choices if choices is not None else getattr(options, "options", None)
     if choices is not None:
         if given != {"epsilon"}:

@@ -7,11 +7,12 @@ survey with a known truth (`server_agg.plan.rehearsal`).
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rrcollect.errors import ParameterError
-from server_agg.cli.options import DESIGN, add_bar, add_design, add_kind, add_plot, bounds_of, design_of, given_of
-from server_agg.cli.terminal import Incomplete, check_picture, emit, progress, save_picture, table
+from server_agg.cli.options import DESIGN, KIND, NAMES, PLOT, add, bar, bounds_of, design_of, given_of
+from server_agg.cli.terminal import Incomplete, Output, progress, shown, table
 
 if TYPE_CHECKING:
     from server_agg.plan.rehearsal import Rehearsal
@@ -27,22 +28,23 @@ def add_plan(parser: ArgumentParser) -> None:
     """Options of `plan`."""
     from server_agg.estimates.methods import methods_for
 
-    add_design(parser)
-    add_kind(parser)
-    parser.add_argument("--margin", help="half the width of the bar, e.g. 0.03 for ±3 points")
-    parser.add_argument("--n", type=int, help="respondents (with --difference: in each of two groups)")
-    parser.add_argument("--prevalence", help="the expected share of yes (default: the worst one)")
-    parser.add_argument("--difference", help="a difference between two groups to be found; with --n or --power")
-    parser.add_argument("--power", help="with --difference: the probability to find it, e.g. 0.8")
-    parser.add_argument("--rehearse", action="store_true", help="simulate the survey with --prevalence as the truth")
-    parser.add_argument("--surveys", type=int, default=2000, help="with --rehearse: how many (default: 2000)")
-    add_bar(parser, methods=methods_for("one design"))
-    add_plot(parser)
+    add(
+        parser,
+        *(DESIGN, KIND),
+        ("--margin", str, "half the width of the bar, e.g. 0.03 for ±3 points"),
+        ("--n", int, "respondents (with --difference: in each of two groups)"),
+        ("--prevalence", str, "the expected share of yes (default: the worst one)"),
+        ("--difference", str, "a difference between two groups to be found; with --n or --power"),
+        ("--power", str, "with --difference: the probability to find it, e.g. 0.8"),
+        ("--rehearse", bool, "simulate the survey with --prevalence as the truth"),
+        ("--surveys", int, "with --rehearse: how many (default: 2000)", {"default": 2000}),
+        bar(methods_for("one design")),
+        *PLOT,
+    )
 
 
-def plan(options: Namespace) -> int:
+def plan(options: Namespace) -> Output:
     """Two of a design, n and margin give the third."""
-    check_picture(options)
     options.method = options.method or "exact"
     if options.rehearse:
         return _rehearse(options)
@@ -54,7 +56,7 @@ def plan(options: Namespace) -> int:
     if options.power is not None:
         raise ParameterError("--power", options.power, "together with --difference")
     given = {name for name in ("margin", "n") if getattr(options, name) is not None}
-    given |= {"design"} if given_of(options, *DESIGN) else set()
+    given |= {"design"} if given_of(options, *NAMES) else set()
     ways = {
         frozenset({"margin"}): _prices,
         frozenset({"design", "margin"}): _sizes,
@@ -69,12 +71,12 @@ def plan(options: Namespace) -> int:
     return ways[frozenset(given)](options, how)
 
 
-def _kind(options: Namespace, bounds: tuple[str, str] | None) -> int:
+def _kind(options: Namespace, bounds: tuple[str, str] | None) -> Output:
     """People for a margin, or the margin for n, of a choice or a number."""
     from rrcollect import optimal_design
     from server_agg import plan
 
-    if not given_of(options, *DESIGN) or (options.n is None) == (options.margin is None):
+    if not given_of(options, *NAMES) or (options.n is None) == (options.margin is None):
         raise Incomplete("give --epsilon, and either --margin or --n")
     how: dict[str, Any] = {"level": options.level, "method": options.method, "bounds": bounds}
     design, at = design_of(options), f"at level {options.level} ({options.method} bars, worst shares)"
@@ -85,73 +87,49 @@ def _kind(options: Namespace, bounds: tuple[str, str] | None) -> int:
         words = f"{n:,} respondents for ±{options.margin} of {of} {at}"
         if bounds is None:
             yes_no = plan.sample_size(optimal_design(options.epsilon), margin=options.margin, **how)
-            direct = (
-                plan.price([options.epsilon], margin=options.margin, options=options.options, **how).lines[0].direct_n
-            )
-            data |= {"yes_no_n": yes_no, "direct_n": direct}
-            words += f"; one yes/no: {yes_no:,}, asked directly: {direct:,}"
-        emit(options, data, words)
-        return 0
+            (line,) = plan.price([options.epsilon], margin=options.margin, options=options.options, **how).lines
+            data |= {"yes_no_n": yes_no, "direct_n": line.direct_n}
+            words += f"; one yes/no: {yes_no:,}, asked directly: {line.direct_n:,}"
+        return Output(data, words)
     width = plan.margin(design, options.n, **how)
     width = width if bounds else min(1.0, width)
-    shown = f"±{width:.4g}" if bounds else f"±{100 * width:.2f} points"
-    emit(options, {"margin": width}, f"{shown} for {of} {at}")
-    return 0
+    words = f"±{width:.4g}" if bounds else f"±{100 * width:.2f} points"
+    return Output({"margin": width}, f"{words} for {of} {at}")
 
 
-def _groups(options: Namespace) -> int:
+def _groups(options: Namespace) -> Output:
     """Power for n, or n for a power; beside it, direct questioning."""
     from server_agg import plan
     from server_agg.estimates.share import DIRECT
 
-    if not given_of(options, *DESIGN) or (options.n is None) == (options.power is None):
+    if not given_of(options, *NAMES) or (options.n is None) == (options.power is None):
         raise ParameterError("--difference", options.difference, "together with --epsilon, and either --n or --power")
-    how: dict[str, Any] = {
-        "difference": options.difference,
-        "prevalence": options.prevalence,
-        "level": options.level,
-    }
+    how: dict[str, Any] = {name: getattr(options, name) for name in ("difference", "prevalence", "level")}
     design = design_of(options)
-    said = save_picture(options, lambda: plan.plot_power({str(design): design}, SIZES, **how))
+    picture = partial(plan.plot_power, {str(design): design}, SIZES, **how)
     if options.n is not None:
         power, direct = (plan.power(one, options.n, **how) for one in (design, DIRECT))
         words = (
             f"two groups of {options.n:,} by {design}: a difference of {options.difference} is found with "
             f"probability {power:.3f} (asked directly: {direct:.3f})"
         )
-        emit(options, {"power": power, "direct_power": direct}, words, said)
-        return 0
+        return Output({"power": power, "direct_power": direct}, words, picture=picture)
     needed, direct_n = (plan.sample_size(one, power=options.power, **how) for one in (design, DIRECT))
     words = (
         f"{needed:,} respondents in each of two groups by {design} find a difference of "
         f"{options.difference} with probability {options.power} (asked directly: {direct_n:,})"
     )
-    emit(options, {"n": needed, "direct_n": direct_n}, words, said)
-    return 0
+    return Output({"n": needed, "direct_n": direct_n}, words, picture=picture)
 
 
-def _prices(options: Namespace, how: dict[str, Any]) -> int:
+def _prices(options: Namespace, how: dict[str, Any]) -> Output:
     from server_agg import plan
 
     prices = plan.price(EPSILONS, margin=options.margin, **how)
-    head = ["ε", "P(truth)", "an answer is worth", "respondents", "asked directly", "price"]
-    rows = [
-        [
-            f"{p.epsilon:.4g}",
-            f"{p.truth:.4g}",
-            f"{p.effective_share:.3g} of a direct one",
-            f"{p.n:,}",
-            f"{p.direct_n:,}",
-            f"{p.factor:.3g} ×",
-        ]
-        for p in prices.lines
-    ]
-    said = save_picture(options, lambda: prices.plot(methods=METHODS))
-    emit(options, prices.as_dict(), table(head, rows, {0, 1, 2, 3, 4, 5}), _for(options), said)
-    return 0
+    return Output(prices.as_dict(), *shown(prices), picture=lambda: prices.plot(methods=METHODS))
 
 
-def _sizes(options: Namespace, how: dict[str, Any]) -> int:
+def _sizes(options: Namespace, how: dict[str, Any]) -> Output:
     from server_agg import plan
     from server_agg.estimates.methods import methods_for
     from server_agg.estimates.share import DIRECT
@@ -164,11 +142,10 @@ def _sizes(options: Namespace, how: dict[str, Any]) -> int:
         rows.append([method, f"{n:,}", f"{direct:,}", f"{n / direct:.3g} ×"])
         data[method] = {"n": n, "direct_n": direct, "price": n / direct}
     head = ["bar", "respondents", "asked directly", "price of privacy"]
-    emit(options, data, table(head, rows, {1, 2, 3}), _for(options))
-    return 0
+    return Output(data, table(head, rows, {1, 2, 3}), _for(options))
 
 
-def _margin(options: Namespace, how: dict[str, Any]) -> int:
+def _margin(options: Namespace, how: dict[str, Any]) -> Output:
     from server_agg import plan
     from server_agg.estimates.share import DIRECT
 
@@ -176,16 +153,14 @@ def _margin(options: Namespace, how: dict[str, Any]) -> int:
     margin, direct, useless = min(margin, 1.0), min(direct, 1.0), margin >= 1  # a share is between 0 and 1
     nothing = ": nothing is learned, every share is inside such a bar" if useless else ""
     words = f"±{100 * margin:.2f} points{nothing} ({options.method} bar at {options.level}); asked directly"
-    emit(options, {"margin": margin, "direct_margin": direct}, f"{words} ±{100 * direct:.2f}")
-    return 0
+    return Output({"margin": margin, "direct_margin": direct}, f"{words} ±{100 * direct:.2f}")
 
 
-def _epsilon(options: Namespace, how: dict[str, Any]) -> int:
+def _epsilon(options: Namespace, how: dict[str, Any]) -> Output:
     from server_agg import plan
 
     epsilon = plan.epsilon(options.n, margin=options.margin, **how)
-    emit(options, {"epsilon": epsilon}, f"ε = {epsilon:.4g} or more, for {_for(options)}")
-    return 0
+    return Output({"epsilon": epsilon}, f"ε = {epsilon:.4g} or more, for {_for(options)}")
 
 
 def _for(options: Namespace) -> str:
@@ -193,7 +168,7 @@ def _for(options: Namespace) -> str:
     return f"±{options.margin} at level {options.level}, {share}"
 
 
-def _rehearse(options: Namespace) -> int:
+def _rehearse(options: Namespace) -> Output:
     """Simulate, and say how the estimate varied and how often each bar held."""
     from server_agg.plan.rehearsal import rehearse
 
@@ -211,27 +186,22 @@ def _rehearse(options: Namespace) -> int:
             methods=None if options.method == "exact" else [options.method],
             tell=tell,
         )
-    said = save_picture(options, lambda: _histogram(found))
-    emit(options, found.as_dict(), _summary(found), _bins(found), *_coverage(found), said)
-    return 0
+    return Output(found.as_dict(), _summary(found), _bins(found), *_coverage(found), picture=partial(_histogram, found))
 
 
 def _summary(found: Rehearsal) -> str:
     from server_agg.results.tables import text_table
 
     mean, error = found.mean, found.predicted_spread / found.values.size**0.5
+    verdict = "none to be seen" if abs(found.bias_in_errors) < 4 else "BIASED: this does not happen by chance"
     rows = [
         ["surveys", f"{found.values.size:,} of {found.n:,} people each, {found.design}"],
         ["truth", f"{100 * found.prevalence:.3f} %"],
         ["mean estimate", f"{100 * mean:.3f} % ± {100 * error:.3f} (one Monte-Carlo standard error)"],
-        ["bias", f"{found.bias_in_errors:+.2f} standard errors: {_verdict(found.bias_in_errors)}"],
+        ["bias", f"{found.bias_in_errors:+.2f} standard errors: {verdict}"],
         ["spread", f"{100 * found.spread:.3f} points; theory {100 * found.predicted_spread:.3f}"],
     ]
     return text_table(None, rows)
-
-
-def _verdict(errors: float) -> str:
-    return "none to be seen" if abs(errors) < 4 else "BIASED: this does not happen by chance"
 
 
 def _bins(found: Rehearsal) -> str:
@@ -253,15 +223,8 @@ def _coverage(found: Rehearsal) -> tuple[str, str]:
         promise = "guaranteed" if each.guaranteed else "approximate"
         if high < found.level:
             promise += ": TOO FEW" if each.guaranteed else ": falls short here"
-        rows.append(
-            [
-                each.method,
-                f"{100 * each.share:.2f} %",
-                f"{100 * low:.2f}–{100 * high:.2f} %",
-                f"{100 * each.width:.2f}",
-                promise,
-            ]
-        )
+        held = [f"{100 * each.share:.2f} %", f"{100 * low:.2f}–{100 * high:.2f} %", f"{100 * each.width:.2f}"]
+        rows.append([each.method, *held, promise])
     head = ["bar", "held", "coverage (95 %)", "mean width", f"against {100 * found.level:.10g} %"]
     covered = "population's share" if found.target == "population" else "share among those asked"
     words = f"held: how many of the bars held the {covered}; coverage: the exact Monte-Carlo interval of that"

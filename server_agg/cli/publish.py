@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
 from rrcollect.errors import Blame, ParameterError, RRCollectError
-from server_agg.cli.options import PASSWORD, add_force, add_key, add_out, add_survey, add_trust
+from server_agg.cli.options import FORCE, KEY, PASSWORD, SURVEY, TRUST, add, out
 from server_agg.cli.sources import password, read_envelope, signing_keys, split_sources, trusted
-from server_agg.cli.terminal import CannotWrite, Incomplete, emit, new_file, plain, refuse_existing, write_text
+from server_agg.cli.terminal import CannotWrite, Incomplete, Output, new_file, plain, refuse_existing, write_text
 
 if TYPE_CHECKING:
     from rrcollect import PublicKey
@@ -31,17 +31,16 @@ class CannotUpload(RRCollectError):
 
 def add_keygen(parser: ArgumentParser) -> None:
     """Options of `keygen`."""
-    add_out(parser, "the file for the private key; its public half goes to FILE.pub", required=True)
-    parser.add_argument("--password", action="store_true", help=f"encrypt it (asks, or takes {PASSWORD})")
+    words = "the file for the private key; its public half goes to FILE.pub"
+    add(parser, out(words, required=True), ("--password", bool, f"encrypt it (asks, or takes {PASSWORD})"))
 
 
-def keygen(options: Namespace) -> int:
+def keygen(options: Namespace) -> Output:
     """A new signing key, readable by its owner only."""
     from rrcollect import SigningKey
 
     public = Path(f"{options.out}.pub")
-    for path in (options.out, public):
-        refuse_existing(path, force=None)
+    refuse_existing(public, force=None)
     key = SigningKey.generate()
     key.save(options.out, password(options.password))
     try:
@@ -50,41 +49,35 @@ def keygen(options: Namespace) -> int:
     except CannotWrite:
         options.out.unlink()  # made a moment ago, and of no use without its public half
         raise
-    words = (
-        f"private key: {options.out} (keep it)\npublic key:  {public} (hand it out)\nkey id:      {key.public.key_id}"
-    )
-    emit(options, {"private": str(options.out), "public": str(public), "key_id": key.public.key_id}, words)
-    return 0
+    words = f"private key: {options.out} (keep it)\npublic key:  {public} (hand it out)\nkey id:      "
+    found = {"private": str(options.out), "public": str(public), "key_id": key.public.key_id}
+    return Output(found, f"{words}{key.public.key_id}")
 
 
 def add_publish(parser: ArgumentParser) -> None:
     """Options of `publish`."""
-    parser.add_argument(
-        "survey",
-        type=Path,
-        nargs="?",
-        metavar="FILE",
-        help="the survey as TOML or JSON, or signed; --template prints one",
+    words = "the survey as TOML or JSON, or signed; --template prints one"
+    add(
+        parser,
+        ("survey", Path, words, {"nargs": "?", "metavar": "FILE"}),
+        *KEY,
+        out("the file for the signed survey"),
+        ("--expect", int, "how many answers are expected: warn of small groups", {"metavar": "N"}),
+        ("--template", bool, "print a survey to start from, and nothing else"),
+        ("--invited", bool, "with --template: a survey by invitation"),
+        ("--to", str, "upload it to the collector at this address, https://…", {"metavar": "URL"}),
+        ("--token-file", str, "with --to: a file of mode 600 with the owner's token"),
+        *(TRUST, FORCE),
     )
-    add_key(parser)
-    add_out(parser, "the file for the signed survey")
-    parser.add_argument("--expect", type=int, metavar="N", help="how many answers are expected: warn of small groups")
-    parser.add_argument("--template", action="store_true", help="print a survey to start from, and nothing else")
-    parser.add_argument("--invited", action="store_true", help="with --template: a survey by invitation")
-    parser.add_argument("--to", metavar="URL", help="upload it to the collector at this address, https://…")
-    parser.add_argument("--token-file", help="with --to: a file of mode 600 with the owner's token")
-    add_trust(parser)
-    add_force(parser)
 
 
-def publish(options: Namespace) -> int:
+def publish(options: Namespace) -> Output:
     """Check, compose and sign a survey, warn of what devices would refuse, and upload it if asked to."""
     from rrcollect.publish.survey_file import template
 
     if options.template:
         text = template(invited=options.invited)
-        emit(options, {"template": text}, text)
-        return 0
+        return Output({"template": text}, text)
     if (options.to is None) != (options.token_file is None):
         raise Incomplete("give both --to URL and --token-file FILE to upload")
     if options.survey is not None and split_sources([str(options.survey)])[0]:
@@ -108,8 +101,7 @@ def publish(options: Namespace) -> int:
         keys = [key.public for key in signing_keys(options)]
         data["pages"] = pages = _upload(options, publication.envelope, keys)
         said += [f"uploaded to {options.to}", *(f"survey:  {page}" for page in pages)]
-    emit(options, data, "\n".join(said))
-    return 0
+    return Output(data, "\n".join(said))
 
 
 def _signed(options: Namespace) -> Publication:
@@ -119,7 +111,6 @@ def _signed(options: Namespace) -> Publication:
 
     if options.expect is not None and options.expect < 1:
         raise ParameterError("--expect", options.expect, "1 or more answers")
-    refuse_existing(options.out, force=options.force)
     survey = Survey.read(options.survey)
     keys = signing_keys(options)
     with at(str(options.survey)):
@@ -129,7 +120,7 @@ def _signed(options: Namespace) -> Publication:
     return publication
 
 
-def _publish_signed(options: Namespace) -> int:
+def _publish_signed(options: Namespace) -> Output:
     """Upload what is signed already."""
     if options.to is None or options.key or options.out is not None:
         raise Incomplete(f"{options.survey} is signed already: give --to URL, --token-file and --trust to upload it")
@@ -137,8 +128,7 @@ def _publish_signed(options: Namespace) -> int:
     survey, envelope = read_envelope(options.survey, keys)
     pages = _upload(options, envelope, keys)
     said = [f"uploaded to {options.to}: digest {survey.digest}", *(f"survey:  {page}" for page in pages)]
-    emit(options, {"digest": survey.digest, "to": options.to, "pages": pages}, "\n".join(said))
-    return 0
+    return Output({"digest": survey.digest, "to": options.to, "pages": pages}, "\n".join(said))
 
 
 def _upload(options: Namespace, envelope: bytes, keys: Sequence[PublicKey]) -> list[str]:
@@ -179,12 +169,15 @@ def _upload(options: Namespace, envelope: bytes, keys: Sequence[PublicKey]) -> l
 
 def add_verify(parser: ArgumentParser) -> None:
     """Options of `verify`."""
-    add_survey(parser)
-    parser.add_argument("--threshold", type=int, default=1, help="how many keys must have signed (default: 1)")
-    parser.add_argument("--publisher", help="the publisher's name (default: the one the survey names)")
+    add(
+        parser,
+        *(SURVEY, TRUST),
+        ("--threshold", int, "how many keys must have signed (default: 1)", {"default": 1}),
+        ("--publisher", str, "the publisher's name (default: the one the survey names)"),
+    )
 
 
-def verify(options: Namespace) -> int:
+def verify(options: Namespace) -> Output:
     """What a device with the default policy would say to an envelope."""
     from rrcollect import Policy, TrustedPublisher
     from rrcollect.errors import SurveyRefused
@@ -198,29 +191,24 @@ def verify(options: Namespace) -> int:
         named = options.publisher or Survey.from_payload(open_envelope(data, keys).payload).publisher
         accepted = Policy([TrustedPublisher(named, keys, options.threshold)]).accept(data)
     except SurveyRefused as error:
-        emit(options, {"accepted": False, "error": type(error).__name__, "reason": str(error)}, "")
-        if not options.json:
-            sys.stderr.write(plain(f"not accepted: {type(error).__name__}: {error}") + "\n")
-        return 1
+        name = type(error).__name__
+        sys.stderr.write("" if options.json else plain(f"not accepted: {name}: {error}") + "\n")
+        return Output({"accepted": False, "error": name, "reason": str(error)}, code=1)
     words = f"accepted: digest {accepted.digest}\n{accepted.explain()}\n{compose(accepted.survey).explain()}"
-    emit(options, {"accepted": True, "digest": accepted.digest, "survey": accepted.survey.to_wire()}, words)
-    return 0
+    return Output({"accepted": True, "digest": accepted.digest, "survey": accepted.survey.to_wire()}, words)
 
 
 def add_withdraw(parser: ArgumentParser) -> None:
     """Options of `withdraw`."""
-    parser.add_argument("survey", type=Path, metavar="SURVEY", help="the signed survey that is to end")
-    add_key(parser)
-    add_out(parser, "the file for the signed withdrawal", required=True)
-    add_force(parser)
+    ends = ("survey", Path, "the signed survey that is to end", {"metavar": "SURVEY"})
+    add(parser, ends, *KEY, out("the file for the signed withdrawal", required=True), FORCE)
 
 
-def withdraw(options: Namespace) -> int:
+def withdraw(options: Namespace) -> Output:
     """Sign that a survey is over; with keys that signed it, or devices would not take it."""
 
     if not options.key:
         raise Incomplete("give --key: a private key that signed the survey")
-    refuse_existing(options.out, force=options.force)
     keys = signing_keys(options)
     survey, _ = read_envelope(options.survey, [key.public for key in keys])
     envelope = survey.withdraw(keys)
@@ -229,26 +217,26 @@ def withdraw(options: Namespace) -> int:
     data = {"survey": survey.digest, "name": survey.name, "version": survey.version, "file": str(options.out)}
     words = f"withdrawn: {survey.name}, version {survey.version}"
     words += f", digest {survey.digest}\n{options.out}: publish it wherever the survey was"
-    emit(options, data, words)
-    return 0
+    return Output(data, words)
 
 
 def add_invite(parser: ArgumentParser) -> None:
     """Options of `invite`."""
-    add_survey(parser)
-    parser.add_argument("--count", type=int, required=True, help="how many")
-    add_out(parser, "the owner's list, as CSV: invite, link", required=True)
-    parser.add_argument("--hashes", type=Path, required=True, help="the hashes of all tickets, for the collector")
-    add_force(parser)
+    add(
+        parser,
+        *(SURVEY, TRUST),
+        ("--count", int, "how many", {"required": True}),
+        out("the owner's list, as CSV: invite, link", required=True),
+        ("--hashes", Path, "the hashes of all tickets, for the collector", {"required": True}),
+        FORCE,
+    )
 
 
-def invite(options: Namespace) -> int:
+def invite(options: Namespace) -> Output:
     """Make invites; nobody but the owner's list ever has them."""
     from rrcollect.publish.tickets import check_number, new_invite, ticket_hashes
     from server_agg.files import write_csv
 
-    for path in (options.out, options.hashes):
-        refuse_existing(path, force=options.force)
     survey, _ = read_envelope(options.survey, trusted(options))
     if not survey.invite_only:
         raise ParameterError(str(options.survey), "open to everybody", "a survey with invite_only = true")
@@ -268,11 +256,5 @@ def invite(options: Namespace) -> int:
         f"{options.out}: {options.count} invites; keep it safe: anyone with it can answer, and can tell which answers "
         f"came from one invite\n{options.hashes}: {len(hashes)} hashes of tickets, sorted"
     )
-    data = {
-        "invites": options.count,
-        "hashes": len(hashes),
-        "file": str(options.out),
-        "hashes_file": str(options.hashes),
-    }
-    emit(options, data, words)
-    return 0
+    files = {"file": str(options.out), "hashes_file": str(options.hashes)}
+    return Output({"invites": options.count, "hashes": len(hashes), **files}, words)

@@ -23,26 +23,27 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rrcollect.errors import ParameterError
 from server_agg.cli.options import (
+    COLUMN,
     DESIGN,
-    add_column,
-    add_design,
-    add_kind,
-    add_out,
-    add_sources,
+    KIND,
+    MANY,
+    NAMES,
+    add,
     bounds_of,
     design_of,
     given_of,
+    out,
+    refuse,
+    sources,
 )
 from server_agg.cli.sources import accepted_survey, read_keys, split_sources
-from server_agg.cli.terminal import CannotWrite, Incomplete, emit, new_file, progress, refuse_existing, write_text
+from server_agg.cli.terminal import CannotWrite, Incomplete, Output, new_file, progress, write_text
 
 if TYPE_CHECKING:
     from rrcollect import BulkLedger
     from rrcollect.answer.acceptance import AcceptedSurvey
     from rrcollect.answer.ledger.bulk import Reservation
-    from rrcollect.design.mechanism import Mechanism
     from server_agg.cli.gateway import ColumnQuestion
     from server_agg.cli.truths import Roster
 
@@ -54,26 +55,24 @@ AGAIN = '--draw-again --because "…" draws a second time and records why'
 def add_randomise(parser: ArgumentParser) -> None:
     """Options of `randomise`."""
     words = "the signed survey, and a table (.csv, .parquet, .jsonl, .sav, …) with one person per row"
-    add_sources(parser, words, count="*")
-    add_column(parser)
-    parser.add_argument("--id", help="the column that names the person; it is not sent. Reports need it")
-    add_out(parser, f"{', '.join(REPORTS)}; packed with its survey: .rrbits; bits: .bits")
-    parser.add_argument("--question", help="the id of the question the column answers")
-    parser.add_argument("--round", type=int, help="the round it answers (default: 0)")
-    parser.add_argument(
-        "--by", action="append", default=[], metavar="COLUMN", help="a column with a segment; sent as it is"
+    add(
+        parser,
+        *sources(words, count="*"),
+        COLUMN,
+        ("--id", str, "the column that names the person; it is not sent. Reports need it"),
+        out(f"{', '.join(REPORTS)}; packed with its survey: .rrbits; bits: .bits"),
+        ("--question", str, "the id of the question the column answers"),
+        ("--round", int, "the round it answers (default: 0)"),
+        ("--by", str, "a column with a segment; sent as it is", {**MANY, "metavar": "COLUMN"}),
+        *(DESIGN, KIND),
+        ("--ledger", Path, "who was drawn before (default: bulk-ledger.sqlite3 in your data folder)"),
+        ("--draw-again", bool, "draw also who was drawn before; with --because"),
+        ("--because", str, "why; kept in the ledger with the time", {"metavar": "REASON"}),
+        ("--sample", Path, f"write {SAMPLE} made-up truths to practise on", {"metavar": "FILE"}),
     )
-    add_design(parser)
-    add_kind(parser)
-    parser.add_argument(
-        "--ledger", type=Path, help="who was drawn before (default: bulk-ledger.sqlite3 in your data folder)"
-    )
-    parser.add_argument("--draw-again", action="store_true", help="draw also who was drawn before; with --because")
-    parser.add_argument("--because", metavar="REASON", help="why; kept in the ledger with the time")
-    parser.add_argument("--sample", type=Path, metavar="FILE", help=f"write {SAMPLE} made-up truths to practise on")
 
 
-def randomise(options: Namespace) -> int:
+def randomise(options: Namespace) -> Output:
     """Draw an answer for everybody in a column of truths who was not drawn before."""
     if options.sample is not None:
         return _sample(options)
@@ -89,20 +88,11 @@ def randomise(options: Namespace) -> int:
     _check(options)
     asked = _asked(options)
     accepted = asked.accepted
-    refuse_existing(options.out, force=None)
     ledger = BulkLedger(options.ledger or _default_ledger())
     segments = {} if accepted is None else {name: accepted.survey.segments[name].names for name in options.by}
     with progress(f"randomising {options.truths.name}", quiet=options.json) as tell:
-        roster = read_roster(
-            options.truths,
-            options.column,
-            cells_of(asked.kind),
-            id_column=options.id,
-            segments=segments,
-            ledger=ledger,
-            tell=tell,
-            encoding=options.encoding,
-        )
+        how = {"id_column": options.id, "segments": segments, "ledger": ledger, "encoding": options.encoding}
+        roster = read_roster(options.truths, options.column, cells_of(asked.kind), tell=tell, **how)
     with _told_who_is_reserved() as people, new_file(options.out, force=None) as partial:
         partial.touch()  # a place that cannot be written is told before anybody is reserved
         reserved = _reserve(options, accepted, roster, ledger)
@@ -111,8 +101,7 @@ def randomise(options: Namespace) -> int:
             ones = write_bits(options, partial, roster.truths[reserved.new], asked)
         else:
             ones = write_answers(options, partial, roster, reserved.new, asked)
-    _said(options, asked, reserved, ones, ledger)
-    return 0
+    return _said(options, asked, reserved, ones, ledger)
 
 
 def _packed(options: Namespace) -> bool:
@@ -121,63 +110,53 @@ def _packed(options: Namespace) -> bool:
 
 def _check(options: Namespace) -> None:
     """Refuse words that do not go together."""
-    if not _packed(options) and not options.out.name.lower().endswith(REPORTS):
-        raise ParameterError("--out", str(options.out), f"a name ending in {', '.join(REPORTS)}, .rrbits or .bits")
-    if options.by and _packed(options):
-        raise ParameterError("--by", options.by, "with reports only: a packed file is one segment")
-    if options.draw_again != bool(options.because and options.because.strip()):
-        raise ParameterError("--because", options.because, "a reason, together with --draw-again")
-    if options.id is not None and options.id == options.column:
-        raise ParameterError("--id", options.id, "another column than that of the truths")
-    if options.survey is not None and options.id is None and not _packed(options):
-        raise ParameterError("--id", None, "the column that names the person, so that nobody is drawn twice")
-    if options.survey is not None and given_of(options, *DESIGN, "options", "bounds"):
-        raise ParameterError("SURVEY", str(options.survey), "alone: it names the design and the kind of question")
-    for name, value in (("--round", options.round), ("--id", options.id)):
-        if options.survey is None and value is not None:
-            raise ParameterError(name, value, "together with SURVEY: a bare ε is about no attribute and no round")
-
-
-def _bare(options: Namespace) -> ColumnQuestion:
-    """The kind and the design of a table without a survey."""
-    from rrcollect import Number
-    from rrcollect.publish.kinds import YesNo
-    from server_agg.cli.gateway import ColumnQuestion
-    from server_agg.cli.truths import numbered
-
-    bounds, design = bounds_of(options), design_of(options).to_grid()
-    if options.options is not None:
-        return ColumnQuestion(numbered(options.options), design)
-    return ColumnQuestion(YesNo() if bounds is None else Number(low=bounds[0], high=bounds[1]), design)
+    packed, reports, survey = _packed(options), ", ".join(REPORTS), options.survey
+    known = packed or options.out.name.lower().endswith(REPORTS)
+    unexplained = options.draw_again != bool(options.because and options.because.strip())
+    typed = survey is not None and given_of(options, *NAMES, "options", "bounds")
+    nobody = survey is not None and options.id is None and not packed
+    alone = "together with SURVEY: a bare ε is about no attribute and no round"
+    refuse(
+        (not known, "--out", str(options.out), f"a name ending in {reports}, .rrbits or .bits"),
+        (options.by and packed, "--by", options.by, "with reports only: a packed file is one segment"),
+        (unexplained, "--because", options.because, "a reason, together with --draw-again"),
+        (options.id == options.column, "--id", options.id, "another column than that of the truths"),
+        (nobody, "--id", None, "the column that names the person, so that nobody is drawn twice"),
+        (typed, "SURVEY", str(survey), "alone: it names the design and the kind of question"),
+        (survey is None and options.round is not None, "--round", options.round, alone),
+        (survey is None and options.id is not None, "--id", options.id, alone),
+    )
 
 
 def _asked(options: Namespace) -> ColumnQuestion:
     """The accepted survey with its envelope, and the kind and the design to draw with."""
+    from rrcollect import Choice, Number
+    from rrcollect.publish.kinds import YesNo
     from server_agg.cli.gateway import ColumnQuestion
 
     if options.survey is None:
-        if not options.out.name.lower().endswith(".bits") or not given_of(options, *DESIGN):
+        if not options.out.name.lower().endswith(".bits") or not given_of(options, *NAMES):
             raise Incomplete("give SURVEY with --trust and --question; or a design, such as --epsilon, for .bits")
-        return _bare(options)
+        bounds, design, many = bounds_of(options), design_of(options).to_grid(), options.options
+        kind = YesNo() if many is None else Choice([str(place) for place in range(1, many + 1)])
+        return ColumnQuestion(kind if bounds is None else Number(*bounds), design)
     if not options.trust or options.question is None:
         raise Incomplete("give --trust and --question with SURVEY")
     accepted, envelope = accepted_survey(options.survey, read_keys(options.trust))
-    question = accepted.survey.question(options.question)
+    survey, question = accepted.survey, accepted.survey.question(options.question)
     options.round = options.round or 0
-    if not 0 <= options.round < question.rounds:
-        raise ParameterError("--round", options.round, f"0 to {question.rounds - 1}")
-    if accepted.survey.invite_only:
-        raise ParameterError(
-            "SURVEY", str(options.survey), "a survey that is not by invitation: each answer needs a ticket of its own"
-        )
-    for name in options.by:
-        if name not in accepted.survey.segments:
-            raise ParameterError("--by", name, f"a segment of the survey: {', '.join(accepted.survey.segments)}")
-    if question.panel or accepted.survey.ask == "one":
-        what = "panel" if question.panel else 'question drawn of several (ask = "one")'
-        raise ParameterError("--question", options.question, f"without a {what}: that is drawn by each person's device")
-    if _packed(options) and question.kind.kind == "choice":
-        raise ParameterError("--out", str(options.out), f"{', '.join(REPORTS)}: a packed file has one bit per person")
+    strange = next((name for name in options.by if name not in survey.segments), None)
+    what = "panel" if question.panel else 'question drawn of several (ask = "one")'
+    invited = "a survey that is not by invitation: each answer needs a ticket of its own"
+    by_device = f"without a {what}: that is drawn by each person's device"
+    one_bit = f"{', '.join(REPORTS)}: a packed file has one bit per person"
+    refuse(
+        (not 0 <= options.round < question.rounds, "--round", options.round, f"0 to {question.rounds - 1}"),
+        (survey.invite_only, "SURVEY", str(options.survey), invited),
+        (strange is not None, "--by", strange, f"a segment of the survey: {', '.join(survey.segments)}"),
+        (question.panel or survey.ask == "one", "--question", options.question, by_device),
+        (_packed(options) and question.kind.labels, "--out", str(options.out), one_bit),
+    )
     return ColumnQuestion(question.kind, question.design, accepted, envelope)
 
 
@@ -241,7 +220,7 @@ def _left_out(reserved: Reservation) -> str:
 
 def _said(
     options: Namespace, asked: ColumnQuestion, reserved: Reservation, ones: int | list[int], ledger: BulkLedger
-) -> None:
+) -> Output:
     design = asked.design
     n, bits_alone = int(reserved.new.sum()), options.out.name.lower().endswith(".bits")
     data = {
@@ -255,7 +234,7 @@ def _said(
         "design": design.to_wire(),
         "ledger": str(ledger.path),
     }
-    said = "" if isinstance(ones, list) else f" {ones:,} of them {'high' if asked.kind.kind == 'number' else 'yes'},"
+    said = "" if isinstance(ones, list) else f" {ones:,} of them {'high' if asked.kind.bounded else 'yes'},"
     words = f"{options.out}: {n:,} randomised answers,{said} in "
     words += "the order of the rows: do not hand them on beside others" if bits_alone else "an order drawn afresh"
     if options.id is None:
@@ -266,20 +245,16 @@ def _said(
         words += "\n" + ", ".join(part for part in counted if part)
     words += f" (ledger {ledger.path}" + (f"; recorded: {options.because})" if options.draw_again else ")")
     if bits_alone:
-        words += f"\nbits alone: keep n = {n}, {_numbers(design)} with them"
+        numbers = ", ".join(f"{name} = {value}" for name, value in design.to_wire().items())
+        words += f"\nbits alone: keep n = {n}, {numbers} with them"
     sys.stderr.write("" if options.json else "the table holds the true answers; keep or destroy it with care\n")
-    emit(options, data, words)
+    return Output(data, words)
 
 
-def _numbers(design: Mechanism) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in design.to_wire().items())
-
-
-def _sample(options: Namespace) -> int:
+def _sample(options: Namespace) -> Output:
     """Made-up people with the columns of the template's survey."""
     from server_agg.demo.people import sample_csv
 
     write_text(options.sample, sample_csv(SAMPLE), force=None)
     words = f"{options.sample}: {SAMPLE} made-up people, columns person, sport, doped, pressed, fixed"
-    emit(options, {"file": str(options.sample), "rows": SAMPLE}, words)
-    return 0
+    return Output({"file": str(options.sample), "rows": SAMPLE}, words)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
-import sys
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from server_agg.cli.options import add_survey
+from server_agg.cli.options import SURVEY, TRUST, add
 from server_agg.cli.sources import read_envelope, read_keys
-from server_agg.cli.terminal import CannotWrite, Incomplete, emit, os_error_hint
+from server_agg.cli.terminal import CannotWrite, Incomplete, Output, os_error_hint
 
 if TYPE_CHECKING:
     from server_agg import CollectorSettings
@@ -25,17 +24,14 @@ def add_serve(parser: ArgumentParser) -> None:
     """Options of `serve`: those of a start, and every setting."""
     from server_agg.collect.settings import CollectorSettings, defaults, variable
 
-    parser.add_argument(
-        "--token-file", help=f"a file of mode 600 with the owner's token (or {variable('owner_token')})"
-    )
-    parser.add_argument(
-        "--make-token", action="store_true", help="write a new token to --token-file if it is not there"
-    )
-    add_survey(parser, count="*")
-    parser.add_argument(
-        "--discard-unreadable",
-        action="store_true",
-        help="start although the epoch key is lost; WARNING: acknowledged reports that wait under it are lost for good",
+    lost = "start although the epoch key is lost; WARNING: acknowledged reports that wait under it are lost for good"
+    add(
+        parser,
+        ("--token-file", str, f"a file of mode 600 with the owner's token (or {variable('owner_token')})"),
+        ("--make-token", bool, "write a new token to --token-file if it is not there"),
+        (*SURVEY[:3], {**SURVEY[3], "nargs": "*"}),
+        TRUST,
+        ("--discard-unreadable", bool, lost),
     )
     usual = defaults()
     for name, field in CollectorSettings.model_fields.items():
@@ -52,7 +48,7 @@ def _flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def serve(options: Namespace) -> int:
+def serve(options: Namespace) -> None:
     """Run a collector until it is told to stop."""
     from rrcollect.errors import ParameterError
     from rrcollect.lazy import extra
@@ -83,21 +79,16 @@ def serve(options: Namespace) -> int:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     here = f"http://{host}:{settings.port}{settings.prefix}"
     published = _published(options, settings)
-    pages = [page for listed in published for page in listed.survey.pages(settings.prefix)]
-    said = [f"results: {here}/", f"reports: {here}/reports"]
+    places = {"results": f"{here}/", "owner": f"{here}/owner", "reports": f"{here}/reports"}
+    said, pages = [f"{name + ':':8s} {places[name]}" for name in ("results", "reports")], []
     for listed in published:
-        lines = [f"survey:  {page}" for page in listed.survey.pages(settings.prefix)]
-        said += lines or [f"survey:  {listed.published.digest} (lists no page)"]
-    said += [f"owner:   {here}/owner (it asks for the owner's token)", "stop with Ctrl-C"]
-    emit(
-        options,
-        {"results": f"{here}/", "owner": f"{here}/owner", "reports": f"{here}/reports", "surveys": pages},
-        "\n".join(said),
-    )
-    sys.stdout.flush()
+        found = listed.survey.pages(settings.prefix)
+        pages += found
+        said += [f"survey:  {page}" for page in found] or [f"survey:  {listed.published.digest} (lists no page)"]
+    said += [f"owner:   {places['owner']} (it asks for the owner's token)", "stop with Ctrl-C"]
+    Output({**places, "surveys": pages}, "\n".join(said)).print(options)
     with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
         run(settings)
-    return 0
 
 
 def _check_port(host: str, port: int) -> None:

@@ -25,34 +25,41 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rrcollect.errors import ParameterError
-from server_agg.cli.options import add_force, add_out
+from server_agg.cli.options import FORCE, JSON, Row, add, add_command, out
 from server_agg.cli.sources import split_sources
-from server_agg.cli.terminal import Incomplete, emit, refuse_existing, writing
+from server_agg.cli.terminal import Incomplete, Output, writing
 
 if TYPE_CHECKING:
     from server_agg import CollectorSettings
     from server_agg.collect import Store
 
-ACTIONS = {
+SURVEY = ("survey", str, "the signed survey, or its digest", {"metavar": "SURVEY"})
+FILE = (out("the file to write", required=True), FORCE)
+WITH_KEY = "include waiting reports, and their key in FILE.keys: anyone with both reads them in their order"
+ACTIONS: dict[str, tuple[str, str, tuple[Row, ...]]] = {
     "ingest": (
         "take reports from standard input, one per line",
         "The collector's rules judge every line, and each report counts once however often it comes.  A line that is\n"
         "refused is counted by its reason, and the others are accepted.",
+        (),
     ),
     "export": (
         "write counts (.json), or the rows it kept (.parquet), to a file",
         "Reports that wait for their batch are not in it: counting starts at the survey's minimum.",
+        ((*SURVEY[:3], {**SURVEY[3], "nargs": "?"}), *FILE),
     ),
-    "backup": ("copy the database while the collector works", ""),
+    "backup": ("copy the database while the collector works", "", (*FILE, ("--with-key", bool, WITH_KEY))),
     "release": (
         "publish complete batches of answers; strangers see nothing else",
         "Answers are published in random batches of the survey's minimum.  A leftover batch waits, and the last one\n"
         "is never published.  What was published stays.",
+        (SURVEY, ("--headline", str, "the round that the headline shows, 1 or more, or `whole`")),
     ),
-    "check": ("show whether the database answers, and what is in it", ""),
+    "check": ("show whether the database answers, and what is in it", "", ()),
     "close": (
         "end a survey that is over: exact counts stay, ids, rows and tickets are overwritten",
         "A survey is over when it has expired and its days of grace have passed.",
+        (SURVEY, ("--grace", float, "days after its expiry (default: that of the settings, 7)")),
     ),
 }
 
@@ -60,39 +67,18 @@ ACTIONS = {
 def add_store(parser: ArgumentParser) -> None:
     """The actions of `store`, each with its options."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    for name, (about, more) in ACTIONS.items():
-        sub = actions.add_parser(
-            name,
-            help=about,
-            description=f"{about[0].upper()}{about[1:]}.\n{more}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        words = "print one JSON value, for programs"
-        sub.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=words)
-        sub.add_argument(
-            "--store", help="the collector's database: a file, or a postgresql:// address (or RRCOLLECT_STORE)"
-        )
-        sub.add_argument(
-            "--epoch-keys", help="its folder of epoch keys (or RRCOLLECT_EPOCH_KEYS; default: beside the database file)"
-        )
-        if name in ("release", "close", "export"):
-            how = {"nargs": "?"} if name == "export" else {}
-            sub.add_argument("survey", metavar="SURVEY", help="the signed survey, or its digest", **how)  # type: ignore[arg-type]
-        if name in ("export", "backup"):
-            add_out(sub, "the file to write", required=True)
-            add_force(sub)
-    backup, release, close = (actions.choices[name] for name in ("backup", "release", "close"))
-    backup.add_argument(
-        "--with-key",
-        action="store_true",
-        help="include waiting reports, and their key in FILE.keys: anyone with both reads them in their order",
-    )
-    release.add_argument("--headline", help="the round that the headline shows, 1 or more, or `whole`")
-    close.add_argument("--grace", type=float, help="days after its expiry (default: that of the settings, 7)")
+    for name, (about, more, rows) in ACTIONS.items():
+        add(
+            add_command(actions, name, about, more),
+            (*JSON, {"default": argparse.SUPPRESS}),
+            ("--store", str, "the collector's database: a file, or a postgresql:// address (or RRCOLLECT_STORE)"),
+            ("--epoch-keys", str, "its folder of epoch keys (or RRCOLLECT_EPOCH_KEYS; default: beside the database "
+             "file)"),
+            *rows,
+        )  # fmt: skip
 
 
-def store(options: Namespace) -> int:
+def store(options: Namespace) -> Output:
     """Run one action."""
     run = {"ingest": _ingest, "export": _export, "backup": _backup, "release": _release, "close": _close}
     return {**run, "check": _check}[options.action](options)
@@ -141,7 +127,7 @@ def _opened(options: Namespace, settings: CollectorSettings | None = None) -> It
         yield store
 
 
-def _ingest(options: Namespace) -> int:
+def _ingest(options: Namespace) -> Output:
     """Take reports from standard input; if one was refused, the exit code says so."""
     rules = _settings(options)
     with _opened(options, rules) as store:
@@ -149,42 +135,33 @@ def _ingest(options: Namespace) -> int:
     good = {"new": verdicts.pop("new", 0), "known": verdicts.pop("same", 0)}
     refused = dict(sorted(verdicts.items()))
     lines = [f"{good['new']} new, {good['known']} known, {sum(refused.values())} refused"]
-    emit(options, {**good, "refused": refused}, "\n".join([*lines, *(f"  {n} {why}" for why, n in refused.items())]))
-    return 3 if refused else 0
+    lines += [f"  {n} {why}" for why, n in refused.items()]
+    return Output({**good, "refused": refused}, "\n".join(lines), code=3 if refused else 0)
 
 
-def _export(options: Namespace) -> int:
+def _export(options: Namespace) -> Output:
     """Write a collector's counts, or the rows it kept, to a file."""
-    refuse_existing(options.out, force=options.force)
     survey = None if options.survey is None else _digest(options.survey)
     with _opened(options) as store:
-        _check_known(store, survey)
+        published = [one.digest for one in store.shelf.surveys()]
+        if survey is not None and survey not in published:
+            known = ", ".join(published) or "none"
+            raise ParameterError("SURVEY", survey, f"the digest of a survey in the store: {known}")
         with writing(options.out):
             written = store.export(options.out, survey)
-    emit(options, {"reports": written, "file": str(options.out)}, f"{options.out}: {written} reports")
-    return 0
+    return Output({"reports": written, "file": str(options.out)}, f"{options.out}: {written} reports")
 
 
-def _check_known(store: Store, survey: str | None) -> None:
-    """Refuse a digest under which the collector has no survey."""
-    published = [one.digest for one in store.shelf.surveys()]
-    if survey is not None and survey not in published:
-        known = ", ".join(published) or "none"
-        raise ParameterError("SURVEY", survey, f"the digest of a survey in the store: {known}")
-
-
-def _backup(options: Namespace) -> int:
+def _backup(options: Namespace) -> Output:
     """Copy a collector's database while it works."""
-    refuse_existing(options.out, force=options.force)
     with _opened(options) as store, writing(options.out):
         made = store.backup(options.out, with_key=options.with_key)
     there = "in it, under the key in " + str(made.keys) if made.keys else "not in it"
     data = {"file": str(made.file), "waiting": made.waiting, "keys": None if made.keys is None else str(made.keys)}
-    emit(options, data, f"{made.file}: all that was folded; {made.waiting} waiting reports are {there}")
-    return 0
+    return Output(data, f"{made.file}: all that was folded; {made.waiting} waiting reports are {there}")
 
 
-def _release(options: Namespace) -> int:
+def _release(options: Namespace) -> Output:
     """Make public what makes up whole crowds, and print what strangers see from now on."""
     from server_agg.collect.store.release import SAME
     from server_agg.survey_page.results import released_results
@@ -199,42 +176,33 @@ def _release(options: Namespace) -> int:
         last = store.last_release(survey)
     said = [f"{made.added} answers were added", *made.reasons]
     if last is None:
-        emit(options, made.as_dict(), "\n".join([*said, "nothing is released yet"]))
-        return 0
+        return Output(made.as_dict(), "\n".join([*said, "nothing is released yet"]))
     found = released_results(last.tallies, survey, last.facts)
     shown = found.page()
     notes = [f"{one['id']}: {note}" for one in shown["questions"] for note in one["notes"]]
     words = "\n".join([*said, *shown["notes"], *notes])
-    emit(options, {**made.as_dict(), "results": shown}, str(found), words)
-    return 0
+    return Output({**made.as_dict(), "results": shown}, str(found), words)
 
 
-def _check(options: Namespace) -> int:
+def _check(options: Namespace) -> Output:
     """What is in the store, if the database answers and its key can be read."""
     with _opened(options) as store:
         found = asdict(store.check())
     said = "{surveys} surveys, {counted} reports counted, {waiting} waiting".format(**found)
     said += "; rows are kept" if found["keeps_rows"] else ""
     said += "".join(f"\nunfinished: {each}" for each in found["unfinished"])
-    emit(options, {**found, "unfinished": [str(each) for each in found["unfinished"]]}, said)
-    return 0
+    return Output({**found, "unfinished": [str(each) for each in found["unfinished"]]}, said)
 
 
-def _close(options: Namespace) -> int:
+def _close(options: Namespace) -> Output:
     """End a survey that is over: exact counts stay, ids, rows and tickets are overwritten."""
+    from server_agg.collect.settings import LONGEST_DAYS
+
     settings = _settings(options)
-    grace = settings.grace if options.grace is None else _days("--grace", options.grace)
+    if options.grace is not None and not 0 <= options.grace <= LONGEST_DAYS:  # nor is it what is not a number
+        raise ParameterError("--grace", options.grace, f"a number of days from 0 to {LONGEST_DAYS}")
+    grace = settings.grace if options.grace is None else timedelta(days=options.grace)
     with _opened(options, settings) as store:
         kept = store.close(_digest(options.survey), grace=grace)
     said = f"closed: the counts of {kept.n} reports stay; ids, rows and tickets are gone"
-    emit(options, {"reports": kept.n, "digest": _digest(options.survey)}, said)
-    return 0
-
-
-def _days(name: str, given: float) -> timedelta:
-    """A time that was given in days; not a negative one, none without end and none that is not a number."""
-    from server_agg.collect.settings import LONGEST_DAYS
-
-    if not 0 <= given <= LONGEST_DAYS:
-        raise ParameterError(name, given, f"a number of days from 0 to {LONGEST_DAYS}")
-    return timedelta(days=given)
+    return Output({"reports": kept.n, "digest": _digest(options.survey)}, said)

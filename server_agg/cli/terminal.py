@@ -96,16 +96,29 @@ class RenderedTable(str):
     __slots__ = ()
 
 
-def emit(options: Namespace, data: Any, *parts: str) -> None:
-    """Print the result: `data` as JSON if asked for, else the parts, a blank line between them."""
-    if options.json:
-        plain_ascii = "utf" not in (sys.stdout.encoding or "").lower()
-        json.dump(data, sys.stdout, ensure_ascii=plain_ascii, allow_nan=False, indent=None)
-        sys.stdout.write("\n")
-        return
-    kept = [part if isinstance(part, RenderedTable) else plain(part) for part in parts if part]
-    if kept:
-        sys.stdout.write("\n\n".join(part.rstrip("\n") for part in kept) + "\n")
+class Output:
+    """What a command has to say: `data` for programs, `parts` for people with a blank line between them, what `--plot`
+    draws, and the exit code."""
+
+    def __init__(self, data: Any, *parts: str, picture: Callable[[], Picture] | None = None, code: int = 0) -> None:
+        self.data, self.parts, self.picture, self.code = data, parts, picture, code
+
+    def print(self, options: Namespace) -> None:
+        """Draw the picture if it was asked for, and print the data as JSON or the parts."""
+        parts = list(self.parts)
+        if getattr(options, "plot", None) is not None:
+            if self.picture is None:
+                raise ParameterError("--plot", str(options.plot), "a result that has a picture: this one has none")
+            with new_file(options.plot, force=options.force) as partial:
+                self.picture().save(partial)
+            parts.append(f"picture: {options.plot}")
+        if options.json:
+            plain_ascii = "utf" not in (sys.stdout.encoding or "").lower()
+            json.dump(self.data, sys.stdout, ensure_ascii=plain_ascii, allow_nan=False, indent=None)
+            sys.stdout.write("\n")
+        elif kept := [part if isinstance(part, RenderedTable) else plain(part) for part in parts if part]:
+            sys.stdout.write("\n\n".join(part.rstrip("\n") for part in kept) + "\n")
+        sys.stdout.flush()
 
 
 def table(head: Sequence[str] | None, rows: Sequence[Sequence[str]], numeric: set[int]) -> str:
@@ -135,11 +148,10 @@ def table(head: Sequence[str] | None, rows: Sequence[Sequence[str]], numeric: se
     return text_table(head, rows, numeric)
 
 
-def show(options: Namespace, result: Result, *more: str, first: str = "") -> None:
-    """A result with its tables and notes, and its picture if one was asked for."""
+def show(options: Namespace, result: Result, *more: str, first: str = "") -> Output:
+    """A result as a command's output: its tables and notes, and its picture."""
     asked = options.level, options.method
-    said = save_picture(options, result.plot)
-    emit(options, result.as_dict(*asked), first, *shown(result, *asked, *more), said)
+    return Output(result.as_dict(*asked), first, *shown(result, *asked, *more), picture=result.plot)
 
 
 def shown(result: Result, level: Any = None, method: str | None = None, *more: str) -> list[str]:
@@ -215,17 +227,10 @@ def write_text(path: str | os.PathLike[str], text: str, *, force: bool | None) -
         partial.write_text(text, encoding="utf-8")
 
 
-def check_picture(options: Namespace) -> None:
-    """Refuse a `--plot` that cannot be drawn to, before the work is done."""
-    if options.plot is not None and options.plot.suffix.lower() not in PICTURES:
-        raise ParameterError("--plot", str(options.plot), f"a name ending in {', '.join(PICTURES)}")
-    refuse_existing(options.plot, force=options.force)
-
-
-def save_picture(options: Namespace, drawn: Callable[[], Picture]) -> str:
-    """Draw to the file of `--plot`, if there is one, without a display; returns what to say about it."""
-    if options.plot is None:
-        return ""
-    with new_file(options.plot, force=options.force) as partial:
-        drawn().save(partial)
-    return f"picture: {options.plot}"
+def check_outputs(options: Namespace) -> None:
+    """Refuse files that cannot be written, or pictures that cannot be drawn, before the work is done."""
+    given = {name: getattr(options, name, None) for name in ("out", "hashes", "refused_to", "plot")}
+    if given["plot"] is not None and given["plot"].suffix.lower() not in PICTURES:
+        raise ParameterError("--plot", str(given["plot"]), f"a name ending in {', '.join(PICTURES)}")
+    for path in given.values():
+        refuse_existing(path, force=getattr(options, "force", None))

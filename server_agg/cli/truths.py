@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,7 +28,7 @@ import numpy as np
 
 from rrcollect.design.bulk_bits import double_above, double_below
 from rrcollect.errors import BadTruth, ParameterError
-from rrcollect.publish.kinds import AnyKind, Choice
+from rrcollect.publish.kinds import AnyKind
 from server_agg.answer_words import yes_or_no
 from server_agg.columns import file_rows
 from server_agg.errors import BadColumn
@@ -76,26 +76,17 @@ class Cells:
 
 def cells_of(kind: AnyKind) -> Cells:
     """How the truths of a question of this kind are read."""
-    made: Cells = {"yes_no": _yes_no, "choice": _choice, "number": _number}[kind.kind](kind)
-    return made
-
-
-def _yes_no(kind: AnyKind) -> Cells:
-    types = "booleans, the numbers 0 and 1, or the words yes and no"
-    return Cells(yes_or_no, np.bool_, f"yes/no, true/false or 1/0{REST}", types, lambda values: np.isin(values, (0, 1)))
-
-
-def _choice(kind: Any) -> Cells:
-    labels = _labels(kind)
-    listed = ", ".join(map(repr, list(labels)[:20]))
-    return Cells(lambda cell: labels.get(_text(cell)), np.uint8, f"one of {listed}{REST}", "text or whole numbers")
-
-
-def _number(kind: Any) -> Cells:
-    ends = (-math.inf, math.inf)
-    if not kind.clip:
-        ends = (double_above(Fraction(kind.low)), double_below(Fraction(kind.high)))
-    allowed = "a finite number" if kind.clip else f"a number from {kind.low} to {kind.high}"
+    if kind.labels:
+        labels = _places(kind)
+        listed = ", ".join(map(repr, list(labels)[:20]))
+        return Cells(lambda cell: labels.get(_text(cell)), np.uint8, f"one of {listed}{REST}", "text or whole numbers")
+    if not kind.bounded:
+        types = "booleans, the numbers 0 and 1, or the words yes and no"
+        right = lambda values: np.isin(values, (0, 1))  # noqa: E731
+        return Cells(yes_or_no, np.bool_, f"yes/no, true/false or 1/0{REST}", types, right)
+    (low, high), clip = kind.bounded["bounds"], kind.bounded["clip"]
+    ends = (-math.inf, math.inf) if clip else (double_above(low), double_below(high))
+    allowed = "a finite number" if clip else f"a number from {low} to {high}"
 
     def inside(values: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray(np.isfinite(values) & (values >= ends[0]) & (values <= ends[1]))
@@ -103,19 +94,11 @@ def _number(kind: Any) -> Cells:
     return Cells(lambda cell: _finite(cell, *ends), np.float64, allowed + REST, "numbers, or text", inside)
 
 
-def numbered(options: int) -> Choice:
-    """A choice whose options are called 1, 2, …: for a bare ε, without a survey."""
-    return Choice(options=[{"en": str(number)} for number in range(1, options + 1)])
-
-
-def _labels(kind: Choice) -> dict[str, int]:
-    found: dict[str, int] = {}
-    unclear = set()
-    for place, by_language in enumerate(kind.options):
-        for label in by_language.values():
-            if found.setdefault(label, place) != place:
-                unclear.add(label)
-    return {label: place for label, place in found.items() if label not in unclear}
+def _places(kind: AnyKind) -> dict[str, int]:
+    """The places of the options by their labels in all languages, those left out that stand for two options."""
+    found = {(label, place) for place, option in enumerate(kind.labels) for label in option.values()}
+    often = Counter(label for label, _ in found)
+    return {label: place for label, place in sorted(found, key=lambda one: one[1]) if often[label] == 1}
 
 
 def _text(cell: Any) -> str:
@@ -130,15 +113,6 @@ def _finite(cell: Any, low: float, high: float) -> float | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return value if math.isfinite(value) and low <= value <= high else None
-
-
-class Piece(NamedTuple):
-    """Some rows: their truths, their cells in other columns, the share of the file read so far, all column names."""
-
-    truths: NDArray[Any]
-    cells: dict[str, list[Any]]
-    share: float
-    columns: Sequence[str]
 
 
 class Roster(NamedTuple):
@@ -162,19 +136,20 @@ def read_roster(
     encoding: str = "utf-8",
 ) -> Roster:
     """The whole file; `segments` maps the columns that are sent to the values they may have."""
-    rows = pieces(path, column, cells, [*segments, *([] if id_column is None else [id_column])], encoding)
+    wanted = [column, *segments, *([] if id_column is None else [id_column])]
     truths, people, columns = [], [], []
     places: dict[str, list[NDArray[np.int32]]] = {name: [] for name in segments}
     row = 0
-    for piece in rows:
+    for piece in file_rows(path, wanted, encoding):
         for name, allowed in segments.items():
-            places[name].append(_places_of(piece.cells[name], allowed, f"{path}, row {{}}, column {name!r}", row + 1))
+            where = f"{path}, row {{}}, column {name!r}"
+            places[name].append(_places_of(_listed(piece.cells[name]), allowed, where, row + 1))
         if id_column is not None:
-            ids = ("" if cell is None else cell for cell in piece.cells[id_column])
+            ids = ("" if cell is None else cell for cell in _listed(piece.cells[id_column]))
             with naming(path):
                 people.append(ledger.keyed(ids, first=row + 1))
-        truths.append(piece.truths)
-        columns, row = sorted(piece.columns), row + len(piece.truths)
+        truths.append(_truths(path, column, cells, piece.cells[column], row + 1))
+        columns, row = sorted(piece.columns), row + len(truths[-1])
         tell(piece.share)
     if row == 0:
         raise BadColumn(column, "empty: the file has no rows", "one person per row", str(path))
@@ -208,17 +183,6 @@ def _places_of(cells: Sequence[Any], allowed: Sequence[str], where: str, first: 
         row = first + int(np.argmin(found))
         raise ParameterError(where.format(row), "another value, not shown", f"one of {', '.join(allowed)}")
     return found
-
-
-def pieces(
-    path: Path, column: str, cells: Cells, others: Sequence[str] = (), encoding: str = "utf-8"
-) -> Iterator[Piece]:
-    """The truths of a file, with the cells of other columns."""
-    row = 1
-    for piece in file_rows(path, [column, *others], encoding):
-        truths = _truths(path, column, cells, piece.cells[column], row)
-        row += len(truths)
-        yield Piece(truths, {name: _listed(piece.cells[name]) for name in others}, piece.share, piece.columns)
 
 
 def _listed(cells: Any) -> list[Any]:

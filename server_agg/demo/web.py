@@ -17,7 +17,6 @@ import secrets
 import shutil
 import signal
 import socket
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -120,8 +119,8 @@ class Trickle(threading.Thread):
         self.join(timeout=30)
 
 
-def run_web(port: int, pause: float, say: Say) -> int:
-    """Run until Ctrl-C; says the addresses first, and how many answered last."""
+def run_web(port: int, pause: float, say: Say) -> tuple[dict[str, Any], str]:
+    """Run until Ctrl-C; says the addresses first, and returns how many answered."""
     extra("server_agg.collect.serve", "server")
     import uvicorn
 
@@ -160,7 +159,6 @@ def run_web(port: int, pause: float, say: Say) -> int:
         usual = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
         pages = {"results": f"{here}/", "survey": f"{here}/s/{publication.digest}", "token": token}
         say(pages, "\n".join(f"{name:8s} {page}" for name, page in pages.items()) + f"\n{OPENING}")
-        sys.stdout.flush()  # also into a file or a pipe: the addresses are of use now
         people.start()
         try:
             server.run(sockets=[listening])
@@ -171,8 +169,7 @@ def run_web(port: int, pause: float, say: Say) -> int:
     if people.trouble:
         raise RRCollectError(f"the respondents stopped coming: {people.trouble}")
     words = f"stopped; {people.answered} simulated respondents had answered with a client of their own"
-    say({"respondents": people.answered, "before": BEFORE}, words)
-    return 0
+    return {"respondents": people.answered, "before": BEFORE}, words
 
 
 def survey_in_languages(here: str) -> str:

@@ -139,19 +139,15 @@ def test_what_pandas_writes_for_a_column_that_once_had_a_gap(desk, capsys):
 
 def test_a_large_file_is_read_in_pieces(desk, capsys, monkeypatch):
     from server_agg import columns
-    from server_agg.cli import truths
-    from tests.inside.cli import cells_of
-    from tests.inside.publish import YesNo
 
-    cells = cells_of(YesNo())
     monkeypatch.setattr(columns, "PIECE", 64)
     write_csv(desk / "t.csv.gz", [True] * 1000)
-    sizes = [len(piece.truths) for piece in truths.pieces(desk / "t.csv.gz", "doped", cells)]
+    sizes = [len(piece.cells["doped"]) for piece in columns.file_rows(desk / "t.csv.gz", ["doped"])]
     assert (max(sizes), sum(sizes)) == (64, 1000)
     assert json_of(capsys, "randomise", "t.csv.gz", *ASKED, "--out", "o.rrbits")["answers"] == 1000
     assert people() == [1000]
     pq.write_table(pa.table({"doped": [True] * 1000}), "t.parquet")
-    assert max(len(piece.truths) for piece in truths.pieces(desk / "t.parquet", "doped", cells)) == 64
+    assert max(len(piece.cells["doped"]) for piece in columns.file_rows(desk / "t.parquet", ["doped"])) == 64
 
 
 # ---- one draw, by ids -----------------------------------------------------------------------------------------------
