@@ -21,21 +21,6 @@ from rrcollect.design.sets import SetDesign
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 
-__all__ = [
-    "NOMINAL",
-    "crosswise",
-    "forced_response",
-    "k_ary_response",
-    "kuk",
-    "mangat",
-    "mangat_singh",
-    "moors",
-    "rappor",
-    "triangular",
-    "unrelated_question",
-    "warner",
-]
-
 NOMINAL = frozenset({"unrelated_question", "crosswise", "triangular", "moors"})
 
 

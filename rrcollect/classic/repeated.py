@@ -24,12 +24,12 @@ from fractions import Fraction
 
 from rrcollect.design.exponential import ExpNumber
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability, whole_number
-from rrcollect.design.utility import Target
-from rrcollect.design.yes_no import Design
+from rrcollect.design.promise import Private
+from rrcollect.design.yes_no import Design, Target
 
 
 @dataclass(frozen=True)
-class RepeatedDesign:
+class RepeatedDesign(Private):
     """`draws` independent answers by one `design` to the same question, reported as their sum.
 
     >>> RepeatedDesign(Design("4/5", "4/5"), 2).epsilon()   # 2 ln 4
@@ -42,27 +42,14 @@ class RepeatedDesign:
     def __post_init__(self) -> None:
         whole_number("draws", self.draws)
 
-    @property
-    def worst_likelihood_ratio(self) -> Fraction | float:
-        """The most one reported sum can change the odds of the truth."""
-        ratio = self.design.worst_likelihood_ratio
-        return ratio**self.draws if isinstance(ratio, Fraction) else math.inf
-
-    @property
-    def tight_epsilon(self) -> Epsilon | None:
-        """The least ε with δ = 0, exactly; None if there is none."""
-        ratio = self.worst_likelihood_ratio
-        return Epsilon.of_ratio(ratio) if isinstance(ratio, Fraction) else None
+    def needed(self) -> tuple[tuple[Fraction, Fraction], ...]:
+        """Of every sum its chances under both truths."""
+        return tuple((max(chances), min(chances)) for chances in zip(self.law(0), self.law(1), strict=True))
 
     @property
     def proof_words(self) -> str:
         """Which answer is a proof; see `Mechanism.proof_words`."""
         return self.design.proof_words
-
-    def epsilon(self) -> float:
-        """`tight_epsilon` rounded up to a double; `math.inf` if there is none."""
-        tight = self.tight_epsilon
-        return math.inf if tight is None else float(tight)
 
     def law(self, truth: int) -> list[Fraction]:
         """P(0 ones), …, P(k ones) given the truth."""
@@ -70,25 +57,21 @@ class RepeatedDesign:
         k = self.draws
         return [math.comb(k, r) * p**r * (1 - p) ** (k - r) for r in range(k + 1)]
 
-    def _needed(self, epsilon: Epsilon) -> ExpNumber:
+    def _exact_delta(self, epsilon: Epsilon) -> ExpNumber:
         """The exact δ(ε)."""
         big_e = epsilon.exp
-        needed = big_e * 0
-        for a, b in ((0, 1), (1, 0)):
-            total = big_e * 0
-            for given_a, given_b in zip(self.law(a), self.law(b), strict=True):
-                excess = given_a - big_e * given_b
-                total = total + excess if excess > 0 else total
-            needed = total if total > needed else needed
-        return needed
+        laws = self.law(0), self.law(1)
+        nothing = big_e * 0
+        excess = [[a - big_e * b for a, b in zip(one, other, strict=True)] for one, other in (laws, laws[::-1])]
+        return max(sum((each for each in of if each > 0), nothing) for of in excess)
 
     def delta(self, epsilon: EpsilonLike) -> float:
         """The least δ at this ε, rounded up."""
-        return self._needed(Epsilon(epsilon)).float_above()
+        return self._exact_delta(Epsilon(epsilon)).float_above()
 
     def satisfies(self, epsilon: EpsilonLike, delta: NumberLike = 0) -> bool:
         """Whether (ε, δ)-differential privacy holds, decided exactly."""
-        return self._needed(Epsilon(epsilon)) <= probability("delta", delta)
+        return self._exact_delta(Epsilon(epsilon)) <= probability("delta", delta)
 
     def variance(self, prevalence: NumberLike, n: int = 1, target: Target = "population") -> Fraction:
         """The variance of the unbiased estimate from n people."""

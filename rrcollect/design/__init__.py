@@ -1,8 +1,8 @@
 """The first step of the flow: which randomisation is optimal, exactly.
 
 Read in this order: `parameters` (ε and δ as typed), `exponential` (e^ε without floats), `promise` ((ε, δ) and its
-sums), `mechanism` (what every mechanism says of itself), `yes_no` and `sets` (the mechanisms), `optimal` (the
-theorems), `unknown_prevalence` and `full_support` (choices where the theorems need help).
+sums), `mechanism` (what every mechanism says of itself), `bits` (those whose answers are rows of bits), `yes_no` and
+`sets` (the mechanisms), `optimal` (the theorems), `special` (choices where the theorems need help).
 
 `DESIGNS` is the only list of mechanisms, by the keys of their wire form.
 """
@@ -16,10 +16,7 @@ from rrcollect.design.sets import SetDesign
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, shown
 
-DESIGNS: dict[frozenset[str], type[Mechanism]] = {
-    frozenset({"p00", "p11"}): Design,
-    frozenset({"options", "p", "size"}): SetDesign,
-}
+DESIGNS: dict[frozenset[str], type[Mechanism]] = {frozenset(made.parts): made for made in (Design, SetDesign)}
 
 
 def from_wire(value: object) -> Mechanism:
@@ -32,8 +29,7 @@ def from_wire(value: object) -> Mechanism:
     """
     made = DESIGNS.get(frozenset(value)) if isinstance(value, dict) else None
     if made is None:
-        known = " or ".join("{" + ", ".join(f'"{name}": "…"' for name in sorted(names)) + "}" for names in DESIGNS)
-        raise ParameterError("design", value, known)
+        raise ParameterError("design", value, " or ".join(known.wire_form() for known in DESIGNS.values()))
     return made.from_wire(value)
 
 

@@ -164,23 +164,18 @@ def corners(promise: Promise) -> list[Corner]:
 
 def exact_minimum(
     candidates: list[tuple[Corner, ExpNumber]],
-) -> tuple[list[Corner], tuple[tuple[str, float], ...]]:
-    """(the corners with the least figure, every (name, figure) as a float); corners that tie are in the order given."""
-    least = candidates[0][1]
-    for _, figure in candidates[1:]:
-        least = figure if figure < least else least
+) -> tuple[list[Corner], tuple[tuple[str, float], ...], str]:
+    """(the corners with the least figure, every (name, figure) as a float, the same in words); corners that tie are in
+    the order given."""
+    least = min(figure for _, figure in candidates)
     winners = [corner for corner, figure in candidates if figure == least]
-    return winners, tuple((corner.name, float(figure)) for corner, figure in candidates)
+    compared = tuple((corner.name, float(figure)) for corner, figure in candidates)
+    return winners, compared, "; ".join(f"{name} {value:.6g}" for name, value in compared)
 
 
 def floored_to_grid(p00: ExpNumber | Fraction, p11: ExpNumber | Fraction) -> tuple[Fraction, Fraction]:
     """Both probabilities floored to the grid, exactly (rounding lemma of `yes_no`)."""
-
-    def one(p: ExpNumber | Fraction) -> Fraction:
-        scaled = p * GRID
-        return Fraction(scaled.floor() if isinstance(scaled, ExpNumber) else math.floor(scaled), GRID)
-
-    return one(p00), one(p11)
+    return Fraction(math.floor(p00 * GRID), GRID), Fraction(math.floor(p11 * GRID), GRID)
 
 
 def symmetric_probability(promise: Promise, *, full_support: bool = False) -> Fraction:

@@ -8,7 +8,7 @@ t closely enough: each loop below that refines "until decided" ends.
 (q, K, g, every variance and every comparison of variances) are numbers of this field, so they can be written as in
 the paper and are decided exactly.
 
-Callers: `parameters` (comparing promises), `matrix` (does a design keep one), `optimal` and its neighbours.
+Callers: `parameters` (comparing ε), `promise` (does a design keep one), `optimal` and its neighbours.
 """
 
 from __future__ import annotations
@@ -44,22 +44,6 @@ def _scaled_exp(numerator: int, denominator: int, bits: int) -> tuple[int, int, 
         low = low * low >> w
         high = (high * high >> w) + 1
     return low, high, w
-
-
-def exp_bounds(x: Fraction | int, bits: int = 96) -> tuple[Fraction, Fraction]:
-    """Rationals low <= e^x <= high with high/low <= 1 + 2^-bits; both are 1 if x = 0.
-
-    >>> low, high = exp_bounds(1, bits=20)
-    >>> low < Fraction("2.718281828459045") < high, float(high - low) < 3e-6
-    (True, True)
-    """
-    x = Fraction(x)
-    if x == 0:
-        return Fraction(1), Fraction(1)
-    low, high, w = _scaled_exp(abs(x.numerator), x.denominator, bits)
-    if x > 0:
-        return Fraction(low, 1 << w), Fraction(high, 1 << w)
-    return Fraction(1 << w, high), Fraction(1 << w, low)
 
 
 def _evaluate(coefficients: Sequence[int], low: int, high: int, w: int) -> tuple[int, int]:
@@ -254,12 +238,12 @@ class ExpNumber:
             return Fraction(0), Fraction(0)
         size = max(len(self.over), len(self.under))
         low, high, w = _scaled_exp(abs(self.r.numerator), self.r.denominator, bits)
-        if self.r < 0:
-            low, high = (1 << 2 * w) // high, -((-1 << 2 * w) // low)
         scaled = _integers([*self.over, *self.under])  # one common denominator: it cancels in the quotient
         pad = [0] * size
         over = (scaled[: len(self.over)] + pad)[:size]
         under = (scaled[len(self.over) :] + pad)[:size]
+        if self.r < 0:  # both times t^-degree: the polynomials read backwards, at e^-r
+            over, under = over[::-1], under[::-1]
         a, b = _evaluate(over, low, high, w)
         c, d = _evaluate(under, low, high, w)
         if c <= 0 <= d:  # too coarse to tell the divisor from 0; it is not 0
@@ -283,7 +267,7 @@ class ExpNumber:
         off = (self - limit) / limit
         return float(limit) if Fraction(-1, 1 << 64) < off < Fraction(1, 1 << 64) else None
 
-    def floor(self) -> int:
+    def __floor__(self) -> int:
         """The largest integer not above the value, exactly."""
         limit = self._limit() if self.r > HUGE else None
         if limit is not None:

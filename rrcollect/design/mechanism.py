@@ -19,17 +19,16 @@ Rules
 from __future__ import annotations
 
 import json
-import math
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
-from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike
-from rrcollect.design.promise import Promise, loss
+from rrcollect.design.parameters import SIGNED, Epsilon, probability
+from rrcollect.design.promise import Private, Promise
 from rrcollect.design.sampling import Range, Source
 from rrcollect.design.sentences import Said, Sentences
-from rrcollect.errors import OffGridDesign, ParameterError
+from rrcollect.errors import NotCanonical, OffGridDesign, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,7 +62,7 @@ class Blanket(NamedTuple):
     ones: tuple[Fraction, Fraction]
 
 
-class Mechanism(ABC):
+class Mechanism(Private):
     """The published randomisation of one question."""
 
     __slots__ = ()
@@ -74,10 +73,17 @@ class Mechanism(ABC):
     statistic: str
     """What a tally counts of an answer (rule 3)."""
 
+    parts: ClassVar[Mapping[str, type[int] | type[str]]]
+    """The names of its exact numbers, in the order in which its class takes them, and the type of each on the wire."""
+
     @property
-    @abstractmethod
     def numbers(self) -> tuple[int | Fraction, ...]:
         """Its exact numbers, as its class takes them: two mechanisms are equal if and only if these are."""
+        return tuple(getattr(self, name) for name in self.parts)
+
+    def __repr__(self) -> str:
+        shown = (str(number) if isinstance(number, int) else f"'{number}'" for number in self.numbers)
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a {type(self).__name__} cannot be changed ({name})")
@@ -135,14 +141,26 @@ class Mechanism(ABC):
     def fits(self, kind: KindLike) -> bool:
         """Whether questions of this kind can be asked with it."""
 
-    @abstractmethod
     def to_wire(self) -> dict[str, Any]:
-        """The mechanism as a JSON object."""
+        """The mechanism as a JSON object, fractions in lowest terms: {"p00": "3/4", "p11": "1"}."""
+        return {name: kind(getattr(self, name)) for name, kind in sorted(self.parts.items())}
 
     @classmethod
-    @abstractmethod
-    def from_wire(cls, value: object) -> Mechanism:
+    def from_wire(cls, value: object) -> Self:
         """The mechanism of its one wire form; anything else is refused."""
+        if not isinstance(value, dict) or {name: type(part) for name, part in value.items()} != cls.parts:
+            raise ParameterError("design", value, cls.wire_form())
+        given = ((name, value[name]) for name in cls.parts)
+        made = cls(*(part if type(part) is int else probability(name, part, SIGNED) for name, part in given))
+        if made.to_wire() != value:
+            raise NotCanonical("a probability of a design is not written in lowest terms, such as '3/4'")
+        return made
+
+    @classmethod
+    def wire_form(cls) -> str:
+        """What its JSON object looks like."""
+        named = (f'"{name}": ' + ("…" if kind is int else '"…"') for name, kind in sorted(cls.parts.items()))
+        return "{" + ", ".join(named) + "}"
 
     @property
     def text(self) -> str:
@@ -175,38 +193,20 @@ class Mechanism(ABC):
         """How much of the truth gets through; 1 would be all of it."""
 
     @property
-    @abstractmethod
-    def worst_likelihood_ratio(self) -> Fraction | float:
-        """How much one answer can change the odds between two truths; `math.inf` if an answer is a proof."""
-
-    @property
     def total_variation(self) -> Fraction:
         """The distance between the laws of the two truths that differ most: the least δ at ε = 0, which is |c|."""
         return abs(self.c)
 
     @property
     def loss(self) -> Promise:
-        """What one answer costs: (tight ε, 0), or (0, total variation) if an answer can be a proof; see `promise`."""
-        return loss(self.worst_likelihood_ratio, self.total_variation)
+        """What one answer costs: (tight ε, 0), or (0, total variation) if an answer can be a proof; see `promise`.
 
-    @property
-    def tight_epsilon(self) -> Epsilon | None:
-        """The least ε with δ = 0, exactly (ln of a rational); None if there is none because an answer is a proof."""
-        ratio = self.worst_likelihood_ratio
-        return Epsilon.of_ratio(ratio) if isinstance(ratio, Fraction) else None
-
-    def epsilon(self) -> float:
-        """The least ε with δ = 0, rounded up to a double for which `satisfies` still holds; `math.inf` if none."""
+        >>> from rrcollect import Design
+        >>> print(Design("3/4", "3/4").loss, Design(1, "1/20").loss)
+        (ε, δ) = (ln(3), 0) (ε, δ) = (0, 1/20)
+        """
         tight = self.tight_epsilon
-        return math.inf if tight is None else float(tight)
-
-    @abstractmethod
-    def delta(self, epsilon: EpsilonLike) -> float:
-        """The least δ at this ε, rounded up to a double for which `satisfies` still holds."""
-
-    @abstractmethod
-    def satisfies(self, epsilon: EpsilonLike, delta: NumberLike = 0) -> bool:
-        """Whether every respondent has (ε, δ)-differential privacy, decided exactly."""
+        return Promise(Epsilon(0), self.total_variation) if tight is None else Promise(tight, Fraction(0))
 
     @abstractmethod
     def telling(self) -> tuple[Fraction, Fraction]:

@@ -21,6 +21,7 @@ So only strict ε is served there; two options are a yes/no design, for which (�
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -92,7 +93,9 @@ def optimal_design(
     >>> optimal_design("0.13", "0.05", prevalence=(0, 1)).proofs
     ('yes',)
     """
-    promise = _promise(epsilon, delta)
+    if isinstance(epsilon, Promise) and delta != 0:
+        raise ParameterError("delta", delta, "none beside a Promise, which has its own")
+    promise = epsilon if isinstance(epsilon, Promise) else Promise.of(epsilon, delta)
     interval = isinstance(prevalence, tuple | list)
     if criterion not in ("variance", "regret"):
         raise ParameterError("criterion", criterion, "'variance' or 'regret'")
@@ -125,14 +128,6 @@ def instead_of(design: Mechanism, promise: Promise) -> Mechanism:
     return optimal_design(promise.epsilon, promise.delta)
 
 
-def _promise(epsilon: EpsilonLike | Promise, delta: NumberLike) -> Promise:
-    if not isinstance(epsilon, Promise):
-        return Promise.of(epsilon, delta)
-    if delta != 0:
-        raise ParameterError("delta", delta, "none beside a Promise, which has its own")
-    return epsilon
-
-
 def _interval(prevalence: object) -> tuple[Fraction, Fraction]:
     listed = list(prevalence) if isinstance(prevalence, tuple | list) else []
     if len(listed) != 2:
@@ -147,8 +142,8 @@ def _at(promise: Promise, pi: Fraction, *, prior: bool) -> Design:
     """[HLM17]'s optimum at this prevalence, or for any prior at its mean; of a tie the first.
 
     A tie lists the symmetric design first, then (1, δ), then (δ, 1)."""
-    winners, compared = exact_minimum([(corner, corner.n_variance(pi)) for corner in corners(promise)])
-    rule, reason = _words(promise, pi, [w.name for w in winners], compared)
+    winners, compared, figures = exact_minimum([(corner, corner.n_variance(pi)) for corner in corners(promise)])
+    rule, reason = _words(promise, pi, len(winners), len(compared), figures)
     if prior:
         rule = f"{rule}, at the prior's mean"
         reason = f"for any prior the optimum at its mean has the least expected variance; {reason}"
@@ -193,11 +188,8 @@ def _g(promise: Promise) -> float | None:
     return None if promise.epsilon == Epsilon(0) and promise.delta == 0 else float(switch_point(promise))
 
 
-def _words(
-    promise: Promise, pi: Fraction, winners: list[str], compared: tuple[tuple[str, float], ...]
-) -> tuple[str, str]:
+def _words(promise: Promise, pi: Fraction, winners: int, corners: int, figures: str) -> tuple[str, str]:
     """(rule, reason): the theorem that applies, and the numbers that were compared."""
-    figures = "; ".join(f"{name} {value:.6g}" for name, value in compared)
     at = f"n·variance at prevalence {float(pi):.6g}: {figures}"
     if promise.delta == 0:
         return "[HLM17] Theorem 2 (strict ε)", f"with δ = 0 the symmetric design is optimal at every prevalence; {at}"
@@ -207,12 +199,11 @@ def _words(
     rule = "[HLM17] Theorem 3" if low_half else "[HLM17] Corollary 2"
     side = pi if low_half else 1 - pi
     g = switch_point(promise)
-    order = (g - side).sign()
-    relation = {1: ">", 0: "=", -1: "<"}[order]
+    relation = {1: ">", 0: "=", -1: "<"}[(g - side).sign()]
     reason = f"g(ε, δ) = {float(g):.6g} {relation} {'π' if low_half else '1 − π'} = {float(side):.6g}; {at}"
-    if len(winners) > 1:
+    if winners > 1:
         rule += ", a tie"
-    elif len(compared) == 1:
+    elif corners == 1:
         reason += "; the corners (1, δ) and (δ, 1) fall off the grid because δ < 2^-64"
     return rule, reason
 
@@ -299,10 +290,10 @@ def made_for(epsilon: EpsilonLike, options: int, size: int) -> SetDesign:
     exact, k, w = Epsilon(epsilon), options, size
     big_e = exact.exp
     if w == 1:
-        each = -(ExpNumber.floor(-(GRID / (big_e + (k - 1)))))  # R, rounded up: every other option's chance on 2^64
+        each = -math.floor(-GRID / (big_e + (k - 1)))  # R, rounded up: every other option's chance on 2^64
         p = 1 - Fraction((k - 1) * each, GRID)
     else:
-        p = Fraction((GRID * (w * big_e) / (w * big_e + (k - w))).floor(), GRID)
+        p = Fraction(math.floor(GRID * (w * big_e) / (w * big_e + (k - w))), GRID)
     if k * p <= w:
         raise UninformativeDesign(
             f"ε = {exact} forces all {k} options to be answered alike (on the grid of 1/2^64): allow a larger ε"

@@ -161,19 +161,19 @@ class Epsilon:
                     raise ParameterError("epsilon", value, self.ALLOWED)
         else:
             rational = fraction("epsilon", value, self.ALLOWED, limits)
+        self._set(rational, factor, value)
+
+    def _set(self, rational: Fraction, factor: Fraction, given: object) -> None:
         if factor <= 0 or sign_at_exp((Fraction(-1), factor), rational) < 0:
-            raise ParameterError("epsilon", value, self.ALLOWED)
+            raise ParameterError("epsilon", given, self.ALLOWED)
         object.__setattr__(self, "rational", rational)
         object.__setattr__(self, "factor", factor)
 
     @classmethod
     def of_parts(cls, rational: Fraction, factor: Fraction) -> Epsilon:
         """`rational` + ln `factor`, of any length."""
-        if factor <= 0 or sign_at_exp((Fraction(-1), factor), rational) < 0:
-            raise ParameterError("epsilon", (rational, factor), cls.ALLOWED)
         made = cls.__new__(cls)
-        object.__setattr__(made, "rational", rational)
-        object.__setattr__(made, "factor", factor)
+        made._set(rational, factor, (rational, factor))
         return made
 
     @classmethod
@@ -205,9 +205,6 @@ class Epsilon:
             return NotImplemented
         return Epsilon.total([self, other])
 
-    def _compare(self, other: Epsilon) -> int:
-        return sign_at_exp((-other.factor, self.factor), self.rational - other.rational)
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Epsilon):
             return NotImplemented
@@ -216,7 +213,7 @@ class Epsilon:
     def __lt__(self, other: Epsilon) -> bool:
         if not isinstance(other, Epsilon):
             return NotImplemented
-        return self._compare(other) < 0
+        return sign_at_exp((-other.factor, self.factor), self.rational - other.rational) < 0
 
     def __hash__(self) -> int:
         return hash((self.rational, self.factor))
@@ -246,7 +243,10 @@ class Epsilon:
         return math.isinf(value) or Epsilon(value) >= self
 
     def __str__(self) -> str:
-        return _written(self.rational, self.factor)
+        whole, logarithm = _digits(self.rational), f"ln({_digits(self.factor)})"
+        if self.factor == 1:
+            return whole
+        return f"{whole} + {logarithm}" if self.rational else logarithm
 
     def __repr__(self) -> str:
         return f"Epsilon({str(self)!r})"
@@ -256,12 +256,6 @@ class Epsilon:
 
 
 EpsilonLike = NumberLike | Epsilon
-
-
-def _written(rational: Fraction, factor: Fraction) -> str:
-    if factor == 1:
-        return _digits(rational)
-    return f"ln({_digits(factor)})" if rational == 0 else f"{_digits(rational)} + ln({_digits(factor)})"
 
 
 def _digits(number: Fraction) -> str:

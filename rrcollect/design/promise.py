@@ -12,10 +12,13 @@ Rules
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from rrcollect.design.exponential import sign_at_exp
 from rrcollect.design.parameters import SIGNED, Epsilon, EpsilonLike, NumberLike, fraction, probability
 from rrcollect.errors import ParameterError
 
@@ -106,12 +109,48 @@ def total(costs: Iterable[Promise]) -> Promise:
     return Promise(Epsilon.total(cost.epsilon for cost in kept), min(delta, Fraction(1)))
 
 
-def loss(worst_likelihood_ratio: Fraction | float, total_variation: Fraction) -> Promise:
-    """What one answer costs: (ln R, 0) for a finite ratio R, else (0, total variation distance).
+class Private(ABC):
+    """What answers can tell about a truth, decided exactly."""
 
-    >>> print(loss(Fraction(3), Fraction(1, 2)), loss(float("inf"), Fraction(1, 20)))
-    (ε, δ) = (ln(3), 0) (ε, δ) = (0, 1/20)
-    """
-    if isinstance(worst_likelihood_ratio, Fraction):
-        return Promise(Epsilon.of_ratio(worst_likelihood_ratio), Fraction(0))
-    return Promise(Epsilon(0), total_variation)
+    __slots__ = ()
+
+    @abstractmethod
+    def needed(self) -> tuple[tuple[Fraction, Fraction], ...]:
+        """Of every answer that tells two truths apart its chances (u, v) under both, the larger first, all answers
+        together that tell the same two apart.  (ε, δ) is kept if and only if u − e^ε v <= δ for each."""
+
+    @property
+    def worst_likelihood_ratio(self) -> Fraction | float:
+        """How much one answer can change the odds between two truths; `math.inf` if an answer is a proof."""
+        return max(most / least if least else math.inf for most, least in self.needed())
+
+    @property
+    def tight_epsilon(self) -> Epsilon | None:
+        """The least ε with δ = 0, exactly (ln of a rational); None if there is none because an answer is a proof."""
+        ratio = self.worst_likelihood_ratio
+        return Epsilon.of_ratio(ratio) if isinstance(ratio, Fraction) else None
+
+    def epsilon(self) -> float:
+        """The least ε with δ = 0, rounded up to a double for which `satisfies` still holds; `math.inf` if none."""
+        tight = self.tight_epsilon
+        return math.inf if tight is None else float(tight)
+
+    def slack(self, epsilon: EpsilonLike, delta: NumberLike = 0) -> tuple[int, ...]:
+        """Of every pair of `needed` the sign of δ − (u − e^ε v): 1 if it holds with room, 0 if it is tight."""
+        exact, d = Epsilon(epsilon), probability("delta", delta)
+        return tuple(sign_at_exp((d - u, v * exact.factor), exact.rational) for u, v in self.needed())
+
+    def satisfies(self, epsilon: EpsilonLike, delta: NumberLike = 0) -> bool:
+        """Whether every respondent has (ε, δ)-differential privacy, decided exactly."""
+        return min(self.slack(epsilon, delta)) >= 0
+
+    def delta(self, epsilon: EpsilonLike) -> float:
+        """The least δ at this ε, rounded up to a double for which `satisfies` still holds.
+
+        >>> from rrcollect import Design, SetDesign
+        >>> Design("0.8", "0.8").delta(0.5), SetDesign(4, 1, "1/2").delta("ln 2"), SetDesign(4, 1, "1/2").delta("ln 3")
+        (0.4702557458599744, 0.16666666666666669, 0.0)
+        """
+        big_e = Epsilon(epsilon).exp
+        worst = max(u - big_e * v for u, v in self.needed())
+        return 0.0 if worst <= 0 else worst.float_above()

@@ -78,18 +78,8 @@ def rounded_up(value: Fraction | ExpNumber, digits: int = 3) -> Fraction:
     >>> rounded_up(Fraction(81)), rounded_up(Fraction(3001, 1000)), rounded_up(Fraction(9991, 10))
     (Fraction(81, 1), Fraction(301, 100), Fraction(1000, 1))
     """
-    most, unit = 10**digits, Fraction(1)
-    if value <= 0:
-        return Fraction(0)
-    while value > most * unit:
-        unit *= 10
-    while value <= most * unit / 10:
-        unit /= 10
-    low, high = most // 10, int(most)  # low·unit < value <= high·unit
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if value <= middle * unit else (middle, high)
-    return high * unit
+    unit = _unit(value, digits)
+    return -math.floor(value / -unit) * unit
 
 
 def rounded_down(value: Fraction, digits: int = 3) -> Fraction:
@@ -98,14 +88,18 @@ def rounded_down(value: Fraction, digits: int = 3) -> Fraction:
     >>> rounded_down(Fraction(1, 4)), rounded_down(Fraction(2, 3))
     (Fraction(1, 4), Fraction(333, 500))
     """
+    unit = _unit(value, digits)
+    return math.floor(value / unit) * unit
+
+
+def _unit(value: Fraction | ExpNumber, digits: int) -> Fraction:
+    """The power of ten of which a number has so many digits."""
     unit = Fraction(1)
-    if value <= 0:
-        return Fraction(0)
     while value >= unit * 10**digits:
         unit *= 10
-    while value < unit * 10 ** (digits - 1):
+    while 0 < value < unit * 10 ** (digits - 1):
         unit /= 10
-    return math.floor(value / unit) * unit
+    return unit
 
 
 def decimal(value: Fraction) -> str:

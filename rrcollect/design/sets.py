@@ -22,16 +22,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from rrcollect.design.exponential import ExpNumber, sign_at_exp
+from rrcollect.design.bits import BitMechanism
 from rrcollect.design.mechanism import GRID, Blanket, KindLike
-from rrcollect.design.parameters import SIGNED, Epsilon, EpsilonLike, NumberLike, probability, whole_number
+from rrcollect.design.parameters import NumberLike, probability, whole_number
 from rrcollect.design.sampling import Source, drawn_set
 from rrcollect.design.sentences import PRACTICAL_PROOF, Said, Sentences, decimal, rounded_up, set_sentences, set_told
-from rrcollect.design.utility import SetUtility
-from rrcollect.design.yes_no import Design
-from rrcollect.errors import NotCanonical, ParameterError, UninformativeDesign
+from rrcollect.design.yes_no import Design, Target
+from rrcollect.errors import ParameterError, UninformativeDesign
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 MOST_OPTIONS = 200
 
 
-class SetDesign(SetUtility):
+class SetDesign(BitMechanism):
     """A set of `size` of `options`, the truth among them with chance `p`.
 
     >>> design = SetDesign(5, 2, "2/3")
@@ -56,6 +56,7 @@ class SetDesign(SetUtility):
     options: int
     size: int
     p: Fraction
+    parts = MappingProxyType({"options": int, "size": int, "p": str})
     limit: int | None  # R (ω = 1) or P (ω >= 2) on 2^64; None off the grid
 
     def __init__(self, options: int, size: int, p: NumberLike) -> None:
@@ -75,35 +76,9 @@ class SetDesign(SetUtility):
         scaled = ((1 - exact) / (k - 1) if w == 1 else exact) * GRID
         object.__setattr__(self, "limit", int(scaled) if scaled.denominator == 1 else None)
 
-    def __repr__(self) -> str:
-        return f"SetDesign({self.options}, {self.size}, '{self.p}')"
-
     def __str__(self) -> str:
         sets = "one option" if self.size == 1 else f"{self.size} options"
         return f"{sets} of {self.options}, the truth among them with p = {float(self.p):.10g}"
-
-    @property
-    def numbers(self) -> tuple[int, int, Fraction]:
-        """(options, size, p)."""
-        return self.options, self.size, self.p
-
-    # ---- the one spelling -------------------------------------------------------------------------------------
-
-    def to_wire(self) -> dict[str, Any]:
-        """{"options": 5, "p": "2/3", "size": 2}: p in lowest terms."""
-        return {"options": self.options, "p": str(self.p), "size": self.size}
-
-    @classmethod
-    def from_wire(cls, value: object) -> SetDesign:
-        """The design of a wire form; a fraction in lowest terms and nothing else."""
-        if not isinstance(value, dict) or set(value) != {"options", "p", "size"}:
-            raise ParameterError("design", value, '{"options": 5, "p": "…", "size": 2}')
-        if type(value["options"]) is not int or type(value["size"]) is not int or not isinstance(value["p"], str):
-            raise ParameterError("design", value, "options and size as whole numbers, p as text, such as '2/3'")
-        made = cls(value["options"], value["size"], probability("p", value["p"], SIGNED))
-        if made.to_wire() != value:
-            raise NotCanonical("a probability of a design is not written in lowest terms, such as '2/3'")
-        return made
 
     def allows(self, answer: str) -> bool:
         """Whether this text is an answer: one character per option, as many 1 as the set has options."""
@@ -196,32 +171,10 @@ class SetDesign(SetUtility):
 
     # ---- privacy ----------------------------------------------------------------------------------------------
 
-    @property
-    def worst_likelihood_ratio(self) -> Fraction | float:
-        """How much one answer can change the odds between two options; `math.inf` if it can exclude one."""
-        if self.p == 1:
-            return math.inf
-        return self.p * (self.options - self.size) / ((1 - self.p) * self.size)
-
-    def _needed(self) -> tuple[Fraction, Fraction]:
-        """(u, v) with the δ that ε needs = max(0, u − e^ε v)."""
+    def needed(self) -> tuple[tuple[Fraction, Fraction]]:
+        """Of the sets that hold one of two options and not the other: with chance u it is the truth, with v not."""
         k, w, others = self.options, self.size, self.options - 1
-        return self.p * (k - w) / others, (1 - self.p) * w / others
-
-    def delta(self, epsilon: EpsilonLike) -> float:
-        """The least δ at this ε, rounded up to a double for which `satisfies` still holds.
-
-        >>> SetDesign(4, 1, "1/2").delta("ln 2"), SetDesign(4, 1, "1/2").delta("ln 3")
-        (0.16666666666666669, 0.0)
-        """
-        above, below = self._needed()
-        needed: ExpNumber = above - Epsilon(epsilon).exp * below
-        return 0.0 if needed <= 0 else needed.float_above()
-
-    def satisfies(self, epsilon: EpsilonLike, delta: NumberLike = 0) -> bool:
-        """Whether every respondent has (ε, δ)-differential privacy, decided exactly."""
-        exact, (above, below) = Epsilon(epsilon), self._needed()
-        return sign_at_exp((probability("delta", delta) - above, below * exact.factor), exact.rational) >= 0
+        return ((self.p * (k - w) / others, (1 - self.p) * w / others),)
 
     def telling(self) -> tuple[Fraction, Fraction]:
         """All sets are alike: each of them tells, or none."""
@@ -245,8 +198,54 @@ class SetDesign(SetUtility):
         place."""
         if self.p == 1:
             raise ParameterError("design", self, "a design with p below 1: a set that lacks an option excludes it")
-        own, other = self._needed()
+        ((own, other),) = self.needed()
         return Blanket(own + other, 2 * other, Fraction(1, 2), (other / (own + other), own / (own + other)))
+
+    # ---- estimating -------------------------------------------------------------------------------------------
+
+    def variance(
+        self, prevalences: Sequence[NumberLike], option: int, n: int = 1, target: Target = "population"
+    ) -> Fraction:
+        """The exact variance of one option's unbiased share from n answers, as `Design.variance`.
+
+        >>> SetDesign(4, 1, "1/2").variance(["1/2", "1/4", "1/8", "1/8"], 0)
+        Fraction(2, 1)
+        """
+        found: Fraction = self.column.variance(self._shares(prevalences)[self._option(option)], n, target)
+        return found
+
+    def covariance(self, prevalences: Sequence[NumberLike], i: int, j: int, n: int = 1) -> Fraction:
+        """The exact covariance of two options' shares from n people drawn from a population.
+
+        >>> SetDesign(5, 2, "2/3").covariance(["1/2", "1/4", "1/8", "1/16", "1/16"], 0, 1)
+        Fraction(-5, 8)
+        """
+        shares, people = self._shares(prevalences), whole_number("n", n)
+        if self._option(i) == self._option(j):
+            return self.variance(prevalences, i, n)
+        with_truth, both_others = self.pair_chances()
+        a, b = (self.q + self.c * shares[one] for one in (i, j))
+        together = both_others + (with_truth - both_others) * (shares[i] + shares[j])
+        return (together - a * b) / (self.c**2 * people)
+
+    def total_variance(self, prevalences: Sequence[NumberLike], n: int = 1, target: Target = "population") -> Fraction:
+        """The variances of all options together: the mean squared error of the whole vector.
+
+        >>> SetDesign(4, 1, "1/2").total_variance(["1/4"] * 4)
+        Fraction(27, 4)
+        """
+        return sum((self.variance(prevalences, j, n, target) for j in range(self.options)), Fraction(0))
+
+    def _shares(self, prevalences: Sequence[NumberLike]) -> list[Fraction]:
+        shares = [probability("prevalences", share) for share in prevalences]
+        if len(shares) != self.options or sum(shares) != 1:
+            raise ParameterError("prevalences", list(prevalences), f"{self.options} shares that add up to 1")
+        return shares
+
+    def _option(self, option: int) -> int:
+        if type(option) is not int or not 0 <= option < self.options:
+            raise ParameterError("option", option, f"a whole number from 0 to {self.options - 1}")
+        return option
 
     def pair_chances(self) -> tuple[Fraction, Fraction]:
         """Two bits of one answer: the truth's with another, two others.
@@ -266,11 +265,9 @@ class SetDesign(SetUtility):
 
     def check_counts(self, n: int, counts: Sequence[int]) -> tuple[int, ...]:
         """One count per option; together as many as n sets hold, else they were not counted from such answers."""
-        found = tuple(whole_number("counts", count, minimum=0) for count in counts)
-        if len(found) != self.options:
-            raise ParameterError("counts", list(found), f"one for each of {self.options} options")
-        if max(found) > n or sum(found) != self.size * n:
-            allowed = f"at most n = {n} each, {self.size * n} together: every answer holds {self.size} of the options"
+        found = super().check_counts(n, counts)
+        if sum(found) != self.size * n:
+            allowed = f"{self.size * n} together: every answer holds {self.size} of the options"
             raise ParameterError("counts", list(found), allowed)
         return found
 

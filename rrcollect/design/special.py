@@ -98,8 +98,7 @@ def capped(promise: Capped, pi: Fraction | None) -> Chosen:
     if not candidates:
         raise UninformativeDesign(f"{promise} with max_ratio = {cap} leaves nothing to learn on the grid of 1/2^64")
     judged_at = Fraction(1, 2) if pi is None else pi
-    best, compared = exact_minimum([(corner, corner.n_variance(judged_at)) for corner in candidates])
-    figures = "; ".join(f"{name} {value:.6g}" for name, value in compared)
+    best, compared, figures = exact_minimum([(corner, corner.n_variance(judged_at)) for corner in candidates])
     reason = f"corners of the region with likelihood ratio at most {float(cap):.6g}, n·variance: {figures}"
     rule = "best full-support design under a ratio cap ([HLM17] Lemmas 2-4)"
     return Chosen(best[0].to_design(), promise, rule, reason, compared, pi, pi)
@@ -143,12 +142,7 @@ def _worst_variance(corner: Corner, low: Fraction, high: Fraction) -> ExpNumber:
 def minimax(promise: Promise, low: Fraction, high: Fraction) -> Chosen:
     """The least worst-case variance over prevalences in [low, high]."""
     judged = [(corner, _worst_variance(corner, low, high)) for corner in corners(promise)]
-    winners, compared = exact_minimum(judged)
-    figures = "; ".join(f"{name} {value:.6g}" for name, value in compared)
-    tie = " A tie; the first named wins." if len(winners) > 1 else ""
-    where = f"[{float(low):.6g}, {float(high):.6g}]"
-    reason = f"worst n·variance for a prevalence in {where}: {figures}.{tie}"
-    return Chosen(winners[0].to_design(), promise, f"minimax variance on {where}", reason, compared, low, high)
+    return _judged(promise, judged, (low, high), "minimax variance", "worst n·variance for a prevalence")
 
 
 def minimax_regret(promise: Promise, low: Fraction, high: Fraction) -> Chosen:
@@ -158,26 +152,25 @@ def minimax_regret(promise: Promise, low: Fraction, high: Fraction) -> Chosen:
     if len(found) > 1 and low < high:
         balanced = _balanced(promise, (best_high - best_low) / (high - low))
         found = [*found, balanced] if balanced.usable() else found
+    lines = [(corner, *corner.line()) for corner in found]
+    judged = [(corner, max(a + b * low - best_low, a + b * high - best_high)) for corner, a, b in lines]
+    told = "most n·variance lost against the best design for the true prevalence"
+    return _judged(promise, judged, (low, high), "minimax regret", told)
 
-    def regret(corner: Corner) -> ExpNumber:
-        a, b = corner.line()
-        at_low, at_high = a + b * low - best_low, a + b * high - best_high
-        return at_low if at_low > at_high else at_high
 
-    winners, compared = exact_minimum([(corner, regret(corner)) for corner in found])
-    figures = "; ".join(f"{name} {value:.6g}" for name, value in compared)
-    where = f"[{float(low):.6g}, {float(high):.6g}]"
-    reason = f"most n·variance lost against the best design for the true prevalence in {where}: {figures}"
-    return Chosen(winners[0].to_design(), promise, f"minimax regret on {where}", reason, compared, low, high)
+def _judged(
+    promise: Promise, judged: list[tuple[Corner, ExpNumber]], ends: tuple[Fraction, Fraction], rule: str, told: str
+) -> Chosen:
+    winners, compared, figures = exact_minimum(judged)
+    where = f"[{float(ends[0]):.6g}, {float(ends[1]):.6g}]"
+    tie = ". A tie; the first named wins" if len(winners) > 1 else ""
+    reason = f"{told} in {where}: {figures}{tie}"
+    return Chosen(winners[0].to_design(), promise, f"{rule} on {where}", reason, compared, *ends)
 
 
 def _least(found: list[Corner], prevalence: Fraction) -> ExpNumber:
     """L(π), the least A + Bπ of all corners."""
-    values = [a + b * prevalence for a, b in (corner.line() for corner in found)]
-    least = values[0]  # `corners` never returns an empty list
-    for value in values[1:]:
-        least = value if value < least else least
-    return least
+    return min(a + b * prevalence for a, b in (corner.line() for corner in found))
 
 
 def _balanced(promise: Promise, slope: ExpNumber) -> Corner:

@@ -21,15 +21,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
 
-from rrcollect.design.exponential import ExpNumber, sign_at_exp
+from rrcollect.design.bits import BitMechanism
 from rrcollect.design.mechanism import GRID, Blanket, KindLike
-from rrcollect.design.parameters import SIGNED, Epsilon, EpsilonLike, NumberLike, probability
+from rrcollect.design.parameters import NumberLike, probability, whole_number
 from rrcollect.design.sampling import Range, Source, drawn_bit, drawn_number
 from rrcollect.design.sentences import PRACTICAL_PROOF, Said, Sentences, yes_no_sentences, yes_no_told
-from rrcollect.design.utility import YesNoUtility
-from rrcollect.errors import NotCanonical, NotOriented, ParameterError, UninformativeDesign
+from rrcollect.errors import NotOriented, ParameterError, UninformativeDesign
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,8 +37,10 @@ if TYPE_CHECKING:
 
     from rrcollect.design.mechanism import Fill
 
+Target = Literal["population", "sample"]
 
-class Design(YesNoUtility):
+
+class Design(BitMechanism):
     """The design matrix of a randomised-response mechanism, by its diagonal (p00, p11).
 
     >>> warner = Design("4/5", "4/5")
@@ -55,6 +57,7 @@ class Design(YesNoUtility):
     p11: Fraction
     limits: tuple[int, int] | None  # (T0, T1): 64 random bits below T[truth] say 1; None if no device applies this
 
+    parts = MappingProxyType({"p00": str, "p11": str})
     truths = 2
     width = 1
 
@@ -71,33 +74,8 @@ class Design(YesNoUtility):
         applied = exact00 + exact11 > 1 and self.on_grid
         object.__setattr__(self, "limits", (int((1 - exact00) * GRID), int(exact11 * GRID)) if applied else None)
 
-    def __repr__(self) -> str:
-        return f"Design('{self.p00}', '{self.p11}')"
-
     def __str__(self) -> str:
         return f"p00 = {_shown(self.p00)}, p11 = {_shown(self.p11)}"
-
-    @property
-    def numbers(self) -> tuple[Fraction, Fraction]:
-        """(p00, p11)."""
-        return self.p00, self.p11
-
-    # ---- the one spelling -------------------------------------------------------------------------------------
-
-    def to_wire(self) -> dict[str, str]:
-        """{"p00": "3/4", "p11": "1"}: fractions in lowest terms."""
-        return {"p00": str(self.p00), "p11": str(self.p11)}
-
-    @classmethod
-    def from_wire(cls, value: object) -> Design:
-        """The design of a wire form; fractions in lowest terms and nothing else."""
-        if not isinstance(value, dict) or set(value) != {"p00", "p11"}:
-            raise ParameterError("design", value, '{"p00": "…", "p11": "…"}')
-        if not all(isinstance(p, str) for p in value.values()):
-            raise ParameterError("design", value, "probabilities written as text, such as '3/4'")
-        if (made := Design(*(probability(name, value[name], SIGNED) for name in ("p00", "p11")))).to_wire() != value:
-            raise NotCanonical("a probability of a design is not written in lowest terms, such as '3/4'")
-        return made
 
     def allows(self, answer: str) -> bool:
         """Whether this text is an answer: "0" or "1"."""
@@ -197,10 +175,10 @@ class Design(YesNoUtility):
 
     # ---- privacy ----------------------------------------------------------------------------------------------
 
-    def _says(self, answer: int) -> tuple[Fraction, Fraction]:
-        """P(answer | the truth it speaks for), P(answer | the other truth): the larger first."""
-        given0, given1 = self.matrix[0][answer], self.matrix[1][answer]
-        return max(given0, given1), min(given0, given1)
+    def needed(self) -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]:
+        """Of the answers 0 and 1 the chance under the truth it speaks for, and under the other."""
+        no, yes = ((max(chances), min(chances)) for chances in zip(*self.matrix, strict=True))
+        return no, yes
 
     def likelihood_ratio(self, answer: int) -> Fraction | float:
         """How much this answer (0 or 1) can change the odds of the truth; `math.inf` if it proves it.
@@ -210,41 +188,8 @@ class Design(YesNoUtility):
         """
         if isinstance(answer, bool) or answer not in (0, 1):
             raise ParameterError("answer", answer, "0 or 1")
-        most, least = self._says(answer)
+        most, least = self.needed()[answer]
         return most / least if least else math.inf
-
-    @property
-    def worst_likelihood_ratio(self) -> Fraction | float:
-        """The larger of the two answers' likelihood ratios; e^ε of the tight pure promise."""
-        return max(self.likelihood_ratio(0), self.likelihood_ratio(1))
-
-    def _excess(self, epsilon: Epsilon, answer: int) -> ExpNumber:
-        """P(answer | a) − e^ε P(answer | b): the δ this answer needs."""
-        most, least = self._says(answer)
-        return most - epsilon.exp * least
-
-    def slack(self, epsilon: EpsilonLike, delta: NumberLike = 0) -> tuple[int, int]:
-        """Of the answers 0 and 1 the sign of δ − `_excess`: 1 if the inequality holds with room, 0 if it is tight."""
-        exact, d = Epsilon(epsilon), probability("delta", delta)
-        (no, less_no), (yes, less_yes) = self._says(0), self._says(1)
-        return (
-            sign_at_exp((d - no, less_no * exact.factor), exact.rational),
-            sign_at_exp((d - yes, less_yes * exact.factor), exact.rational),
-        )
-
-    def delta(self, epsilon: EpsilonLike) -> float:
-        """The least δ at this ε, rounded up to a double for which `satisfies` still holds.
-
-        >>> Design("0.8", "0.8").delta(0.5)
-        0.4702557458599744
-        """
-        exact = Epsilon(epsilon)
-        worst = max(self._excess(exact, 0), self._excess(exact, 1))
-        return 0.0 if worst <= 0 else worst.float_above()
-
-    def satisfies(self, epsilon: EpsilonLike, delta: NumberLike = 0) -> bool:
-        """Whether every respondent has (ε, δ)-differential privacy, decided exactly."""
-        return min(self.slack(epsilon, delta)) >= 0
 
     @property
     def proofs(self) -> tuple[str, ...]:
@@ -280,6 +225,56 @@ class Design(YesNoUtility):
             raise ParameterError("design", self, allowed)
         share = 2 - self.p00 - self.p11
         return Blanket(Fraction(1), share, (1 - self.p00) / share, (1 - self.p00, self.p11))
+
+    # ---- estimating -------------------------------------------------------------------------------------------
+
+    def says_yes(self, prevalence: NumberLike) -> Fraction:
+        """λ = P(answer 1) = 1 − p00 + πc at prevalence π."""
+        return 1 - self.p00 + probability("prevalence", prevalence) * self.c
+
+    def variance(self, prevalence: NumberLike, n: int = 1, target: Target = "population") -> Fraction:
+        """The exact variance of the unbiased estimate from n answers at prevalence π.
+
+        target "population": respondents are drawn from a population of prevalence π ([HLM17] Corollary 1),
+        λ(1−λ)/(c²n).  target "sample": the respondents are all there is, π is their own share, and only the
+        mechanism's noise counts: [π p11(1−p11) + (1−π) p00(1−p00)]/(c²n).
+        """
+        pi, people = probability("prevalence", prevalence), whole_number("n", n)
+        if target == "population":
+            yes = self.says_yes(pi)
+            spread = yes * (1 - yes)
+        elif target == "sample":
+            spread = pi * self.p11 * (1 - self.p11) + (1 - pi) * self.p00 * (1 - self.p00)
+        else:
+            raise ParameterError("target", target, "'population' or 'sample'")
+        return spread / (self.c**2 * people)
+
+    def effective_sample_ratio(self, prevalence: NumberLike) -> Fraction:
+        """The share of a sample left after paying for privacy: direct questioning's variance over this one's.
+
+        π(1−π)c²/(λ(1−λ)); where both variances vanish, its limit.
+
+        >>> Design("3/4", "3/4").effective_sample_ratio("1/2")
+        Fraction(1, 4)
+        """
+        pi = probability("prevalence", prevalence)
+        yes = self.says_yes(pi)
+        if yes * (1 - yes) == 0:  # π = 0 or 1 and the answer is certain there
+            return abs(self.c)
+        return pi * (1 - pi) * self.c**2 / (yes * (1 - yes))
+
+    def exposed(self, prevalence: NumberLike, n: int = 1) -> Fraction:
+        """How many of n respondents, on average, give an answer that proves their truth.
+
+        >>> Design(1, "1/20").exposed(prevalence="1/10", n=1000)
+        Fraction(5, 1)
+        """
+        pi, people = probability("prevalence", prevalence), whole_number("n", n)
+        certain = Fraction(0)
+        for answer in (0, 1):
+            if self.likelihood_ratio(answer) == math.inf:
+                certain += pi * self.matrix[1][answer] + (1 - pi) * self.matrix[0][answer]
+        return people * certain
 
     def answer_ends(self, weights: Sequence[Any]) -> tuple[float, float]:
         """Of weight·(bit − (1−p00))/c, the one bit being 0 or 1."""

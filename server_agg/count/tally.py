@@ -189,7 +189,7 @@ def checked_tallies(value: Tally | Iterable[Tally], *, yes_no: bool = False) -> 
 
 def answer_array(answers: Any) -> NDArray[np.uint8]:
     """Answers, or truths, of one bit as an array of 0 and 1; refuses everything else with its position."""
-    from rrcollect.design.answers import answer_table
+    from rrcollect.design.bits import answer_table
 
     return answer_table(answers, 1, ("0", "1").__contains__, "0 or 1")[:, 0]
 

@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
 from rrcollect.design.parameters import whole_number
-from rrcollect.design.utility import Target
+from rrcollect.design.yes_no import Target
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.estimates.credible import StatedPrior

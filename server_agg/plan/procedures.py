@@ -107,7 +107,7 @@ def compare_procedures(
     q = best.p00
     smaller = min(u, 1 - u)
     big_e = promise.exp
-    p = Fraction((smaller * (big_e - 1) / (1 + smaller * (big_e - 1)) * GRID).floor(), GRID)
+    p = Fraction(math.floor(smaller * (big_e - 1) / (1 + smaller * (big_e - 1)) * GRID), GRID)
     twice = _largest(lambda theta: theta * theta <= big_e * ((1 - theta) * (1 - theta)))
     kuk2 = procedures.kuk(twice, 1 - twice, draws=2)
     lines = [

@@ -147,7 +147,7 @@ def by_doubles(case: Case) -> tuple[int, int]:
 def nearest(case: Case) -> tuple[int, int]:
     """The exact optimum, rounded to the nearest grid point instead of down."""
     e = Epsilon.of_parts(case.r, case.m).exp
-    k = min(((e + case.delta) / (e + 1) * GRID + Fraction(1, 2)).floor(), GRID - 1)
+    k = min(math.floor((e + case.delta) / (e + 1) * GRID + Fraction(1, 2)), GRID - 1)
     return k, k
 
 

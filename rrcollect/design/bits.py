@@ -1,4 +1,4 @@
-"""Answers in whatever form they come, as tables of 0 and 1.
+"""`BitMechanism`: answers that are rows of bits, in whatever form they come, counted and made into values without bias.
 
 Rules
 1. An answer in hand is a text that its mechanism allows, a row of 0 and 1, or, where it is one bit, a bool, an int or a
@@ -8,23 +8,95 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from rrcollect.design.mechanism import Mechanism
+from rrcollect.design.parameters import whole_number
 from rrcollect.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
+    import numpy as np
     from numpy.typing import NDArray
 
 BIT = "0 or 1"
 
 
+class BitMechanism(Mechanism):
+    """A mechanism whose answers are rows of bits, and whose tallies count the ones of each."""
+
+    __slots__ = ()
+    statistic = "ones"
+
+    @property
+    def cells(self) -> int:
+        """One count per character."""
+        return self.width
+
+    def check_counts(self, n: int, counts: Sequence[int]) -> tuple[int, ...]:
+        """The counts of n answers, if they can be; otherwise a `ParameterError`."""
+        if len(counts) != self.cells:
+            raise ParameterError("counts", list(counts), f"{self.cells}, one for each character of an answer")
+        found = tuple(whole_number("counts", count, minimum=0) for count in counts)
+        if max(found) > n:
+            raise ParameterError("counts", list(found), f"at most n = {n} each")
+        return found
+
+    def bits(self, answers: Any) -> NDArray[np.uint8]:
+        """The answers as a table of 0 and 1, one row each and one column per character; others are refused.
+
+        Answers are texts, or a table with one column per character; where that is one, also 0 and 1 or booleans in a
+        list, an array or a column.
+
+        >>> from rrcollect import SetDesign
+        >>> SetDesign(3, 1, "1/2").bits(["100", "001"]).tolist()
+        [[1, 0, 0], [0, 0, 1]]
+        """
+        return answer_table(answers, self.width, self.allows, self.form)
+
+    def counted(self, answers: Any) -> tuple[int, tuple[int, ...]]:
+        """(how many answers there are, the counts of a tally of them)."""
+        table = self.bits(answers)
+        return len(table), tuple(table.sum(axis=0, dtype="int64").tolist())
+
+    def texts(self, answers: Any) -> Iterator[str]:
+        """The answers as they are sent, one after the other."""
+        return ("".join(map(str, row)) for row in self.bits(answers).tolist())
+
+    def unbiased(self, answers: Any) -> NDArray[np.float64]:
+        """r = (bit − (1−p00))/c for every bit of every answer, by the `column`.
+
+        >>> from rrcollect import Design
+        >>> Design("3/4", "3/4").unbiased([1, 0, 1]).tolist()
+        [1.5, -0.5, 1.5]
+        """
+        one = self.column
+        return self._by_bit(answers, (one.p00 - 1) / one.c, one.p00 / one.c)
+
+    def noise(self, answers: Any) -> NDArray[np.float64]:
+        """e = r·p11(1−p11)/c² + (1−r)·p00(1−p00)/c²: p00(1−p11)/c² for a 1, p11(1−p00)/c² for a 0, never negative.
+
+        >>> from rrcollect import Design
+        >>> Design("3/4", "3/4").noise([1, 0]).tolist()
+        [0.75, 0.75]
+        """
+        one = self.column
+        return self._by_bit(answers, one.p11 * (1 - one.p00) / one.c**2, one.p00 * (1 - one.p11) / one.c**2)
+
+    def _by_bit(self, answers: Any, of_zero: Fraction, of_one: Fraction) -> NDArray[np.float64]:
+        import numpy as np
+
+        table = np.array([float(of_zero), float(of_one)])[self.bits(answers)]
+        return table[:, 0] if self.width == 1 else table
+
+
 def answer_table(answers: Any, width: int, allows: Callable[[str], bool], form: str) -> NDArray[np.uint8]:
     """The answers as rows of `width` bits that a mechanism `allows`; `form` says to people what it allows."""
+    import numpy as np
+
     values = answers.to_numpy() if hasattr(answers, "to_numpy") else answers
     if hasattr(values, "__array__") and not isinstance(values, np.ndarray):
         values = np.asarray(values)
@@ -51,6 +123,8 @@ def answer_table(answers: Any, width: int, allows: Callable[[str], bool], form: 
 
 
 def _as_array(values: Iterable[Any]) -> NDArray[Any]:
+    import numpy as np
+
     listed = list(values)
     try:
         return np.asarray(listed)
@@ -61,6 +135,8 @@ def _as_array(values: Iterable[Any]) -> NDArray[Any]:
 
 
 def _of_texts(texts: list[Any], width: int, allows: Callable[[str], bool], form: str) -> NDArray[np.uint8]:
+    import numpy as np
+
     for position, text in enumerate(texts):
         if not isinstance(text, str) or not allows(text):
             raise ParameterError(f"answer {position}", text, form)
@@ -69,6 +145,8 @@ def _of_texts(texts: list[Any], width: int, allows: Callable[[str], bool], form:
 
 def bit_array(answers: Any, width: int = 1) -> NDArray[np.uint8]:
     """A flat array of 0 and 1; refuses everything else with its position, `width` values being one answer."""
+    import numpy as np
+
     array = np.asarray(answers)
     if array.dtype == np.bool_:
         ones: NDArray[np.uint8] = (array.view(np.uint8) != 0).astype(np.uint8)  # a byte of 2 is True as well
