@@ -15,18 +15,16 @@ correlation: `NoInformation`.  The moment estimate may leave [−1, 1]; `clipped
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.errors import NoInformation, TooFewAnswers
 from server_agg.estimates.interval import DIFFERENCE
-from server_agg.estimates.methods import checked_method, wald_interval
 from server_agg.estimates.numerics import normal_tail
 from server_agg.models.columns import vector_of
-from server_agg.results.interval import Interval
-from server_agg.results.result import Result
+from server_agg.models.fits import wald_bar
+from server_agg.results.findings import Findings
 from server_agg.results.row import Row, Scale
 from server_agg.results.words import percent
 from server_agg.sampling.values import unbiased_values
@@ -34,12 +32,11 @@ from server_agg.sampling.values import unbiased_values
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats
 
+TARGET = "correlation of the truths"
+CORRELATIONS = Scale(-1.0, 1.0, "", TARGET)
 
-CORRELATIONS = Scale(-1.0, 1.0, "", "correlation of the truths")
 
-
-@dataclass(frozen=True)
-class JointTable:
+class JointTable(NamedTuple):
     """P(first truth, second truth), unbiased; a cell may lie outside [0, 1]."""
 
     both: float
@@ -50,52 +47,25 @@ class JointTable:
     @property
     def odds_ratio(self) -> float | None:
         """both·neither/(first_only·second_only); None unless all four are positive."""
-        cells = (self.both, self.first_only, self.second_only, self.neither)
-        return self.both * self.neither / (self.first_only * self.second_only) if min(cells) > 0 else None
+        return self.both * self.neither / (self.first_only * self.second_only) if min(self) > 0 else None
 
+    def as_dict(self) -> dict[str, float | None]:
+        """Plain values, ready for JSON."""
+        return {**self._asdict(), "odds_ratio": self.odds_ratio}
 
-@dataclass(frozen=True)
-class Association(Result):
-    """A correlation with the truth behind a randomised answer."""
-
-    target = "correlation of the truths"
-    records: int
-    correlation: float
-    error: float
-    covariance: float
-    p: float
-    table: JointTable | None = None
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """The correlation; its bar is ∓ z·SE within [−1, 1], approximate, its p that of no correlation."""
-        return (Row("correlation", self.records, self.correlation, self.error, self._bar, self.p, None, CORRELATIONS),)
-
-    def _bar(self, level: NumberLike, method: str | None) -> Interval[Any]:
-        checked_method("coefficient", method or "wald")
-        return wald_interval(self.correlation, self.error, level, self.target, span=DIFFERENCE)
-
-    def remarks(self) -> list[str]:
-        """The table of two answers."""
-        if self.table is None:
-            return []
-        cells = (self.table.both, self.table.first_only, self.table.second_only, self.table.neither)
+    def sentence(self) -> str:
+        """One sentence."""
         names = ("both", "the first only", "the second only", "neither")
-        return [", ".join(f"{name} {percent(cell)} %" for name, cell in zip(names, cells, strict=True))]
-
-    def extras(self) -> dict[str, object]:
-        """Covariance and table."""
-        if self.table is None:
-            return {"covariance": self.covariance}
-        cells = {name: getattr(self.table, name) for name in ("both", "first_only", "second_only", "neither")}
-        return {"covariance": self.covariance, "table": {**cells, "odds_ratio": self.table.odds_ratio}}
+        return ", ".join(f"{name} {percent(cell)} %" for name, cell in zip(names, self, strict=True))
 
 
-def correlate(answers: Any, design: Any, other: Any, other_design: Any = None) -> Association:
+def correlate(answers: Any, design: Any, other: Any, other_design: Any = None) -> Findings:
     """The correlation of the truth behind randomised answers with a number known of everybody (point-biserial), or,
     with `other_design`, with the truth behind other randomised answers of the same people (φ, with their joint table).
 
     The noise of two answers must have been drawn independently, as this project's client draws them for two questions.
+    The bar is ∓ z·SE within [−1, 1], approximate; p is that of no correlation.  `covariance` and, of two answers,
+    `table` are the moments behind it.
 
     >>> from rrcollect import Design
     >>> found = correlate([1, 1, 0, 0, 1, 0], Design("9/10", "9/10"), [3, 1, 1, 2, 3, 2])
@@ -118,7 +88,8 @@ def correlate(answers: Any, design: Any, other: Any, other_design: Any = None) -
     share, both = float(b.mean()), float(a @ b) / a.size
     found = _associated(a, b, share * (1 - share), (1 - 2 * share) * (b - share))
     one = float(a.mean())
-    return replace(found, table=JointTable(both, one - both, share - both, 1 - one - share + both))
+    table = JointTable(both, one - both, share - both, 1 - one - share + both)
+    return replace(found, facts={**found.facts, "table": table}, told=[table.sentence()])
 
 
 def _values(answers: Any, design: Any) -> Floats:
@@ -128,7 +99,7 @@ def _values(answers: Any, design: Any) -> Floats:
     return values
 
 
-def _associated(r: Floats, x: Floats, spread: float, spread_moves: Floats) -> Association:
+def _associated(r: Floats, x: Floats, spread: float, spread_moves: Floats) -> Findings:
     """`spread` is the variance of x's truth and `spread_moves` each record's influence on it."""
     share = float(r.mean())
     own = share * (1 - share)
@@ -145,4 +116,6 @@ def _associated(r: Floats, x: Floats, spread: float, spread_moves: Floats) -> As
     error = math.sqrt(float(moves @ moves)) / r.size
     null = math.sqrt(float(products @ products)) / r.size
     p = min(1.0, 2 * normal_tail(abs(together) / null)) if null > 0 else 1.0
-    return Association(int(r.size), value, error, together, p)
+    bar = wald_bar(value, error, TARGET, span=DIFFERENCE)
+    row = Row("correlation", int(r.size), value, error, bar, p, None, CORRELATIONS)
+    return Findings((row,), TARGET, {"covariance": together})

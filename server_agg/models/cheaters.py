@@ -28,7 +28,7 @@ moved, and cut to [0, 1 − γ]; a γ for which nothing is left is excluded by t
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
@@ -53,89 +53,27 @@ from server_agg.models.cheating_models import (
     maximum,
 )
 from server_agg.models.fits import chi_squared
+from server_agg.results.findings import Findings
 from server_agg.results.interval import Interval, exact_level
-from server_agg.results.result import Result
 from server_agg.results.row import SHARES, Row, Test
 from server_agg.results.words import percent
 
 CORNER, DRAWS = 10_000, 999  # 1/γ, also the generator's seed; tables simulated per prevalence
 AT_AN_EDGE = 1e-9  # a share below is 0 but for rounding
 KINDS = ("honest carriers", "honest others", "cheaters")
+TARGET = "respondents"
+ONE_DESIGN = "one design cannot show cheaters: their share is supposed, no cheater being a carrier, or all"
 SUPPOSED = (0, "0.05", "0.1", "0.2", "0.3")
 
 
-@dataclass(frozen=True)
-class CheatingShares(Result):
-    """The three shares from tallies by two designs or more; of one design the share of honest carriers for each
-    supposed share of cheaters (and then nothing else)."""
-
-    first, together, target = "", "each for itself", "respondents"
-    figures: tuple[Row, ...]
-    tallies: tuple[Tally, ...]
-    shares: Triple | None = None
-    log_likelihood: float | None = None
-    no_cheaters: Test | None = None
-    fit: Test | None = None
-    unbiased: tuple[Fraction, Fraction, Fraction] | None = None
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """The shares, or one row per supposed share of cheaters."""
-        return self.figures
-
-    @property
-    def prevalence_bounds(self) -> tuple[float, float]:
-        """[h, h + γ]: from "no cheater is a carrier" to "all are"."""
-        h, _, cheaters = self._detected()
-        return h, h + cheaters
-
-    @property
-    def lie_detector_prevalence(self) -> float:
-        """The prevalence if all cheaters are carriers."""
-        return 1 - self._detected()[1]
-
-    @property
-    def honesty(self) -> float | None:
-        """The share of carriers who follow the rules, if all cheaters are carriers; None if there are no carriers."""
-        h, _, cheaters = self._detected()
-        return h / (h + cheaters) if h + cheaters > 0 else None
-
-    def _detected(self) -> Triple:
-        if self.shares is None:
-            raise ParameterError("tallies", "one design", "two designs or more: one cannot show cheaters")
-        return self.shares
-
-    def columns(self) -> dict[str, list[str]]:
-        """Of supposed cheaters: the prevalence if all of them are carriers."""
-        if self.shares is not None:
-            return {}
-        return {"all carriers %": [_if_carriers(row) for row in self.figures]}
-
-    def remarks(self) -> list[str]:
-        """The tests, and what the shares say about the prevalence."""
-        if self.shares is None:
-            return ["one design cannot show cheaters: their share is supposed, no cheater being a carrier, or all"]
-        low, high = (percent(end) for end in self.prevalence_bounds)
-        tests = [test.sentence() for test in (self.no_cheaters, self.fit) if test is not None]
-        return [f"prevalence: {low} % if no cheater is a carrier, {high} % if all are", *tests]
-
-    def extras(self) -> dict[str, object]:
-        """Inputs, tests and what follows for the prevalence."""
-        counted: dict[str, object] = {"tallies": [t.as_dict() for t in self.tallies]}
-        if self.shares is None:
-            return counted
-        return counted | {
-            "prevalence_bounds": list(self.prevalence_bounds),
-            "lie_detector": {"prevalence": self.lie_detector_prevalence, "honesty": self.honesty},
-            "no_cheaters": None if self.no_cheaters is None else self.no_cheaters.as_dict(),
-            "fit": None if self.fit is None else self.fit.as_dict(),
-            "unbiased": None if self.unbiased is None else [float(x) for x in self.unbiased],
-        }
-
-
-def cheating(tallies: Tally | Iterable[Tally], *, cheaters: Sequence[NumberLike] = SUPPOSED) -> CheatingShares:
+def cheating(tallies: Tally | Iterable[Tally], *, cheaters: Sequence[NumberLike] = SUPPOSED) -> Findings:
     """The shares of honest carriers, honest others and cheaters, from groups given different designs at random; from
     one tally what the estimate would be if a share (`cheaters`) of the respondents said "no" by themselves.
+
+    From several designs the result also has `shares` (h, b, γ); `prevalence_bounds` [h, h + γ], from "no cheater is a
+    carrier" to "all are"; if all cheaters are carriers, `lie_detector_prevalence` and `honesty`, the share of carriers
+    who follow the rules (None if there are no carriers); the tests `no_cheaters` and, from three designs, `fit`; and
+    from two the `unbiased` solution.
 
     >>> from rrcollect import Design
     >>> found = cheating([Tally(Design("0.9", "0.7"), 1000, 230), Tally(Design("0.4", "0.7"), 1000, 530)])
@@ -165,8 +103,18 @@ def cheating(tallies: Tally | Iterable[Tally], *, cheaters: Sequence[NumberLike]
         Row(name, n, shares[place], None, partial(_profile, groups, place, (shares[place], level)))
         for place, name in enumerate(KINDS)
     )
-    fit = _fit(groups, shares, level) if more else None
-    return CheatingShares(rows, counted, shares, level, _no_cheaters(counted, statistic), fit, linear)
+    h, others, gamma = shares
+    low, high = h, h + gamma  # the prevalence, from "no cheater is a carrier" to "all are"
+    tests = {
+        "no_cheaters": _no_cheaters(counted, statistic), "fit": _fit(groups, shares, level) if more else None
+    }  # fmt: skip
+    facts = {
+        "tallies": counted, "shares": shares, "log_likelihood": level, **tests, "unbiased": linear,
+        "prevalence_bounds": (low, high), "lie_detector_prevalence": 1 - others,
+        "honesty": h / high if high > 0 else None,
+    }  # fmt: skip
+    told = f"prevalence: {percent(low)} % if no cheater is a carrier, {percent(high)} % if all are"
+    return Findings(rows, TARGET, facts, [told, *(test.sentence() for test in tests.values() if test is not None)])
 
 
 def _profile(
@@ -187,7 +135,7 @@ def _profile(
     return Interval((low, high), method="profile", level=exact, target=f"share of {KINDS[place]}")
 
 
-def _supposed(tally: Tally, cheaters: Sequence[NumberLike]) -> CheatingShares:
+def _supposed(tally: Tally, cheaters: Sequence[NumberLike]) -> Findings:
     """One row per supposed share; one that the data exclude (h < 0 or h > 1 − γ throughout its bar) has no bar."""
     if tally.n < 2:
         raise TooFewAnswers(tally.n)
@@ -201,7 +149,8 @@ def _supposed(tally: Tally, cheaters: Sequence[NumberLike]) -> CheatingShares:
         name = f"{percent(gamma)} % cheaters"
         there = bar(0.95, None).warning == ""
         rows.append(Row(name, tally.n, h, None, bar if there else None, None, found.misfit, SHARES, extras))
-    return CheatingShares(tuple(rows), (tally,))
+    carriers = {"all carriers %": [_if_carriers(row) for row in rows]}
+    return Findings(tuple(rows), TARGET, {"tallies": (tally,)}, [ONE_DESIGN], heads=carriers)
 
 
 def _moved(found: Share, shift: float, gamma: float, level: NumberLike, method: str | None) -> Interval[Any]:

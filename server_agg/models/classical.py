@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -33,57 +33,27 @@ from server_agg.estimates.methods import interval_of
 from server_agg.estimates.numerics import normal_tail
 from server_agg.estimates.score import variance_line
 from server_agg.estimates.share import Share
+from server_agg.results.findings import Findings
 from server_agg.results.interval import Interval, Misfit
-from server_agg.results.result import Result
 from server_agg.results.row import Row
 from server_agg.results.words import bar_words, percent
 
 DIRECT = Design(1, 1)
 
 
-@dataclass(frozen=True)
-class ClassicEstimate(Result):
-    """The prevalence, exactly unbiased with an unbiased variance; of Moors' samples beside it the harmless share."""
+def _findings(n: int, variance: Fraction, problem: Problem, usual: str, misfit: Misfit, **facts: Any) -> Findings:
+    """The prevalence with its unbiased variance; `usual` is the method of the bar that is shown."""
 
-    exact_value: Fraction  # it may leave [0, 1]
-    variance: Fraction
-    figure: Row
-    target: str
-    said: str  # how it was asked
-    harmless: Share | None = None
-    inputs: dict[str, object] = field(default_factory=dict)
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """The prevalence."""
-        return (self.figure,)
-
-    def context(self) -> str:
-        """How it was asked."""
-        return self.said
-
-    def remarks(self) -> list[str]:
-        """The harmless share."""
-        if self.harmless is None:
-            return []
-        return [
-            f"harmless question: {percent(self.harmless.value)} % ({bar_words(self.harmless.interval(0.95, 'exact'))})"
-        ]
-
-    def extras(self) -> dict[str, object]:
-        """The inputs."""
-        return self.inputs
-
-
-def _row(name: str, n: int, variance: Fraction, problem: Problem, *, usual: str, misfit: Misfit) -> Row:
     def bar(level: NumberLike, method: str | None) -> Interval[Any]:
         return interval_of(problem, level, method or usual)
 
-    return Row(name, n, float(problem.value), math.sqrt(variance), bar, None, misfit)
+    row = Row(problem.kind, n, float(problem.value), math.sqrt(variance), bar, None, misfit)
+    return Findings((row,), str(problem.target), {"exact_value": problem.value, "variance": variance, **facts})
 
 
-def kuk(people: Sequence[int], design: RepeatedDesign, target: str = "population") -> ClassicEstimate:
+def kuk(people: Sequence[int], design: RepeatedDesign, target: str = "population") -> Findings:
     """The estimate from how many people reported 0, 1, …, k.  Bars: "hoeffding", "chebyshev" (guaranteed), "wilson".
+    `exact_value` may leave [0, 1]; `variance` is unbiased.
 
     >>> found = kuk([50, 30, 20], RepeatedDesign(Design("4/5", "4/5"), 2))
     >>> found.exact_value, round(found.standard_error, 4)
@@ -110,14 +80,14 @@ def kuk(people: Sequence[int], design: RepeatedDesign, target: str = "population
         variance=lambda: variance_line(one, n, sampling, k), squares=1 / (n * one.c**2),
     )  # fmt: skip
     misfit = Share(Tally(one, n * k, int(mean * n))).misfit
-    row = _row("repeated draws", n, variance, problem, usual="hoeffding", misfit=misfit)
-    inputs = {"design": one.to_wire(), "draws": k, "people": list(counts)}
-    return ClassicEstimate(value, variance, row, target, f"n = {n}, {k} draws each", inputs=inputs)
+    found = _findings(n, variance, problem, "hoeffding", misfit, design=one.to_wire(), draws=k, people=counts)
+    return replace(found, said=f"n = {n}, {k} draws each")
 
 
-def moors(first: tuple[int, int], second: tuple[int, int], design: MoorsDesign) -> ClassicEstimate:
+def moors(first: tuple[int, int], second: tuple[int, int], design: MoorsDesign) -> Findings:
     """The estimate from (n, how many said yes) in the first sample, asked both questions, and in the second, asked the
-    harmless one.  Bars of the prevalence: "guaranteed", "hoeffding" or "wald".
+    harmless one.  Bars of the prevalence: "guaranteed", "hoeffding" or "wald".  `exact_value` and `variance` are as in
+    `kuk`; `harmless` is the share of yes to the harmless question.
 
     >>> found = moors((800, 184), (200, 100), MoorsDesign(Fraction(7, 10)))
     >>> found.exact_value, round(found.standard_error, 4), found.harmless.value
@@ -133,17 +103,12 @@ def moors(first: tuple[int, int], second: tuple[int, int], design: MoorsDesign) 
         squares=squared_widths(weights, [asked.tally, harmless.tally]),
         parts=((weights[0], asked.problem), (weights[1], harmless.problem)),
     )  # fmt: skip
-    row = _row(
-        "sensitive",
-        asked.tally.n + harmless.tally.n,
-        variance,
-        problem,
-        usual="guaranteed",
-        misfit=_apart(p, asked, harmless),
-    )
-    inputs: dict[str, object] = {"p": str(p), "first": list(first), "second": list(second)}
-    said = f"n = {asked.tally.n} and {harmless.tally.n}"
-    return ClassicEstimate(value, variance, row, "population", said, harmless, inputs)
+    found = _findings(
+        asked.tally.n + harmless.tally.n, variance, problem, "guaranteed", _apart(p, asked, harmless),
+        harmless=harmless, p=str(p), first=first, second=second,
+    )  # fmt: skip
+    told = f"harmless question: {percent(harmless.value)} % ({bar_words(harmless.interval(0.95, 'exact'))})"
+    return replace(found, said=f"n = {asked.tally.n} and {harmless.tally.n}", told=[told])
 
 
 def _direct(n: int, ones: int) -> Share:

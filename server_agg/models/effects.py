@@ -25,12 +25,12 @@ import numpy as np
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from rrcollect.lazy import extra
-from server_agg.estimates.methods import checked_method, wald_interval
+from server_agg.estimates.methods import checked_method
 from server_agg.estimates.numerics import t_quantile
 from server_agg.models.columns import matrix_of, names_of
-from server_agg.models.fits import INTERCEPT, Fit, tested
+from server_agg.models.fits import INTERCEPT, Fit, tested, wald_bar
+from server_agg.results.findings import Findings
 from server_agg.results.interval import Interval, exact_level
-from server_agg.results.result import Result
 from server_agg.results.row import SHARES, Row, Scale
 
 if TYPE_CHECKING:
@@ -41,28 +41,11 @@ COVERED = "prevalence among people with these covariates"
 CHANGE = Scale(axis="change of the prevalence (1 = 100 points)")
 
 
-@dataclass(frozen=True, eq=False)
-class Effects(Result):
-    """Predicted prevalences, or average marginal effects; `effects["age"]` is one of them."""
-
-    together = "each for itself"
-    figures: tuple[Row, ...]
-    target: str
-    covariance: str
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """One per row of covariates, or one per covariate."""
-        return self.figures
-
-    def columns(self) -> dict[str, list[str]]:
-        """Standard errors, and what kind of effect it is."""
-        found = {"std err": [f"{row.standard_error:.4f}" for row in self.figures]}
-        return found | {name: [str(row.extras[name]) for row in self.figures] for name in self.figures[0].extras}
-
-    def extras(self) -> dict[str, object]:
-        """Where the errors come from."""
-        return {"covariance": self.covariance}
+def _found(rows: Sequence[Row], target: str, fit: Fit) -> Findings:
+    """Rows with their standard errors, and what kind of effect each is."""
+    heads = {"std err": [f"{row.standard_error:.4f}" for row in rows]}
+    heads |= {name: [str(row.extras[name]) for row in rows] for name in (rows[0].extras if rows else ())}
+    return Findings(tuple(rows), target, {"covariance": fit.kind}, heads=heads)
 
 
 def wanted_rows(covariates: Any, names: Sequence[str], intercept: bool) -> Floats:
@@ -91,7 +74,7 @@ def _by_name(frame: Any, wanted: list[str]) -> Any:
     return frame[[there[name] for name in wanted]]
 
 
-def predictions(fit: Fit, model: Outcome, rows: Floats) -> Effects:
+def predictions(fit: Fit, model: Outcome, rows: Floats) -> Findings:
     """The prevalence for rows of the model matrix."""
     curve, etas, errors = model.link.curve, rows @ fit.coefficients, fit.deviations(rows)
     at, df = curve(etas), fit.df
@@ -108,7 +91,7 @@ def predictions(fit: Fit, model: Outcome, rows: Floats) -> Effects:
 
         return Row(str(place), fit.records, float(at.share[place]), float(at.steep[place] * error), bar, scale=SHARES)
 
-    return Effects(tuple(row(place) for place in range(len(rows))), COVERED, fit.kind)
+    return _found([row(place) for place in range(len(rows))], COVERED, fit)
 
 
 def contrast(
@@ -129,15 +112,11 @@ def _shares(model: Outcome) -> Floats:
 
 def _effect(fit: Fit, name: str, kind: str, value: float, slope: Floats) -> Row:
     error, df = float(fit.deviations(slope[None, :])[0]), fit.df
-
-    def bar(level: NumberLike, method: str | None) -> Interval[Any]:
-        checked_method("coefficient", method or "wald")
-        return wald_interval(value, error, level, f"average effect of {name}", freedom=df)
-
+    bar = wald_bar(value, error, f"average effect of {name}", df=df)
     return Row(name, fit.records, value, error, bar, tested(value, error, df), None, CHANGE, {"kind": kind})
 
 
-def marginal_effects(fit: Fit, model: Outcome, names: Sequence[str] | None) -> Effects:
+def marginal_effects(fit: Fit, model: Outcome, names: Sequence[str] | None) -> Findings:
     """The average marginal effect of every covariate (or of those named), column by column."""
     x = model.covariates
     at = model.link.curve(x @ fit.coefficients)
@@ -154,7 +133,7 @@ def marginal_effects(fit: Fit, model: Outcome, names: Sequence[str] | None) -> E
             slope = (steep * at.bend * beta) @ x
             slope[j] += float(steep.sum())
             found.append(_effect(fit, name, "slope", float(steep.sum()) * beta, slope))
-    return Effects(tuple(found), "prevalence", fit.kind)
+    return _found(found, "prevalence", fit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +177,7 @@ class Formula:
             raise ParameterError("data", type(frame).__name__, allowed) from error
         return np.ascontiguousarray(found.to_numpy(), dtype=np.float64)
 
-    def effects(self, fit: Fit, model: Outcome, names: Sequence[str] | None) -> Effects:
+    def effects(self, fit: Fit, model: Outcome, names: Sequence[str] | None) -> Findings:
         """Average marginal effects of variables: slopes of numbers, and each category against the first."""
         used = sorted(str(v) for v in self.spec.required_variables)
         found = []
@@ -217,4 +196,4 @@ class Formula:
                 high = self.rows(self.data.assign(**{name: value}))
                 label = name if len(values) == 2 else f"{name}[{value}]"
                 found.append(contrast(fit, model, label, f"{values[0]} to {value}", (high, low)))
-        return Effects(tuple(found), "prevalence", fit.kind)
+        return _found(found, "prevalence", fit)

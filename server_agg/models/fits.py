@@ -9,7 +9,7 @@ k coefficients are tested by F = W(f − k + 1)/(fk) with k and f − k + 1 degr
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
+from server_agg.estimates.interval import ANYWHERE
 from server_agg.estimates.methods import checked_method, wald_interval
 from server_agg.estimates.numerics import chi_squared_tail, scipy_special, t_tail
 from server_agg.results.interval import Interval, exact_level
@@ -42,6 +43,18 @@ def chi_squared(hypothesis: str, method: str, statistic: float, df: int) -> Test
 def tested(value: float, error: float, df: float) -> float:
     """The two-sided p-value of 0, by Wald's z, or by Student's t."""
     return min(1.0, 2 * t_tail(abs(value) / error, df)) if error else 1.0
+
+
+def wald_bar(
+    value: float, error: float, covers: str, *, df: float = math.inf, span: tuple[float, float] = ANYWHERE
+) -> Callable[[NumberLike, str | None], Interval[Any]]:
+    """The bar of a row: value ∓ z·SE (or t·SE), by no other method."""
+
+    def bar(level: NumberLike, method: str | None) -> Interval[Any]:
+        checked_method("coefficient", method or "wald")
+        return wald_interval(value, error, level, covers, span, freedom=df)
+
+    return bar
 
 
 @dataclass(frozen=True, eq=False)

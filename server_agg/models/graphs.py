@@ -19,7 +19,6 @@ Rules
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rrcollect.design.parameters import NumberLike
@@ -29,12 +28,11 @@ from server_agg.answer_words import Coding, is_null
 from server_agg.columns import count_rows
 from server_agg.count.tally import Tally
 from server_agg.errors import UnclearAnswer
-from server_agg.estimates.methods import wald_interval
 from server_agg.estimates.share import Share
-from server_agg.results.drawing import Point
+from server_agg.models.fits import wald_bar
+from server_agg.results.findings import Findings
 from server_agg.results.interval import Interval
-from server_agg.results.result import Result
-from server_agg.results.row import Row, Scale
+from server_agg.results.row import SHARES, Row, Scale
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,70 +41,16 @@ if TYPE_CHECKING:
 COUNTS = Scale(axis="degree")
 
 
-@dataclass(frozen=True)
-class GraphEstimate(Result):
-    """A graph seen through the noise; `degrees[j]` estimates the share of the others that `nodes[j]` is tied to."""
-
-    together, target = "each for itself", "graph"
-    nodes: tuple[str, ...]
-    density: Share
-    degrees: tuple[Share, ...]
-    triangles: float
-    triangles_variance: float  # unbiased; it may be negative
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """The degree of every node, density and triangles."""
-        error = math.sqrt(self.triangles_variance) if self.triangles_variance > 0 else None
-        bar = None if error is None else self._triangles_bar
-        one = self.density
-        first = Row("density", one.tally.n, one.value, one.standard_error, _exact_of(one, 1), None, one.misfit)
-        third = Row("triangles", None, self.triangles, error, bar, scale=COUNTS)
-        return (*map(self._degree, self.nodes, self.degrees), first, third)
-
-    def headline(self) -> Row:
-        """The density."""
-        return self["density"]
-
-    def _degree(self, node: str, one: Share) -> Row:
-        people = len(self.nodes) - 1
-        value, error = people * one.value, people * one.standard_error
-        scale = Scale(0.0, float(people), "", "degree")
-        return Row(f"degree of {node}", people, value, error, _exact_of(one, people), None, one.misfit, scale)
-
-    def _triangles_bar(self, level: NumberLike, method: str | None) -> Interval[Any]:
-        """z·SE around the number of triangles, not cut to what is possible."""
-        if method not in (None, "wald"):
-            raise ParameterError("method", method, "'wald'")
-        return wald_interval(self.triangles, math.sqrt(self.triangles_variance), level, "number of triangles")
-
-    def points(self) -> list[Point]:
-        """The degrees."""
-        return super().points()[: len(self.nodes)]
-
-    def context(self) -> str:
-        """The graph."""
-        return f"{len(self.nodes)} nodes, {self.density.tally.n} pairs"
-
-    def remarks(self) -> list[str]:
-        """Why the triangles may have no bar."""
-        return [] if self.triangles_variance > 0 else ["triangles: no bar, since the estimated variance is not above 0"]
-
-    def extras(self) -> dict[str, object]:
-        """The graph."""
-        return {"nodes": list(self.nodes), "design": self.density.tally.design.to_wire()}
-
-
-def _exact_of(one: Share, people: int) -> Any:
-    """The exact bar of a share of so many people, as a number of them."""
+def _row(name: str, one: Share, people: int = 1) -> Row:
+    """A share with its exact bar; of so many `people`, as a number of them."""
 
     def bar(level: NumberLike, method: str | None) -> Interval[Any]:
         found = one.interval(level, method or "exact")
-        if people == 1:
-            return found
-        return found.with_ends((people * found.low, people * found.high), target="degree")
+        return found if people == 1 else found.with_ends((people * found.low, people * found.high), target="degree")
 
-    return bar
+    scale = SHARES if people == 1 else Scale(0.0, float(people), "", "degree")
+    value, error = people * one.value, people * one.standard_error
+    return Row(name, one.tally.n, value, error, bar, None, one.misfit, scale)
 
 
 def graph(
@@ -118,8 +62,11 @@ def graph(
     answer: str = "answer",
     yes: Any = None,
     no: Any = None,
-) -> GraphEstimate:
+) -> Findings:
     """Density, degrees and triangles of a graph from a frame, mapping or file with one row per pair of nodes.
+
+    The row "degree of a" estimates how many of the others node a is tied to.  The bar of the triangles is not cut to
+    what is possible; it is missing where their estimated variance, which may be negative, is not above 0.
 
     >>> ties = {"source": ["a", "a", "a", "b", "b", "c"], "target": ["b", "c", "d", "c", "d", "d"]}
     >>> found = graph(ties | {"answer": [1, 1, 0, 1, 0, 0]}, Design("0.9", "0.9"))
@@ -149,9 +96,18 @@ def graph(
     for pair, bit in ties.items():
         i, j = (place[node] for node in pair)
         said[i, j] = said[j, i] = bit
-    degrees = tuple(Share(Tally(design, len(nodes) - 1, int(row.sum())), "sample") for row in said)
+    people = len(nodes) - 1
+    degrees = [Share(Tally(design, people, int(row.sum())), "sample") for row in said]
     whole = Share(Tally(design, len(ties), int(said.sum()) // 2), "sample")
-    return GraphEstimate(tuple(nodes), whole, degrees, *_triangles(design, said))
+    number, variance = _triangles(design, said)
+    error = math.sqrt(variance) if variance > 0 else None
+    bar = None if error is None else wald_bar(number, error, "number of triangles")
+    rows = [_row(f"degree of {node}", one, people) for node, one in zip(nodes, degrees, strict=True)]
+    rows += [_row("density", whole), Row("triangles", None, number, error, bar, scale=COUNTS)]
+    facts = {"nodes": nodes, "design": design.to_wire(), "density": whole, "triangles": number}
+    told = [] if error is not None else ["triangles: no bar, since the estimated variance is not above 0"]
+    said_of = f"{len(nodes)} nodes, {len(ties)} pairs"
+    return Findings(tuple(rows), "graph", facts, told, said_of, main="density")
 
 
 def _triangles(design: Design, said: NDArray[np.uint8]) -> tuple[float, float]:

@@ -36,6 +36,7 @@ from server_agg.models.fits import INTERCEPT, Fit, chi_squared
 from server_agg.models.inference import Maximum, checked_covariance
 from server_agg.models.moments import by_moments, least_squares
 from server_agg.models.outcome import Outcome, checked_link
+from server_agg.results.findings import Findings
 from server_agg.results.interval import Interval
 from server_agg.results.row import Test
 from server_agg.sampling.sample import Sample
@@ -164,13 +165,13 @@ class LikelihoodFit(Fit):
 
     # ---- shares of people -------------------------------------------------------------------------------------
 
-    def predict(self, covariates: Any) -> effects.Effects:
+    def predict(self, covariates: Any) -> Findings:
         """The prevalence, with its bar, for each row of covariates (of a fit by formula: of a data frame)."""
         if self.formula is not None:
             return effects.predictions(self, self.model, self.formula.rows(covariates))
         return effects.predictions(self, self.model, effects.wanted_rows(covariates, self.names, self.intercept))
 
-    def marginal_effects(self, names: Sequence[str] | None = None) -> effects.Effects:
+    def marginal_effects(self, names: Sequence[str] | None = None) -> Findings:
         """Average marginal effects on the prevalence: of covariates, or of the variables of a formula."""
         if self.formula is not None:
             return self.formula.effects(self, self.model, names)

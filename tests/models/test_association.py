@@ -28,14 +28,14 @@ def pairs(n, seed):
 def test_without_noise_it_is_the_plain_correlation():
     first, second = pairs(500, 1)
     found = models.correlate(first, DIRECT, second, DIRECT)
-    assert found.correlation == pytest.approx(np.corrcoef(first, second)[0, 1], abs=1e-12)
+    assert found.value == pytest.approx(np.corrcoef(first, second)[0, 1], abs=1e-12)
     assert found.table.both == pytest.approx((first & second).mean())
     a, b, c, d = (
         np.mean(x) for x in (first & second, first & ~second & 1, second & ~first & 1, (1 - first) & (1 - second))
     )
     assert found.table.odds_ratio == pytest.approx(a * d / (b * c))
     x = np.random.default_rng(2).normal(size=500) + first
-    assert models.correlate(first, DIRECT, x).correlation == pytest.approx(np.corrcoef(first, x)[0, 1], abs=1e-12)
+    assert models.correlate(first, DIRECT, x).value == pytest.approx(np.corrcoef(first, x)[0, 1], abs=1e-12)
 
 
 def off_by(found, target):
@@ -48,7 +48,7 @@ def test_two_randomised_answers_are_unmixed_and_the_naive_correlation_is_not():
         truths = pairs(4000, seed)
         said = [simulate_answers(t, d, [seed, k + 1]) for k, (d, t) in enumerate(zip((A, B), truths, strict=True))]
         found = models.correlate(said[0], A, said[1], B)
-        ours.append(found.correlation)
+        ours.append(found.value)
         errors.append(found.standard_error)
         naive.append(np.corrcoef(*said)[0, 1])
     assert off_by(ours, 0.5) < 6.2  # false alarms: 1e-9, with n large enough for its bias of order 1/n not to show
@@ -62,7 +62,7 @@ def test_with_a_covariate():
         survey = simulate_survey(2000, [-0.3, 1.0], B, seed)
         x = survey.covariates[:, 0]
         found = models.correlate(survey.answers, B, x)
-        ours.append(found.correlation)
+        ours.append(found.value)
         errors.append(found.standard_error)
         naive.append(np.corrcoef(survey.answers, x)[0, 1])
         target.append(np.corrcoef(survey.truths, x)[0, 1])
@@ -77,11 +77,11 @@ def test_the_test_of_independence_keeps_its_level_and_finds_dependence():
     for seed in range(400):
         rng = np.random.default_rng(seed)
         said = [simulate_answers(rng.integers(0, 2, 500), d, rng) for d in (A, B)]
-        rejected += models.correlate(said[0], A, said[1], B).p < 0.05
+        rejected += models.correlate(said[0], A, said[1], B).p_value < 0.05
     assert rejected <= 60  # of 400 at 5 %: P(more) < 1e-10; at 6 % still < 1e-9
     first, second = pairs(4000, 1)
     said = simulate_answers(first, A, 1), simulate_answers(second, B, 2)
-    assert models.correlate(said[0], A, said[1], B).p < 1e-6
+    assert models.correlate(said[0], A, said[1], B).p_value < 1e-6
 
 
 def test_swapped_labels_change_nothing_and_mirrored_ones_the_sign():
@@ -90,8 +90,8 @@ def test_swapped_labels_change_nothing_and_mirrored_ones_the_sign():
     found = models.correlate(said[0], A, said[1], B)
     swapped = models.correlate(1 - said[0], A.swapped(), said[1], B)
     mirrored = models.correlate(said[0], A, 1 - said[1], B.mirrored())
-    assert swapped.correlation == pytest.approx(found.correlation)
-    assert mirrored.correlation == pytest.approx(-found.correlation)
+    assert swapped.value == pytest.approx(found.value)
+    assert mirrored.value == pytest.approx(-found.value)
     assert mirrored.standard_error == pytest.approx(found.standard_error)
     assert mirrored.p_value == pytest.approx(found.p_value)
 

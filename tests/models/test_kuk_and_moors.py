@@ -83,7 +83,7 @@ def test_kuk_is_exactly_unbiased_with_its_variance(design):
     assert sum(p for _, p in found) == 1
     assert sum(p * e.exact_value for e, p in found) == pi
     assert sum(p * e.variance for e, p in found) == design.variance(pi, n)
-    noise = [(models.kuk(e.inputs["people"], design, "sample"), p) for e, p in found]
+    noise = [(models.kuk(e.people, design, "sample"), p) for e, p in found]
     assert sum(p * e.variance for e, p in noise) == design.variance(pi, n, target="sample")
 
 
